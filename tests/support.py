@@ -1,0 +1,193 @@
+"""Real processes for tests: a server on a free port, a pipe to a stdio server, one plain HTTP exchange."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import re
+import select
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+ROOT = Path(__file__).resolve().parent.parent
+BIN = Path(sys.executable).parent
+SIGNET = str(BIN / "signet")
+PATIENCE_S = 30.0
+"""How long a test waits for a process before it calls it stuck; nothing here measures speed."""
+
+
+@dataclass
+class Reply:
+    """One HTTP answer, read to its end."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+@dataclass
+class Server:
+    """A `signet serve` process that answers."""
+
+    process: subprocess.Popen[bytes]
+    port: int
+    log: Path
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def stderr(self) -> str:
+        return self.log.read_text(errors="replace")
+
+    def ask(
+        self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None
+    ) -> Reply:
+        """Send one request with exactly these bytes and headers, and read the answer."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
+        try:
+            connection.request(method, path, body=body, headers=dict(headers or {}))
+            answer = connection.getresponse()
+            lowered = {name.lower(): value for name, value in answer.getheaders()}
+            return Reply(answer.status, lowered, answer.read())
+        finally:
+            connection.close()
+
+    def post(self, path: str, value: object, headers: Mapping[str, str] | None = None) -> Reply:
+        """Send one value as a JSON body."""
+        body = json.dumps(value).encode()
+        return self.ask("POST", path, body, {"content-type": "application/json", **(headers or {})})
+
+
+def clean_env(extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The environment of a user who has set nothing of ours."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("SIGNET_")}
+    return {**kept, **(extra or {})}
+
+
+@contextlib.contextmanager
+def serving(*args: str, env: Mapping[str, str] | None = None) -> Iterator[Server]:
+    """Run `signet serve` on a free port until the block ends."""
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "stderr"
+        with log.open("wb") as sink:
+            process = subprocess.Popen(
+                [SIGNET, "serve", "--port", "0", *args],
+                stdin=subprocess.DEVNULL, stdout=sink, stderr=sink, env=clean_env(env), cwd=folder,
+            )
+        try:
+            yield Server(process, _port_of(process, log), log)
+        finally:
+            _stop(process)
+
+
+def _port_of(process: subprocess.Popen[bytes], log: Path) -> int:
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        told = re.search(r"listening on http://[^:\s]+:(\d+)", log.read_text(errors="replace"))
+        if told:
+            return int(told.group(1))
+        if process.poll() is not None:
+            break
+        time.sleep(0.02)
+    raise AssertionError(f"the server did not start: {log.read_text(errors='replace')}")
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is None:
+        process.terminate()
+    try:
+        process.wait(PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        raise
+
+
+@dataclass
+class Pipe:
+    """A stdio server at the other end of two pipes."""
+
+    process: subprocess.Popen[bytes]
+    _rest: bytes = field(default=b"", repr=False)
+
+    @property
+    def stdin(self) -> IO[bytes]:
+        assert self.process.stdin is not None
+        return self.process.stdin
+
+    @property
+    def stdout(self) -> IO[bytes]:
+        assert self.process.stdout is not None
+        return self.process.stdout
+
+    def send(self, *messages: object) -> None:
+        """Write messages: bytes as they are with a line end, anything else as JSON."""
+        lines = [m if isinstance(m, bytes) else json.dumps(m).encode() for m in messages]
+        self.stdin.write(b"".join(line + b"\n" for line in lines))
+        self.stdin.flush()
+
+    def line(self) -> bytes:
+        """Read one line, or fail when none comes."""
+        deadline = time.monotonic() + PATIENCE_S
+        while b"\n" not in self._rest:
+            ready, _, _ = select.select([self.stdout], [], [], max(0.0, deadline - time.monotonic()))
+            if not ready:
+                raise AssertionError("no answer on stdout")
+            chunk = os.read(self.stdout.fileno(), 1 << 16)
+            if not chunk:
+                raise AssertionError("stdout was closed")
+            self._rest += chunk
+        line, self._rest = self._rest.split(b"\n", 1)
+        return line
+
+    def receive(self) -> Any:
+        """Read one message."""
+        return json.loads(self.line())
+
+    def ask(self, message: object) -> Any:
+        """Send one message and read the next one."""
+        self.send(message)
+        return self.receive()
+
+    def finish(self) -> tuple[int, bytes, bytes]:
+        """Close stdin; return the exit status, what was left on stdout, and stderr."""
+        out, err = self.process.communicate(timeout=PATIENCE_S)
+        return self.process.returncode, self._rest + out, err
+
+
+@contextlib.contextmanager
+def piping(*command: str, env: Mapping[str, str] | None = None) -> Iterator[Pipe]:
+    """Run a stdio server (`signet stdio` unless a command is given) until the block ends."""
+    process = subprocess.Popen(
+        list(command or (SIGNET, "stdio")),
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=clean_env(env),
+    )
+    try:
+        yield Pipe(process)
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream is not None:
+                with contextlib.suppress(OSError, ValueError):
+                    stream.close()
+
+
+def run(*args: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[bytes]:
+    """Run one `signet` command to its end."""
+    return subprocess.run(
+        [SIGNET, *args], input=stdin, capture_output=True, env=clean_env(env), timeout=PATIENCE_S, check=False
+    )
