@@ -1,0 +1,88 @@
+"""One call from the command line: arguments read, the road walked, the answer shown."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import Any
+
+import msgspec
+
+from signet.kernel.outcome import Call, Outcome
+from signet.kernel.pipeline import Pipeline
+from signet.kernel.schemas import schema_of
+from signet.kernel.server import IDLE
+
+from .settings import UsageError
+
+__all__ = ["arguments_of", "call_once", "show"]
+
+
+def arguments_of(pipeline: Pipeline, name: str, pairs: list[str], text: str | None) -> Any:
+    """Read arguments: a JSON text or file, or pairs whose values are read as the contract types them.
+
+    Raises:
+        UsageError: they cannot be read.
+    """
+    if text is not None and pairs:
+        message = "arguments are given twice: write either key=value or --json"
+        raise UsageError(message)
+    if text is not None:
+        return _json(text)
+    tool = pipeline.toolbox.find(name)
+    schema = schema_of(pipeline.registry.load_bundle(tool.slug).input) if tool is not None else {}
+    return dict(_pair(pair, schema.get("properties", {})) for pair in pairs)
+
+
+def _json(text: str) -> Any:
+    if text.startswith("@"):
+        try:
+            with open(text[1:], "rb") as file:  # noqa: PTH123 - one read, no path algebra
+                data = file.read()
+        except OSError as error:
+            message = f"cannot read {text[1:]} ({error.strerror}); write --json @FILE with a file that can be read"
+            raise UsageError(message) from None
+    else:
+        data = text.encode(errors="surrogateescape")
+    try:
+        return msgspec.json.decode(data)
+    except (ValueError, RecursionError) as error:
+        message = f"""--json is not JSON ({error}); write an object such as '{{"key": "value"}}'"""
+        raise UsageError(message) from None
+
+
+def _pair(pair: str, properties: dict[str, Any]) -> tuple[str, Any]:
+    key, equals, value = pair.partition("=")
+    if not equals or not key:
+        message = f"'{pair}' is not an argument; write key=value"
+        raise UsageError(message)
+    if properties.get(key, {}).get("type", "string") == "string":
+        return key, value
+    try:
+        return key, msgspec.json.decode(value)
+    except msgspec.DecodeError:
+        # The contract will name the place better than a parser could.
+        return key, value
+
+
+def call_once(pipeline: Pipeline, name: str, arguments: Any) -> Outcome:
+    """Walk the one road once."""
+    outcome = pipeline.run(Call(name, arguments, IDLE))
+    return outcome if isinstance(outcome, Outcome) else asyncio.run(outcome)
+
+
+def show(outcome: Outcome) -> None:
+    """Print an answer: for a person on a terminal, as one line of JSON into a pipe."""
+    fault, terminal = outcome.fault, sys.stdout.isatty()
+    if fault is None:
+        answer = outcome.body
+    else:
+        sys.stderr.write(f"signet: {fault.name}: {fault.message}\n")
+        error = {"code": fault.name, "canonical_code": fault.code, "message": fault.message}
+        answer = b"" if terminal else msgspec.json.encode({"error": error})
+    if terminal and answer:
+        from rich.console import Console
+
+        Console().print_json(answer.decode())
+    elif answer:
+        sys.stdout.write(answer.decode() + "\n")

@@ -1,0 +1,1 @@
+"""The kernel: every rule of a call, and no I/O."""

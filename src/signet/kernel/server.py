@@ -1,0 +1,239 @@
+"""The engine: one message in, one answer out, whichever transport carries it.
+
+    bytes ── wire.parse ── era ── method ── pipeline ── Reply
+                                                └────── Pending, when the tool has to be awaited
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET
+
+from . import envelope
+from .errors import INVALID_PARAMS, METHOD_NOT_FOUND
+from .headers import VERSION, Headers, Mirror, check_mirrors, check_routing, mirrors
+from .outcome import Call, Outcome
+from .pipeline import Pipeline
+from .protocol import (
+    HANDSHAKE_VERSIONS,
+    LIST_TTL_MS,
+    MODERN_VERSIONS,
+    CallParams,
+    CancelParams,
+    Era,
+    Identity,
+    InitializeParams,
+    ListParams,
+    Meta,
+    Opening,
+    check_meta,
+    check_version,
+    eras,
+    error_result,
+    listing,
+    tool_result,
+)
+from .tools import Context
+from .wire import Frame, Id, Refused, Reply, decode, encode, failure, parse, read, success
+
+__all__ = ["IDLE", "Exchange", "Pending", "Server"]
+
+CAPABILITIES: Final = {"tools": {"listChanged": False}}
+
+_OPENING: Final = msgspec.json.Decoder(Opening)
+_INITIALIZE: Final = msgspec.json.Decoder(InitializeParams)
+_LIST: Final = msgspec.json.Decoder(ListParams)
+_CALL: Final = msgspec.json.Decoder(CallParams)
+_CANCEL: Final = msgspec.json.Decoder(CancelParams)
+
+
+def _nobody(*_: object) -> None:
+    """Tell nobody."""
+
+
+IDLE: Final = Context(asyncio.to_thread, _nobody, {})
+"""The context of a call whose client listens to nothing but the answer."""
+
+
+class Exchange(msgspec.Struct, frozen=True):
+    """How the client of a message can be reached beside the answer."""
+
+    notify: Callable[[bytes], None] = _nobody
+    cancel: Callable[[Id], None] = _nobody
+    headers: Headers | None = None
+    """The headers of an HTTP request; None where the transport has none."""
+
+
+class Pending(msgspec.Struct, frozen=True):
+    """An answer that has to be awaited, and the id by which it can be cancelled."""
+
+    id: Id
+    reply: Coroutine[Any, Any, Reply]
+
+
+Answer = Reply | Pending | None
+"""What becomes of a message; None where none is owed."""
+
+
+class Server:
+    """Speaks MCP in both eras, and the envelope, over one pipeline."""
+
+    def __init__(self, pipeline: Pipeline, identity: Identity, instructions: str) -> None:
+        self.pipeline = pipeline
+        self._identity = identity
+        self._instructions = instructions
+        self._handshake, self._modern = eras(identity)
+        self._mirrors: dict[str, list[Mirror]] = {}
+        self._lists: dict[bool, bytes] = {}
+        self._methods: dict[bool, dict[str, Callable[[Frame, Id, Meta, Exchange, Era], Answer]]] = {
+            False: {
+                "initialize": self._initialize, "ping": self._ping,
+                "tools/list": self._list, "tools/call": self._call,
+            },
+            True: {"server/discover": self._discover, "tools/list": self._list, "tools/call": self._call},
+        }  # fmt: skip
+
+    def receive(self, message: bytes, exchange: Exchange) -> Answer:
+        """Answer one MCP message; where there are no headers, an envelope too."""
+        try:
+            frame = parse(message)
+        except Refused as refused:
+            if exchange.headers is None and _is_envelope(refused.value):
+                return self.invoke(message)
+            return refused.reply()
+        if frame.method == envelope.INVOKE and exchange.headers is None:
+            return self.invoke(message)
+        if frame.method is UNSET or frame.id is UNSET:
+            return self._notified(frame, exchange)
+        try:
+            return self._answer(frame, frame.method, frame.id, exchange)
+        except Refused as refused:
+            return refused.reply(frame.id)
+
+    def invoke(self, message: bytes, path_key: str | None = None) -> Reply | Pending:
+        """Answer one request envelope (spec 5)."""
+        try:
+            value = decode(message)
+            call = envelope.open_envelope(self.pipeline.registry, value, IDLE, path_key)
+        except Refused as refused:
+            return refused.reply()
+        return self._finish(value["id"], call, envelope.answer)
+
+    def _answer(self, frame: Frame, method: str, request_id: Id, exchange: Exchange) -> Answer:
+        opening = read(frame.params, _OPENING)
+        headers = exchange.headers
+        modern = method == "server/discover" or opening.meta.version is not UNSET or _says_modern(headers)
+        if modern:
+            check_meta(opening.meta)
+            if headers is not None:
+                check_routing(headers, method, opening)
+            check_version(opening.meta)
+        handler = self._methods[modern].get(method)
+        if handler is None:
+            raise Refused(METHOD_NOT_FOUND, "Method not found", method)
+        return handler(frame, request_id, opening.meta, exchange, self._modern if modern else self._handshake)
+
+    def _notified(self, frame: Frame, exchange: Exchange) -> None:
+        """Hear what owes no answer: of all notifications and posted responses, only a cancellation matters."""
+        if frame.method == "notifications/cancelled":
+            try:
+                exchange.cancel(read(frame.params, _CANCEL).request_id)
+            except Refused:
+                return
+
+    def _initialize(self, frame: Frame, request_id: Id, _: Meta, __: Exchange, ___: Era) -> Reply:
+        asked = read(frame.params, _INITIALIZE).version
+        result = {
+            "protocolVersion": asked if asked in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1],
+            "capabilities": CAPABILITIES,
+            "serverInfo": self._identity,
+            "instructions": self._instructions,
+        }
+        return success(request_id, encode(result))
+
+    def _discover(self, _: Frame, request_id: Id, __: Meta, ___: Exchange, era: Era) -> Reply:
+        result = {
+            "supportedVersions": MODERN_VERSIONS,
+            "capabilities": CAPABILITIES,
+            "instructions": self._instructions,
+            "ttlMs": LIST_TTL_MS,
+            "cacheScope": "public",
+        }
+        return success(request_id, encode(result)[:-1] + era.tail + b"}")
+
+    def _ping(self, _: Frame, request_id: Id, __: Meta, ___: Exchange, ____: Era) -> Reply:
+        return success(request_id, b"{}")
+
+    def _list(self, frame: Frame, request_id: Id, _: Meta, __: Exchange, era: Era) -> Reply:
+        if read(frame.params, _LIST).cursor is not None:
+            raise Refused(INVALID_PARAMS, "Invalid params: there is one page, ask for it without a cursor")
+        if era.modern not in self._lists:
+            tools = listing(self.pipeline.toolbox, self.pipeline.registry)
+            hints = b',"ttlMs":%d,"cacheScope":"public"' % LIST_TTL_MS if era.modern else b""
+            self._lists[era.modern] = b'{"tools":' + tools + hints + era.tail + b"}"
+        return success(request_id, self._lists[era.modern])
+
+    def _call(self, frame: Frame, request_id: Id, meta: Meta, exchange: Exchange, era: Era) -> Reply | Pending:
+        params = read(frame.params, _CALL)
+        arguments = params.arguments or {}
+        if era.modern and exchange.headers is not None:
+            check_mirrors(exchange.headers, self._mirrored(params.name), arguments)
+        context = IDLE
+        if era.modern or meta.progress_token is not UNSET:
+            context = Context(asyncio.to_thread, _progress(exchange, meta), meta.capabilities if era.modern else {})
+        return self._finish(request_id, Call(params.name, arguments, context), partial(_shown, era))
+
+    def _finish(self, request_id: Id, call: Call, show: Callable[[Id, Outcome], Reply]) -> Reply | Pending:
+        outcome = self.pipeline.run(call)
+        if isinstance(outcome, Outcome):
+            return show(request_id, outcome)
+        return Pending(request_id, _later(request_id, outcome, show))
+
+    def _mirrored(self, name: str) -> list[Mirror]:
+        if name not in self._mirrors:
+            tool = self.pipeline.toolbox.find(name)
+            if tool is None:
+                return []
+            self._mirrors[name] = mirrors(self.pipeline.registry.load_bundle(tool.slug).input)
+        return self._mirrors[name]
+
+
+async def _later(request_id: Id, pending: Coroutine[Any, Any, Outcome], show: Callable[[Id, Outcome], Reply]) -> Reply:
+    return show(request_id, await pending)
+
+
+def _shown(era: Era, request_id: Id, outcome: Outcome) -> Reply:
+    """Write an outcome as MCP shows it."""
+    fault = outcome.fault
+    if fault is None:
+        return success(request_id, tool_result(outcome, era))
+    if fault.told:
+        return success(request_id, error_result(fault, era))
+    return failure(request_id, fault.mcp_code, fault.message, {"canonical_code": fault.code, **fault.data})
+
+
+def _progress(exchange: Exchange, meta: Meta) -> Callable[[float, float | None, str | None], None]:
+    """Give the function by which a tool tells its progress: to nobody unless the client gave a token."""
+    if meta.progress_token is UNSET:
+        return _nobody
+
+    def tell(done: float, total: float | None = None, message: str | None = None) -> None:
+        told = {"progressToken": meta.progress_token, "progress": done, "total": total, "message": message}
+        params = {key: value for key, value in told.items() if value is not None}
+        exchange.notify(encode({"jsonrpc": "2.0", "method": "notifications/progress", "params": params}))
+
+    return tell
+
+
+def _says_modern(headers: Headers | None) -> bool:
+    """Whether the version header names a revision that is not of the handshake eras."""
+    return headers is not None and headers.get(VERSION, HANDSHAKE_VERSIONS[0]) not in HANDSHAKE_VERSIONS
+
+
+def _is_envelope(value: object) -> bool:
+    return isinstance(value, dict) and value.get("method") == envelope.INVOKE

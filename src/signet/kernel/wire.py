@@ -1,0 +1,143 @@
+"""JSON-RPC on the wire: bytes to frames, answers to bytes."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal, NoReturn, TypeVar
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from .errors import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR
+
+__all__ = ["Frame", "Id", "NotUnicode", "Refused", "Reply", "decode", "encode", "failure", "parse", "read", "success"]
+
+Id = str | int
+T = TypeVar("T")
+NO_PARAMS: Final = Raw(b"{}")
+
+
+class Frame(msgspec.Struct, frozen=True):
+    """One JSON-RPC request, notification or response, its params still unread."""
+
+    jsonrpc: Literal["2.0"]
+    method: str | UnsetType = UNSET
+    id: Id | UnsetType = UNSET
+    params: Raw = NO_PARAMS
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """One JSON-RPC answer as bytes, and its error code (0: a result)."""
+
+    body: bytes
+    code: int = 0
+
+
+class Refused(ValueError):  # noqa: N818 - names what happened to the message
+    """A message that the protocol refuses; `value` is the JSON it held, where it is no frame."""
+
+    def __init__(self, code: int, message: str, data: object = None, value: object = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.data = data
+        self.value = value
+
+    def reply(self, request_id: Id | UnsetType = UNSET) -> Reply:
+        """Answer with the id of the request; of what is no frame, with the id given, if it is one."""
+        if request_id is UNSET:
+            request_id = given_id(self.value)  # type: ignore[assignment]
+        return failure(request_id, self.code, str(self), self.data)  # type: ignore[arg-type]
+
+
+class NotUnicode(Refused):
+    """A message that holds what is no Unicode text: bytes that are not UTF-8, or half a surrogate pair."""
+
+
+encode: Final = msgspec.json.Encoder().encode
+_frame: Final = msgspec.json.Decoder(Frame).decode
+_any: Final = msgspec.json.Decoder().decode
+
+
+def parse(message: bytes) -> Frame:
+    """Read one frame.
+
+    Raises:
+        Refused: with -32700 for what is not JSON, with -32600 for JSON that is no frame.
+    """
+    try:
+        return _frame(message)
+    except (ValueError, RecursionError) as error:
+        why = str(error)
+    value = decode(message)
+    if isinstance(value, list):
+        why = "batches are not served, send one message at a time"
+    raise Refused(INVALID_REQUEST, f"Invalid Request: {why}", value=value)
+
+
+def decode(text: bytes) -> Any:
+    """Read any JSON value.
+
+    Raises:
+        Refused: with -32700, saying why it is not JSON.
+    """
+    try:
+        return _any(text)
+    except (ValueError, RecursionError) as error:
+        raise _not_json(error, text) from None
+
+
+def read(params: Raw, decoder: msgspec.json.Decoder[T]) -> T:
+    """Read a frame's params as their method wants them.
+
+    Raises:
+        Refused: with -32602 saying where they are wrong, with -32700 when they are not JSON.
+    """
+    try:
+        return decoder.decode(params)
+    except msgspec.ValidationError as error:
+        raise Refused(INVALID_PARAMS, f"Invalid params: {error}") from None
+    except (ValueError, RecursionError) as error:
+        raise _not_json(error, bytes(params)) from None
+
+
+def success(request_id: Id, result: bytes) -> Reply:
+    """Answer a request with a result that is JSON already."""
+    return Reply(b'{"jsonrpc":"2.0","id":' + encode(request_id) + b',"result":' + result + b"}")
+
+
+def failure(request_id: Id | None, code: int, message: str, data: object = None) -> Reply:
+    """Answer a request with an error."""
+    error: dict[str, object] = {"code": code, "message": message}
+    if data is not None:
+        error["data"] = data
+    return Reply(encode({"jsonrpc": "2.0", "id": request_id, "error": error}), code)
+
+
+def given_id(value: object) -> Id | None:
+    """Give the id to echo of a message that is no frame: the one given, if it is one."""
+    given = value.get("id") if isinstance(value, dict) else None
+    return given if isinstance(given, str | int) and not isinstance(given, bool) else None
+
+
+def _not_json(error: Exception, text: bytes) -> Refused:
+    if isinstance(error, RecursionError):
+        return Refused(PARSE_ERROR, "Parse error: nested too deeply")
+    if isinstance(error, UnicodeDecodeError):
+        return NotUnicode(PARSE_ERROR, "Parse error: not UTF-8")
+    if b"\\u" in text and _is_json(text):
+        return NotUnicode(PARSE_ERROR, "Parse error: a string holds half a surrogate pair")
+    return Refused(PARSE_ERROR, f"Parse error: {error}")
+
+
+def _is_json(text: bytes) -> bool:
+    """Whether text keeps JSON's grammar, which lets through strings that are not Unicode."""
+    import json
+
+    try:
+        json.loads(text.decode(), parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(name)

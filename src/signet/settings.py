@@ -1,0 +1,67 @@
+"""Everything that the process may be told from outside: one frozen struct with working defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+__all__ = ["PREFIX", "Settings", "UsageError"]
+
+PREFIX: Final = "SIGNET_"
+
+
+class UsageError(Exception):
+    """A start that cannot be made as asked; the text says what to write instead."""
+
+
+class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What flags and environment may set; `SIGNET_PORT` is `port`, and a flag wins over it."""
+
+    host: str = "127.0.0.1"
+    port: Annotated[int, Meta(ge=0, le=65_535)] = 8080
+    toolsets: str = ""
+    token: str | None = None
+    workers: Annotated[int, Meta(ge=1, le=64)] = 1
+    allowed_hosts: str = ""
+    call_timeout_s: Annotated[float, Meta(gt=0, le=3600)] = 60.0
+    log: Literal["off", "calls"] = "off"
+    stdio_reader: Literal["auto", "thread"] = "auto"
+    conformance: bool = False
+
+    @classmethod
+    def read(cls, environ: Mapping[str, str], flags: Mapping[str, Any]) -> Settings:
+        """Make settings of the environment and the flags that were given.
+
+        Raises:
+            UsageError: a name or value that is not known.
+        """
+        given = {name.removeprefix(PREFIX).lower(): value for name, value in environ.items() if name.startswith(PREFIX)}
+        unknown = sorted(set(given) - set(cls.__struct_fields__))
+        if unknown:
+            known = ", ".join(PREFIX + name.upper() for name in cls.__struct_fields__)
+            message = f"{PREFIX}{unknown[0].upper()} is not a setting of Signet; these are: {known}"
+            raise UsageError(message)
+        merged = {**given, **{name: value for name, value in flags.items() if value is not None}}
+        try:
+            return msgspec.convert(merged, cls, strict=False)
+        except msgspec.ValidationError as error:
+            raise UsageError(_in_words(str(error), flags)) from None
+
+    def toolset_names(self) -> tuple[str, ...]:
+        """Give the toolsets that were asked for; none means the default ones."""
+        return tuple(name.strip() for name in self.toolsets.split(",") if name.strip())
+
+    def host_names(self) -> frozenset[str]:
+        """Give the host names that were asked for beside the loopback ones."""
+        return frozenset(name.strip().lower() for name in self.allowed_hosts.split(",") if name.strip())
+
+
+def _in_words(error: str, flags: Mapping[str, Any]) -> str:
+    """Say which flag or variable is wrong, and how."""
+    what, _, where = error.partition(" - at `$.")
+    name = where.rstrip("`")
+    source = f"--{name.replace('_', '-')}" if flags.get(name) is not None else PREFIX + name.upper()
+    return f"{source}: {what[0].lower()}{what[1:]}"

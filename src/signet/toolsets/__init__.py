@@ -1,0 +1,1 @@
+"""The toolsets: one folder each, none knows another."""

@@ -1,0 +1,1 @@
+"""The doors: one module each, thin, all onto the same server."""

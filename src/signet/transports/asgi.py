@@ -1,0 +1,114 @@
+"""The little of HTTP that every web door shares: a request, an answer, and a client that may hang up."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from signet.kernel.errors import Code, Fault, too_large
+from signet.kernel.headers import Headers
+
+__all__ = ["BODY_LIMIT_BYTES", "JSON", "Answer", "Fields", "Gone", "Receive", "Request", "Scope", "Send", "unless_gone"]
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Fields = tuple[tuple[bytes, bytes], ...]
+T = TypeVar("T")
+
+BODY_LIMIT_BYTES: Final = 1_048_576
+BODY_TIMEOUT_S: Final = 30.0
+"""How long a client may take over its body once it has begun."""
+
+JSON: Final = (b"content-type", b"application/json")
+
+
+class Gone(Exception):  # noqa: N818 - names what happened
+    """The client has hung up: there is nobody to answer."""
+
+
+class Request:
+    """One HTTP request, its body unread."""
+
+    __slots__ = ("_receive", "headers", "method", "path")
+
+    def __init__(self, scope: Scope, receive: Receive) -> None:
+        self.method: str = scope["method"]
+        # Raw: spec 4's names are compared as they were sent, not percent-decoded.
+        self.path: str = scope["raw_path"].decode("latin-1")
+        self.headers = Headers([(n.decode("latin-1"), v.decode("latin-1").strip()) for n, v in scope["headers"]])
+        self._receive = receive
+
+    async def body(self) -> bytes:
+        """Read the body.
+
+        Raises:
+            Fault: it is over the limit, or comes too slowly.
+            Gone: the client hung up before its end.
+        """
+        message = await self._receive()
+        if message["type"] == "http.request" and not message.get("more_body"):
+            return _bounded([message.get("body", b"")])
+        try:
+            async with asyncio.timeout(BODY_TIMEOUT_S):
+                return await self._rest(message)
+        except TimeoutError:
+            message_text = f"The body did not come within {BODY_TIMEOUT_S:g} s"
+            raise Fault(Code.INVALID_INPUT, message_text, name="REQUEST_TIMEOUT", status=408) from None
+
+    async def _rest(self, message: MutableMapping[str, Any]) -> bytes:
+        parts: list[bytes] = []
+        while message["type"] == "http.request":
+            parts.append(message.get("body", b""))
+            _bounded(parts)
+            if not message.get("more_body"):
+                return b"".join(parts)
+            message = await self._receive()
+        raise Gone
+
+    async def gone(self) -> None:
+        """Return once the client has hung up."""
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+
+
+def _bounded(parts: list[bytes]) -> bytes:
+    if sum(map(len, parts)) > BODY_LIMIT_BYTES:
+        raise too_large(BODY_LIMIT_BYTES)
+    return parts[-1]
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """One HTTP answer."""
+
+    status: int
+    body: bytes = b""
+    headers: Fields = (JSON,)
+
+    async def send(self, send: Send, extra: Fields = (), *, head: bool = False) -> None:
+        """Send it; a HEAD request gets the headers alone."""
+        length = (b"content-length", b"%d" % len(self.body))
+        headers = [*self.headers, length, *extra]
+        await send({"type": "http.response.start", "status": self.status, "headers": headers})
+        await send({"type": "http.response.body", "body": b"" if head else self.body})
+
+
+async def unless_gone(request: Request, pending: Coroutine[Any, Any, T]) -> T:
+    """Await a call, and cancel it when its client hangs up.
+
+    Raises:
+        Gone: it did.
+    """
+    call = asyncio.ensure_future(pending)
+    gone = asyncio.ensure_future(request.gone())
+    try:
+        await asyncio.wait((call, gone), return_when=asyncio.FIRST_COMPLETED)
+        if not call.done():
+            raise Gone
+        return call.result()
+    finally:
+        call.cancel()
+        gone.cancel()

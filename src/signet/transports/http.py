@@ -1,0 +1,124 @@
+"""MCP over HTTP: `POST /mcp`, stateless, both eras; JSON answers, a stream once progress is told."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+from signet.kernel.errors import (
+    HEADER_MISMATCH,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    MISSING_CAPABILITY,
+    PARSE_ERROR,
+    UNSUPPORTED_VERSION,
+    Code,
+    Fault,
+)
+from signet.kernel.headers import VERSION
+from signet.kernel.protocol import HANDSHAKE_VERSIONS
+from signet.kernel.server import Exchange, Pending, Server
+from signet.kernel.wire import Reply, failure
+
+from .asgi import JSON, Answer, Gone, Request, Send, unless_gone
+
+__all__ = ["McpDoor"]
+
+HANDSHAKE_STATUS: Final = {PARSE_ERROR: 400, INVALID_REQUEST: 400, HEADER_MISMATCH: 400, UNSUPPORTED_VERSION: 400}
+MODERN_STATUS: Final = {
+    **HANDSHAKE_STATUS,
+    INVALID_PARAMS: 400,
+    MISSING_CAPABILITY: 400,
+    METHOD_NOT_FOUND: 404,
+}
+"""The HTTP status of an answer by its error code; what is not here is 200."""
+
+STREAM: Final = (
+    (b"content-type", b"text/event-stream"),
+    (b"cache-control", b"no-cache, no-transform"),
+    (b"x-accel-buffering", b"no"),
+)
+
+
+class McpDoor:
+    """Answers `/mcp`."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+
+    async def answer(self, request: Request, send: Send) -> Answer | None:
+        """Answer one request; None once a stream has been sent."""
+        if request.method != "POST":
+            return _refused(405, "Only POST is served here: there are no sessions and no standing streams")
+        if not request.headers.get("content-type", "").lower().startswith("application/json"):
+            return _refused(415, "The content type must be application/json")
+        body = await request.body()
+        events: asyncio.Queue[bytes] = asyncio.Queue()
+        answer = self._server.receive(body, Exchange(notify=events.put_nowait, headers=request.headers))
+        if isinstance(answer, Pending):
+            streams = "text/event-stream" in request.headers.get("accept", "")
+            if streams:
+                return await _Stream(request, send, events).hold(answer)
+            answer = await unless_gone(request, answer.reply)
+        return _plain(request, answer) if answer is not None else Answer(202, headers=())
+
+    def refuse(self, fault: Fault) -> Answer:
+        """Write a fault of the door itself."""
+        code = INVALID_REQUEST if fault.code is not Code.INTERNAL_ERROR else fault.mcp_code
+        reply = failure(None, code, fault.message, {"canonical_code": fault.code})
+        return Answer(fault.status, reply.body)
+
+
+class _Stream:
+    """One call whose progress may be told: plain JSON if none is, else server-sent events."""
+
+    def __init__(self, request: Request, send: Send, events: asyncio.Queue[bytes]) -> None:
+        self._request = request
+        self._send = send
+        self._events = events
+        self._begun = False
+
+    async def hold(self, pending: Pending) -> Answer | None:
+        """Tell progress as it comes, and the answer at the end."""
+        call = asyncio.ensure_future(pending.reply)
+        gone = asyncio.ensure_future(self._request.gone())
+        try:
+            while not call.done():
+                event = asyncio.ensure_future(self._events.get())
+                await asyncio.wait((call, gone, event), return_when=asyncio.FIRST_COMPLETED)
+                if gone.done():
+                    raise Gone
+                if event.done():
+                    await self._tell(event.result())
+                event.cancel()
+            while not self._events.empty():
+                await self._tell(self._events.get_nowait())
+            return await self._end(call.result())
+        finally:
+            call.cancel()
+            gone.cancel()
+
+    async def _tell(self, message: bytes, *, last: bool = False) -> None:
+        if not self._begun:
+            self._begun = True
+            await self._send({"type": "http.response.start", "status": 200, "headers": list(STREAM)})
+        event = b"event: message\r\ndata: " + message + b"\r\n\r\n"
+        await self._send({"type": "http.response.body", "body": event, "more_body": not last})
+
+    async def _end(self, reply: Reply) -> Answer | None:
+        if not self._begun:
+            return _plain(self._request, reply)
+        await self._tell(reply.body, last=True)
+        return None
+
+
+def _plain(request: Request, reply: Reply) -> Answer:
+    handshake = request.headers.get(VERSION, HANDSHAKE_VERSIONS[0]) in HANDSHAKE_VERSIONS
+    table = HANDSHAKE_STATUS if handshake else MODERN_STATUS
+    return Answer(table.get(reply.code, 200), reply.body)
+
+
+def _refused(status: int, message: str) -> Answer:
+    headers = (JSON, (b"allow", b"POST, OPTIONS")) if status == 405 else (JSON,)  # noqa: PLR2004 - HTTP's number
+    return Answer(status, failure(None, INVALID_REQUEST, message).body, headers)

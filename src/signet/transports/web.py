@@ -1,0 +1,91 @@
+"""The HTTP server: one bound socket, uvicorn on it, in one process or several."""
+
+from __future__ import annotations
+
+import signal
+import socket
+from collections.abc import Callable
+from typing import Any, Final
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.supervisors import Multiprocess
+
+from .asgi import Receive, Scope, Send
+
+__all__ = ["bind", "serve"]
+
+MAX_HEAD_BYTES: Final = 65_536
+"""The most that a request line and its headers may take."""
+
+MAX_CONNECTIONS: Final = 4096
+GRACE_S: Final = 10
+"""How long calls in flight may take to end once the server is told to stop."""
+
+BACKLOG: Final = 2048
+
+Application = Callable[[Scope, Receive, Send], Any]
+
+
+class _Protocol(HttpToolsProtocol):
+    """uvicorn's HTTP/1.1, with a bound on the head of a request."""
+
+    _in_head = True
+    _head_bytes = 0
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self._in_head:
+            self._head_bytes += len(data)
+            if self._head_bytes > MAX_HEAD_BYTES and not self.transport.is_closing():
+                self.send_400_response("The request line and headers are too large")
+
+    def on_message_begin(self) -> None:
+        self._in_head, self._head_bytes = True, 0
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        self._in_head = False
+        super().on_headers_complete()
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """Take an address; port 0 is any free one.
+
+    Raises:
+        OSError: it cannot be had.
+    """
+    family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(BACKLOG)
+    except OSError:
+        listener.close()
+        raise
+    listener.set_inheritable(True)
+    return listener
+
+
+def serve(factory: Callable[[], Application], listener: socket.socket, workers: int = 1) -> None:
+    """Answer on a socket until SIGINT or SIGTERM; calls in flight are answered first."""
+    config = uvicorn.Config(
+        factory,
+        factory=True,
+        http=_Protocol,
+        ws="none",
+        workers=workers,
+        access_log=False,
+        log_level="error",
+        server_header=False,
+        limit_concurrency=MAX_CONNECTIONS,
+        timeout_graceful_shutdown=GRACE_S,
+    )
+    if workers > 1:
+        Multiprocess(config, sockets=[listener]).run()
+        return
+    for one in (signal.SIGINT, signal.SIGTERM):
+        # uvicorn raises the signal again once it has shut down; to be told to stop is no failure.
+        signal.signal(one, lambda *_: None)
+    uvicorn.Server(config).run(sockets=[listener])
