@@ -60,13 +60,16 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"signet {__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    # With prog given, argparse need not format its usage, which would import shutil at every start.
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, prog="signet")
 
     serve = _command(commands, "serve", _serve, "serve the tools over HTTP: MCP, REST and envelope")
     serve.add_argument("--host", help="address to bind (127.0.0.1)")
     serve.add_argument("--port", help="port to bind, 0 for any free one (8080)")
     serve.add_argument("--workers", help="processes that answer (1)")
-    serve.add_argument("--token", help="bearer token that callers must send; SIGNET_TOKEN keeps it out of process lists")
+    serve.add_argument(
+        "--token", help="bearer token that callers must send; better in SIGNET_TOKEN, where no process list shows it"
+    )
     serve.add_argument("--allowed-hosts", help="further host names to answer to, separated by commas; * for any")
     serve.add_argument("--quiet", action="store_true", help="say only where the server listens")
 
@@ -84,7 +87,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _command(commands: Any, name: str, run: Any, text: str) -> argparse.ArgumentParser:
     """Add a command with the flags that all share."""
-    command: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+    command: argparse.ArgumentParser = commands.add_parser(name, help=text, description=f"{text.capitalize()}.")
     command.add_argument("--toolsets", metavar="A,B", help="toolsets to enable, separated by commas")
     command.add_argument("--call-timeout-s", metavar="S", help="seconds that a call may take (60)")
     command.add_argument("--log", help="'calls' tells of each call on stderr, 'off' does not (off)")
@@ -109,10 +112,11 @@ def _settings(args: argparse.Namespace) -> Settings:
 def _stdio(args: argparse.Namespace) -> int:
     """Serve on stdin and stdout; the wire is claimed before any toolset is imported."""
     settings = _settings(args)
-    from .transports.stdio import claim_wire, serve
+    from .transports.pipes import claim_wire
 
     wire = claim_wire()
     from .app import build_server
+    from .transports.stdio import serve
 
     stopped = serve(build_server(settings), wire, in_thread=settings.stdio_reader == "thread")
     if stopped:

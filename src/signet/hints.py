@@ -15,7 +15,7 @@ __all__ = ["paste_lines", "tool_table"]
 def paste_lines(url: str, tool: Tool, *, secured: bool) -> str:
     """Give three lines that work at once: curl, a client's configuration, the command line."""
     body = msgspec.json.encode(tool.example).decode()
-    header = " -H \"Authorization: Bearer $SIGNET_TOKEN\"" if secured else ""
+    header = ' -H "Authorization: Bearer $SIGNET_TOKEN"' if secured else ""
     server: dict[str, object] = {"type": "http", "url": f"{url}/mcp"}
     if secured:
         server["headers"] = {"Authorization": "Bearer ${SIGNET_TOKEN}"}

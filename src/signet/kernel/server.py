@@ -1,7 +1,7 @@
 """The engine: one message in, one answer out, whichever transport carries it.
 
-    bytes ── wire.parse ── era ── method ── pipeline ── Reply
-                                                └────── Pending, when the tool has to be awaited
+bytes ── wire.parse ── era ── method ── pipeline ── Reply
+                                            └────── Pending, when the tool has to be awaited
 """
 
 from __future__ import annotations
@@ -109,7 +109,8 @@ class Server:
         if frame.method == envelope.INVOKE and exchange.headers is None:
             return self.invoke(message)
         if frame.method is UNSET or frame.id is UNSET:
-            return self._notified(frame, exchange)
+            self._hear(frame, exchange)
+            return None
         try:
             return self._answer(frame, frame.method, frame.id, exchange)
         except Refused as refused:
@@ -138,7 +139,7 @@ class Server:
             raise Refused(METHOD_NOT_FOUND, "Method not found", method)
         return handler(frame, request_id, opening.meta, exchange, self._modern if modern else self._handshake)
 
-    def _notified(self, frame: Frame, exchange: Exchange) -> None:
+    def _hear(self, frame: Frame, exchange: Exchange) -> None:
         """Hear what owes no answer: of all notifications and posted responses, only a cancellation matters."""
         if frame.method == "notifications/cancelled":
             try:

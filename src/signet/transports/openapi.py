@@ -82,12 +82,14 @@ def _rest(tool: Tool, bundle: Bundle, success: Json, error: str, *, secured: boo
 
 def _envelope(tool: Tool, bundle: Bundle, *, secured: bool) -> Json:
     params = _object({"tool": {"const": tool.id}, "input": schema_of(bundle.input)}, closed=False)
-    request = _object({
-        "jsonrpc": {"const": "2.0"},
-        "id": {"oneOf": [{"type": "string", "minLength": 1}, {"type": "integer"}]},
-        "method": {"const": "mcp.tool.invoke"},
-        "params": params,
-    })
+    request = _object(
+        {
+            "jsonrpc": {"const": "2.0"},
+            "id": {"oneOf": [{"type": "string", "minLength": 1}, {"type": "integer"}]},
+            "method": {"const": "mcp.tool.invoke"},
+            "params": params,
+        }
+    )
     result = _object({"jsonrpc": {"const": "2.0"}, "id": {}, "result": schema_of(bundle.output)})
     responses = {"200": _json(result, "The result, as the contract promises.")}
     statuses = {row.http_status for row in TABLE.values()} | {403, 405, 408, 413, 415, 421}

@@ -23,7 +23,6 @@ LEGACY: Final = {"/mcp/v1/encode-plantuml": "encodePlantUML", "/mcp/encode-plant
 """The flat endpoints that came before, and the tool behind each."""
 
 
-
 def cors(methods: str) -> tuple[tuple[bytes, bytes], ...]:
     """Give the headers that let any page use an endpoint (spec 4)."""
     return (

@@ -1,8 +1,8 @@
 """The web application: one path, one door, with the guard before each.
 
-    /mcp                        MCP            /api/tools, /api/tools/{name}   REST
-    /mcp/tool/{slug}            envelope       /mcp/v1/encode-plantuml         REST, the legacy shape
-    /openapi.json, /healthz, /readyz, /        for people and their machines
+/mcp                        MCP            /api/tools, /api/tools/{name}   REST
+/mcp/tool/{slug}            envelope       /mcp/v1/encode-plantuml         REST, the legacy shape
+/openapi.json, /healthz, /readyz, /        for people and their machines
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class Site:
             "/": lambda: self._about,
             "/healthz": lambda: {"status": "ok"},
             "/readyz": self._ready,
-            "/openapi.json": lambda: describe(self._server.pipeline, self._about, secured=self._guard.token is not None),
+            "/openapi.json": self._openapi,
         }
         if request.path not in pages:
             fault = Fault(Code.NOT_FOUND, f"Nothing is served at '{request.path[:200]}'; GET / names what is")
@@ -141,6 +141,9 @@ class Site:
         if request.path not in self._pages:
             self._pages[request.path] = encode(pages[request.path]())
         return Answer(200, self._pages[request.path])
+
+    def _openapi(self) -> object:
+        return describe(self._server.pipeline, self._about, secured=self._guard.token is not None)
 
     def _ready(self) -> object:
         """Say that every contract is usable; it is asked once, before the first answer counts."""

@@ -1,7 +1,7 @@
 """The stdio door: one JSON-RPC message a line, answers as they come, nothing else on the wire.
 
-    fd 0 ── Intake (lines) ── Server.receive ── Outlet ── the wire (what fd 1 was)
-                                   └─ Pending: a task, cancellable by id
+fd 0 ── Intake (lines) ── Server.receive ── Outlet ── the wire (what fd 1 was)
+                               └─ Pending: a task, cancellable by id
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import os
 import signal
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from typing import Final
@@ -19,30 +18,11 @@ from signet.kernel.errors import INVALID_REQUEST
 from signet.kernel.server import Exchange, Pending, Server
 from signet.kernel.wire import Id, Reply, failure
 
-__all__ = ["MAX_LINE_BYTES", "claim_wire", "serve"]
+from .pipes import MAX_LINE_BYTES, Lines, Outlet, unblocked
 
-MAX_LINE_BYTES: Final = 4 * 1024 * 1024
-"""The longest line that is read; of a longer one, nothing is kept but the fact."""
+__all__ = ["serve"]
 
 READ_BYTES: Final = 1 << 18
-MAX_BACKLOG_BYTES: Final = 1 << 20
-"""Unread answers beyond this stop the reading of questions, so a client that does not read cannot fill memory."""
-
-
-def claim_wire() -> int:
-    """Take fd 1 for the wire alone: from here on, whatever is printed goes to stderr.
-
-    To be called before anything is imported that might print.
-    """
-    wire = os.dup(1)
-    os.set_inheritable(wire, False)  # noqa: FBT003 - the stdlib's own signature
-    try:
-        os.dup2(2, 1)
-    except OSError:
-        null = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(null, 1)
-    sys.stdout = sys.stderr
-    return wire
 
 
 def serve(server: Server, wire: int, *, source: int = 0, in_thread: bool = False) -> bool:
@@ -57,88 +37,6 @@ def serve(server: Server, wire: int, *, source: int = 0, in_thread: bool = False
     return stopped
 
 
-class _Lines:
-    """Cuts chunks of bytes into lines; None stands for a line that was too long."""
-
-    def __init__(self) -> None:
-        self._parts: list[bytes] = []
-        self._size = 0
-
-    def feed(self, chunk: bytes) -> Iterator[bytes | None]:
-        first, *rest = chunk.split(b"\n")
-        self._keep(first)
-        for part in rest:
-            yield self.last()
-            self._keep(part)
-
-    def last(self) -> bytes | None:
-        """Give what has come since the last line end."""
-        line = b"".join(self._parts) if self._size <= MAX_LINE_BYTES else None
-        self._parts, self._size = [], 0
-        return line
-
-    def _keep(self, part: bytes) -> None:
-        self._size += len(part)
-        if self._size <= MAX_LINE_BYTES:
-            self._parts.append(part)
-        else:
-            self._parts.clear()
-
-
-class _Outlet:
-    """Writes to the wire without ever waiting in the event loop, where the system allows."""
-
-    def __init__(self, fd: int, loop: asyncio.AbstractEventLoop, on_backlog: Callable[[bool], None]) -> None:
-        self._fd = fd
-        self._loop = loop
-        self._on_backlog = on_backlog
-        self._backlog = bytearray()
-        self.halted = False
-        self.broken = False
-        self.drained = asyncio.Event()
-        self.drained.set()
-
-    def write(self, data: bytes) -> None:
-        if self.broken:
-            return
-        if self._backlog:
-            self._backlog += data
-        else:
-            self._backlog += data[self._push(data) :]
-            if self._backlog:
-                self.drained.clear()
-                self._loop.add_writer(self._fd, self._resume)
-        if len(self._backlog) > MAX_BACKLOG_BYTES and not self.halted:
-            self.halted = True
-            self._on_backlog(True)  # noqa: FBT003 - a plain switch
-
-    def _push(self, data: bytes | bytearray) -> int:
-        """Write as much as the pipe takes."""
-        sent = 0
-        view = memoryview(data)
-        try:
-            while sent < len(data):
-                sent += os.write(self._fd, view[sent:])
-        except BlockingIOError:
-            pass
-        except OSError:
-            self.broken = True
-            return len(data)
-        finally:
-            view.release()
-        return sent
-
-    def _resume(self) -> None:
-        del self._backlog[: self._push(self._backlog)]
-        if self._backlog:
-            return
-        self._loop.remove_writer(self._fd)
-        self.drained.set()
-        if self.halted:
-            self.halted = False
-            self._on_backlog(False)  # noqa: FBT003 - a plain switch
-
-
 class _Conversation:
     """One client, from its first line to its last answer."""
 
@@ -146,7 +44,7 @@ class _Conversation:
         self._server = server
         self._wire = wire
         self._source = source
-        self._lines = _Lines()
+        self._lines = Lines()
         self._calls: dict[Id, set[asyncio.Task[None]]] = {}
         self._ended = asyncio.Event()
         self._stopped = False
@@ -155,9 +53,9 @@ class _Conversation:
 
     async def hold(self, *, in_thread: bool) -> bool:
         self._loop = asyncio.get_running_loop()
-        self._out = _Outlet(self._wire, self._loop, self._halt)
+        self._out = Outlet(self._wire, self._loop, self._halt)
         self._exchange = Exchange(notify=self._notify, cancel=self._cancel)
-        with _signals(self._loop, self._stop), _unblocked(self._wire):
+        with _signals(self._loop, self._stop), unblocked(self._wire):
             if in_thread or not self._await_source():
                 threading.Thread(target=self._read_in_thread, daemon=True).start()
             await self._ended.wait()
@@ -234,7 +132,7 @@ class _Conversation:
             self._out.write(reply.body + b"\n")
         finally:
             left = self._calls[pending.id]
-            left.discard(asyncio.current_task())  # type: ignore[arg-type]
+            left.discard(asyncio.current_task())
             if not left:
                 del self._calls[pending.id]
 
@@ -289,21 +187,3 @@ def _signals(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]) -> Itera
     yield
     for one in wanted:
         loop.remove_signal_handler(one)
-
-
-@contextlib.contextmanager
-def _unblocked(fd: int) -> Iterator[None]:
-    """Let writes to a pipe return when it is full; a terminal or file stays as it is, others share it."""
-    import stat
-
-    mode = os.fstat(fd).st_mode
-    if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
-        yield
-        return
-    before = os.get_blocking(fd)
-    os.set_blocking(fd, False)  # noqa: FBT003 - the stdlib's own signature
-    try:
-        yield
-    finally:
-        with contextlib.suppress(OSError):
-            os.set_blocking(fd, before)
