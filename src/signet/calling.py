@@ -45,9 +45,9 @@ def _json(text: str) -> Any:
     else:
         data = text.encode(errors="surrogateescape")
     try:
-        return msgspec.json.decode(data)
+        return msgspec.json.decode(data, type=dict[str, Any])
     except (ValueError, RecursionError) as error:
-        message = f"""--json is not JSON ({error}); write an object such as '{{"key": "value"}}'"""
+        message = f"""--json is no JSON object ({error}); write one such as '{{"key": "value"}}'"""
         raise UsageError(message) from None
 
 

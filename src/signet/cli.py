@@ -87,7 +87,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def _command(commands: Any, name: str, run: Any, text: str) -> argparse.ArgumentParser:
     """Add a command with the flags that all share."""
-    command: argparse.ArgumentParser = commands.add_parser(name, help=text, description=f"{text.capitalize()}.")
+    sentence = text[:1].upper() + text[1:] + "."
+    command: argparse.ArgumentParser = commands.add_parser(name, help=text, description=sentence)
     command.add_argument("--toolsets", metavar="A,B", help="toolsets to enable, separated by commas")
     command.add_argument("--call-timeout-s", metavar="S", help="seconds that a call may take (60)")
     command.add_argument("--log", help="'calls' tells of each call on stderr, 'off' does not (off)")
@@ -132,8 +133,9 @@ def _serve(args: argparse.Namespace) -> int:
 
     from .app import build_server, build_site
     from .settings import UsageError
-    from .transports.web import bind, serve
+    from .transports.web import bind, end_on_signals, serve
 
+    end_on_signals()
     settings = _settings(args)
     _refuse_open_door(settings, build_server(settings))
     try:

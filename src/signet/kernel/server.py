@@ -136,7 +136,7 @@ class Server:
             check_version(opening.meta)
         handler = self._methods[modern].get(method)
         if handler is None:
-            raise Refused(METHOD_NOT_FOUND, "Method not found", method)
+            raise Refused(METHOD_NOT_FOUND, "Method not found")
         return handler(frame, request_id, opening.meta, exchange, self._modern if modern else self._handshake)
 
     def _hear(self, frame: Frame, exchange: Exchange) -> None:

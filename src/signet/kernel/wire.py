@@ -23,7 +23,8 @@ class Frame(msgspec.Struct, frozen=True):
     method: str | UnsetType = UNSET
     id: Id | UnsetType = UNSET
     params: Raw = NO_PARAMS
-
+    result: Raw | UnsetType = UNSET
+    error: Raw | UnsetType = UNSET
 
 class Reply(msgspec.Struct, frozen=True):
     """One JSON-RPC answer as bytes, and its error code (0: a result)."""
@@ -63,8 +64,11 @@ def parse(message: bytes) -> Frame:
     Raises:
         Refused: with -32700 for what is not JSON, with -32600 for JSON that is no frame.
     """
+    why = "Object has neither method nor result nor error"
     try:
-        return _frame(message)
+        frame = _frame(message)
+        if frame.method is not UNSET or frame.result is not UNSET or frame.error is not UNSET:
+            return frame
     except (ValueError, RecursionError) as error:
         why = str(error)
     value = decode(message)
@@ -115,17 +119,25 @@ def failure(request_id: Id | None, code: int, message: str, data: object = None)
 def given_id(value: object) -> Id | None:
     """Give the id to echo of a message that is no frame: the one given, if it is one."""
     given = value.get("id") if isinstance(value, dict) else None
-    return given if isinstance(given, str | int) and not isinstance(given, bool) else None
+    return given if (given and isinstance(given, str)) or type(given) is int else None
 
 
 def _not_json(error: Exception, text: bytes) -> Refused:
     if isinstance(error, RecursionError):
         return Refused(PARSE_ERROR, "Parse error: nested too deeply")
-    if isinstance(error, UnicodeDecodeError):
+    if not _is_utf8(text):
         return NotUnicode(PARSE_ERROR, "Parse error: not UTF-8")
     if b"\\u" in text and _is_json(text):
         return NotUnicode(PARSE_ERROR, "Parse error: a string holds half a surrogate pair")
     return Refused(PARSE_ERROR, f"Parse error: {error}")
+
+
+def _is_utf8(text: bytes) -> bool:
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _is_json(text: bytes) -> bool:

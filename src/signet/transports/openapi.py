@@ -164,7 +164,8 @@ def _shared() -> Json:
     version = {"const": "2.0"}
     request_id = {"type": ["string", "integer"]}
     message = _object({"jsonrpc": version, "method": text}, closed=False)
-    message["properties"] |= {"id": request_id, "params": schema}
+    # Params are the method's affair: where they are wrong, the answer is a JSON-RPC error.
+    message["properties"] |= {"id": request_id, "params": {}}
     return {
         "Tools": _object({"tools": {"type": "array", "items": listed}}),
         "Error": _object({"success": {"const": False}, "error": _object({"code": text, "message": text})}),

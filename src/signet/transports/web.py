@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import socket
+import sys
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -13,7 +14,7 @@ from uvicorn.supervisors import Multiprocess
 
 from .asgi import Receive, Scope, Send
 
-__all__ = ["bind", "serve"]
+__all__ = ["bind", "end_on_signals", "serve"]
 
 MAX_HEAD_BYTES: Final = 65_536
 """The most that a request line and its headers may take."""
@@ -47,6 +48,12 @@ class _Protocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._in_head = False
         super().on_headers_complete()
+
+
+def end_on_signals() -> None:
+    """Let SIGINT and SIGTERM end the process well: before uvicorn minds them, and when it raises them again."""
+    for one in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(one, lambda *_: sys.exit(0))
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -85,7 +92,4 @@ def serve(factory: Callable[[], Application], listener: socket.socket, workers: 
     if workers > 1:
         Multiprocess(config, sockets=[listener]).run()
         return
-    for one in (signal.SIGINT, signal.SIGTERM):
-        # uvicorn raises the signal again once it has shut down; to be told to stop is no failure.
-        signal.signal(one, lambda *_: None)
     uvicorn.Server(config).run(sockets=[listener])

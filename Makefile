@@ -1,0 +1,95 @@
+# Signet: `make demo` to see it run, `make test` to prove it. Plain `make` lists the rest.
+
+PYTHON ?= python3
+UV     ?= uv
+PORT   ?= 8080
+ARGS   ?=
+
+VENV  := .venv
+BENCH := .venv-bench
+BIN   := $(VENV)/bin
+
+# A stamp is touched once an installation is complete; an edited file on its right makes it anew.
+RUN_STAMP   := $(VENV)/.installed-for-run
+TEST_STAMP  := $(VENV)/.installed-for-test
+BENCH_STAMP := $(BENCH)/.installed
+# An environment made for the tests holds all that the demo needs, so the demo takes it as it is.
+DEMO_STAMP  := $(if $(wildcard $(TEST_STAMP)),$(TEST_STAMP),$(RUN_STAMP))
+
+SOURCES := $(shell find src -type f -not -name '*.pyc')
+PIP     := -m pip --disable-pip-version-check --quiet install
+COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+.PHONY: help demo test check bench docs contracts lock tools clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(DEMO_STAMP) ## Install and start the server (PORT=8080)
+	@exec $(BIN)/signet serve --port $(PORT)
+
+test: $(TEST_STAMP) tools check ## Install what the tests need and run everything (ARGS="-k words")
+	@$(BIN)/coverage erase
+	@$(BIN)/coverage run -m pytest $(ARGS)
+	@$(BIN)/coverage combine --quiet
+	@$(BIN)/coverage report
+
+check: $(TEST_STAMP) ## Lint, format, types and the import rules
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+bench: $(BENCH_STAMP) ## Measure against the official SDK and FastMCP (ARGS="--help")
+	@env -u PYTHONDONTWRITEBYTECODE $(BENCH)/bin/python -m compileall -q src bench
+	@env -u PYTHONDONTWRITEBYTECODE $(BENCH)/bin/python -m bench $(ARGS)
+
+docs: $(TEST_STAMP) ## Write the generated pages of docs/ anew
+	@$(BIN)/python scripts/spec_matrix.py
+
+contracts: $(TEST_STAMP) ## Check every contract in schemas/ against its code
+	@$(BIN)/python -m pytest -q -k contract $(ARGS)
+
+lock: ## Write requirements/*.txt anew from pyproject.toml and requirements/*.in (needs uv)
+	@command -v $(UV) >/dev/null || { echo "make lock needs uv: pip install uv"; exit 1; }
+	$(COMPILE) pyproject.toml -o requirements/run.txt
+	$(COMPILE) pyproject.toml requirements/test.in -o requirements/test.txt
+	$(COMPILE) pyproject.toml requirements/bench.in -o requirements/bench.txt
+
+tools: # the outside programs that the tests run against us
+	@scripts/install_tools.sh
+
+clean: ## Remove all that was made here
+	@rm -rf $(VENV) $(BENCH) node_modules build dist runs
+	@rm -rf .coverage .coverage.* .hypothesis .schemathesis .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	@find src tests bench scripts -name __pycache__ -prune -exec rm -rf {} +
+
+# --- environments -----------------------------------------------------------------------------
+
+$(VENV)/pyvenv.cfg $(BENCH)/pyvenv.cfg:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  echo "Signet needs Python 3.11 or newer, and '$(PYTHON)' is not: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)"; exit 1; }
+	@echo "making $(@D)"
+	@$(PYTHON) -m venv $(@D) || { rm -rf $(@D); \
+	  echo "'$(PYTHON) -m venv' does not work here; on Debian and Ubuntu: apt install python3-venv"; exit 1; }
+
+$(RUN_STAMP): requirements/run.txt pyproject.toml $(SOURCES) | $(VENV)/pyvenv.cfg
+	@echo "installing Signet into $(VENV)"
+	@$(BIN)/python $(PIP) --require-hashes -r requirements/run.txt
+	@$(BIN)/python $(PIP) --no-deps .
+	@touch $@
+
+$(TEST_STAMP): requirements/test.txt pyproject.toml | $(VENV)/pyvenv.cfg
+	@echo "installing Signet and what its tests need into $(VENV)"
+	@$(BIN)/python $(PIP) --require-hashes -r requirements/test.txt
+	@$(BIN)/python $(PIP) --no-deps -e .
+	@touch $@
+
+$(BENCH_STAMP): requirements/bench.txt pyproject.toml | $(BENCH)/pyvenv.cfg
+	@echo "installing Signet and the peers into $(BENCH)"
+	@$(BENCH)/bin/python $(PIP) --require-hashes -r requirements/bench.txt
+	@$(BENCH)/bin/python $(PIP) --no-deps -e .
+	@touch $@

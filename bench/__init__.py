@@ -1,0 +1,1 @@
+"""Benchmarks: what Signet costs beside its peers, measured on one machine in the same minutes."""

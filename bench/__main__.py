@@ -1,0 +1,88 @@
+"""`python -m bench`: run the benchmarks, print the page, and write it where it belongs."""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import gc
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from . import calls, memory, startup, web
+from .contenders import Contender, contenders
+from .frames import WrongAnswerError
+from .machine import hardware, versions
+from .plan import FULL, QUICK, Plan
+from .process import NotStartedError, client_core, pinned
+from .report import Setting, page
+from .rows import Row
+
+BENCHMARKS: dict[str, Callable[[Plan, Sequence[Contender]], list[Row]]] = {
+    "cold": startup.measure,
+    "stdio": calls.measure,
+    "http": web.measure,
+    "memory": memory.measure,
+}
+"""One more benchmark is one more module with such a function, and one line here."""
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
+
+
+def arguments() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(prog="python -m bench", description="Measure Signet beside its peers.")
+    parser.add_argument("--quick", action="store_true", help="a short run; writes only with --write or --out")
+    parser.add_argument("--only", default=",".join(BENCHMARKS), help="some of %(default)s; writes likewise")
+    parser.add_argument("--write", action="store_true", help="write the page even so")
+    parser.add_argument("--out", type=Path, help="the file to write (docs/benchmarks.md)")
+    parser.add_argument("--signet", help="another signet command to measure")
+    known = parser.parse_args()
+    known.names = known.only.split(",")
+    if unknown := [name for name in known.names if name not in BENCHMARKS]:
+        parser.error(f"no benchmark {unknown[0]!r}; there are {', '.join(BENCHMARKS)}")
+    return known
+
+
+def run(names: Sequence[str], plan: Plan, everyone: Sequence[Contender]) -> list[Row]:
+    """Run some benchmarks one after the other on the client's core."""
+    gc.disable()
+    with pinned(client_core()):
+        rows: list[Row] = []
+        for name in names:
+            rows += BENCHMARKS[name](plan, everyone)
+            gc.collect()
+        return rows
+
+
+def main() -> int:
+    """Measure, show and write."""
+    # A plain `kill` must unwind like Ctrl-C, so that every child is stopped.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    args = arguments()
+    setting = Setting(
+        hardware=hardware(),
+        versions=versions(),
+        two_cores=client_core() is not None,
+        load=os.getloadavg()[0],
+        today=dt.datetime.now(dt.UTC).date(),
+    )
+    try:
+        rows = run(args.names, QUICK if args.quick else FULL, contenders(args.signet))
+    except (WrongAnswerError, NotStartedError, OSError) as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    text = page(rows, setting)
+    print(text)
+    whole = not args.quick and set(args.names) == set(BENCHMARKS)
+    if whole or args.write or args.out:
+        (args.out or PAGE).write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

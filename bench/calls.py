@@ -1,0 +1,51 @@
+"""Calls on stdio: how long one takes, and how many a second when 64 are in flight."""
+
+from __future__ import annotations
+
+import contextlib
+import statistics
+from collections.abc import Sequence
+
+from .contenders import ECHO, NAMES, Contender
+from .frames import LARGE, SMALL, Call
+from .pipe import Pipe, opened
+from .plan import Plan
+from .rows import Metric, Row, Sheet, rotated
+
+__all__ = ["measure"]
+
+IN_FLIGHT = 64
+SIZES = {"small": SMALL, "large": LARGE}
+
+
+def measure(plan: Plan, contenders: Sequence[Contender]) -> list[Row]:
+    """Start everyone afresh each round; within it each cell visits one server after the other."""
+    sheet = Sheet()
+    for number in range(plan.stdio_rounds):
+        with contextlib.ExitStack() as stack:
+            pipes = {who.name: stack.enter_context(opened(who)) for who in (*contenders, ECHO)}
+            order = rotated(list(pipes), number)
+            for word, size in SIZES.items():
+                call = Call.of(size)
+                for name in order:
+                    p50, p99 = latencies_us(plan, call, pipes[name])
+                    sheet.add(Metric("stdio", f"one at a time, {word}, p50", "µs", "less"), name, p50)
+                    sheet.add(Metric("stdio", f"one at a time, {word}, p99", "µs", "less"), name, p99)
+                metric = Metric("stdio", f"{IN_FLIGHT} in flight, {word}", "calls/s", "more")
+                for name in order:
+                    sheet.add(metric, name, per_s(plan, call, pipes[name]))
+    return sheet.rows(NAMES)
+
+
+def latencies_us(plan: Plan, call: Call, pipe: Pipe) -> tuple[float, float]:
+    """Call one after the other: the middle call, and the slowest but one in a hundred."""
+    pipe.sequence(call, plan.warm_s, plan.max_calls)
+    taken = pipe.sequence(call, plan.cell_s, plan.max_calls)
+    cuts = statistics.quantiles(taken, n=100, method="inclusive")
+    return cuts[49] / 1e3, cuts[98] / 1e3
+
+
+def per_s(plan: Plan, call: Call, pipe: Pipe) -> float:
+    """Keep many calls in flight."""
+    pipe.flood(call, IN_FLIGHT, plan.warm_s, plan.max_calls)
+    return pipe.flood(call, IN_FLIGHT, plan.cell_s, plan.max_calls).per_s

@@ -1,0 +1,147 @@
+"""The HTTP client, a process of its own: keep-alive connections, one call in flight on each, no pipelining.
+
+`python -m bench.load '{"port": …}'` prints one line of JSON; answers are checked after the clock stops.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import select
+import socket
+import sys
+import time
+from dataclasses import asdict, dataclass
+
+from .frames import FIRST, MODERN, TOOL, Call, WrongAnswerError
+
+__all__ = ["Job", "Tally"]
+
+ANSWER_S = 30.0
+CHUNK = 1 << 18
+
+
+@dataclass(frozen=True)
+class Job:
+    """What one run of the client does."""
+
+    port: int
+    connections: int
+    size: int
+    era: str
+    warm_s: float
+    seconds: float
+    limit: int
+    echoes: bool
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What came of it."""
+
+    calls: int
+    elapsed_s: float
+
+
+def preamble(job: Job, call: Call) -> bytes:
+    """Write the request's head; all bodies of a job have one length, so there is one head."""
+    length = len(call.frame(FIRST))
+    lines = [
+        "POST /mcp HTTP/1.1",
+        f"Host: 127.0.0.1:{job.port}",
+        "Content-Type: application/json",
+        "Accept: application/json, text/event-stream",
+        f"MCP-Protocol-Version: {job.era}",
+        f"Content-Length: {length}",
+    ]
+    if job.era == MODERN:
+        lines += ["Mcp-Method: tools/call", f"Mcp-Name: {TOOL}"]
+    return "\r\n".join([*lines, "", ""]).encode()
+
+
+class Load:
+    """All connections of one job, and the number of the next call."""
+
+    def __init__(self, job: Job) -> None:
+        """Connect before any clock runs."""
+        self.job = job
+        self.call = Call.of(job.size, job.era)
+        self._head = preamble(job, self.call)
+        self._next = FIRST
+        self._poll = select.epoll()
+        self._sockets: dict[int, socket.socket] = {}
+        for _ in range(job.connections):
+            link = socket.create_connection(("127.0.0.1", job.port), timeout=ANSWER_S)
+            link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self._poll.register(link.fileno(), select.EPOLLIN)
+            self._sockets[link.fileno()] = link
+
+    def run(self, seconds: float, limit: int) -> Tally:
+        """Call on every connection for so long, wait for the last answers, and check them all."""
+        first, answers = self._next, []
+        partial: dict[int, bytes] = {}
+        begun = time.perf_counter()
+        end = begun + seconds
+        for link in self._sockets.values():
+            self._ask(link)
+        due = len(self._sockets)
+        while due:
+            for fd, _ in self._ready():
+                link = self._sockets[fd]
+                data = partial.pop(fd, b"") + link.recv(CHUNK)
+                body = whole(data)
+                if body is None:
+                    partial[fd] = data
+                    continue
+                answers.append(body)
+                if time.perf_counter() < end and self._next - first < limit:
+                    self._ask(link)
+                else:
+                    due -= 1
+        elapsed = time.perf_counter() - begun
+        self.call.check(answers, range(first, self._next), echoes=self.job.echoes)
+        return Tally(len(answers), elapsed)
+
+    def _ask(self, link: socket.socket) -> None:
+        frame = self.call.frame(self._next)
+        self._next += 1
+        link.sendall(self._head + frame)
+
+    def _ready(self) -> list[tuple[int, int]]:
+        ready = self._poll.poll(ANSWER_S)
+        if not ready:
+            raise WrongAnswerError(f"no answer within {ANSWER_S:.0f} s")
+        return ready
+
+
+def whole(data: bytes) -> bytes | None:
+    """Cut the body out of an answer once it is complete.
+
+    Raises:
+        WrongAnswerError: the connection closed, or this is no plain 200 with a length.
+    """
+    end = data.find(b"\r\n\r\n")
+    if end < 0 and data:
+        return None
+    head = data[:end].lower()
+    at = head.find(b"\r\ncontent-length:")
+    if at < 0 or not head.startswith(b"http/1.1 200 "):
+        raise WrongAnswerError(f"not a plain answer: {data[:300]!r}")
+    at += len(b"\r\ncontent-length:")
+    stop = head.find(b"\r", at)
+    length = int(head[at:] if stop < 0 else head[at:stop])
+    body = data[end + 4 :]
+    return body if len(body) >= length else None
+
+
+def main() -> None:
+    """Warm up, run, and tell."""
+    job = Job(**json.loads(sys.argv[1]))
+    gc.disable()
+    load = Load(job)
+    load.run(job.warm_s, job.limit)
+    print(json.dumps(asdict(load.run(job.seconds, job.limit))))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,157 @@
+"""A client of a stdio server: one call at a time, or many in flight, over raw non-blocking pipes."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from .contenders import Contender
+from .frames import FIRST, INITIALIZE, INITIALIZED, LIST_TOOLS, TOOL, Call, WrongAnswerError
+from .process import Child, server_core, spawned
+
+__all__ = ["Flood", "Pipe", "opened"]
+
+ANSWER_S = 30.0
+"""No server may take longer for one answer; this bounds a hang, it judges nobody."""
+CHUNK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Flood:
+    """What a burst of calls gave."""
+
+    calls: int
+    elapsed_s: float
+
+    @property
+    def per_s(self) -> float:
+        """Give the calls a second."""
+        return self.calls / self.elapsed_s
+
+
+class Pipe:
+    """The two ends of one server process, and the number of the next call."""
+
+    def __init__(self, child: Child, *, echoes: bool = False) -> None:
+        """Take over the process's pipes."""
+        process = child.process
+        if process.stdin is None or process.stdout is None:
+            raise TypeError("the process has no pipes")
+        self.child = child
+        self._echoes = echoes
+        self._in, self._out = process.stdin.fileno(), process.stdout.fileno()
+        os.set_blocking(self._in, False)
+        os.set_blocking(self._out, False)
+        self._readable = select.poll()
+        self._readable.register(self._out, select.POLLIN)
+        self._writable = select.poll()
+        self._writable.register(self._in, select.POLLOUT)
+        self._both = select.poll()
+        self._both.register(self._in, select.POLLOUT)
+        self._both.register(self._out, select.POLLIN)
+        self._next = FIRST
+
+    def greet(self) -> None:
+        """Initialize as a client of the handshake era does, and ask for the tools."""
+        self._send(INITIALIZE)
+        _expect(self._line(), 0)
+        self._send(INITIALIZED + LIST_TOOLS)
+        tools = _expect(self._line(), 1)["tools"]
+        if TOOL not in {tool["name"] for tool in tools}:
+            raise WrongAnswerError(f"tools/list has no {TOOL}")
+
+    def sequence(self, call: Call, seconds: float, limit: int) -> list[int]:
+        """Call one after the other for so long, and tell how many nanoseconds each took."""
+        first, answers = self._next, []
+        taken: list[int] = []
+        end = time.perf_counter() + seconds
+        while len(taken) < limit and time.perf_counter() < end:
+            frame = call.frame(self._next)
+            self._next += 1
+            begun = time.perf_counter_ns()
+            self._send(frame)
+            answer = self._line()
+            taken.append(time.perf_counter_ns() - begun)
+            answers.append(answer)
+        call.check(answers, range(first, self._next), echoes=self._echoes)
+        return taken
+
+    def flood(self, call: Call, in_flight: int, seconds: float, limit: int) -> Flood:
+        """Keep so many calls in flight for so long, then wait for the last answer."""
+        first, chunks, due = self._next, [], 0
+        unsent = bytearray()
+        begun = time.perf_counter()
+        end = begun + seconds
+        while True:
+            if time.perf_counter() < end and self._next - first < limit:
+                more = range(self._next, self._next + in_flight - due)
+                self._next, due = more.stop, in_flight
+                unsent += b"".join(map(call.frame, more))
+            if not due:
+                break
+            self._push(unsent)
+            chunk = self._read(self._both if unsent else self._readable)
+            if chunk:
+                chunks.append(chunk)
+                due -= chunk.count(b"\n")
+        elapsed = time.perf_counter() - begun
+        lines = b"".join(chunks).splitlines()
+        call.check(lines, range(first, self._next), echoes=self._echoes)
+        return Flood(len(lines), elapsed)
+
+    def _push(self, data: bytearray) -> None:
+        """Write what the pipe takes now, and cut it off the front."""
+        with contextlib.suppress(BlockingIOError):
+            while data:
+                del data[: os.write(self._in, data)]
+
+    def _send(self, frame: bytes) -> None:
+        """Write all of it; the server reads, for nothing else is in flight."""
+        data = bytearray(frame)
+        self._push(data)
+        while data:
+            self._writable.poll(ANSWER_S * 1000)
+            self._push(data)
+
+    def _read(self, poll: select.poll) -> bytes:
+        """Wait until something can be done, and read what is there."""
+        if not poll.poll(ANSWER_S * 1000):
+            raise WrongAnswerError(f"no answer within {ANSWER_S:.0f} s")
+        try:
+            chunk = os.read(self._out, CHUNK)
+        except BlockingIOError:
+            return b""
+        if not chunk:
+            raise WrongAnswerError(f"the server closed its output: {self.child.told()[-2000:]}")
+        return chunk
+
+    def _line(self) -> bytes:
+        """Read the one answer that is due, whole."""
+        line = self._read(self._readable)
+        while not line.endswith(b"\n"):
+            line += self._read(self._readable)
+        return line
+
+
+def _expect(line: bytes, number: int) -> dict[str, Any]:
+    message = json.loads(line)
+    if message.get("id") != number or "result" not in message:
+        raise WrongAnswerError(f"not the answer to request {number}: {line[:200]!r}")
+    result: dict[str, Any] = message["result"]
+    return result
+
+
+@contextlib.contextmanager
+def opened(contender: Contender) -> Iterator[Pipe]:
+    """Start a stdio server and greet it, unless it is the echo."""
+    with spawned(contender.stdio, server_core()) as child:
+        pipe = Pipe(child, echoes=contender.echoes)
+        if not contender.echoes:
+            pipe.greet()
+        yield pipe

@@ -1,0 +1,28 @@
+"""How long each benchmark runs: a short plan to look, a full plan to publish."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["FULL", "QUICK", "Plan"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Rounds and lengths; every loop in this package is bounded by one of these numbers."""
+
+    cold_rounds: int
+    stdio_rounds: int
+    http_rounds: int
+    memory_rounds: int
+    cell_s: float
+    """How long one cell is timed."""
+    warm_s: float
+    """How long a cell runs before its clock starts."""
+    memory_calls: int = 2_000
+    max_calls: int = 200_000
+    """No cell sends more calls than this, however fast the server is."""
+
+
+FULL = Plan(cold_rounds=15, stdio_rounds=7, http_rounds=5, memory_rounds=3, cell_s=0.6, warm_s=0.2)
+QUICK = Plan(cold_rounds=3, stdio_rounds=1, http_rounds=1, memory_rounds=1, cell_s=0.4, warm_s=0.15)

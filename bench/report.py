@@ -1,0 +1,134 @@
+"""The page that is written: ratios first, medians second, then how it was done."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .contenders import NAMES
+from .process import ALLOCATOR
+from .rows import Ratio, Row
+
+__all__ = ["Setting", "page"]
+
+INTRO = """\
+# Benchmarks
+
+Signet, the official Python SDK's low-level server and FastMCP serve the same tool, `encodePlantUML`, on the \
+same machine in the same minutes. `make bench` measures again and rewrites this page."""
+
+READING = """\
+Each figure is Signet's value divided by the peer's within one round, then the median of the rounds; in \
+brackets the smallest and the largest round. `1/8.0` is an eighth of the peer's time or memory; `8.0x` is \
+eight times its calls."""
+
+METHOD = """\
+- Every server runs the same tool body: raw deflate at level 9, then PlantUML's alphabet. Payloads are 372 \
+bytes (small) and 19,859 bytes (large); every call carries another text.
+- Signet runs as shipped: it checks each input and each output against its JSON Schema. The SDK's low-level \
+server checks neither; FastMCP checks arguments by their types.
+- Over HTTP the peers run stateless with JSON answers, under uvicorn with uvloop and httptools, without an \
+access log. FastMCP's tool is a coroutine, which spares it a worker thread.
+- A round takes each cell to one server after the other, in an order that rotates from round to round; \
+servers are started afresh for each round. Each cell is warmed up before its clock starts.
+- Every answer's id and shape are checked, and one in fifty is inflated and compared with its source, after \
+the clock has stopped.
+- The bound does no work and shows what the measuring itself costs: a bare `python -c pass` for cold start, \
+`cat` on stdio, an echo on uvloop over HTTP.
+- Large payloads are bounded by deflate itself, which all servers share."""
+
+ROUND_FROM = 10
+"""From here on a ratio is told without decimals."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What the page says about the run itself."""
+
+    hardware: str
+    versions: str
+    two_cores: bool
+    load: float
+    today: dt.date
+
+
+def page(rows: Sequence[Row], setting: Setting) -> str:
+    """Write the whole page."""
+    parts = [
+        INTRO,
+        f"Measured {setting.today} on {setting.hardware}; load average before, {setting.load:.1f}.",
+        f"Versions: {setting.versions}.",
+        "## Signet compared",
+        READING,
+        *(_ratios(group) for group in _by_rivals(rows)),
+        "## Medians",
+        _medians(rows),
+        "## How",
+        METHOD + "\n" + _conditions(rows, setting),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def ratio_text(ratio: Ratio, better: str) -> str:
+    """Write a fraction where less is good and Signet needs less, otherwise a multiple."""
+    if better == "less" and ratio.median < 1:
+        low, high = 1 / ratio.high, 1 / ratio.low
+        return f"**1/{_short(1 / ratio.median)}** ({_short(low)} to {_short(high)})"
+    return f"**{_short(ratio.median)}x** ({_short(ratio.low)} to {_short(ratio.high)})"
+
+
+def _short(value: float) -> str:
+    if value >= ROUND_FROM:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if value >= 1 else f"{value:.2f}"
+
+
+def _by_rivals(rows: Sequence[Row]) -> list[list[Row]]:
+    """Rows that compare with the same rivals share a table."""
+    groups: dict[tuple[str, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(row.rivals, []).append(row)
+    return list(groups.values())
+
+
+def _ratios(rows: Sequence[Row]) -> str:
+    rivals = rows[0].rivals
+    lines = [("", *(f"against {rival}" for rival in rivals))]
+    lines += [
+        (_title(row), *(ratio_text(row.ratio(rival), row.metric.better) for rival in rivals)) for row in rows
+    ]
+    return _table(lines)
+
+
+def _medians(rows: Sequence[Row]) -> str:
+    seen = {name for row in rows for name in row.values}
+    names = [name for name in NAMES if name in seen] + sorted(seen - set(NAMES))
+    lines = [("", "unit", *names)]
+    for row in rows:
+        cells = [f"{row.median(name):,.0f}" if name in row.values else "" for name in names]
+        lines.append((_title(row), row.metric.unit, *cells))
+    return _table(lines)
+
+
+def _title(row: Row) -> str:
+    return f"{row.metric.section}: {row.metric.name}"
+
+
+def _table(lines: Sequence[Sequence[str]]) -> str:
+    head, *body = ("| " + " | ".join(line) + " |" for line in lines)
+    return "\n".join([head, "|" + "---|" * len(lines[0]), *body])
+
+
+def _conditions(rows: Sequence[Row], setting: Setting) -> str:
+    rounds: dict[str, int] = {}
+    for row in rows:
+        rounds[row.metric.section] = max(map(len, row.values.values()))
+    counts = ", ".join(f"{section} {count}" for section, count in rounds.items())
+    cores = (
+        "The server is pinned to one core and the client to another"
+        if setting.two_cores
+        else "There was only one core, so server and client shared it"
+    )
+    allocator = " ".join(f"`{name}={value}`" for name, value in ALLOCATOR.items())
+    return f"- {cores}; all is on loopback or pipes. Rounds: {counts}.\n- All servers run with {allocator}."

@@ -1,0 +1,60 @@
+"""Calls over HTTP: how many a second on 1, 16 and 64 connections, in both protocol eras."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from .contenders import ECHO, NAMES, Contender
+from .frames import LEGACY, MODERN, SMALL, WrongAnswerError
+from .load import Job, Tally
+from .plan import Plan
+from .process import client_core, serving, spawned
+from .rows import BOUND, Metric, Row, Sheet, rotated
+
+__all__ = ["measure"]
+
+PATIENCE_S = 120.0
+"""How long a client process may live; it ends by itself long before."""
+CELLS = ((LEGACY, 1), (LEGACY, 16), (LEGACY, 64), (MODERN, 1), (MODERN, 64))
+
+
+def measure(plan: Plan, contenders: Sequence[Contender]) -> list[Row]:
+    """Start everyone afresh each round; within it each cell visits one server after the other."""
+    sheet = Sheet()
+    for number in range(plan.http_rounds):
+        with contextlib.ExitStack() as stack:
+            ports = {who.name: stack.enter_context(serving(who)) for who in (*contenders, ECHO)}
+            for era, connections in CELLS:
+                metric = Metric("HTTP", f"{era}, {_links(connections)}", "calls/s", "more")
+                for name in rotated(list(ports), number):
+                    sheet.add(metric, name, per_s(plan, name, ports[name], era, connections))
+    return sheet.rows(NAMES)
+
+
+def per_s(plan: Plan, name: str, port: int, era: str, connections: int) -> float:
+    """Let a client process of its own load one server."""
+    job = Job(
+        port=port,
+        connections=connections,
+        size=SMALL,
+        era=era,
+        warm_s=plan.warm_s,
+        seconds=plan.cell_s,
+        limit=plan.max_calls,
+        echoes=name == BOUND,
+    )
+    command = (sys.executable, "-m", "bench.load", json.dumps(asdict(job)))
+    with spawned(command, client_core()) as child:
+        told, _ = child.process.communicate(timeout=PATIENCE_S)
+        if child.process.returncode:
+            raise WrongAnswerError(f"{name}: {child.told()[-2000:]}")
+        tally = Tally(**json.loads(told))
+    return tally.calls / tally.elapsed_s
+
+
+def _links(count: int) -> str:
+    return f"{count} connection" if count == 1 else f"{count} connections"

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Installs the outside programs that the tests run against Signet: Debian's PlantUML, a Java to run it, Node.js,
+# and the two npm packages of package-lock.json. Does nothing that is done already.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+oldest_node=20
+node_here=build/node # used when the machine's own Node.js is older than that; tests/real look there first
+pinned_node=22.23.3
+
+has() { command -v "$1" >/dev/null 2>&1; }
+
+as_root() {
+  if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo -n "$@"; fi
+}
+
+may_install() {
+  has apt-get && { [ "$(id -u)" -eq 0 ] || { has sudo && sudo -n true 2>/dev/null; }; }
+}
+
+system_packages() {
+  local missing=()
+  [ -e /usr/share/plantuml/plantuml.jar ] || missing+=(plantuml)
+  has java || missing+=(default-jre-headless)
+  has node || missing+=(nodejs)
+  has npm || missing+=(npm)
+  [ ${#missing[@]} -gt 0 ] || return 0
+  if ! may_install; then
+    echo "The tests need these packages, and this user may not install them: ${missing[*]}" >&2
+    exit 1
+  fi
+  echo "installing ${missing[*]}"
+  as_root apt-get -qq update
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends install "${missing[@]}" >/dev/null
+}
+
+newer_node() {
+  local version
+  version=$(node -p 'process.versions.node.split(".")[0]')
+  [ "$version" -lt "$oldest_node" ] || return 0
+  [ ! -x "$node_here/bin/node" ] || return 0
+  local package
+  package=$(node -p '`node-${process.platform}-${process.arch}`')
+  echo "installing Node.js $pinned_node beside the machine's $version"
+  npm install --prefix build --loglevel=error --ignore-scripts --no-save --no-package-lock "$package@$pinned_node" >/dev/null
+  ln -sfn "node_modules/$package" "$node_here"
+}
+
+npm_packages() {
+  local installed=node_modules/.package-lock.json
+  if [ -e "$installed" ] && [ ! package-lock.json -nt "$installed" ]; then return 0; fi
+  echo "installing the MCP conformance suite and the MCP Inspector"
+  npm ci --ignore-scripts --loglevel=error >/dev/null
+  touch "$installed"
+}
+
+system_packages
+newer_node
+npm_packages

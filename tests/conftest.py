@@ -1,0 +1,34 @@
+"""How every run goes: in CI a skipped test is a failure, and property tests are repeatable there."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+IN_CI = bool(os.environ.get("CI"))
+
+_slow_doors = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+"""Examples that talk to a process take as long as they take; the process is shared on purpose."""
+
+settings.register_profile("desk", max_examples=100, deadline=None, print_blob=True, suppress_health_check=_slow_doors)
+settings.register_profile("ci", settings.get_profile("desk"), derandomize=True)
+settings.load_profile("ci" if IN_CI else "desk")
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Turn a green run with skipped tests red where nobody reads the letters."""
+    if exitstatus == pytest.ExitCode.OK and _skipped(session.config):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say why."""
+    if skipped := _skipped(config):
+        terminalreporter.write_line(f"CI is set and {skipped} tests were skipped: the run fails.", red=True)
+
+
+def _skipped(config: pytest.Config) -> int:
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    return len(reporter.stats.get("skipped", [])) if IN_CI and reporter else 0

@@ -1,0 +1,388 @@
+"""The envelope over the wire: the same request to a real HTTP server and a real stdio server."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from signet.kernel.envelope import HTTP_STATUS, open_envelope
+from signet.kernel.envelope import answer as write
+from signet.kernel.errors import CanonicalError, Code
+from signet.kernel.outcome import Outcome
+from signet.kernel.pipeline import Pipeline
+from signet.kernel.schemas import SchemaRegistry
+from signet.kernel.tools import Context, Tool, Toolbox
+from signet.toolsets.plantuml.encoding import encode
+from support import ROOT, SIGNET, Pipe, Reply, Server, piping, serving
+
+PATH = "/mcp/tool/plantuml.encode"
+CODE = "@startuml\nA --> B\n@enduml"
+PARAMS: dict[str, Any] = {"tool": "mcp.tool:plantuml.encode", "input": {"plantumlCode": CODE}}
+ENVELOPE: dict[str, Any] = {"jsonrpc": "2.0", "id": "req-123", "method": "mcp.tool.invoke", "params": PARAMS}
+RESULT = {"url": "https://www.plantuml.com/plantuml/svg/" + encode(CODE), "encoded": encode(CODE), "format": "svg"}
+
+
+def without(value: dict[str, Any], key: str) -> dict[str, Any]:
+    return {name: one for name, one in value.items() if name != key}
+
+
+def with_params(**changes: Any) -> dict[str, Any]:
+    return {**ENVELOPE, "params": {**PARAMS, **changes}}
+
+
+def failure(code: Code, request_id: object = "req-123") -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": request_id, "error": CanonicalError.to_jsonrpc_error(code)}
+
+
+BAD_AT_BOTH_DOORS: dict[str, tuple[dict[str, Any], object]] = {
+    "jsonrpc 1.0": ({**ENVELOPE, "jsonrpc": "1.0"}, "req-123"),
+    "jsonrpc number": ({**ENVELOPE, "jsonrpc": 2.0}, "req-123"),
+    "jsonrpc missing": (without(ENVELOPE, "jsonrpc"), "req-123"),
+    "id missing": (without(ENVELOPE, "id"), None),
+    "id null": ({**ENVELOPE, "id": None}, None),
+    "id empty": ({**ENVELOPE, "id": ""}, None),
+    "id fraction": ({**ENVELOPE, "id": 1.5}, None),
+    "id true": ({**ENVELOPE, "id": True}, None),
+    "id list": ({**ENVELOPE, "id": [1]}, None),
+    "id object": ({**ENVELOPE, "id": {}}, None),
+    "params missing": (without(ENVELOPE, "params"), "req-123"),
+    "params string": ({**ENVELOPE, "params": "text"}, "req-123"),
+    "params list": ({**ENVELOPE, "params": [PARAMS]}, "req-123"),
+    "params null": ({**ENVELOPE, "params": None}, "req-123"),
+    "params empty": ({**ENVELOPE, "params": {}}, "req-123"),
+    "params string, id number": ({**ENVELOPE, "id": 7, "params": "text"}, 7),
+    "tool missing": ({**ENVELOPE, "params": without(PARAMS, "tool")}, "req-123"),
+    "tool without prefix": (with_params(tool="plantuml.encode"), "req-123"),
+    "tool in upper case": (with_params(tool="mcp.tool:PlantUML"), "req-123"),
+    "tool with line end": (with_params(tool="mcp.tool:plantuml.encode\n"), "req-123"),
+    "tool number": (with_params(tool=5), "req-123"),
+    "input missing": ({**ENVELOPE, "params": without(PARAMS, "input")}, "req-123"),
+    "input list": (with_params(input=[]), "req-123"),
+    "input null": (with_params(input=None), "req-123"),
+    "context null": (with_params(context=None), "req-123"),
+    "extra at the top": ({**ENVELOPE, "meta": {}}, "req-123"),
+    "extra and bad id": ({**ENVELOPE, "meta": {}, "id": 0.5}, None),
+}
+BAD_ARGUMENTS: dict[str, Any] = {
+    "no code": {},
+    "code null": {"plantumlCode": None},
+    "code number": {"plantumlCode": 5},
+    "code list": {"plantumlCode": ["A"]},
+    "code empty": {"plantumlCode": ""},
+    "code blank": {"plantumlCode": " \n\u3000"},
+    "code too large": {"plantumlCode": "A" * 51_201},
+}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with serving("--toolsets", "plantuml") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def pipe() -> Iterator[Pipe]:
+    with piping(SIGNET, "stdio", "--toolsets", "plantuml") as running:
+        yield running
+
+
+def seen(reply: Reply) -> tuple[int, str, Any]:
+    return reply.status, reply.headers["content-type"], reply.json()
+
+
+# Calls that succeed
+
+
+@pytest.mark.spec("5.wire.success", "5.wire.same-answer", "5.envelope.enforced")
+@pytest.mark.parametrize("request_id", ["req-123", "é", 0, -1, 7, 2**53, " "])
+def test_a_good_envelope_gives_the_tools_output_at_both_doors(server: Server, pipe: Pipe, request_id: object) -> None:
+    envelope = {**ENVELOPE, "id": request_id}
+
+    over_http, over_stdio = server.post(PATH, envelope), pipe.ask(envelope)
+
+    expected = {"jsonrpc": "2.0", "id": request_id, "result": RESULT}
+    assert seen(over_http) == (200, "application/json", expected)
+    assert over_stdio == expected
+
+
+@pytest.mark.spec("5.envelope.open-params", "5.envelope.context")
+@pytest.mark.parametrize("extra", [{"context": {}}, {"context": {"user": "x"}}, {"_meta": {"a": 1}}, {"extra": [1]}])
+def test_params_may_hold_more_than_tool_and_input(server: Server, pipe: Pipe, extra: dict[str, Any]) -> None:
+    envelope = with_params(**extra)
+
+    answers = [server.post(PATH, envelope).json(), pipe.ask(envelope)]
+
+    assert answers == [{"jsonrpc": "2.0", "id": "req-123", "result": RESULT}] * 2
+
+
+@pytest.mark.spec("5.wire.path-id")
+def test_the_path_may_name_the_tool_by_its_canonical_id(server: Server) -> None:
+    reply = server.post("/mcp/tool/mcp.tool:plantuml.encode", ENVELOPE)
+
+    assert seen(reply) == (200, "application/json", {"jsonrpc": "2.0", "id": "req-123", "result": RESULT})
+
+
+# Envelopes that are refused
+
+
+@pytest.mark.spec(
+    "5.envelope.deviation",
+    "5.envelope.enforced",
+    "5.wire.bad-envelope",
+    "5.wire.echoed-id",
+    "5.wire.same-answer",
+    "5.wire.error-data",
+    "5.wire.id-required",
+)
+@pytest.mark.parametrize("name", BAD_AT_BOTH_DOORS)
+def test_a_bad_envelope_is_invalid_input_at_both_doors(server: Server, pipe: Pipe, name: str) -> None:
+    envelope, echoed = BAD_AT_BOTH_DOORS[name]
+
+    over_http, over_stdio = server.post(PATH, envelope), pipe.ask(envelope)
+
+    assert seen(over_http) == (400, "application/json", failure(Code.INVALID_INPUT, echoed))
+    assert over_stdio == failure(Code.INVALID_INPUT, echoed)
+
+
+@pytest.mark.spec("5.envelope.required-method", "5.envelope.deviation", "5.wire.bad-envelope")
+@pytest.mark.parametrize(
+    "envelope", [without(ENVELOPE, "method"), {**ENVELOPE, "method": ""}, {**ENVELOPE, "method": 5}]
+)
+def test_an_envelope_without_a_method_is_invalid_input(server: Server, envelope: dict[str, Any]) -> None:
+    """Over HTTP the path says that it is an envelope; on stdio only its method could."""
+    reply = server.post(PATH, envelope)
+
+    assert seen(reply) == (400, "application/json", failure(Code.INVALID_INPUT))
+
+
+@pytest.mark.spec("5.wire.batch", "5.envelope.deviation")
+@pytest.mark.parametrize("body", [[], [ENVELOPE], [ENVELOPE, ENVELOPE], None, "text", 5, True])
+def test_a_batch_or_any_other_non_object_is_invalid_input(server: Server, body: object) -> None:
+    reply = server.post(PATH, body)
+
+    assert seen(reply) == (400, "application/json", failure(Code.INVALID_INPUT, None))
+
+
+@pytest.mark.spec("5.wire.bad-arguments", "5.wire.same-answer", "5.wire.error-data")
+@pytest.mark.parametrize("name", BAD_ARGUMENTS)
+def test_arguments_that_break_the_contract_are_invalid_input(server: Server, pipe: Pipe, name: str) -> None:
+    envelope = with_params(input=BAD_ARGUMENTS[name])
+
+    over_http, over_stdio = server.post(PATH, envelope), pipe.ask(envelope)
+
+    assert seen(over_http) == (400, "application/json", failure(Code.INVALID_INPUT))
+    assert over_stdio == failure(Code.INVALID_INPUT)
+
+
+@pytest.mark.spec("5.wire.unknown-tool", "5.wire.same-answer", "5.wire.error-data")
+@pytest.mark.parametrize("slug", ["no.such.tool", "plantuml", "plantuml.encode.x", "..."])
+def test_an_unknown_tool_is_not_found_at_both_doors(server: Server, pipe: Pipe, slug: str) -> None:
+    envelope = with_params(tool=f"mcp.tool:{slug}")
+
+    over_http, over_stdio = server.post(f"/mcp/tool/{slug}", envelope), pipe.ask(envelope)
+
+    assert seen(over_http) == (404, "application/json", failure(Code.NOT_FOUND))
+    assert over_stdio == failure(Code.NOT_FOUND)
+
+
+@pytest.mark.spec("5.wire.path-mismatch")
+@pytest.mark.parametrize(
+    ("path", "tool"),
+    [
+        ("/mcp/tool/plantuml.encode", "mcp.tool:no.such.tool"),
+        ("/mcp/tool/no.such.tool", "mcp.tool:plantuml.encode"),
+        ("/mcp/tool/one.tool", "mcp.tool:another.tool"),
+    ],
+)
+def test_a_path_that_names_another_tool_is_invalid_input(server: Server, path: str, tool: str) -> None:
+    reply = server.post(path, with_params(tool=tool))
+
+    assert seen(reply) == (400, "application/json", failure(Code.INVALID_INPUT))
+
+
+@pytest.mark.spec("5.wire.unknown-method", "5.wire.same-answer")
+@pytest.mark.parametrize("method", ["mcp.tool.revoke", "MCP.TOOL.INVOKE", "mcp.tool.invoke ", "nothing/here"])
+def test_an_unknown_method_is_method_not_found_at_both_doors(server: Server, pipe: Pipe, method: str) -> None:
+    envelope = {**ENVELOPE, "method": method}
+
+    over_http, over_stdio = server.post(PATH, envelope), pipe.ask(envelope)
+
+    status, _, answer = seen(over_http)
+    assert (status, answer["error"]["code"], answer["id"]) == (404, -32601, "req-123")
+    assert over_stdio == answer
+
+
+@pytest.mark.spec("5.wire.not-json", "5.wire.same-answer")
+@pytest.mark.parametrize(
+    "body",
+    [b"{not json", b'{"jsonrpc":"2.0"', b"NaN", b"\xff\xfe", b'{"id":1}{"id":2}', b"[" * 10_000, b"{'id':1}"],
+    ids=["not JSON", "cut off", "NaN", "not UTF-8", "two values", "deep", "single quotes"],
+)
+def test_text_that_is_not_json_is_a_parse_error_at_both_doors(server: Server, pipe: Pipe, body: bytes) -> None:
+    over_http, over_stdio = server.ask("POST", PATH, body), pipe.ask(body)
+
+    status, _, answer = seen(over_http)
+    assert (status, answer["error"]["code"], answer["id"]) == (400, -32700, None)
+    assert over_stdio == answer
+
+
+@pytest.mark.spec("5.wire.not-json")
+def test_an_empty_body_is_a_parse_error(server: Server) -> None:
+    reply = server.ask("POST", PATH, b"")
+
+    status, _, answer = seen(reply)
+    assert (status, answer["error"]["code"], answer["id"]) == (400, -32700, None)
+
+
+@pytest.mark.spec("5.wire.http-body")
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
+def test_the_envelope_path_takes_post_only_and_says_so_in_json(server: Server, method: str) -> None:
+    reply = server.ask(method, PATH)
+
+    assert (reply.status, reply.headers["content-type"], isinstance(reply.json(), dict)) == (
+        405,
+        "application/json",
+        True,
+    )
+
+
+@pytest.mark.spec("5.wire.unauthorized", "5.wire.http-body")
+@pytest.mark.parametrize("headers", [{}, {"authorization": "Bearer wrong"}, {"authorization": "Basic c2VzYW1l"}])
+def test_a_missing_or_wrong_bearer_is_unauthorized_where_one_is_set(headers: dict[str, str]) -> None:
+    with serving("--toolsets", "plantuml", env={"SIGNET_TOKEN": "sesame"}) as guarded:
+        refused = guarded.post(PATH, ENVELOPE, headers)
+        allowed = guarded.post(PATH, ENVELOPE, {"authorization": "Bearer sesame"})
+
+    status, _, answer = seen(refused)
+    assert (status, answer["error"]) == (401, CanonicalError.to_jsonrpc_error(Code.UNAUTHORIZED))
+    assert seen(allowed) == (200, "application/json", {"jsonrpc": "2.0", "id": "req-123", "result": RESULT})
+
+
+@pytest.mark.spec("5.wire.unauthorized")
+def test_stdio_asks_for_no_bearer() -> None:
+    with piping(SIGNET, "stdio", "--toolsets", "plantuml", env={"SIGNET_TOKEN": "sesame"}) as pipe:
+        answer = pipe.ask(ENVELOPE)
+
+    assert answer == {"jsonrpc": "2.0", "id": "req-123", "result": RESULT}
+
+
+@pytest.mark.spec("5.errors.surface")
+def test_the_mcp_wire_keeps_to_its_own_codes(pipe: Pipe) -> None:
+    """-32004 and its like mean other things to MCP clients."""
+    client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    pipe.ask({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": client})
+    pipe.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+
+    answer = pipe.ask({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "nope", "arguments": {}}})
+
+    assert (answer["id"], answer["error"]["code"]) == (2, -32602)
+
+
+@pytest.mark.spec("5.wire.id-required")
+def test_a_notification_of_mcp_needs_no_id_and_gets_no_answer(pipe: Pipe) -> None:
+    pipe.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+
+    answer = pipe.ask(ENVELOPE)
+
+    assert answer == {"jsonrpc": "2.0", "id": "req-123", "result": RESULT}
+
+
+# Tools that break their promise
+
+PROMISE = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": False}
+
+
+def answer_of(folder: Path, run: Callable[[Any, Context], Any]) -> tuple[int, Any]:
+    """Invoke a tool whose output contract is `PROMISE`; give the HTTP status and the answer."""
+    (folder / "tools").mkdir()
+    for name in ("envelope.schema.json", "tool_io.schema.json"):
+        shutil.copy(ROOT / "codex/specs/schemas" / name, folder / name)
+    bundle = {"tool": "test.one", "input": {"type": "object"}, "output": PROMISE}
+    (folder / "tools/test.one.json").write_text(json.dumps(bundle), encoding="utf-8")
+    tool = Tool(name="one", slug="test.one", title="One", description="One", args=dict, run=run)
+    registry = SchemaRegistry(schema_root=folder)
+    context = Context(asyncio.to_thread, lambda *_: None, {})
+    call = open_envelope(registry, with_params(tool="mcp.tool:test.one", input={}), context)
+    outcome = Pipeline(Toolbox((tool,)), registry).run(call)
+    reply = write("req-123", outcome if isinstance(outcome, Outcome) else asyncio.run(outcome))
+    return HTTP_STATUS[reply.code], json.loads(reply.body)
+
+
+@pytest.mark.spec("5.wire.bad-output", "5.errors.invalid-output", "5.wire.error-data")
+@pytest.mark.parametrize(
+    "value", [{}, {"n": "secret"}, {"n": 1, "extra": "secret"}, [], None, "secret", object(), float("nan")]
+)
+def test_output_that_breaks_the_contract_is_invalid_output_and_is_not_sent(tmp_path: Path, value: object) -> None:
+    found = answer_of(tmp_path, lambda *_: value)
+
+    assert found == (502, failure(Code.INVALID_OUTPUT))
+
+
+@pytest.mark.spec("5.wire.bad-output")
+def test_output_of_an_awaited_tool_is_held_to_the_contract_too(tmp_path: Path) -> None:
+    async def later(_args: Any, _context: Context) -> dict[str, Any]:
+        return {"n": "secret"}
+
+    found = answer_of(tmp_path, later)
+
+    assert found == (502, failure(Code.INVALID_OUTPUT))
+
+
+@pytest.mark.spec("5.wire.success", "5.registry.output")
+def test_output_that_keeps_the_contract_is_the_result(tmp_path: Path) -> None:
+    found = answer_of(tmp_path, lambda *_: {"n": 1})
+
+    assert found == (200, {"jsonrpc": "2.0", "id": "req-123", "result": {"n": 1}})
+
+
+@pytest.mark.spec("5.wire.internal-error", "5.errors.internal-error", "5.wire.error-data")
+@pytest.mark.parametrize("error", [RuntimeError("secret"), KeyError("secret"), RecursionError("secret"), OSError()])
+def test_a_tool_that_fails_is_an_internal_error_without_its_text(tmp_path: Path, error: Exception) -> None:
+    def fail(_args: Any, _context: Context) -> None:
+        raise error
+
+    found = answer_of(tmp_path, fail)
+
+    assert found == (500, failure(Code.INTERNAL_ERROR))
+
+
+# Arbitrary envelopes
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+CHANGES = st.dictionaries(st.sampled_from(["id", "jsonrpc", "params", "extra"]), VALUES, min_size=1)
+
+
+@pytest.mark.spec("5.wire.same-answer", "5.envelope.deviation")
+@given(changes=CHANGES)
+def test_any_changed_envelope_has_one_answer_whatever_the_door(
+    server: Server, pipe: Pipe, changes: dict[str, Any]
+) -> None:
+    envelope = {**ENVELOPE, **changes}
+
+    over_http, over_stdio = server.post(PATH, envelope), pipe.ask(envelope)
+
+    assert over_http.json() == over_stdio
+    assert (over_http.status, "result" in over_stdio) in [(200, True), (400, False)]
+
+
+@pytest.mark.spec("5.wire.http-body", "5.wire.not-json")
+@given(body=st.binary(max_size=500) | VALUES.map(lambda value: json.dumps(value).encode()))
+def test_any_bytes_get_a_jsonrpc_answer_and_the_next_request_is_served(server: Server, body: bytes) -> None:
+    reply, following = server.ask("POST", PATH, body), server.post(PATH, ENVELOPE)
+
+    answer = reply.json()
+    assert (reply.status, set(answer)) == (400, {"jsonrpc", "id", "error"})
+    assert answer["error"] == CanonicalError.to_jsonrpc_error(Code.INVALID_INPUT) or answer["error"]["code"] == -32700
+    assert following.json() == {"jsonrpc": "2.0", "id": "req-123", "result": RESULT}

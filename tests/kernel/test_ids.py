@@ -1,0 +1,108 @@
+"""The ids of a call: named by what it asks, or apart from every other."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from uuid import UUID, uuid5
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from signet.kernel.ids import Ids, deterministic, random
+
+NAMESPACE = UUID("c1fd1c20-77b7-4f73-b39c-8ed2dd2f2d8c")
+KNOWN: dict[str, tuple[str, str, dict[str, Any], Ids]] = {
+    "discover": (
+        "mcp.discover",
+        "discover",
+        {},
+        Ids(
+            request_id="f8f3eb42-5b88-5811-bebf-7d8e1a90ea79",
+            trace_id="f969dab7-5603-52a3-bae2-89bebc50cd12",
+            span_id="9c6410d7-978d-5cb4-8b0e-ea6e81f8837c",
+        ),
+    ),
+    "prompt": (
+        "mcp.prompt.get",
+        "prompt",
+        {"promptId": "core.generic.bootstrap@1"},
+        Ids(
+            request_id="9e963b57-a299-5eee-b1ce-15dffd045370",
+            trace_id="00524869-9aa3-5e85-ac7e-eee3c0502b96",
+            span_id="c908ba44-9829-51e7-9baf-d96e55f99195",
+        ),
+    ),
+    "document": (
+        "mcp.tool.invoke",
+        "tool",
+        {"toolId": "mcp.tool:docs.load.fetch", "arguments": {"path": "tests/fixtures/mcp/docs/sample_article.md"}},
+        Ids(
+            request_id="238ecf6e-962d-5a8e-8d67-44c609e203be",
+            trace_id="76f58421-fa34-5a0d-9251-335060dc9faa",
+            span_id="8b335723-b2f5-5021-9f90-70c3ce3f550a",
+        ),
+    ),
+    "search": (
+        "mcp.tool.invoke",
+        "tool",
+        {"toolId": "mcp.tool:vector.query.search", "arguments": {"query": "retrieval", "topK": 2}},
+        Ids(
+            request_id="0bd9c812-d505-57fb-9346-ffce12bb2db6",
+            trace_id="f3a0e257-4afa-5b1d-b4e3-f74e458e70b0",
+            span_id="19685dbf-0e8e-5560-926b-81a22a91966e",
+        ),
+    ),
+}
+PAYLOADS = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=10,
+)
+
+
+@pytest.mark.spec("5.ids.uuid5")
+@pytest.mark.parametrize("name", KNOWN)
+def test_a_known_call_has_its_known_ids(name: str) -> None:
+    method, route, payload, expected = KNOWN[name]
+
+    ids = deterministic(method, route, payload)
+
+    assert ids == expected
+
+
+@pytest.mark.spec("5.ids.uuid5")
+@given(st.text(), st.text(), PAYLOADS)
+def test_the_ids_follow_from_method_route_and_payload_alone(method: str, route: str, payload: object) -> None:
+    seed = json.dumps({"method": method, "payload": payload, "route": route}, sort_keys=True, separators=(",", ":"))
+    by_the_book = Ids(*(str(uuid5(NAMESPACE, f"{kind}:{seed}")) for kind in ("req", "trace", "span")))
+
+    ids = deterministic(method, route, payload)
+
+    assert ids == by_the_book
+
+
+@pytest.mark.spec("5.ids.uuid5")
+def test_the_order_of_keys_does_not_count() -> None:
+    one = deterministic("m", "tool", {"a": 1, "b": {"c": 2, "d": 3}})
+
+    other = deterministic("m", "tool", {"b": {"d": 3, "c": 2}, "a": 1})
+
+    assert one == other
+
+
+@pytest.mark.spec("5.ids.uuid5", "5.ids.distinct")
+def test_another_method_route_or_payload_gives_other_ids() -> None:
+    asked = [("m", "tool", {}), ("n", "tool", {}), ("m", "discover", {}), ("m", "tool", {"a": 1})]
+
+    ids = [one for question in asked for one in deterministic(*question)]
+
+    assert len(set(ids)) == len(ids)
+
+
+@pytest.mark.spec("5.ids.uuid4")
+def test_random_ids_are_version_four_and_never_the_same() -> None:
+    drawn = [one for _ in range(100) for one in random()]
+
+    assert ({UUID(one).version for one in drawn}, len(set(drawn))) == ({4}, 300)

@@ -1,0 +1,395 @@
+"""The commands as a person or a client's configuration starts them: output, exit status, signals."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pty
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+import signet
+from real.witness import META, SOURCE, TOOL, URL_PREFIX, source_of
+from support import PATIENCE_S, SIGNET, Pipe, clean_env, piping, run, serving
+
+HIDDEN = {"SIGNET_CONFORMANCE": "1"}
+PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+SLOW = {
+    "jsonrpc": "2.0",
+    "id": 2,
+    "method": "tools/call",
+    "params": {"name": "test_tool_with_progress", "arguments": {}, "_meta": {**META, "progressToken": "p"}},
+}
+"""A call that says it has begun, and takes a while to end."""
+
+
+def refused(*args: str, env: Mapping[str, str] | None = None) -> str:
+    """Run what must be refused as a mistake of use; return the sentence that says so."""
+    done = run(*args, env=env)
+    told = done.stderr.decode().strip()
+    assert done.returncode == 2, told
+    assert done.stdout == b""
+    assert "Traceback" not in told
+    assert len(told.splitlines()) == 1, told
+    return told
+
+
+# --- what it prints ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", [(SIGNET,), (sys.executable, "-m", "signet")], ids=["signet", "python -m signet"])
+def test_the_version_is_a_name_and_a_number(command: tuple[str, ...]) -> None:
+    """As every tool that asks for it expects."""
+    done = subprocess.run(
+        [*command, "--version"], capture_output=True, env=clean_env(), timeout=PATIENCE_S, check=False
+    )
+
+    assert (done.returncode, done.stdout) == (0, f"signet {signet.__version__}\n".encode())
+
+
+def test_help_shows_every_command_and_examples_to_paste() -> None:
+    """A newcomer copies before reading."""
+    done = run("--help")
+
+    told = done.stdout.decode()
+    assert done.returncode == 0
+    assert all(command in told for command in ("serve", "stdio", "tools", "call"))
+    assert f"signet call {TOOL} plantumlCode=" in told
+
+
+@pytest.mark.parametrize("command", ["serve", "stdio", "tools", "call"])
+def test_each_command_has_help_of_its_own(command: str) -> None:
+    """And asking for help is no mistake."""
+    done = run(command, "--help")
+
+    assert done.returncode == 0
+    assert b"--toolsets" in done.stdout
+
+
+def test_tools_lists_each_tool_with_what_it_is_for() -> None:
+    """The name to call it by, and its title."""
+    done = run("tools", "--toolsets", "plantuml")
+
+    assert done.returncode == 0
+    assert TOOL in done.stdout.decode()
+
+
+# --- signet call -------------------------------------------------------------------------------
+
+
+def test_call_prints_the_result_as_json_when_piped() -> None:
+    """The same JSON that every door gives."""
+    done = run("call", TOOL, f"plantumlCode={SOURCE}")
+
+    result = json.loads(done.stdout)
+    assert done.returncode == 0, done.stderr
+    assert set(result) == {"url", "encoded", "format"}
+    assert source_of(result["url"]) == SOURCE
+
+
+def test_call_takes_its_arguments_as_json_too(tmp_path: Path) -> None:
+    """In the command line or out of a file, with the same result as key=value."""
+    arguments = json.dumps({"plantumlCode": SOURCE})
+    file = tmp_path / "arguments.json"
+    file.write_text(arguments)
+
+    done = [
+        run("call", TOOL, f"plantumlCode={SOURCE}"),
+        run("call", TOOL, "--json", arguments),
+        run("call", TOOL, "--json", f"@{file}"),
+    ]
+
+    assert [one.returncode for one in done] == [0, 0, 0]
+    assert len({one.stdout for one in done}) == 1
+
+
+def test_call_is_readable_on_a_terminal() -> None:
+    """The address in one piece, to click on, whatever stands around it."""
+    with terminal() as (here, there):
+        done = subprocess.run(
+            [SIGNET, "call", TOOL, f"plantumlCode={SOURCE}"],
+            stdin=there, stdout=there, stderr=there, env=clean_env({"NO_COLOR": "1"}), timeout=PATIENCE_S, check=False,
+        )  # fmt: skip
+        shown = os.read(here, 1 << 16).decode()
+
+    assert done.returncode == 0, shown
+    address = next(word for word in shown.replace('"', " ").replace(",", " ").split() if word.startswith(URL_PREFIX))
+    assert source_of(address) == SOURCE
+
+
+@pytest.mark.parametrize(
+    "arguments", [(), ("plantumlCode=",), ("--json", '{"plantumlCode": 5}')], ids=["no", "empty", "type"]
+)
+def test_call_exits_1_on_a_tool_error_and_says_it_in_json(arguments: tuple[str, ...]) -> None:
+    """A script can tell it from a result without reading."""
+    done = run("call", TOOL, *arguments)
+
+    assert done.returncode == 1
+    assert b"plantumlCode" in done.stdout + done.stderr
+    assert json.loads(done.stdout or done.stderr)
+    assert b"Traceback" not in done.stderr
+
+
+def test_call_of_an_unknown_tool_names_it() -> None:
+    """Non-zero, and no traceback."""
+    done = run("call", "noSuchTool")
+
+    assert done.returncode in {1, 2}
+    assert b"noSuchTool" in done.stdout + done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+# --- mistakes of use ----------------------------------------------------------------------------
+
+
+def test_an_unknown_command_is_refused_with_the_ones_there_are() -> None:
+    """The sentence says what to write instead."""
+    told = refused("frobnicate")
+
+    assert "frobnicate" in told
+    assert "serve" in told
+
+
+@pytest.mark.parametrize("command", ["serve", "stdio", "tools"])
+def test_an_unknown_toolset_is_refused_with_the_ones_there_are(command: str) -> None:
+    """And the hidden one stays hidden."""
+    told = refused(command, "--toolsets", "plantuml,nope")
+
+    assert "nope" in told
+    assert "plantuml" in told
+    assert "conformance" not in told
+
+
+@pytest.mark.parametrize("port", ["x", "-1", "65536", "80.5", ""])
+def test_a_port_that_is_none_is_refused(port: str) -> None:
+    """Before anything is started."""
+    assert "port" in refused("serve", f"--port={port}").lower()
+
+
+def test_a_busy_port_is_refused_by_its_number() -> None:
+    """The sentence names the port; another program keeps it."""
+    with socket.create_server(("127.0.0.1", 0)) as holder:
+        port = holder.getsockname()[1]
+
+        assert str(port) in refused("serve", "--port", str(port))
+
+
+@pytest.mark.parametrize("broken", ["{", "[1]", "5", "null", "NaN", ""])
+def test_json_that_is_no_object_is_refused(broken: str) -> None:
+    """The option's own mistake, not the tool's."""
+    assert "--json" in refused("call", TOOL, "--json", broken)
+
+
+@pytest.mark.parametrize("content", [b"\xff", b"{", b""], ids=["not text", "not JSON", "empty"])
+def test_a_file_that_holds_no_json_is_refused(tmp_path: Path, content: bytes) -> None:
+    """As the same text in the command line is."""
+    file = tmp_path / "arguments.json"
+    file.write_bytes(content)
+
+    assert "--json" in refused("call", TOOL, "--json", f"@{file}")
+
+
+def test_a_file_that_is_not_there_is_refused_by_name(tmp_path: Path) -> None:
+    """The sentence names it."""
+    file = tmp_path / "arguments.json"
+
+    assert str(file) in refused("call", TOOL, "--json", f"@{file}")
+
+
+def test_a_folder_for_a_file_is_refused_by_name(tmp_path: Path) -> None:
+    """A file that cannot be read, whoever runs the test."""
+    assert str(tmp_path) in refused("call", TOOL, "--json", f"@{tmp_path}")
+
+
+def test_an_argument_without_a_value_is_refused() -> None:
+    """`key=value` is what to write instead."""
+    assert "=" in refused("call", TOOL, "plantumlCode")
+
+
+@pytest.mark.parametrize("args", [("serve", "--nope"), ("call",), ("call", TOOL, "--json")], ids=str)
+def test_a_wrong_option_is_refused(args: tuple[str, ...]) -> None:
+    """One sentence here too."""
+    assert refused(*args)
+
+
+# --- flags over environment over defaults -------------------------------------------------------
+
+
+def test_a_flag_wins_over_the_environment() -> None:
+    """The variable alone would be refused; beside the flag it does not count."""
+    spoilt = {"SIGNET_TOOLSETS": "nope"}
+
+    alone, beside_a_flag = refused("tools", env=spoilt), run("tools", "--toolsets", "plantuml", env=spoilt)
+
+    assert "nope" in alone
+    assert beside_a_flag.returncode == 0
+
+
+def test_the_environment_wins_over_the_default() -> None:
+    """A server told its port by variable asks for that one, and another program has it."""
+    with socket.create_server(("127.0.0.1", 0)) as holder:
+        port = holder.getsockname()[1]
+
+        assert str(port) in refused("serve", env={"SIGNET_PORT": str(port)})
+
+
+@pytest.mark.parametrize("spoilt", [{"SIGNET_PROT": "1"}, {"SIGNET_PORT": "many"}], ids=["name", "value"])
+def test_a_variable_that_cannot_be_meant_is_refused_by_name(spoilt: dict[str, str]) -> None:
+    """A misspelt setting is told, not passed over."""
+    (name,) = spoilt
+
+    assert name in refused("serve", env=spoilt)
+
+
+# --- how stdio begins and ends ------------------------------------------------------------------
+
+
+@pytest.fixture(params=["awaited", "thread"])
+def reader(request: pytest.FixtureRequest) -> dict[str, str]:
+    """How lines are read: as the platform has it, or by the thread that stands in where pipes cannot be awaited."""
+    return {"SIGNET_STDIO_READER": "thread"} if request.param == "thread" else {}
+
+
+@contextlib.contextmanager
+def terminal() -> Iterator[tuple[int, int]]:
+    """A pseudo-terminal: the person's end and the program's."""
+    here, there = pty.openpty()
+    try:
+        yield here, there
+    finally:
+        os.close(here)
+        os.close(there)
+
+
+@contextlib.contextmanager
+def input_of(kind: str, content: bytes, folder: Path) -> Iterator[int]:
+    """Content that waits in a file, in a terminal or in a pipe; the last two stay open behind it."""
+    if kind == "file":
+        (folder / "requests").write_bytes(content)
+        with (folder / "requests").open("rb") as file:
+            yield file.fileno()
+    elif kind == "terminal":
+        with terminal() as (here, there):
+            os.write(here, content)
+            yield there
+    else:
+        there, here = os.pipe()
+        os.write(here, content)
+        yield there
+        os.close(here)
+        os.close(there)
+
+
+@contextlib.contextmanager
+def stdio_on(stdin: int | IO[bytes], env: Mapping[str, str]) -> Iterator[Pipe]:
+    """Run `signet stdio` with an input of the caller's own."""
+    process = subprocess.Popen(
+        [SIGNET, "stdio", "--toolsets", "conformance"],
+        stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=clean_env({**HIDDEN, **env}),
+    )  # fmt: skip
+    try:
+        yield Pipe(process)
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+def lines(*messages: object) -> bytes:
+    """Messages as they stand in a file."""
+    return b"".join(json.dumps(message).encode() + b"\n" for message in messages)
+
+
+def ended_well(process: subprocess.Popen[bytes]) -> bool:
+    """Whether a process ended by itself, with status 0 and without a traceback."""
+    _, errors = process.communicate(timeout=PATIENCE_S)
+    assert b"Traceback" not in errors, errors
+    return process.returncode == 0
+
+
+def test_stdio_answers_what_is_in_flight_before_it_ends(reader: dict[str, str]) -> None:
+    """The end of input is no reason to drop a call: exit 0 after its answer."""
+    with piping(SIGNET, "stdio", "--toolsets", "conformance", env={**HIDDEN, **reader}) as pipe:
+        pipe.send(PING, SLOW)
+
+        status, out, errors = pipe.finish()
+
+    answers = [json.loads(line) for line in out.splitlines()]
+    assert (status, errors) == (0, b"")
+    assert [answer["id"] for answer in answers if "id" in answer] == [1, 2]
+    assert "result" in answers[-1]
+
+
+def test_stdio_reads_a_file_to_its_end(tmp_path: Path, reader: dict[str, str]) -> None:
+    """Also one whose last line lacks its line end."""
+    file = tmp_path / "requests"
+    file.write_bytes(lines(PING, SLOW) + json.dumps({**PING, "id": 3}).encode())
+
+    with file.open("rb") as stdin, stdio_on(stdin, reader) as pipe:
+        out, errors = pipe.process.communicate(timeout=PATIENCE_S)
+
+    answers = [json.loads(line) for line in out.splitlines()]
+    assert (pipe.process.returncode, errors) == (0, b"")
+    assert sorted(answer["id"] for answer in answers if "id" in answer) == [1, 2, 3]
+
+
+def test_stdio_ends_when_its_input_is_empty(reader: dict[str, str]) -> None:
+    """As with `< /dev/null`."""
+    with stdio_on(subprocess.DEVNULL, reader) as pipe:
+        assert ended_well(pipe.process)
+
+
+def test_stdio_talks_to_a_person_at_a_terminal(reader: dict[str, str]) -> None:
+    """A line typed is a line answered, and Ctrl-D ends it."""
+    with terminal() as (here, there), stdio_on(there, reader) as pipe:
+        os.write(here, lines(PING))
+
+        answer = pipe.receive()
+        os.write(here, b"\x04")
+
+        assert answer == {"jsonrpc": "2.0", "id": 1, "result": {}}
+        assert ended_well(pipe.process)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
+@pytest.mark.parametrize("kind", ["pipe", "terminal", "file"])
+def test_stdio_ends_at_a_signal_with_a_call_in_flight(
+    kind: str, number: signal.Signals, reader: dict[str, str], tmp_path: Path
+) -> None:
+    """Status 0, whatever its input is and however it is read."""
+    with input_of(kind, lines(SLOW), tmp_path) as stdin, stdio_on(stdin, reader) as pipe:
+        begun = pipe.receive()
+
+        pipe.process.send_signal(number)
+
+        assert begun["method"] == "notifications/progress"
+        assert ended_well(pipe.process)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
+def test_stdio_ends_at_a_signal_while_it_waits_for_input(number: signal.Signals, reader: dict[str, str]) -> None:
+    """The client's end of the pipe is still open, and nothing comes through it."""
+    with piping(env=reader) as pipe:
+        pipe.ask(PING)
+
+        pipe.process.send_signal(number)
+
+        assert pipe.process.wait(PATIENCE_S) == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
+def test_serve_ends_at_a_signal(number: signal.Signals) -> None:
+    """Status 0 and no traceback, with a connection held open."""
+    with serving("--toolsets", "plantuml") as server, socket.create_connection(("127.0.0.1", server.port)):
+        server.process.send_signal(number)
+
+        assert server.process.wait(PATIENCE_S) == 0
+        assert "Traceback" not in server.stderr()
