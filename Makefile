@@ -41,7 +41,7 @@ check: $(TEST_STAMP) ## Lint, format, types and the import rules
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
-	@$(BIN)/lint-imports
+	@$(BIN)/lint-imports --no-logo
 
 bench: $(BENCH_STAMP) ## Measure against the official SDK and FastMCP (ARGS="--help")
 	@env -u PYTHONDONTWRITEBYTECODE $(BENCH)/bin/python -m compileall -q src bench

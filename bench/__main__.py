@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import datetime as dt
 import gc
-import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -14,7 +13,7 @@ from pathlib import Path
 from . import calls, memory, startup, web
 from .contenders import Contender, contenders
 from .frames import WrongAnswerError
-from .machine import hardware, versions
+from .machine import Bystanders, hardware, versions
 from .plan import FULL, QUICK, Plan
 from .process import NotStartedError, client_core, pinned
 from .report import Setting, page
@@ -62,13 +61,7 @@ def main() -> int:
     # A plain `kill` must unwind like Ctrl-C, so that every child is stopped.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     args = arguments()
-    setting = Setting(
-        hardware=hardware(),
-        versions=versions(),
-        two_cores=client_core() is not None,
-        load=os.getloadavg()[0],
-        today=dt.datetime.now(dt.UTC).date(),
-    )
+    bystanders = Bystanders()
     try:
         rows = run(args.names, QUICK if args.quick else FULL, contenders(args.signet))
     except (WrongAnswerError, NotStartedError, OSError) as error:
@@ -76,6 +69,13 @@ def main() -> int:
         return 1
     except KeyboardInterrupt:
         return 130
+    setting = Setting(
+        hardware=hardware(),
+        versions=versions(),
+        two_cores=client_core() is not None,
+        others=bystanders.share(),
+        today=dt.datetime.now(dt.UTC).date(),
+    )
     text = page(rows, setting)
     print(text)
     whole = not args.quick and set(args.names) == set(BENCHMARKS)

@@ -128,12 +128,14 @@ class Call:
             message = json.loads(answer)
             number = message.get("id")
             if number not in left:
-                raise WrongAnswerError(f"no call {number!r} is open: {answer[:200]!r}")
+                complaint = f"no call {number!r} is open: {answer[:200]!r}"
+                raise WrongAnswerError(complaint)
             left.remove(number)
             if not echoes:
                 self._check_result(message, inflate=index % _SAMPLE == 0)
         if left:
-            raise WrongAnswerError(f"{len(left)} calls were never answered")
+            complaint = f"{len(left)} calls were never answered"
+            raise WrongAnswerError(complaint)
 
     def _check_result(self, message: dict[str, Any], *, inflate: bool) -> None:
         result = message.get("result", {})
@@ -141,9 +143,11 @@ class Call:
         encoded = answer.get("encoded", "")
         whole = not result.get("isError") and result.get("content") and encoded
         if not whole or answer != {"url": VIEWER + encoded, "encoded": encoded, "format": "svg"}:
-            raise WrongAnswerError(f"not the tool's answer: {str(message)[:200]}")
+            complaint = f"not the tool's answer: {str(message)[:200]}"
+            raise WrongAnswerError(complaint)
         if inflate and _inflate(encoded) != self.text.replace(str(_STAND_IN), str(message["id"])):
-            raise WrongAnswerError(f"call {message['id']} does not inflate back to its source")
+            complaint = f"call {message['id']} does not inflate back to its source"
+            raise WrongAnswerError(complaint)
 
 
 def _inflate(encoded: str) -> str:

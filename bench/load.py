@@ -110,7 +110,8 @@ class Load:
     def _ready(self) -> list[tuple[int, int]]:
         ready = self._poll.poll(ANSWER_S)
         if not ready:
-            raise WrongAnswerError(f"no answer within {ANSWER_S:.0f} s")
+            complaint = f"no answer within {ANSWER_S:.0f} s"
+            raise WrongAnswerError(complaint)
         return ready
 
 
@@ -126,7 +127,8 @@ def whole(data: bytes) -> bytes | None:
     head = data[:end].lower()
     at = head.find(b"\r\ncontent-length:")
     if at < 0 or not head.startswith(b"http/1.1 200 "):
-        raise WrongAnswerError(f"not a plain answer: {data[:300]!r}")
+        complaint = f"not a plain answer: {data[:300]!r}"
+        raise WrongAnswerError(complaint)
     at += len(b"\r\ncontent-length:")
     stop = head.find(b"\r", at)
     length = int(head[at:] if stop < 0 else head[at:stop])

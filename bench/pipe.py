@@ -64,7 +64,8 @@ class Pipe:
         self._send(INITIALIZED + LIST_TOOLS)
         tools = _expect(self._line(), 1)["tools"]
         if TOOL not in {tool["name"] for tool in tools}:
-            raise WrongAnswerError(f"tools/list has no {TOOL}")
+            complaint = f"tools/list has no {TOOL}"
+            raise WrongAnswerError(complaint)
 
     def sequence(self, call: Call, seconds: float, limit: int) -> list[int]:
         """Call one after the other for so long, and tell how many nanoseconds each took."""
@@ -122,13 +123,15 @@ class Pipe:
     def _read(self, poll: select.poll) -> bytes:
         """Wait until something can be done, and read what is there."""
         if not poll.poll(ANSWER_S * 1000):
-            raise WrongAnswerError(f"no answer within {ANSWER_S:.0f} s")
+            complaint = f"no answer within {ANSWER_S:.0f} s"
+            raise WrongAnswerError(complaint)
         try:
             chunk = os.read(self._out, CHUNK)
         except BlockingIOError:
             return b""
         if not chunk:
-            raise WrongAnswerError(f"the server closed its output: {self.child.told()[-2000:]}")
+            complaint = f"the server closed its output: {self.child.told()[-2000:]}"
+            raise WrongAnswerError(complaint)
         return chunk
 
     def _line(self) -> bytes:
@@ -142,7 +145,8 @@ class Pipe:
 def _expect(line: bytes, number: int) -> dict[str, Any]:
     message = json.loads(line)
     if message.get("id") != number or "result" not in message:
-        raise WrongAnswerError(f"not the answer to request {number}: {line[:200]!r}")
+        complaint = f"not the answer to request {number}: {line[:200]!r}"
+        raise WrongAnswerError(complaint)
     result: dict[str, Any] = message["result"]
     return result
 

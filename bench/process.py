@@ -148,7 +148,8 @@ def serving(contender: Contender) -> Iterator[int]:
                 yield ready
                 return
             time.sleep(0.02)
-        raise NotStartedError(f"{contender.name} does not serve: {child.told()[-2000:]}")
+        complaint = f"{contender.name} does not serve: {child.told()[-2000:]}"
+        raise NotStartedError(complaint)
 
 
 def _told_port(text: str) -> int | None:

@@ -49,7 +49,8 @@ class Setting:
     hardware: str
     versions: str
     two_cores: bool
-    load: float
+    others: float | None
+    """What part of the processor other work took meanwhile, if that is known."""
     today: dt.date
 
 
@@ -57,7 +58,7 @@ def page(rows: Sequence[Row], setting: Setting) -> str:
     """Write the whole page."""
     parts = [
         INTRO,
-        f"Measured {setting.today} on {setting.hardware}; load average before, {setting.load:.1f}.",
+        f"Measured {setting.today} on {setting.hardware}.{_quiet(setting.others)}",
         f"Versions: {setting.versions}.",
         "## Signet compared",
         READING,
@@ -78,6 +79,10 @@ def ratio_text(ratio: Ratio, better: str) -> str:
     return f"**{_short(ratio.median)}x** ({_short(ratio.low)} to {_short(ratio.high)})"
 
 
+def _quiet(others: float | None) -> str:
+    return "" if others is None else f" Other work took {others:.0%} of the processor meanwhile."
+
+
 def _short(value: float) -> str:
     if value >= ROUND_FROM:
         return f"{value:,.0f}"
@@ -95,9 +100,7 @@ def _by_rivals(rows: Sequence[Row]) -> list[list[Row]]:
 def _ratios(rows: Sequence[Row]) -> str:
     rivals = rows[0].rivals
     lines = [("", *(f"against {rival}" for rival in rivals))]
-    lines += [
-        (_title(row), *(ratio_text(row.ratio(rival), row.metric.better) for rival in rivals)) for row in rows
-    ]
+    lines += [(_title(row), *(ratio_text(row.ratio(rival), row.metric.better) for rival in rivals)) for row in rows]
     return _table(lines)
 
 

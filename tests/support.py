@@ -8,6 +8,7 @@ import json
 import os
 import re
 import select
+import socket
 import subprocess
 import sys
 import tempfile
@@ -51,6 +52,17 @@ class Server:
     def stderr(self) -> str:
         return self.log.read_text(errors="replace")
 
+    def connect(self) -> socket.socket:
+        """Open a plain connection, for what no HTTP library would send."""
+        return socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE_S)
+
+    def wait_for(self, text: str) -> None:
+        """Return once the process has said something."""
+        deadline = time.monotonic() + PATIENCE_S
+        while text not in self.stderr():
+            assert time.monotonic() < deadline, f"it never said {text!r}: {self.stderr()}"
+            time.sleep(0.01)
+
     def ask(
         self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None
     ) -> Reply:
@@ -76,14 +88,19 @@ def clean_env(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     return {**kept, **(extra or {})}
 
 
-@contextlib.contextmanager
-def serving(*args: str, env: Mapping[str, str] | None = None) -> Iterator[Server]:
+def serving(*args: str, env: Mapping[str, str] | None = None) -> contextlib.AbstractContextManager[Server]:
     """Run `signet serve` on a free port until the block ends."""
+    return serving_command(SIGNET, "serve", "--port", "0", *args, env=env)
+
+
+@contextlib.contextmanager
+def serving_command(*command: str, env: Mapping[str, str] | None = None) -> Iterator[Server]:
+    """Run a command that says where it listens, until the block ends."""
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "stderr"
         with log.open("wb") as sink:
             process = subprocess.Popen(
-                [SIGNET, "serve", "--port", "0", *args],
+                list(command),
                 stdin=subprocess.DEVNULL, stdout=sink, stderr=sink, env=clean_env(env), cwd=folder,
             )
         try:

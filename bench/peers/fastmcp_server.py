@@ -32,7 +32,7 @@ async def encode_plantuml(plantumlCode: str) -> Encoded:  # noqa: N803 - the arg
 
 def serve_http(port: int) -> None:
     """Serve stateless Streamable HTTP with JSON answers as an ASGI app, so that uvloop drives it."""
-    import uvicorn  # noqa: PLC0415 - only this door needs it
+    import uvicorn
 
     app = mcp.http_app(stateless_http=True, json_response=True)
     uvicorn.run(

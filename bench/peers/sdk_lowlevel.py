@@ -33,9 +33,7 @@ TOOL = types.Tool(
 )
 
 
-async def list_tools(
-    _ctx: ServerRequestContext, _params: types.PaginatedRequestParams | None
-) -> types.ListToolsResult:
+async def list_tools(_ctx: ServerRequestContext, _params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
     """Tell the one tool."""
     return types.ListToolsResult(tools=[TOOL])
 
@@ -60,7 +58,7 @@ async def serve_stdio() -> None:
 
 def serve_http(port: int) -> None:
     """Serve stateless Streamable HTTP with JSON answers, the SDK's fastest documented mode."""
-    import uvicorn  # noqa: PLC0415 - only this door needs it
+    import uvicorn
 
     app = server.streamable_http_app(stateless_http=True, json_response=True)
     uvicorn.run(

@@ -113,15 +113,18 @@ def _settings(args: argparse.Namespace) -> Settings:
 def _stdio(args: argparse.Namespace) -> int:
     """Serve on stdin and stdout; the wire is claimed before any toolset is imported."""
     settings = _settings(args)
+    from .settings import UsageError
     from .transports.pipes import claim_wire
 
-    wire = claim_wire()
+    try:
+        wire = claim_wire()
+    except OSError:
+        message = "standard output is closed; start 'signet stdio' with a pipe on it"
+        raise UsageError(message) from None
     from .app import build_server
     from .transports.stdio import serve
 
-    stopped = serve(build_server(settings), wire, in_thread=settings.stdio_reader == "thread")
-    if stopped:
-        # A thread may still wait for input or be at work; everything is written, so nothing is lost.
+    if serve(build_server(settings), wire, in_thread=settings.stdio_reader == "thread"):
         sys.stderr.flush()
         os._exit(0)
     return 0

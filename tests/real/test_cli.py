@@ -220,6 +220,42 @@ def test_a_wrong_option_is_refused(args: tuple[str, ...]) -> None:
     assert refused(*args)
 
 
+@pytest.mark.parametrize("arguments", [("tools",), ("call", TOOL, "plantumlCode=A")], ids=["tools", "call"])
+@pytest.mark.parametrize("stdout", ["/dev/full", "&-"], ids=["full disk", "closed"])
+def test_an_output_that_takes_nothing_is_told_in_a_sentence(arguments: tuple[str, ...], stdout: str) -> None:
+    """Not a mistake of use and not a success; whoever redirects sees why nothing came."""
+    told = subprocess.run(
+        ["sh", "-c", f'exec "$@" >{stdout}', "sh", SIGNET, *arguments],
+        stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=clean_env(), timeout=PATIENCE_S, check=False,
+    )  # fmt: skip
+
+    assert told.returncode not in {0, 2}
+    assert len(told.stderr.splitlines()) == 1, told.stderr
+    assert b"Traceback" not in told.stderr
+
+
+def test_a_reader_that_has_had_enough_is_no_reason_for_a_traceback() -> None:
+    """As in `signet tools | head -1`."""
+    reading, writing = os.pipe()
+    os.close(reading)
+
+    done = subprocess.run(
+        [SIGNET, "tools"], stdout=writing, stderr=subprocess.PIPE, env=clean_env(), timeout=PATIENCE_S, check=False
+    )
+    os.close(writing)
+
+    assert done.stderr == b""
+
+
+def test_a_door_that_others_can_reach_needs_a_token_unless_its_tools_are_public() -> None:
+    """The sentence names the variable to set; PlantUML's tool is public and needs none."""
+    told = refused("serve", "--host", "0.0.0.0", "--port", "0", "--toolsets", "conformance", env=HIDDEN)
+
+    assert "SIGNET_TOKEN" in told
+    with serving("--host", "0.0.0.0", "--toolsets", "plantuml") as server:
+        assert server.ask("GET", "/readyz").status == 200
+
+
 # --- flags over environment over defaults -------------------------------------------------------
 
 
@@ -347,6 +383,17 @@ def test_stdio_ends_when_its_input_is_empty(reader: dict[str, str]) -> None:
         assert ended_well(pipe.process)
 
 
+def test_stdio_ends_when_its_input_is_closed(reader: dict[str, str]) -> None:
+    """As with `<&-`: there is no input, so this is its end."""
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" <&-', "sh", SIGNET, "stdio"],
+        capture_output=True, env=clean_env(reader), timeout=PATIENCE_S, check=False,
+    )  # fmt: skip
+
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert b"Traceback" not in done.stderr
+
+
 def test_stdio_talks_to_a_person_at_a_terminal(reader: dict[str, str]) -> None:
     """A line typed is a line answered, and Ctrl-D ends it."""
     with terminal() as (here, there), stdio_on(there, reader) as pipe:
@@ -386,10 +433,16 @@ def test_stdio_ends_at_a_signal_while_it_waits_for_input(number: signal.Signals,
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
-def test_serve_ends_at_a_signal(number: signal.Signals) -> None:
-    """Status 0 and no traceback, with a connection held open."""
-    with serving("--toolsets", "plantuml") as server, socket.create_connection(("127.0.0.1", server.port)):
-        server.process.send_signal(number)
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_serve_ends_at_a_signal_whenever_it_comes(number: signal.Signals, workers: str) -> None:
+    """Status 0 and no traceback, with a connection held open: told to go while it starts, and once it serves."""
+    for warm in (False, True, False):
+        with serving("--toolsets", "plantuml", "--workers", workers) as server:
+            with socket.create_connection(("127.0.0.1", server.port)):
+                if warm:
+                    assert server.ask("GET", "/healthz").status == 200
 
-        assert server.process.wait(PATIENCE_S) == 0
-        assert "Traceback" not in server.stderr()
+                server.process.send_signal(number)
+
+                assert server.process.wait(PATIENCE_S) == 0
+            assert "Traceback" not in server.stderr()

@@ -444,6 +444,71 @@ def test_the_mcp_door_refuses_strangers(server: Server, headers: dict[str, str],
     serves_the_next_one(server)
 
 
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/"),
+        ("GET", "/healthz"),
+        ("GET", "/openapi.json"),
+        ("GET", "/api/tools"),
+        ("POST", f"/api/tools/{TOOL}"),
+        ("POST", "/mcp/v1/encode-plantuml"),
+        ("POST", "/mcp/tool/plantuml.encode"),
+        ("GET", "/no/such"),
+    ],
+)
+def test_no_route_answers_to_another_hosts_name(server: Server, method: str, path: str) -> None:
+    """Host is checked on every route, against DNS rebinding."""
+    reply = server.ask(method, path, b"{}" if method == "POST" else None, {"host": "evil.example:80"})
+
+    assert reply.status == 421
+    assert reply.json()
+
+
+def test_the_mcp_door_refuses_a_routing_header_sent_twice(server: Server) -> None:
+    """Even when both say the same: a gateway may have read the other one."""
+    reply = _raw_call(server, "Mcp-Name: encodePlantUML", "Mcp-Name: encodePlantUML")
+
+    assert reply.startswith(b"HTTP/1.1 400 ")
+    assert b"-32020" in reply
+    serves_the_next_one(server)
+
+
+@pytest.mark.parametrize("name", ["Mcp-Name:  encodePlantUML \t", "mcp-name: =?base64?ZW5jb2RlUGxhbnRVTUw=?="])
+def test_the_mcp_door_reads_a_header_as_it_is_meant(server: Server, name: str) -> None:
+    """Blanks round a value do not count, and a value may be written in base64."""
+    assert _raw_call(server, name).startswith(b"HTTP/1.1 200 ")
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", ""])
+def test_the_mcp_door_takes_json_alone(server: Server, kind: str) -> None:
+    """A form that a foreign page can send without asking is refused for what it is."""
+    reply = modern(server, "tools/call", CALL, mcp_name=TOOL, content_type=kind)
+
+    assert (reply.status, reply.json()["error"]["code"]) == (415, -32600)
+    serves_the_next_one(server)
+
+
+def test_a_head_without_end_is_refused(server: Server) -> None:
+    """Headers are bounded too."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_S) as client:
+        client.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Long: " + b"x" * 100_000)
+        status = client.recv(4096)
+
+    assert status.startswith(b"HTTP/1.1 4")
+    serves_the_next_one(server)
+
+
+def _raw_call(server: Server, *headers: str) -> bytes:
+    """Send a whole modern call with headers written exactly so; return the answer as it came."""
+    body = frame(id=1, method="tools/call", params={**CALL, "_meta": META})
+    more = ("Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call", *headers, "Connection: close")
+    head = _head("/mcp", len(body)).removesuffix(b"\r\n") + "".join(f"{line}\r\n" for line in more).encode() + b"\r\n"
+    with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_S) as client:
+        client.sendall(head + body)
+        return b"".join(iter(lambda: client.recv(65_536), b""))
+
+
 @pytest.mark.parametrize("method", ["GET", "DELETE", "PUT", "PATCH"])
 def test_the_mcp_door_takes_post_alone(server: Server, method: str) -> None:
     """No stream to open, no session to end."""

@@ -6,11 +6,11 @@ import json
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from vectors import VECTORS
 
 from real.witness import SOURCE, TOOL, run_outside
 from signet.toolsets.plantuml.encoding import encode
 from support import run
+from vectors import VECTORS
 
 JAR = "/usr/share/plantuml/plantuml.jar"
 OPENED, CLOSED = "@startuml\n@startuml\n", "@enduml\n@enduml\n"

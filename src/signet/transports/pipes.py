@@ -23,6 +23,9 @@ def claim_wire() -> int:
     """Take fd 1 for the wire alone: from here on, whatever is printed goes to stderr.
 
     To be called before anything is imported that might print.
+
+    Raises:
+        OSError: there is no fd 1.
     """
     wire = os.dup(1)
     os.set_inheritable(wire, False)  # noqa: FBT003 - the stdlib's own signature

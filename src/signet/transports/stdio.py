@@ -12,6 +12,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Final
 
 from signet.kernel.errors import INVALID_REQUEST
@@ -28,13 +29,14 @@ READ_BYTES: Final = 1 << 18
 def serve(server: Server, wire: int, *, source: int = 0, in_thread: bool = False) -> bool:
     """Answer what comes on `source` until it ends (calls in flight are answered) or a signal does.
 
-    Returns whether it was a signal: then a thread may still be at work, and the process should just end.
+    Returns whether anything is left behind: a thread at work, a tool that would not end. Every answer
+    is written then, so the process should just end.
     """
     runner = asyncio.Runner()
-    stopped = runner.run(_Conversation(server, wire, source).hold(in_thread=in_thread))
-    if not stopped:
+    left_behind = runner.run(_Conversation(server, wire, source).hold(in_thread=in_thread))
+    if not left_behind:
         runner.close()
-    return stopped
+    return left_behind
 
 
 class _Conversation:
@@ -45,7 +47,7 @@ class _Conversation:
         self._wire = wire
         self._source = source
         self._lines = Lines()
-        self._calls: dict[Id, set[asyncio.Task[None]]] = {}
+        self._calls: dict[Id, set[asyncio.Task[Reply]]] = {}
         self._ended = asyncio.Event()
         self._stopped = False
         self._reading = False
@@ -61,7 +63,7 @@ class _Conversation:
             await self._ended.wait()
             self._halt(True)  # noqa: FBT003 - a plain switch
             await self._drain()
-        return self._stopped
+        return self._stopped or len(asyncio.all_tasks()) > 1
 
     def _await_source(self) -> bool:
         """Ask the event loop to watch the source; files, and pipes on Windows, it cannot watch."""
@@ -123,25 +125,26 @@ class _Conversation:
         return answer.body + b"\n" if answer is not None else b""
 
     def _start(self, pending: Pending) -> None:
-        task = self._loop.create_task(self._later(pending))
+        task = self._loop.create_task(pending.reply)
         self._calls.setdefault(pending.id, set()).add(task)
+        task.add_done_callback(partial(self._finish, pending.id))
 
-    async def _later(self, pending: Pending) -> None:
-        try:
-            reply = await pending.reply
-            self._out.write(reply.body + b"\n")
-        finally:
-            left = self._calls[pending.id]
-            left.discard(asyncio.current_task())
-            if not left:
-                del self._calls[pending.id]
+    def _finish(self, request_id: Id, task: asyncio.Task[Reply]) -> None:
+        """Write the answer of a call that has ended; a cancelled one has none."""
+        left = self._calls[request_id]
+        left.discard(task)
+        if not left:
+            del self._calls[request_id]
+        if not task.cancelled():
+            self._out.write(task.result().body + b"\n")
 
     def _notify(self, message: bytes) -> None:
         self._out.write(message + b"\n")
 
     def _cancel(self, request_id: Id) -> None:
         for task in self._calls.get(request_id, ()):
-            task.cancel()
+            # Soon, not now: a call that came in the same chunk has to begin before it can end.
+            self._loop.call_soon(task.cancel)
 
     def _halt(self, halted: bool) -> None:  # noqa: FBT001 - a plain switch
         """Stop or go on reading."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
-import sys
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -51,9 +51,12 @@ class _Protocol(HttpToolsProtocol):
 
 
 def end_on_signals() -> None:
-    """Let SIGINT and SIGTERM end the process well: before uvicorn minds them, and when it raises them again."""
+    """Let SIGINT and SIGTERM end the process well: before uvicorn minds them, and when it raises them again.
+
+    By then every call in flight has had its time; a tool that will not end does not keep the process.
+    """
     for one in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(one, lambda *_: sys.exit(0))
+        signal.signal(one, lambda *_: os._exit(0))
 
 
 def bind(host: str, port: int) -> socket.socket:

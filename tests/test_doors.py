@@ -1,0 +1,147 @@
+"""One call means the same through every door, whether its tool is sound or not."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from doors import Said, doors, invocation, modern_headers, rpc
+from odd import SECRET
+from support import ROOT, SIGNET, Pipe, Server, piping, serving, serving_command
+
+ODD = (sys.executable, str(ROOT / "tests/odd.py"))
+DIAGRAM = {"plantumlCode": "@startuml\nA --> B\n@enduml"}
+
+SOUND: dict[str, tuple[str, str, Any]] = {
+    "a diagram": ("encodePlantUML", "plantuml.encode", DIAGRAM),
+    "a large diagram": ("encodePlantUML", "plantuml.encode", {"plantumlCode": "A -> B\n" * 6000}),
+    "not ASCII": ("encodePlantUML", "plantuml.encode", {"plantumlCode": "你好 🌍"}),
+    "no arguments": ("encodePlantUML", "plantuml.encode", {}),
+    "wrong type": ("encodePlantUML", "plantuml.encode", {"plantumlCode": 5}),
+    "blank": ("encodePlantUML", "plantuml.encode", {"plantumlCode": " \n"}),
+    "too large": ("encodePlantUML", "plantuml.encode", {"plantumlCode": "A" * 51_201}),
+    "unknown tool": ("nobody", "nobody.knows", {}),
+}
+
+ODDITIES: dict[str, Said] = {
+    "fine": ("result", {"n": 1}),
+    "raises": ("error", "INTERNAL_ERROR"),
+    "raises_later": ("error", "INTERNAL_ERROR"),
+    "hangs": ("error", "INTERNAL_ERROR"),
+    "clings": ("error", "INTERNAL_ERROR"),
+    "lies": ("error", "INVALID_OUTPUT"),
+    "not_json": ("error", "INVALID_OUTPUT"),
+    "not_unicode": ("error", "INVALID_OUTPUT"),
+    "not_a_number": ("error", "INVALID_OUTPUT"),
+    "too_much": ("error", "INVALID_OUTPUT"),
+    "prints": ("result", {"n": 1}),
+    "missing": ("error", "NOT_FOUND"),
+    "ticks": ("result", {"n": 3}),
+}
+
+
+@pytest.fixture(scope="module")
+def plantuml() -> Iterator[tuple[Server, Pipe]]:
+    with serving("--toolsets", "plantuml") as server, piping(SIGNET, "stdio", "--toolsets", "plantuml") as pipe:
+        yield server, pipe
+
+
+@pytest.fixture(scope="module")
+def odd() -> Iterator[tuple[Server, Pipe]]:
+    with serving_command(*ODD, "serve") as server, piping(*ODD, "stdio") as pipe:
+        yield server, pipe
+
+
+@pytest.mark.parametrize("case", SOUND)
+def test_the_same_call_means_the_same_through_every_door(plantuml: tuple[Server, Pipe], case: str) -> None:
+    call = SOUND[case]
+
+    said = {door: ask(*call) for door, ask in doors(*plantuml).items()}
+
+    assert len(said) == 7
+    first = next(iter(said.values()))
+    assert said == dict.fromkeys(said, first)
+
+
+@pytest.mark.parametrize("name", ODDITIES)
+def test_a_tool_that_misbehaves_has_one_answer_through_every_door(odd: tuple[Server, Pipe], name: str) -> None:
+    said = {door: ask(name, f"odd.{name}", {}) for door, ask in doors(*odd).items()}
+
+    assert said == dict.fromkeys(said, ODDITIES[name])
+
+
+def test_the_next_call_is_served_after_every_misbehaviour(odd: tuple[Server, Pipe]) -> None:
+    for name in ODDITIES:
+        for ask in doors(*odd).values():
+            ask(name, f"odd.{name}", {})
+
+            assert ask("fine", "odd.fine", {"n": 7}) == ("result", {"n": 7})
+
+
+def test_what_a_tool_raises_is_told_to_nobody(odd: tuple[Server, Pipe]) -> None:
+    server, pipe = odd
+    call = {"name": "raises", "arguments": {}}
+
+    answers = [
+        pipe.ask(rpc("tools/call", call)),
+        server.post("/mcp", rpc("tools/call", call, modern=True), modern_headers("tools/call", "raises")).json(),
+        server.post("/api/tools/raises", {}).json(),
+        server.post("/mcp/tool/odd.raises", invocation("odd.raises", {})).json(),
+    ]
+
+    assert SECRET not in repr(answers)
+    assert "Traceback" not in repr(answers)
+
+
+def test_an_argument_that_breaks_its_contract_is_named(odd: tuple[Server, Pipe]) -> None:
+    server, pipe = odd
+    arguments = {"n": -1, "m": 2}
+
+    by_mcp = pipe.ask(rpc("tools/call", {"name": "fine", "arguments": arguments}))["result"]["content"][0]["text"]
+    by_rest = server.post("/api/tools/fine", arguments)
+
+    assert by_mcp == by_rest.json()["error"]["message"]
+    assert by_rest.status == 400
+    assert "n: -1 is less than the minimum of 0" in by_mcp
+    assert "'m' was unexpected" in by_mcp
+
+
+def test_an_upstream_that_has_no_such_thing_is_told_to_the_model_but_an_unknown_tool_is_refused(
+    odd: tuple[Server, Pipe],
+) -> None:
+    _, pipe = odd
+
+    missing = pipe.ask(rpc("tools/call", {"name": "missing"}))
+    unknown = pipe.ask(rpc("tools/call", {"name": "nobody"}))
+
+    assert missing["result"]["isError"] is True
+    assert unknown["error"]["code"] == -32602
+
+
+def test_a_call_that_nobody_waits_for_is_cancelled_over_http() -> None:
+    with serving_command(*ODD, "serve", "60") as server:
+        with contextlib.closing(server.connect()) as client:
+            body = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hangs"}}'
+            client.sendall(
+                b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                b"Accept: application/json, text/event-stream\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+            )
+            server.wait_for("hangs: started")
+
+        server.wait_for("hangs: cancelled")
+
+
+@pytest.mark.parametrize("path", ["/api/tools/hangs", "/mcp/tool/odd.hangs"])
+def test_a_call_that_nobody_waits_for_is_cancelled_at_the_plain_doors(path: str) -> None:
+    body = b"{}" if "api" in path else b'{"jsonrpc":"2.0","id":1,"method":"mcp.tool.invoke",' \
+        b'"params":{"tool":"mcp.tool:odd.hangs","input":{}}}'  # fmt: skip
+    with serving_command(*ODD, "serve", "60") as server:
+        with contextlib.closing(server.connect()) as client:
+            head = b"POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+            client.sendall(head % (path.encode(), len(body)) + body)
+            server.wait_for("hangs: started")
+
+        server.wait_for("hangs: cancelled")

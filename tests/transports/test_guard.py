@@ -1,0 +1,164 @@
+"""Who may ask: Host, Origin, token, at every door."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+
+import pytest
+from doors import invocation, rpc
+from support import ROOT, SIGNET, Reply, Server, run, serving, serving_command
+
+TOKEN = "a-token-of-forty-two"
+CALL = rpc("tools/call", {"name": "encodePlantUML", "arguments": {"plantumlCode": "A"}})
+ENVELOPE = invocation("plantuml.encode", {"plantumlCode": "A"})
+DOORS = {
+    "/mcp": CALL,
+    "/api/tools/encodePlantUML": {"plantumlCode": "A"},
+    "/mcp/tool/plantuml.encode": ENVELOPE,
+    "/mcp/v1/encode-plantuml": {"plantumlCode": "A"},
+}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with serving("--toolsets", "plantuml") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def private() -> Iterator[Server]:
+    """A server whose tools are not public."""
+    with serving_command(sys.executable, str(ROOT / "tests/odd.py"), "serve") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def secured() -> Iterator[Server]:
+    with serving("--toolsets", "plantuml", env={"SIGNET_TOKEN": TOKEN}) as running:
+        yield running
+
+
+@pytest.mark.parametrize("path", [*DOORS, "/api/tools", "/openapi.json", "/healthz", "/"])
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "localhost.", ""])
+def test_another_hosts_name_is_refused_at_every_path(server: Server, path: str, host: str) -> None:
+    reply = server.post(path, DOORS.get(path, {}), {"host": host})
+
+    assert reply.status == 421
+    assert "--allowed-hosts" in reply.body.decode() or path == "/mcp/tool/plantuml.encode"
+    assert isinstance(reply.json(), dict)
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:1234", "127.0.0.1", "[::1]:80"])
+def test_the_loopback_names_are_answered_with_any_port(server: Server, host: str) -> None:
+    assert server.post("/mcp", CALL, {"host": host}).status == 200
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/mcp/tool/plantuml.encode", "/openapi.json"])
+@pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://localhost.evil.example", "file://"])
+def test_a_foreign_page_is_refused(server: Server, path: str, origin: str) -> None:
+    reply = server.post(path, DOORS.get(path, {}), {"origin": origin})
+
+    assert reply.status == 403
+    assert "access-control-allow-origin" not in reply.headers
+
+
+@pytest.mark.parametrize("path", ["/api/tools/encodePlantUML", "/mcp/v1/encode-plantuml"])
+def test_any_page_may_use_a_public_tool(server: Server, path: str) -> None:
+    reply = server.post(path, DOORS[path], {"origin": "https://anywhere.example"})
+
+    assert (reply.status, reply.headers["access-control-allow-origin"]) == (200, "*")
+
+
+def test_a_page_of_this_machine_may_use_the_mcp_door(server: Server) -> None:
+    origin = {"origin": "http://localhost:6274"}
+
+    asked = server.ask("OPTIONS", "/mcp", headers={**origin, "access-control-request-headers": "content-type, mcp-method"})
+    reply = server.post("/mcp", CALL, origin)
+
+    assert asked.status == 204
+    assert asked.headers["access-control-allow-headers"] == "content-type, mcp-method"
+    for one in (asked, reply):
+        assert one.headers["access-control-allow-origin"] == "http://localhost:6274"
+        assert one.headers["vary"] == "Origin"
+
+
+def test_a_tool_that_is_not_public_takes_no_foreign_page_and_no_other_content_type(private: Server) -> None:
+    body = json.dumps({}).encode()
+
+    def ask(headers: dict[str, str]) -> Reply:
+        return private.ask("POST", "/api/tools/fine", body, headers)
+
+    foreign = ask({"origin": "https://evil.example", "content-type": "application/json"})
+    simple = ask({"content-type": "text/plain"})
+    asked = private.ask("OPTIONS", "/api/tools/fine", headers={"origin": "https://evil.example"})
+    good = ask({"content-type": "application/json"})
+
+    assert (foreign.status, simple.status, good.status) == (403, 415, 200)
+    assert "access-control-allow-origin" not in {**foreign.headers, **asked.headers, **good.headers}
+
+
+@pytest.mark.parametrize("path", [*DOORS, "/api/tools", "/openapi.json", "/"])
+@pytest.mark.parametrize("given", [None, "Bearer wrong", f"Basic {TOKEN}", TOKEN, "Bearer ", "Bearer \xff"])
+def test_where_a_token_is_set_nothing_is_told_without_it(secured: Server, path: str, given: str | None) -> None:
+    headers = {"authorization": given} if given is not None else {}
+
+    reply = secured.post(path, DOORS.get(path, {}), headers)
+
+    assert reply.status == 401
+    assert reply.headers["www-authenticate"] == "Bearer"
+    assert TOKEN.encode() not in reply.body
+
+
+def test_the_envelope_refuses_under_its_canonical_code(secured: Server) -> None:
+    reply = secured.post("/mcp/tool/plantuml.encode", ENVELOPE)
+
+    assert reply.json() == {
+        "jsonrpc": "2.0",
+        "id": None,
+        "error": {"code": -32001, "message": "Unauthorized", "data": {"canonical_code": "UNAUTHORIZED"}},
+    }
+
+
+@pytest.mark.parametrize("path", DOORS)
+@pytest.mark.parametrize("scheme", ["Bearer", "bearer"])
+def test_with_the_token_every_door_opens(secured: Server, path: str, scheme: str) -> None:
+    assert secured.post(path, DOORS[path], {"authorization": f"{scheme} {TOKEN}"}).status == 200
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+def test_a_load_balancer_needs_no_token(secured: Server, path: str) -> None:
+    assert secured.ask("GET", path).status == 200
+
+
+def test_the_token_is_never_said(secured: Server) -> None:
+    secured.post("/mcp", CALL, {"authorization": f"Bearer {TOKEN}"})
+
+    assert TOKEN not in secured.stderr()
+
+
+def test_further_hosts_can_be_allowed() -> None:
+    with serving("--toolsets", "plantuml", "--allowed-hosts", "tools.example, other.example") as server:
+        assert server.post("/mcp", CALL, {"host": "tools.example:8080"}).status == 200
+        assert server.post("/mcp", CALL, {"origin": "https://other.example"}).status == 200
+        assert server.post("/mcp", CALL, {"host": "third.example"}).status == 421
+
+
+def test_any_host_can_be_allowed() -> None:
+    with serving("--toolsets", "plantuml", "--allowed-hosts", "*") as server:
+        assert server.post("/mcp", CALL, {"host": "whatever.example"}).status == 200
+
+
+def test_a_wide_bind_of_tools_that_are_not_public_needs_a_token() -> None:
+    env = {"SIGNET_CONFORMANCE": "1"}
+
+    refused = run("serve", "--host", "0.0.0.0", "--port", "0", "--toolsets", "conformance", env=env)
+
+    assert refused.returncode == 2
+    assert b"SIGNET_TOKEN" in refused.stderr
+
+
+def test_a_wide_bind_of_public_tools_needs_none() -> None:
+    with serving_command(SIGNET, "serve", "--host", "0.0.0.0", "--port", "0", "--toolsets", "plantuml") as server:
+        assert server.post("/mcp", CALL).status == 200

@@ -1,0 +1,207 @@
+"""The stdio door: what goes over two pipes, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+from doors import rpc
+from hypothesis import given
+from hypothesis import strategies as st
+from support import PATIENCE_S, ROOT, SIGNET, Pipe, piping
+
+from signet.transports.pipes import MAX_LINE_BYTES, Lines
+
+ODD = (sys.executable, str(ROOT / "tests/odd.py"), "stdio")
+PING = {"jsonrpc": "2.0", "id": "p", "method": "ping"}
+PONG = {"jsonrpc": "2.0", "id": "p", "result": {}}
+
+
+@pytest.fixture(params=["auto", "thread"])
+def reader(request: pytest.FixtureRequest) -> dict[str, str]:
+    """Both ways of reading: awaited, and in a thread where that cannot be."""
+    return {"SIGNET_STDIO_READER": request.param}
+
+
+@pytest.fixture
+def patient(reader: dict[str, str]) -> Iterator[Pipe]:
+    """The odd tools, with all the time in the world."""
+    with piping(*ODD, "60", env=reader) as pipe:
+        yield pipe
+
+
+def call(name: str, request_id: object, **arguments: object) -> dict[str, object]:
+    return rpc("tools/call", {"name": name, "arguments": arguments}, request_id=request_id)
+
+
+def ids_in(lines: bytes) -> list[object]:
+    return [json.loads(line)["id"] for line in lines.splitlines()]
+
+
+def test_calls_run_side_by_side_and_answers_come_as_they_are_ready(patient: Pipe) -> None:
+    patient.send(call("waits", "slow", n=300), call("waits", "quick", n=1), PING)
+
+    answers = [patient.receive()["id"] for _ in range(3)]
+
+    assert answers == ["p", "quick", "slow"]
+
+
+CANCEL = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "gone"}}
+
+
+def test_a_cancelled_call_is_never_answered(patient: Pipe) -> None:
+    patient.send(call("hangs", "gone"), PING)
+    assert patient.receive() == PONG
+    patient.send(CANCEL)
+
+    status, out, err = patient.finish()
+
+    assert (status, out) == (0, b"")
+    assert b"hangs: cancelled" in err
+
+
+def test_a_call_that_is_cancelled_in_the_same_breath_is_not_answered_either(patient: Pipe) -> None:
+    patient.send(call("hangs", "gone"), CANCEL, PING)
+
+    status, out, err = patient.finish()
+
+    assert (status, ids_in(out)) == (0, ["p"])
+    assert b"Warning" not in err
+
+
+@pytest.mark.parametrize("params", [{}, {"requestId": None}, {"requestId": "nobody"}, []])
+def test_a_cancellation_of_nothing_changes_nothing(patient: Pipe, params: object) -> None:
+    patient.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params})
+
+    assert patient.ask(PING) == PONG
+
+
+def test_progress_comes_before_the_answer_and_carries_its_token(patient: Pipe) -> None:
+    patient.send(rpc("tools/call", {"name": "ticks", "arguments": {"n": 2}, "_meta": {"progressToken": "t"}}))
+
+    told = [patient.receive() for _ in range(3)]
+
+    assert [one.get("method") for one in told] == ["notifications/progress"] * 2 + [None]
+    assert told[0]["params"] == {"progressToken": "t", "progress": 0, "message": "step 0"}
+    assert told[2]["result"]["structuredContent"] == {"n": 2}
+
+
+def test_progress_is_told_to_nobody_who_did_not_ask(patient: Pipe) -> None:
+    answer = patient.ask(call("ticks", 1, n=3))
+
+    assert answer["result"]["structuredContent"] == {"n": 3}
+
+
+def test_the_end_of_input_is_answered_to_the_last_call(patient: Pipe) -> None:
+    patient.send(*(call("waits", number, n=50) for number in range(20)))
+
+    status, out, _ = patient.finish()
+
+    assert status == 0
+    assert sorted(ids_in(out)) == list(range(20))  # type: ignore[type-var]
+
+
+def test_a_last_line_without_an_end_is_answered_too(patient: Pipe) -> None:
+    patient.stdin.write(json.dumps(PING).encode())
+
+    status, out, _ = patient.finish()
+
+    assert (status, ids_in(out)) == (0, ["p"])
+
+
+def test_a_tool_that_will_not_end_does_not_keep_the_process(reader: dict[str, str]) -> None:
+    with piping(*ODD, "0.1", env=reader) as pipe:
+        pipe.send(call("clings", 1))
+
+        status, out, _ = pipe.finish()
+
+        assert (status, ids_in(out)) == (0, [1])
+
+
+def test_what_a_tool_prints_goes_to_stderr(patient: Pipe) -> None:
+    patient.send(call("prints", 1))
+
+    status, out, err = patient.finish()
+
+    assert (status, ids_in(out)) == (0, [1])
+    assert b"stray print" in err
+    assert b"stray write" in err
+
+
+def test_a_client_that_does_not_read_stops_the_reading_and_loses_nothing(patient: Pipe) -> None:
+    """20 MB of answers against a pipe of 64 KiB: what is not read is not asked for either."""
+    line = json.dumps(rpc("tools/list", {})).encode() + b"\n"
+    size = len(patient.ask(json.loads(line)))
+    count = 20_000_000 // max(size, 3000)
+    writer = os.fork()
+    if writer == 0:
+        patient.stdin.write(line * count)
+        patient.stdin.flush()
+        os._exit(0)
+
+    answers = [patient.line() for _ in range(count)]
+    os.waitpid(writer, 0)
+
+    assert len(set(answers)) == 1
+    assert _peak_mb(patient.process.pid) < 60
+
+
+def _peak_mb(pid: int) -> float:
+    with open(f"/proc/{pid}/status") as status:  # noqa: PTH123
+        return next(int(line.split()[1]) / 1024 for line in status if line.startswith("VmHWM"))
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_the_process_at_once_and_well(patient: Pipe, number: signal.Signals) -> None:
+    patient.send(call("hangs", 1), PING)
+    assert patient.receive() == PONG
+
+    patient.process.send_signal(number)
+
+    assert patient.process.wait(PATIENCE_S) == 0
+
+
+def test_a_closed_stdout_is_told_in_a_sentence() -> None:
+    command = f"exec {SIGNET} stdio >&-"
+
+    done = subprocess.run(["sh", "-c", command], capture_output=True, timeout=PATIENCE_S, check=False)
+
+    assert done.returncode == 2
+    assert b"standard output is closed" in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+def test_a_client_that_is_gone_ends_the_process() -> None:
+    with piping() as pipe:
+        pipe.stdout.close()
+        pipe.send(*[PING] * 3)
+        pipe.stdin.close()
+
+        assert pipe.process.wait(PATIENCE_S) == 0
+
+
+@given(st.lists(st.binary(max_size=40)), st.integers(1, 7))
+def test_lines_come_out_as_they_went_in_however_they_were_cut(lines: list[bytes], step: int) -> None:
+    lines = [line.replace(b"\n", b"") for line in lines]
+    text = b"".join(line + b"\n" for line in lines)
+    cutter = Lines()
+
+    found = [line for at in range(0, len(text), step) for line in cutter.feed(text[at : at + step])]
+
+    assert found == lines
+    assert cutter.last() == b""
+
+
+def test_of_a_line_that_is_too_long_nothing_is_kept() -> None:
+    cutter = Lines()
+
+    for _ in range(100):
+        assert list(cutter.feed(b"x" * (MAX_LINE_BYTES // 50))) == []
+
+    assert sum(map(len, cutter._parts)) == 0
+    assert list(cutter.feed(b"\nnext\n")) == [None, b"next"]
