@@ -24,7 +24,7 @@ brackets the smallest and the largest round. `1/8.0` is an eighth of the peer's 
 eight times its calls."""
 
 METHOD = """\
-- Every server runs the same tool body: raw deflate at level 9, then PlantUML's alphabet. Payloads are 372 \
+- Every server does the same work: raw deflate at level 9, then PlantUML's alphabet. Payloads are 372 \
 bytes (small) and 19,859 bytes (large); every call carries another text.
 - Signet runs as shipped: it checks each input and each output against its JSON Schema. The SDK's low-level \
 server checks neither; FastMCP checks arguments by their types.

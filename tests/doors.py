@@ -30,7 +30,11 @@ def rpc(method: str, params: dict[str, Any], *, modern: bool = False, request_id
 
 
 def modern_headers(method: str, name: str | None = None) -> dict[str, str]:
-    headers = {"mcp-protocol-version": "2026-07-28", "mcp-method": method, "accept": "application/json, text/event-stream"}
+    headers = {
+        "mcp-protocol-version": "2026-07-28",
+        "mcp-method": method,
+        "accept": "application/json, text/event-stream",
+    }
     return headers | ({"mcp-name": name} if name is not None else {})
 
 

@@ -169,9 +169,10 @@ def main(way: str, timeout_s: float = TIMEOUT_S) -> None:
             if serve(build(folder, timeout_s), claim_wire(), in_thread=in_thread):
                 os._exit(0)
         else:
-            from signet.transports.web import bind
+            from signet.transports.web import bind, end_on_signals
             from signet.transports.web import serve as serve_web
 
+            end_on_signals()
             listener = bind("127.0.0.1", 0)
             print(f"listening on http://127.0.0.1:{listener.getsockname()[1]}", file=sys.stderr, flush=True)
             serve_web(partial(_site, folder, timeout_s), listener)

@@ -63,9 +63,7 @@ class Server:
             assert time.monotonic() < deadline, f"it never said {text!r}: {self.stderr()}"
             time.sleep(0.01)
 
-    def ask(
-        self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None
-    ) -> Reply:
+    def ask(self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None) -> Reply:
         """Send one request with exactly these bytes and headers, and read the answer."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
         try:
@@ -101,7 +99,11 @@ def serving_command(*command: str, env: Mapping[str, str] | None = None) -> Iter
         with log.open("wb") as sink:
             process = subprocess.Popen(
                 list(command),
-                stdin=subprocess.DEVNULL, stdout=sink, stderr=sink, env=clean_env(env), cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=sink,
+                stderr=sink,
+                env=clean_env(env),
+                cwd=folder,
             )
         try:
             yield Server(process, _port_of(process, log), log)
@@ -189,7 +191,10 @@ def piping(*command: str, env: Mapping[str, str] | None = None) -> Iterator[Pipe
     """Run a stdio server (`signet stdio` unless a command is given) until the block ends."""
     process = subprocess.Popen(
         list(command or (SIGNET, "stdio")),
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=clean_env(env),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=clean_env(env),
     )
     try:
         yield Pipe(process)

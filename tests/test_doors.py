@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import sys
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
 from doors import Said, doors, invocation, modern_headers, rpc
 from odd import SECRET
 from support import ROOT, SIGNET, Pipe, Server, piping, serving, serving_command
@@ -134,14 +136,25 @@ def test_a_call_that_nobody_waits_for_is_cancelled_over_http() -> None:
         server.wait_for("hangs: cancelled")
 
 
-@pytest.mark.parametrize("path", ["/api/tools/hangs", "/mcp/tool/odd.hangs"])
-def test_a_call_that_nobody_waits_for_is_cancelled_at_the_plain_doors(path: str) -> None:
-    body = b"{}" if "api" in path else b'{"jsonrpc":"2.0","id":1,"method":"mcp.tool.invoke",' \
-        b'"params":{"tool":"mcp.tool:odd.hangs","input":{}}}'  # fmt: skip
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [("/api/tools/hangs", {}), ("/mcp/tool/odd.hangs", invocation("odd.hangs", {}))],
+)
+def test_a_call_that_nobody_waits_for_is_cancelled_at_the_plain_doors(path: str, body: object) -> None:
+    sent = json.dumps(body).encode()
+    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     with serving_command(*ODD, "serve", "60") as server:
         with contextlib.closing(server.connect()) as client:
-            head = b"POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
-            client.sendall(head % (path.encode(), len(body)) + body)
+            client.sendall(f"{head}Content-Length: {len(sent)}\r\n\r\n".encode() + sent)
             server.wait_for("hangs: started")
 
         server.wait_for("hangs: cancelled")
+
+
+def test_a_tool_that_will_not_end_does_not_keep_the_server() -> None:
+    with serving_command(*ODD, "serve", "0.1") as server:
+        assert server.post("/api/tools/clings", {}).status == 500
+
+        server.process.terminate()
+
+        assert server.process.wait(30) == 0

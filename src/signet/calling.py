@@ -1,9 +1,8 @@
-"""One call from the command line: arguments read, the road walked, the answer shown."""
+"""One call from the command line: arguments read as the contract types them, the one road walked."""
 
 from __future__ import annotations
 
 import asyncio
-import sys
 from typing import Any
 
 import msgspec
@@ -15,7 +14,7 @@ from signet.kernel.server import IDLE
 
 from .settings import UsageError
 
-__all__ = ["arguments_of", "call_once", "show"]
+__all__ = ["arguments_of", "call_once"]
 
 
 def arguments_of(pipeline: Pipeline, name: str, pairs: list[str], text: str | None) -> Any:
@@ -69,20 +68,3 @@ def call_once(pipeline: Pipeline, name: str, arguments: Any) -> Outcome:
     """Walk the one road once."""
     outcome = pipeline.run(Call(name, arguments, IDLE))
     return outcome if isinstance(outcome, Outcome) else asyncio.run(outcome)
-
-
-def show(outcome: Outcome) -> None:
-    """Print an answer: for a person on a terminal, as one line of JSON into a pipe."""
-    fault, terminal = outcome.fault, sys.stdout.isatty()
-    if fault is None:
-        answer = outcome.body
-    else:
-        sys.stderr.write(f"signet: {fault.name}: {fault.message}\n")
-        error = {"code": fault.name, "canonical_code": fault.code, "message": fault.message}
-        answer = b"" if terminal else msgspec.json.encode({"error": error})
-    if terminal and answer:
-        from rich.console import Console
-
-        Console().print_json(answer.decode())
-    elif answer:
-        sys.stdout.write(answer.decode() + "\n")

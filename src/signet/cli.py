@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 from signet import __version__
 
 if TYPE_CHECKING:
-    from signet.kernel.server import Server
+    from signet.kernel.tools import Toolbox
 
     from .settings import Settings
 
@@ -39,7 +39,8 @@ def main(argv: list[str] | None = None) -> int:
     args = _parser().parse_args(argv)
     try:
         status: int = args.run(args)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except UsageError as error:
         sys.stderr.write(f"signet: {error}\n")
         return USAGE
@@ -47,9 +48,17 @@ def main(argv: list[str] | None = None) -> int:
         return 130
     except BrokenPipeError:
         # The reader of our output has had enough (`signet tools | head -1`).
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return FAILED
+        return _mute()
+    except OSError as error:
+        sys.stderr.write(f"signet: cannot write to standard output ({error.strerror})\n")
+        return _mute()
     return status
+
+
+def _mute() -> int:
+    """Give up on standard output, so that the interpreter does not try once more at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return FAILED
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -140,54 +149,51 @@ def _serve(args: argparse.Namespace) -> int:
 
     end_on_signals()
     settings = _settings(args)
-    _refuse_open_door(settings, build_server(settings))
+    toolbox = build_server(settings).pipeline.toolbox
+    _refuse_open_door(settings, toolbox)
     try:
         listener = bind(settings.host, settings.port)
     except (OSError, UnicodeError) as error:
         why = getattr(error, "strerror", None) or error
         message = f"cannot listen on {settings.host}:{settings.port} ({why}); write another --host or --port, 0 for any"
         raise UsageError(message) from None
-    sys.stderr.write(_greeting(settings, listener.getsockname()[1], quiet=args.quiet))
+    sys.stderr.write(_greeting(settings, listener.getsockname()[1], toolbox, quiet=args.quiet))
     sys.stderr.flush()
     serve(partial(build_site, settings), listener, settings.workers)
     return 0
 
 
-def _refuse_open_door(settings: Settings, server: Server) -> None:
+def _refuse_open_door(settings: Settings, toolbox: Toolbox) -> None:
     """Hold a bind that others can reach to a token, unless every tool is public."""
     from .settings import UsageError
     from .transports.guard import is_loopback
 
-    private = [tool.name for tool in server.pipeline.toolbox if not tool.public]
+    private = [tool.name for tool in toolbox if not tool.public]
     if private and settings.token is None and not is_loopback(settings.host):
         message = f"{settings.host} can be reached by others and {private[0]} is not public: set SIGNET_TOKEN"
         raise UsageError(message)
 
 
-def _greeting(settings: Settings, port: int, *, quiet: bool) -> str:
+def _greeting(settings: Settings, port: int, toolbox: Toolbox, *, quiet: bool) -> str:
     """Say where the server listens, and three lines to paste."""
+    from .terminal import paste_lines
+
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     url = f"http://{host}:{port}"
     told = f"Signet {__version__} is listening on {url}\n"
-    if quiet:
-        return told
-    from .app import build_server
-    from .hints import paste_lines
-
-    tool = next(iter(build_server(settings).pipeline.toolbox))
-    return told + paste_lines(url, tool, secured=settings.token is not None)
+    return told if quiet else told + paste_lines(url, next(iter(toolbox)), secured=settings.token is not None)
 
 
 def _tools(args: argparse.Namespace) -> int:
     """List the tools."""
+    from signet.kernel.protocol import listing
+
     from .app import build_server
-    from .hints import tool_table
+    from .terminal import tool_table, write
 
     pipeline = build_server(_settings(args)).pipeline
     if args.json:
-        from signet.kernel.protocol import listing
-
-        sys.stdout.write(listing(pipeline.toolbox, pipeline.registry).decode() + "\n")
+        write(listing(pipeline.toolbox, pipeline.registry).decode())
     else:
         tool_table(pipeline.toolbox)
     return 0
@@ -196,7 +202,8 @@ def _tools(args: argparse.Namespace) -> int:
 def _call(args: argparse.Namespace) -> int:
     """Call one tool through the one road."""
     from .app import build_server
-    from .calling import arguments_of, call_once, show
+    from .calling import arguments_of, call_once
+    from .terminal import show
 
     pipeline = build_server(_settings(args)).pipeline
     arguments = arguments_of(pipeline, args.name, args.pairs, args.json)

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+
 from doors import invocation, rpc
 from support import ROOT, SIGNET, Reply, Server, run, serving, serving_command
 
@@ -74,7 +75,9 @@ def test_any_page_may_use_a_public_tool(server: Server, path: str) -> None:
 def test_a_page_of_this_machine_may_use_the_mcp_door(server: Server) -> None:
     origin = {"origin": "http://localhost:6274"}
 
-    asked = server.ask("OPTIONS", "/mcp", headers={**origin, "access-control-request-headers": "content-type, mcp-method"})
+    asked = server.ask(
+        "OPTIONS", "/mcp", headers={**origin, "access-control-request-headers": "content-type, mcp-method"}
+    )
     reply = server.post("/mcp", CALL, origin)
 
     assert asked.status == 204

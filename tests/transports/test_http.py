@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
 from doors import META, modern_headers, rpc
 from support import ROOT, Server, serving, serving_command
 
@@ -64,7 +65,12 @@ def test_a_handshake_opens_no_session(server: Server) -> None:
 
 @pytest.mark.parametrize(
     ("asked", "given"),
-    [("2024-11-05", "2024-11-05"), ("2025-03-26", "2025-03-26"), ("1999-01-01", "2025-11-25"), ("2026-07-28", "2025-11-25")],
+    [
+        ("2024-11-05", "2024-11-05"),
+        ("2025-03-26", "2025-03-26"),
+        ("1999-01-01", "2025-11-25"),
+        ("2026-07-28", "2025-11-25"),
+    ],
 )
 def test_a_handshake_settles_on_a_version_that_is_served(server: Server, asked: str, given: str) -> None:
     opening = {"protocolVersion": asked, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}

@@ -10,12 +10,12 @@ import sys
 from collections.abc import Iterator
 
 import pytest
-from doors import rpc
 from hypothesis import given
 from hypothesis import strategies as st
-from support import PATIENCE_S, ROOT, SIGNET, Pipe, piping
 
+from doors import rpc
 from signet.transports.pipes import MAX_LINE_BYTES, Lines
+from support import PATIENCE_S, ROOT, SIGNET, Pipe, piping
 
 ODD = (sys.executable, str(ROOT / "tests/odd.py"), "stdio")
 PING = {"jsonrpc": "2.0", "id": "p", "method": "ping"}

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from .errors import Fault
+from .schemas import ToolIO
 from .tools import Context, Tool
 
 __all__ = ["Call", "Outcome", "Ready"]
@@ -26,6 +27,7 @@ class Ready(msgspec.Struct, frozen=True):
 
     call: Call
     tool: Tool
+    io: ToolIO
     args: Any
 
 

@@ -69,11 +69,11 @@ class Pipeline:
         tool = self.toolbox.find(call.key)
         if tool is None:
             return Outcome(call, None, fault=unknown_tool(call.key))
-        contract = self.registry.load_tool_io(tool.slug).input_validator
-        if not contract.is_valid(call.arguments):
-            fault = tool.on_fault(bad_arguments(tool.name, contract.places(call.arguments)))
-            return Outcome(call, tool, fault=fault)
-        return Ready(call, tool, msgspec.convert(call.arguments, tool.args))
+        io = self.registry.load_tool_io(tool.slug)
+        if not io.input_validator.is_valid(call.arguments):
+            places = io.input_validator.places(call.arguments)
+            return Outcome(call, tool, fault=tool.on_fault(bad_arguments(tool.name, places)))
+        return Ready(call, tool, io, msgspec.convert(call.arguments, tool.args))
 
     def finish(self, ready: Ready, value: object) -> Outcome:
         """Hold what a tool returned, as it would be sent, to its output contract and size."""
@@ -85,7 +85,7 @@ class Pipeline:
             if len(body) > tool.max_result_bytes:
                 raise ContractError([("", f"{len(body)} bytes, more than {tool.max_result_bytes}")])
             result = _decode(body)
-            contract = self.registry.load_tool_io(tool.slug).output_validator
+            contract = ready.io.output_validator
             if not contract.is_valid(result):
                 raise ContractError(contract.places(result))
         except (TypeError, ValueError, RecursionError) as error:

@@ -26,6 +26,7 @@ class Frame(msgspec.Struct, frozen=True):
     result: Raw | UnsetType = UNSET
     error: Raw | UnsetType = UNSET
 
+
 class Reply(msgspec.Struct, frozen=True):
     """One JSON-RPC answer as bytes, and its error code (0: a result)."""
 

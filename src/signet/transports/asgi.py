@@ -51,7 +51,10 @@ class Request:
         """
         message = await self._receive()
         if message["type"] == "http.request" and not message.get("more_body"):
-            return _bounded([message.get("body", b"")])
+            whole: bytes = message.get("body", b"")
+            if len(whole) > BODY_LIMIT_BYTES:
+                raise too_large(BODY_LIMIT_BYTES)
+            return whole
         try:
             async with asyncio.timeout(BODY_TIMEOUT_S):
                 return await self._rest(message)
@@ -60,12 +63,13 @@ class Request:
             raise Fault(Code.INVALID_INPUT, message_text, name="REQUEST_TIMEOUT", status=408) from None
 
     async def _rest(self, message: MutableMapping[str, Any]) -> bytes:
-        parts: list[bytes] = []
+        body = bytearray()
         while message["type"] == "http.request":
-            parts.append(message.get("body", b""))
-            _bounded(parts)
+            body += message.get("body", b"")
+            if len(body) > BODY_LIMIT_BYTES:
+                raise too_large(BODY_LIMIT_BYTES)
             if not message.get("more_body"):
-                return b"".join(parts)
+                return bytes(body)
             message = await self._receive()
         raise Gone
 
@@ -73,12 +77,6 @@ class Request:
         """Return once the client has hung up."""
         while (await self._receive())["type"] != "http.disconnect":
             pass
-
-
-def _bounded(parts: list[bytes]) -> bytes:
-    if sum(map(len, parts)) > BODY_LIMIT_BYTES:
-        raise too_large(BODY_LIMIT_BYTES)
-    return parts[-1]
 
 
 class Answer(msgspec.Struct, frozen=True):

@@ -7,7 +7,7 @@ from signet.kernel.errors import INVALID_REQUEST, Fault
 from signet.kernel.server import Pending, Server
 from signet.kernel.wire import failure
 
-from .asgi import JSON, Answer, Request, unless_gone
+from .asgi import JSON, Answer, Request, Send, unless_gone
 
 __all__ = ["PATH", "EnvelopeDoor"]
 
@@ -20,7 +20,7 @@ class EnvelopeDoor:
     def __init__(self, server: Server) -> None:
         self._server = server
 
-    async def answer(self, request: Request) -> Answer:
+    async def answer(self, request: Request, _: Send) -> Answer:
         """Answer one envelope."""
         if request.method != "POST":
             reply = failure(None, INVALID_REQUEST, "Only POST method is allowed")

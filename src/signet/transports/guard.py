@@ -10,55 +10,72 @@ import msgspec
 from signet.kernel.errors import Code, Fault
 from signet.kernel.headers import Headers
 
-__all__ = ["ANY_HOST", "LOOPBACK", "Guard", "is_loopback"]
+__all__ = ["LOOPBACK", "Access", "Guard", "is_loopback"]
 
 LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
 ANY_HOST: Final = "*"
+JSON: Final = "application/json"
+
+
+class Access(msgspec.Struct, frozen=True):
+    """What one route asks of those who use it."""
+
+    any_page: bool = False
+    """Whether pages of any origin may use it: discovery, and tools marked public."""
+    json_only: bool = False
+    """Whether a body must be called JSON, which no foreign page can do unasked."""
+    no_token: bool = False
+    """Whether it is open even where a token is set."""
 
 
 class Guard(msgspec.Struct, frozen=True):
-    """The rules of one server; each gives a fault, or None."""
+    """The rules of one server."""
 
     hosts: frozenset[str] = LOOPBACK
     """The host names that the server answers to; `*` stands for any."""
     token: str | None = None
 
-    def host(self, headers: Headers) -> Fault | None:
-        """Refuse a request for another host's name: a page may have had that name point here."""
-        given = headers.get("host", "")
-        if self._known(given):
-            return None
-        message = f"This server does not answer to the host '{given[:100]}'; start it with --allowed-hosts to add one"
-        return Fault(Code.INVALID_INPUT, message, name="HOST_NOT_ALLOWED", status=421)
+    def refusal(self, method: str, headers: Headers, access: Access) -> Fault | None:
+        """Give the first rule that a request breaks, as a fault."""
+        if not self.knows(headers.get("host", "")):
+            return _wrong_host(headers.get("host", ""))
+        if "origin" in headers and not access.any_page and not self.lets_in(headers["origin"]):
+            return _wrong_origin(headers["origin"])
+        if self.token is not None and not access.no_token and method != "OPTIONS" and not self._has_token(headers):
+            return Fault(Code.UNAUTHORIZED, "Send the server's token as 'Authorization: Bearer …'", told=False)
+        if access.json_only and method == "POST" and not headers.get("content-type", "").lower().startswith(JSON):
+            message = f"The content type must be {JSON}"
+            return Fault(Code.INVALID_INPUT, message, name="UNSUPPORTED_MEDIA_TYPE", status=415)
+        return None
 
-    def origin(self, headers: Headers) -> Fault | None:
-        """Refuse a foreign page; a client that is no browser sends no Origin."""
-        given = headers.get("origin")
-        if given is None or self._known(given.partition("://")[2]):
-            return None
-        message = f"Pages of '{given[:100]}' may not call this server; start it with --allowed-hosts to let them"
-        return Fault(Code.INVALID_INPUT, message, name="ORIGIN_NOT_ALLOWED", status=403)
+    def knows(self, authority: str) -> bool:
+        """Whether a host, with or without a port, is one that the server answers to."""
+        name, bracket, _ = (
+            authority.lower().partition("]") if authority[:1] == "[" else authority.lower().partition(":")
+        )
+        return (name + "]" if bracket == "]" else name) in self.hosts or ANY_HOST in self.hosts
 
-    def bearer(self, headers: Headers) -> Fault | None:
-        """Refuse a request without the token, where one is set."""
-        if self.token is None:
-            return None
+    def lets_in(self, origin: str) -> bool:
+        """Whether pages of an origin may use what is not for everybody."""
+        return self.knows(origin.partition("://")[2])
+
+    def _has_token(self, headers: Headers) -> bool:
         scheme, _, given = headers.get("authorization", "").partition(" ")
-        if scheme.lower() == "bearer" and compare_digest(given.strip().encode(), self.token.encode()):
-            return None
-        return Fault(Code.UNAUTHORIZED, "Send the server's token as 'Authorization: Bearer …'", told=False)
+        return scheme.lower() == "bearer" and compare_digest(given.strip().encode(), (self.token or "").encode())
 
-    def _known(self, authority: str) -> bool:
-        return ANY_HOST in self.hosts or _name_of(authority) in self.hosts
+
+def _wrong_host(given: str) -> Fault:
+    """Refuse another host's name: a page may have had that name point here."""
+    message = f"This server does not answer to the host '{given[:100]}'; start it with --allowed-hosts to add one"
+    return Fault(Code.INVALID_INPUT, message, name="HOST_NOT_ALLOWED", status=421)
+
+
+def _wrong_origin(given: str) -> Fault:
+    """Refuse a foreign page; a client that is no browser sends no Origin."""
+    message = f"Pages of '{given[:100]}' may not call this server; start it with --allowed-hosts to let them"
+    return Fault(Code.INVALID_INPUT, message, name="ORIGIN_NOT_ALLOWED", status=403)
 
 
 def is_loopback(host: str) -> bool:
     """Whether a bind address can be reached from this machine only."""
     return host in LOOPBACK or host.startswith("127.")
-
-
-def _name_of(authority: str) -> str:
-    """Give a host without its port, in lower case."""
-    if authority.startswith("["):
-        return authority.partition("]")[0].lower() + "]"
-    return authority.partition(":")[0].lower()

@@ -50,9 +50,8 @@ class McpDoor:
     async def answer(self, request: Request, send: Send) -> Answer | None:
         """Answer one request; None once a stream has been sent."""
         if request.method != "POST":
-            return _refused(405, "Only POST is served here: there are no sessions and no standing streams")
-        if not request.headers.get("content-type", "").lower().startswith("application/json"):
-            return _refused(415, "The content type must be application/json")
+            message = "Only POST is served here: there are no sessions and no standing streams"
+            return Answer(405, failure(None, INVALID_REQUEST, message).body, (JSON, (b"allow", b"POST, OPTIONS")))
         body = await request.body()
         events: asyncio.Queue[bytes] = asyncio.Queue()
         answer = self._server.receive(body, Exchange(notify=events.put_nowait, headers=request.headers))
@@ -117,8 +116,3 @@ def _plain(request: Request, reply: Reply) -> Answer:
     handshake = request.headers.get(VERSION, HANDSHAKE_VERSIONS[0]) in HANDSHAKE_VERSIONS
     table = HANDSHAKE_STATUS if handshake else MODERN_STATUS
     return Answer(table.get(reply.code, 200), reply.body)
-
-
-def _refused(status: int, message: str) -> Answer:
-    headers = (JSON, (b"allow", b"POST, OPTIONS")) if status == 405 else (JSON,)  # noqa: PLR2004 - HTTP's number
-    return Answer(status, failure(None, INVALID_REQUEST, message).body, headers)

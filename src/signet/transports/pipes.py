@@ -27,6 +27,7 @@ def claim_wire() -> int:
     Raises:
         OSError: there is no fd 1.
     """
+    _ensure_stdin()
     wire = os.dup(1)
     os.set_inheritable(wire, False)  # noqa: FBT003 - the stdlib's own signature
     try:
@@ -36,6 +37,14 @@ def claim_wire() -> int:
         os.dup2(null, 1)
     sys.stdout = sys.stderr
     return wire
+
+
+def _ensure_stdin() -> None:
+    """Put an empty source where fd 0 is closed: the next descriptor to be opened would take its number."""
+    try:
+        os.fstat(0)
+    except OSError:
+        os.open(os.devnull, os.O_RDONLY)
 
 
 class Lines:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import msgspec
+
 from signet.kernel.errors import Code, Fault, not_unicode, unknown_tool
 from signet.kernel.outcome import Call, Outcome
 from signet.kernel.pipeline import Pipeline
@@ -14,16 +16,16 @@ from signet.kernel.server import IDLE
 from signet.kernel.tools import Tool
 from signet.kernel.wire import NotUnicode, Refused, decode, encode
 
-from .asgi import JSON, Answer, Fields, Request, unless_gone
+from .asgi import JSON, Answer, Fields, Request, Send, unless_gone
 
-__all__ = ["DISCOVERY", "LEGACY", "RestDoor", "cors"]
+__all__ = ["DISCOVERY", "LEGACY", "Endpoint", "RestDoor", "shown", "wrong_method"]
 
 DISCOVERY: Final = "/api/tools"
 LEGACY: Final = {"/mcp/v1/encode-plantuml": "encodePlantUML", "/mcp/encode-plantuml": "encodePlantUML"}
 """The flat endpoints that came before, and the tool behind each."""
 
 
-def cors(methods: str) -> tuple[tuple[bytes, bytes], ...]:
+def _cors(methods: str) -> tuple[tuple[bytes, bytes], ...]:
     """Give the headers that let any page use an endpoint (spec 4)."""
     return (
         JSON,
@@ -33,8 +35,8 @@ def cors(methods: str) -> tuple[tuple[bytes, bytes], ...]:
     )
 
 
-GET_HEADERS: Final = cors("GET, OPTIONS")
-POST_HEADERS: Final = cors("POST, OPTIONS")
+GET_HEADERS: Final = _cors("GET, OPTIONS")
+POST_HEADERS: Final = _cors("POST, OPTIONS")
 
 
 class RestDoor:
@@ -44,65 +46,76 @@ class RestDoor:
         self._pipeline = pipeline
         self._discovery: bytes | None = None
 
-    def tool_at(self, path: str) -> Tool | None:
-        """Give the tool that a path names, if there is one."""
-        return self._pipeline.toolbox.find(_name_in(path))
-
-    async def discover(self, request: Request) -> Answer:
+    async def discover(self, request: Request, _: Send) -> Answer:
         """List the tools: `GET /api/tools`."""
         if request.method == "OPTIONS":
             return Answer(200, headers=GET_HEADERS)
         if request.method != "GET":
-            return _shown(_wrong_method("GET"), (*GET_HEADERS, (b"allow", b"GET, OPTIONS")))
+            return shown(wrong_method("GET"), (*GET_HEADERS, (b"allow", b"GET, OPTIONS")))
         if self._discovery is None:
             self._discovery = encode({"tools": [self._listed(tool) for tool in self._pipeline.toolbox]})
         return Answer(200, self._discovery, GET_HEADERS)
 
-    async def call(self, request: Request) -> Answer:
+    async def call(self, endpoint: Endpoint, request: Request, _: Send) -> Answer:
         """Run a tool: `POST /api/tools/{name}`, or a legacy path."""
-        tool = self.tool_at(request.path)
-        headers = POST_HEADERS if tool is None or tool.public else (JSON,)
         if request.method == "OPTIONS":
-            return Answer(200, headers=headers)
+            return Answer(200, headers=endpoint.headers)
         if request.method != "POST":
-            return self.refuse(request.path, _wrong_method("POST"), (*headers, (b"allow", b"POST, OPTIONS")))
+            return endpoint.show(wrong_method("POST"), (*endpoint.headers, (b"allow", b"POST, OPTIONS")))
         try:
-            arguments = _arguments(await request.body(), legacy=request.path in LEGACY)
-            call = Call(_called(request.path, tool), arguments, IDLE)
+            arguments = _arguments(await request.body(), legacy=endpoint.legacy)
+            call = Call(endpoint.called(), arguments, IDLE)
         except Fault as fault:
-            return self.refuse(request.path, fault, headers)
+            return endpoint.show(fault)
         outcome = self._pipeline.run(call)
         if not isinstance(outcome, Outcome):
             outcome = await unless_gone(request, outcome)
-        shape = _flat if request.path in LEGACY else _shown
-        return shape(outcome.fault or outcome.body, headers)
+        return endpoint.show(outcome.fault or outcome.body)
 
-    def refuse(self, path: str, fault: Fault, headers: Fields = (JSON,)) -> Answer:
-        """Write a fault of the door itself, with the face that the tool gives it."""
-        tool = self.tool_at(path)
-        if tool is not None:
-            fault = tool.on_fault(fault)
-        return (_flat if path in LEGACY else _shown)(fault, headers)
+    def endpoint(self, path: str) -> Endpoint:
+        """Give what a path stands for: of a legacy one, its tool; else the last segment that is not empty, as sent."""
+        name = LEGACY.get(path) or path.rstrip("/").rpartition("/")[2]
+        return Endpoint(name, self._pipeline.toolbox.find(name), legacy=path in LEGACY)
 
     def _listed(self, tool: Tool) -> dict[str, Any]:
         schema = self._pipeline.registry.load_bundle(tool.slug).input
         return {"id": tool.name, "name": tool.name, "description": tool.description, "inputSchema": schema}
 
 
-def _name_in(path: str) -> str:
-    """Give the tool's name: of a legacy path, its tool; else the last segment that is not empty, as it was sent."""
-    return LEGACY.get(path) or path.rstrip("/").rpartition("/")[2]
+class Endpoint(msgspec.Struct, frozen=True):
+    """One path by which a tool can be called, and the shape of its answers."""
 
+    name: str
+    tool: Tool | None
+    legacy: bool = False
 
-def _called(path: str, tool: Tool | None) -> str:
-    """Give the name of the tool to call, once the body is known to be JSON."""
-    name = _name_in(path)
-    if name == "tools":
-        message = "Tool name is required in the path"
-        raise Fault(Code.INVALID_INPUT, message, name="TOOL_NAME_REQUIRED")
-    if tool is None:
-        raise unknown_tool(name)
-    return name
+    @property
+    def public(self) -> bool:
+        """Whether any page may use it; of a tool that is not there, nothing can be learnt."""
+        return self.tool is None or self.tool.public
+
+    @property
+    def headers(self) -> Fields:
+        """The headers of its answers."""
+        return POST_HEADERS if self.public else (JSON,)
+
+    def called(self) -> str:
+        """Give the name of the tool to call.
+
+        Raises:
+            Fault: there is none in the path, or none of that name.
+        """
+        if self.name == "tools":
+            raise Fault(Code.INVALID_INPUT, "Tool name is required in the path", name="TOOL_NAME_REQUIRED")
+        if self.tool is None:
+            raise unknown_tool(self.name)
+        return self.name
+
+    def show(self, outcome: Fault | bytes, headers: Fields | None = None) -> Answer:
+        """Write a result, or a fault with the face that the tool gives it."""
+        if isinstance(outcome, Fault) and self.tool is not None:
+            outcome = self.tool.on_fault(outcome)
+        return (_flat if self.legacy else shown)(outcome, self.headers if headers is None else headers)
 
 
 def _arguments(body: bytes, *, legacy: bool) -> Any:
@@ -121,12 +134,13 @@ def _arguments(body: bytes, *, legacy: bool) -> Any:
     return value
 
 
-def _wrong_method(right: str) -> Fault:
+def wrong_method(right: str) -> Fault:
+    """Say which method a path takes."""
     message = f"Only {right} method is allowed"
     return Fault(Code.INVALID_INPUT, message, name="METHOD_NOT_ALLOWED", status=405)
 
 
-def _shown(outcome: Fault | bytes, headers: Fields) -> Answer:
+def shown(outcome: Fault | bytes, headers: Fields = (JSON,)) -> Answer:
     """Write a result or a fault in spec 4's shape."""
     if isinstance(outcome, bytes):
         return Answer(200, b'{"success":true,"result":' + outcome + b"}", headers)

@@ -7,8 +7,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any
 
 import msgspec
 
@@ -19,145 +20,146 @@ from signet.kernel.wire import encode
 from .asgi import JSON, Answer, Fields, Gone, Receive, Request, Scope, Send
 from .envelope import PATH as ENVELOPE_PATH
 from .envelope import EnvelopeDoor
-from .guard import Guard
+from .guard import Access, Guard
 from .http import McpDoor
 from .openapi import describe
-from .rest import DISCOVERY, LEGACY, RestDoor
+from .rest import DISCOVERY, LEGACY, RestDoor, shown, wrong_method
 
 __all__ = ["Site"]
 
-OPEN_PATHS: Final = ("/healthz", "/readyz")
-"""What a load balancer asks, without a token."""
+FOR_ALL = Access(any_page=True)
+FOR_CALLERS = Access(json_only=True)
+FOR_PEOPLE = Access()
+FOR_BALANCERS = Access(no_token=True)
+
+
+class Route(msgspec.Struct, frozen=True):
+    """What a path leads to."""
+
+    access: Access
+    answer: Callable[[Request, Send], Awaitable[Answer | None]]
+    refuse: Callable[[Fault], Answer]
 
 
 class Site:
     """An ASGI application over one server."""
 
     def __init__(self, server: Server, guard: Guard, about: dict[str, Any]) -> None:
+        self._server = server
         self._guard = guard
         self._about = about
-        self._server = server
-        self._mcp = McpDoor(server)
-        self._envelope = EnvelopeDoor(server)
         self._rest = RestDoor(server.pipeline)
-        self._pages: dict[str, bytes] = {}
+        self._envelope = EnvelopeDoor(server)
+        self._routes = self._fixed_routes(McpDoor(server))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         if scope["type"] == "lifespan":
             await _live(receive, send)
-        elif scope["type"] == "http":
-            request = Request(scope, receive)
-            try:
-                answer = await self._answer(request, send)
-                if answer is not None:
-                    await answer.send(send, self._cors(request), head=request.method == "HEAD")
-            except Gone:
-                return
-
-    async def _answer(self, request: Request, send: Send) -> Answer | None:
-        fault = self._refusal(request)
-        if fault is not None:
-            return self._refuse(request.path, fault)
+        if scope["type"] != "http":
+            return
+        request = Request(scope, receive)
+        route = self._routes.get(request.path) or self._route(request.path)
+        fault = self._guard.refusal(request.method, request.headers, route.access)
         try:
-            return await self._route(request, send)
+            answer = await route.answer(request, send) if fault is None else _refused(route, fault)
+        except Gone:
+            return
         except Fault as raised:
-            return self._refuse(request.path, raised)
+            answer = route.refuse(raised)
+        if answer is not None:
+            extra = self._cors(request, route) if "origin" in request.headers else ()
+            await answer.send(send, extra, head=request.method == "HEAD")
 
-    async def _route(self, request: Request, send: Send) -> Answer | None:
-        path = request.path
-        if path in LEGACY or path.startswith(DISCOVERY + "/"):
-            if path == DISCOVERY + "/" and request.method in {"GET", "OPTIONS"}:
-                return await self._rest.discover(request)
-            return await self._rest.call(request)
-        if path == DISCOVERY:
-            return await self._rest.discover(request)
-        if request.method == "OPTIONS":
-            return Answer(204, headers=_preflight(request))
-        if path == "/mcp":
-            return await self._mcp.answer(request, send)
+    def _fixed_routes(self, mcp: McpDoor) -> dict[str, Route]:
+        pages = {"/": self._about, "/healthz": {"status": "ok"}}
+        routes = {path: _page(path, encode(page)) for path, page in pages.items()}
+        routes["/readyz"] = _page("/readyz", self._ready)
+        routes["/openapi.json"] = _page("/openapi.json", self._openapi)
+        routes["/mcp"] = Route(FOR_CALLERS, _with_preflight(mcp.answer), mcp.refuse)
+        routes[DISCOVERY] = Route(FOR_ALL, self._rest.discover, shown)
+        toolbox = self._server.pipeline.toolbox
+        paths = [f"{DISCOVERY}/{tool.name}" for tool in toolbox] + [f"{ENVELOPE_PATH}{tool.slug}" for tool in toolbox]
+        legacy = [path for path, name in LEGACY.items() if toolbox.find(name) is not None]
+        return routes | {path: self._route(path) for path in paths + legacy}
+
+    def _route(self, path: str) -> Route:
+        """Find a route by its path's beginning."""
+        if path.startswith(DISCOVERY + "/") or path in LEGACY:
+            endpoint = self._rest.endpoint(path)
+            access = FOR_ALL if endpoint.public else FOR_CALLERS
+            call = partial(self._rest.call, endpoint)
+            return Route(access, self._bare_discovery if path == DISCOVERY + "/" else call, endpoint.show)
         if path.startswith(ENVELOPE_PATH):
-            return await self._envelope.answer(request)
-        return self._page(request)
+            tool = self._server.pipeline.toolbox.find(path.removeprefix(ENVELOPE_PATH))
+            access = FOR_PEOPLE if tool is None or tool.public else FOR_CALLERS
+            return Route(access, _with_preflight(self._envelope.answer), self._envelope.refuse)
+        return _nowhere(path)
 
-    def _refusal(self, request: Request) -> Fault | None:
-        """Give the guard's fault, if it has one."""
-        headers, path = request.headers, request.path
-        fault = self._guard.host(headers)
-        if fault is None and not self._is_public(path):
-            fault = self._guard.origin(headers) or self._content_fault(request)
-        if fault is None and path not in OPEN_PATHS and request.method != "OPTIONS":
-            fault = self._guard.bearer(headers)
-        return fault
+    async def _bare_discovery(self, request: Request, send: Send) -> Answer | None:
+        """Answer `/api/tools/`: a list to those who look, a missing name to those who call."""
+        if request.method in {"GET", "OPTIONS"}:
+            return await self._rest.discover(request, send)
+        return await self._rest.call(self._rest.endpoint(request.path), request, send)
 
-    def _is_public(self, path: str) -> bool:
-        """Whether any page may use a path: discovery, and tools marked public (an unknown one hides nothing)."""
-        if path not in LEGACY and not path.startswith(DISCOVERY):
-            return False
-        tool = self._rest.tool_at(path)
-        return tool is None or tool.public
-
-    def _content_fault(self, request: Request) -> Fault | None:
-        """Hold a tool that is not public to a content type that no foreign page can send unasked."""
-        tool = self._rest.tool_at(request.path)
-        if tool is None or tool.public or request.method != "POST":
-            return None
-        if request.headers.get("content-type", "").lower().startswith("application/json"):
-            return None
-        message = "The content type must be application/json"
-        return Fault(Code.INVALID_INPUT, message, name="UNSUPPORTED_MEDIA_TYPE", status=415)
-
-    def _refuse(self, path: str, fault: Fault) -> Answer:
-        if path == "/mcp":
-            answer = self._mcp.refuse(fault)
-        elif path.startswith(ENVELOPE_PATH):
-            answer = self._envelope.refuse(fault)
-        else:
-            answer = self._rest.refuse(path, fault)
-        if fault.code is Code.UNAUTHORIZED:
-            answer = msgspec.structs.replace(answer, headers=(*answer.headers, (b"www-authenticate", b"Bearer")))
-        return answer
-
-    def _cors(self, request: Request) -> Fields:
+    def _cors(self, request: Request, route: Route) -> Fields:
         """Let the pages that the guard lets in read what they asked for."""
-        origin = request.headers.get("origin")
-        if origin is None or self._is_public(request.path) or self._guard.origin(request.headers) is not None:
+        origin = request.headers["origin"]
+        if route.access.any_page or not self._guard.lets_in(origin):
             return ()
         return (b"access-control-allow-origin", origin.encode("latin-1")), (b"vary", b"Origin")
 
-    def _page(self, request: Request) -> Answer:
-        pages: dict[str, Callable[[], object]] = {
-            "/": lambda: self._about,
-            "/healthz": lambda: {"status": "ok"},
-            "/readyz": self._ready,
-            "/openapi.json": self._openapi,
-        }
-        if request.path not in pages:
-            fault = Fault(Code.NOT_FOUND, f"Nothing is served at '{request.path[:200]}'; GET / names what is")
-            return self._rest.refuse("", fault)
-        if request.method not in {"GET", "HEAD"}:
-            fault = Fault(Code.INVALID_INPUT, "Only GET method is allowed", name="METHOD_NOT_ALLOWED", status=405)
-            return self._rest.refuse("", fault, (JSON, (b"allow", b"GET, HEAD, OPTIONS")))
-        if request.path not in self._pages:
-            self._pages[request.path] = encode(pages[request.path]())
-        return Answer(200, self._pages[request.path])
+    def _openapi(self) -> bytes:
+        return encode(describe(self._server.pipeline, self._about, secured=self._guard.token is not None))
 
-    def _openapi(self) -> object:
-        return describe(self._server.pipeline, self._about, secured=self._guard.token is not None)
-
-    def _ready(self) -> object:
-        """Say that every contract is usable; it is asked once, before the first answer counts."""
+    def _ready(self) -> bytes:
+        """Say that every contract is usable, once each has been compiled."""
         for tool in self._server.pipeline.toolbox:
             self._server.pipeline.registry.load_tool_io(tool.slug)
-        return {"status": "ready", "tools": [tool.name for tool in self._server.pipeline.toolbox]}
+        return encode({"status": "ready", "tools": [tool.name for tool in self._server.pipeline.toolbox]})
 
 
-def _preflight(request: Request) -> Fields:
+def _page(path: str, content: bytes | Callable[[], bytes]) -> Route:
+    """Make a page that anyone with access may GET."""
+
+    async def answer(request: Request, _: Send) -> Answer:
+        if request.method not in {"GET", "HEAD"}:
+            return shown(wrong_method("GET"), (JSON, (b"allow", b"GET, HEAD, OPTIONS")))
+        return Answer(200, content if isinstance(content, bytes) else content())
+
+    access = FOR_BALANCERS if path in {"/healthz", "/readyz"} else FOR_PEOPLE
+    return Route(access, _with_preflight(answer), shown)
+
+
+def _nowhere(path: str) -> Route:
+    async def answer(_: Request, __: Send) -> Answer:
+        return shown(Fault(Code.NOT_FOUND, f"Nothing is served at '{path[:200]}'; GET / names what is"))
+
+    return Route(FOR_PEOPLE, answer, shown)
+
+
+def _with_preflight(
+    answer: Callable[[Request, Send], Awaitable[Answer | None]],
+) -> Callable[[Request, Send], Awaitable[Answer | None]]:
+    """Answer a browser's OPTIONS before a door that has no answer of its own to it."""
+
+    def either(request: Request, send: Send) -> Awaitable[Answer | None]:
+        return answer(request, send) if request.method != "OPTIONS" else _preflight(request)
+
+    return either
+
+
+async def _preflight(request: Request) -> Answer:
     asked = request.headers.get("access-control-request-headers", "Content-Type, Authorization")
-    return (
-        (b"access-control-allow-methods", b"GET, POST, OPTIONS"),
-        (b"access-control-allow-headers", asked.encode("latin-1")),
-    )
+    methods = (b"access-control-allow-methods", b"GET, POST, OPTIONS")
+    return Answer(204, headers=(methods, (b"access-control-allow-headers", asked.encode("latin-1"))))
+
+
+def _refused(route: Route, fault: Fault) -> Answer:
+    answer = route.refuse(fault)
+    if fault.code is not Code.UNAUTHORIZED:
+        return answer
+    return msgspec.structs.replace(answer, headers=(*answer.headers, (b"www-authenticate", b"Bearer")))
 
 
 async def _live(receive: Receive, send: Send) -> None:

@@ -21,7 +21,7 @@ from signet.kernel.wire import Id, Reply, failure
 
 from .pipes import MAX_LINE_BYTES, Lines, Outlet, unblocked
 
-__all__ = ["serve"]
+__all__ = ["Conversation", "serve"]
 
 READ_BYTES: Final = 1 << 18
 
@@ -33,13 +33,13 @@ def serve(server: Server, wire: int, *, source: int = 0, in_thread: bool = False
     is written then, so the process should just end.
     """
     runner = asyncio.Runner()
-    left_behind = runner.run(_Conversation(server, wire, source).hold(in_thread=in_thread))
+    left_behind = runner.run(Conversation(server, wire, source).hold(in_thread=in_thread))
     if not left_behind:
         runner.close()
     return left_behind
 
 
-class _Conversation:
+class Conversation:
     """One client, from its first line to its last answer."""
 
     def __init__(self, server: Server, wire: int, source: int) -> None:
@@ -53,10 +53,15 @@ class _Conversation:
         self._reading = False
         self._held: threading.Event | None = None
 
-    async def hold(self, *, in_thread: bool) -> bool:
+    def open(self) -> None:
+        """Get ready in the running event loop."""
         self._loop = asyncio.get_running_loop()
         self._out = Outlet(self._wire, self._loop, self._halt)
         self._exchange = Exchange(notify=self._notify, cancel=self._cancel)
+
+    async def hold(self, *, in_thread: bool) -> bool:
+        """Answer until the source ends or a signal comes; say whether anything is left behind."""
+        self.open()
         with _signals(self._loop, self._stop), unblocked(self._wire):
             if in_thread or not self._await_source():
                 threading.Thread(target=self._read_in_thread, daemon=True).start()
@@ -69,7 +74,7 @@ class _Conversation:
         """Ask the event loop to watch the source; files, and pipes on Windows, it cannot watch."""
         try:
             self._loop.add_reader(self._source, self._readable)
-        except (OSError, ValueError, NotImplementedError):
+        except (OSError, ValueError, RuntimeError):
             return False
         self._reading = True
         return True
@@ -81,7 +86,7 @@ class _Conversation:
             return
         except OSError:
             chunk = b""
-        self._take(chunk)
+        self.take(chunk)
 
     def _read_in_thread(self) -> None:
         """Read where reading cannot be awaited; one chunk at a time, each taken before the next."""
@@ -99,13 +104,13 @@ class _Conversation:
             taken.wait()
 
     def _take_and_tell(self, chunk: bytes, taken: threading.Event) -> None:
-        self._take(chunk)
+        self.take(chunk)
         if self._out.halted:
             self._held = taken
         else:
             taken.set()
 
-    def _take(self, chunk: bytes) -> None:
+    def take(self, chunk: bytes) -> None:
         """Answer every line that a chunk completes, in one write."""
         lines = self._lines.feed(chunk) if chunk else iter((self._lines.last(),))
         self._out.write(b"".join(self._answer(line) for line in lines))
@@ -184,7 +189,7 @@ def _signals(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]) -> Itera
     try:
         for one in wanted:
             loop.add_signal_handler(one, stop)
-    except NotImplementedError:  # Windows: KeyboardInterrupt ends the loop instead
+    except RuntimeError:  # Windows: KeyboardInterrupt ends the loop instead
         yield
         return
     yield

@@ -135,13 +135,13 @@ def missing_capability(args: Arguments, ctx: Context) -> dict[str, Any]:
 
 @_fixture("test_logging_tool", "logging")
 def logging_tool(args: Arguments, ctx: Context) -> dict[str, Any]:
-    """Answers ok."""
+    """Answers without a word of log."""
     return _content(_text("ok"))
 
 
 @_fixture("test_streaming_elicitation", "streaming_elicitation")
 def streaming_elicitation(args: Arguments, ctx: Context) -> dict[str, Any]:
-    """Answers ok."""
+    """Answers without asking back."""
     return _content(_text("ok"))
 
 

@@ -1,0 +1,114 @@
+"""Every contract in the box: sound, agreed on by two validators, and the same as the types behind it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jsonschema
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from signet.app import SCHEMA_ROOT
+from signet.catalogue import HIDDEN, TOOLSETS, tools_of
+from signet.kernel.schemas import SchemaRegistry
+from signet.kernel.tools import Tool
+from signet.settings import Settings
+from support import ROOT
+
+REGISTRY = SchemaRegistry(schema_root=SCHEMA_ROOT)
+ALL = tools_of(Settings(toolsets=",".join((*TOOLSETS, *HIDDEN)), conformance=True))
+IN_THE_BOX = tools_of(Settings(toolsets=",".join(TOOLSETS)))
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def schema(tool: Tool, side: str) -> dict[str, Any]:
+    decoded: dict[str, Any] = msgspec.json.decode(getattr(REGISTRY.load_bundle(tool.slug), side))
+    return decoded
+
+
+def name_of(tool: Tool) -> str:
+    return tool.slug
+
+
+@pytest.mark.parametrize("side", ["input", "output"])
+@pytest.mark.parametrize("tool", ALL, ids=name_of)
+def test_a_contract_is_a_draft_2020_12_schema_of_an_object(tool: Tool, side: str) -> None:
+    contract = schema(tool, side)
+
+    jsonschema.Draft202012Validator.check_schema(contract)
+    assert contract["type"] == "object"
+    assert isinstance(contract["properties"], dict)
+
+
+@pytest.mark.parametrize("tool", IN_THE_BOX, ids=name_of)
+def test_a_published_contract_keeps_to_what_every_client_accepts(tool: Tool) -> None:
+    for side in ("input", "output"):
+        contract = schema(tool, side)
+
+        assert not {"anyOf", "oneOf", "allOf", "$ref"} & set(contract)
+        assert '"$ref":"http' not in json.dumps(contract, separators=(",", ":"))
+
+
+@pytest.mark.parametrize("tool", ALL, ids=name_of)
+def test_every_tool_tells_a_model_what_it_is_for(tool: Tool) -> None:
+    assert tool.title
+    assert len(tool.description) > 10
+    assert {"readOnlyHint", "idempotentHint", "openWorldHint"} <= set(tool.annotations)
+
+
+@pytest.mark.parametrize("tool", IN_THE_BOX, ids=name_of)
+def test_every_tool_shows_arguments_that_keep_its_contract(tool: Tool) -> None:
+    REGISTRY.load_tool_io(tool.slug).input_validator.validate(dict(tool.example))
+
+
+@pytest.mark.parametrize("tool", IN_THE_BOX, ids=name_of)
+def test_the_types_behind_a_tool_say_what_its_contract_says(tool: Tool) -> None:
+    """The contract is the truth; the struct is its typed view."""
+    view = msgspec.json.schema(tool.args)
+    view = view["$defs"][view["$ref"].rpartition("/")[2]]
+    contract = schema(tool, "input")
+
+    assert set(view["properties"]) == set(contract["properties"])
+    assert set(view.get("required", ())) == set(contract.get("required", ()))
+    for name, part in contract["properties"].items():
+        assert view["properties"][name]["type"] == part["type"], name
+
+
+@pytest.mark.parametrize("side", ["input", "output"])
+@pytest.mark.parametrize("tool", ALL, ids=name_of)
+def test_two_validators_are_of_one_mind(tool: Tool, side: str) -> None:
+    io = REGISTRY.load_tool_io(tool.slug)
+    ours = io.input_validator if side == "input" else io.output_validator
+    contract = schema(tool, side)
+    second = jsonschema.Draft202012Validator(contract)
+    named = st.fixed_dictionaries({}, optional=dict.fromkeys(contract["properties"], json_values))
+
+    @given(named | json_values)
+    def agree(value: object) -> None:
+        assert ours.is_valid(value) == second.is_valid(value)
+
+    agree()
+
+
+@given(st.text(alphabet="abcXYZ019_-\n /.", max_size=8), st.booleans())
+def test_two_validators_are_of_one_mind_about_line_ends(text: str, linked: bool) -> None:  # noqa: FBT001
+    contract = schema(IN_THE_BOX[0], "output")["properties"]["url" if linked else "encoded"]
+    value = f"https://www.plantuml.com/plantuml/svg/{text}" if linked else text
+    properties = {"url": "https://www.plantuml.com/plantuml/svg/A", "encoded": "A", "format": "svg"}
+    properties["url" if linked else "encoded"] = value
+
+    ours = REGISTRY.load_tool_io("plantuml.encode").output_validator.is_valid(properties)
+
+    assert ours == jsonschema.Draft202012Validator(contract).is_valid(value)
+
+
+def test_the_specs_location_is_a_link_onto_the_one_true_folder() -> None:
+    assert (ROOT / "codex/specs/schemas").resolve() == (ROOT / "src/signet/schemas").resolve()

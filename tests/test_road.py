@@ -1,0 +1,154 @@
+"""The one road, kept true: which modules a call walks through, in which order, and how few functions it takes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from itertools import groupby
+from types import FrameType
+from typing import Any, Self
+
+import pytest
+
+from signet.app import build_server, build_site
+from signet.settings import Settings
+from signet.transports.stdio import Conversation
+
+MAX_FUNCTIONS = 35
+MAX_MODULES = 12
+
+CALL = (
+    b'{"jsonrpc":"2.0","id":1,"method":"tools/call",'
+    b'"params":{"name":"encodePlantUML","arguments":{"plantumlCode":"A"}}}'
+)
+INVOKE = (
+    b'{"jsonrpc":"2.0","id":1,"method":"mcp.tool.invoke",'
+    b'"params":{"tool":"mcp.tool:plantuml.encode","input":{"plantumlCode":"A"}}}'
+)
+ROAD = [
+    "kernel.pipeline",  # find the tool
+    "kernel.schemas",  # its contracts: the input keeps its own
+    "toolsets.plantuml.tools",
+    "toolsets.plantuml.encoding",
+    "kernel.pipeline",  # the output keeps its own
+]
+"""What every door has in common."""
+
+ENGINE = [
+    "kernel.server",
+    "kernel.wire",
+    "kernel.server",
+    "kernel.wire",
+    "kernel.server",
+    "kernel.wire",
+    "kernel.server",
+]
+WEB = ["transports.site", "transports.asgi", "kernel.headers", "transports.guard"]
+DOORS = {
+    "stdio": (
+        ["transports.stdio", "transports.pipes", "transports.stdio", *ENGINE],
+        ["kernel.server", "kernel.protocol", "kernel.wire", "transports.stdio", "transports.pipes"],
+    ),
+    "/mcp": (
+        [*WEB, "transports.site", "transports.http", "transports.asgi", *ENGINE],
+        ["kernel.server", "kernel.protocol", "kernel.wire", "transports.http", "transports.asgi"],
+    ),
+    "/api/tools/encodePlantUML": (
+        [*WEB, "transports.rest", "transports.asgi", "transports.rest", "kernel.wire", "transports.rest"],
+        ["transports.rest", "transports.asgi"],
+    ),
+    "/mcp/tool/plantuml.encode": (
+        [*WEB, "transports.site", "transports.envelope", "transports.asgi", "kernel.server", "kernel.wire",
+         "kernel.envelope", "kernel.schemas", "kernel.server"],
+        ["kernel.envelope", "kernel.wire", "transports.asgi"],
+    ),
+}  # fmt: skip
+"""What comes before it and after it at each door."""
+
+
+class Walk:
+    """Notes each function of ours that is entered, by module."""
+
+    def __init__(self) -> None:
+        self.modules: list[str] = []
+        self.functions: list[str] = []
+
+    def __enter__(self) -> Self:
+        sys.setprofile(self._note)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.setprofile(None)
+
+    def _note(self, frame: FrameType, event: str, _: object) -> None:
+        module = frame.f_globals.get("__name__", "")
+        if event == "call" and module.startswith("signet."):
+            self.modules.append(module.removeprefix("signet."))
+            self.functions.append(f"{self.modules[-1]}.{frame.f_code.co_qualname}")
+
+    @property
+    def road(self) -> list[str]:
+        return [module for module, _ in groupby(self.modules)]
+
+
+async def walk_stdio(message: bytes) -> Walk:
+    reader, writer = os.pipe()
+    conversation = Conversation(build_server(Settings()), writer, reader)
+    conversation.open()
+    conversation.take(message + b"\n")
+    with Walk() as walk:
+        conversation.take(message + b"\n")
+    os.close(reader)
+    os.close(writer)
+    return walk
+
+
+async def walk_http(path: str, message: bytes) -> Walk:
+    site = build_site(Settings())
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "raw_path": path.encode(),
+        "headers": [(b"host", b"localhost"), (b"content-type", b"application/json")],
+    }
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": message}
+
+    async def send(_: object) -> None:
+        pass
+
+    await site(scope, receive, send)
+    with Walk() as walk:
+        await site(scope, receive, send)
+    return walk
+
+
+MESSAGES = {
+    "stdio": CALL,
+    "/mcp": CALL,
+    "/api/tools/encodePlantUML": b'{"plantumlCode":"A"}',
+    "/mcp/tool/plantuml.encode": INVOKE,
+}
+
+
+def walked(door: str) -> Walk:
+    return asyncio.run(walk_stdio(MESSAGES[door]) if door == "stdio" else walk_http(door, MESSAGES[door]))
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_a_call_walks_these_modules_in_this_order(door: str) -> None:
+    before, after = DOORS[door]
+
+    road = walked(door).road
+
+    assert road == [*before, *ROAD, *after]
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_a_call_takes_few_functions_and_few_modules(door: str) -> None:
+    walk = walked(door)
+
+    assert len(walk.functions) <= MAX_FUNCTIONS, walk.functions
+    assert len(set(walk.modules)) <= MAX_MODULES

@@ -1,0 +1,103 @@
+"""The rules of the house: who may enter which room, and how large anything may grow."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support import BIN, ROOT
+
+SOURCE = ROOT / "src/signet"
+MODULES = sorted(SOURCE.rglob("*.py"))
+MAX_MODULE_LINES = 300
+MAX_FUNCTION_LINES = 40
+SLOW = {"jsonschema_rs", "uvicorn", "httptools", "uvloop", "rich", "http", "email", "pathlib", "dataclasses", "json"}
+
+
+def functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_a_module_is_short_and_says_what_it_is_for(module: Path) -> None:
+    text = module.read_text()
+    tree = ast.parse(text)
+
+    assert len(text.splitlines()) <= MAX_MODULE_LINES
+    assert (ast.get_docstring(tree) or "").split("\n")[0].endswith("."), "a module opens with one sentence"
+    for function in functions(tree):
+        assert (function.end_lineno or 0) - function.lineno < MAX_FUNCTION_LINES, function.name
+
+
+def test_nobody_enters_a_room_that_is_not_theirs() -> None:
+    done = subprocess.run([BIN / "lint-imports"], cwd=ROOT, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_unexpected_is_caught_in_one_place_only() -> None:
+    broad = [
+        f"{module.relative_to(SOURCE)}"
+        for module in MODULES
+        for node in ast.walk(ast.parse(module.read_text()))
+        if isinstance(node, ast.ExceptHandler) and isinstance(node.type, ast.Name) and node.type.id == "Exception"
+    ]
+
+    assert broad == ["kernel/pipeline.py"]
+
+
+def test_nothing_is_left_unfinished() -> None:
+    words = ("TODO", "FIXME", "XXX", "NotImplementedError")
+
+    found = [(module.name, word) for module in MODULES for word in words if word in module.read_text()]
+
+    assert found == []
+
+
+def test_nothing_slow_is_loaded_on_the_way_to_the_list() -> None:
+    """What a start may not cost: no HTTP, no server framework, no schema compiler, nothing for people."""
+    probe = """
+import sys, signet.cli, signet.transports.stdio
+from signet.app import build_server
+from signet.kernel.server import Exchange
+from signet.settings import Settings
+asked = b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
+print(build_server(Settings()).receive(asked, Exchange()).code)
+print(*sys.modules)
+"""
+
+    done = subprocess.run([BIN / "python", "-c", probe], capture_output=True, text=True, check=True)
+    code, loaded = done.stdout.split("\n", 1)
+
+    assert code == "0"
+    slow = {
+        "jsonschema_rs",
+        "uvicorn",
+        "httptools",
+        "uvloop",
+        "rich",
+        "http",
+        "email",
+        "pathlib",
+        "dataclasses",
+        "json",
+    }
+    assert slow & set(loaded.split()) == set()
+
+
+def test_the_package_is_whole_when_it_is_installed(tmp_path: Path) -> None:
+    """The wheel carries its contracts and its commands."""
+    build = [BIN / "python", "-m", "pip", "wheel", "-q", "--no-deps", "-w", tmp_path, ROOT]
+    subprocess.run(build, check=True, capture_output=True)
+    subprocess.run([BIN / "python", "-m", "zipfile", "-e", *tmp_path.glob("*.whl"), tmp_path / "in"], check=True)
+
+    contracts = {path.name for path in (tmp_path / "in/signet/schemas/tools").iterdir()}
+    entries = next(tmp_path.glob("in/*.dist-info/entry_points.txt")).read_text()
+
+    assert contracts == {path.name for path in (SOURCE / "schemas/tools").iterdir()}
+    assert "signet = signet.cli:main" in entries
+    assert (tmp_path / "in/signet/py.typed").exists()
