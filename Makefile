@@ -49,6 +49,7 @@ bench: $(BENCH_STAMP) ## Measure against the official SDK and FastMCP (ARGS="--h
 
 docs: $(TEST_STAMP) ## Write the generated pages of docs/ anew
 	@$(BIN)/python scripts/spec_matrix.py
+	@$(BIN)/python scripts/reference.py
 
 contracts: $(TEST_STAMP) ## Check every contract in schemas/ against its code
 	@$(BIN)/python -m pytest -q -k contract $(ARGS)

@@ -21,6 +21,7 @@ may_install() {
 system_packages() {
   local missing=()
   [ -e /usr/share/plantuml/plantuml.jar ] || missing+=(plantuml)
+  has curl || missing+=(curl)
   has java || missing+=(default-jre-headless)
   has node || missing+=(nodejs)
   has npm || missing+=(npm)

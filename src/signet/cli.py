@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from .settings import Settings
 
-__all__ = ["main"]
+__all__ = ["main", "parser"]
 
 USAGE: Final = 2
 FAILED: Final = 1
@@ -36,7 +36,7 @@ def main(argv: list[str] | None = None) -> int:
     """Run one command; the result is the exit status."""
     from .settings import UsageError
 
-    args = _parser().parse_args(argv)
+    args = parser().parse_args(argv)
     try:
         status: int = args.run(args)
         if sys.stdout is not None:
@@ -61,16 +61,17 @@ def _mute() -> int:
     return FAILED
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
+def parser() -> argparse.ArgumentParser:
+    """Say what can be written."""
+    signet = _Parser(
         prog="signet",
         description="Serves tools to AI agents under contract.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"signet {__version__}")
+    signet.add_argument("--version", action="version", version=f"signet {__version__}")
     # With prog given, argparse need not format its usage, which would import shutil at every start.
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, prog="signet")
+    commands = signet.add_subparsers(title="commands", metavar="COMMAND", required=True, prog="signet")
 
     serve = _command(commands, "serve", _serve, "serve the tools over HTTP: MCP, REST and envelope")
     serve.add_argument("--host", help="address to bind (127.0.0.1)")
@@ -91,7 +92,7 @@ def _parser() -> argparse.ArgumentParser:
     call.add_argument("name", help="the tool's name, slug or canonical id")
     call.add_argument("pairs", nargs="*", metavar="key=value", help="arguments, one by one")
     call.add_argument("--json", metavar="JSON|@FILE", help="all arguments as a JSON object, or a file that holds it")
-    return parser
+    return signet
 
 
 def _command(commands: Any, name: str, run: Any, text: str) -> argparse.ArgumentParser:

@@ -1,0 +1,89 @@
+"""The docs say what is so: every example runs, every configuration is one, generated pages have not drifted."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support import BIN, PATIENCE_S, ROOT, Server, clean_env, serving
+
+README = (ROOT / "README.md").read_text()
+BLOCKS = re.findall(r"```(\w+)\n(.*?)```", README, re.DOTALL)
+EXAMPLES = [
+    (asked.strip(), json.loads(told))
+    for (kind, asked), (next_kind, told) in pairwise(BLOCKS)
+    if kind == "sh" and next_kind == "json" and asked.startswith(("curl ", "signet "))
+]
+CONFIGURATIONS = [json.loads(text) for kind, text in BLOCKS if kind == "json" and "ervers" in text]
+PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with serving("--toolsets", "plantuml") as running:
+        yield running
+
+
+def test_the_readme_has_an_example_of_each_door_and_a_configuration_for_each_client() -> None:
+    assert len(EXAMPLES) == 5
+    assert len(CONFIGURATIONS) == 4
+
+
+@pytest.mark.parametrize(("asked", "told"), EXAMPLES, ids=[asked[:40] for asked, _ in EXAMPLES])
+def test_an_example_of_the_readme_gives_what_the_readme_shows(server: Server, asked: str, told: Any) -> None:
+    command = shlex.split(asked.replace("http://127.0.0.1:8080", server.url))
+    if command[0] == "signet":
+        command[0] = str(BIN / "signet")
+
+    done = subprocess.run(command, capture_output=True, env=clean_env(), timeout=PATIENCE_S, check=False)
+
+    assert json.loads(done.stdout) == told
+
+
+@pytest.mark.parametrize("configuration", CONFIGURATIONS, ids=str)
+def test_a_configuration_of_the_readme_starts_a_server_or_names_one(configuration: dict[str, Any]) -> None:
+    entry = next(iter(next(iter(configuration.values())).values()))
+    if "url" in entry:
+        assert entry == {"type": "http", "url": "http://127.0.0.1:8080/mcp"}
+        return
+
+    command = [str(BIN / entry["command"]), *entry["args"]]
+    asked = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
+    done = subprocess.run(command, input=asked, capture_output=True, env=clean_env(), timeout=PATIENCE_S, check=True)
+
+    assert json.loads(done.stdout) == {"jsonrpc": "2.0", "id": 1, "result": {}}
+
+
+def test_what_the_server_prints_to_be_pasted_works(server: Server) -> None:
+    server.wait_for("Ctrl-C stops it.")
+    curl, configuration, call = (line.strip() for line in server.stderr().splitlines()[2:5])
+
+    by_curl = subprocess.run(shlex.split(curl), capture_output=True, timeout=PATIENCE_S, check=True)
+    by_call = subprocess.run(shlex.split(call), capture_output=True, env=clean_env(), timeout=PATIENCE_S, check=True)
+
+    assert json.loads(by_curl.stdout)["result"] == json.loads(by_call.stdout)
+    assert json.loads(configuration)["mcpServers"]["signet"]["url"] == f"{server.url}/mcp"
+
+
+def test_the_reference_has_not_drifted_from_the_code() -> None:
+    command = [sys.executable, str(ROOT / "scripts/reference.py"), "--check"]
+
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stdout + "\nwrite it anew with: make docs"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_link_between_pages_leads_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\((?!https?:|#|mailto:)([^)#\s]+)", page.read_text())
+
+    assert [link for link in links if not (page.parent / link).exists()] == []
