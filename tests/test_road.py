@@ -51,7 +51,7 @@ DOORS = {
         ["kernel.server", "kernel.protocol", "kernel.wire", "transports.stdio", "transports.pipes"],
     ),
     "/mcp": (
-        [*WEB, "transports.site", "transports.http", "transports.asgi", *ENGINE],
+        [*WEB, "transports.site", "transports.http", "transports.asgi", "transports.http", *ENGINE],
         ["kernel.server", "kernel.protocol", "kernel.wire", "transports.http", "transports.asgi"],
     ),
     "/api/tools/encodePlantUML": (

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
-from inspect import isawaitable
 from typing import Any, Final
 
 import msgspec
@@ -58,7 +57,7 @@ class Pipeline:
             value = ready.tool.run(ready.args, call.context)
         except Exception as error:  # noqa: BLE001 - the one place where a tool's failure becomes a value
             value = error
-        if isawaitable(value):
+        if hasattr(value, "__await__"):
             if self._in_flight < MAX_IN_FLIGHT:
                 return self._settle(ready, value)
             value = _too_many(value)

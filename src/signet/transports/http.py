@@ -53,12 +53,11 @@ class McpDoor:
             message = "Only POST is served here: there are no sessions and no standing streams"
             return Answer(405, failure(None, INVALID_REQUEST, message).body, (JSON, (b"allow", b"POST, OPTIONS")))
         body = await request.body()
-        events: asyncio.Queue[bytes] = asyncio.Queue()
-        answer = self._server.receive(body, Exchange(notify=events.put_nowait, headers=request.headers))
+        stream = _Stream(request, send)
+        answer = self._server.receive(body, Exchange(notify=stream.push, headers=request.headers))
         if isinstance(answer, Pending):
-            streams = "text/event-stream" in request.headers.get("accept", "")
-            if streams:
-                return await _Stream(request, send, events).hold(answer)
+            if "text/event-stream" in request.headers.get("accept", ""):
+                return await stream.hold(answer)
             answer = await unless_gone(request, answer.reply)
         return _plain(request, answer) if answer is not None else Answer(202, headers=())
 
@@ -72,31 +71,42 @@ class McpDoor:
 class _Stream:
     """One call whose progress may be told: plain JSON if none is, else server-sent events."""
 
-    def __init__(self, request: Request, send: Send, events: asyncio.Queue[bytes]) -> None:
+    def __init__(self, request: Request, send: Send) -> None:
         self._request = request
         self._send = send
-        self._events = events
+        self._events: list[bytes] = []
+        self._bell: asyncio.Event | None = None
         self._begun = False
+
+    def push(self, message: bytes) -> None:
+        """Take a message that is to go out before the answer."""
+        self._events.append(message)
+        if self._bell is not None:
+            self._bell.set()
 
     async def hold(self, pending: Pending) -> Answer | None:
         """Tell progress as it comes, and the answer at the end."""
+        bell = self._bell = asyncio.Event()
         call = asyncio.ensure_future(pending.reply)
         gone = asyncio.ensure_future(self._request.gone())
+        call.add_done_callback(lambda _: bell.set())
+        gone.add_done_callback(lambda _: bell.set())
         try:
             while not call.done():
-                event = asyncio.ensure_future(self._events.get())
-                await asyncio.wait((call, gone, event), return_when=asyncio.FIRST_COMPLETED)
+                await bell.wait()
+                bell.clear()
                 if gone.done():
                     raise Gone
-                if event.done():
-                    await self._tell(event.result())
-                event.cancel()
-            while not self._events.empty():
-                await self._tell(self._events.get_nowait())
+                await self._tell_all()
             return await self._end(call.result())
         finally:
             call.cancel()
             gone.cancel()
+
+    async def _tell_all(self) -> None:
+        events, self._events = self._events, []
+        for event in events:
+            await self._tell(event)
 
     async def _tell(self, message: bytes, *, last: bool = False) -> None:
         if not self._begun:
