@@ -14,7 +14,7 @@ def _run_with_a_skipped_test(folder: Path, env: dict[str, str]) -> subprocess.Co
     (folder / "test_small.py").write_text(
         "import pytest\ndef test_one(): pass\n@pytest.mark.skip\ndef test_two(): pass\n"
     )
-    kept = {name: value for name, value in os.environ.items() if name != "CI" and not name.startswith("COV_")}
+    kept = {name: value for name, value in os.environ.items() if name != "CI" and not name.startswith("COVERAGE_")}
     return subprocess.run(
         [
             sys.executable,
