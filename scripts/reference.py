@@ -34,7 +34,7 @@ def tools() -> Iterator[str]:
     yield "## Tools"
     for toolset in TOOLSETS:
         yield f"### Toolset `{toolset}`"
-        for tool in tools_of(Settings(toolsets=toolset)):
+        for tool in tools_of(toolset):
             yield from one_tool(tool, registry)
 
 

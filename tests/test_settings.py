@@ -29,7 +29,7 @@ def test_a_flag_wins_over_the_environment_and_that_over_the_default() -> None:
         ({"SIGNET_PORT": "1"}, {"port": "70000"}, "--port: "),
         ({}, {"port": "-1"}, "--port: "),
         ({}, {"call_timeout_s": "0"}, "--call-timeout-s: "),
-        ({}, {"log": "loud"}, "--log: "),
+        ({"OJ_TIMEOUT_S": "x"}, {}, "OJ_TIMEOUT_S: "),
     ],
 )
 def test_what_is_no_setting_is_told_by_name(environ: dict[str, str], flags: dict[str, str], told: str) -> None:

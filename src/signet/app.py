@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-import sys
+from functools import partial
 from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from signet import __version__
 from signet.kernel.outcome import Outcome
@@ -13,17 +15,24 @@ from signet.kernel.protocol import Identity
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.server import Server
 from signet.kernel.tools import Toolbox
-from signet.kernel.wire import encode
 
-from .catalogue import tools_of
+from .catalogue import enabled, tools_of
+from .logs import DEBUG, ERROR, WARN, Filter, Log
 from .settings import Settings, UsageError
 
 if TYPE_CHECKING:
     from .transports.site import Site
+    from .upstream.http import HttpUpstream
 
-__all__ = ["SCHEMA_ROOT", "build_server", "build_site"]
+__all__ = ["SCHEMA_ROOT", "build_server", "build_site", "embed", "open_log"]
 
 SCHEMA_ROOT: Final = os.path.join(os.path.dirname(__file__), "schemas")  # noqa: PTH118, PTH120 - pathlib costs 10 ms
+
+SAMPLE_TOKEN: Final = "sample-token"  # noqa: S105 - it guards nothing
+"""What the embedded judge wants to be asked with, so that all of its tools can be tried."""
+
+OJ_BODY_BYTES: Final = 1_048_576
+"""Spec 1's limit on what is read of an answer."""
 
 INSTRUCTIONS: Final = "Tools under contract: arguments and results keep the schemas that tools/list publishes."
 
@@ -32,19 +41,78 @@ def build_server(settings: Settings, name: str = "signet") -> Server:
     """Put a server together.
 
     Raises:
-        UsageError: the settings name what is not there, or two tools that cannot stand side by side.
+        UsageError: the settings name what is not there, or what cannot be used.
     """
+    log = open_log(settings, name)
+    upstreams = {toolset: open_upstream(toolset, settings, log) for toolset in enabled(settings)}
+    tools = [
+        tool if upstream is None else msgspec.structs.replace(tool, upstream=upstream)
+        for toolset, upstream in upstreams.items()
+        for tool in tools_of(toolset)
+    ]
     try:
-        toolbox = Toolbox(tools_of(settings))
+        toolbox = Toolbox(tuple(tools))
     except ValueError as error:
         raise UsageError(str(error)) from None
     pipeline = Pipeline(
         toolbox,
         SchemaRegistry(schema_root=SCHEMA_ROOT),
         timeout_s=settings.call_timeout_s,
-        observe=_log if settings.log == "calls" else None,
+        observe=partial(_tell, log) if log.level_of("call") >= DEBUG else None,
+        complain=partial(_tell_bug, log),
     )
-    return Server(pipeline, Identity(name, __version__), INSTRUCTIONS)
+    outside = tuple(upstream for upstream in upstreams.values() if upstream is not None)
+    return Server(pipeline, Identity(name, __version__), INSTRUCTIONS, outside)
+
+
+def embed(settings: Settings) -> Settings:
+    """Start the embedded upstreams that `--sandbox` asks for, and point the settings at them."""
+    if not settings.sandbox:
+        return settings
+    from .sandbox import start_in_thread
+
+    if "oj" in enabled(settings):
+        url, _ = start_in_thread("oj", token=SAMPLE_TOKEN)
+        settings = msgspec.structs.replace(settings, oj_base_url=url, oj_token=SAMPLE_TOKEN)
+    return settings
+
+
+def open_log(settings: Settings, name: str = "signet") -> Log:
+    """Open the log that the settings ask for.
+
+    Raises:
+        UsageError: they ask for what is none.
+    """
+    try:
+        return Log(name, Filter.parse(settings.log, WARN))
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def open_upstream(toolset: str, settings: Settings, log: Log) -> HttpUpstream | None:
+    """Open the way out that a toolset needs, if it needs one.
+
+    Raises:
+        UsageError: it needs one and is not told where.
+    """
+    if toolset != "oj":
+        return None
+    from .upstream.http import HttpUpstream, Limits, check_token
+    from .upstream.origin import parse_origin
+
+    if settings.oj_base_url is None:
+        message = "the oj toolset has no backend: write --oj-base-url or set OJ_BASE_URL"
+        raise UsageError(message)
+    limits = Limits(settings.oj_timeout_s, OJ_BODY_BYTES)
+    try:
+        return HttpUpstream(
+            parse_origin(settings.oj_base_url),
+            limits,
+            token=check_token(settings.oj_token),
+            log=partial(log.line, DEBUG, "upstream"),
+        )
+    except ValueError as error:
+        raise UsageError(str(error)) from None
 
 
 def build_site(settings: Settings) -> Site:
@@ -63,17 +131,20 @@ def build_site(settings: Settings) -> Site:
     return Site(server, Guard(hosts, settings.token), about)
 
 
-def _log(outcome: Outcome) -> None:
-    """Tell of one call on stderr: names and codes, never what was said."""
-    fault = outcome.fault
-    event: dict[str, object] = {
-        "event": "call.done",
-        "tool": outcome.tool.slug if outcome.tool else None,
-        "code": fault.code if fault else "OK",
-    }
-    if fault is not None and fault.__cause__ is not None:
-        event["cause"] = _place_of(fault.__cause__)
-    sys.stderr.write(encode(event).decode() + "\n")
+def _tell(log: Log, outcome: Outcome) -> None:
+    """Log one call: names and codes, never what was said."""
+    log.line(DEBUG, "call", "call.done", tool=_slug(outcome), code=outcome.fault.code if outcome.fault else "OK")
+
+
+def _tell_bug(log: Log, outcome: Outcome) -> None:
+    """Log a fault that is the server's own, by what raised it and where."""
+    if outcome.fault is not None and outcome.fault.__cause__ is not None:
+        cause = _place_of(outcome.fault.__cause__)
+        log.line(ERROR, "call", "call.bug", tool=_slug(outcome), code=outcome.fault.code, cause=cause)
+
+
+def _slug(outcome: Outcome) -> str:
+    return outcome.tool.slug if outcome.tool else "-"
 
 
 def _place_of(error: BaseException) -> str:

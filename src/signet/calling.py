@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from typing import Any
 
 import msgspec
@@ -10,7 +11,7 @@ import msgspec
 from signet.kernel.outcome import Call, Outcome
 from signet.kernel.pipeline import Pipeline
 from signet.kernel.schemas import schema_of
-from signet.kernel.server import IDLE
+from signet.kernel.server import IDLE, Server
 
 from .settings import UsageError
 
@@ -34,7 +35,9 @@ def arguments_of(pipeline: Pipeline, name: str, pairs: list[str], text: str | No
 
 
 def _json(text: str) -> Any:
+    source = "--json"
     if text.startswith("@"):
+        source = text[1:]
         try:
             with open(text[1:], "rb") as file:  # noqa: PTH123 - one read, no path algebra
                 data = file.read()
@@ -46,7 +49,7 @@ def _json(text: str) -> Any:
     try:
         return msgspec.json.decode(data, type=dict[str, Any])
     except (ValueError, RecursionError) as error:
-        message = f"""--json is no JSON object ({error}); write one such as '{{"key": "value"}}'"""
+        message = f"""{source} is no JSON object ({error}); write one such as '{{"key": "value"}}'"""
         raise UsageError(message) from None
 
 
@@ -64,7 +67,14 @@ def _pair(pair: str, properties: dict[str, Any]) -> tuple[str, Any]:
         return key, value
 
 
-def call_once(pipeline: Pipeline, name: str, arguments: Any) -> Outcome:
+def call_once(server: Server, name: str, arguments: Any) -> Outcome:
     """Walk the one road once."""
-    outcome = pipeline.run(Call(name, arguments, IDLE))
-    return outcome if isinstance(outcome, Outcome) else asyncio.run(outcome)
+    outcome = server.pipeline.run(Call(name, arguments, IDLE))
+    return outcome if isinstance(outcome, Outcome) else asyncio.run(_settle(server, outcome))
+
+
+async def _settle(server: Server, pending: Coroutine[Any, Any, Outcome]) -> Outcome:
+    try:
+        return await pending
+    finally:
+        await server.close()

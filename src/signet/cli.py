@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 from signet import __version__
 
 if TYPE_CHECKING:
+    from signet.kernel.server import Server
     from signet.kernel.tools import Toolbox
 
     from .settings import Settings
@@ -17,11 +18,13 @@ if TYPE_CHECKING:
 __all__ = ["main", "parser"]
 
 USAGE: Final = 2
+HELP_WIDTH: Final = 110
 FAILED: Final = 1
 
 EXAMPLES: Final = """\
 examples:
   signet serve                                    serve the tools on http://127.0.0.1:8080
+  signet serve --sandbox                          every toolset, on embedded sample data
   signet serve --port 0 --toolsets plantuml       on any free port, one toolset
   signet stdio                                    serve them to the program that started this one
   signet tools                                    list them
@@ -32,11 +35,14 @@ Each flag can be set in the environment: SIGNET_PORT=9000 is --port 9000; a flag
 """
 
 
+SANDBOX: Final = "Play a toolset's upstream on loopback, with sample data and faults to order (GET /_sandbox)."
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run one command; the result is the exit status."""
     from .settings import UsageError
 
-    args = parser().parse_args(argv)
+    args = _parse(argv)
     try:
         status: int = args.run(args)
         if sys.stdout is not None:
@@ -55,6 +61,17 @@ def main(argv: list[str] | None = None) -> int:
     return status
 
 
+def _parse(argv: list[str] | None) -> argparse.Namespace:
+    """Read the command line; arguments of a call may stand before and behind its flags."""
+    known = parser()
+    args, rest = known.parse_known_args(argv)
+    if any(one.startswith("-") or not hasattr(args, "pairs") for one in rest):
+        known.error(f"unrecognized arguments: {' '.join(rest)}")
+    if rest:
+        args.pairs += rest
+    return args
+
+
 def _mute() -> int:
     """Give up on standard output, so that the interpreter does not try once more at its end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -67,10 +84,9 @@ def parser() -> argparse.ArgumentParser:
         prog="signet",
         description="Serves tools to AI agents under contract.",
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Formatter,
     )
     signet.add_argument("--version", action="version", version=f"signet {__version__}")
-    # With prog given, argparse need not format its usage, which would import shutil at every start.
     commands = signet.add_subparsers(title="commands", metavar="COMMAND", required=True, prog="signet")
 
     serve = _command(commands, "serve", _serve, "serve the tools over HTTP: MCP, REST and envelope")
@@ -92,18 +108,38 @@ def parser() -> argparse.ArgumentParser:
     call.add_argument("name", help="the tool's name, slug or canonical id")
     call.add_argument("pairs", nargs="*", metavar="key=value", help="arguments, one by one")
     call.add_argument("--json", metavar="JSON|@FILE", help="all arguments as a JSON object, or a file that holds it")
+    sandbox = commands.add_parser(
+        "sandbox", help="play a toolset's upstream with sample data", description=SANDBOX, formatter_class=_Formatter
+    )
+    sandbox.add_argument("name", nargs="?", default="oj", help="which one (oj)")
+    sandbox.add_argument("--host", default="127.0.0.1", help="loopback address to bind (127.0.0.1)")
+    sandbox.add_argument("--port", type=int, default=0, help="port to bind, 0 for any free one (0)")
+    sandbox.add_argument("--token", help="bearer token that it wants to be asked with (none)")
+    sandbox.set_defaults(run=_sandbox)
     return signet
 
 
 def _command(commands: Any, name: str, run: Any, text: str) -> argparse.ArgumentParser:
     """Add a command with the flags that all share."""
     sentence = text[:1].upper() + text[1:] + "."
-    command: argparse.ArgumentParser = commands.add_parser(name, help=text, description=sentence)
+    command: argparse.ArgumentParser = commands.add_parser(
+        name, help=text, description=sentence, formatter_class=_Formatter
+    )
     command.add_argument("--toolsets", metavar="A,B", help="toolsets to enable, separated by commas")
     command.add_argument("--call-timeout-s", metavar="S", help="seconds that a call may take (60)")
-    command.add_argument("--log", help="'calls' tells of each call on stderr, 'off' does not (off)")
+    command.add_argument("--sandbox", action="store_true", default=None, help="every toolset, on embedded sample data")
+    command.add_argument("--oj-base-url", metavar="URL", help="origin of the online-judge backend; enables oj")
+    command.add_argument("--oj-token", metavar="TOKEN", help="its bearer token; better in OJ_TOKEN")
+    command.add_argument(
+        "--log", metavar="FILTER", help="what is logged on stderr: off, error … trace, or target=level (warn)"
+    )
     command.set_defaults(run=run)
     return command
+
+
+def _Formatter(prog: str) -> argparse.HelpFormatter:  # noqa: N802 - argparse wants a class here
+    """Format help to a fixed width: to ask the terminal, argparse would import shutil at every start."""
+    return argparse.RawDescriptionHelpFormatter(prog, width=HELP_WIDTH, max_help_position=32)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -121,35 +157,29 @@ def _settings(args: argparse.Namespace) -> Settings:
 
 
 def _stdio(args: argparse.Namespace) -> int:
-    """Serve on stdin and stdout; the wire is claimed before any toolset is imported."""
+    """Serve on stdin and stdout."""
+    from .process import run_stdio
+
     settings = _settings(args)
-    from .settings import UsageError
-    from .transports.pipes import claim_wire
 
-    try:
-        wire = claim_wire()
-    except OSError:
-        message = "standard output is closed; start 'signet stdio' with a pipe on it"
-        raise UsageError(message) from None
-    from .app import build_server
-    from .transports.stdio import serve
+    def build() -> Server:
+        from .app import build_server, embed
 
-    if serve(build_server(settings), wire, in_thread=settings.stdio_reader == "thread"):
-        sys.stderr.flush()
-        os._exit(0)
-    return 0
+        return build_server(embed(settings))
+
+    return run_stdio(build, in_thread=settings.stdio_reader == "thread")
 
 
 def _serve(args: argparse.Namespace) -> int:
     """Serve over HTTP."""
     from functools import partial
 
-    from .app import build_server, build_site
+    from .app import build_server, build_site, embed
     from .settings import UsageError
     from .transports.web import bind, end_on_signals, serve
 
     end_on_signals()
-    settings = _settings(args)
+    settings = embed(_settings(args))
     toolbox = build_server(settings).pipeline.toolbox
     _refuse_open_door(settings, toolbox)
     try:
@@ -189,10 +219,10 @@ def _tools(args: argparse.Namespace) -> int:
     """List the tools."""
     from signet.kernel.protocol import listing
 
-    from .app import build_server
+    from .app import build_server, embed
     from .terminal import tool_table, write
 
-    pipeline = build_server(_settings(args)).pipeline
+    pipeline = build_server(embed(_settings(args))).pipeline
     if args.json:
         write(listing(pipeline.toolbox, pipeline.registry).decode())
     else:
@@ -202,12 +232,31 @@ def _tools(args: argparse.Namespace) -> int:
 
 def _call(args: argparse.Namespace) -> int:
     """Call one tool through the one road."""
-    from .app import build_server
+    from .app import build_server, embed
     from .calling import arguments_of, call_once
     from .terminal import show
 
-    pipeline = build_server(_settings(args)).pipeline
-    arguments = arguments_of(pipeline, args.name, args.pairs, args.json)
-    outcome = call_once(pipeline, args.name, arguments)
+    server = build_server(embed(_settings(args)))
+    arguments = arguments_of(server.pipeline, args.name, args.pairs, args.json)
+    outcome = call_once(server, args.name, arguments)
     show(outcome)
     return 0 if outcome.fault is None else FAILED
+
+
+def _sandbox(args: argparse.Namespace) -> int:
+    """Play an upstream."""
+    from .sandbox import run
+    from .settings import UsageError
+
+    def announce(url: str) -> None:
+        sys.stderr.write(f"The {args.name} sandbox (sample data) is listening on {url}\n")
+        sys.stderr.flush()
+
+    try:
+        run(args.name, args.host, args.port, token=args.token, announce=announce)
+    except (OSError, OverflowError) as error:
+        message = f"cannot listen on {args.host}:{args.port} ({error}); write another --host or --port, 0 for any"
+        raise UsageError(message) from None
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    return 0

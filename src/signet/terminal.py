@@ -53,12 +53,19 @@ def show(outcome: Outcome) -> None:
             error = {"code": fault.name, "canonical_code": fault.code, "message": fault.message}
             write(msgspec.json.encode({"error": error}).decode())
     elif terminal:
-        console = _console()
-        with console.capture() as shown:
-            console.print_json(outcome.body.decode())
-        write(shown.get())
+        write(_for_people(outcome))
     else:
         write(outcome.body.decode())
+
+
+def _for_people(outcome: Outcome) -> str:
+    """Give the text that a tool's result is, or its JSON in colours."""
+    if outcome.tool is not None and outcome.tool.blocks is not None:
+        return "\n".join(block["text"] for block in outcome.tool.blocks(outcome.result) if block["type"] == "text")
+    console = _console()
+    with console.capture() as shown:
+        console.print_json(outcome.body.decode())
+    return shown.get()
 
 
 def _console() -> Console:

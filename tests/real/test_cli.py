@@ -189,12 +189,12 @@ def test_json_that_is_no_object_is_refused(broken: str) -> None:
 
 
 @pytest.mark.parametrize("content", [b"\xff", b"{", b""], ids=["not text", "not JSON", "empty"])
-def test_a_file_that_holds_no_json_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_holds_no_json_is_refused_by_name(tmp_path: Path, content: bytes) -> None:
     """As the same text in the command line is."""
     file = tmp_path / "arguments.json"
     file.write_bytes(content)
 
-    assert "--json" in refused("call", TOOL, "--json", f"@{file}")
+    assert str(file) in refused("call", TOOL, "--json", f"@{file}")
 
 
 def test_a_file_that_is_not_there_is_refused_by_name(tmp_path: Path) -> None:

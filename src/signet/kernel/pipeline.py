@@ -41,11 +41,13 @@ class Pipeline:
         *,
         timeout_s: float = CALL_TIMEOUT_S,
         observe: Callable[[Outcome], None] | None = None,
+        complain: Callable[[Outcome], None] | None = None,
     ) -> None:
         self.toolbox = toolbox
         self.registry = registry
         self._timeout_s = timeout_s
         self._observe = observe
+        self._complain = complain
         self._in_flight = 0
 
     def run(self, call: Call) -> Outcome | Coroutine[Any, Any, Outcome]:
@@ -53,8 +55,11 @@ class Pipeline:
         ready = self.prepare(call)
         if isinstance(ready, Outcome):
             return self._seen(ready)
+        context = call.context
+        if ready.tool.upstream is not None:
+            context = msgspec.structs.replace(context, upstream=ready.tool.upstream, options=ready.tool.options)
         try:
-            value = ready.tool.run(ready.args, call.context)
+            value = ready.tool.run(ready.args, context)
         except Exception as error:  # noqa: BLE001 - the one place where a tool's failure becomes a value
             value = error
         if hasattr(value, "__await__"):
@@ -69,10 +74,14 @@ class Pipeline:
         if tool is None:
             return Outcome(call, None, fault=unknown_tool(call.key))
         io = self.registry.load_tool_io(tool.slug)
-        if not io.input_validator.is_valid(call.arguments):
-            places = io.input_validator.places(call.arguments)
-            return Outcome(call, tool, fault=tool.on_fault(bad_arguments(tool.name, places)))
-        return Ready(call, tool, io, msgspec.convert(call.arguments, tool.args))
+        arguments = call.arguments
+        if not io.input_validator.is_valid(arguments):
+            arguments = _without_nulls(arguments)
+            places = io.input_validator.places(arguments)
+            if places:
+                return Outcome(call, tool, fault=tool.on_fault(bad_arguments(tool.name, places)))
+        # Not strict: to a contract 10.0 is an integer, and all else that would be bent it has refused.
+        return Ready(call, tool, io, msgspec.convert(arguments, tool.args, strict=False))
 
     def finish(self, ready: Ready, value: object) -> Outcome:
         """Hold what a tool returned, as it would be sent, to its output contract and size."""
@@ -105,9 +114,19 @@ class Pipeline:
         return self._seen(self.finish(ready, value))
 
     def _seen(self, outcome: Outcome) -> Outcome:
+        """Show an outcome to those who watch all of them, and a fault to those who watch for faults."""
         if self._observe is not None:
             self._observe(outcome)
+        if self._complain is not None and outcome.fault is not None:
+            self._complain(outcome)
         return outcome
+
+
+def _without_nulls(arguments: Any) -> Any:
+    """Count an argument that is given as null as absent."""
+    if not isinstance(arguments, dict):
+        return arguments
+    return {name: value for name, value in arguments.items() if value is not None}
 
 
 def _value_of(task: asyncio.Future[object]) -> object:

@@ -19,6 +19,7 @@ from .errors import INVALID_PARAMS, METHOD_NOT_FOUND
 from .headers import VERSION, Headers, Mirror, check_mirrors, check_routing, mirrors
 from .outcome import Call, Outcome
 from .pipeline import Pipeline
+from .port import Upstream
 from .protocol import (
     HANDSHAKE_VERSIONS,
     LIST_TTL_MS,
@@ -83,8 +84,11 @@ Answer = Reply | Pending | None
 class Server:
     """Speaks MCP in both eras, and the envelope, over one pipeline."""
 
-    def __init__(self, pipeline: Pipeline, identity: Identity, instructions: str) -> None:
+    def __init__(
+        self, pipeline: Pipeline, identity: Identity, instructions: str, upstreams: tuple[Upstream, ...] = ()
+    ) -> None:
         self.pipeline = pipeline
+        self.upstreams = upstreams
         self._identity = identity
         self._instructions = instructions
         self._handshake, self._modern = eras(identity)
@@ -124,6 +128,16 @@ class Server:
         except Refused as refused:
             return refused.reply()
         return self._finish(value["id"], call, envelope.answer)
+
+    def warm(self) -> None:
+        """Get ready for the first call of a tool that asks outside; slow, so not for the event loop."""
+        for upstream in self.upstreams:
+            upstream.warm()
+
+    async def close(self) -> None:
+        """Let go of what is outside."""
+        for upstream in self.upstreams:
+            await upstream.close()
 
     def _answer(self, frame: Frame, method: str, request_id: Id, exchange: Exchange) -> Answer:
         opening = read(frame.params, _OPENING)

@@ -8,6 +8,7 @@ from typing import Any, Final, Protocol, TypeVar, get_type_hints
 import msgspec
 
 from .errors import Fault
+from .port import Answer, Ask, Upstream
 from .schemas import PREFIX
 
 __all__ = ["MAX_RESULT_BYTES", "READ_ONLY", "Context", "Result", "Tool", "Toolbox", "tool"]
@@ -39,6 +40,17 @@ class Context(msgspec.Struct, frozen=True):
     """Tell the client how far the call is: done, total, message; nobody listening is no error."""
     capabilities: Mapping[str, Any]
     """What the client of this call says that it can do."""
+    upstream: Upstream | None = None
+    """The service behind the tool, where there is one."""
+    options: Any = None
+    """What the tool's toolset was told at the start."""
+
+    def send(self, ask: Ask) -> Awaitable[Answer]:
+        """Ask the service behind the tool."""
+        if self.upstream is None:
+            message = "this tool was given no upstream"
+            raise RuntimeError(message)
+        return self.upstream.send(ask)
 
 
 def _as_it_is(fault: Fault) -> Fault:
@@ -68,6 +80,9 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """Makes MCP content blocks of a result; without it, MCP sends the result as structured content."""
     on_fault: Callable[[Fault], Fault] = _as_it_is
     """Gives the pipeline's own faults the face that the tool's spec asks for."""
+    upstream: Upstream | None = None
+    options: Any = None
+    """Both handed to the tool in its context."""
     rest_errors: tuple[tuple[str, int], ...] = ()
     """The REST codes and statuses beyond the canonical ones, for the OpenAPI page."""
 

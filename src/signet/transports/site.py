@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
@@ -55,7 +56,7 @@ class Site:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         if scope["type"] == "lifespan":
-            await _live(receive, send)
+            await self._live(receive, send)
         if scope["type"] != "http":
             return
         request = Request(scope, receive)
@@ -109,6 +110,18 @@ class Site:
             return ()
         return (b"access-control-allow-origin", origin.encode("latin-1")), (b"vary", b"Origin")
 
+    async def _live(self, receive: Receive, send: Send) -> None:
+        """Keep the server's lifespan: the ways out are warmed at its start and closed at its end."""
+        while True:
+            message = await receive()
+            if message["type"] == "lifespan.startup" and self._server.upstreams:
+                asyncio.get_running_loop().run_in_executor(None, self._server.warm)
+            if message["type"] == "lifespan.shutdown":
+                await self._server.close()
+            await send({"type": message["type"] + ".complete"})
+            if message["type"] == "lifespan.shutdown":
+                return
+
     def _openapi(self) -> bytes:
         return encode(describe(self._server.pipeline, self._about, secured=self._guard.token is not None))
 
@@ -160,12 +173,3 @@ def _refused(route: Route, fault: Fault) -> Answer:
     if fault.code is not Code.UNAUTHORIZED:
         return answer
     return msgspec.structs.replace(answer, headers=(*answer.headers, (b"www-authenticate", b"Bearer")))
-
-
-async def _live(receive: Receive, send: Send) -> None:
-    """Keep the server's lifespan: there is nothing to open and nothing to close."""
-    while True:
-        message = await receive()
-        await send({"type": message["type"] + ".complete"})
-        if message["type"] == "lifespan.shutdown":
-            return

@@ -24,6 +24,8 @@ from .pipes import MAX_LINE_BYTES, Lines, Outlet, unblocked
 __all__ = ["Conversation", "serve"]
 
 READ_BYTES: Final = 1 << 18
+WARM_AFTER_S: Final = 0.2
+"""How long after the first message the ways out are warmed: once the client has its list of tools."""
 
 
 def serve(server: Server, wire: int, *, source: int = 0, in_thread: bool = False) -> bool:
@@ -51,6 +53,7 @@ class Conversation:
         self._ended = asyncio.Event()
         self._stopped = False
         self._reading = False
+        self._warm = False
         self._held: threading.Event | None = None
 
     def open(self) -> None:
@@ -68,6 +71,7 @@ class Conversation:
             await self._ended.wait()
             self._halt(True)  # noqa: FBT003 - a plain switch
             await self._drain()
+            await self._server.close()
         return self._stopped or len(asyncio.all_tasks()) > 1
 
     def _await_source(self) -> bool:
@@ -116,6 +120,9 @@ class Conversation:
         self._out.write(b"".join(self._answer(line) for line in lines))
         if not chunk or self._out.broken:
             self._ended.set()
+        elif not self._warm and self._server.upstreams:
+            self._warm = True
+            self._loop.call_later(WARM_AFTER_S, self._loop.run_in_executor, None, self._server.warm)
 
     def _answer(self, line: bytes | None) -> bytes:
         """Answer one line, or start a call whose answer comes later."""

@@ -1,0 +1,51 @@
+"""The port: what a tool asks of the world outside, and what comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import Protocol
+
+import msgspec
+
+__all__ = ["Answer", "Ask", "Upstream"]
+
+
+class Ask(msgspec.Struct, frozen=True):
+    """One GET to a toolset's upstream."""
+
+    target: str
+    """Path and query, percent-encoded, as they are to stand on the request line."""
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What an upstream answered."""
+
+    status: int
+    content_type: str
+    """Its media type in lower case, with whatever follows it; empty where none was sent."""
+    body: bytes
+    """As much of the body as the upstream's limit lets through."""
+    cut: bool = False
+    """Whether there was more."""
+
+
+class Upstream(Protocol):
+    """The way out to one service."""
+
+    origin: str
+    """Where it is."""
+    has_token: bool
+    """Whether requests carry a bearer token; the token itself stays inside."""
+
+    def send(self, ask: Ask) -> Awaitable[Answer]:
+        """Give the answer, whatever its status.
+
+        Raises:
+            Fault: the network failed, or the answer did not come in time.
+        """
+
+    def warm(self) -> None:
+        """Get ready for the first request, as far as that can be done beforehand."""
+
+    def close(self) -> Awaitable[None]:
+        """Hang up."""

@@ -1,0 +1,91 @@
+"""Log lines on stderr, filtered as RUST_LOG filters them.
+
+    off | error | warn | info | debug | trace      for everything
+    target=level, target                           for one part and the parts below it (a::b is below a)
+
+Directives are separated by commas, the longest target that fits decides. A line is one event: a time, a level,
+a target, a dotted name, then facts as keys.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Final
+
+import msgspec
+
+__all__ = ["DEBUG", "ERROR", "INFO", "OFF", "TRACE", "WARN", "Filter", "Log"]
+
+LEVELS: Final = ("off", "error", "warn", "info", "debug", "trace")
+OFF, ERROR, WARN, INFO, DEBUG, TRACE = range(6)
+
+
+class Filter(msgspec.Struct, frozen=True):
+    """Which lines are written."""
+
+    targets: dict[str, int]
+    """The level of each target; the empty one stands for the rest."""
+
+    @classmethod
+    def parse(cls, text: str, default: int) -> Filter:
+        """Read directives.
+
+        Raises:
+            ValueError: one of them is none.
+        """
+        targets = {"": default}
+        for directive in filter(None, (part.strip() for part in text.split(","))):
+            target, equals, level = directive.rpartition("=") if "=" in directive else ("", "", directive)
+            if level.lower() in LEVELS:
+                targets[target.strip()] = LEVELS.index(level.lower())
+            elif not equals and level.replace("::", "").replace("_", "").replace("-", "").isalnum():
+                targets[level] = TRACE
+            else:
+                message = f"'{directive[:50]}' is not a log directive; write {', '.join(LEVELS)}, or target=level"
+                raise ValueError(message)
+        return cls(targets)
+
+    def level_of(self, target: str) -> int:
+        """Give the level of the longest target that a target is or lies below."""
+        fitting = (name for name in self.targets if name in {"", target} or target.startswith(name + "::"))
+        return self.targets[max(fitting, key=len)]
+
+
+class Log:
+    """Writes events of one program."""
+
+    def __init__(self, program: str, chosen: Filter, write: Callable[[str], object] | None = None) -> None:
+        self._program = program.replace("-", "_")
+        self._filter = chosen
+        self._write = write or _to_stderr
+
+    def level_of(self, part: str) -> int:
+        """Give the level up to which a part of the program is heard."""
+        return self._filter.level_of(f"{self._program}::{part}" if part else self._program)
+
+    def line(self, level: int, part: str, event: str, **facts: object) -> None:
+        """Write one event, if it is to be heard."""
+        if level > self.level_of(part):
+            return
+        target = f"{self._program}::{part}" if part else self._program
+        when = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        told = "".join(f" {name}={_plain(value)}" for name, value in facts.items())
+        self._write(f"{when} {LEVELS[level].upper():>5} {target}: {event}{told}\n")
+
+
+def _plain(value: object) -> str:
+    """Write a fact on the line; a text with spaces or worse in quotes."""
+    text = str(value)
+    return text if text.isprintable() and " " not in text and text else msgspec.json.encode(text).decode()
+
+
+def _to_stderr(line: str) -> None:
+    try:
+        if sys.stderr is not None:
+            sys.stderr.write(line)
+            sys.stderr.flush()
+    except (OSError, ValueError):
+        # Nobody can be told that nobody can be told.
+        return

@@ -1,0 +1,80 @@
+"""The `oj-mcp-rs` command: the online judge's tools on stdio, as spec 1 has it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from signet import __version__
+
+if TYPE_CHECKING:
+    from signet.kernel.server import Server
+
+    from .settings import Settings
+
+__all__ = ["main"]
+
+NAME: Final = "oj-mcp-rs"
+HELP: Final = """\
+The token may also be set as OJ_TOKEN, where no process list shows it. RUST_LOG steers the log on stderr: off, error,
+warn, info (the default), debug or trace, or target=level.
+"""
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Serve until standard input ends; the result is the exit status."""
+    from .settings import UsageError
+
+    args = _parser().parse_args(argv)
+    try:
+        settings = _settings(args)
+        from .process import run_stdio
+
+        return run_stdio(lambda: _build(settings), in_thread=settings.stdio_reader == "thread")
+    except UsageError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=NAME,
+        description="Online-judge problems as MCP tools on standard input and output.",
+        epilog=HELP,
+        allow_abbrev=False,
+        # A fixed width: to ask the terminal, argparse would import shutil at every start.
+        formatter_class=partial(argparse.HelpFormatter, width=110),
+    )
+    parser.add_argument("--base-url", metavar="URL", required=True, help="origin of the backend: scheme, host, port")
+    parser.add_argument("--token", help="bearer token that the backend asks for")
+    parser.add_argument("--version", action="version", version=f"{NAME} {__version__}")
+    return parser
+
+
+def _settings(args: argparse.Namespace) -> Settings:
+    from .settings import Settings
+
+    flags = {
+        "toolsets": "oj",
+        "oj_base_url": args.base_url,
+        "oj_token": args.token,
+        "log": os.environ.get("RUST_LOG") or "info",
+    }
+    return Settings.read(os.environ, flags)
+
+
+def _build(settings: Settings) -> Server:
+    from .app import build_server, open_log
+    from .logs import INFO
+
+    server = build_server(settings, NAME)
+    log = open_log(settings, NAME)
+    for upstream in server.upstreams:
+        log.line(INFO, "", f"base url: {upstream.origin}")
+        log.line(INFO, "", "token: configured" if upstream.has_token else "token: not configured")
+    return server

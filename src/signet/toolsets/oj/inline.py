@@ -1,0 +1,123 @@
+"""Inline tags in Markdown: each is written in Markdown's own way, and every other character stays.
+
+Pure. A tag without a partner in its paragraph is left out, and so is one that says nothing in Markdown.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from .markup import BLOCKS, RAW, TAGS
+from .signs import BACKSLASH, attributes, code_span, decode, label, raised, safe_url
+
+__all__ = ["Inline"]
+
+MAX_OPEN: Final = 32
+"""How many elements may be open at once; what is opened beyond is left out."""
+
+MAX_RAISED: Final = 4
+"""How deep `sup` and `sub` may stand in each other."""
+
+_SIGNS: Final = {"strong": "**", "em": "*", "del": "~~", "a": "[", "code": "`", "sup": "^", "sub": "_"}
+_RAISED: Final = frozenset({"sup", "sub"})
+_PARAGRAPH_END: Final = re.compile(r"\n[ \t]*\n")
+_ESCAPE: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
+
+
+class Inline:
+    """One stretch of Markdown while it is written; `ended` once an element has swallowed the rest."""
+
+    def __init__(self) -> None:
+        self.ended = False
+        self._out: list[str] = []
+        self._open: list[tuple[str, int, str]] = []
+        self._line = ""
+        """The first visible character of the line being written."""
+
+    def finish(self) -> str:
+        """Give the whole."""
+        return "".join(self._out)
+
+    def text(self, text: str) -> None:
+        """Take text as it is; no element reaches beyond a paragraph."""
+        if _PARAGRAPH_END.search(text):
+            self._open.clear()
+        _, newline, tail = text.rpartition("\n")
+        self._line = (tail if newline else self._line + tail).lstrip()[:1]
+        self._out.append(text)
+
+    def tag(self, name: str, attrs: str, *, closing: bool, after: str) -> None:
+        """Take a tag, and the character behind it."""
+        written = TAGS.get(name, "")
+        if name in RAW:
+            self.ended = not closing
+        elif written == "br":
+            self.text(" " if self._line == "|" else "  " if after == "\n" else "  \n")
+        elif written == "img":
+            self._image(attributes(attrs))
+        elif name in BLOCKS:
+            self._block(written)
+        elif written and closing:
+            self._end(written, after)
+        elif written:
+            self._start(written, attrs)
+
+    def _start(self, written: str, attrs: str) -> None:
+        """Keep a place for the sign, which is written once the partner is there."""
+        names = [name for name, _, _ in self._open]
+        too_many = len(names) >= MAX_OPEN or sum(name in _RAISED for name in names) >= MAX_RAISED
+        url = safe_url(attributes(attrs).get("href", "")) if written == "a" else "-"
+        if url and not too_many and (written in _RAISED or "code" not in names):
+            self._open.append((written, len(self._out), url))
+            self._out.append("")
+
+    def _end(self, written: str, after: str) -> None:
+        while any(name == written for name, _, _ in self._open):
+            name, place, url = self._open.pop()
+            if name != written:
+                continue
+            if written in _RAISED or written == "code":
+                inside = "".join(self._out[place:])
+                del self._out[place:]
+                self._out.append(self._whole(written, inside, after))
+            else:
+                self._wrap(place, _SIGNS[written], f"]({url})" if written == "a" else "")
+            return
+
+    def _whole(self, written: str, inside: str, after: str) -> str:
+        """Write an element whose text cannot hold signs of its own."""
+        if written == "code":
+            text = decode(_ESCAPE.sub(r"\1", inside)).strip()
+            return code_span(text) if text else ""
+        formed = raised(_SIGNS[written], inside, after)
+        # An underscore might begin emphasis, unless a word goes before it.
+        plain = (
+            written == "sup" or "".join(self._out[-2:])[-1:].isalnum() or any(one[0] == "code" for one in self._open)
+        )
+        return formed if plain or not formed else f"\\{formed}"
+
+    def _wrap(self, place: int, sign: str, end: str) -> None:
+        """Put signs around all since a place; white space at its edges goes outside, where Markdown wants it."""
+        inside = self._out[place + 1 :]
+        if not any(piece.strip() for piece in inside):
+            return
+        first, last = inside[0], inside[-1]
+        self._out[place] = first[: len(first) - len(first.lstrip())] + sign
+        self._out[place + 1] = first.lstrip()
+        self._out[-1] = self._out[-1].rstrip()
+        self._out.append((end or sign) + last[len(last.rstrip()) :])
+
+    def _image(self, given: dict[str, str]) -> None:
+        words = label(given.get("alt", "")).replace(BACKSLASH, "\\")
+        url = safe_url(given.get("src") or given.get("data-src") or "")
+        self._out.append(f"![{words}]({url})" if url else words)
+
+    def _block(self, written: str) -> None:
+        """Begin a new line or paragraph for a block that is not closed."""
+        if written == "hr":
+            self.text("\n\n---\n\n")
+        elif written == "li":
+            self.text("\n- " if self._line else "- ")
+        elif self._line:
+            self.text("\n\n")

@@ -1,0 +1,194 @@
+"""Markdown that may hold tags: told from HTML, and changed only where a tag stands.
+
+    text ──_shields──▶ code and math, where no tag counts
+         ──_islands──▶ block elements from tag to tag; the gaps between them tell Markdown from HTML
+
+Pure, and linear in the text's length.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import zip_longest
+from typing import Final
+
+from .inline import Inline
+from .markup import BLOCKS, NAMES
+
+__all__ = ["translate"]
+
+MAX_DEPTH: Final = 3
+"""How deep Markdown is looked for in elements of Markdown; each level reads the text once more."""
+
+MAX_ISLANDS: Final = 200
+"""With more block elements than this between its lines, a text is HTML: each is converted for itself."""
+
+Span = tuple[int, int]
+Tag = re.Match[str]
+
+_TAG: Final = re.compile(
+    r"<(/?)([a-z][a-z0-9]*+)(\s*+/?|\s++(?:open|hidden|reversed|controls)\b[^<>]*+"
+    r"""|\s++[a-z][\w:-]*+\s*+=(?:"[^"<]*+"|'[^'<]*+'|[^<>"'])*+)>""",
+    re.IGNORECASE,
+)
+"""Slash, name, attributes. `a <b and c> d` is no tag: what follows the name must look like attributes."""
+
+_FENCE: Final = re.compile(r"^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(`{3,}(?=[^`\n]*$)|~{3,})([^\n]*)$", re.MULTILINE)
+_DELIMITER: Final = re.compile(r"`+|(?<!\\)\$+|\n[ \t]*(?=\n)")
+_MARKER: Final = re.compile(r"^ {0,3}(?:#{1,6}[ \t]|[-*+][ \t]|\d{1,9}[.)][ \t]|>|```|~~~|\|)", re.MULTILINE)
+_MARKDOWN: Final = re.compile(rf"{_MARKER.pattern}|\*\*|`|\$|\]\(|\S[ \t]*\n[ \t]*\n\s*\S", re.MULTILINE)
+"""A block marker at the start of a line; emphasis, code, math, a link; two paragraphs."""
+
+_TRANSPARENT: Final = frozenset({"article", "aside", "center", "details", "div", "figure", "main", "section"})
+"""Elements in which Markdown goes on."""
+
+
+def translate(text: str, convert: Callable[[str], str], depth: int = 0) -> str:
+    """Give Markdown with its tags translated and all else untouched; what is HTML goes through `convert`."""
+    if not _TAG.search(text):
+        return text
+    tags = list(_tags(text))
+    if all(map(_is_escaped, tags)):
+        return text
+    islands = list(_islands(tags, len(text)))
+    gaps = list(zip([0, *(end for _, end in islands)], [*(start for start, _ in islands), len(text)], strict=True))
+    loose = [tag for tag in tags if _is_block(tag) and not _covered(islands, tag.start())]
+    sign = _MARKER if loose else _MARKDOWN
+    if depth >= MAX_DEPTH or len(islands) > MAX_ISLANDS or not any(sign.search(text, *gap) for gap in gaps):
+        return convert(text)
+    return _joined(
+        (_gap(text, *gap, tags) for gap in gaps),
+        (_island(text[start:end], convert, depth) for start, end in islands),
+    )
+
+
+def _tags(text: str) -> Iterator[Tag]:
+    """Give the tags that stand outside code and math."""
+    shields = list(_shields(text))
+    return (tag for tag in _TAG.finditer(text) if tag[2].lower() in NAMES and not _covered(shields, tag.start()))
+
+
+def _is_escaped(tag: Tag) -> bool:
+    return tag.string[tag.start() - 1 : tag.start()] == "\\"
+
+
+def _is_block(tag: Tag) -> bool:
+    return tag[2].lower() in BLOCKS
+
+
+def _covered(spans: Sequence[Span], place: int) -> bool:
+    """Tell whether a place lies within one of some spans in order."""
+    index = bisect_right(spans, place, key=lambda span: span[0]) - 1
+    return index >= 0 and place < spans[index][1]
+
+
+def _shields(text: str) -> Iterator[Span]:
+    """Give the fenced blocks, code spans and formulas in order."""
+    position = 0
+    for start, end in _fences(text):
+        yield from _spans(text, position, start)
+        yield start, end
+        position = end
+    yield from _spans(text, position, len(text))
+
+
+def _fences(text: str) -> Iterator[Span]:
+    start, sign = 0, ""
+    for fence in _FENCE.finditer(text):
+        if not sign:
+            start, sign = fence.start(), fence[1]
+        elif fence[1].startswith(sign) and not fence[2].strip():
+            yield start, fence.end()
+            sign = ""
+    # Three backticks in an HTML example open no block: one that is not closed must not hide the tags behind it.
+    if sign and not any(tag[1] and _is_block(tag) for tag in _TAG.finditer(text, start)):
+        yield start, len(text)
+
+
+def _spans(text: str, start: int, end: int) -> Iterator[Span]:
+    """Pair runs of backticks, and of dollars, with the next of the same length in their paragraph."""
+    marks = list(_DELIMITER.finditer(text, start, end))
+    partners = [0] * len(marks)
+    following: dict[tuple[str, int], int] = {}
+    for index in range(len(marks) - 1, -1, -1):
+        kind = marks[index][0][0], marks[index].end() - marks[index].start()
+        if kind[0] == "\n":
+            following.clear()
+        else:
+            partners[index] = following.get(kind, 0)
+            following[kind] = index
+    index = 0
+    while index < len(marks):
+        partner = partners[index]
+        if partner and text[marks[index].start() - 1 : marks[index].start()] != "\\":
+            yield marks[index].start(), marks[partner].end()
+        index = partner + 1 if partner else index + 1
+
+
+def _islands(tags: Sequence[Tag], length: int) -> Iterator[Span]:
+    """Give the outermost block elements that are closed; without any end tag there are none."""
+    blocks = [tag for tag in tags if _is_block(tag) and tag[2].lower() != "hr"]
+    last_end = max((tag.start() for tag in blocks if tag[1]), default=-1)
+    opened: list[tuple[str, int]] = []
+    counts: Counter[str] = Counter()
+    for tag in blocks if last_end >= 0 else ():
+        name = tag[2].lower()
+        if tag[1] and counts[name]:
+            popped, start = "", 0
+            while popped != name:
+                popped, start = opened.pop()
+                counts[popped] -= 1
+            if not opened:
+                yield start, tag.end()
+        elif not tag[1]:
+            if opened and opened[-1][0] == "p":
+                counts["p"] -= 1
+                start = opened.pop()[1]
+                if not opened:
+                    yield start, tag.start()
+            opened.append((name, tag.start()))
+            counts[name] += 1
+    if opened and last_end > opened[0][1]:
+        yield opened[0][1], length
+
+
+def _gap(text: str, start: int, end: int, tags: Sequence[Tag]) -> str:
+    """Translate the inline tags of a stretch of Markdown."""
+    writer = Inline()
+    position = start
+    first, last = (bisect_right(tags, edge - 1, key=re.Match.start) for edge in (start, end))
+    for tag in tags[first:last]:
+        if _is_escaped(tag):
+            continue
+        writer.text(text[position : tag.start()])
+        writer.tag(tag[2].lower(), tag[3], closing=bool(tag[1]), after=text[tag.end() : tag.end() + 1])
+        position = tag.end()
+        if writer.ended:
+            return writer.finish()
+    writer.text(text[position:end])
+    return writer.finish()
+
+
+def _island(html: str, convert: Callable[[str], str], depth: int) -> str:
+    """Convert a block element; Markdown may go on in one that only groups."""
+    tag = _TAG.match(html)
+    if tag is None or tag[2].lower() not in _TRANSPARENT:
+        return convert(html)
+    end = html.rindex("<") if html.endswith(">") else len(html)
+    return translate(html[tag.end() : end], convert, depth + 1)
+
+
+def _joined(gaps: Iterable[str], islands: Iterable[str]) -> str:
+    """Put stretches and islands together in turn, with an empty line around each island that holds anything."""
+    groups: list[list[str]] = [[]]
+    for gap, island in zip_longest(gaps, islands, fillvalue=""):
+        groups[-1].append(gap)
+        if island.strip():
+            groups += [[island], []]
+    if len(groups) == 1:
+        return "".join(groups[0])
+    texts = ("".join(group).strip("\n") for group in groups)
+    return "\n\n".join(text for text in texts if text.strip())

@@ -1,0 +1,124 @@
+"""Text between tags: references resolved, Markdown's signs escaped, powers and indices in plain characters.
+
+Pure, and linear in the text's length. `BACKSLASH` stands for a backslash on the way through the converter.
+"""
+
+from __future__ import annotations
+
+import re
+from html import escape, unescape
+from typing import Final
+
+__all__ = ["BACKSLASH", "attributes", "code_span", "decode", "label", "prose", "raised", "safe_url", "verbatim"]
+
+BACKSLASH: Final = "\ufdd0"
+"""A character that no text may hold; the converter would double a real backslash."""
+
+MAX_TAG_CHARS: Final = 16_384
+"""A tag with more attributes than this is read without them."""
+
+MAX_URL_CHARS: Final = 2_048
+"""A longer address is left out."""
+
+_UNSAFE: Final = re.compile(r"(?:javascript|vbscript|data|file|blob):", re.IGNORECASE)
+_UNWRITTEN: Final = str.maketrans({" ": "%20", "<": "%3C", ">": "%3E", "\\": "%5C", "|": "%7C", "`": "%60"})
+_BRACKETS: Final = str.maketrans({"(": "%28", ")": "%29"})
+_BALANCED: Final = re.compile(r"[^()]*+(?:\([^()]*+\)[^()]*+)*+")
+_ATTRIBUTE: Final = re.compile(
+    r"""(?<![\w:-])([a-z][\w:-]*+)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s"'>]++))""", re.IGNORECASE
+)
+_HUGE_REFERENCE: Final = re.compile(r"&#(?:[0-9]{16,}|x[0-9a-f]{16,});?", re.IGNORECASE)
+"""`unescape` makes an int of any number of digits, and Python refuses that from 4,300 on."""
+
+_MATH: Final = re.compile(r"(\$\$[^$]+\$\$|\$[^$]+\$|\\\((?:(?!\\[()]).)*+\\\)|\\\[(?:(?!\\[\[\]]).)*+\\\])", re.DOTALL)
+_SIGN_IN_LABEL: Final = re.compile(r"\\(?=[!-/:-@\[-`{-~]|\s*\Z)|`|\*+|_+|~~+|<(?=[a-zA-Z/!?])")
+_SIGN: Final = re.compile(rf"{_SIGN_IN_LABEL.pattern}|\](?=\()|\A\s*\[(?=[^\[\]]*+\]:)")
+"""What a reader of Markdown would take for more than a character."""
+
+_ONE_TERM: Final = re.compile(r"[-+\u2212]?[\w.]+|[^\w\s]|\([^()]*\)")
+"""A power or index that needs no brackets."""
+
+
+def decode(text: str) -> str:
+    """Resolve character references once, and make each no-break space a space."""
+    if "&" in text:
+        text = unescape(_HUGE_REFERENCE.sub("\ufffd", text))
+    return text.replace("\xa0", " ").replace("\0", "\ufffd").replace(BACKSLASH, "\ufffd")
+
+
+def prose(text: str, *, in_table: bool = False, in_label: bool = False) -> str:
+    """Write decoded text as HTML whose signs Markdown will not misread; math stays as it is.
+
+    The words of a link or an image are a label: the converter escapes its brackets.
+    """
+    sign = _SIGN_IN_LABEL if in_label else _SIGN
+    parts = _MATH.split(text)
+    parts[::2] = [sign.sub(_escaped, part) for part in parts[::2]]
+    if in_table:
+        # The converter puts a backslash before each pipe; one that is there already must not eat it.
+        parts[1::2] = [part.replace("\\|", "\\\\|") for part in parts[1::2]]
+    return verbatim("".join(parts).replace("\\", BACKSLASH))
+
+
+def _escaped(found: re.Match[str]) -> str:
+    """Put a backslash before a sign; stars and underscores that cannot mean emphasis stay plain."""
+    sign = found[0]
+    if sign[0] in "*_":
+        # Two characters, since a space at the edge of the text is dropped where something is put around it.
+        before, after = (
+            found.string[max(found.start() - 2, 0) : found.start()],
+            found.string[found.end() : found.end() + 2],
+        )
+        alone = before[1:].isspace() and after[:-1].isspace()
+        if alone or (sign[0] == "_" and before[-1:].isalnum() and after[:1].isalnum()):
+            return sign
+    elif sign[-1] == "[":
+        return f"{sign[:-1]}{BACKSLASH}["
+    return "".join(BACKSLASH + one for one in sign)
+
+
+def verbatim(text: str) -> str:
+    """Write text as HTML and change nothing about it."""
+    return escape(text, quote=False)
+
+
+def label(text: str) -> str:
+    """Write the words of an image on one line, its brackets escaped."""
+    return " ".join(text.split()).replace("[", f"{BACKSLASH}[").replace("]", f"{BACKSLASH}]")
+
+
+def code_span(text: str) -> str:
+    """Put text between as many backticks as it takes."""
+    longest = max(map(len, re.findall("`+", text)), default=0)
+    ticks = "`" * (longest + 1)
+    pad = " " if longest else ""
+    return f"{ticks}{pad}{text}{pad}{ticks}"
+
+
+def raised(mark: str, text: str, after: str = "") -> str:
+    """Write a power (`^`) or an index (`_`): `2^31`, `a_i`, `10^-5`, `i^th`, and in brackets all else: `2^(n+1)`.
+
+    Brackets also part it from what follows directly: `a_(i)b`, since `a_ib` would read as one index.
+    """
+    body = " ".join(text.split())
+    if not body:
+        return ""
+    runs_on = after.isascii() and after.isalnum() and body[-1].isalnum() and (after.isdigit() or body[-1].isalpha())
+    return f"{mark}{body}" if _ONE_TERM.fullmatch(body) and not runs_on else f"{mark}({body})"
+
+
+def attributes(text: str) -> dict[str, str]:
+    """Read a tag's attributes; of two with one name the first counts."""
+    if not text or len(text) > MAX_TAG_CHARS:
+        return {}
+    found = [(one[1].lower(), one[2] or one[3] or one[4] or "") for one in _ATTRIBUTE.finditer(text)]
+    return {name: decode(value) for name, value in reversed(found)}
+
+
+def safe_url(address: str) -> str:
+    """Give an address that may be shown; none if it runs something, holds the thing itself or is endless."""
+    url = "".join(one for one in address.strip() if one.isprintable())
+    if len(url) > MAX_URL_CHARS or _UNSAFE.match(url.replace(" ", "")):
+        return ""
+    url = url.translate(_UNWRITTEN)
+    return url if _BALANCED.fullmatch(url) else url.translate(_BRACKETS)

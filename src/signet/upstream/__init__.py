@@ -1,0 +1,1 @@
+"""The only way out: clients of the services behind the toolsets."""

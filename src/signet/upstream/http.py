@@ -1,0 +1,203 @@
+"""The HTTP client of an upstream: one session, one deadline for all of a request, bounded bodies, no retries.
+
+aiohttp is imported when the first request is made: it costs more than the rest of a start together.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import zlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from signet import __version__
+from signet.kernel.errors import Code, Fault
+from signet.kernel.port import Answer, Ask
+
+if TYPE_CHECKING:
+    from aiohttp import ClientResponse, ClientSession
+    from yarl import URL
+
+__all__ = ["HttpUpstream", "Limits", "check_token"]
+
+MAX_REDIRECTS: Final = 10
+REDIRECTS: Final = (301, 302, 303, 307, 308)
+KEEP_ALIVE_S: Final = 4.0
+"""Shorter than servers keep idle connections, so that none is closed just when a request goes out on it."""
+
+CHUNK_BYTES: Final = 65_536
+GZIP: Final = 31
+"""zlib's word for a gzip stream."""
+REDACTED: Final = b"[redacted]"
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """What a request may take."""
+
+    deadline_s: float
+    """From the first byte sent to the last byte read, redirects included."""
+    body_bytes: int
+
+
+def check_token(token: str | None) -> str | None:
+    """Give a token that can stand in a header; a blank one counts as none.
+
+    Raises:
+        ValueError: it cannot; the text does not repeat it.
+    """
+    if token is None or not token.strip():
+        return None
+    if not all(" " <= char <= "~" or char == "\t" for char in token):
+        message = "the token has characters that no HTTP header can carry"
+        raise ValueError(message)
+    return token
+
+
+def _silent(_: str, **__: object) -> None:
+    """Log nothing."""
+
+
+class HttpUpstream:
+    """One service, reached at one origin."""
+
+    def __init__(
+        self,
+        origin: str,
+        limits: Limits,
+        *,
+        token: str | None = None,
+        packed: bool = False,
+        log: Callable[..., None] = _silent,
+    ) -> None:
+        self.origin = origin
+        self._encoding = "gzip" if packed else "identity"
+        self.has_token = token is not None
+        self._token = token
+        self._limits = limits
+        self._log = log
+        self._session: ClientSession | None = None
+
+    async def send(self, ask: Ask) -> Answer:
+        """Give the answer, whatever its status."""
+        import aiohttp
+
+        self._log("upstream.ask", target=ask.target)
+        try:
+            async with asyncio.timeout(self._limits.deadline_s):
+                answer = await self._follow(ask)
+        except TimeoutError:
+            late = f"no answer within {self._limits.deadline_s:g} s"
+            raise self._failed(late) from None
+        except (aiohttp.ClientError, ValueError, OSError) as error:
+            raise self._failed(_in_words(error)) from None
+        self._log("upstream.answer", target=ask.target, status=answer.status, bytes=len(answer.body))
+        return answer
+
+    async def close(self) -> None:
+        """Hang up."""
+        if self._session is not None:
+            await self._session.close()
+
+    def warm(self) -> None:
+        """Import what the first request will need."""
+        import aiohttp  # noqa: F401 - for its effect
+
+    async def _follow(self, ask: Ask) -> Answer:
+        """Make the request, and the next one as long as the answer points elsewhere."""
+        from yarl import URL
+
+        url = URL(self.origin + ask.target, encoded=True)
+        token = self._token
+        for _ in range(MAX_REDIRECTS + 1):
+            headers = {"Accept-Encoding": self._encoding}
+            if token is not None:
+                headers["Authorization"] = f"Bearer {token}"
+            async with await self._get(url, headers) as response:
+                location = response.headers.get("Location")
+                if response.status not in REDIRECTS or location is None:
+                    return await self._read(response)
+            onward = url.join(URL(location))
+            if onward.origin() != url.origin():
+                # Whoever is there now was not who the token was given to.
+                token = None
+            url = onward
+        lost = f"more than {MAX_REDIRECTS} redirects"
+        raise self._failed(lost)
+
+    async def _get(self, url: URL, headers: dict[str, str]) -> ClientResponse:
+        if self._session is None:
+            self._session = _open_session()
+        proxy = _proxy_for(url)
+        return await self._session.get(url, headers=headers, allow_redirects=False, proxy=proxy)
+
+    async def _read(self, response: ClientResponse) -> Answer:
+        """Read the body up to its limit; what comes after is never asked for."""
+        inflate = zlib.decompressobj(GZIP) if response.headers.get("Content-Encoding") == "gzip" else None
+        body = bytearray()
+        limit = self._limits.body_bytes
+        while len(body) < limit:
+            chunk = await response.content.read(min(CHUNK_BYTES, limit - len(body)))
+            if not chunk:
+                break
+            body += chunk if inflate is None else self._inflated(inflate, chunk, limit - len(body))
+        cut = len(body) == limit and not (response.content.at_eof() and (inflate is None or inflate.eof))
+        if cut:
+            response.close()
+        elif inflate is not None and not inflate.eof:
+            raise self._broken()
+        content_type = response.headers.get("Content-Type", "").lower()
+        return Answer(response.status, content_type, self._clean(bytes(body)), cut)
+
+    def _inflated(self, inflate: zlib._Decompress, chunk: bytes, room: int) -> bytes:
+        """Unpack as much as there is room for: a few bytes could hold gigabytes."""
+        try:
+            return inflate.decompress(inflate.unconsumed_tail + chunk, room)
+        except zlib.error:
+            raise self._broken() from None
+
+    def _broken(self) -> Fault:
+        self._log("upstream.broken")
+        message = "the answer is not the gzip that it claims to be"
+        return Fault(Code.INTERNAL_ERROR, message, name="UPSTREAM_BROKEN", told=False)
+
+    def _clean(self, body: bytes) -> bytes:
+        """Take our own token out of what an upstream sends back."""
+        return body.replace(self._token.encode(), REDACTED) if self._token else body
+
+    def _failed(self, why: str) -> Fault:
+        self._log("upstream.failed", why=why)
+        return Fault(Code.INTERNAL_ERROR, f"request failed: {why}", name="UPSTREAM_FAILED", told=False)
+
+
+def _open_session() -> ClientSession:
+    import aiohttp
+
+    session = aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_ALIVE_S),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        headers={"Accept": "*/*", "User-Agent": f"signet/{__version__}"},
+        timeout=aiohttp.ClientTimeout(total=None),
+        auto_decompress=False,
+    )
+    # aiohttp asks a second time, unasked, when a connection breaks; whether to ask again is not its to decide.
+    session._retry_connection = False  # noqa: SLF001 - there is no public switch
+    return session
+
+
+def _proxy_for(url: URL) -> str | None:
+    """Give the proxy that the environment names for a URL, if it does."""
+    from urllib.request import getproxies, proxy_bypass
+
+    proxies = getproxies()
+    if not proxies or proxy_bypass(url.host or ""):
+        return None
+    return proxies.get(url.scheme) or proxies.get("all")
+
+
+def _in_words(error: Exception) -> str:
+    """Say what went wrong on the network without saying what was sent."""
+    reason: Any = getattr(error, "os_error", None)
+    strerror = getattr(reason or error, "strerror", None)
+    return f"{type(error).__name__}: {strerror}" if strerror else type(error).__name__

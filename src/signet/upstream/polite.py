@@ -1,0 +1,101 @@
+"""Good manners towards a service: questions spaced, equal ones asked once, some answers kept for a while."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from signet.kernel.port import Answer, Ask, Upstream
+
+__all__ = ["Manners", "PoliteUpstream"]
+
+MAX_KEPT_BYTES: Final = 67_108_864
+"""The most that kept answers may take together; the oldest go first."""
+
+
+class Manners(msgspec.Struct, frozen=True):
+    """How a service is to be treated."""
+
+    interval_s: float = 0.0
+    """The least time between the starts of two requests."""
+    keep_s: float = 0.0
+    """How long an answer that may be kept is kept."""
+    may_keep: Callable[[Ask, Answer], bool] = lambda _, __: False
+
+
+class _Shared(msgspec.Struct):
+    """One request that several callers wait for."""
+
+    task: asyncio.Task[Answer]
+    waiting: int = 0
+
+
+class PoliteUpstream:
+    """A way out with manners; what is answered is what the way out behind it answers."""
+
+    def __init__(self, inner: Upstream, manners: Manners) -> None:
+        self.origin = inner.origin
+        self.has_token = inner.has_token
+        self._inner = inner
+        self._manners = manners
+        self._asked: dict[str, _Shared] = {}
+        self._kept: dict[str, tuple[float, Answer]] = {}
+        self._next_start = 0.0
+
+    async def send(self, ask: Ask) -> Answer:
+        """Give a kept answer, join a request that is under way, or make one when its turn comes."""
+        kept = self._kept_answer(ask)
+        if kept is not None:
+            return kept
+        shared = self._asked.get(ask.target)
+        if shared is None:
+            shared = self._asked[ask.target] = _Shared(asyncio.ensure_future(self._ask(ask)))
+            shared.task.add_done_callback(lambda _: self._asked.pop(ask.target, None))
+        shared.waiting += 1
+        try:
+            # Shielded: one caller who leaves must not take the answer from the others.
+            return await asyncio.shield(shared.task)
+        finally:
+            shared.waiting -= 1
+            if shared.waiting == 0 and not shared.task.done():
+                shared.task.cancel()
+                self._asked.pop(ask.target, None)
+
+    def warm(self) -> None:
+        """Get ready for the first request."""
+        self._inner.warm()
+
+    async def close(self) -> None:
+        """Hang up."""
+        await self._inner.close()
+
+    async def _ask(self, ask: Ask) -> Answer:
+        await self._turn()
+        answer = await self._inner.send(ask)
+        if self._manners.keep_s > 0 and self._manners.may_keep(ask, answer):
+            self._keep(ask, answer)
+        return answer
+
+    async def _turn(self) -> None:
+        """Wait until the service may be asked again."""
+        now = asyncio.get_running_loop().time()
+        start = max(now, self._next_start)
+        self._next_start = start + self._manners.interval_s
+        if start > now:
+            await asyncio.sleep(start - now)
+
+    def _kept_answer(self, ask: Ask) -> Answer | None:
+        until, answer = self._kept.get(ask.target, (0.0, None))
+        if answer is not None and until <= asyncio.get_running_loop().time():
+            del self._kept[ask.target]
+            return None
+        return answer
+
+    def _keep(self, ask: Ask, answer: Answer) -> None:
+        self._kept.pop(ask.target, None)
+        self._kept[ask.target] = (asyncio.get_running_loop().time() + self._manners.keep_s, answer)
+        while sum(len(one.body) for _, one in self._kept.values()) > MAX_KEPT_BYTES:
+            del self._kept[next(iter(self._kept))]

@@ -1,0 +1,736 @@
+"""The online-judge sandbox: the backend's endpoints, shapes, errors and texts over the sample problems."""
+
+from __future__ import annotations
+
+import http.client
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from signet.sandbox import build
+from signet.sandbox.hosting import host_in_thread
+from signet.sandbox.oj import build as build_oj
+from signet.sandbox.server import Running
+from support import PATIENCE_S, Reply, clean_env
+
+TOKEN = "a-token-of-forty-two"
+NOON = datetime(2026, 3, 1, 20, 0, tzinfo=UTC)
+"""Today in UTC; eight hours east of it, tomorrow has begun."""
+FIELDS = [
+    "id", "source", "slug", "title", "title_cn", "difficulty", "ac_rate", "rating", "contest", "problem_index", "tags",
+    "link", "category", "paid_only", "content", "content_cn", "similar_questions",
+]  # fmt: skip
+IDS = {
+    "atcoder": ["abc901_a", "abc901_b", "abc901_c", "abc901_d", "agc901_a", "arc901_a", "typical91_a"],
+    "codeforces": ["9001A", "9001B", "9001C1", "9001C2", "9002A", "9002D", "9002E"],
+    "leetcode": [str(number) for number in range(9001, 9012)],
+    "luogu": ["B92001", "P90001", "P90002", "P90003", "P90004", "P90005", "P90006"],
+    "spoj": ["SP90001", "SP90002", "SP90003", "SP90004", "SP90005"],
+}
+EVERY = [(source, problem_id) for source, ids in IDS.items() for problem_id in ids]
+
+
+@pytest.fixture(scope="module")
+def oj() -> Iterator[Running]:
+    running, stop = host_in_thread(build_oj(clock=lambda: NOON))
+    yield running
+    stop()
+
+
+@pytest.fixture(scope="module")
+def guarded() -> Iterator[Running]:
+    running, stop = host_in_thread(build("oj", TOKEN))
+    yield running
+    stop()
+
+
+def ask(running: Running, path: str, method: str = "GET", **headers: str) -> Reply:
+    connection = http.client.HTTPConnection(running.url.removeprefix("http://"), timeout=PATIENCE_S)
+    try:
+        connection.request(method, path, headers=headers)
+        answer = connection.getresponse()
+        return Reply(answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read())
+    finally:
+        connection.close()
+
+
+def get(running: Running, path: str) -> Any:
+    """Read a success: 200 and JSON."""
+    reply = ask(running, path)
+    assert (reply.status, reply.headers["content-type"]) == (200, "application/json"), reply.body
+    return reply.json()
+
+
+def problem(status: int, title: str, detail: str) -> tuple[int, str, dict[str, Any]]:
+    told = {"type": "about:blank", "title": title, "status": status, "detail": detail}
+    return status, "application/problem+json", told
+
+
+def refused(running: Running, path: str, **headers: str) -> tuple[int, str, dict[str, Any]]:
+    reply = ask(running, path, **headers)
+    return reply.status, reply.headers["content-type"], reply.json()
+
+
+def sample(running: Running, source: str, problem_id: str) -> Any:
+    return get(running, f"/api/v1/problems/{source}/{problem_id}")
+
+
+# --- problems ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("source", "problem_id"), EVERY)
+def test_a_problem_has_every_field_in_its_type(oj: Running, source: str, problem_id: str) -> None:
+    found = sample(oj, source, problem_id)
+
+    assert list(found) == FIELDS
+    assert (found["source"], found["id"]) == (source, problem_id)
+    for name in ("id", "source", "slug"):
+        assert isinstance(found[name], str)
+    for name in ("title", "title_cn", "difficulty", "contest", "problem_index", "link", "category", "content"):
+        assert found[name] is None or isinstance(found[name], str), name
+    for name in ("ac_rate", "rating"):
+        assert found[name] is None or isinstance(found[name], float), name
+    for name in ("tags", "similar_questions"):
+        assert all(isinstance(item, str) for item in found[name])
+    assert found["paid_only"] in (None, 0, 1)
+
+
+@pytest.mark.parametrize(("source", "problem_id"), EVERY)
+def test_each_source_fills_the_fields_that_it_fills(oj: Running, source: str, problem_id: str) -> None:
+    found = sample(oj, source, problem_id)
+
+    if source in ("atcoder", "codeforces"):
+        assert (found["difficulty"], found["ac_rate"]) == (None, None)
+    if source in ("atcoder", "luogu", "spoj"):
+        assert found["rating"] is None
+    if source == "leetcode":
+        assert found["difficulty"] in (None, "Easy", "Medium", "Hard")
+    if found["content"] is not None:
+        assert (re.search(r"</\w+>", found["content"]) is not None) == (source == "leetcode") or problem_id == "9002E"
+
+
+@pytest.mark.parametrize(("source", "problem_id"), EVERY)
+def test_a_link_and_every_image_leads_to_example_com(oj: Running, source: str, problem_id: str) -> None:
+    found = sample(oj, source, problem_id)
+
+    addresses = re.findall(r"https?://([^/\s)\"]+)", f"{found['link']} {found['content']}")
+
+    assert set(addresses) <= {"example.com"}
+
+
+@pytest.mark.parametrize(("source", "problem_id"), EVERY)
+def test_a_link_resolves_to_its_problem(oj: Running, source: str, problem_id: str) -> None:
+    found = sample(oj, source, problem_id)
+    if found["link"] is None:
+        assert (source, problem_id) == ("leetcode", "9007")
+        return
+
+    resolved = get(oj, f"/api/v1/resolve/{quote(found['link'], safe='')}")
+
+    assert resolved == {"source": source, "id": problem_id, "problem": found}
+
+
+def test_the_samples_cover_what_a_client_must_bear(oj: Running) -> None:
+    texts = {key: sample(oj, *key) for key in EVERY}
+    content = {problem_id: it["content"] for (_, problem_id), it in texts.items()}
+
+    assert (texts["leetcode", "9006"]["paid_only"], content["9006"], content["agc901_a"]) == (1, None, None)
+    nameless = texts["leetcode", "9007"]
+    blank = ("title", "difficulty", "ac_rate", "rating", "link", "category", "paid_only")
+    assert [nameless[name] for name in blank] == [None] * 7
+    assert nameless["tags"] == []
+    assert texts["leetcode", "9003"]["title"] == "Ferry | Queue"
+    assert texts["leetcode", "9004"]["title"] == "Tide Table\r\nof One | Harbour"
+    assert texts["luogu", "P90006"]["title"] == "甲|乙\t与丙"
+    assert texts["leetcode", "9001"]["content_cn"].startswith("<p>一条街上")
+    for mark in ("<table", "<img", "<sup>", "<sub>", "<ol>", "<pre>", "<script>", "<style>", "$f(r, c, p)", "&nbsp;"):
+        assert any(mark in text for text in content.values() if text), mark
+    markdown = [it["content"] for (source, _), it in texts.items() if source != "leetcode" and it["content"]]
+    for mark in ("```", "| ", "![", "$$", "  - ", "<br>", "~~~", "    4 2"):
+        assert any(mark in text for text in markdown), mark
+
+
+def test_one_statement_is_far_longer_than_may_be_shown(oj: Running) -> None:
+    """Even stripped of its tags; and far shorter than may be read."""
+    reply = ask(oj, "/api/v1/problems/leetcode/9009")
+
+    assert len(re.sub(r"<[^>]+>|\t", "", reply.json()["content"]).encode()) > 102_400
+    assert len(reply.body) < 500_000
+
+
+@pytest.mark.parametrize("source", ["uva", "LeetCode", "leetcode%20", "%E6%B8%AF", ".."])
+def test_an_unknown_source_is_refused_before_the_id_is_looked_at(oj: Running, source: str) -> None:
+    detail = {"%E6%B8%AF": "港", "leetcode%20": "leetcode "}.get(source, source)
+
+    assert refused(oj, f"/api/v1/problems/{source}/9001") == problem(400, "Bad Request", f"invalid source: {detail}")
+
+
+@pytest.mark.parametrize(
+    ("source", "problem_id"),
+    [
+        ("leetcode", "1"),
+        ("leetcode", "lantern-pairs"),
+        ("leetcode", "09001"),
+        ("codeforces", "9001a"),
+        ("codeforces", "9001%2FA"),
+        ("codeforces", "9003A"),
+        ("atcoder", "ABC901_A"),
+        ("luogu", "p90001"),
+        ("spoj", "LANTERNQ"),
+    ],
+)
+def test_only_an_id_as_it_is_written_is_found(oj: Running, source: str, problem_id: str) -> None:
+    """No slugs, no other case."""
+    answer = refused(oj, f"/api/v1/problems/{source}/{problem_id}")
+
+    assert answer == problem(404, "Not Found", "problem not found")
+
+
+def test_a_percent_encoded_id_is_found(oj: Running) -> None:
+    assert sample(oj, "%6Ceetcode", "%39001") == sample(oj, "leetcode", "9001")
+
+
+# --- daily ------------------------------------------------------------------------------------
+
+
+def test_a_daily_problem_has_date_and_domain_and_no_source(oj: Running) -> None:
+    daily = get(oj, "/api/v1/daily?domain=com&date=2024-01-15")
+
+    assert list(daily) == ["date", "domain", *[name for name in FIELDS if name != "source"]]
+    assert (daily["date"], daily["domain"]) == ("2024-01-15", "com")
+    known = sample(oj, "leetcode", daily["id"])
+    assert {**known, "date": "2024-01-15", "domain": "com"} == {**daily, "source": "leetcode"}
+
+
+def test_a_day_has_one_problem_and_days_take_turns(oj: Running) -> None:
+    days = [date(2024, 1, 1) + timedelta(day) for day in range(20)]
+
+    first = [get(oj, f"/api/v1/daily?date={day}")["id"] for day in days]
+    again = [get(oj, f"/api/v1/daily?domain=com&date={day}")["id"] for day in days]
+    other = [get(oj, f"/api/v1/daily?domain=cn&date={day}")["id"] for day in days]
+
+    assert first == again
+    assert first != other
+    assert set(first) == set(other) == set(IDS["leetcode"]) - {"9006", "9007"}
+
+
+def test_today_is_the_days_in_its_own_zone(oj: Running) -> None:
+    """UTC for com, eight hours east for cn."""
+    assert get(oj, "/api/v1/daily")["date"] == "2026-03-01"
+    assert get(oj, "/api/v1/daily?domain=cn")["date"] == "2026-03-02"
+    assert get(oj, "/api/v1/daily?domain=cn&date=2026-03-02")["date"] == "2026-03-02"
+    answer = refused(oj, "/api/v1/daily?domain=com&date=2026-03-02")
+    assert answer == problem(400, "Bad Request", "date must be <= today")
+
+
+def test_a_source_is_another_name_for_a_domain(oj: Running) -> None:
+    cn = get(oj, "/api/v1/daily?source=leetcode.cn&date=2024-01-15")
+
+    assert cn == get(oj, "/api/v1/daily?domain=cn&date=2024-01-15")
+    assert cn == get(oj, "/api/v1/daily?domain=cn&source=leetcode.cn&date=2024-01-15&async=true")
+
+
+def test_one_date_is_always_being_fetched(oj: Running) -> None:
+    for path in ("/api/v1/daily?date=2024-02-29", "/api/v1/daily?date=2024-02-29&async=true"):
+        reply = ask(oj, path)
+
+        assert (reply.status, reply.headers["content-type"]) == (202, "application/json")
+        assert reply.body == b'{"status":"fetching","retry_after":30}'
+
+
+def test_another_date_is_being_fetched_when_it_is_asked_for_first() -> None:
+    running, stop = host_in_thread(build("oj"))
+    paths = [f"/api/v1/daily?domain={domain}&date=2024-02-28" for domain in ("com", "cn", "com", "cn")]
+
+    statuses = [ask(running, path).status for path in paths]
+
+    stop()
+    assert statuses == [202, 202, 200, 200]
+
+
+@pytest.mark.parametrize(
+    ("query", "detail"),
+    [
+        ("date=2024-1-1", "invalid date format, expected YYYY-MM-DD"),
+        ("date=", "invalid date format, expected YYYY-MM-DD"),
+        ("date=20240101", "invalid date format, expected YYYY-MM-DD"),
+        ("date=2024-W01-1", "invalid date format, expected YYYY-MM-DD"),
+        ("date=2024-01-01%0A", "invalid date format, expected YYYY-MM-DD"),
+        ("date=%EF%BC%92024-01-01", "invalid date format, expected YYYY-MM-DD"),
+        ("date=2023-02-29", "invalid calendar date"),
+        ("date=2024-13-01", "invalid calendar date"),
+        ("date=0000-01-01", "invalid calendar date"),
+        ("date=2020-03-31", "date must be >= 2020-04-01"),
+        ("date=9999-12-31", "date must be <= today"),
+        ("domain=COM", "domain must be 'com' or 'cn'"),
+        ("domain=", "domain must be 'com' or 'cn'"),
+        ("domain=com&source=leetcode.cn", "domain and source conflict"),
+        ("source=x", "invalid source 'x', expected 'leetcode.com' or 'leetcode.cn'"),
+    ],
+)
+def test_a_day_that_is_none_is_refused(oj: Running, query: str, detail: str) -> None:
+    assert refused(oj, f"/api/v1/daily?{query}") == problem(400, "Bad Request", detail)
+
+
+def test_the_first_day_has_a_problem(oj: Running) -> None:
+    assert get(oj, "/api/v1/daily?date=2020-04-01")["date"] == "2020-04-01"
+
+
+# --- similar ----------------------------------------------------------------------------------
+
+
+def similar(running: Running, query: str, **more: object) -> Any:
+    return get(running, f"/api/v1/similar?q={quote(query, safe='')}" + "".join(f"&{k}={v}" for k, v in more.items()))
+
+
+def found(answer: Any) -> list[str]:
+    return [one["id"] for one in answer["results"]]
+
+
+def test_a_result_has_six_fields_and_the_best_comes_first(oj: Running) -> None:
+    answer = similar(oj, "prefix sums")
+
+    assert list(answer) == ["rewritten_query", "results"]
+    assert len(answer["results"]) > 3
+    for one in answer["results"]:
+        assert list(one) == ["source", "id", "title", "difficulty", "link", "similarity"]
+        assert 0 < one["similarity"] <= 1
+        known = sample(oj, one["source"], one["id"])
+        assert one == {**{name: known[name] for name in list(one)[:5]}, "similarity": one["similarity"]}
+    ranks = [one["similarity"] for one in answer["results"]]
+    assert ranks == sorted(ranks, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("query", "best"),
+    [
+        ("two numbers that add up to a target", ["9001"]),
+        ("shortest path between islands with tolls", ["abc901_c"]),
+        ("sort a permutation with swaps", ["arc901_a"]),
+        ("Lanterns and their brightness", ["9001", "SP90001"]),
+        ("sealed bids at an auction", ["9002A"]),
+        ("logbook of the harbour master", ["9009"]),
+        ("集市上的价格", ["P90001"]),
+        ("灯塔同时闪光的次数", ["P90002"]),
+        ("segment tree with lazy additions", ["9002D"]),
+    ],
+)
+def test_what_is_described_is_found_first(oj: Running, query: str, best: list[str]) -> None:
+    assert found(similar(oj, query))[: len(best)] == best
+
+
+@pytest.mark.parametrize("query", ["shortest path", "Shortest paths!", "最短路"])
+def test_one_thing_is_found_in_both_languages(oj: Running, query: str) -> None:
+    answer = similar(oj, query)
+
+    assert answer["rewritten_query"] == "shortest path (最短路)"
+    assert set(found(answer)) == {"abc901_c", "9001B", "P90003", "SP90002"}
+
+
+def test_a_query_is_told_as_it_was_understood(oj: Running) -> None:
+    assert similar(oj, "give me a DP on the staircase")["rewritten_query"] == "dynamic programming (动态规划) staircase"
+
+
+def test_nothing_but_filler_has_no_rewritten_query(oj: Running) -> None:
+    assert similar(oj, "the and of") == {"rewritten_query": None, "results": []}
+    assert similar(oj, "???") == {"rewritten_query": None, "results": []}
+
+
+def test_what_no_problem_has_finds_nothing(oj: Running) -> None:
+    assert similar(oj, "zebra xylophone") == {"rewritten_query": "zebra xylophone", "results": []}
+
+
+@pytest.mark.parametrize(
+    "query", ['"); DROP TABLE sample; --', "NEAR(a b)", "title:x OR *", "^lantern*", "a AND NOT b"]
+)
+def test_a_query_is_words_and_never_syntax(oj: Running, query: str) -> None:
+    assert ask(oj, f"/api/v1/similar?q={quote(query, safe='')}").status == 200
+
+
+@pytest.mark.parametrize(
+    ("source", "problem_id", "near"),
+    [
+        ("codeforces", "9001C1", {"9001C2"}),
+        ("codeforces", "9001C2", {"9001C1"}),
+        ("atcoder", "abc901_c", {"SP90002", "9001B", "P90003"}),
+        ("luogu", "P90003", {"SP90002", "9001B", "abc901_c"}),
+        ("leetcode", "9001", {"9003A", "SP90001", "9001A"}),
+    ],
+)
+def test_a_problem_finds_those_like_it(oj: Running, source: str, problem_id: str, near: set[str]) -> None:
+    answer = get(oj, f"/api/v1/similar/{source}/{problem_id}")
+
+    assert set(found(answer)[: len(near)]) == near
+    assert problem_id not in found(answer)
+
+
+def test_a_problem_is_told_by_its_title_and_tags(oj: Running) -> None:
+    answer = get(oj, "/api/v1/similar/atcoder/abc901_c")
+
+    assert answer["rewritten_query"] == "C. Bridge Toll: Graph Shortest Path"
+
+
+def test_a_problem_without_title_and_tags_has_no_rewritten_query(oj: Running) -> None:
+    answer = get(oj, "/api/v1/similar/leetcode/9007")
+
+    assert answer["rewritten_query"] is None
+    assert answer["results"]
+
+
+def test_a_problem_that_only_the_index_knows_has_nulls(oj: Running) -> None:
+    ghost = next(one for one in similar(oj, "lantern festival")["results"] if one["id"] == "9003A")
+
+    assert ghost["similarity"] > 0
+    assert [ghost[name] for name in ("source", "title", "difficulty", "link")] == ["codeforces", None, None, None]
+
+
+@pytest.mark.parametrize(
+    ("source", "problem_id"),
+    [("leetcode", "9006"), ("spoj", "SP90005"), ("leetcode", "1"), ("uva", "100"), ("leetcode", "lantern-pairs")],
+)
+def test_a_problem_that_the_index_does_not_know_is_told_so(oj: Running, source: str, problem_id: str) -> None:
+    """Without a statement, with one that nobody has indexed, or not there at all."""
+    answer = refused(oj, f"/api/v1/similar/{source}/{problem_id}")
+
+    assert answer == problem(404, "Not Found", "no embedding found for this problem")
+
+
+def test_limit_threshold_and_source_narrow_the_results(oj: Running) -> None:
+    query = "graph of lanterns, shortest sum of prices in a row"
+    everything = similar(oj, query, limit=50)["results"]
+
+    assert len(similar(oj, query)["results"]) == 10
+    assert similar(oj, query, limit=3)["results"] == everything[:3]
+    assert similar(oj, query, limit=0)["results"] == []
+    assert similar(oj, query, limit=4_000_000_000)["results"] == everything
+    bar = everything[4]["similarity"]
+    assert similar(oj, query, limit=50, threshold=bar)["results"] == [
+        one for one in everything if one["similarity"] >= bar
+    ]
+    assert similar(oj, query, threshold=1)["results"] == []
+    chosen = similar(oj, query, limit=50, source="luogu,%20spoj")["results"]
+    assert chosen == [one for one in everything if one["source"] in ("luogu", "spoj")]
+    for nobody in ("", "LUOGU", "luo", "uva"):
+        assert similar(oj, query, source=nobody)["results"] == []
+
+
+def test_the_filter_sees_only_the_nearest_four_times_the_limit(oj: Running) -> None:
+    everything = similar(oj, "lantern brightness street sum", limit=50)["results"]
+    far = everything[4]["source"]
+
+    near = [one for one in everything[:4] if one["source"] == far]
+
+    assert similar(oj, "lantern brightness street sum", limit=1, source=far)["results"] == near[:1]
+
+
+@pytest.mark.parametrize(
+    ("query", "detail"),
+    [
+        ("", "query parameter is required"),
+        ("q=", "query parameter is required"),
+        ("q=%20%20", "query parameter is required"),
+        ("q=%22%22", "query parameter is required"),
+        ("q=ab", "query must be at least 3 characters"),
+        ("q=%22ab%22", "query must be at least 3 characters"),
+        ("q=" + "x" * 2001, "query must be at most 2000 characters"),
+        ("q=" + quote("港") * 667, "query must be at most 2000 characters"),
+    ],
+)
+def test_a_query_is_measured_in_bytes_and_without_its_quotes(oj: Running, query: str, detail: str) -> None:
+    assert refused(oj, f"/api/v1/similar?{query}") == problem(400, "Bad Request", detail)
+
+
+@pytest.mark.parametrize("query", ["q=abc", "q=" + "x" * 2000, "q=%E6%B8%AF", "query=abc", "q=" + quote("港") * 666])
+def test_a_query_at_the_limits_is_answered(oj: Running, query: str) -> None:
+    assert "results" in get(oj, f"/api/v1/similar?{query}")
+
+
+@pytest.mark.parametrize("bad", ["limit=x", "limit=-1", "limit=", "limit=1.5", "limit=" + "9" * 5000, "threshold=nan"])
+def test_what_is_no_number_is_refused_in_plain_text(oj: Running, bad: str) -> None:
+    reply = ask(oj, f"/api/v1/similar?q=lantern&{bad}")
+
+    assert (reply.status, reply.headers["content-type"]) == (400, "text/plain; charset=utf-8")
+    assert reply.body.decode().startswith("the query string cannot be read")
+
+
+# --- resolve ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "source", "problem_id"),
+    [
+        # The table of known cases.
+        ("https://leetcode.cn/contest/weekly-contest-400/problems/two-sum/", "leetcode", "two-sum"),
+        ("cf1900a", "codeforces", "1900A"),
+        ("1900A", "codeforces", "1900A"),
+        ("https://www.luogu.com.cn/problem/CF1900A", "codeforces", "1900A"),
+        ("ABC300_A", "atcoder", "abc300_a"),
+        ("atcoder:abc300_a", "atcoder", "abc300_a"),
+        ("sp1", "spoj", "SP1"),
+        ("UVA100", "luogu", "UVA100"),
+        ("uva:100", "uva", "100"),
+        ("invalid:abc", "leetcode", "invalid:abc"),
+        ("foo:bar:baz", "leetcode", "foo:bar:baz"),
+        ("leetcode/two-sum", "leetcode", "leetcode/two-sum"),
+        ("http://unknown-oj.com/p/1", "unknown", "http://unknown-oj.com/p/1"),
+        # Rule by rule: nothing at all, and AtCoder's pages.
+        (" ", "unknown", ""),
+        ("https://atcoder.jp/contests/abc300/tasks/ABC300_A?lang=ja", "atcoder", "abc300_a"),
+        ("see ATCODER.JP/contests/x/tasks/typical90_a#top", "atcoder", "typical90_a"),
+        # LeetCode's pages.
+        ("leetcode.com/problems/Two-Sum/description/", "leetcode", "two-sum"),
+        ("https://leetcode.com/problems/1?x=1", "leetcode", "1"),
+        # Codeforces' pages, and those that are not known.
+        ("https://codeforces.com/contest/1999/problem/b1", "codeforces", "1999B1"),
+        ("https://codeforces.com/problemset/problem/1/A", "codeforces", "1A"),
+        ("https://codeforces.com/gym/100001/problem/A", "unknown", "https://codeforces.com/gym/100001/problem/A"),
+        # Luogu's pages, its own and those of others.
+        ("https://www.luogu.com.cn/problem/p1001", "luogu", "P1001"),
+        ("https://www.luogu.com.cn/problem/AT_abc300_a", "atcoder", "abc300_a"),
+        ("https://www.luogu.com.cn/problem/AT300", "atcoder", "at300"),
+        ("https://www.luogu.com.cn/problem/SP1", "spoj", "SP1"),
+        ("https://www.luogu.com.cn/problem/SPX", "luogu", "SPX"),
+        # Prefixes in any case, and what follows them as it is.
+        ("LuoGu:p1001", "luogu", "p1001"),
+        ("codeforces:1900a", "codeforces", "1900a"),
+        ("LEETCODE:1", "leetcode", "1"),
+        ("spoj:SP1", "spoj", "SP1"),
+        # Bare ids.
+        ("1356", "leetcode", "1356"),
+        ("１", "leetcode", "１"),  # noqa: RUF001 - a digit, but not one of ours
+        ("arc100_f2", "atcoder", "arc100_f2"),
+        ("AGC001_a", "atcoder", "agc001_a"),
+        ("ahc001_A", "atcoder", "ahc001_a"),
+        ("abc001_1", "leetcode", "abc001_1"),
+        ("typical90_a", "leetcode", "typical90_a"),
+        ("awc0001_a", "leetcode", "awc0001_a"),
+        ("CF1999B1", "codeforces", "1999B1"),
+        ("p1001", "luogu", "P1001"),
+        ("b2001", "luogu", "B2001"),
+        ("T1", "luogu", "T1"),
+        ("u1", "luogu", "U1"),
+        ("at_abc300_a", "luogu", "AT_ABC300_A"),
+        # Slugs, and all else.
+        ("Two-Sum", "leetcode", "two-sum"),
+        ("  two-sum  ", "leetcode", "two-sum"),
+        ("Two Sum", "leetcode", "two sum"),
+    ],
+)
+def test_a_text_means_a_problem_by_the_first_rule_that_fits(
+    oj: Running, text: str, source: str, problem_id: str
+) -> None:
+    answer = get(oj, f"/api/v1/resolve/{quote(text, safe='')}")
+
+    assert answer == {"source": source, "id": problem_id, "problem": None}
+
+
+@pytest.mark.parametrize(
+    ("text", "source", "problem_id"),
+    [
+        ("9001", "leetcode", "9001"),
+        ("lantern-pairs", "leetcode", "9001"),
+        ("Lantern-Pairs", "leetcode", "9001"),
+        ("leetcode:LANTERN-PAIRS", "leetcode", "9001"),
+        ("https://leetcode.cn/contest/weekly-contest-901/problems/lantern-pairs/", "leetcode", "9001"),
+        ("cf9001a", "codeforces", "9001A"),
+        ("https://codeforces.com/contest/9001/problem/c1", "codeforces", "9001C1"),
+        ("ABC901_C", "atcoder", "abc901_c"),
+        ("atcoder:typical91_a", "atcoder", "typical91_a"),
+        ("p90001", "luogu", "P90001"),
+        ("b92001", "luogu", "B92001"),
+        ("https://www.luogu.com.cn/problem/CF9001B", "codeforces", "9001B"),
+        ("https://www.luogu.com.cn/problem/at_abc901_a", "atcoder", "abc901_a"),
+        ("sp90001", "spoj", "SP90001"),
+    ],
+)
+def test_a_text_that_means_a_sample_brings_it_along(oj: Running, text: str, source: str, problem_id: str) -> None:
+    answer = get(oj, f"/api/v1/resolve/{quote(text, safe='')}")
+
+    assert answer == {"source": source, "id": problem_id, "problem": sample(oj, source, problem_id)}
+
+
+def test_a_prefixed_id_in_another_case_means_nothing(oj: Running) -> None:
+    assert get(oj, "/api/v1/resolve/luogu%3Ap90001") == {"source": "luogu", "id": "p90001", "problem": None}
+
+
+def test_a_text_is_decoded_twice_and_may_hold_slashes(oj: Running) -> None:
+    assert get(oj, "/api/v1/resolve/a%252Fb")["id"] == "a/b"
+    assert get(oj, "/api/v1/resolve/https://leetcode.com/problems/lantern-pairs/")["id"] == "9001"
+
+
+def test_no_text_at_all_is_no_route(oj: Running) -> None:
+    for path in ("/api/v1/resolve/", "/api/v1/resolve"):
+        reply = ask(oj, path)
+
+        assert (reply.status, reply.body) == (404, b"")
+
+
+# --- status, health, lists --------------------------------------------------------------------
+
+
+def test_status_counts_the_samples_by_source(oj: Running) -> None:
+    names = ("source", "total", "missing_content", "not_embedded")
+    rows = [
+        ("atcoder", 7, 1, 1),
+        ("codeforces", 7, 0, 0),
+        ("leetcode", 11, 1, 1),
+        ("luogu", 7, 0, 0),
+        ("spoj", 5, 0, 1),
+    ]
+
+    told = get(oj, "/status")
+
+    assert told == {"version": "0.2.1+sample", "platforms": [dict(zip(names, row, strict=True)) for row in rows]}
+
+
+def test_health_is_open_and_well(guarded: Running) -> None:
+    assert get(guarded, "/health")["status"] == "ok"
+
+
+def test_a_list_tells_twelve_fields_in_the_natural_order_of_ids(oj: Running) -> None:
+    for source, ids in IDS.items():
+        answer = get(oj, f"/api/v1/problems/{source}")
+
+        assert [one["id"] for one in answer["data"]] == ids
+        assert all(list(one) == FIELDS[:12] for one in answer["data"])
+        assert answer["meta"] == {"total": len(ids), "page": 1, "per_page": 20, "total_pages": 1}
+
+
+@pytest.mark.parametrize(
+    ("query", "ids"),
+    [
+        ("per_page=3&page=2", ["9004", "9005", "9006"]),
+        ("per_page=0&page=0", ["9001"]),
+        ("per_page=5&page=9", []),
+        ("difficulty=HARD", ["9005", "9006", "9009"]),
+        ("tags=matrix,Stack", ["9005", "9010"]),
+        ("tags=array,hash%20table&tag_mode=all", ["9001", "9009"]),
+        ("search=lantern", ["9001"]),
+        ("search=%E5%BA%AD%E9%99%A2", ["9005"]),
+        ("search=901", ["9010", "9011"]),
+        ("sort_by=id&sort_order=desc&per_page=2", ["9011", "9010"]),
+        ("sort_by=difficulty&per_page=3", ["9001", "9003", "9008"]),
+        ("sort_by=ac_rate&sort_order=desc&per_page=2", ["9003", "9008"]),
+        ("sort_by=rating&sort_order=desc&per_page=2", ["9009", "9005"]),
+        ("sort_by=rating&per_page=100&page=1&rating_min=1400&rating_max=1700", ["9011", "9002"]),
+    ],
+)
+def test_a_list_is_filtered_sorted_and_cut_into_pages(oj: Running, query: str, ids: list[str]) -> None:
+    assert [one["id"] for one in get(oj, f"/api/v1/problems/leetcode?{query}")["data"]] == ids
+
+
+@pytest.mark.parametrize("bad", ["sort_by=title", "sort_order=up", "tag_mode=some"])
+def test_a_list_refuses_words_that_it_does_not_know(oj: Running, bad: str) -> None:
+    name, _, value = bad.partition("=")
+
+    answer = refused(oj, f"/api/v1/problems/leetcode?{bad}")
+
+    assert answer == problem(400, "Bad Request", f"invalid {name}: {value}")
+
+
+def test_tags_are_told_once_and_in_order(oj: Running) -> None:
+    tags = ["枚举", "哈希", "数学", "最大公约数", "图论", "最短路", "贪心", "二分", "模拟"]
+
+    assert get(oj, "/api/v1/tags/luogu") == sorted(tags)
+    assert get(oj, "/api/v1/tags/spoj")[0] == "breadth-first search"
+    assert refused(oj, "/api/v1/tags/uva") == problem(400, "Bad Request", "invalid source: uva")
+
+
+# --- routes, bearer, sameness -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/api/v1", "/api/v1/", "/api/v1/problems", "/api/v1/problems/a/b/c", "/api/v1/status", "/status/"]
+)
+def test_a_route_that_does_not_exist_is_an_empty_404(oj: Running, path: str) -> None:
+    reply = ask(oj, path)
+
+    assert (reply.status, reply.body, "content-type" in reply.headers) == (404, b"", False)
+
+
+def test_other_methods_are_refused_without_a_body(oj: Running) -> None:
+    reply = ask(oj, "/status", "POST")
+
+    assert (reply.status, reply.headers["allow"], reply.body) == (405, "GET,HEAD", b"")
+    assert ask(oj, "/status", "HEAD").status == 200
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/status",
+        "/api/v1/daily",
+        "/api/v1/problems/leetcode/9001",
+        "/api/v1/problems/uva/1",
+        "/api/v1/problems/leetcode",
+        "/api/v1/tags/leetcode",
+        "/api/v1/similar?q=lantern",
+        "/api/v1/similar/leetcode/9001",
+        "/api/v1/resolve/9001",
+    ],
+)
+def test_a_token_is_asked_for_at_every_route_but_health(guarded: Running, path: str) -> None:
+    stranger = problem(401, "Unauthorized", "missing or invalid token")
+
+    assert refused(guarded, path) == stranger
+    for wrong in ("", "Bearer", f"Bearer {TOKEN}x", f"Basic {TOKEN}", TOKEN, "Bearer t\xf6ken"):
+        assert refused(guarded, path, authorization=wrong) == stranger
+    assert ask(guarded, path, authorization=f"Bearer {TOKEN}").status in (200, 400)
+
+
+def test_without_a_token_nobody_is_asked_for_one(oj: Running) -> None:
+    assert ask(oj, "/status", authorization="Bearer anything").status == 200
+
+
+def test_a_token_is_never_told(guarded: Running) -> None:
+    ask(guarded, "/status", authorization=f"Bearer {TOKEN}")
+
+    told = ask(guarded, "/_sandbox").body + ask(guarded, "/_sandbox/requests").body
+
+    assert TOKEN.encode() not in told
+    assert TOKEN not in repr(guarded.requests)
+
+
+def test_the_sandbox_lists_its_samples_and_calls_them_so(oj: Running) -> None:
+    told = get(oj, "/_sandbox")
+
+    assert (told["sandbox"], told["data"], told["problems"]) == ("oj", "sample data", IDS)
+
+
+PROBE = """
+import hashlib, sys
+from signet.sandbox.message import Request
+from signet.sandbox.oj import build
+handler = build().handler
+digest = hashlib.sha256()
+for path in sys.argv[1:]:
+    digest.update(handler(Request("GET", path)).body)
+print(digest.hexdigest())
+"""
+
+
+def test_answers_are_the_same_bytes_from_run_to_run() -> None:
+    paths = [
+        *(f"/api/v1/{what}/{source}/{problem_id}" for what in ("problems", "similar") for source, problem_id in EVERY),
+        *(f"/api/v1/similar?q={quote(query)}&limit=50" for query in ("sum of a row", "最短路", "array string graph")),
+        *(f"/api/v1/{what}/{source}" for what in ("problems", "tags") for source in IDS),
+        *("/status", "/health", "/api/v1/daily?date=2024-01-15", "/api/v1/daily?date=2025-12-31&domain=cn"),
+    ]
+
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", PROBE, *paths],
+            capture_output=True,
+            check=True,
+            env=clean_env({"PYTHONHASHSEED": seed}),
+        ).stdout
+        for seed in ("0", "1", "2")
+    }
+
+    assert len(told) == 1

@@ -1,0 +1,1 @@
+"""Tests of the ways out, over real sockets."""

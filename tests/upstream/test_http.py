@@ -1,0 +1,568 @@
+"""The way out over real sockets: deadlines, redirects, limits, headers, and what becomes of broken answers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from doors import rpc
+from judge import (
+    DIRECT,
+    PAGE,
+    PROBLEM,
+    SAMPLE,
+    SIMILAR,
+    TOOLS,
+    Judge,
+    call,
+    http_answer,
+    judging,
+    listening,
+    said,
+    serving_oj,
+    veiled,
+)
+from signet.kernel.port import Answer, Ask
+from signet.settings import Settings
+from signet.upstream.http import HttpUpstream, Limits
+from support import ROOT, Pipe, piping
+
+TOKEN = "a-token-for-the-way-out"
+MIB = 1_048_576
+ASK: dict[str, Any] = {"source": SAMPLE[0], "id": SAMPLE[1]}
+TARGET = f"/api/v1/problems/{SAMPLE[0]}/{SAMPLE[1]}"
+FAILED = ("failed", -32603)
+
+
+@pytest.fixture(scope="module")
+def upstream() -> Iterator[Judge]:
+    with judging() as judge:
+        yield judge
+
+
+@pytest.fixture(scope="module")
+def elsewhere() -> Iterator[Judge]:
+    """Another origin."""
+    with judging() as judge:
+        yield judge
+
+
+@pytest.fixture(scope="module")
+def process(upstream: Judge) -> Iterator[Pipe]:
+    with serving_oj(upstream.url, "--token", TOKEN) as pipe:
+        yield pipe
+
+
+@pytest.fixture(scope="module")
+def impatient(upstream: Judge) -> Iterator[Pipe]:
+    """A server whose requests may take one second."""
+    with serving_oj(upstream.url, env={"OJ_TIMEOUT_S": "1"}) as pipe:
+        yield pipe
+
+
+@pytest.fixture
+def judge(upstream: Judge) -> Judge:
+    upstream.clear()
+    return upstream
+
+
+@pytest.fixture
+def other(elsewhere: Judge) -> Judge:
+    elsewhere.clear()
+    return elsewhere
+
+
+@pytest.fixture
+def pipe(judge: Judge, process: Pipe) -> Pipe:
+    """A server with a token."""
+    return process
+
+
+def fetched(judge: Judge, body_bytes: int = MIB) -> Answer:
+    """Ask the upstream once through the client itself, which shows what it keeps of a body."""
+
+    async def ask() -> Answer:
+        client = HttpUpstream(judge.url, Limits(30.0, body_bytes))
+        try:
+            return await client.send(Ask(TARGET))
+        finally:
+            await client.close()
+
+    return asyncio.run(ask())
+
+
+def rss_kib(pipe: Pipe) -> int:
+    """How much memory the server holds."""
+    status = Path(f"/proc/{pipe.process.pid}/status").read_text()
+    return int(next(line for line in status.splitlines() if line.startswith("VmRSS:")).split()[1])
+
+
+# --- S2.1: time
+
+
+@pytest.mark.spec("1.S2.1.timeout")
+def test_a_request_may_take_30_seconds_unless_told_otherwise() -> None:
+    assert Settings().oj_timeout_s == 30.0
+    assert Settings().call_timeout_s > 30.0
+
+
+@pytest.mark.spec("1.S2.1.timeout", "1.S4.1.timeout")
+def test_a_body_that_drips_steadily_does_not_outlast_the_deadline(judge: Judge, impatient: Pipe) -> None:
+    """Twenty bytes a second: no single wait is long, and all of the sample would take a minute and more."""
+    judge.order("drip", rate=20)
+
+    answer = impatient.ask(rpc("tools/call", {"name": "get_problem", "arguments": ASK}))
+
+    assert said(answer) == FAILED
+    assert "within 1 s" in answer["error"]["message"]
+    [seen] = judge.settled()
+    assert seen["end"] == "gone"
+    assert 0 < seen["body_bytes"] < 100
+
+
+@pytest.mark.spec("1.S2.1.never-responds", "1.S4.1.timeout")
+def test_a_server_that_never_responds_is_a_protocol_error(judge: Judge, impatient: Pipe) -> None:
+    judge.order("hang")
+
+    assert call(impatient, "get_problem", **ASK) == FAILED
+    [seen] = judge.settled()
+    assert seen["end"] == "gone"
+
+
+@pytest.mark.spec("1.S2.1.timeout", "1.S2.1.redirects")
+def test_the_deadline_does_not_begin_anew_with_a_redirect(judge: Judge, impatient: Pipe) -> None:
+    judge.order("redirect_to", location="/api/v1/resolve/two", match=TARGET)
+    judge.order("redirect_to", location="/api/v1/resolve/three", match="resolve/two")
+    judge.order("drip", rate=20, match="resolve/three")
+
+    assert call(impatient, "get_problem", **ASK) == FAILED
+    assert [seen["end"] for seen in judge.settled()] == ["answered", "answered", "gone"]
+
+
+# --- S2.1: one client, plain requests
+
+
+@pytest.mark.spec("1.S2.1.one-client")
+def test_all_requests_come_over_one_client() -> None:
+    with listening(http_answer(PROBLEM)) as listener, serving_oj(listener.url) as pipe:
+        answers = [call(pipe, "get_problem", source="a", id=str(number)) for number in range(5)]
+
+        assert answers == [("answer", PAGE)] * 5
+        assert len(listener.connections) == 1
+        assert listener.received.count(b"GET /api/v1/problems/a/") == 5
+
+
+@pytest.mark.spec("1.S2.1.plain", "1.S1.1.appended")
+def test_a_request_is_a_plain_get_for_the_literal_path() -> None:
+    with listening(http_answer(PROBLEM)) as listener, serving_oj(f"{listener.url}/", "--token", TOKEN) as pipe:
+        call(pipe, "get_problem", source="leetcode", id="1")
+
+        first, *fields = listener.received.decode().strip().split("\r\n")
+        assert first == "GET /api/v1/problems/leetcode/1 HTTP/1.1"
+        assert {name.lower(): value for name, value in (field.split(": ", 1) for field in fields)} == {
+            "host": f"127.0.0.1:{listener.port}",
+            "accept": "*/*",
+            "accept-encoding": "identity",
+            "authorization": f"Bearer {TOKEN}",
+        }
+
+
+@pytest.mark.spec("1.S1.2.present", "1.S2.1.one-client")
+def test_a_token_goes_with_every_request(judge: Judge, pipe: Pipe) -> None:
+    for name, arguments in (
+        ("get_daily_challenge", {}),
+        ("get_problem", ASK),
+        ("find_similar_problems", ASK),
+        ("find_similar_problems", {"query": "numbers"}),
+        ("resolve_problem", {"query": "1"}),
+        ("get_platform_status", {}),
+    ):
+        call(pipe, name, **arguments)
+
+    assert judge.bearers() == [veiled(TOKEN)] * 6
+
+
+@pytest.mark.spec("1.S1.2.absent")
+def test_without_a_token_no_request_has_the_header(judge: Judge) -> None:
+    with serving_oj(judge.url) as pipe:
+        for name, arguments in (("get_problem", ASK), ("resolve_problem", {"query": "1"}), ("get_daily_challenge", {})):
+            call(pipe, name, **arguments)
+
+    assert judge.bearers() == [None] * 3
+
+
+@pytest.mark.spec("1.S1.2.present", "1.S4.2.canonical")
+def test_an_upstream_that_wants_a_token_is_content_with_the_right_one() -> None:
+    with judging(token=TOKEN) as strict:
+        with serving_oj(strict.url, "--token", TOKEN) as pipe:
+            assert call(pipe, "get_platform_status")[0] == "answer"
+        with serving_oj(strict.url, "--token", "another") as pipe:
+            assert call(pipe, "get_platform_status") == ("told", "[401] Unauthorized: missing or invalid token")
+
+
+@pytest.mark.spec("1.S2.1.tls")
+def test_nothing_can_be_read_on_the_way_to_an_https_origin() -> None:
+    """Its peer does not speak TLS, so that all it ever sees is how the client begins."""
+    with listening(b"") as listener, serving_oj(f"https://127.0.0.1:{listener.port}", "--token", TOKEN,
+                                                env={"OJ_TIMEOUT_S": "1"}) as pipe:  # fmt: skip
+        assert call(pipe, "get_problem", source="leetcode", id="1") == FAILED
+
+        assert listener.received.startswith(b"\x16\x03")
+        assert TOKEN.encode() not in listener.received
+        assert b"leetcode" not in listener.received
+
+
+# --- S2.1: redirects
+
+
+@pytest.mark.spec("1.S2.1.redirects", "1.S2.1.redirects-token")
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_ten_redirects_are_followed_and_the_token_goes_along(judge: Judge, pipe: Pipe, status: int) -> None:
+    judge.order("redirect", hops=10, status=status)
+
+    assert call(pipe, "get_problem", **ASK)[0] == "answer"
+    assert len(judge.targets()) == 11
+    assert judge.targets()[-1] == f"/_hop/{status}/0{TARGET}"
+    assert judge.bearers() == [veiled(TOKEN)] * 11
+
+
+@pytest.mark.spec("1.S2.1.redirects")
+@pytest.mark.parametrize("order", [{"fault": "redirect", "hops": 11}, {"fault": "redirect_loop"}])
+def test_the_eleventh_redirect_is_a_protocol_error(judge: Judge, pipe: Pipe, order: dict[str, Any]) -> None:
+    judge.order(**order)
+
+    assert call(pipe, "get_problem", **ASK) == FAILED
+    assert len(judge.targets()) == 11
+
+
+@pytest.mark.spec("1.S2.1.redirects-token")
+def test_the_token_does_not_go_to_another_port(judge: Judge, other: Judge, pipe: Pipe) -> None:
+    judge.order("redirect_to", location=f"{other.url}{TARGET}")
+
+    assert call(pipe, "get_problem", **ASK)[0] == "answer"
+    assert judge.bearers() == [veiled(TOKEN)]
+    assert (other.targets(), other.bearers()) == ([TARGET], [None])
+
+
+@pytest.mark.spec("1.S2.1.redirects-token")
+def test_the_token_does_not_go_to_another_host(judge: Judge, pipe: Pipe) -> None:
+    judge.order("redirect_to", location=judge.url.replace("127.0.0.1", "localhost") + TARGET, times=1)
+
+    assert call(pipe, "get_problem", **ASK)[0] == "answer"
+    assert judge.bearers() == [veiled(TOKEN), None]
+
+
+@pytest.mark.spec("1.S2.1.redirects-token")
+def test_the_token_does_not_come_back_with_a_redirect_home(judge: Judge, other: Judge, pipe: Pipe) -> None:
+    judge.order("redirect_to", location=f"{other.url}/away", times=1)
+    other.order("redirect_to", location=f"{judge.url}{TARGET}")
+
+    assert call(pipe, "get_problem", **ASK)[0] == "answer"
+    assert judge.bearers() == [veiled(TOKEN), None]
+    assert other.bearers() == [None]
+
+
+@pytest.mark.spec("1.S2.1.redirects-token")
+def test_the_next_request_has_the_token_again(judge: Judge, other: Judge, pipe: Pipe) -> None:
+    judge.order("redirect_to", location=f"{other.url}{TARGET}", times=1)
+
+    call(pipe, "get_problem", **ASK)
+    call(pipe, "get_problem", **ASK)
+
+    assert judge.bearers() == [veiled(TOKEN)] * 2
+
+
+@pytest.mark.spec("1.S2.1.redirects")
+@pytest.mark.parametrize("location", ["//", "ftp://example.com/x", "http://", "http://[", "javascript:alert(1)", "file:///etc/passwd",
+                                      "http://u:p@127.0.0.1:1/", "http://h:99999/"])  # fmt: skip
+def test_a_redirect_to_nowhere_is_a_protocol_error(judge: Judge, pipe: Pipe, location: str) -> None:
+    judge.order("redirect_to", location=location)
+
+    assert call(pipe, "get_problem", **ASK) == FAILED
+    assert len(judge.targets()) == 1
+
+
+@pytest.mark.spec("1.S2.1.no-location", "1.S4.2.other-status")
+@pytest.mark.parametrize("status", [300, 301, 302, 303, 304, 307, 308])
+def test_a_redirect_that_does_not_say_where_is_told(judge: Judge, pipe: Pipe, status: int) -> None:
+    judge.order("no_location", status=status)
+
+    assert call(pipe, "get_problem", **ASK) == ("told", f"[{status}] ")
+    assert len(judge.targets()) == 1
+
+
+# --- S2.1: no second try, no detour
+
+
+@pytest.mark.spec("1.S2.1.no-retry", "1.S4.1.broken")
+@pytest.mark.parametrize("fault", ["close", "reset", "cut", "cut_chunked", "garbage"])
+@pytest.mark.parametrize("used", [False, True], ids=["new connection", "kept connection"])
+def test_a_request_that_fails_is_not_made_again(judge: Judge, pipe: Pipe, fault: str, used: bool) -> None:
+    """A second try would be answered, since the fault is ordered once."""
+    if used:
+        assert call(pipe, "get_problem", **ASK)[0] == "answer"
+        judge.clear()
+    judge.order(fault, times=1)
+
+    assert call(pipe, "get_problem", **ASK) == FAILED
+    assert judge.targets() == [TARGET]
+
+
+@pytest.mark.spec("1.S2.1.no-retry", "1.S4.1.broken")
+def test_the_next_call_after_each_fault_is_served(judge: Judge, pipe: Pipe) -> None:
+    for fault in ("close", "reset", "cut", "cut_chunked", "garbage", "short_length", "redirect_loop", "not_json"):
+        judge.order(fault, times=1)
+
+        assert call(pipe, "get_problem", **ASK)[0] == "failed", fault
+        assert call(pipe, "get_problem", **ASK)[0] == "answer", fault
+
+
+@pytest.mark.spec("1.S4.1.refused")
+def test_a_refused_connection_is_a_protocol_error() -> None:
+    with judging() as gone:
+        pass
+
+    with serving_oj(gone.url) as pipe:
+        assert call(pipe, "get_problem", **ASK) == FAILED
+
+
+@pytest.mark.spec("1.S4.1.dns")
+def test_a_host_that_cannot_be_resolved_is_a_protocol_error() -> None:
+    with serving_oj("http://no-such-judge.invalid", env={"OJ_TIMEOUT_S": "5"}) as pipe:
+        assert call(pipe, "get_problem", **ASK) == FAILED
+
+
+@pytest.mark.spec("1.S4.1.bug")
+@pytest.mark.parametrize("tool", ["raises", "raises_later"])
+def test_an_internal_bug_is_a_protocol_error_that_does_not_quote_it(tool: str) -> None:
+    with piping(sys.executable, str(ROOT / "tests/odd.py"), "stdio") as odd:
+        answer = odd.ask(rpc("tools/call", {"name": tool, "arguments": {}}))
+
+    assert said(answer) == FAILED
+    assert "RuntimeError" not in json.dumps(answer)
+
+
+@pytest.mark.spec("1.S2.1.proxy")
+@pytest.mark.parametrize("variable", ["HTTP_PROXY", "http_proxy", "ALL_PROXY"])
+def test_a_proxy_of_the_environment_is_used(variable: str) -> None:
+    clean = dict.fromkeys(("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "NO_PROXY", "no_proxy"), "")
+    with listening(http_answer(PROBLEM)) as proxy:
+        with serving_oj("http://judge.example", env={**clean, variable: proxy.url}) as pipe:
+            assert call(pipe, "get_problem", source="leetcode", id="1") == ("answer", PAGE)
+
+        assert proxy.received.startswith(b"GET http://judge.example/api/v1/problems/leetcode/1 HTTP/1.1\r\n")
+
+
+@pytest.mark.spec("1.S2.1.proxy")
+def test_a_proxy_is_not_used_for_the_hosts_that_need_none(judge: Judge) -> None:
+    with listening(b"") as proxy:
+        with serving_oj(judge.url, env={**DIRECT, "HTTP_PROXY": proxy.url, "ALL_PROXY": proxy.url}) as pipe:
+            assert call(pipe, "get_problem", **ASK)[0] == "answer"
+
+        assert proxy.connections == []
+    assert judge.targets() == [TARGET]
+
+
+# --- S2.2: the limit on a body
+
+
+@pytest.mark.spec("1.S2.2.exactly", "1.S2.2.body-cap", "1.S2.2.streamed")
+@pytest.mark.parametrize("chunked", [False, True])
+def test_of_a_2_mib_body_exactly_1_mib_is_read(judge: Judge, chunked: bool) -> None:
+    judge.order("huge", chunked=chunked)
+
+    answer = fetched(judge)
+
+    assert (len(answer.body), answer.cut, answer.status) == (MIB, True, 200)
+
+
+@pytest.mark.spec("1.S2.2.streamed", "1.S2.2.body-cap", "1.S5.1.stops")
+def test_the_rest_of_a_large_body_is_never_taken(judge: Judge, pipe: Pipe) -> None:
+    """The upstream counts what it could get rid of: the limit, and what fits into the buffers between."""
+    judge.order("huge", size=256 * MIB)
+    call(pipe, "get_problem", **ASK)
+    before = rss_kib(pipe)
+
+    assert call(pipe, "get_problem", **ASK) == FAILED
+    first, second = judge.settled()
+    assert first["end"] == second["end"] == "gone"
+    assert MIB <= second["body_bytes"] < 16 * MIB
+    assert rss_kib(pipe) - before < 16 * 1024
+
+
+@pytest.mark.spec("1.S2.2.whole", "1.S2.2.body-cap")
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_body_of_exactly_the_limit_is_read_whole(judge: Judge, pipe: Pipe, chunked: bool) -> None:
+    whole = call(pipe, "get_problem", **ASK)
+    judge.order("huge", size=MIB, chunked=chunked)
+
+    assert call(pipe, "get_problem", **ASK) == whole
+    assert judge.settled()[-1]["body_bytes"] == MIB
+
+
+@pytest.mark.spec("1.S5.1.stops", "1.S2.2.body-cap")
+def test_json_that_is_cut_by_the_limit_cannot_be_read(judge: Judge, pipe: Pipe) -> None:
+    judge.order("huge", size=MIB + 1)
+
+    assert call(pipe, "get_problem", **ASK) == FAILED
+
+
+@pytest.mark.spec("1.S5.1.stops", "1.S4.4.cut", "1.S4.2.any-status")
+def test_an_error_that_is_cut_by_the_limit_is_shown_by_the_fallback(judge: Judge, pipe: Pipe) -> None:
+    judge.order("huge", status=500)
+
+    kind, text = call(pipe, "get_problem", **ASK)
+
+    assert kind == "told"
+    assert text.startswith('[500] {"')
+    assert len(text) == len("[500] ") + 500
+
+
+# --- S2.3: content types
+
+
+@pytest.mark.spec("1.S2.3.fallback", "1.S2.3.never-parsed", "1.S2.3.gate")
+@pytest.mark.parametrize("name", TOOLS)
+def test_a_page_under_200_is_shown_by_the_fallback(judge: Judge, pipe: Pipe, name: str) -> None:
+    page = "<html>" + "é" * 600
+    judge.order("answer", type="text/html", body=page)
+    arguments = {"get_problem": ASK, "find_similar_problems": {"query": "abc"}, "resolve_problem": {"query": "abc"}}
+
+    assert call(pipe, name, **arguments.get(name, {})) == ("told", f"[200] {page[:500]}")
+
+
+@pytest.mark.spec("1.S2.3.gate")
+@pytest.mark.parametrize("type_", ["application/json", "Application/JSON", "application/json;charset=UTF-8", "application/problem+json"])
+def test_json_is_read_by_its_content_type_in_whatever_case(judge: Judge, pipe: Pipe, type_: str) -> None:
+    judge.answers(PROBLEM, type=type_)
+
+    assert call(pipe, "get_problem", **ASK) == ("answer", PAGE)
+
+
+@pytest.mark.spec("1.S2.3.gate", "1.S2.3.fallback")
+@pytest.mark.parametrize("type_", ["text/plain", "text/json", "application/xml", "", None])
+def test_json_of_another_content_type_is_not_read(judge: Judge, pipe: Pipe, type_: str | None) -> None:
+    judge.answers(PROBLEM, type=type_)
+
+    kind, text = call(pipe, "get_problem", **ASK)
+
+    assert (kind, text[:10]) == ("told", '[200] {"id')
+
+
+@pytest.mark.spec("1.S2.3.error-gate")
+def test_an_error_of_another_content_type_is_not_read_as_a_problem_document(judge: Judge, pipe: Pipe) -> None:
+    document = {"title": "t", "status": 1, "detail": "d"}
+    judge.answers(document, status=404, type="text/plain")
+
+    assert call(pipe, "get_problem", **ASK) == ("told", f"[404] {json.dumps(document)}")
+
+
+# --- S4: statuses and broken bodies
+
+
+@pytest.mark.spec("1.S4.2.any-status", "1.S4.2.4xx", "1.S4.2.5xx", "1.S4.3.template")
+def test_every_status_from_400_to_599_is_told(judge: Judge, pipe: Pipe) -> None:
+    for status in range(400, 600):
+        judge.answers({"title": "T", "status": status, "detail": "d"}, status=status, times=1)
+
+        assert call(pipe, "get_problem", **ASK) == ("told", f"[{status}] T: d")
+
+
+@pytest.mark.spec("1.S4.2.5xx", "1.S4.4.template")
+def test_500_with_a_plain_text_is_told_as_it_came(judge: Judge, pipe: Pipe) -> None:
+    judge.order("answer", status=500, type="text/plain", body="it broke")
+
+    assert call(pipe, "get_problem", **ASK) == ("told", "[500] it broke")
+
+
+@pytest.mark.spec("1.S4.2.other-status")
+@pytest.mark.parametrize("status", [201, 202, 203, 204, 206, 226])
+def test_another_success_than_200_is_told(judge: Judge, pipe: Pipe, status: int) -> None:
+    judge.answers({}, status=status)
+
+    kind, text = call(pipe, "get_problem", **ASK)
+
+    assert kind == "told"
+    assert text == ("[204] " if status == 204 else f"[{status}] {{}}")
+
+
+@pytest.mark.spec("1.S4.2.any-status", "1.S4.1.broken", "1.S4.1.not-utf8")
+@pytest.mark.parametrize("fault", ["cut", "cut_chunked", "short_length", "not_json", "empty", "invalid_utf8", "no_type"])
+@pytest.mark.parametrize("status", [404, 500])
+def test_an_error_status_is_told_whatever_became_of_its_body(
+    judge: Judge, pipe: Pipe, fault: str, status: int
+) -> None:
+    judge.order(fault, status=status)
+
+    kind, text = call(pipe, "get_problem", **ASK)
+
+    assert kind == "told"
+    assert text.startswith(f"[{status}] ")
+
+
+@pytest.mark.spec("1.S4.2.any-status", "1.S4.1.broken")
+def test_an_error_that_does_not_come_to_its_end_in_time_is_told(judge: Judge, impatient: Pipe) -> None:
+    judge.order("drip", rate=20)
+
+    kind, text = call(impatient, "get_problem", source=SAMPLE[0], id="no-such-id")
+
+    assert kind == "told"
+    assert text.startswith('[404] {"type"')
+
+
+@pytest.mark.spec("1.S4.1.not-json", "1.S4.1.not-utf8", "1.S4.1.broken")
+@pytest.mark.parametrize("fault", ["not_json", "empty", "invalid_utf8", "short_length", "cut", "cut_chunked"])
+def test_200_with_a_broken_body_is_a_protocol_error(judge: Judge, pipe: Pipe, fault: str) -> None:
+    judge.order(fault)
+
+    assert call(pipe, "get_problem", **ASK) == FAILED
+
+
+@pytest.mark.spec("1.S2.2.streamed")
+@pytest.mark.parametrize("size", [1, 7, 1024, 1_000_000])
+def test_a_body_in_chunks_of_any_size_is_read(judge: Judge, pipe: Pipe, size: int) -> None:
+    whole = call(pipe, "get_problem", **ASK)
+    judge.order("chunked", size=size)
+
+    assert call(pipe, "get_problem", **ASK) == whole
+
+
+# --- many at once
+
+
+@pytest.mark.spec("1.S2.1.in-flight", "1.S2.1.one-client")
+def test_200_calls_wait_side_by_side_and_leave_memory_where_it_was(judge: Judge, pipe: Pipe) -> None:
+    judge.order("slow", delay_s=2.0, match="/similar")
+    arguments = {"query": "numbers in an array"}
+    asked = [rpc("tools/call", {"name": "find_similar_problems", "arguments": arguments}, request_id=n) for n in range(200)]
+    before = rss_kib(pipe)
+
+    pipe.send(*asked)
+    judge.once(lambda seen: len(seen) == 200 and all(one["end"] is None for one in seen))
+    during = rss_kib(pipe)
+    answers = [pipe.receive() for _ in asked]
+    after = rss_kib(pipe)
+
+    assert {answer["id"] for answer in answers} == set(range(200))
+    assert {said(answer)[0] for answer in answers} == {"answer"}
+    assert during - before < 24 * 1024
+    assert after - before < 24 * 1024
+
+
+@pytest.mark.spec("1.S2.1.in-flight")
+def test_a_slow_answer_does_not_hold_up_another_call(judge: Judge, pipe: Pipe) -> None:
+    judge.order("slow", delay_s=1.0, match="/similar", times=1)
+    judge.answers(SIMILAR, match="q=quick")
+
+    pipe.send(
+        rpc("tools/call", {"name": "find_similar_problems", "arguments": {"query": "slow one"}}, request_id="slow"),
+        rpc("tools/call", {"name": "get_problem", "arguments": ASK}, request_id="quick"),
+    )
+
+    assert [pipe.receive()["id"], pipe.receive()["id"]] == ["quick", "slow"]
