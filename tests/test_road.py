@@ -31,7 +31,9 @@ ROAD = [
     "kernel.schemas",  # its contracts: the input keeps its own
     "toolsets.plantuml.tools",
     "toolsets.plantuml.encoding",
-    "kernel.pipeline",  # the output keeps its own
+    "kernel.pipeline",  # the output, as it is written,
+    "kernel.wire",
+    "kernel.pipeline",  # keeps its own
 ]
 """What every door has in common."""
 

@@ -18,11 +18,11 @@ from signet.kernel.tools import Toolbox
 
 from .catalogue import enabled, tools_of
 from .logs import DEBUG, ERROR, WARN, Filter, Log
+from .outfit import outfit_of
 from .settings import Settings, UsageError
 
 if TYPE_CHECKING:
     from .transports.site import Site
-    from .upstream.http import HttpUpstream
 
 __all__ = ["SCHEMA_ROOT", "build_server", "build_site", "embed", "open_log"]
 
@@ -30,9 +30,6 @@ SCHEMA_ROOT: Final = os.path.join(os.path.dirname(__file__), "schemas")  # noqa:
 
 SAMPLE_TOKEN: Final = "sample-token"  # noqa: S105 - it guards nothing
 """What the embedded judge wants to be asked with, so that all of its tools can be tried."""
-
-OJ_BODY_BYTES: Final = 1_048_576
-"""Spec 1's limit on what is read of an answer."""
 
 INSTRUCTIONS: Final = "Tools under contract: arguments and results keep the schemas that tools/list publishes."
 
@@ -44,10 +41,12 @@ def build_server(settings: Settings, name: str = "signet") -> Server:
         UsageError: the settings name what is not there, or what cannot be used.
     """
     log = open_log(settings, name)
-    upstreams = {toolset: open_upstream(toolset, settings, log) for toolset in enabled(settings)}
+    outfits = {toolset: outfit_of(toolset, settings, log) for toolset in enabled(settings)}
     tools = [
-        tool if upstream is None else msgspec.structs.replace(tool, upstream=upstream)
-        for toolset, upstream in upstreams.items()
+        tool
+        if outfit.upstream is None
+        else msgspec.structs.replace(tool, upstream=outfit.upstream, options=outfit.options)
+        for toolset, outfit in outfits.items()
         for tool in tools_of(toolset)
     ]
     try:
@@ -61,7 +60,7 @@ def build_server(settings: Settings, name: str = "signet") -> Server:
         observe=partial(_tell, log) if log.level_of("call") >= DEBUG else None,
         complain=partial(_tell_bug, log),
     )
-    outside = tuple(upstream for upstream in upstreams.values() if upstream is not None)
+    outside = tuple(outfit.upstream for outfit in outfits.values() if outfit.upstream is not None)
     return Server(pipeline, Identity(name, __version__), INSTRUCTIONS, outside)
 
 
@@ -74,6 +73,9 @@ def embed(settings: Settings) -> Settings:
     if "oj" in enabled(settings):
         url, _ = start_in_thread("oj", token=SAMPLE_TOKEN)
         settings = msgspec.structs.replace(settings, oj_base_url=url, oj_token=SAMPLE_TOKEN)
+    if "boj" in enabled(settings):
+        url, _ = start_in_thread("boj")
+        settings = msgspec.structs.replace(settings, boj_base_url=url)
     return settings
 
 
@@ -85,32 +87,6 @@ def open_log(settings: Settings, name: str = "signet") -> Log:
     """
     try:
         return Log(name, Filter.parse(settings.log, WARN))
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-
-
-def open_upstream(toolset: str, settings: Settings, log: Log) -> HttpUpstream | None:
-    """Open the way out that a toolset needs, if it needs one.
-
-    Raises:
-        UsageError: it needs one and is not told where.
-    """
-    if toolset != "oj":
-        return None
-    from .upstream.http import HttpUpstream, Limits, check_token
-    from .upstream.origin import parse_origin
-
-    if settings.oj_base_url is None:
-        message = "the oj toolset has no backend: write --oj-base-url or set OJ_BASE_URL"
-        raise UsageError(message)
-    limits = Limits(settings.oj_timeout_s, OJ_BODY_BYTES)
-    try:
-        return HttpUpstream(
-            parse_origin(settings.oj_base_url),
-            limits,
-            token=check_token(settings.oj_token),
-            log=partial(log.line, DEBUG, "upstream"),
-        )
     except ValueError as error:
         raise UsageError(str(error)) from None
 

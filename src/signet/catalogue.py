@@ -11,8 +11,8 @@ from .settings import Settings, UsageError
 
 __all__ = ["HIDDEN", "TOOLSETS", "enabled", "tools_of"]
 
-TOOLSETS: Final = ("plantuml", "oj")
-ALWAYS: Final = ("plantuml",)
+TOOLSETS: Final = ("plantuml", "boj", "oj")
+ALWAYS: Final = ("plantuml", "boj")
 """What is enabled unless toolsets are named; `oj` joins them once it is told where its backend is."""
 HIDDEN: Final = ("conformance",)
 """For the official conformance suite alone: unknown unless `SIGNET_CONFORMANCE` is set."""

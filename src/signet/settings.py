@@ -12,8 +12,11 @@ __all__ = ["PREFIX", "Settings", "UsageError"]
 
 PREFIX: Final = "SIGNET_"
 
-OTHER_NAMES: Final = {"OJ_BASE_URL": "oj_base_url", "OJ_TOKEN": "oj_token", "OJ_TIMEOUT_S": "oj_timeout_s"}
-"""Variables that are known by the name of the service they belong to."""
+SERVICES: Final = ("OJ_", "BOJ_")
+"""Settings of a service are also variables without our prefix: `OJ_TOKEN`, `BOJ_BASE_URL`."""
+
+MAX_U32: Final = 4_294_967_295
+MAX_U63: Final = 2**63 - 1
 
 
 class UsageError(Exception):
@@ -34,13 +37,19 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     oj_base_url: str | None = None
     oj_token: str | None = None
     oj_timeout_s: Annotated[float, Meta(gt=0, le=300)] = 30.0
+    boj_base_url: str = "https://www.stat-search.boj.or.jp"
+    boj_timeout_ms: Annotated[int, Meta(ge=0, le=MAX_U63)] = 10_000
+    boj_retry_max: Annotated[int, Meta(ge=0, le=MAX_U32)] = 2
+    boj_retry_backoff_ms: Annotated[int, Meta(ge=0, le=MAX_U63)] = 200
+    boj_min_interval_ms: Annotated[int, Meta(ge=0, le=60_000)] | None = None
+    boj_cache_s: Annotated[int, Meta(ge=0, le=86_400)] = 3600
     sandbox: bool = False
     stdio_reader: Literal["auto", "thread"] = "auto"
     conformance: bool = False
 
     @classmethod
-    def read(cls, environ: Mapping[str, str], flags: Mapping[str, Any]) -> Settings:
-        """Make settings of the environment and the flags that were given.
+    def read(cls, environ: Mapping[str, str], flags: Mapping[str, Any], *, prefix: str = "") -> Settings:
+        """Make settings of the environment and the flags that were given; a flag's name may lack a `prefix`.
 
         Raises:
             UsageError: a name or value that is not known.
@@ -51,12 +60,16 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             known = ", ".join(PREFIX + name.upper() for name in cls.__struct_fields__)
             message = f"{PREFIX}{unknown[0].upper()} is not a setting of Signet; these are: {known}"
             raise UsageError(message)
-        named = {OTHER_NAMES[name]: value for name, value in environ.items() if name in OTHER_NAMES}
+        named = {
+            name.lower(): value
+            for name, value in environ.items()
+            if name.startswith(SERVICES) and name.lower() in cls.__struct_fields__
+        }
         merged = {**named, **given, **{name: value for name, value in flags.items() if value is not None}}
         try:
             return msgspec.convert(merged, cls, strict=False)
         except msgspec.ValidationError as error:
-            raise UsageError(_in_words(str(error), flags, given)) from None
+            raise UsageError(_in_words(str(error), flags, given, prefix)) from None
 
     def toolset_names(self) -> tuple[str, ...]:
         """Give the toolsets that were asked for; none means the default ones."""
@@ -67,12 +80,12 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return frozenset(name.strip().lower() for name in self.allowed_hosts.split(",") if name.strip())
 
 
-def _in_words(error: str, flags: Mapping[str, Any], given: Mapping[str, str]) -> str:
+def _in_words(error: str, flags: Mapping[str, Any], given: Mapping[str, str], prefix: str) -> str:
     """Say which flag or variable is wrong, and how."""
     what, _, where = error.partition(" - at `$.")
     name = where.rstrip("`")
     if flags.get(name) is not None:
-        source = f"--{name.replace('_', '-')}"
+        source = f"--{name.removeprefix(prefix).replace('_', '-')}"
     else:
         source = PREFIX + name.upper() if name in given else name.upper()
     return f"{source}: {what[0].lower()}{what[1:]}"

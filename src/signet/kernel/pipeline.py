@@ -18,6 +18,7 @@ from .errors import Code, Fault, bad_arguments, unknown_tool
 from .outcome import Call, Outcome, Ready
 from .schemas import ContractError, SchemaRegistry
 from .tools import Tool, Toolbox
+from .wire import encode, unpack
 
 __all__ = ["CALL_TIMEOUT_S", "Pipeline"]
 
@@ -26,9 +27,6 @@ CALL_TIMEOUT_S: Final = 60.0
 
 MAX_IN_FLIGHT: Final = 1024
 """How many calls may be awaited at once; one more is refused, so that memory has a bound."""
-
-_encode: Final = msgspec.json.Encoder().encode
-_decode: Final = msgspec.json.Decoder().decode
 
 
 class Pipeline:
@@ -89,10 +87,10 @@ class Pipeline:
         if isinstance(value, Exception):
             return Outcome(ready.call, tool, fault=value if isinstance(value, Fault) else _bug(tool, value))
         try:
-            body = _encode(value)
+            body = encode(value)
             if len(body) > tool.max_result_bytes:
                 raise ContractError([("", f"{len(body)} bytes, more than {tool.max_result_bytes}")])
-            result = _decode(body)
+            result = unpack(body)
             contract = ready.io.output_validator
             if not contract.is_valid(result):
                 raise ContractError(contract.places(result))
@@ -111,6 +109,8 @@ class Pipeline:
         finally:
             self._in_flight -= 1
             task.cancel()
+        if ready.tool.heavy:
+            return self._seen(await asyncio.to_thread(self.finish, ready, value))
         return self._seen(self.finish(ready, value))
 
     def _seen(self, outcome: Outcome) -> Outcome:

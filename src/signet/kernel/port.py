@@ -26,7 +26,9 @@ class Answer(msgspec.Struct, frozen=True):
     body: bytes
     """As much of the body as the upstream's limit lets through."""
     cut: bool = False
-    """Whether there was more."""
+    """Whether there was more, and it was not asked for."""
+    broken: str = ""
+    """Why the body ended before its end, if it did."""
 
 
 class Upstream(Protocol):
@@ -41,7 +43,7 @@ class Upstream(Protocol):
         """Give the answer, whatever its status.
 
         Raises:
-            Fault: the network failed, or the answer did not come in time.
+            Fault: the network failed, or no answer began in time.
         """
 
     def warm(self) -> None:

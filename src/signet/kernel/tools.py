@@ -76,6 +76,8 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     public: bool = False
     """Whether any web page may call it: only for tools that need no secret and touch nothing."""
     max_result_bytes: int = MAX_RESULT_BYTES
+    heavy: bool = False
+    """Whether its results may be so large that they are checked beside the event loop."""
     blocks: Callable[[Any], list[Any]] | None = None
     """Makes MCP content blocks of a result; without it, MCP sends the result as structured content."""
     on_fault: Callable[[Fault], Fault] = _as_it_is

@@ -9,7 +9,20 @@ from msgspec import UNSET, Raw, UnsetType
 
 from .errors import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR
 
-__all__ = ["Frame", "Id", "NotUnicode", "Refused", "Reply", "decode", "encode", "failure", "parse", "read", "success"]
+__all__ = [
+    "Frame",
+    "Id",
+    "NotUnicode",
+    "Refused",
+    "Reply",
+    "decode",
+    "encode",
+    "failure",
+    "parse",
+    "read",
+    "success",
+    "unpack",
+]
 
 Id = str | int
 T = TypeVar("T")
@@ -57,6 +70,11 @@ class NotUnicode(Refused):
 encode: Final = msgspec.json.Encoder().encode
 _frame: Final = msgspec.json.Decoder(Frame).decode
 _any: Final = msgspec.json.Decoder().decode
+_list: Final = msgspec.json.Decoder(list[Raw]).decode
+_dict: Final = msgspec.json.Decoder(dict[str, Raw]).decode
+
+PIECE_BYTES: Final = 65_536
+"""What is read at one go."""
 
 
 def parse(message: bytes) -> Frame:
@@ -88,6 +106,16 @@ def decode(text: bytes) -> Any:
         return _any(text)
     except (ValueError, RecursionError) as error:
         raise _not_json(error, text) from None
+
+
+def unpack(text: bytes | Raw) -> Any:
+    """Read a JSON value that is known to be one; a large one in pieces, so that no step holds the interpreter long."""
+    view = memoryview(text)
+    if view.nbytes > PIECE_BYTES and view[0] == ord("["):
+        return [unpack(part) for part in _list(text)]
+    if view.nbytes > PIECE_BYTES and view[0] == ord("{"):
+        return {name: unpack(part) for name, part in _dict(text).items()}
+    return _any(text)
 
 
 def read(params: Raw, decoder: msgspec.json.Decoder[T]) -> T:

@@ -11,7 +11,10 @@ if TYPE_CHECKING:
 
 __all__ = ["SANDBOXES", "build", "run", "start_in_thread"]
 
-SANDBOXES: Final = {"oj": "an online-judge backend with sample problems"}
+SANDBOXES: Final = {
+    "oj": "an online-judge backend with sample problems",
+    "boj": "the Bank of Japan's statistics API with sample series",
+}
 """Which there are, and what each plays; `signet.sandbox.<name>` builds it."""
 
 

@@ -41,6 +41,15 @@ class Limits(msgspec.Struct, frozen=True):
     body_bytes: int
 
 
+class _Reading(msgspec.Struct):
+    """What has been read of an answer so far: what a broken one leaves behind."""
+
+    status: int = 0
+    content_type: str = ""
+    body: bytearray = msgspec.field(default_factory=bytearray)
+    cut: bool = False
+
+
 def check_token(token: str | None) -> str | None:
     """Give a token that can stand in a header; a blank one counts as none.
 
@@ -84,16 +93,19 @@ class HttpUpstream:
         import aiohttp
 
         self._log("upstream.ask", target=ask.target)
+        reading = _Reading()
+        broken = ""
         try:
             async with asyncio.timeout(self._limits.deadline_s):
-                answer = await self._follow(ask)
+                await self._follow(ask, reading)
         except TimeoutError:
-            late = f"no answer within {self._limits.deadline_s:g} s"
-            raise self._failed(late) from None
+            broken = f"no answer within {self._limits.deadline_s:g} s"
         except (aiohttp.ClientError, ValueError, OSError) as error:
-            raise self._failed(_in_words(error)) from None
-        self._log("upstream.answer", target=ask.target, status=answer.status, bytes=len(answer.body))
-        return answer
+            broken = _in_words(error)
+        if broken and not reading.status:
+            raise self._failed(broken)
+        self._log("upstream.answer", target=ask.target, status=reading.status, bytes=len(reading.body), broken=broken)
+        return Answer(reading.status, reading.content_type, self._clean(bytes(reading.body)), reading.cut, broken)
 
     async def close(self) -> None:
         """Hang up."""
@@ -104,7 +116,7 @@ class HttpUpstream:
         """Import what the first request will need."""
         import aiohttp  # noqa: F401 - for its effect
 
-    async def _follow(self, ask: Ask) -> Answer:
+    async def _follow(self, ask: Ask, reading: _Reading) -> None:
         """Make the request, and the next one as long as the answer points elsewhere."""
         from yarl import URL
 
@@ -117,7 +129,7 @@ class HttpUpstream:
             async with await self._get(url, headers) as response:
                 location = response.headers.get("Location")
                 if response.status not in REDIRECTS or location is None:
-                    return await self._read(response)
+                    return await self._read(response, reading)
             onward = url.join(URL(location))
             if onward.origin() != url.origin():
                 # Whoever is there now was not who the token was given to.
@@ -132,23 +144,22 @@ class HttpUpstream:
         proxy = _proxy_for(url)
         return await self._session.get(url, headers=headers, allow_redirects=False, proxy=proxy)
 
-    async def _read(self, response: ClientResponse) -> Answer:
+    async def _read(self, response: ClientResponse, reading: _Reading) -> None:
         """Read the body up to its limit; what comes after is never asked for."""
         inflate = zlib.decompressobj(GZIP) if response.headers.get("Content-Encoding") == "gzip" else None
-        body = bytearray()
-        limit = self._limits.body_bytes
+        reading.status = response.status
+        reading.content_type = response.headers.get("Content-Type", "").lower()
+        body, limit = reading.body, self._limits.body_bytes
         while len(body) < limit:
             chunk = await response.content.read(min(CHUNK_BYTES, limit - len(body)))
             if not chunk:
                 break
             body += chunk if inflate is None else self._inflated(inflate, chunk, limit - len(body))
-        cut = len(body) == limit and not (response.content.at_eof() and (inflate is None or inflate.eof))
-        if cut:
+        reading.cut = len(body) == limit and not (response.content.at_eof() and (inflate is None or inflate.eof))
+        if reading.cut:
             response.close()
         elif inflate is not None and not inflate.eof:
             raise self._broken()
-        content_type = response.headers.get("Content-Type", "").lower()
-        return Answer(response.status, content_type, self._clean(bytes(body)), cut)
 
     def _inflated(self, inflate: zlib._Decompress, chunk: bytes, room: int) -> bytes:
         """Unpack as much as there is room for: a few bytes could hold gigabytes."""

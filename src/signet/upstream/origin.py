@@ -14,8 +14,10 @@ MAX_PORT: Final = 65_535
 FOREIGN: Final = {"?": "a query", "#": "a fragment", "@": "a user name", "\\": "a backslash"}
 
 
-def parse_origin(text: str) -> str:
+def parse_origin(text: str, *, with_path: bool = False) -> str:
     """Give an origin without a trailing slash, its host in lower case, its port only where it is not the usual one.
+
+    With a path it is where an origin's part begins, and has no trailing slash either.
 
     Raises:
         ValueError: it is not an http or https origin; the text says what is wrong with it.
@@ -31,7 +33,7 @@ def parse_origin(text: str) -> str:
         if char in rest:
             _refuse(text, f"has {name}")
     authority, _, path = rest.partition("/")
-    if path:
+    if path and not with_path:
         _refuse(text, "has a path")
     host, port = _split(authority)
     if not port.isascii() or (port and not (port.isdecimal() and int(port) <= MAX_PORT)):
@@ -41,7 +43,8 @@ def parse_origin(text: str) -> str:
     except ValueError:
         _refuse(text, f"has a host that is none ({host[:100]})")
     port = port.lstrip("0") or port[:1]
-    return f"{scheme}://{name}" + (f":{port}" if port not in {"", DEFAULT_PORTS[scheme]} else "")
+    origin = f"{scheme}://{name}" + (f":{port}" if port not in {"", DEFAULT_PORTS[scheme]} else "")
+    return f"{origin}/{path}".rstrip("/")
 
 
 def _split(authority: str) -> tuple[str, str]:
@@ -71,5 +74,5 @@ def _host(name: str) -> str:
 
 
 def _refuse(text: str, why: str) -> NoReturn:
-    message = f"'{text[:200]}' {why}; give an origin such as https://judge.example:8080"
+    message = f"'{text[:200]}' {why}; give an origin such as https://host.example:8080"
     raise ValueError(message)

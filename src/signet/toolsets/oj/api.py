@@ -172,10 +172,14 @@ def read(answer: Answer, shape: type[T]) -> T:
     """
     if answer.status != OK:
         raise refuse(_error_text(answer), CODES.get(answer.status, Code.INTERNAL_ERROR))
+    if answer.broken:
+        message = f"request failed: {answer.broken}"
+        raise Fault(Code.INTERNAL_ERROR, message, name="UPSTREAM_FAILED", told=False)
     if not _is_json(answer):
         raise refuse(_fallback(answer), Code.INTERNAL_ERROR)
     try:
-        return msgspec.json.decode(answer.body, type=shape)
+        # As text, so that every byte is looked at, also in what is not shown.
+        return msgspec.json.decode(answer.body.decode(), type=shape)
     except (ValueError, RecursionError) as error:
         cut = f" (only the first {MAX_BODY_BYTES} bytes were read)" if answer.cut else ""
         message = f"invalid JSON from the backend: {str(error)[:200]}{cut}"

@@ -68,7 +68,9 @@ class Page:
         self._open: list[str] = []
         self._held: list[tuple[str, list[str]]] = []
         self._language = ""
-        self._tables: list[list[int]] = []
+        self._table: list[int] | None = None
+        """Of the table being written its rows, the cells of the last row, and the most cells of a row."""
+        self._inner_tables = 0
 
     def finish(self) -> str:
         """Close what is open and give the whole."""
@@ -84,7 +86,7 @@ class Page:
             return
         line = re.sub(r"\s+", " ", text)
         if line != " " or not self._open or self._open[-1] not in _NO_TEXT:
-            self._write(prose(line, in_table=bool(self._tables), in_label="a" in self._open))
+            self._write(prose(line, in_table=self._table is not None, in_label="a" in self._open))
 
     def start(self, tag: str, attrs: str, after: str) -> None:
         """Take a start tag and the character behind it."""
@@ -105,6 +107,10 @@ class Page:
                 pass
         elif not self._held or (tag in BLOCK_TAGS and self._held[0][0] != "pre"):
             self._release()
+            if self._is_flat(tag):
+                self._inner_tables -= tag == "table"
+                self._write(" ")
+                return
             apart = tag in _EMPHASIS and _is_sign(self._last()) and after.isalnum()
             self._end_open(frozenset({tag}), _WITHIN.get(tag, _CELLS if tag in BLOCK_TAGS else _HOLDERS))
             self._write(" " if apart else "")
@@ -126,10 +132,21 @@ class Page:
             self.text(" ")
         return True
 
+    def _is_flat(self, tag: str) -> bool:
+        """Tell whether a block stands in a table, where it can only be part of a cell's one line."""
+        if tag not in BLOCK_TAGS or self._table is None:
+            return False
+        return bool(self._inner_tables) or tag not in _TABLE_PARTS | {"table"}
+
     def _open_element(self, tag: str, attrs: str) -> None:
+        if tag == "table" and self._table:
+            self._inner_tables += 1
+        if self._is_flat(tag) and tag != "pre":
+            self._write(" \N{BULLET} " if tag == "li" else " ")
+            return
         if tag in BLOCK_TAGS or tag == "a":
             self._end_open(_ENDS.get(tag, frozenset({"p"})), _WITHIN.get(tag, _HOLDERS))
-        if tag in _TABLE_PARTS and not self._tables:
+        if tag in _TABLE_PARTS and self._table is None:
             tag = "div"
         if tag in {"pre", "code"}:
             self._language = _language(attrs)
@@ -149,9 +166,9 @@ class Page:
     def _opening(self, tag: str, attrs: str) -> str:
         """Write a start tag with the attributes that matter; a link to nowhere is none."""
         if tag == "table":
-            self._tables.append([0, 0, 0])
-        elif tag == "tr":
-            self._tables[-1][:2] = self._tables[-1][0] + 1, 0
+            self._table = [0, 0, 0]
+        elif tag == "tr" and self._table:
+            self._table[:2] = self._table[0] + 1, 0
         elif tag in _CELLS:
             return self._cell(tag, attributes(attrs))
         elif tag == "ol":
@@ -166,7 +183,7 @@ class Page:
     def _cell(self, tag: str, given: dict[str, str]) -> str:
         """Write a table cell and count it, and those that will be filled in beside it."""
         across, down = (_span(given.get(name, "")) for name in ("colspan", "rowspan"))
-        table = self._tables[-1]
+        table = self._table or [0, 0, 0]
         table[1] += across
         table[2] = max(table[1:])
         self.full = self.full or max(table[0], 1) * table[2] > MAX_TABLE_CELLS
@@ -195,7 +212,8 @@ class Page:
             tag = self._open.pop()
             self._write(f"</{tag}>")
             if tag == "table":
-                self._tables.pop()
+                self._table = None
+                self._inner_tables = 0
 
     def _release(self) -> None:
         while self._held:
@@ -205,9 +223,9 @@ class Page:
         """Write what was held back last."""
         tag, pieces = self._held.pop()
         text = "".join(pieces)
-        if tag == "pre":
+        if tag == "pre" and self._table is None:
             self._preformatted(text)
-        elif tag == "code":
+        elif tag in {"pre", "code"}:
             self._code(re.sub(r"\s", " ", text))
         else:
             written = raised("^" if tag == "sup" else "_", text, after)
@@ -220,7 +238,7 @@ class Page:
     def _raised(self, written: str) -> None:
         """Write a power or an index into prose; an underscore might begin emphasis unless a word goes before it."""
         plain = written[0] == "^" or self._last().isalnum()
-        self._write(("" if plain else BACKSLASH) + written[0] + prose(written[1:], in_table=bool(self._tables)))
+        self._write(("" if plain else BACKSLASH) + written[0] + prose(written[1:], in_table=self._table is not None))
 
     def _code(self, text: str) -> None:
         core = text.strip()

@@ -1,0 +1,85 @@
+"""The `boj-mcp-server` command: the Bank of Japan's tools on stdio, as spec 3 has it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from functools import partial
+from typing import TYPE_CHECKING, Final, NoReturn
+
+from signet import __version__
+
+if TYPE_CHECKING:
+    from signet.kernel.server import Server
+
+    from .settings import Settings
+
+__all__ = ["main"]
+
+NAME: Final = "boj-mcp-server"
+USAGE: Final = 2
+CREDIT: Final = (
+    "This service uses the API of the Bank of Japan's Time-Series Data Search; "
+    "the Bank of Japan does not guarantee its content."
+)
+FLAGS: Final = {
+    "--base-url": ("URL", "where the API is, without /api/v1 (BOJ_BASE_URL, https://www.stat-search.boj.or.jp)"),
+    "--timeout-ms": ("MS", "how long one attempt may take (BOJ_TIMEOUT_MS, 10000)"),
+    "--retry-max": ("N", "how often to ask again (BOJ_RETRY_MAX, 2)"),
+    "--retry-backoff-ms": ("MS", "the wait before the first retry, doubled each time (BOJ_RETRY_BACKOFF_MS, 200)"),
+    "--min-interval-ms": ("MS", "least time between requests (BOJ_MIN_INTERVAL_MS, 1000 for the public host, else 0)"),
+    "--cache-s": ("S", "how long lists of series are kept (BOJ_CACHE_S, 3600)"),
+}
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Serve until standard input ends; the result is the exit status."""
+    from .settings import UsageError
+
+    args = _parser().parse_args(argv)
+    try:
+        settings = _settings(args)
+        from .process import run_stdio
+
+        return run_stdio(lambda: _build(settings), in_thread=settings.stdio_reader == "thread")
+    except UsageError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return USAGE
+    except KeyboardInterrupt:
+        return 130
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse, with one sentence where it prints its usage."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(USAGE, f"error: {message}; '{self.prog} --help' shows what can be written\n")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog=NAME,
+        description="Statistics of the Bank of Japan as MCP tools on standard input and output.",
+        epilog=CREDIT,
+        allow_abbrev=False,
+        # A fixed width: to ask the terminal, argparse would import shutil at every start.
+        formatter_class=partial(argparse.HelpFormatter, width=110, max_help_position=28),
+    )
+    for flag, (metavar, text) in FLAGS.items():
+        parser.add_argument(flag, metavar=metavar, help=text)
+    parser.add_argument("--version", action="version", version=f"{NAME} {__version__}")
+    return parser
+
+
+def _settings(args: argparse.Namespace) -> Settings:
+    from .settings import Settings
+
+    flags = {f"boj_{name}": value for name, value in vars(args).items()}
+    return Settings.read(os.environ, {**flags, "toolsets": "boj"}, prefix="boj_")
+
+
+def _build(settings: Settings) -> Server:
+    from .app import build_server
+
+    return build_server(settings, NAME)

@@ -1,0 +1,65 @@
+"""What a toolset is handed at the start: its way out, and what it was told."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Final
+
+import msgspec
+
+from signet.kernel.port import Upstream
+
+from .logs import DEBUG, Log
+from .settings import Settings, UsageError
+
+__all__ = ["Outfit", "outfit_of"]
+
+OJ_BODY_BYTES: Final = 1_048_576
+"""Spec 1's limit on what is read of an answer."""
+
+
+class Outfit(msgspec.Struct, frozen=True):
+    """What the tools of one toolset find in their context."""
+
+    upstream: Upstream | None = None
+    options: Any = None
+
+
+def outfit_of(toolset: str, settings: Settings, log: Log) -> Outfit:
+    """Fit a toolset out as the settings say.
+
+    Raises:
+        UsageError: they do not say where its upstream is, or what they say cannot be used.
+    """
+    make = {"oj": _judge, "boj": _bank}.get(toolset)
+    try:
+        return Outfit() if make is None else make(settings, partial(log.line, DEBUG, "upstream"))
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def _judge(settings: Settings, log: Any) -> Outfit:
+    from .upstream.http import HttpUpstream, Limits, check_token
+    from .upstream.origin import parse_origin
+
+    if settings.oj_base_url is None:
+        message = "the oj toolset has no backend: write --oj-base-url or set OJ_BASE_URL"
+        raise ValueError(message)
+    limits = Limits(settings.oj_timeout_s, OJ_BODY_BYTES)
+    token = check_token(settings.oj_token)
+    return Outfit(HttpUpstream(parse_origin(settings.oj_base_url), limits, token=token, log=log))
+
+
+def _bank(settings: Settings, log: Any) -> Outfit:
+    from .toolsets.boj.manners import interval_s, may_keep
+    from .toolsets.boj.models import MAX_BODY_BYTES
+    from .toolsets.boj.retry import Retry
+    from .upstream.http import HttpUpstream, Limits
+    from .upstream.origin import parse_origin
+    from .upstream.polite import Manners, PoliteUpstream
+
+    origin = parse_origin(settings.boj_base_url, with_path=True)
+    limits = Limits(settings.boj_timeout_ms / 1000, MAX_BODY_BYTES)
+    manners = Manners(interval_s(origin, settings.boj_min_interval_ms), settings.boj_cache_s, may_keep)
+    upstream = PoliteUpstream(HttpUpstream(origin, limits, packed=True, log=log), manners)
+    return Outfit(upstream, Retry(settings.boj_retry_max, settings.boj_retry_backoff_ms))

@@ -1,0 +1,31 @@
+"""How the Bank of Japan wants to be treated: asked moderately, and not again for what has just been said.
+
+Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from signet.kernel.port import Answer, Ask
+
+__all__ = ["PUBLIC_ORIGIN", "interval_s", "may_keep"]
+
+PUBLIC_ORIGIN: Final = "https://www.stat-search.boj.or.jp"
+PUBLIC_INTERVAL_MS: Final = 1000
+"""The Bank publishes no number and cuts off those who ask too often; one request a second is what others keep to."""
+
+SUCCESS: Final = re.compile(rb'^\W*"?STATUS"?\s*[:,]\s*"?200\b')
+
+
+def interval_s(origin: str, asked_ms: int | None) -> float:
+    """Give the time between two requests: what was asked for, or what the public host deserves."""
+    if asked_ms is not None:
+        return asked_ms / 1000
+    return PUBLIC_INTERVAL_MS / 1000 if origin == PUBLIC_ORIGIN else 0.0
+
+
+def may_keep(ask: Ask, answer: Answer) -> bool:
+    """Whether an answer stays true for a while: a list of series, whole, that the Bank calls a success."""
+    return "/getMetadata?" in ask.target and not answer.cut and SUCCESS.match(answer.body[:200]) is not None

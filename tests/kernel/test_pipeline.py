@@ -1,0 +1,637 @@
+"""The pipeline: what is refused before a tool runs and after, and what becomes of one that misbehaves."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import shutil
+import threading
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any, Final
+
+import jsonschema
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from signet.kernel.errors import Code, Fault
+from signet.kernel.outcome import Call, Outcome, Ready
+from signet.kernel.pipeline import MAX_IN_FLIGHT, Pipeline
+from signet.kernel.schemas import ContractError, SchemaRegistry
+from signet.kernel.server import IDLE
+from signet.kernel.tools import Context, Tool, Toolbox
+from support import ROOT
+
+INPUT: Final = {
+    "type": "object",
+    "properties": {"n": {"type": "integer", "minimum": 0, "maximum": 100}, "s": {"type": "string"}},
+    "additionalProperties": False,
+}
+OUTPUT: Final = {
+    "type": "object",
+    "properties": {"n": {"type": "number"}, "s": {"type": "string"}},
+    "required": ["n"],
+    "additionalProperties": False,
+}
+SECRET: Final = "hunter2"
+SOON_S: Final = 0.001
+
+
+class In(msgspec.Struct, frozen=True):
+    """The typed view of `INPUT`."""
+
+    n: int = 0
+    s: str = ""
+
+
+class Out(msgspec.Struct, frozen=True):
+    """One that keeps `OUTPUT`."""
+
+    n: float
+
+
+Body = Callable[[Any, Context], Any]
+
+
+def good(args: In, _: Context) -> Any:
+    return {"n": args.n}
+
+
+async def good_later(args: In, _: Context) -> Any:
+    return {"n": args.n}
+
+
+def made(run: Body = good, name: str = "one", **facts: Any) -> Tool:
+    return Tool(name=name, slug=f"test.{name}", title="T", description="D", args=In, run=run, **facts)
+
+
+@pytest.fixture(scope="module")
+def registry(tmp_path_factory: pytest.TempPathFactory) -> SchemaRegistry:
+    """The contracts of two tools, alike."""
+    root: Path = tmp_path_factory.mktemp("schemas")
+    (root / "tools").mkdir()
+    for name in ("envelope.schema.json", "tool_io.schema.json"):
+        shutil.copy(ROOT / "codex/specs/schemas" / name, root / name)
+    for slug in ("test.one", "test.two"):
+        bundle = {"tool": slug, "input": INPUT, "output": OUTPUT}
+        (root / f"tools/{slug}.json").write_text(json.dumps(bundle), encoding="utf-8")
+    return SchemaRegistry(schema_root=root)
+
+
+class World:
+    """A pipeline, and what was said of its calls."""
+
+    def __init__(self, registry: SchemaRegistry, *tools: Tool, timeout_s: float = 60.0) -> None:
+        self.seen: list[Outcome] = []
+        self.complaints: list[Outcome] = []
+        self.pipeline = Pipeline(
+            Toolbox(tools or (made(),)),
+            registry,
+            timeout_s=timeout_s,
+            observe=self.seen.append,
+            complain=self.complaints.append,
+        )
+
+    def run(self, arguments: Any = None, key: str = "one") -> Outcome | Coroutine[Any, Any, Outcome]:
+        return self.pipeline.run(Call(key, {} if arguments is None else arguments, IDLE))
+
+    def start(self, arguments: Any = None) -> asyncio.Task[Outcome]:
+        """Start a call that has to be awaited."""
+        pending = self.run(arguments)
+        assert isinstance(pending, Coroutine)
+        return asyncio.ensure_future(pending)
+
+    def settle(self, arguments: Any = None, key: str = "one") -> Outcome:
+        """Give the outcome, however long it takes."""
+        found = self.run(arguments, key)
+        return found if isinstance(found, Outcome) else asyncio.run(_awaited(found))
+
+    def ready(self, arguments: Any = None) -> Ready:
+        found = self.pipeline.prepare(Call("one", {} if arguments is None else arguments, IDLE))
+        assert isinstance(found, Ready)
+        return found
+
+
+async def _awaited(pending: Coroutine[Any, Any, Outcome]) -> Outcome:
+    return await pending
+
+
+def fault_of(outcome: Ready | Outcome) -> tuple[Code, str]:
+    """Give what an outcome's fault says; there must be one, and nothing beside it."""
+    assert isinstance(outcome, Outcome)
+    assert outcome.fault is not None
+    assert (outcome.result, outcome.body) == (None, b"")
+    return outcome.fault.code, outcome.fault.message
+
+
+BUG: Final = (Code.INTERNAL_ERROR, "one failed: this is a fault of the server, not of the call")
+BROKEN_PROMISE: Final = (Code.INVALID_OUTPUT, "one gave a result that breaks its contract")
+TOO_SLOW: Final = (Code.INTERNAL_ERROR, "one did not answer within 0.001 s")
+GIVEN_UP: Final = (Code.INTERNAL_ERROR, "the tool gave its call up")
+TOO_MANY: Final = (Code.INTERNAL_ERROR, "1024 calls are in flight already: ask again when one has ended")
+
+
+# --- prepare ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("key", ["one", "test.one", "mcp.tool:test.one"])
+def test_a_tool_is_found_by_its_name_its_slug_and_its_id(registry: SchemaRegistry, key: str) -> None:
+    tool, call = made(), Call(key, {"n": 3}, IDLE)
+
+    ready = World(registry, tool).pipeline.prepare(call)
+
+    assert ready == Ready(call, tool, registry.load_tool_io("test.one"), In(3))
+
+
+@pytest.mark.parametrize("key", ["", "One", "one ", "test", "test.two", "mcp.tool:one", "../tools/test.one"])
+def test_a_name_that_no_enabled_tool_has_is_not_found(registry: SchemaRegistry, key: str) -> None:
+    call = Call(key, {}, IDLE)
+
+    outcome = World(registry).pipeline.prepare(call)
+
+    assert fault_of(outcome) == (Code.NOT_FOUND, f"Tool '{key}' not found")
+    assert isinstance(outcome, Outcome)
+    assert (outcome.call, outcome.tool) == (call, None)
+
+
+def test_every_place_where_arguments_break_the_contract_is_named(registry: SchemaRegistry) -> None:
+    tool = made()
+
+    outcome = World(registry, tool).pipeline.prepare(Call("one", {"n": -1, "s": 5, "x": 0}, IDLE))
+
+    code, message = fault_of(outcome)
+    assert code is Code.INVALID_INPUT
+    assert message.startswith("Invalid arguments for one: ")
+    assert {part.partition(":")[0] for part in message.removeprefix("Invalid arguments for one: ").split("; ")} == {
+        "n",
+        "s",
+        "Additional properties are not allowed ('x' was unexpected)",
+    }
+
+
+def test_a_tool_may_give_the_refusal_of_its_arguments_a_face_of_its_own(registry: SchemaRegistry) -> None:
+    own = Fault(Code.INVALID_INPUT, "in my own words", name="MINE", status=418)
+
+    outcome = World(registry, made(on_fault=lambda _: own)).pipeline.prepare(Call("one", {"n": -1}, IDLE))
+
+    assert isinstance(outcome, Outcome)
+    assert outcome.fault is own
+
+
+@pytest.mark.parametrize("arguments", [None, [], "n", 5, True, [{"n": 1}]])
+def test_arguments_that_are_no_object_are_refused(registry: SchemaRegistry, arguments: Any) -> None:
+    outcome = World(registry).pipeline.prepare(Call("one", arguments, IDLE))
+
+    assert fault_of(outcome)[0] is Code.INVALID_INPUT
+
+
+def test_an_optional_argument_that_is_null_counts_as_absent(registry: SchemaRegistry) -> None:
+    ready = World(registry).ready({"n": None, "s": "x"})
+
+    assert ready.args == In(0, "x")
+
+
+@pytest.mark.parametrize("number", [10, 10.0])
+def test_a_whole_float_is_an_integer_as_the_contract_has_it(registry: SchemaRegistry, number: float) -> None:
+    ready = World(registry).ready({"n": number})
+
+    assert ready.args == In(10)
+    assert type(ready.args.n) is int
+
+
+_scalars = (
+    st.booleans() | st.integers(-200, 200) | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=3)
+)
+_values = st.recursive(
+    _scalars,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=2), inner, max_size=3),
+    max_leaves=5,
+)
+_objects = st.dictionaries(st.sampled_from(["n", "s", "x"]), st.integers(0, 100) | st.text(max_size=3) | _values)
+
+
+@given(arguments=_objects | _values)
+def test_exactly_the_arguments_that_keep_the_contract_are_ready(registry: SchemaRegistry, arguments: Any) -> None:
+    """Another reader of JSON Schema is the judge."""
+    found = World(registry).pipeline.prepare(Call("one", arguments, IDLE))
+
+    if jsonschema.Draft202012Validator(INPUT).is_valid(arguments):
+        assert isinstance(found, Ready)
+        assert found.args == In(**arguments)
+    else:
+        assert fault_of(found)[0] is Code.INVALID_INPUT
+
+
+# --- finish -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("value", [{"n": 1}, Out(1)])
+def test_a_result_that_keeps_the_contract_is_the_outcome_as_it_will_be_sent(
+    registry: SchemaRegistry, value: Any
+) -> None:
+    world = World(registry)
+    ready = world.ready()
+
+    outcome = world.pipeline.finish(ready, value)
+
+    assert outcome == Outcome(ready.call, ready.tool, {"n": 1}, b'{"n":1}')
+
+
+def _circle() -> dict[str, Any]:
+    circle: dict[str, Any] = {}
+    circle["n"] = circle
+    return circle
+
+
+@pytest.mark.parametrize(
+    "value",
+    [{}, {"n": "1"}, {"n": 1, "x": 1}, [], None, "n", 1, {"n": None}, {"n": math.nan}, {"n": math.inf}, {"n": object()},
+     {"n": 1, "s": "\ud800"}, {"n": 1, "s": {"a"}}, {1: 1}, _circle(), object(), good],
+)  # fmt: skip
+def test_a_result_that_breaks_the_contract_as_it_would_be_sent_is_not_sent(
+    registry: SchemaRegistry, value: Any
+) -> None:
+    world = World(registry)
+    ready = world.ready()
+
+    outcome = world.pipeline.finish(ready, value)
+
+    assert fault_of(outcome) == BROKEN_PROMISE
+    assert (outcome.call, outcome.tool) == (ready.call, ready.tool)
+
+
+def test_where_a_result_breaks_the_contract_is_kept_for_the_journal(registry: SchemaRegistry) -> None:
+    world = World(registry)
+
+    outcome = world.pipeline.finish(world.ready(), {"n": "1"})
+
+    assert outcome.fault is not None
+    assert isinstance(outcome.fault.__cause__, ContractError)
+    assert outcome.fault.__cause__.places == [("n", '"1" is not of type "number"')]
+
+
+def test_a_result_may_be_as_long_as_its_tool_says_and_no_longer(registry: SchemaRegistry) -> None:
+    world = World(registry, made(max_result_bytes=10))
+
+    longest = world.pipeline.finish(world.ready(), {"n": 1000})
+    longer = world.pipeline.finish(world.ready(), {"n": 10000})
+
+    assert longest.body == b'{"n":1000}'
+    assert fault_of(longer) == BROKEN_PROMISE
+
+
+def test_a_fault_that_a_tool_raises_is_kept_as_it_is(registry: SchemaRegistry) -> None:
+    world, fault = World(registry), Fault(Code.UNAUTHORIZED, "who are you", status=403, data={"a": 1})
+
+    outcome = world.pipeline.finish(world.ready(), fault)
+
+    assert outcome.fault is fault
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        RuntimeError(SECRET),
+        KeyError(SECRET),
+        OSError(5, SECRET),
+        RecursionError(SECRET),
+        ExceptionGroup(SECRET, [ValueError(SECRET)]),
+    ],
+)
+def test_anything_else_that_a_tool_raises_is_an_internal_error_without_its_text(
+    registry: SchemaRegistry, error: Exception
+) -> None:
+    world = World(registry)
+
+    outcome = world.pipeline.finish(world.ready(), error)
+
+    assert fault_of(outcome) == BUG
+    assert outcome.fault is not None
+    assert outcome.fault.__cause__ is error
+
+
+@given(value=_objects | _values)
+def test_exactly_the_results_that_keep_the_contract_are_sent(registry: SchemaRegistry, value: Any) -> None:
+    """Another reader of JSON Schema is the judge."""
+    world = World(registry)
+    ready = world.ready()
+
+    outcome = world.pipeline.finish(ready, value)
+
+    if jsonschema.Draft202012Validator(OUTPUT).is_valid(value):
+        assert outcome == Outcome(ready.call, ready.tool, value, outcome.body)
+        assert json.loads(outcome.body) == value
+    else:
+        assert fault_of(outcome) == BROKEN_PROMISE
+
+
+def test_neither_prepare_nor_finish_tells_anybody(registry: SchemaRegistry) -> None:
+    world = World(registry)
+
+    world.pipeline.prepare(Call("nobody", {}, IDLE))
+    world.pipeline.finish(world.ready(), {"n": "1"})
+
+    assert (world.seen, world.complaints) == ([], [])
+
+
+# --- run --------------------------------------------------------------------------------------
+
+
+def test_a_plain_function_is_answered_at_once(registry: SchemaRegistry) -> None:
+    tool = made()
+
+    outcome = World(registry, tool).run({"n": 7})
+
+    assert outcome == Outcome(Call("one", {"n": 7}, IDLE), tool, {"n": 7}, b'{"n":7}')
+
+
+def test_a_coroutine_is_answered_once_it_is_awaited(registry: SchemaRegistry) -> None:
+    tool = made(good_later)
+
+    outcome = World(registry, tool).settle({"n": 7})
+
+    assert outcome == Outcome(Call("one", {"n": 7}, IDLE), tool, {"n": 7}, b'{"n":7}')
+
+
+def test_anything_that_can_be_awaited_is(registry: SchemaRegistry) -> None:
+    async def scenario() -> Outcome:
+        future = asyncio.get_running_loop().create_future()
+        future.set_result({"n": 1})
+        return await World(registry, made(lambda *_: future)).start()
+
+    outcome = asyncio.run(scenario())
+
+    assert outcome.body == b'{"n":1}'
+
+
+def test_a_tool_gets_its_typed_arguments_and_the_context_of_its_call(registry: SchemaRegistry) -> None:
+    given_to: list[Any] = []
+    context = msgspec.structs.replace(IDLE, capabilities={"sampling": {}})
+
+    def note(*given: Any) -> Any:
+        given_to.extend(given)
+        return {"n": 1}
+
+    World(registry, made(note)).pipeline.run(Call("one", {"n": 2, "s": "x"}, context))
+
+    assert given_to == [In(2, "x"), context]
+
+
+def test_a_tool_whose_arguments_are_refused_does_not_run(registry: SchemaRegistry) -> None:
+    def never(_args: Any, _context: Context) -> Any:
+        raise AssertionError
+
+    outcome = World(registry, made(never)).settle({"n": -1})
+
+    assert fault_of(outcome)[0] is Code.INVALID_INPUT
+
+
+def _raising(error: Exception) -> Body:
+    def raises(_args: Any, _context: Context) -> Any:
+        raise error
+
+    return raises
+
+
+def _raising_later(error: BaseException) -> Body:
+    async def raises(_args: Any, _context: Context) -> Any:
+        raise error
+
+    return raises
+
+
+@pytest.mark.parametrize("raising", [_raising, _raising_later])
+def test_a_fault_is_kept_whether_it_comes_at_once_or_later(
+    registry: SchemaRegistry, raising: Callable[[Exception], Body]
+) -> None:
+    fault = Fault(Code.NOT_FOUND, "no such thing upstream")
+
+    outcome = World(registry, made(raising(fault))).settle()
+
+    assert outcome.fault is fault
+
+
+@pytest.mark.parametrize("raising", [_raising, _raising_later])
+def test_a_bug_is_an_internal_error_whether_it_shows_at_once_or_later(
+    registry: SchemaRegistry, raising: Callable[[Exception], Body]
+) -> None:
+    outcome = World(registry, made(raising(RuntimeError(SECRET)))).settle()
+
+    assert fault_of(outcome) == BUG
+
+
+def test_a_tool_that_cancels_itself_is_an_internal_error(registry: SchemaRegistry) -> None:
+    outcome = World(registry, made(_raising_later(asyncio.CancelledError()))).settle()
+
+    assert fault_of(outcome) == GIVEN_UP
+
+
+@pytest.mark.parametrize("value", [{"n": "1"}, {"n": math.nan}, None])
+def test_what_an_awaited_tool_returns_is_held_to_the_contract_too(registry: SchemaRegistry, value: Any) -> None:
+    async def lies(_args: Any, _context: Context) -> Any:
+        return value
+
+    outcome = World(registry, made(lies)).settle()
+
+    assert fault_of(outcome) == BROKEN_PROMISE
+
+
+class Watched(Pipeline):
+    """A pipeline that notes in which thread it checks results."""
+
+    where = 0
+
+    def finish(self, ready: Ready, value: object) -> Outcome:
+        self.where = threading.get_ident()
+        return super().finish(ready, value)
+
+
+@pytest.mark.parametrize("heavy", [True, False])
+def test_only_the_results_of_a_heavy_tool_are_checked_beside_the_event_loop(
+    registry: SchemaRegistry, *, heavy: bool
+) -> None:
+    pipeline = Watched(Toolbox((made(good_later, heavy=heavy),)), registry)
+    pending = pipeline.run(Call("one", {"n": 1}, IDLE))
+    assert isinstance(pending, Coroutine)
+
+    outcome = asyncio.run(_awaited(pending))
+
+    assert outcome.body == b'{"n":1}'
+    assert (pipeline.where != threading.get_ident()) is heavy
+
+
+# --- time -------------------------------------------------------------------------------------
+
+
+class Waiting:
+    """A tool that waits for a gate, and says when it has begun and how it ended."""
+
+    def __init__(self, *, clings: bool = False, wanted: int = 1) -> None:
+        self.gate = asyncio.Event()
+        self.begun = asyncio.Event()
+        self.ended = asyncio.Event()
+        self.cancelled = 0
+        self._left = wanted
+        self._clings = clings
+
+    async def __call__(self, args: In, _: Context) -> Any:
+        self._left -= 1
+        if not self._left:
+            self.begun.set()
+        try:
+            await self.gate.wait()
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            if not self._clings:
+                raise
+            await self.gate.wait()
+        finally:
+            self.ended.set()
+        return {"n": args.n}
+
+
+def test_a_tool_that_takes_too_long_is_given_up_and_cancelled(registry: SchemaRegistry) -> None:
+    async def scenario() -> tuple[Outcome, int]:
+        waiting = Waiting()
+        outcome = await World(registry, made(waiting), timeout_s=SOON_S).start()
+        await waiting.ended.wait()
+        return outcome, waiting.cancelled
+
+    outcome, cancelled = asyncio.run(scenario())
+
+    assert fault_of(outcome) == TOO_SLOW
+    assert cancelled == 1
+
+
+def test_a_tool_that_will_not_be_cancelled_is_left_behind(registry: SchemaRegistry) -> None:
+    async def scenario() -> tuple[Outcome, bool]:
+        waiting = Waiting(clings=True)
+        outcome = await World(registry, made(waiting), timeout_s=SOON_S).start()
+        at_work = not waiting.ended.is_set()
+        waiting.gate.set()
+        await waiting.ended.wait()
+        return outcome, at_work
+
+    outcome, at_work = asyncio.run(scenario())
+
+    assert fault_of(outcome) == TOO_SLOW
+    assert at_work
+
+
+def test_a_call_that_is_cancelled_cancels_its_tool_and_has_no_outcome(registry: SchemaRegistry) -> None:
+    async def scenario() -> tuple[bool, int, list[Outcome]]:
+        waiting = Waiting()
+        world = World(registry, made(waiting))
+        call = world.start()
+        await waiting.begun.wait()
+        call.cancel()
+        await asyncio.wait([call])
+        await waiting.ended.wait()
+        return call.cancelled(), waiting.cancelled, world.seen
+
+    assert asyncio.run(scenario()) == (True, 1, [])
+
+
+# --- how many ---------------------------------------------------------------------------------
+
+
+def test_one_call_more_than_may_be_in_flight_is_refused_and_the_next_one_after_an_end_is_served(
+    registry: SchemaRegistry,
+) -> None:
+    async def scenario() -> tuple[Any, list[Outcome], Outcome]:
+        waiting = Waiting(wanted=MAX_IN_FLIGHT)
+        world = World(registry, made(waiting))
+        calls = [world.start({"n": 5}) for _ in range(MAX_IN_FLIGHT)]
+        await waiting.begun.wait()
+        refused = world.run({"n": 6})
+        waiting.gate.set()
+        return refused, await asyncio.gather(*calls), await world.start({"n": 7})
+
+    refused, served, after = asyncio.run(scenario())
+
+    assert fault_of(refused) == TOO_MANY
+    assert [outcome.result for outcome in served] == [{"n": 5}] * MAX_IN_FLIGHT
+    assert after.result == {"n": 7}
+
+
+def test_a_plain_function_is_served_however_many_calls_are_in_flight(registry: SchemaRegistry) -> None:
+    async def scenario() -> Any:
+        waiting = Waiting(wanted=MAX_IN_FLIGHT)
+        world = World(registry, made(waiting), made(good, "two"))
+        calls = [world.start() for _ in range(MAX_IN_FLIGHT)]
+        await waiting.begun.wait()
+        served = world.run({"n": 6}, "two")
+        waiting.gate.set()
+        await asyncio.gather(*calls)
+        return served
+
+    assert asyncio.run(scenario()).result == {"n": 6}
+
+
+@pytest.mark.parametrize("timeout_s", [60.0, SOON_S], ids=["cancelled", "too slow"])
+def test_a_call_that_was_given_up_makes_room_for_another(registry: SchemaRegistry, timeout_s: float) -> None:
+    async def scenario() -> Outcome:
+        waiting = Waiting(wanted=MAX_IN_FLIGHT)
+        world = World(registry, made(waiting), timeout_s=timeout_s)
+        calls = [world.start() for _ in range(MAX_IN_FLIGHT)]
+        await waiting.begun.wait()
+        if timeout_s > SOON_S:
+            for call in calls:
+                call.cancel()
+        await asyncio.wait(calls)
+        waiting.gate.set()
+        return await world.start({"n": 7})
+
+    assert asyncio.run(scenario()).result == {"n": 7}
+
+
+# --- who is told ------------------------------------------------------------------------------
+
+TOLD: Final[dict[str, tuple[Body, str, Any, bool]]] = {
+    "a result": (good, "one", {"n": 1}, False),
+    "a result later": (good_later, "one", {"n": 1}, False),
+    "an unknown tool": (good, "nobody", {}, True),
+    "wrong arguments": (good, "one", {"n": -1}, True),
+    "a fault": (_raising(Fault(Code.NOT_FOUND, "no")), "one", {}, True),
+    "a fault later": (_raising_later(Fault(Code.NOT_FOUND, "no")), "one", {}, True),
+    "a bug": (_raising(RuntimeError()), "one", {}, True),
+    "a bug later": (_raising_later(RuntimeError()), "one", {}, True),
+    "a broken promise": (lambda *_: None, "one", {}, True),
+}
+"""A tool, the name that is called, the arguments, and whether it ends in a fault."""
+
+
+@pytest.mark.parametrize("what", TOLD)
+def test_each_outcome_is_observed_once_and_each_fault_complained_of_once(registry: SchemaRegistry, what: str) -> None:
+    run, key, arguments, faulty = TOLD[what]
+    world = World(registry, made(run))
+
+    outcome = world.settle(arguments, key)
+
+    assert world.seen == [outcome]
+    assert world.complaints == ([outcome] if faulty else [])
+    assert (outcome.fault is not None) is faulty
+
+
+def test_a_call_that_took_too_long_is_observed_once(registry: SchemaRegistry) -> None:
+    async def scenario() -> tuple[Outcome, World]:
+        waiting = Waiting()
+        world = World(registry, made(waiting), timeout_s=SOON_S)
+        outcome = await world.start()
+        await waiting.ended.wait()
+        return outcome, world
+
+    outcome, world = asyncio.run(scenario())
+
+    assert (world.seen, world.complaints) == ([outcome], [outcome])
+
+
+def test_nobody_has_to_watch(registry: SchemaRegistry) -> None:
+    pipeline = Pipeline(Toolbox((made(),)), registry)
+
+    outcomes = [pipeline.run(Call("one", {"n": 1}, IDLE)), pipeline.run(Call("nobody", {}, IDLE))]
+
+    assert [outcome.fault is None for outcome in outcomes if isinstance(outcome, Outcome)] == [True, False]

@@ -1,0 +1,486 @@
+"""The `oj-mcp-rs` command: how it starts or refuses to, how it introduces itself, and what it never says."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import signet
+from doors import rpc
+from judge import OJ, PAGE, PROBLEM, SAMPLE, TOOLS, Judge, call, judging, serving_oj, veiled
+from support import PATIENCE_S, Pipe, clean_env
+
+INITIALIZE = rpc(
+    "initialize",
+    {"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": "witness", "version": "1"}},
+)
+ORIGIN = "https://judge.example"
+SOURCE, ID = SAMPLE
+LINE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z +(ERROR|WARN|INFO|DEBUG|TRACE) (oj_mcp_rs[a-z_:]*): .+")
+"""One line of the log."""
+
+PARAMETERS: dict[str, dict[str, Any]] = {
+    "slow": {"delay_s": 0},
+    "redirect_to": {"location": "/elsewhere"},
+    "huge": {"size": 2_097_152},
+}
+"""What some faults need, or would take too long without."""
+
+
+@pytest.fixture(scope="module")
+def upstream() -> Iterator[Judge]:
+    with judging() as judge:
+        yield judge
+
+
+@pytest.fixture
+def judge(upstream: Judge) -> Judge:
+    upstream.clear()
+    return upstream
+
+
+def run(*arguments: str, stdin: object = INITIALIZE, env: dict[str, str] | None = None) -> tuple[int, str, str]:
+    """Run the command on one message to its end; give the exit status, stdout and stderr."""
+    done = subprocess.run(
+        [OJ, *arguments],
+        input=json.dumps(stdin).encode() + b"\n",
+        capture_output=True,
+        env=clean_env(env),
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def ended(pipe: Pipe) -> tuple[str, str]:
+    """Close stdin and give the rest of stdout, and stderr."""
+    status, out, err = pipe.finish()
+    assert status == 0
+    return out.decode(), err.decode()
+
+
+# --- the command line
+
+
+@pytest.mark.spec("1.S1.3.version")
+@pytest.mark.parametrize("others", [[], ["--base-url", ORIGIN], ["--base-url", "not a url"]])
+def test_the_version_is_printed_and_nothing_is_served(others: list[str]) -> None:
+    assert run(*others, "--version") == (0, f"oj-mcp-rs {signet.__version__}\n", "")
+
+
+@pytest.mark.spec("1.S1.1.required", "1.S1.1.before-handshake", "1.S3.4.order")
+@pytest.mark.parametrize("arguments", [[], ["--token", "x"], ["--base-url"]])
+def test_without_a_base_url_nothing_is_served(arguments: list[str]) -> None:
+    status, out, err = run(*arguments)
+
+    assert status == 2
+    assert out == ""
+    assert "--base-url" in err.splitlines()[-1]
+
+
+REFUSED = {
+    "no url": "not a url",
+    "no scheme": "example.com",
+    "empty": "",
+    "a path": "https://example.com/api/v1",
+    "two slashes": "https://example.com//",
+    "a query": "https://example.com?foo=1",
+    "an empty query": "https://example.com?",
+    "a fragment": "https://example.com#top",
+    "another scheme": "ftp://example.com",
+    "a scheme by accident": "localhost:8080",
+    "a user": "https://user:secret123@example.com",
+    "a port that is none": "http://example.com:99999",
+}
+
+
+@pytest.mark.spec(
+    "1.S1.1.no-url", "1.S1.1.path", "1.S1.1.query", "1.S1.1.fragment", "1.S1.1.scheme", "1.S1.1.before-handshake",
+    "1.base-url.reject",
+)  # fmt: skip
+@pytest.mark.parametrize("row", REFUSED)
+def test_a_base_url_that_is_no_origin_is_refused_in_one_sentence(row: str) -> None:
+    status, out, err = run("--base-url", REFUSED[row])
+
+    assert (status, out) == (1, "")
+    assert re.fullmatch(r"error: [^\n]+\n", err)
+
+
+@pytest.mark.spec("1.S3.4.order", "1.S6.2.off", "1.S1.1.before-handshake")
+@pytest.mark.parametrize("level", ["off", "trace"])
+def test_a_refusal_is_told_before_any_logging_begins(level: str) -> None:
+    status, out, err = run("--base-url", "https://example.com/api/v1", "--token", "x", env={"RUST_LOG": level})
+
+    assert (status, out) == (1, "")
+    assert re.fullmatch(r"error: [^\n]+\n", err)
+
+
+@pytest.mark.spec("1.S1.1.starts", "1.base-url.accept", "1.base-url.normalised")
+@pytest.mark.parametrize("base_url", ["https://example.com", "https://example.com/", "http://127.0.0.1:1"])
+def test_an_origin_is_accepted_and_the_server_answers(base_url: str) -> None:
+    status, out, err = run("--base-url", base_url)
+
+    assert status == 0
+    assert json.loads(out)["result"]["serverInfo"]["name"] == "oj-mcp-rs"
+    assert f"base url: {base_url.rstrip('/')}\n" in err
+
+
+@pytest.mark.spec("1.S1.2.illegal")
+@pytest.mark.parametrize("odd", ["\r\n", "é", "\x7f", "\x01"])
+def test_a_token_that_no_header_can_carry_is_refused_and_not_repeated(odd: str) -> None:
+    half, other_half = uuid.uuid4().hex, uuid.uuid4().hex
+
+    status, out, err = run("--base-url", ORIGIN, "--token", f"{half}{odd}{other_half}")
+
+    assert (status, out) == (1, "")
+    assert re.fullmatch(r"error: [^\n]*token[^\n]*\n", err)
+    assert half not in err
+    assert other_half not in err
+
+
+@pytest.mark.spec("1.S1.2.blank", "1.S1.2.absent", "1.S6.3.presence")
+@pytest.mark.parametrize("token", ["", "\t "])
+@pytest.mark.parametrize("way", ["flag", "environment"])
+def test_a_blank_token_counts_as_none(judge: Judge, way: str, token: str) -> None:
+    flags, env = (["--token", token], {}) if way == "flag" else ([], {"OJ_TOKEN": token})
+    with serving_oj(judge.url, *flags, env={"RUST_LOG": "info", **env}) as pipe:
+        call(pipe, "get_problem", source=SOURCE, id=ID)
+        refusal = call(pipe, "get_platform_status")
+        _, err = ended(pipe)
+
+    assert refusal[0] == "told"
+    assert judge.bearers() == [None]
+    assert "token: not configured\n" in err
+
+
+@pytest.mark.spec("1.S1.2.optional", "1.S1.2.present")
+@pytest.mark.parametrize(
+    ("flags", "environ", "sent"),
+    [
+        ([], {"OJ_TOKEN": "from-the-environment"}, "from-the-environment"),
+        (["--token", "from-the-flag"], {"OJ_TOKEN": "from-the-environment"}, "from-the-flag"),
+        (["--token=from-the-flag"], {}, "from-the-flag"),
+        (["--token", "with spaces\tand !~"], {}, "with spaces\tand !~"),
+    ],
+)
+def test_a_token_comes_from_the_flag_or_the_environment(
+    judge: Judge, flags: list[str], environ: dict[str, str], sent: str
+) -> None:
+    with serving_oj(judge.url, *flags, env=environ) as pipe:
+        call(pipe, "get_problem", source=SOURCE, id=ID)
+
+    [bearer] = judge.bearers()
+    assert bearer is not None
+    assert bearer.rpartition(":")[2] == veiled(sent.rpartition(" ")[2]).rpartition(":")[2]
+
+
+@pytest.mark.spec("1.S1.flags")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--base", ORIGIN],
+        ["--base-url", ORIGIN, "--tok", "secret123"],
+        ["--base-url", ORIGIN, "--tokne=secret123"],
+        ["--base-url", ORIGIN, "secret123"],
+    ],
+    ids=["base", "tok", "tokne", "no flag"],
+)
+def test_a_flag_that_is_not_spelt_out_is_refused_and_no_secret_repeated(arguments: list[str]) -> None:
+    status, out, err = run(*arguments)
+
+    assert (status, out) == (2, "")
+    assert err
+    assert "secret123" not in err
+
+
+# --- who it is
+
+
+@pytest.mark.spec("1.S3.1.name", "1.S3.1.version", "1.S3.2.tools", "1.S3.2.nothing-else", "1.S3.3.stdio")
+def test_the_server_introduces_itself_and_offers_tools_alone() -> None:
+    _, out, _ = run("--base-url", ORIGIN)
+
+    result = json.loads(out)["result"]
+    assert result["serverInfo"] == {"name": "oj-mcp-rs", "version": signet.__version__}
+    assert result["capabilities"] == {"tools": {"listChanged": False}}
+    assert result["protocolVersion"] == "2025-03-26"
+
+
+@pytest.mark.spec("1.S3.tools-list")
+@pytest.mark.parametrize("era", ["handshake", "modern"])
+def test_there_are_exactly_the_five_tools_in_their_order(era: str) -> None:
+    _, out, _ = run("--base-url", ORIGIN, stdin=rpc("tools/list", {}, modern=era == "modern"))
+
+    result = json.loads(out)["result"]
+    assert [tool["name"] for tool in result["tools"]] == TOOLS
+    assert "nextCursor" not in result
+    assert all("outputSchema" not in tool for tool in result["tools"])
+
+
+@pytest.mark.spec("1.S3.tools-list")
+def test_the_list_does_not_depend_on_the_settings_of_signet() -> None:
+    environ = {"SIGNET_TOOLSETS": "plantuml", "OJ_BASE_URL": "http://127.0.0.1:1"}
+
+    _, out, _ = run("--base-url", ORIGIN, stdin=rpc("tools/list", {}), env=environ)
+
+    assert [tool["name"] for tool in json.loads(out)["result"]["tools"]] == TOOLS
+
+
+@pytest.mark.spec("1.S3.2.nothing-else")
+def test_what_is_not_offered_is_not_there() -> None:
+    methods = ["resources/list", "resources/read", "prompts/list", "prompts/get", "logging/setLevel"]
+
+    with serving_oj(ORIGIN) as pipe:
+        codes = {method: pipe.ask(rpc(method, {}))["error"]["code"] for method in methods}
+
+    assert codes == dict.fromkeys(methods, -32601)
+
+
+@pytest.mark.spec("1.S3.3.stdio")
+def test_the_server_listens_nowhere(judge: Judge) -> None:
+    with serving_oj(judge.url, "--token", "x") as pipe:
+        call(pipe, "get_platform_status")
+        descriptors = Path(f"/proc/{pipe.process.pid}/fd").iterdir()
+        sockets = {found[1] for one in descriptors if (found := re.match(r"socket:\[(\d+)\]", str(one.readlink())))}
+        tables = [Path(f"/proc/{pipe.process.pid}/net/{name}") for name in ("tcp", "tcp6", "udp", "udp6")]
+        rows = [row.split() for table in tables if table.exists() for row in table.read_text().splitlines()[1:]]
+
+    states = {row[3] for row in rows if row[9] in sockets}
+    assert sockets
+    assert states == {"01"}
+
+
+@pytest.mark.spec("1.S3.4.serves")
+def test_the_server_serves_until_stdin_is_closed_and_answers_what_is_in_flight(judge: Judge) -> None:
+    judge.order("slow", delay_s=0.5)
+    with serving_oj(judge.url) as pipe:
+        pipe.send(rpc("tools/call", {"name": "get_problem", "arguments": {"source": SOURCE, "id": ID}}, request_id=7))
+        out, _ = ended(pipe)
+
+    [line] = out.splitlines()
+    assert json.loads(line)["id"] == 7
+    assert json.loads(line)["result"]["isError"] is False
+
+
+# --- logging
+
+
+def logged(judge: Judge, rust_log: str) -> list[tuple[str, str]]:
+    """Make one call and give the level and the target of every line of the log."""
+    with serving_oj(judge.url, env={"RUST_LOG": rust_log}) as pipe:
+        call(pipe, "get_problem", source=SOURCE, id=ID)
+        _, err = ended(pipe)
+    lines = [LINE.fullmatch(line) for line in err.splitlines()]
+    assert None not in lines, err
+    return [(line[1], line[2]) for line in lines if line is not None]
+
+
+@pytest.mark.spec("1.S6.2.default", "1.S6.2.format", "1.S6.1.stderr")
+@pytest.mark.parametrize("rust_log", ["", " INFO "])
+def test_the_level_is_info_unless_told_otherwise(judge: Judge, rust_log: str) -> None:
+    assert logged(judge, rust_log) == [("INFO", "oj_mcp_rs")] * 2
+
+
+@pytest.mark.spec("1.S6.2.levels", "1.S6.2.format", "1.S6.1.stderr")
+@pytest.mark.parametrize("rust_log", ["debug", "TRACE", "oj_mcp_rs=debug", "oj_mcp_rs"])
+def test_a_lower_level_tells_more(judge: Judge, rust_log: str) -> None:
+    lines = logged(judge, rust_log)
+
+    assert lines[:2] == [("INFO", "oj_mcp_rs")] * 2
+    assert {level for level, _ in lines[2:]} == {"DEBUG"}
+    assert {target.partition("::")[0] for _, target in lines} == {"oj_mcp_rs"}
+
+
+@pytest.mark.spec("1.S6.2.levels", "1.S6.2.off", "1.S6.2.targets")
+@pytest.mark.parametrize(
+    "rust_log", ["off", "Error", "warn", "oj_mcp_rs=off", "hyper=trace", "info,oj_mcp_rs=off", "trace,oj_mcp_rs=warn"]
+)
+def test_a_higher_level_tells_nothing_of_a_good_call(judge: Judge, rust_log: str) -> None:
+    with serving_oj(judge.url, env={"RUST_LOG": rust_log}) as pipe:
+        assert call(pipe, "get_problem", source=SOURCE, id=ID)[0] == "answer"
+        out, err = ended(pipe)
+
+    assert (out, err) == ("", "")
+
+
+@pytest.mark.spec("1.S6.2.targets")
+@pytest.mark.parametrize(
+    "rust_log",
+    [
+        "oj_mcp_rs::upstream=debug",
+        "warn,oj_mcp_rs::upstream=trace",
+        "off, oj_mcp_rs::upstream = debug",
+        "oj_mcp_rs::upstream=debug,oj_mcp_rs=warn",
+    ],
+)
+def test_the_longest_target_that_fits_decides(judge: Judge, rust_log: str) -> None:
+    lines = logged(judge, rust_log)
+
+    assert lines
+    assert set(lines) == {("DEBUG", "oj_mcp_rs::upstream")}
+
+
+@pytest.mark.spec("1.S6.2.off")
+def test_off_leaves_stderr_empty_through_a_fault_too(judge: Judge) -> None:
+    judge.order("close")
+    with serving_oj(judge.url, env={"RUST_LOG": "off"}) as pipe:
+        assert call(pipe, "get_problem", source=SOURCE, id=ID)[0] == "failed"
+        _, err = ended(pipe)
+
+    assert err == ""
+
+
+@pytest.mark.spec("1.S6.3.presence")
+@pytest.mark.parametrize(("flags", "told"), [(["--token", "x"], "token: configured"), ([], "token: not configured")])
+def test_the_log_says_whether_there_is_a_token(flags: list[str], told: str) -> None:
+    _, _, err = run("--base-url", ORIGIN, *flags)
+
+    assert [line.partition("oj_mcp_rs: ")[2] for line in err.splitlines()] == [f"base url: {ORIGIN}", told]
+
+
+# --- what is never said
+
+
+@pytest.mark.spec("1.S1.token-not-logged", "1.S6.3.never", "1.S6.1.stdout", "1.S6.1.stderr")
+def test_the_token_is_never_said_through_success_and_every_fault(judge: Judge) -> None:
+    """Every tool, every fault that the sandbox knows, at the loudest level; not one occurrence anywhere."""
+    token = str(uuid.uuid4())
+    faults = [{"fault": name, **PARAMETERS.get(name, {})} for name in judge.control("GET", "")["faults"]]
+    calls = [
+        ("get_problem", {"source": SOURCE, "id": ID}),
+        ("find_similar_problems", {"query": "numbers"}),
+        ("get_platform_status", {}),
+    ]
+    out = []
+    with serving_oj(judge.url, "--token", token, env={"RUST_LOG": "trace", "OJ_TIMEOUT_S": "0.2"}) as pipe:
+        for order in [None, *faults]:
+            judge.control("DELETE", "/faults")
+            if order is not None:
+                judge.order(**order)
+            out += [json.dumps(pipe.ask(rpc("tools/call", {"name": name, "arguments": a}))) for name, a in calls]
+        rest, err = ended(pipe)
+
+    assert len(faults) > 20
+    assert len(out) == 3 * (len(faults) + 1)
+    assert set(judge.bearers()) == {veiled(token)}
+    assert rest == ""
+    assert token not in "".join(out)
+    assert token not in err
+    assert "token: configured" in err
+
+
+ECHOES: dict[str, dict[str, Any]] = {
+    "a problem document": {"status": 401, "body": '{"title":"T","status":401,"detail":"got Bearer {}"}'},
+    "a title": {"status": 400, "body": '{"title":"{}"}'},
+    "a page": {"status": 502, "type": "text/html", "body": "<html>Authorization: Bearer {}</html>"},
+    "a page under 200": {"status": 200, "type": "text/html", "body": "Authorization: Bearer {}"},
+    "broken JSON": {"status": 200, "body": '{"id":"1","title":"{}"'},
+    "JSON of another shape": {"status": 200, "body": '{"id":"1","ac_rate":"{}"}'},
+    "a problem": {"status": 200, "body": '{"id":"1","title":"{}","content":"<p>{}</p>"}'},
+    "where nothing was found": {"status": 200, "body": '{"source":"{}","id":"{}","problem":null}'},
+    "202": {"status": 202, "body": '{"retry_after":"{}"}'},
+    "a redirect": {"status": 302, "headers": {"location": "http://127.0.0.1:1/?{}"}},
+    "a redirect to nowhere": {"status": 302, "headers": {"location": "http://{}:99999/"}},
+    "headers": {"status": 500, "headers": {"x-authorization": "Bearer {}", "content-type": "{}"}, "type": None},
+}
+
+
+@pytest.mark.spec("1.S6.3.never", "1.S1.token-not-logged")
+def test_an_upstream_that_sends_the_token_back_is_not_quoted(judge: Judge) -> None:
+    token = str(uuid.uuid4())
+    calls = [
+        ("get_daily_challenge", {}),
+        ("get_problem", {"source": SOURCE, "id": ID}),
+        ("resolve_problem", {"query": "abc"}),
+    ]
+    said = {}
+
+    with serving_oj(judge.url, "--token", token, env={"RUST_LOG": "trace"}) as pipe:
+        for row, answer in ECHOES.items():
+            judge.control("DELETE", "/faults")
+            judge.order("answer", **json.loads(json.dumps(answer).replace("{}", token)))
+            answers = [pipe.ask(rpc("tools/call", {"name": name, "arguments": a})) for name, a in calls]
+            said[row] = json.dumps(answers)
+        rest, err = ended(pipe)
+
+    assert set(judge.bearers()) == {veiled(token)}
+    assert [row for row, text in said.items() if token in text] == []
+    assert token not in rest
+    assert token not in err
+
+
+@pytest.mark.spec("1.S6.3.never")
+@pytest.mark.parametrize("odd", ['"', "\\", "<"])
+def test_a_token_that_json_would_escape_is_not_quoted_either(judge: Judge, odd: str) -> None:
+    head, tail = uuid.uuid4().hex, uuid.uuid4().hex
+    judge.answers({"title": "Unauthorized", "status": 401, "detail": f"got Bearer {head}{odd}{tail}"}, status=401)
+
+    with serving_oj(judge.url, "--token", f"{head}{odd}{tail}", env={"RUST_LOG": "trace"}) as pipe:
+        answer = call(pipe, "get_problem", source=SOURCE, id=ID)
+        _, err = ended(pipe)
+
+    assert answer[0] == "told"
+    assert f"{head}{odd}{tail}" not in answer[1]
+    assert head not in err
+
+
+@pytest.mark.spec("1.S6.3.never")
+def test_a_caller_who_names_the_token_does_not_bring_it_into_the_log(judge: Judge) -> None:
+    token = str(uuid.uuid4())
+
+    with serving_oj(judge.url, "--token", token, env={"RUST_LOG": "trace"}) as pipe:
+        for name, arguments in (
+            ("resolve_problem", {"query": token}),
+            ("get_problem", {"source": token, "id": token}),
+            ("find_similar_problems", {"query": token}),
+            ("get_daily_challenge", {"date": token}),
+            (token, {}),
+        ):
+            pipe.ask(rpc("tools/call", {"name": name, "arguments": arguments}))
+        _, err = ended(pipe)
+
+    assert "token: configured" in err
+    assert token not in err
+
+
+@pytest.mark.spec("1.S4.3.as-is", "2.T2.title")
+@pytest.mark.parametrize("token", ["e", "two", '"'])
+def test_a_token_that_is_a_common_word_does_not_change_what_is_shown(judge: Judge, token: str) -> None:
+    """Taking it out of every answer would spoil the answers, and tell it by the holes."""
+    judge.answers(PROBLEM)
+
+    with serving_oj(judge.url, "--token", token) as pipe:
+        said = call(pipe, "get_problem", source=SOURCE, id=ID)
+
+    assert said == ("answer", PAGE)
+
+
+@pytest.mark.spec("1.S6.1.stdout")
+def test_every_byte_on_stdout_belongs_to_a_message_at_the_loudest_level(judge: Judge) -> None:
+    messages = [
+        INITIALIZE,
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        rpc("tools/list", {}, request_id=2),
+        rpc("tools/call", {"name": "get_problem", "arguments": {"source": SOURCE, "id": ID}}, request_id=3),
+        rpc("tools/call", {"name": "get_problem", "arguments": {"source": "", "id": ID}}, request_id=4),
+        rpc("tools/call", {"name": "get_platform_status", "arguments": {}}, request_id=5),
+        rpc("nonsense", {}, request_id=6),
+        b"this is not JSON",
+    ]
+    loud = {"RUST_LOG": "trace", "PYTHONWARNINGS": "default", "PYTHONASYNCIODEBUG": "1"}
+    with serving_oj(judge.url, env=loud) as pipe:
+        pipe.send(*messages)
+        out, _ = ended(pipe)
+
+    assert out.endswith("\n")
+    answers = [json.loads(line) for line in out.splitlines()]
+    assert {answer["jsonrpc"] for answer in answers} == {"2.0"}
+    assert {answer["id"] for answer in answers} == {1, 2, 3, 4, 5, 6, None}
+    assert len(answers) == 7

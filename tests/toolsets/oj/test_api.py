@@ -1,0 +1,415 @@
+"""The backend's API as values: what is asked for, byte for byte, and what an answer is taken for."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import date
+from typing import Any
+from urllib.parse import unquote
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judge import PROBLEM, encoded
+from signet.kernel.errors import Code, Fault
+from signet.kernel.port import Answer, Ask
+from signet.toolsets.oj import api
+from signet.toolsets.oj.models import Fetching, Problem, Resolved, Similar, Status
+
+JSON = "application/json"
+PROBLEM_JSON = "application/problem+json"
+SUFFIX = "\n\n... (truncated)"
+PLATFORM = {"source": "a", "total": 0, "missing_content": 0, "not_embedded": 0}
+
+WHITE_SPACE = [
+    *range(0x09, 0x0E), 0x20, 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000,
+]  # fmt: skip
+"""The code points that Unicode gives the property White_Space."""
+NOT_WHITE_SPACE = [0x00, 0x1C, 0x1D, 0x1E, 0x1F, 0x180E, 0x200B, 0x2060, 0xFEFF]
+
+scalars = st.text(st.characters(exclude_categories=["Cs"]))
+"""Any text that can come over the wire: Python's strings may hold surrogates, JSON's may not."""
+names = scalars.filter(lambda text: api.trim(text) not in {"", ".", ".."})
+statuses = st.integers(200, 599).filter(lambda status: status != 200)
+
+
+def refused(answer: Answer, shape: Any = Problem) -> Fault:
+    with pytest.raises(Fault) as caught:
+        api.read(answer, shape)
+    return caught.value
+
+
+# --- what is asked for
+
+
+@pytest.mark.spec("2.T2.encoded", "2.common.encoded", "2.T2.endpoint")
+@given(names, names)
+def test_any_source_and_id_become_two_segments_that_decode_to_them(source: str, problem_id: str) -> None:
+    target = api.ask_problem(source, problem_id).target
+
+    assert re.fullmatch(r"/api/v1/problems/(?:[A-Za-z0-9._~-]|%[0-9A-F]{2})+/(?:[A-Za-z0-9._~-]|%[0-9A-F]{2})+", target)
+    decoded = [unquote(part, errors="strict") for part in target.split("/")[-2:]]
+    assert decoded == [api.trim(source), api.trim(problem_id)]
+
+
+@pytest.mark.spec("2.T2.encoded")
+def test_the_printed_example_of_encoding_holds() -> None:
+    assert api.ask_problem("a/b", "c d") == Ask("/api/v1/problems/a%2Fb/c%20d")
+
+
+@pytest.mark.spec("2.T4.encoded", "2.T4.endpoint")
+@given(names)
+def test_any_query_to_resolve_becomes_one_segment(query: str) -> None:
+    assert api.ask_resolve(query) == Ask(f"/api/v1/resolve/{encoded(query)}")
+
+
+@pytest.mark.spec("2.T3.encoded", "2.T3.by-id")
+@given(names, names)
+def test_any_source_and_id_to_compare_with_are_encoded(source: str, problem_id: str) -> None:
+    asked = api.ask_similar_to(source, problem_id, "limit=10&threshold=0")
+
+    assert asked == Ask(f"/api/v1/similar/{encoded(source)}/{encoded(problem_id)}?limit=10&threshold=0")
+
+
+@pytest.mark.spec("2.T3.query-encoded", "2.T3.by-query")
+@given(names)
+def test_any_query_to_search_for_is_encoded(query: str) -> None:
+    asked = api.ask_similar_with(query, "limit=10&threshold=0")
+
+    assert asked == Ask(f"/api/v1/similar?q={encoded(query)}&limit=10&threshold=0")
+
+
+@pytest.mark.spec("2.T3.filter-encoded")
+@given(names)
+def test_any_source_filter_is_encoded(source_filter: str) -> None:
+    assert api.similar_options(3, 0.5, source_filter) == f"limit=3&threshold=0.5&source={encoded(source_filter)}"
+
+
+@pytest.mark.spec("2.T3.filter-encoded")
+def test_a_blank_source_filter_is_left_out() -> None:
+    assert api.similar_options(3, 0.5, "") == "limit=3&threshold=0.5"
+
+
+@pytest.mark.spec("2.common.encoded")
+@pytest.mark.parametrize("dots", [".", "..", " .. "])
+def test_a_segment_that_a_url_would_swallow_is_refused(dots: str) -> None:
+    for asked in (
+        lambda: api.ask_problem("leetcode", dots),
+        lambda: api.ask_problem(dots, "1"),
+        lambda: api.ask_similar_to(api.trim(dots), "1", ""),
+        lambda: api.ask_resolve(api.trim(dots)),
+    ):
+        with pytest.raises(Fault) as caught:
+            asked()
+        assert (caught.value.code, caught.value.told) == (Code.INVALID_INPUT, True)
+
+
+@pytest.mark.spec("2.T2.trimmed", "2.T3.query-trimmed")
+@pytest.mark.parametrize("point", WHITE_SPACE, ids=hex)
+def test_unicodes_white_space_is_trimmed(point: int) -> None:
+    assert api.trim(f"{chr(point)}x{chr(point)}y{chr(point)}") == f"x{chr(point)}y"
+
+
+@pytest.mark.spec("2.T2.trimmed")
+@pytest.mark.parametrize("point", NOT_WHITE_SPACE, ids=hex)
+def test_what_unicode_does_not_call_white_space_is_kept(point: int) -> None:
+    assert api.trim(f"{chr(point)}x{chr(point)}") == f"{chr(point)}x{chr(point)}"
+
+
+@pytest.mark.spec("2.T2.trimmed")
+def test_nothing_trimmed_is_an_empty_text() -> None:
+    assert api.trim(None) == ""
+
+
+@pytest.mark.spec("2.T1.date-format", "2.T1.endpoint")
+@given(st.dates())
+def test_any_day_of_the_calendar_is_asked_for_as_it_is_written(day: date) -> None:
+    written = f"{day.year:04}-{day.month:02}-{day.day:02}"
+
+    assert api.ask_daily("cn", written) == Ask(f"/api/v1/daily?domain=cn&date={written}")
+
+
+@pytest.mark.spec("2.T1.date-format", "2.T1.date-refused")
+@given(scalars | st.text(alphabet="0123456789-+ TW&=#%\n\u0660\uff11", max_size=12))
+def test_any_text_is_a_date_of_ten_ascii_characters_or_is_refused(text: str) -> None:
+    try:
+        said = api.ask_daily("com", text).target
+    except Fault as fault:
+        said = fault.message
+
+    assert re.fullmatch(r"/api/v1/daily\?domain=com&date=[0-9]{4}-[0-9]{2}-[0-9]{2}", said) or "YYYY-MM-DD" in said
+
+
+@pytest.mark.spec("2.T3.threshold-default")
+@pytest.mark.parametrize(
+    ("threshold", "written"),
+    [(0.0, "0"), (-0.0, "0"), (0, "0"), (1.0, "1"), (1, "1"), (0.5, "0.5"), (0.10, "0.1"), (1e-7, "0.0000001"),
+     (0.1 + 0.2, "0.30000000000000004"), (2**-20, "0.00000095367431640625")],
+)  # fmt: skip
+def test_a_threshold_is_written_in_its_shortest_decimal_form(threshold: float, written: str) -> None:
+    assert api.similar_options(10, threshold, "") == f"limit=10&threshold={written}"
+
+
+@pytest.mark.spec("2.T3.threshold-default")
+@given(st.floats(0, 1))
+def test_any_threshold_is_written_without_exponent_and_means_the_same(threshold: float) -> None:
+    written = api.similar_options(10, threshold, "").removeprefix("limit=10&threshold=")
+
+    assert re.fullmatch(r"0|1|0\.[0-9]*[1-9]", written)
+    assert float(written) == threshold
+
+
+# --- what an answer is taken for
+
+
+REFUSALS = {
+    "whole": ({"type": "about:blank", "title": "Not Found", "status": 404, "detail": "problem not found"},
+              "[404] Not Found: problem not found"),
+    "printed": ({"status": 404, "title": "Not Found", "detail": "problem not found"},
+                "[404] Not Found: problem not found"),
+    "the body's status wins": ({"title": "Teapot", "status": 418, "detail": "short and stout"},
+                               "[418] Teapot: short and stout"),
+    "no status": ({"title": "Not Found", "detail": "d"}, "[404] Not Found: d"),
+    "null status": ({"title": "Not Found", "status": None, "detail": "d"}, "[404] Not Found: d"),
+    "status zero": ({"title": "t", "status": 0, "detail": "d"}, "[0] t: d"),
+    "the largest status": ({"title": "t", "status": 65535, "detail": "d"}, "[65535] t: d"),
+    "no detail": ({"title": "Not Found", "status": 404}, "[404] Not Found: "),
+    "null detail": ({"title": "Not Found", "status": 404, "detail": None}, "[404] Not Found: "),
+    "title alone": ({"title": "t"}, "[404] t: "),
+    "empty title": ({"title": "", "detail": "d"}, "[404] : d"),
+    "more keys": ({"title": "t", "detail": "d", "errors": [1], "instance": {}}, "[404] t: d"),
+    "not ASCII": ({"title": "見つかりません", "detail": "😀\n| x"}, "[404] 見つかりません: 😀\n| x"),
+}  # fmt: skip
+NO_REFUSALS: dict[str, Any] = {
+    "no title": {"status": 404, "detail": "d"},
+    "null title": {"title": None, "detail": "d"},
+    "a title that is no text": {"title": 5, "detail": "d"},
+    "a detail that is no text": {"title": "t", "detail": ["d"]},
+    "a status that is text": {"title": "t", "status": "404"},
+    "a status that is too large": {"title": "t", "status": 65536},
+    "a negative status": {"title": "t", "status": -1},
+    "a status that is a truth": {"title": "t", "status": True},
+    "a list": ["title"],
+    "a text": "title",
+    "null": None,
+}
+
+
+@pytest.mark.spec("1.S4.3.template", "1.S4.3.as-is", "1.S4.3.status", "1.S4.3.shape")
+@pytest.mark.parametrize("kind", [JSON, PROBLEM_JSON, "application/problem+json; charset=utf-8"])
+@pytest.mark.parametrize("row", REFUSALS)
+def test_a_problem_document_is_shown_as_status_title_and_detail(row: str, kind: str) -> None:
+    document, shown = REFUSALS[row]
+
+    fault = refused(Answer(404, kind, json.dumps(document).encode()))
+
+    assert (fault.message, fault.told, fault.code) == (shown, True, Code.NOT_FOUND)
+
+
+@pytest.mark.spec("1.S4.3.template", "1.S4.3.as-is")
+@given(st.integers(0, 65_535), scalars, scalars)
+def test_any_problem_document_is_shown_by_the_template(status: int, title: str, detail: str) -> None:
+    body = json.dumps({"status": status, "title": title, "detail": detail}).encode()
+
+    assert refused(Answer(500, PROBLEM_JSON, body)).message == f"[{status}] {title}: {detail}"
+
+
+@pytest.mark.spec("1.S4.3.shape", "1.S4.4.template")
+@pytest.mark.parametrize("row", NO_REFUSALS)
+def test_json_that_is_no_problem_document_is_shown_as_it_came(row: str) -> None:
+    body = json.dumps(NO_REFUSALS[row]).encode()
+
+    assert refused(Answer(404, PROBLEM_JSON, body)).message == f"[404] {body.decode()}"
+
+
+@pytest.mark.spec("1.S2.3.error-gate", "1.S2.3.gate")
+@pytest.mark.parametrize(
+    "kind", ["", "text/plain", "text/json", "application/x-json", "application/xml", "application"]
+)
+def test_a_problem_document_of_another_content_type_is_not_read(kind: str) -> None:
+    body = json.dumps({"title": "t", "status": 1, "detail": "d"})
+
+    assert refused(Answer(404, kind, body.encode())).message == f"[404] {body}"
+
+
+@pytest.mark.spec("1.S4.4.template", "1.S4.4.cut", "1.S4.4.no-suffix", "1.S4.4.unicode")
+@given(statuses, st.binary(max_size=40).map(lambda part: part * 60) | scalars.map(lambda text: (text * 60).encode()))
+def test_any_other_body_is_shown_up_to_500_characters(status: int, body: bytes) -> None:
+    fault = refused(Answer(status, "text/plain", body))
+
+    assert fault.message == f"[{status}] {body.decode(errors='replace')[:500]}"
+    assert fault.told
+
+
+@pytest.mark.spec("1.S4.4.cut", "1.S4.4.no-suffix", "1.S4.4.unicode")
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        ("x" * 1000, "x" * 500),
+        ("x" * 499 + "😀", "x" * 499 + "😀"),
+        ("x" * 499 + "😀😀", "x" * 499 + "😀"),
+        ("x" * 500 + "😀", "x" * 500),
+        ("😀" * 501, "😀" * 500),
+        ("漢" * 501, "漢" * 500),
+        ("", ""),
+        (" \n ", " \n "),
+    ],
+)
+def test_the_500_are_characters_and_none_is_cut_in_two(body: str, shown: str) -> None:
+    assert refused(Answer(500, "text/plain", body.encode())).message == f"[500] {shown}"
+
+
+@pytest.mark.spec("1.S4.2.any-status", "1.S4.2.other-status", "1.S4.1.not-utf8", "2.common.errors")
+@given(statuses, st.sampled_from(["", JSON, PROBLEM_JSON, "text/html"]), st.binary())
+def test_any_other_status_than_200_is_told_whatever_its_body_is(status: int, kind: str, body: bytes) -> None:
+    fault = refused(Answer(status, kind, body))
+
+    assert fault.told
+    assert fault.message.startswith(f"[{status}] ")
+
+
+@pytest.mark.spec("1.S4.2.canonical")
+def test_each_status_has_its_canonical_code() -> None:
+    others = dict.fromkeys(range(201, 600), "INTERNAL_ERROR")
+
+    codes = {status: refused(Answer(status, JSON, b"{}")).code for status in others}
+
+    assert codes == others | {
+        400: "INVALID_INPUT", 422: "INVALID_INPUT", 401: "UNAUTHORIZED", 403: "UNAUTHORIZED", 404: "NOT_FOUND",
+    }  # fmt: skip
+
+
+@pytest.mark.spec("1.S5.2.any-response", "1.S5.2.suffix", "1.S5.2.outside")
+@pytest.mark.parametrize("filler", ["x", "漢", "😀"])
+def test_an_error_text_too_keeps_to_the_limit(filler: str) -> None:
+    body = json.dumps({"title": "t", "status": 500, "detail": filler * 200_000}, ensure_ascii=False).encode()
+
+    shown = refused(Answer(500, PROBLEM_JSON, body)).message
+
+    assert shown.startswith(f"[500] t: {filler}")
+    assert shown.endswith(f"{filler}{SUFFIX}")
+    assert 102_400 - 3 <= len(shown.encode()) - 17 <= 102_400
+
+
+@pytest.mark.spec("1.S2.3.gate")
+@pytest.mark.parametrize("kind", [JSON, PROBLEM_JSON, "application/json; charset=utf-8", "application/json-seq"])
+def test_json_is_read_where_the_content_type_starts_so(kind: str) -> None:
+    assert api.read(Answer(200, kind, json.dumps(PROBLEM).encode()), Problem).title == "Two Sum"
+
+
+@pytest.mark.spec("1.S2.3.fallback", "1.S2.3.gate", "1.S2.3.never-parsed")
+@given(
+    st.sampled_from(["", "text/html", "text/html; charset=utf-8", "text/plain", "application/octet-stream"]),
+    st.sampled_from([json.dumps(PROBLEM), "<html>...</html>", "{broken", ""]),
+)
+def test_200_of_another_content_type_is_shown_by_the_fallback_and_never_parsed(kind: str, body: str) -> None:
+    fault = refused(Answer(200, kind, body.encode()))
+
+    assert (fault.message, fault.told, fault.code) == (f"[200] {body[:500]}", True, Code.INTERNAL_ERROR)
+
+
+BROKEN = {
+    "nothing": b"",
+    "no JSON": b"{broken",
+    "cut": json.dumps(PROBLEM).encode()[:-1],
+    "more than JSON": json.dumps(PROBLEM).encode() + b"x",
+    "a list": b"[]",
+    "null": b"null",
+    "no id": b'{"title":"t"}',
+    "a title that is no text": b'{"id":"1","title":5}',
+    "a rate that is no number": b'{"id":"1","ac_rate":"57"}',
+    "nested too deeply": b'{"id":"1","tags":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+    "half a surrogate pair": b'{"id":"1","title":"\\ud800"}',
+    "not a number": b'{"id":"1","ac_rate":NaN}',
+}
+
+
+@pytest.mark.spec("1.S4.1.not-json", "1.S5.1.stops")
+@pytest.mark.parametrize("row", BROKEN)
+def test_200_with_broken_json_is_a_protocol_error(row: str) -> None:
+    fault = refused(Answer(200, JSON, BROKEN[row]))
+
+    assert (fault.told, fault.code, fault.mcp_code) == (False, Code.INTERNAL_ERROR, -32603)
+
+
+@pytest.mark.spec("1.S4.1.not-json")
+@pytest.mark.parametrize(
+    ("shape", "value"),
+    [
+        (Similar, {"rewritten_query": "q"}),
+        (Similar, {"results": [{"source": "a", "id": "1"}]}),
+        (Similar, {"results": [{"source": "a", "id": "1", "similarity": None}]}),
+        (Similar, {"results": [{"source": None, "id": "1", "similarity": 0.5}]}),
+        (Resolved, {"problem": None}),
+        (Status, {"version": None, "platforms": []}),
+        (Status, {"version": "1"}),
+        (Status, {"version": "1", "platforms": [{**PLATFORM, "total": -1}]}),
+        (Status, {"version": "1", "platforms": [{**PLATFORM, "total": 0.5}]}),
+        (Status, {"version": "1", "platforms": [{**PLATFORM, "total": None}]}),
+        (Status, {"version": "1", "platforms": [{**PLATFORM, "source": None}]}),
+    ],
+)
+def test_json_of_another_shape_is_a_protocol_error(shape: Any, value: object) -> None:
+    fault = refused(Answer(200, JSON, json.dumps(value).encode()), shape)
+
+    assert (fault.told, fault.mcp_code) == (False, -32603)
+
+
+@pytest.mark.spec("1.S4.1.not-utf8")
+@given(st.data())
+def test_bytes_that_are_no_utf8_are_a_protocol_error_wherever_they_stand(data: st.DataObject) -> None:
+    """Also in what is not shown: the body is malformed, not one field of it."""
+    body = json.dumps({**PROBLEM, "slug": "a-slug", "unheard-of": ["of"]}).encode()
+    places = [place.end() for place in re.finditer(rb'"(?=[a-zA-Z<])', body)]
+    place = data.draw(st.sampled_from(places))
+    wrong = data.draw(st.sampled_from([b"\xff", b"\xc3\x28", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\x80"]))
+
+    fault = refused(Answer(200, JSON, body[:place] + wrong + body[place:]))
+
+    assert (fault.told, fault.mcp_code) == (False, -32603)
+
+
+@pytest.mark.spec("2.T1.nullable")
+def test_what_is_not_shown_may_be_anything() -> None:
+    odd = {"id": 7, "rating": "?", "contest": [], "paid_only": {}, "similar_questions": None, "unheard-of": 1}
+
+    assert api.read(Answer(200, JSON, json.dumps(odd).encode()), Problem) == Problem(id=7)
+
+
+@pytest.mark.spec("2.T1.fetching", "2.T1.retry-after")
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (b'{"retry_after":30,"status":"fetching"}', Fetching(30)),
+        (b'{"retry_after":0}', Fetching(0)),
+        (b'{"status":"fetching"}', Fetching()),
+        (b'{"retry_after":null}', Fetching()),
+        (b'{"retry_after":"soon"}', Fetching()),
+        (b'{"retry_after":-1}', Fetching()),
+        (b"<html>", Fetching()),
+        (b"\xff", Fetching()),
+        (b"", Fetching()),
+    ],
+)
+@pytest.mark.parametrize("kind", [JSON, "text/html", ""])
+def test_202_says_that_a_problem_is_on_its_way_whatever_it_holds(kind: str, body: bytes, told: Fetching) -> None:
+    assert api.fetching(Answer(202, kind, body)) == told
+
+
+@pytest.mark.spec("1.S4.2.other-status")
+@given(st.integers(200, 599).filter(lambda status: status != 202))
+def test_no_other_status_says_so(status: int) -> None:
+    assert api.fetching(Answer(status, JSON, b'{"retry_after":30}')) is None
+
+
+@pytest.mark.spec("1.S2.1.timeout", "1.S2.2.body-cap")
+def test_the_limits_are_the_printed_ones() -> None:
+    assert (api.DEADLINE_S, api.MAX_BODY_BYTES, api.MAX_FALLBACK_CHARS) == (30.0, 1_048_576, 500)
+
+
+@pytest.mark.spec("2.T1.date-default")
+def test_today_is_written_as_a_date() -> None:
+    assert msgspec.convert(api.utc_today(), date)
