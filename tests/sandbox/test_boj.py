@@ -29,7 +29,7 @@ from signet.sandbox import SANDBOXES, start_in_thread
 from signet.sandbox.boj import build
 from signet.sandbox.boj.catalogue import FAILING, RESERVED
 from signet.sandbox.boj.messages import KNOWN_ENGLISH, MESSAGES, order_of
-from signet.sandbox.boj.whole import SERIES
+from signet.sandbox.boj.whole import SERIES, Whole
 from signet.sandbox.hosting import host_in_thread
 from signet.sandbox.server import Running
 from support import PATIENCE_S, Reply
@@ -925,6 +925,15 @@ def test_the_metadata_of_a_huge_database_are_whole_in_each_manner(bank: Running,
     series = [code for code in codes if code]
     assert len(set(series)) == len(series) == SERIES
     assert (series[0], db) == (DI, "CO")
+
+
+@given(st.integers(-90, 90), st.integers(-90, 90))
+def test_any_part_of_what_is_made_while_it_is_sent_is_that_part_of_the_whole(start: int, stop: int) -> None:
+    made = Whole.of(b"opening", b",row 1000000", 5, b"end")
+    plain = b"opening,row 1000000,row 1000001,row 1000002,row 1000003,row 1000004end"
+
+    assert (len(made), made[start:stop]) == (len(plain), plain[start:stop])
+    assert start not in range(-len(plain), len(plain)) or made[start] == plain[start]
 
 
 def test_a_client_that_leaves_is_not_sent_the_rest() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
+from collections import deque
 from typing import Final, Literal
 
 import msgspec
@@ -14,6 +15,10 @@ __all__ = ["Log", "Seen", "veiled"]
 
 SECRET: Final = {"authorization", "cookie", "proxy-authorization"}
 """Headers of which the log keeps a digest only."""
+
+
+MAX_SEEN: Final = 100_000
+"""How many requests are remembered; the oldest are forgotten first."""
 
 
 class Seen(msgspec.Struct):
@@ -40,7 +45,7 @@ class Log:
 
     def __init__(self) -> None:
         self._start = time.monotonic()
-        self._seen: list[Seen] = []
+        self._seen: deque[Seen] = deque(maxlen=MAX_SEEN)
 
     def see(self, request: Request) -> Seen:
         """Describe a request that has come now."""

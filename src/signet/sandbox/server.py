@@ -24,7 +24,7 @@ from .record import Seen
 
 __all__ = ["Running", "Sandbox", "start"]
 
-SEND_BUFFER_BYTES: Final = 32_768
+SEND_BUFFER_BYTES: Final = 131_072
 """What the system may hold for a peer that does not read; small, so that the log tells what a peer took."""
 
 BACKLOG: Final = 1024

@@ -9,11 +9,12 @@ import msgspec
 
 from signet.sandbox.message import Response
 
+from .database import LEVELS
 from .messages import DONE, NO_DATA
 from .query import Query
 from .selection import Page
 from .series import Number, Series
-from .writing import LINE_END, Manner, csv_of, head_of, spoken
+from .writing import LINE_END, Manner, csv_of, head_of, key_of, spoken
 
 __all__ = ["echo_of", "told_data"]
 
@@ -28,7 +29,7 @@ def echo_of(query: Query, *, by_layer: bool) -> dict[str, str]:
     echo = {"FORMAT": query.text("format").upper(), "LANG": query.text("lang").upper(), "DB": query.text("db")}
     if by_layer:
         levels = query.levels()
-        echo |= {f"LAYER{n}": level for n, level in enumerate(levels + [""] * (5 - len(levels)), 1)}
+        echo |= {f"LAYER{n}": level for n, level in enumerate(levels + [""] * (LEVELS - len(levels)), 1)}
         echo["FREQUENCY"] = query.text("frequency")
     return echo | {name.upper(): query.text(name) for name in ("startDate", "endDate", "startPosition")}
 
@@ -50,8 +51,7 @@ def told_data(manner: Manner, echo: Mapping[str, str], page: Page) -> Response:
 
 def _csv(lang: str, head: dict[str, Any], echo: Mapping[str, str], page: Page, told: Iterable[Told]) -> str:
     """Write a line for every value, and on each of them what its series is."""
-    names = (next(iter(spoken(name, ("", ""), lang))) for name in ("NAME_OF_TIME_SERIES", "UNIT", "CATEGORY"))
-    name, unit, category = names
+    name, unit, category = (key_of(one, lang) for one in ("NAME_OF_TIME_SERIES", "UNIT", "CATEGORY"))
     columns = ("SERIES_CODE", name, unit, "FREQUENCY", category, "LAST_UPDATE", "SURVEY_DATES", "VALUES")
     parameters = [("PARAMETER", *item) for item in echo.items()]
     text = [csv_of([*head.items(), *parameters, ("NEXTPOSITION", page.next_position), columns])]

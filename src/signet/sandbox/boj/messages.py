@@ -12,7 +12,7 @@ import msgspec
 
 from signet.kernel.errors import Code, Fault
 
-__all__ = ["DONE", "KNOWN_ENGLISH", "MESSAGES", "NO_DATA", "Message", "order_of", "refuse", "text_of"]
+__all__ = ["DONE", "KNOWN_ENGLISH", "LANGS", "MESSAGES", "NO_DATA", "Message", "order_of", "refuse", "text_of"]
 
 
 class Message(NamedTuple):
@@ -22,6 +22,9 @@ class Message(NamedTuple):
     japanese: str
     english: str
 
+
+LANGS: Final = ("jp", "en")
+"""The first is the one that is spoken when none is asked for."""
 
 DONE: Final = "M181000I"
 NO_DATA: Final = "M181030I"

@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from .database import LEVELS
-from .messages import DONE
+from .messages import DONE, LANGS
 from .series import Row
 from .writing import Manner, csv_of, head_of, spoken
 
@@ -43,7 +43,7 @@ def told_rows(manner: Manner, rows: Iterable[Row]) -> bytes:
 
 
 def _keys(row: Row, lang: str) -> dict[str, Any]:
-    langs = ("jp", "en") if lang == "jp" else ("en",)
+    langs = LANGS if lang == "jp" else (lang,)
     start, end, last_update = row.told
     return {
         "SERIES_CODE": row.code,

@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from .database import LEVELS
-from .messages import refuse
+from .messages import LANGS, refuse
 from .periods import ASKED, FIRST_YEAR, LAST_YEAR, Frequency
 
 __all__ = ["MAX_CODES", "Period", "Query"]
@@ -70,7 +70,7 @@ class Query:
         """
         if any(not value.isascii() or FORBIDDEN & set(value) for value in self._texts.values()):
             raise refuse("M181001E")
-        return self._one_of("lang", ("jp", "en"), "M181002E")
+        return self._one_of("lang", LANGS, "M181002E")
 
     def format(self) -> str:
         """Give the format of the answer.

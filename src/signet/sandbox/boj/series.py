@@ -1,7 +1,7 @@
 """Rows of a database and the values of its series: stored where they are known, made by rule everywhere else; pure.
 
 A value depends on nothing but its series and its period, so that any window of a series can be made by itself and is
-the same in every run and on every machine. Rules count in whole numbers of the last decimal; no float is rounded.
+the same in every run and on every machine. Rules count in whole numbers of the last decimal.
 """
 
 from __future__ import annotations

@@ -12,9 +12,9 @@ import msgspec
 from signet.kernel.errors import Fault
 from signet.sandbox.message import Response
 
-from .messages import MESSAGES, text_of
+from .messages import LANGS, MESSAGES, text_of
 
-__all__ = ["LINE_END", "SAMPLE", "Manner", "csv_of", "head_of", "refusal", "spoken"]
+__all__ = ["LINE_END", "SAMPLE", "Manner", "csv_of", "head_of", "key_of", "refusal", "spoken"]
 
 LINE_END: Final = "\r\n"
 
@@ -53,10 +53,14 @@ def refusal(fault: Fault, lang: str, date: str) -> Response:
     return Response(fault.status, msgspec.json.encode(head), headers=SAMPLE)
 
 
+def key_of(name: str, lang: str) -> str:
+    """Give the key of a text in a language."""
+    return f"{name}_J" if lang == "jp" else name
+
+
 def spoken(name: str, pair: tuple[str, str], *langs: str) -> dict[str, str]:
     """Give the keys of a text in one language or in both."""
-    japanese, english = pair
-    return {key: text for lang, key, text in (("jp", f"{name}_J", japanese), ("en", name, english)) if lang in langs}
+    return {key_of(name, lang): pair[LANGS.index(lang)] for lang in langs}
 
 
 def csv_of(lines: Iterable[Iterable[Any]]) -> str:
