@@ -76,11 +76,17 @@ def settings() -> Iterator[str]:
     """Show the flags of each command, and the variable behind each."""
     yield "## Commands and settings"
     yield f"A flag wins over its `{PREFIX}…` variable, and that over the default (in parentheses)."
-    commands = next(action for action in parser()._actions if isinstance(action, argparse._SubParsersAction))  # noqa: SLF001
-    for name, command in commands.choices.items():
+    for name in _commands(parser([])):
+        command = _commands(parser([name]))[name]
         yield f"### `signet {name}`"
         yield command.description or ""
         yield table(("argument", "variable", "meaning"), [_flag(action) for action in command._actions])  # noqa: SLF001
+
+
+def _commands(program: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """Give the commands of a program, if it has any."""
+    found = (one for one in program._actions if isinstance(one, argparse._SubParsersAction))  # noqa: SLF001
+    return dict(next(found).choices)
 
 
 def _flag(action: argparse.Action) -> tuple[str, str, str]:

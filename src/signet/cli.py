@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from signet import __version__
@@ -35,7 +36,9 @@ Each flag can be set in the environment: SIGNET_PORT=9000 is --port 9000; a flag
 """
 
 
-SANDBOX: Final = "Play a toolset's upstream on loopback, with sample data and faults to order (GET /_sandbox)."
+MORE: Final[dict[str, tuple[str, str]]] = {}
+"""Commands that stand in modules of their own, imported when they are asked for: each has `add(parser)`, which adds
+what can be written behind the command and sets `run`."""
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -63,8 +66,9 @@ def main(argv: list[str] | None = None) -> int:
 
 def _parse(argv: list[str] | None) -> argparse.Namespace:
     """Read the command line; arguments of a call may stand before and behind its flags."""
-    known = parser()
-    args, rest = known.parse_known_args(argv)
+    given = sys.argv[1:] if argv is None else argv
+    known = parser(given)
+    args, rest = known.parse_known_args(given)
     if any(one.startswith("-") or not hasattr(args, "pairs") for one in rest):
         known.error(f"unrecognized arguments: {' '.join(rest)}")
     if rest:
@@ -78,8 +82,8 @@ def _mute() -> int:
     return FAILED
 
 
-def parser() -> argparse.ArgumentParser:
-    """Say what can be written."""
+def parser(given: list[str]) -> argparse.ArgumentParser:
+    """Say what can be written; what stands in other modules, only where it is given."""
     signet = _Parser(
         prog="signet",
         description="Serves tools to AI agents under contract.",
@@ -108,28 +112,39 @@ def parser() -> argparse.ArgumentParser:
     call.add_argument("name", help="the tool's name, slug or canonical id")
     call.add_argument("pairs", nargs="*", metavar="key=value", help="arguments, one by one")
     call.add_argument("--json", metavar="JSON|@FILE", help="all arguments as a JSON object, or a file that holds it")
-    sandbox = commands.add_parser(
-        "sandbox", help="play a toolset's upstream with sample data", description=SANDBOX, formatter_class=_Formatter
-    )
-    sandbox.add_argument("name", nargs="?", default="oj", help="which one (oj)")
+    _add_sandbox(commands)
+    for name, (module, text) in MORE.items():
+        more = commands.add_parser(name, help=text, description=_sentence(text), formatter_class=_Formatter)
+        if given[:1] == [name]:
+            import_module(module).add(more)
+    return signet
+
+
+def _add_sandbox(commands: Any) -> None:
+    text = "play a toolset's upstream on loopback, with sample data and faults to order (GET /_sandbox)"
+    sandbox = commands.add_parser("sandbox", help=text, description=_sentence(text), formatter_class=_Formatter)
+    sandbox.add_argument("name", nargs="?", default="oj", help="which one: oj or boj (oj)")
     sandbox.add_argument("--host", default="127.0.0.1", help="loopback address to bind (127.0.0.1)")
     sandbox.add_argument("--port", type=int, default=0, help="port to bind, 0 for any free one (0)")
     sandbox.add_argument("--token", help="bearer token that it wants to be asked with (none)")
     sandbox.set_defaults(run=_sandbox)
-    return signet
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + "."
 
 
 def _command(commands: Any, name: str, run: Any, text: str) -> argparse.ArgumentParser:
     """Add a command with the flags that all share."""
-    sentence = text[:1].upper() + text[1:] + "."
     command: argparse.ArgumentParser = commands.add_parser(
-        name, help=text, description=sentence, formatter_class=_Formatter
+        name, help=text, description=_sentence(text), formatter_class=_Formatter
     )
     command.add_argument("--toolsets", metavar="A,B", help="toolsets to enable, separated by commas")
     command.add_argument("--call-timeout-s", metavar="S", help="seconds that a call may take (60)")
     command.add_argument("--sandbox", action="store_true", default=None, help="every toolset, on embedded sample data")
     command.add_argument("--oj-base-url", metavar="URL", help="origin of the online-judge backend; enables oj")
     command.add_argument("--oj-token", metavar="TOKEN", help="its bearer token; better in OJ_TOKEN")
+    command.add_argument("--boj-base-url", metavar="URL", help="where the Bank of Japan's API is (its public host)")
     command.add_argument(
         "--log", metavar="FILTER", help="what is logged on stderr: off, error … trace, or target=level (warn)"
     )
