@@ -10,6 +10,7 @@ import difflib
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -48,7 +49,7 @@ def one_tool(tool: Tool, registry: SchemaRegistry) -> Iterator[str]:
     for heading, raw in (("argument", bundle.input), ("result", bundle.output)):
         schema = schema_of(raw)
         rows = [
-            (f"`{name}`", part.get("type", "any"), "yes" if name in schema.get("required", ()) else "no",
+            (f"`{name}`", _type_of(part), "yes" if name in schema.get("required", ()) else "no",
              part.get("description", ""))
             for name, part in schema["properties"].items()
         ]  # fmt: skip
@@ -57,6 +58,12 @@ def one_tool(tool: Tool, registry: SchemaRegistry) -> Iterator[str]:
         named = ", ".join(f"`{name}` ({status})" for name, status in tool.rest_errors)
         yield f"REST errors of its own: {named}."
     yield f"Example: `{msgspec.json.encode(tool.example).decode()}`"
+
+
+def _type_of(part: dict[str, Any]) -> str:
+    """Give a property's type in words."""
+    types = part.get("type", "any")
+    return types if isinstance(types, str) else " or ".join(types)
 
 
 def errors() -> Iterator[str]:
