@@ -6,6 +6,7 @@ import asyncio
 import os
 import sys
 from itertools import groupby
+from pathlib import Path
 from types import FrameType
 from typing import Any, Self
 
@@ -34,6 +35,7 @@ ROAD = [
     "kernel.pipeline",  # the output, as it is written,
     "kernel.wire",
     "kernel.pipeline",  # keeps its own
+    "journal.writer",  # one record, whichever door
 ]
 """What every door has in common."""
 
@@ -46,7 +48,7 @@ ENGINE = [
     "kernel.wire",
     "kernel.server",
 ]
-WEB = ["transports.site", "transports.asgi", "kernel.headers", "transports.guard"]
+WEB = ["transports.site", "transports.asgi", "kernel.wire", "transports.guard"]
 DOORS = {
     "stdio": (
         ["transports.stdio", "transports.pipes", "transports.stdio", *ENGINE],
@@ -94,9 +96,9 @@ class Walk:
         return [module for module, _ in groupby(self.modules)]
 
 
-async def walk_stdio(message: bytes) -> Walk:
+async def walk_stdio(message: bytes, settings: Settings) -> Walk:
     reader, writer = os.pipe()
-    conversation = Conversation(build_server(Settings()), writer, reader)
+    conversation = Conversation(build_server(settings), writer, reader)
     conversation.open()
     conversation.take(message + b"\n")
     with Walk() as walk:
@@ -106,8 +108,8 @@ async def walk_stdio(message: bytes) -> Walk:
     return walk
 
 
-async def walk_http(path: str, message: bytes) -> Walk:
-    site = build_site(Settings())
+async def walk_http(path: str, message: bytes, settings: Settings) -> Walk:
+    site = build_site(settings)
     scope = {
         "type": "http",
         "method": "POST",
@@ -135,22 +137,24 @@ MESSAGES = {
 }
 
 
-def walked(door: str) -> Walk:
-    return asyncio.run(walk_stdio(MESSAGES[door]) if door == "stdio" else walk_http(door, MESSAGES[door]))
+def walked(door: str, folder: Path) -> Walk:
+    settings = Settings(log_dir=str(folder), toolsets="plantuml")
+    message = MESSAGES[door]
+    return asyncio.run(walk_stdio(message, settings) if door == "stdio" else walk_http(door, message, settings))
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_a_call_walks_these_modules_in_this_order(door: str) -> None:
+def test_a_call_walks_these_modules_in_this_order(door: str, tmp_path: Path) -> None:
     before, after = DOORS[door]
 
-    road = walked(door).road
+    road = walked(door, tmp_path).road
 
     assert road == [*before, *ROAD, *after]
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_a_call_takes_few_functions_and_few_modules(door: str) -> None:
-    walk = walked(door)
+def test_a_call_takes_few_functions_and_few_modules(door: str, tmp_path: Path) -> None:
+    walk = walked(door, tmp_path)
 
     assert len(walk.functions) <= MAX_FUNCTIONS, walk.functions
     assert len(set(walk.modules)) <= MAX_MODULES

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -10,7 +11,7 @@ import msgspec
 
 from signet import __version__
 from signet.kernel.outcome import Outcome
-from signet.kernel.pipeline import Pipeline
+from signet.kernel.pipeline import Mode, Pipeline, Watch
 from signet.kernel.protocol import Identity
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.server import Server
@@ -22,6 +23,7 @@ from .outfit import outfit_of
 from .settings import Settings, UsageError
 
 if TYPE_CHECKING:
+    from .journal.writer import JournalWriter
     from .transports.site import Site
 
 __all__ = ["SCHEMA_ROOT", "build_server", "build_site", "embed", "open_log"]
@@ -53,15 +55,17 @@ def build_server(settings: Settings, name: str = "signet") -> Server:
         toolbox = Toolbox(tuple(tools))
     except ValueError as error:
         raise UsageError(str(error)) from None
+    journal = open_journal(settings, log)
     pipeline = Pipeline(
         toolbox,
         SchemaRegistry(schema_root=SCHEMA_ROOT),
         timeout_s=settings.call_timeout_s,
-        observe=partial(_tell, log) if log.level_of("call") >= DEBUG else None,
-        complain=partial(_tell_bug, log),
+        mode=Mode(settings.validation),
+        watch=_watch(log, journal),
     )
     outside = tuple(outfit.upstream for outfit in outfits.values() if outfit.upstream is not None)
-    return Server(pipeline, Identity(name, __version__), INSTRUCTIONS, outside)
+    end = journal.close if journal is not None else _nothing
+    return Server(pipeline, Identity(name, __version__), INSTRUCTIONS, outside, end)
 
 
 def embed(settings: Settings) -> Settings:
@@ -77,6 +81,38 @@ def embed(settings: Settings) -> Settings:
         url, _ = start_in_thread("boj")
         settings = msgspec.structs.replace(settings, boj_base_url=url)
     return settings
+
+
+def open_journal(settings: Settings, log: Log) -> JournalWriter | None:
+    """Open the journal, if one is to be kept."""
+    if settings.log_dir is None or not settings.journal:
+        return None
+    from .journal.record import Recorder
+    from .journal.writer import JournalWriter
+
+    secrets = tuple(filter(None, (settings.token, settings.oj_token)))
+    recorder = Recorder(deterministic_ids=settings.deterministic_ids, secrets=secrets)
+    return JournalWriter(
+        settings.log_dir, recorder, lambda why: log.line(WARN, "journal", "journal.unwritable", why=why)
+    )
+
+
+def _watch(log: Log, journal: JournalWriter | None) -> Watch:
+    """Let the journal look on, and the log as far as it is listened to."""
+    bug = partial(_tell_bug, log)
+    if log.level_of("call") < DEBUG:
+        return Watch(journal.push if journal is not None else None, bug, time.perf_counter)
+
+    def both(outcome: Outcome, took_s: float) -> None:
+        _tell(log, outcome, took_s)
+        if journal is not None:
+            journal.push(outcome, took_s)
+
+    return Watch(both, bug, time.perf_counter)
+
+
+def _nothing() -> None:
+    """Do nothing."""
 
 
 def open_log(settings: Settings, name: str = "signet") -> Log:
@@ -107,9 +143,10 @@ def build_site(settings: Settings) -> Site:
     return Site(server, Guard(hosts, settings.token), about)
 
 
-def _tell(log: Log, outcome: Outcome) -> None:
+def _tell(log: Log, outcome: Outcome, took_s: float) -> None:
     """Log one call: names and codes, never what was said."""
-    log.line(DEBUG, "call", "call.done", tool=_slug(outcome), code=outcome.fault.code if outcome.fault else "OK")
+    code = outcome.fault.code if outcome.fault else "OK"
+    log.line(DEBUG, "call", "call.done", tool=_slug(outcome), code=code, ms=round(took_s * 1000, 3))
 
 
 def _tell_bug(log: Log, outcome: Outcome) -> None:

@@ -68,6 +68,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     for flag, (metavar, text) in FLAGS.items():
         parser.add_argument(flag, metavar=metavar, help=text)
+    parser.add_argument("--deterministic-ids", action="store_true", default=None, help="ids that follow from the call")
+    parser.add_argument("--log-dir", metavar="DIR", help="keep a journal of calls below this folder (none is kept)")
     parser.add_argument("--version", action="version", version=f"{NAME} {__version__}")
     return parser
 
@@ -75,8 +77,10 @@ def _parser() -> argparse.ArgumentParser:
 def _settings(args: argparse.Namespace) -> Settings:
     from .settings import Settings
 
-    flags = {f"boj_{name}": value for name, value in vars(args).items()}
-    return Settings.read(os.environ, {**flags, "toolsets": "boj"}, prefix="boj_")
+    given = vars(args)
+    shared = {name: given.pop(name) for name in ("deterministic_ids", "log_dir")}
+    flags = {f"boj_{name}": value for name, value in given.items()}
+    return Settings.read(os.environ, {**flags, **shared, "toolsets": "boj"}, prefix="boj_")
 
 
 def _build(settings: Settings) -> Server:

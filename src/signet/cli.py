@@ -20,6 +20,7 @@ __all__ = ["main", "parser"]
 
 USAGE: Final = 2
 HELP_WIDTH: Final = 110
+JOURNALS: Final = "runs"
 FAILED: Final = 1
 
 EXAMPLES: Final = """\
@@ -36,7 +37,9 @@ Each flag can be set in the environment: SIGNET_PORT=9000 is --port 9000; a flag
 """
 
 
-MORE: Final[dict[str, tuple[str, str]]] = {}
+MORE: Final[dict[str, tuple[str, str]]] = {
+    "boj": ("signet.bank.commands", "read statistics of the Bank of Japan: list, fetch into a file, draw"),
+}
 """Commands that stand in modules of their own, imported when they are asked for: each has `add(parser)`, which adds
 what can be written behind the command and sets `run`."""
 
@@ -103,7 +106,10 @@ def parser(given: list[str]) -> argparse.ArgumentParser:
     serve.add_argument("--allowed-hosts", help="further host names to answer to, separated by commas; * for any")
     serve.add_argument("--quiet", action="store_true", help="say only where the server listens")
 
-    _command(commands, "stdio", _stdio, "serve the tools on standard input and output")
+    stdio = _command(commands, "stdio", _stdio, "serve the tools on standard input and output")
+    for server in (serve, stdio):
+        server.add_argument("--log-dir", metavar="DIR", help="where the journal is kept (runs)")
+        server.add_argument("--no-journal", dest="journal", action="store_false", default=None, help="keep no journal")
 
     tools = _command(commands, "tools", _tools, "list the tools")
     tools.add_argument("--json", action="store_true", help="as JSON, with their contracts")
@@ -146,6 +152,12 @@ def _command(commands: Any, name: str, run: Any, text: str) -> argparse.Argument
     command.add_argument("--oj-token", metavar="TOKEN", help="its bearer token; better in OJ_TOKEN")
     command.add_argument("--boj-base-url", metavar="URL", help="where the Bank of Japan's API is (its public host)")
     command.add_argument(
+        "--validation", metavar="MODE", help="what breaks a contract: off, shadow or enforce (enforce)"
+    )
+    command.add_argument(
+        "--deterministic-ids", action="store_true", default=None, help="ids that follow from the call, not from chance"
+    )
+    command.add_argument(
         "--log", metavar="FILTER", help="what is logged on stderr: off, error … trace, or target=level (warn)"
     )
     command.set_defaults(run=run)
@@ -165,10 +177,16 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _settings(args: argparse.Namespace) -> Settings:
+    from msgspec import structs
+
     from .settings import Settings
 
     flags = {name: value for name, value in vars(args).items() if name in Settings.__struct_fields__}
-    return Settings.read(os.environ, flags)
+    settings = Settings.read(os.environ, flags)
+    if settings.log_dir is None and hasattr(args, "log_dir"):
+        # The servers keep a journal unless they are told not to; the other commands keep none.
+        return structs.replace(settings, log_dir=JOURNALS)
+    return settings
 
 
 def _stdio(args: argparse.Namespace) -> int:

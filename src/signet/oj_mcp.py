@@ -52,6 +52,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--base-url", metavar="URL", required=True, help="origin of the backend: scheme, host, port")
     parser.add_argument("--token", help="bearer token that the backend asks for")
+    parser.add_argument("--deterministic-ids", action="store_true", default=None, help="ids that follow from the call")
+    parser.add_argument("--log-dir", metavar="DIR", help="keep a journal of calls below this folder (none is kept)")
     parser.add_argument("--version", action="version", version=f"{NAME} {__version__}")
     return parser
 
@@ -63,6 +65,8 @@ def _settings(args: argparse.Namespace) -> Settings:
         "toolsets": "oj",
         "oj_base_url": args.base_url,
         "oj_token": args.token,
+        "deterministic_ids": args.deterministic_ids,
+        "log_dir": args.log_dir,
         "log": os.environ.get("RUST_LOG") or "info",
     }
     return Settings.read(os.environ, flags)

@@ -43,6 +43,10 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     boj_retry_backoff_ms: Annotated[int, Meta(ge=0, le=MAX_U63)] = 200
     boj_min_interval_ms: Annotated[int, Meta(ge=0, le=60_000)] | None = None
     boj_cache_s: Annotated[int, Meta(ge=0, le=86_400)] = 3600
+    log_dir: str | None = None
+    journal: bool = True
+    deterministic_ids: bool = False
+    validation: Literal["off", "shadow", "enforce"] = "enforce"
     sandbox: bool = False
     stdio_reader: Literal["auto", "thread"] = "auto"
     conformance: bool = False

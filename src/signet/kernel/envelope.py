@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from .errors import METHOD_NOT_FOUND, PARSE_ERROR, TABLE, CanonicalError, Code
-from .outcome import Call, Outcome
+from .errors import METHOD_NOT_FOUND, PARSE_ERROR, TABLE, CanonicalError, Code, Fault
+from .outcome import Call, Door, Outcome
 from .schemas import PREFIX, SchemaRegistry
-from .tools import Context
+from .tools import NO_CONTEXT, Context
 from .wire import Id, Refused, Reply, failure, success
 
-__all__ = ["HTTP_STATUS", "INVOKE", "answer", "open_envelope", "refusal"]
+__all__ = ["HTTP_STATUS", "INVOKE", "answer", "open_envelope", "refusal", "refused_outcome"]
 
 INVOKE: Final = "mcp.tool.invoke"
 """The one method of this surface."""
@@ -21,7 +21,9 @@ HTTP_STATUS: Final = {0: 200, PARSE_ERROR: 400, METHOD_NOT_FOUND: 404} | {
 """The HTTP status of an answer, by its error code."""
 
 
-def open_envelope(registry: SchemaRegistry, value: Any, context: Context, path_key: str | None = None) -> Call:
+def open_envelope(
+    registry: SchemaRegistry, value: Any, context: Context, door: Door, path_key: str | None = None
+) -> Call:
     """Hold a value to the envelope's contract and give the call inside; `path_key` is the tool in an HTTP path.
 
     Raises:
@@ -34,7 +36,15 @@ def open_envelope(registry: SchemaRegistry, value: Any, context: Context, path_k
     tool: str = value["params"]["tool"]
     if path_key is not None and tool.removeprefix(PREFIX) != path_key.removeprefix(PREFIX):
         raise refusal(Code.INVALID_INPUT, value)
-    return Call(tool, value["params"]["input"], context)
+    return Call(tool, value["params"]["input"], context, door)
+
+
+def refused_outcome(value: Any, door: Door) -> Outcome:
+    """Give what became of an envelope that holds no call, as far as it can be told."""
+    params = value.get("params") if isinstance(value, dict) else None
+    tool = params.get("tool") if isinstance(params, dict) else None
+    call = Call(tool if isinstance(tool, str) else "", {}, NO_CONTEXT, door)
+    return Outcome(call, None, fault=Fault(Code.INVALID_INPUT, "the request is no envelope"))
 
 
 def answer(request_id: Id, outcome: Outcome) -> Reply:

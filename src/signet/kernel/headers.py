@@ -14,9 +14,9 @@ from msgspec import UNSET, Raw
 from .errors import HEADER_MISMATCH
 from .protocol import Opening
 from .schemas import schema_of
-from .wire import Refused
+from .wire import Headers, Refused
 
-__all__ = ["METHOD", "NAME", "VERSION", "Headers", "Mirror", "check_mirrors", "check_routing", "mirrors"]
+__all__ = ["METHOD", "NAME", "VERSION", "Mirror", "check_mirrors", "check_routing", "mirrors"]
 
 VERSION: Final = "mcp-protocol-version"
 METHOD: Final = "mcp-method"
@@ -24,18 +24,6 @@ NAME: Final = "mcp-name"
 PARAM_PREFIX: Final = "mcp-param-"
 NAMED_METHODS: Final = ("tools/call",)
 """The served methods whose `params.name` is mirrored into `Mcp-Name`."""
-
-
-class Headers(dict[str, str]):
-    """Header values by lower-case name, white space stripped; `repeated` names those sent more than once."""
-
-    def __init__(self, pairs: list[tuple[str, str]]) -> None:
-        super().__init__(pairs)
-        self.repeated = {name for name, _ in pairs if _twice(name, pairs)} if len(self) < len(pairs) else set()
-
-
-def _twice(name: str, pairs: list[tuple[str, str]]) -> bool:
-    return sum(one == name for one, _ in pairs) > 1
 
 
 def check_routing(headers: Headers, method: str, opening: Opening) -> None:

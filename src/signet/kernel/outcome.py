@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -10,7 +10,19 @@ from .errors import Fault
 from .schemas import ToolIO
 from .tools import Context, Tool
 
-__all__ = ["Call", "Outcome", "Ready"]
+__all__ = ["UNKNOWN_DOOR", "Call", "Door", "Outcome", "Ready"]
+
+
+class Door(msgspec.Struct, frozen=True):
+    """The way by which a call came."""
+
+    transport: str
+    route: str
+    name: str
+    """Which door it is, whatever the route's variable part; each counts its own steps."""
+
+
+UNKNOWN_DOOR: Final = Door("none", "none", "none")
 
 
 class Call(msgspec.Struct, frozen=True):
@@ -20,6 +32,7 @@ class Call(msgspec.Struct, frozen=True):
     """The tool's name, slug or canonical id."""
     arguments: Any
     context: Context
+    door: Door = UNKNOWN_DOOR
 
 
 class Ready(msgspec.Struct, frozen=True):
@@ -29,6 +42,8 @@ class Ready(msgspec.Struct, frozen=True):
     tool: Tool
     io: ToolIO
     args: Any
+    noted: Fault | None = None
+    """What would have refused it, had contracts not been in shadow."""
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -40,3 +55,5 @@ class Outcome(msgspec.Struct, frozen=True):
     body: bytes = b""
     """The result as JSON, written once for every door."""
     fault: Fault | None = None
+    noted: Fault | None = None
+    """What would have been a fault, had contracts not been in shadow."""

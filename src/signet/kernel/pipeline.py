@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
+from enum import StrEnum
 from typing import Any, Final
 
 import msgspec
@@ -20,13 +21,33 @@ from .schemas import ContractError, SchemaRegistry
 from .tools import Tool, Toolbox
 from .wire import encode, unpack
 
-__all__ = ["CALL_TIMEOUT_S", "Pipeline"]
+__all__ = ["CALL_TIMEOUT_S", "Mode", "Pipeline", "Watch"]
 
 CALL_TIMEOUT_S: Final = 60.0
 """How long a tool may take before its call is given up."""
 
 MAX_IN_FLIGHT: Final = 1024
 """How many calls may be awaited at once; one more is refused, so that memory has a bound."""
+
+
+class Mode(StrEnum):
+    """What becomes of a value that breaks its contract."""
+
+    ENFORCE = "enforce"
+    """It is refused."""
+    SHADOW = "shadow"
+    """It is noted, and the call goes on."""
+    OFF = "off"
+    """Nobody looks."""
+
+
+class Watch(msgspec.Struct, frozen=True):
+    """Who looks on: both are given each outcome, the first with the seconds it took, the second if it is a fault."""
+
+    outcome: Callable[[Outcome, float], None] | None = None
+    fault: Callable[[Outcome], None] | None = None
+    clock: Callable[[], float] = float
+    """Gives seconds; the kernel has no clock of its own."""
 
 
 class Pipeline:
@@ -38,21 +59,22 @@ class Pipeline:
         registry: SchemaRegistry,
         *,
         timeout_s: float = CALL_TIMEOUT_S,
-        observe: Callable[[Outcome], None] | None = None,
-        complain: Callable[[Outcome], None] | None = None,
+        mode: Mode = Mode.ENFORCE,
+        watch: Watch | None = None,
     ) -> None:
         self.toolbox = toolbox
         self.registry = registry
         self._timeout_s = timeout_s
-        self._observe = observe
-        self._complain = complain
+        self._mode = mode
+        self._watch = watch or Watch()
         self._in_flight = 0
 
     def run(self, call: Call) -> Outcome | Coroutine[Any, Any, Outcome]:
         """Give the outcome of a call: at once when its tool is a plain function, else once awaited."""
+        started_s = self._watch.clock()
         ready = self.prepare(call)
         if isinstance(ready, Outcome):
-            return self._seen(ready)
+            return self.seen(ready, started_s)
         context = call.context
         if ready.tool.upstream is not None:
             context = msgspec.structs.replace(context, upstream=ready.tool.upstream, options=ready.tool.options)
@@ -62,9 +84,9 @@ class Pipeline:
             value = error
         if hasattr(value, "__await__"):
             if self._in_flight < MAX_IN_FLIGHT:
-                return self._settle(ready, value)
+                return self._settle(ready, value, started_s)
             value = _too_many(value)
-        return self._seen(self.finish(ready, value))
+        return self.seen(self.finish(ready, value), started_s)
 
     def prepare(self, call: Call) -> Ready | Outcome:
         """Find the tool and hold the arguments to its input contract."""
@@ -72,34 +94,44 @@ class Pipeline:
         if tool is None:
             return Outcome(call, None, fault=unknown_tool(call.key))
         io = self.registry.load_tool_io(tool.slug)
-        arguments = call.arguments
-        if not io.input_validator.is_valid(arguments):
+        arguments, noted = call.arguments, None
+        if self._mode is not Mode.OFF and not io.input_validator.is_valid(arguments):
             arguments = _without_nulls(arguments)
             places = io.input_validator.places(arguments)
             if places:
-                return Outcome(call, tool, fault=tool.on_fault(bad_arguments(tool.name, places)))
-        # Not strict: to a contract 10.0 is an integer, and all else that would be bent it has refused.
-        return Ready(call, tool, io, msgspec.convert(arguments, tool.args, strict=False))
+                noted = tool.on_fault(bad_arguments(tool.name, places))
+                if self._mode is Mode.ENFORCE:
+                    return Outcome(call, tool, fault=noted)
+        try:
+            # Not strict: to a contract 10.0 is an integer, and all else that would be bent it has refused.
+            return Ready(call, tool, io, msgspec.convert(arguments, tool.args, strict=False), noted)
+        except msgspec.ValidationError as error:
+            # Only where nobody has looked: a tool cannot be given what it has no place for.
+            return Outcome(call, tool, fault=tool.on_fault(bad_arguments(tool.name, [("", str(error))])))
 
     def finish(self, ready: Ready, value: object) -> Outcome:
         """Hold what a tool returned, as it would be sent, to its output contract and size."""
-        tool = ready.tool
+        call, tool, noted = ready.call, ready.tool, ready.noted
         if isinstance(value, Exception):
-            return Outcome(ready.call, tool, fault=value if isinstance(value, Fault) else _bug(tool, value))
+            fault = value if isinstance(value, Fault) else _bug(tool, value)
+            return Outcome(call, tool, fault=fault, noted=noted)
         try:
             body = encode(value)
             if len(body) > tool.max_result_bytes:
                 raise ContractError([("", f"{len(body)} bytes, more than {tool.max_result_bytes}")])
             result = unpack(body)
-            contract = ready.io.output_validator
-            if not contract.is_valid(result):
-                raise ContractError(contract.places(result))
         except (TypeError, ValueError, RecursionError) as error:
-            # ContractError, and what msgspec says of a value that is not JSON.
-            return Outcome(ready.call, tool, fault=_broken_promise(tool, error))
-        return Outcome(ready.call, tool, result, body)
+            # What msgspec says of a value that is not JSON.
+            return Outcome(call, tool, fault=_broken_promise(tool, error), noted=noted)
+        contract = ready.io.output_validator
+        if self._mode is not Mode.OFF and not contract.is_valid(result):
+            fault = _broken_promise(tool, ContractError(contract.places(result)))
+            if self._mode is Mode.ENFORCE:
+                return Outcome(call, tool, fault=fault)
+            noted = noted or fault
+        return Outcome(call, tool, result, body, noted=noted)
 
-    async def _settle(self, ready: Ready, pending: Awaitable[object]) -> Outcome:
+    async def _settle(self, ready: Ready, pending: Awaitable[object], started_s: float) -> Outcome:
         """Await a tool, no longer than a call may take; a tool that clings on is left behind."""
         task = asyncio.ensure_future(pending)
         self._in_flight += 1
@@ -110,15 +142,16 @@ class Pipeline:
             self._in_flight -= 1
             task.cancel()
         if ready.tool.heavy:
-            return self._seen(await asyncio.to_thread(self.finish, ready, value))
-        return self._seen(self.finish(ready, value))
+            return self.seen(await asyncio.to_thread(self.finish, ready, value), started_s)
+        return self.seen(self.finish(ready, value), started_s)
 
-    def _seen(self, outcome: Outcome) -> Outcome:
-        """Show an outcome to those who watch all of them, and a fault to those who watch for faults."""
-        if self._observe is not None:
-            self._observe(outcome)
-        if self._complain is not None and outcome.fault is not None:
-            self._complain(outcome)
+    def seen(self, outcome: Outcome, started_s: float) -> Outcome:
+        """Show an outcome to those who look on."""
+        watch = self._watch
+        if watch.outcome is not None:
+            watch.outcome(outcome, watch.clock() - started_s)
+        if watch.fault is not None and outcome.fault is not None:
+            watch.fault(outcome)
         return outcome
 
 

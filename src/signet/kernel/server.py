@@ -16,8 +16,8 @@ from msgspec import UNSET
 
 from . import envelope
 from .errors import INVALID_PARAMS, METHOD_NOT_FOUND
-from .headers import VERSION, Headers, Mirror, check_mirrors, check_routing, mirrors
-from .outcome import Call, Outcome
+from .headers import VERSION, Mirror, check_mirrors, check_routing, mirrors
+from .outcome import Call, Door, Outcome
 from .pipeline import Pipeline
 from .port import Upstream
 from .protocol import (
@@ -40,7 +40,7 @@ from .protocol import (
     tool_result,
 )
 from .tools import Context
-from .wire import Frame, Id, Refused, Reply, decode, encode, failure, parse, read, success
+from .wire import Frame, Headers, Id, Refused, Reply, decode, encode, failure, parse, read, success
 
 __all__ = ["IDLE", "Exchange", "Pending", "Server"]
 
@@ -59,6 +59,11 @@ def _nobody(*_: object) -> None:
 
 IDLE: Final = Context(asyncio.to_thread, _nobody, {})
 """The context of a call whose client listens to nothing but the answer."""
+
+
+STDIO_MCP: Final = Door("stdio", "tools/call", "stdio mcp")
+STDIO_ENVELOPE: Final = Door("stdio", envelope.INVOKE, "stdio envelope")
+HTTP_MCP: Final = Door("http", "/mcp", "http mcp")
 
 
 class Exchange(msgspec.Struct, frozen=True):
@@ -85,10 +90,16 @@ class Server:
     """Speaks MCP in both eras, and the envelope, over one pipeline."""
 
     def __init__(
-        self, pipeline: Pipeline, identity: Identity, instructions: str, upstreams: tuple[Upstream, ...] = ()
+        self,
+        pipeline: Pipeline,
+        identity: Identity,
+        instructions: str,
+        upstreams: tuple[Upstream, ...] = (),
+        on_close: Callable[[], None] = _nobody,
     ) -> None:
         self.pipeline = pipeline
         self.upstreams = upstreams
+        self._on_close = on_close
         self._identity = identity
         self._instructions = instructions
         self._handshake, self._modern = eras(identity)
@@ -122,10 +133,14 @@ class Server:
 
     def invoke(self, message: bytes, path_key: str | None = None) -> Reply | Pending:
         """Answer one request envelope (spec 5)."""
+        door = STDIO_ENVELOPE if path_key is None else Door("http", f"/mcp/tool/{path_key}", "http envelope")
+        value = None
         try:
             value = decode(message)
-            call = envelope.open_envelope(self.pipeline.registry, value, IDLE, path_key)
+            call = envelope.open_envelope(self.pipeline.registry, value, IDLE, door, path_key)
         except Refused as refused:
+            if refused.data is not None:
+                self.pipeline.seen(envelope.refused_outcome(value, door), 0.0)
             return refused.reply()
         return self._finish(value["id"], call, envelope.answer)
 
@@ -138,6 +153,7 @@ class Server:
         """Let go of what is outside."""
         for upstream in self.upstreams:
             await upstream.close()
+        self._on_close()
 
     def _answer(self, frame: Frame, method: str, request_id: Id, exchange: Exchange) -> Answer:
         opening = read(frame.params, _OPENING)
@@ -201,7 +217,8 @@ class Server:
         context = IDLE
         if era.modern or meta.progress_token is not UNSET:
             context = Context(asyncio.to_thread, _progress(exchange, meta), meta.capabilities if era.modern else {})
-        return self._finish(request_id, Call(params.name, arguments, context), partial(_shown, era))
+        door = STDIO_MCP if exchange.headers is None else HTTP_MCP
+        return self._finish(request_id, Call(params.name, arguments, context, door), partial(_shown, era))
 
     def _finish(self, request_id: Id, call: Call, show: Callable[[Id, Outcome], Reply]) -> Reply | Pending:
         outcome = self.pipeline.run(call)

@@ -11,7 +11,7 @@ from .errors import Fault
 from .port import Answer, Ask, Upstream
 from .schemas import PREFIX
 
-__all__ = ["MAX_RESULT_BYTES", "READ_ONLY", "Context", "Result", "Tool", "Toolbox", "tool"]
+__all__ = ["MAX_RESULT_BYTES", "NO_CONTEXT", "READ_ONLY", "Context", "Result", "Tool", "Toolbox", "tool"]
 
 MAX_RESULT_BYTES: Final = 2_097_152
 """The largest result that a tool may give unless it states its own limit."""
@@ -51,6 +51,14 @@ class Context(msgspec.Struct, frozen=True):
             message = "this tool was given no upstream"
             raise RuntimeError(message)
         return self.upstream.send(ask)
+
+
+def _nothing(*_: object) -> Any:
+    """Do nothing: there is nobody to do it for."""
+
+
+NO_CONTEXT: Final = Context(_nothing, _nothing, {})
+"""The context of what never runs."""
 
 
 def _as_it_is(fault: Fault) -> Fault:

@@ -40,6 +40,17 @@ class Frame(msgspec.Struct, frozen=True):
     error: Raw | UnsetType = UNSET
 
 
+class Headers(dict[str, str]):
+    """The headers of an HTTP request by lower-case name, white space stripped; `repeated` names those sent twice."""
+
+    def __init__(self, pairs: list[tuple[str, str]]) -> None:
+        super().__init__(pairs)
+        self.repeated: set[str] = set()
+        if len(self) < len(pairs):
+            names = [name for name, _ in pairs]
+            self.repeated = {name for name in self if names.count(name) > 1}
+
+
 class Reply(msgspec.Struct, frozen=True):
     """One JSON-RPC answer as bytes, and its error code (0: a result)."""
 

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from signet.kernel.errors import Code, Fault, too_large
-from signet.kernel.headers import Headers
+from signet.kernel.wire import Headers
 
 __all__ = ["BODY_LIMIT_BYTES", "JSON", "Answer", "Fields", "Gone", "Receive", "Request", "Scope", "Send", "unless_gone"]
 

@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from signet.kernel.errors import Code, Fault
-from signet.kernel.headers import Headers
+from signet.kernel.wire import Headers
 
 __all__ = ["LOOPBACK", "Access", "Guard", "is_loopback"]
 

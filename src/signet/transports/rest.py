@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from signet.kernel.errors import Code, Fault, not_unicode, unknown_tool
-from signet.kernel.outcome import Call, Outcome
+from signet.kernel.outcome import Call, Door, Outcome
 from signet.kernel.pipeline import Pipeline
 from signet.kernel.server import IDLE
 from signet.kernel.tools import Tool
@@ -64,7 +64,7 @@ class RestDoor:
             return endpoint.show(wrong_method("POST"), (*endpoint.headers, (b"allow", b"POST, OPTIONS")))
         try:
             arguments = _arguments(await request.body(), legacy=endpoint.legacy)
-            call = Call(endpoint.called(), arguments, IDLE)
+            call = Call(endpoint.called(), arguments, IDLE, endpoint.door)
         except Fault as fault:
             return endpoint.show(fault)
         outcome = self._pipeline.run(call)
@@ -75,7 +75,8 @@ class RestDoor:
     def endpoint(self, path: str) -> Endpoint:
         """Give what a path stands for: of a legacy one, its tool; else the last segment that is not empty, as sent."""
         name = LEGACY.get(path) or path.rstrip("/").rpartition("/")[2]
-        return Endpoint(name, self._pipeline.toolbox.find(name), legacy=path in LEGACY)
+        door = Door("http", path, "rest, legacy" if path in LEGACY else "rest")
+        return Endpoint(name, self._pipeline.toolbox.find(name), door, legacy=path in LEGACY)
 
     def _listed(self, tool: Tool) -> dict[str, Any]:
         schema = self._pipeline.registry.load_bundle(tool.slug).input
@@ -87,6 +88,7 @@ class Endpoint(msgspec.Struct, frozen=True):
 
     name: str
     tool: Tool | None
+    door: Door
     legacy: bool = False
 
     @property

@@ -1,0 +1,167 @@
+"""One journal record: what became of one call, in spec 5's words.
+
+Pure. What differs from door to door is `transport` and `route` alone; what differs from run to run is the time, the
+duration and, unless they are derived from the call, the ids.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from signet.kernel.errors import Fault
+from signet.kernel.ids import Ids, deterministic, random_batch
+from signet.kernel.outcome import Call
+from signet.kernel.schemas import PREFIX
+from signet.kernel.tools import Tool
+
+__all__ = ["VOLATILE", "Entry", "Metadata", "Record", "Recorder"]
+
+VOLATILE: Final = ("ts", "traceId", "spanId", "requestId", "durationMs", "transport", "route")
+"""The fields in which two records of the same call may differ."""
+
+AGENT: Final = "mcp_server"
+TASK: Final = "06cV2A_mcp_envelope_and_schema_validation_A"
+METHOD: Final = "mcp.tool.invoke"
+"""The logical method of every call; how it came is the route's business."""
+
+SCHEMA_VERSION: Final = "0.1.0"
+MAX_MESSAGE_CHARS: Final = 500
+SECRET: Final = re.compile(
+    r"""(?i)((?:token|authorization|password|passwd|secret|api[_-]?key|cookie)s?["']?\s*[:=]\s*)(?:bearer\s+)?\S+"""
+)
+REDACTED: Final = "[redacted]"
+MAX_SLUGS: Final = 1000
+"""Unknown tools have names too, and may have any."""
+
+_encode: Final = msgspec.json.Encoder().encode
+
+
+class Metadata(msgspec.Struct, frozen=True):
+    """What a record says about its making."""
+
+    deterministic: bool
+    promptId: None  # noqa: N815 - spec 5's name
+    schemaVersion: str  # noqa: N815
+    toolId: str | None  # noqa: N815
+
+
+class Record(msgspec.Struct, frozen=True):
+    """One line; its fields in the order of their names."""
+
+    agentId: str  # noqa: N815 - spec 5's names, here and below
+    attempt: int
+    durationMs: float  # noqa: N815
+    error: dict[str, Any] | None
+    inputBytes: int  # noqa: N815
+    metadata: Metadata
+    method: str
+    outputBytes: int  # noqa: N815
+    requestId: str  # noqa: N815
+    route: str
+    spanId: str  # noqa: N815
+    status: str
+    stepId: int  # noqa: N815
+    taskId: str  # noqa: N815
+    traceId: str  # noqa: N815
+    transport: str
+    ts: str
+
+
+class Entry(NamedTuple):
+    """What is kept of an outcome until its record is made: not the result, which may be large."""
+
+    call: Call
+    tool: Tool | None
+    fault: Fault | None
+    noted: Fault | None
+    output_bytes: int
+    ended_s: float
+    took_s: float
+
+
+class Recorder:
+    """Makes records of outcomes, counting the steps of each door."""
+
+    def __init__(self, *, deterministic_ids: bool = False, secrets: tuple[str, ...] = ()) -> None:
+        self._deterministic = deterministic_ids
+        self._secrets = tuple(secret for secret in secrets if secret)
+        self._steps: dict[str, int] = {}
+        self._metadata: dict[str, Metadata] = {}
+
+    def records(self, entries: list[Entry]) -> Iterator[Record]:
+        """Make the records of many outcomes, in their order."""
+        names = map(_named, entries) if self._deterministic else random_batch(len(entries))
+        for entry, ids in zip(entries, names, strict=True):
+            yield self._record(entry, ids)
+
+    def _record(self, entry: Entry, ids: Ids) -> Record:
+        call, slug = entry.call, _slug(entry)
+        return Record(
+            agentId=AGENT,
+            attempt=0,
+            durationMs=round(entry.took_s * 1000, 3),
+            error=self._error(entry),
+            inputBytes=len(_encode({"input": call.arguments, "tool": PREFIX + slug})),
+            metadata=self._about(slug),
+            method=METHOD,
+            outputBytes=entry.output_bytes,
+            requestId=ids.request_id,
+            route=call.door.route,
+            spanId=ids.span_id,
+            status="ok" if entry.fault is None else "error",
+            stepId=self._step(call.door.name),
+            taskId=TASK,
+            traceId=ids.trace_id,
+            transport=call.door.transport,
+            ts=_timestamp(entry.ended_s),
+        )
+
+    def _about(self, slug: str) -> Metadata:
+        if len(self._metadata) > MAX_SLUGS:
+            self._metadata.clear()
+        if slug not in self._metadata:
+            self._metadata[slug] = Metadata(self._deterministic, None, SCHEMA_VERSION, slug or None)
+        return self._metadata[slug]
+
+    def _step(self, door: str) -> int:
+        self._steps[door] = self._steps.get(door, 0) + 1
+        return self._steps[door]
+
+    def _error(self, entry: Entry) -> dict[str, Any] | None:
+        """Say what was wrong; what was only noted, because contracts are in shadow, says so."""
+        fault = entry.fault or entry.noted
+        if fault is None:
+            return None
+        error: dict[str, Any] = {"code": fault.code.value, "message": self._clean(fault.message)}
+        return error if entry.fault is not None else {**error, "details": {"mode": "shadow"}}
+
+    def _clean(self, text: str) -> str:
+        """Take secrets out of a text, those we were given and those that call themselves so."""
+        for secret in self._secrets:
+            text = text.replace(secret, REDACTED)
+        return SECRET.sub(rf"\1{REDACTED}", text)[:MAX_MESSAGE_CHARS]
+
+
+def _slug(entry: Entry) -> str:
+    return entry.tool.slug if entry.tool is not None else entry.call.key.removeprefix(PREFIX)
+
+
+def _named(entry: Entry) -> Ids:
+    payload = {"arguments": entry.call.arguments, "toolId": PREFIX + _slug(entry)}
+    return deterministic(METHOD, "tool", payload)
+
+
+def _timestamp(ended_s: float) -> str:
+    whole = int(ended_s)
+    return f"{_second(whole)}.{int((ended_s - whole) * 1000):03d}Z"
+
+
+@lru_cache(maxsize=2)
+def _second(whole: int) -> str:
+    return datetime.fromtimestamp(whole, UTC).strftime("%Y-%m-%dT%H:%M:%S")

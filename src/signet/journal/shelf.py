@@ -1,0 +1,83 @@
+"""The folder where journals stand: a file per process, a link to the latest, the last five runs kept."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Final
+from uuid import uuid4
+
+__all__ = ["FOLDER", "KEPT_RUNS", "LATEST", "open_journal"]
+
+FOLDER: Final = os.path.join("mcp_server", "envelope_validation")  # noqa: PTH118 - one module, one way
+NAME: Final = "envelope_validation"
+LATEST: Final = f"{NAME}.latest.jsonl"
+KEPT_RUNS: Final = 5
+
+
+def open_journal(log_dir: str) -> int:
+    """Begin a journal below a folder, make it the latest, let old ones go; give its descriptor.
+
+    Raises:
+        OSError: the folder cannot be written to.
+    """
+    folder = os.path.join(log_dir, FOLDER)  # noqa: PTH118
+    os.makedirs(folder, exist_ok=True)  # noqa: PTH103
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    name = f"{NAME}.{stamp}.{uuid4()}.jsonl"
+    journal = os.open(os.path.join(folder, name), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_EXCL, 0o644)  # noqa: PTH118
+    _lock(journal)
+    _point(folder, name)
+    with contextlib.suppress(OSError):
+        _let_go(folder, name)
+    return journal
+
+
+def _point(folder: str, name: str) -> None:
+    """Swap the link to the latest journal in one step; it is relative, so that the folder can be moved."""
+    link = os.path.join(folder, LATEST)  # noqa: PTH118
+    fresh = f"{link}.{os.getpid()}"
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(fresh)  # noqa: PTH108
+    os.symlink(name, fresh)  # noqa: PTH211
+    os.replace(fresh, link)  # noqa: PTH105
+
+
+def _let_go(folder: str, current: str) -> None:
+    """Remove all journals but the newest five; one that a process still writes stays whatever its age."""
+    for path in sorted(_journals(folder), key=lambda path: (os.stat(path).st_mtime, path))[:-KEPT_RUNS]:  # noqa: PTH116
+        if not path.endswith(current) and not _is_written(path):
+            os.unlink(path)  # noqa: PTH108
+
+
+def _journals(folder: str) -> Iterator[str]:
+    for entry in os.scandir(folder):
+        if entry.name.startswith(f"{NAME}.") and entry.name.endswith(".jsonl") and not entry.is_symlink():
+            yield entry.path
+
+
+def _lock(journal: int) -> None:
+    """Show others that a journal is being written."""
+    try:
+        import fcntl
+    except ImportError:  # Windows keeps open files from being removed by itself
+        return
+    with contextlib.suppress(OSError):
+        fcntl.flock(journal, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _is_written(path: str) -> bool:
+    try:
+        import fcntl
+    except ImportError:
+        return False
+    journal = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(journal, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(journal)
+    return False
