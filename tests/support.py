@@ -82,7 +82,7 @@ class Server:
 
 def clean_env(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """The environment of a user who has set nothing of ours."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith("SIGNET_")}
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("SIGNET_", "OJ_", "BOJ_"))}
     return {**kept, **(extra or {})}
 
 

@@ -90,8 +90,7 @@ def open_journal(settings: Settings, log: Log) -> JournalWriter | None:
     from .journal.record import Recorder
     from .journal.writer import JournalWriter
 
-    secrets = tuple(filter(None, (settings.token, settings.oj_token)))
-    recorder = Recorder(deterministic_ids=settings.deterministic_ids, secrets=secrets)
+    recorder = Recorder(deterministic_ids=settings.deterministic_ids, secrets=settings.secrets())
     return JournalWriter(
         settings.log_dir, recorder, lambda why: log.line(WARN, "journal", "journal.unwritable", why=why)
     )
@@ -122,7 +121,7 @@ def open_log(settings: Settings, name: str = "signet") -> Log:
         UsageError: they ask for what is none.
     """
     try:
-        return Log(name, Filter.parse(settings.log, WARN))
+        return Log(name, Filter.parse(settings.log, WARN, lenient=settings.log_lenient), secrets=settings.secrets())
     except ValueError as error:
         raise UsageError(str(error)) from None
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from functools import partial
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Final
 
 from signet import __version__
+
+from .arguments import USAGE, Parser
 
 if TYPE_CHECKING:
     from signet.kernel.server import Server
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 NAME: Final = "boj-mcp-server"
-USAGE: Final = 2
 CREDIT: Final = (
     "This service uses the API of the Bank of Japan's Time-Series Data Search; "
     "the Bank of Japan does not guarantee its content."
@@ -50,21 +50,11 @@ def main(argv: list[str] | None = None) -> int:
         return 130
 
 
-class _Parser(argparse.ArgumentParser):
-    """argparse, with one sentence where it prints its usage."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(USAGE, f"error: {message}; '{self.prog} --help' shows what can be written\n")
-
-
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
+    parser = Parser(
         prog=NAME,
         description="Statistics of the Bank of Japan as MCP tools on standard input and output.",
         epilog=CREDIT,
-        allow_abbrev=False,
-        # A fixed width: to ask the terminal, argparse would import shutil at every start.
-        formatter_class=partial(argparse.HelpFormatter, width=110, max_help_position=28),
     )
     for flag, (metavar, text) in FLAGS.items():
         parser.add_argument(flag, metavar=metavar, help=text)

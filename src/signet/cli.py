@@ -6,9 +6,11 @@ import argparse
 import os
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final
 
 from signet import __version__
+
+from .arguments import USAGE, Parser
 
 if TYPE_CHECKING:
     from signet.kernel.server import Server
@@ -18,8 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["main", "parser"]
 
-USAGE: Final = 2
-HELP_WIDTH: Final = 110
 JOURNALS: Final = "runs"
 FAILED: Final = 1
 
@@ -73,7 +73,7 @@ def _parse(argv: list[str] | None) -> argparse.Namespace:
     known = parser(given)
     args, rest = known.parse_known_args(given)
     if any(one.startswith("-") or not hasattr(args, "pairs") for one in rest):
-        known.error(f"unrecognized arguments: {' '.join(rest)}")
+        known.refuse(rest)
     if rest:
         args.pairs += rest
     return args
@@ -85,13 +85,12 @@ def _mute() -> int:
     return FAILED
 
 
-def parser(given: list[str]) -> argparse.ArgumentParser:
+def parser(given: list[str]) -> Parser:
     """Say what can be written; what stands in other modules, only where it is given."""
-    signet = _Parser(
+    signet = Parser(
         prog="signet",
         description="Serves tools to AI agents under contract.",
         epilog=EXAMPLES,
-        formatter_class=_Formatter,
     )
     signet.add_argument("--version", action="version", version=f"signet {__version__}")
     commands = signet.add_subparsers(title="commands", metavar="COMMAND", required=True, prog="signet")
@@ -120,7 +119,7 @@ def parser(given: list[str]) -> argparse.ArgumentParser:
     call.add_argument("--json", metavar="JSON|@FILE", help="all arguments as a JSON object, or a file that holds it")
     _add_sandbox(commands)
     for name, (module, text) in MORE.items():
-        more = commands.add_parser(name, help=text, description=_sentence(text), formatter_class=_Formatter)
+        more = commands.add_parser(name, help=text, description=_sentence(text))
         if given[:1] == [name]:
             import_module(module).add(more)
     return signet
@@ -128,7 +127,7 @@ def parser(given: list[str]) -> argparse.ArgumentParser:
 
 def _add_sandbox(commands: Any) -> None:
     text = "play a toolset's upstream on loopback, with sample data and faults to order (GET /_sandbox)"
-    sandbox = commands.add_parser("sandbox", help=text, description=_sentence(text), formatter_class=_Formatter)
+    sandbox = commands.add_parser("sandbox", help=text, description=_sentence(text))
     sandbox.add_argument("name", nargs="?", default="oj", help="which one: oj or boj (oj)")
     sandbox.add_argument("--host", default="127.0.0.1", help="loopback address to bind (127.0.0.1)")
     sandbox.add_argument("--port", type=int, default=0, help="port to bind, 0 for any free one (0)")
@@ -142,9 +141,7 @@ def _sentence(text: str) -> str:
 
 def _command(commands: Any, name: str, run: Any, text: str) -> argparse.ArgumentParser:
     """Add a command with the flags that all share."""
-    command: argparse.ArgumentParser = commands.add_parser(
-        name, help=text, description=_sentence(text), formatter_class=_Formatter
-    )
+    command: argparse.ArgumentParser = commands.add_parser(name, help=text, description=_sentence(text))
     command.add_argument("--toolsets", metavar="A,B", help="toolsets to enable, separated by commas")
     command.add_argument("--call-timeout-s", metavar="S", help="seconds that a call may take (60)")
     command.add_argument("--sandbox", action="store_true", default=None, help="every toolset, on embedded sample data")
@@ -162,18 +159,6 @@ def _command(commands: Any, name: str, run: Any, text: str) -> argparse.Argument
     )
     command.set_defaults(run=run)
     return command
-
-
-def _Formatter(prog: str) -> argparse.HelpFormatter:  # noqa: N802 - argparse wants a class here
-    """Format help to a fixed width: to ask the terminal, argparse would import shutil at every start."""
-    return argparse.RawDescriptionHelpFormatter(prog, width=HELP_WIDTH, max_help_position=32)
-
-
-class _Parser(argparse.ArgumentParser):
-    """argparse, with one sentence where it prints its usage."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(USAGE, f"signet: {message}; '{self.prog} --help' shows what can be written\n")
 
 
 def _settings(args: argparse.Namespace) -> Settings:
@@ -245,7 +230,10 @@ def _greeting(settings: Settings, port: int, toolbox: Toolbox, *, quiet: bool) -
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     url = f"http://{host}:{port}"
     told = f"Signet {__version__} is listening on {url}\n"
-    return told if quiet else told + paste_lines(url, next(iter(toolbox)), secured=settings.token is not None)
+    flags = " --sandbox" if settings.sandbox else ""
+    if settings.oj_base_url is not None and not settings.sandbox:
+        flags = f" --oj-base-url {settings.oj_base_url}"
+    return told if quiet else told + paste_lines(url, next(iter(toolbox)), flags, secured=settings.token is not None)
 
 
 def _tools(args: argparse.Namespace) -> int:

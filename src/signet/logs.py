@@ -29,8 +29,8 @@ class Filter(msgspec.Struct, frozen=True):
     """The level of each target; the empty one stands for the rest."""
 
     @classmethod
-    def parse(cls, text: str, default: int) -> Filter:
-        """Read directives.
+    def parse(cls, text: str, default: int, *, lenient: bool = False) -> Filter:
+        """Read directives; the lenient pass over what is none, as a variable that others read too may hold anything.
 
         Raises:
             ValueError: one of them is none.
@@ -38,11 +38,11 @@ class Filter(msgspec.Struct, frozen=True):
         targets = {"": default}
         for directive in filter(None, (part.strip() for part in text.split(","))):
             target, equals, level = directive.rpartition("=") if "=" in directive else ("", "", directive)
-            if level.lower() in LEVELS:
-                targets[target.strip()] = LEVELS.index(level.lower())
+            if level.strip().lower() in LEVELS:
+                targets[target.strip()] = LEVELS.index(level.strip().lower())
             elif not equals and level.replace("::", "").replace("_", "").replace("-", "").isalnum():
                 targets[level] = TRACE
-            else:
+            elif not lenient:
                 message = f"'{directive[:50]}' is not a log directive; write {', '.join(LEVELS)}, or target=level"
                 raise ValueError(message)
         return cls(targets)
@@ -56,8 +56,16 @@ class Filter(msgspec.Struct, frozen=True):
 class Log:
     """Writes events of one program."""
 
-    def __init__(self, program: str, chosen: Filter, write: Callable[[str], object] | None = None) -> None:
+    def __init__(
+        self,
+        program: str,
+        chosen: Filter,
+        *,
+        secrets: tuple[str, ...] = (),
+        write: Callable[[str], object] | None = None,
+    ) -> None:
         self._program = program.replace("-", "_")
+        self._secrets = tuple(secret for secret in secrets if secret.strip())
         self._filter = chosen
         self._write = write or _to_stderr
 
@@ -72,6 +80,8 @@ class Log:
         target = f"{self._program}::{part}" if part else self._program
         when = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         told = "".join(f" {name}={_plain(value)}" for name, value in facts.items())
+        for secret in self._secrets:
+            told = told.replace(secret, "[redacted]")
         self._write(f"{when} {LEVELS[level].upper():>5} {target}: {event}{told}\n")
 
 

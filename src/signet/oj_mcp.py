@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from signet import __version__
+
+from .arguments import Parser
 
 if TYPE_CHECKING:
     from signet.kernel.server import Server
@@ -42,13 +43,10 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=NAME,
         description="Online-judge problems as MCP tools on standard input and output.",
         epilog=HELP,
-        allow_abbrev=False,
-        # A fixed width: to ask the terminal, argparse would import shutil at every start.
-        formatter_class=partial(argparse.HelpFormatter, width=110),
     )
     parser.add_argument("--base-url", metavar="URL", required=True, help="origin of the backend: scheme, host, port")
     parser.add_argument("--token", help="bearer token that the backend asks for")
@@ -68,6 +66,7 @@ def _settings(args: argparse.Namespace) -> Settings:
         "deterministic_ids": args.deterministic_ids,
         "log_dir": args.log_dir,
         "log": os.environ.get("RUST_LOG") or "info",
+        "log_lenient": True,
     }
     return Settings.read(os.environ, flags)
 

@@ -34,6 +34,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     allowed_hosts: str = ""
     call_timeout_s: Annotated[float, Meta(gt=0, le=3600)] = 60.0
     log: str = "warn"
+    log_lenient: bool = False
     oj_base_url: str | None = None
     oj_token: str | None = None
     oj_timeout_s: Annotated[float, Meta(gt=0, le=300)] = 30.0
@@ -78,6 +79,10 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def toolset_names(self) -> tuple[str, ...]:
         """Give the toolsets that were asked for; none means the default ones."""
         return tuple(name.strip() for name in self.toolsets.split(",") if name.strip())
+
+    def secrets(self) -> tuple[str, ...]:
+        """Give what must not be written anywhere."""
+        return tuple(secret for secret in (self.token, self.oj_token) if secret)
 
     def host_names(self) -> frozenset[str]:
         """Give the host names that were asked for beside the loopback ones."""

@@ -74,8 +74,8 @@ def _console() -> Console:
     return Console()
 
 
-def paste_lines(url: str, tool: Tool, *, secured: bool) -> str:
-    """Give three lines that work at once: curl, a client's configuration, the command line."""
+def paste_lines(url: str, tool: Tool, flags: str, *, secured: bool) -> str:
+    """Give three lines that work at once: curl, a client's configuration, the command line with its flags."""
     body = msgspec.json.encode(tool.example).decode()
     header = ' -H "Authorization: Bearer $SIGNET_TOKEN"' if secured else ""
     server: dict[str, object] = {"type": "http", "url": f"{url}/mcp"}
@@ -83,5 +83,5 @@ def paste_lines(url: str, tool: Tool, *, secured: bool) -> str:
         server["headers"] = {"Authorization": "Bearer ${SIGNET_TOKEN}"}
     config = msgspec.json.encode({"mcpServers": {"signet": server}}).decode()
     curl = f"curl -s {url}/api/tools/{tool.name} -H 'Content-Type: application/json'{header} -d {shlex.quote(body)}"
-    call = f"{shlex.quote(sys.argv[0])} call {tool.name} --json {shlex.quote(body)}"
+    call = f"{shlex.quote(sys.argv[0])} call {tool.name}{flags} --json {shlex.quote(body)}"
     return f"Try it, or give it to a client:\n  {curl}\n  {config}\n  {call}\nCtrl-C stops it.\n"

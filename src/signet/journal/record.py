@@ -20,7 +20,7 @@ from signet.kernel.outcome import Call
 from signet.kernel.schemas import PREFIX
 from signet.kernel.tools import Tool
 
-__all__ = ["VOLATILE", "Entry", "Metadata", "Record", "Recorder"]
+__all__ = ["MAX_LINE_BYTES", "VOLATILE", "Entry", "Metadata", "Record", "Recorder"]
 
 VOLATILE: Final = ("ts", "traceId", "spanId", "requestId", "durationMs", "transport", "route")
 """The fields in which two records of the same call may differ."""
@@ -31,7 +31,10 @@ METHOD: Final = "mcp.tool.invoke"
 """The logical method of every call; how it came is the route's business."""
 
 SCHEMA_VERSION: Final = "0.1.0"
-MAX_MESSAGE_CHARS: Final = 500
+MAX_MESSAGE_CHARS: Final = 250
+MAX_NAME_CHARS: Final = 120
+MAX_LINE_BYTES: Final = 3584
+"""No line is longer: its parts from outside are cut, and a character takes six bytes at the most."""
 SECRET: Final = re.compile(
     r"""(?i)((?:token|authorization|password|passwd|secret|api[_-]?key|cookie)s?["']?\s*[:=]\s*)(?:bearer\s+)?\S+"""
 )
@@ -112,7 +115,7 @@ class Recorder:
             method=METHOD,
             outputBytes=entry.output_bytes,
             requestId=ids.request_id,
-            route=call.door.route,
+            route=call.door.route[:MAX_NAME_CHARS],
             spanId=ids.span_id,
             status="ok" if entry.fault is None else "error",
             stepId=self._step(call.door.name),
@@ -149,7 +152,7 @@ class Recorder:
 
 
 def _slug(entry: Entry) -> str:
-    return entry.tool.slug if entry.tool is not None else entry.call.key.removeprefix(PREFIX)
+    return entry.tool.slug if entry.tool is not None else entry.call.key.removeprefix(PREFIX)[:MAX_NAME_CHARS]
 
 
 def _named(entry: Entry) -> Ids:

@@ -8,17 +8,18 @@ and tried again, up to a bound; half a line is taken back. The folder is made wi
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final
 
 import msgspec
 
 from signet.kernel.outcome import Outcome
 
-from .record import Entry, Recorder
+from .record import MAX_LINE_BYTES, Entry, Recorder
 from .shelf import open_journal
 
 __all__ = ["JournalWriter"]
@@ -28,8 +29,11 @@ BATCH: Final = 2000
 """So many records wake the writer at once."""
 MAX_WAITING: Final = 50_000
 """So many records wait at the most; the next call writes them itself."""
-MAX_KEPT_BYTES: Final = 16_777_216
-"""What is kept of lines that could not be written."""
+MAX_KEPT: Final = 20_000
+"""How many lines are kept that could not be written."""
+
+PAGE_BYTES: Final = 4096
+"""A write within one page of a file is all there or not at all, even if the process is killed in it."""
 
 _encode: Final = msgspec.json.Encoder().encode
 
@@ -42,7 +46,7 @@ class JournalWriter:
         self._recorder = recorder
         self._warn = warn
         self._waiting: list[Entry] = []
-        self._unwritten = b""
+        self._unwritten: list[bytes] = []
         self._journal: int | None = None
         self._warned = False
         self._closed = False
@@ -68,10 +72,8 @@ class JournalWriter:
         with self._writing:
             taken, self._waiting = self._waiting, []
             lines = [_encode(record) for record in self._recorder.records(taken)]
-            data = self._unwritten + b"".join(line + b"\n" for line in lines)
-            self._unwritten = data[self._write(data) :] if data else b""
-            if len(self._unwritten) > MAX_KEPT_BYTES:
-                self._unwritten = self._unwritten[self._unwritten.index(b"\n", -MAX_KEPT_BYTES) + 1 :]
+            waiting = self._unwritten + lines
+            self._unwritten = waiting[self._write(waiting) :][-MAX_KEPT:] if waiting else []
 
     def close(self) -> None:
         """Write what waits and write no more."""
@@ -85,24 +87,52 @@ class JournalWriter:
             self._bell.clear()
             self.flush()
 
-    def _write(self, data: bytes) -> int:
-        """Append whole lines; give how many bytes are on disk for good."""
-        written = 0
+    def _write(self, lines: list[bytes]) -> int:
+        """Append lines, page by page; give how many are on disk for good."""
+        done = 0
         try:
             if self._journal is None:
                 self._journal = open_journal(self._log_dir)
             end = os.fstat(self._journal).st_size
-            while written < len(data):
-                written += os.write(self._journal, data[written : written + MAX_KEPT_BYTES])
+            for page in pages(lines, end):
+                whole = _append(self._journal, page, end)
+                end += whole
+                done += page.count(b"\n", 0, whole)
+                if whole < len(page):
+                    self._complain(os.strerror(errno.ENOSPC))
+                    break
         except OSError as error:
-            self._complain(error)
-            whole = data.rfind(b"\n", 0, written) + 1
-            if self._journal is not None and whole < written:
-                os.ftruncate(self._journal, end + whole)
-            return whole
-        return written
+            self._complain(f"{error.strerror}: {error.filename or self._log_dir}")
+        return done
 
-    def _complain(self, error: OSError) -> None:
+    def _complain(self, why: str) -> None:
         if not self._warned:
             self._warned = True
-            self._warn(f"{error.strerror}: {error.filename or self._log_dir}")
+            self._warn(why)
+
+
+def _append(journal: int, page: bytes, end: int) -> int:
+    """Append a page to a file of `end` bytes; of one that does not fit, take half a line back and give what stays."""
+    written = os.write(journal, page)
+    whole = page.rfind(b"\n", 0, written) + 1
+    if whole < written:
+        os.ftruncate(journal, end + whole)
+    return whole
+
+
+def pages(lines: list[bytes], end: int) -> Iterator[bytes]:
+    """Part lines into writes, none of which crosses a page of a file that is `end` bytes long.
+
+    Where the next line might cross, the last one is filled up with blanks, which JSON does not mind.
+    """
+    room, used = PAGE_BYTES - end % PAGE_BYTES, 0
+    taken: list[bytes] = []
+    for line in lines:
+        if used + len(line) + 1 > room and taken:
+            yield b"\n".join(taken) + b" " * (room - used) + b"\n"
+            room, taken, used = PAGE_BYTES, [], 0
+        taken.append(line)
+        used += len(line) + 1
+    if taken:
+        left = room - used
+        yield b"\n".join(taken) + b" " * (left if 0 < left < MAX_LINE_BYTES else 0) + b"\n"

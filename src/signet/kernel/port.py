@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from typing import Protocol
+from typing import Final, Protocol
 
 import msgspec
 
-__all__ = ["Answer", "Ask", "Upstream"]
+__all__ = ["NOT_GZIP", "Answer", "Ask", "Upstream"]
+
+NOT_GZIP: Final = "the body is not the gzip that it claims to be"
+"""What `Answer.broken` says of a body that came whole and cannot be unpacked."""
 
 
 class Ask(msgspec.Struct, frozen=True):

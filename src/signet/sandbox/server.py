@@ -108,7 +108,7 @@ def _bind(host: str, port: int) -> socket.socket:
     if not ipaddress.ip_address(address[0]).is_loopback:
         message = f"{host} can be reached by others; a sandbox listens on loopback only"
         raise ValueError(message)
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         # Before it listens: the connections that it accepts inherit this.

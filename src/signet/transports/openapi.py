@@ -31,7 +31,7 @@ PRIVATE_ERRORS: Final = (
     ("REQUEST_TOO_LARGE", 413),
     ("UNSUPPORTED_MEDIA_TYPE", 415),
 )
-"""What a call of a tool that is not public, and has no codes of its own, may meet."""
+"""What a call of a tool that is not public may meet."""
 
 
 def describe(pipeline: Pipeline, about: Json, *, secured: bool) -> Json:
@@ -69,7 +69,7 @@ def _paths(tool: Tool, bundle: Bundle, *, secured: bool) -> Json:
 
 
 def _rest(tool: Tool, bundle: Bundle, success: Json, error: str, *, secured: bool) -> Json:
-    own = tool.rest_errors or PRIVATE_ERRORS
+    own = tool.rest_errors if tool.public else (*PRIVATE_ERRORS, *tool.rest_errors)
     responses = {"200": _json(success, "The result, as the contract promises.")}
     names: dict[int, list[str]] = {}
     for name, status in (*own, *DOOR_ERRORS, *((("UNAUTHORIZED", 401),) if secured else ())):

@@ -53,7 +53,7 @@ class Conversation:
         self._ended = asyncio.Event()
         self._stopped = False
         self._reading = False
-        self._warm = False
+        self._warming: asyncio.TimerHandle | None = None
         self._held: threading.Event | None = None
 
     def open(self) -> None:
@@ -70,6 +70,8 @@ class Conversation:
                 threading.Thread(target=self._read_in_thread, daemon=True).start()
             await self._ended.wait()
             self._halt(True)  # noqa: FBT003 - a plain switch
+            if self._warming is not None:
+                self._warming.cancel()
             await self._drain()
             await self._server.close()
         return self._stopped or len(asyncio.all_tasks()) > 1
@@ -120,9 +122,9 @@ class Conversation:
         self._out.write(b"".join(self._answer(line) for line in lines))
         if not chunk or self._out.broken:
             self._ended.set()
-        elif not self._warm and self._server.upstreams:
-            self._warm = True
-            self._loop.call_later(WARM_AFTER_S, self._loop.run_in_executor, None, self._server.warm)
+        elif self._warming is None and self._server.upstreams:
+            warm = partial(self._loop.run_in_executor, None, self._server.warm)
+            self._warming = self._loop.call_later(WARM_AFTER_S, warm)
 
     def _answer(self, line: bytes | None) -> bytes:
         """Answer one line, or start a call whose answer comes later."""

@@ -14,7 +14,7 @@ import msgspec
 
 from signet import __version__
 from signet.kernel.errors import Code, Fault
-from signet.kernel.port import Answer, Ask
+from signet.kernel.port import NOT_GZIP, Answer, Ask
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession
@@ -31,6 +31,8 @@ CHUNK_BYTES: Final = 65_536
 GZIP: Final = 31
 """zlib's word for a gzip stream."""
 REDACTED: Final = b"[redacted]"
+MIN_REDACTED_CHARS: Final = 8
+"""A shorter token may be a word of any answer; taking it out would spoil what it does not protect."""
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -154,32 +156,32 @@ class HttpUpstream:
             chunk = await response.content.read(min(CHUNK_BYTES, limit - len(body)))
             if not chunk:
                 break
-            body += chunk if inflate is None else self._inflated(inflate, chunk, limit - len(body))
+            body += chunk if inflate is None else _inflated(inflate, chunk, limit - len(body))
         reading.cut = len(body) == limit and not (response.content.at_eof() and (inflate is None or inflate.eof))
         if reading.cut:
             response.close()
         elif inflate is not None and not inflate.eof:
-            raise self._broken()
-
-    def _inflated(self, inflate: zlib._Decompress, chunk: bytes, room: int) -> bytes:
-        """Unpack as much as there is room for: a few bytes could hold gigabytes."""
-        try:
-            return inflate.decompress(inflate.unconsumed_tail + chunk, room)
-        except zlib.error:
-            raise self._broken() from None
-
-    def _broken(self) -> Fault:
-        self._log("upstream.broken")
-        message = "the answer is not the gzip that it claims to be"
-        return Fault(Code.INTERNAL_ERROR, message, name="UPSTREAM_BROKEN", told=False)
+            raise ValueError(NOT_GZIP)
 
     def _clean(self, body: bytes) -> bytes:
-        """Take our own token out of what an upstream sends back."""
-        return body.replace(self._token.encode(), REDACTED) if self._token else body
+        """Take our own token out of what an upstream sends back, also as JSON would write it."""
+        if self._token is None or len(self._token) < MIN_REDACTED_CHARS:
+            return body
+        for form in {self._token.encode(), msgspec.json.encode(self._token)[1:-1]}:
+            body = body.replace(form, REDACTED)
+        return body
 
     def _failed(self, why: str) -> Fault:
         self._log("upstream.failed", why=why)
         return Fault(Code.INTERNAL_ERROR, f"request failed: {why}", name="UPSTREAM_FAILED", told=False)
+
+
+def _inflated(inflate: zlib._Decompress, chunk: bytes, room: int) -> bytes:
+    """Unpack as much as there is room for: a few bytes could hold gigabytes."""
+    try:
+        return inflate.decompress(inflate.unconsumed_tail + chunk, room)
+    except zlib.error:
+        raise ValueError(NOT_GZIP) from None
 
 
 def _open_session() -> ClientSession:
@@ -209,6 +211,8 @@ def _proxy_for(url: URL) -> str | None:
 
 def _in_words(error: Exception) -> str:
     """Say what went wrong on the network without saying what was sent."""
+    if str(error) == NOT_GZIP:
+        return NOT_GZIP
     reason: Any = getattr(error, "os_error", None)
     strerror = getattr(reason or error, "strerror", None)
     return f"{type(error).__name__}: {strerror}" if strerror else type(error).__name__

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from judge import HIT, PAGE, PROBLEM, SIMILAR, STATUS
+from signet.toolsets.oj.convert import to_markdown
 from signet.toolsets.oj.models import Fetching, Platform, Problem, Similar, SimilarProblem, Status
 from signet.toolsets.oj.render import problem_page, similar_page, status_page, truncate, wait_note
 
@@ -157,7 +158,21 @@ def test_a_rate_is_rounded_by_its_exact_value(rate: float, shown: str) -> None:
     assert f"- AC Rate: {shown}\n" in problem_page(Problem("1", ac_rate=rate))
 
 
-@pytest.mark.spec("2.T1.one-line", "2.T1.template")
+@pytest.mark.spec("2.T2.title", "2.T2.template", "2.T4.template")
+@given(scalars.filter(str.isprintable))
+def test_any_title_that_is_one_line_stands_as_it_is_behind_the_first_mark(title: str) -> None:
+    assert problem_page(Problem("1", title=title)).startswith(f"# {title}\n\n- Source: ")
+
+
+@pytest.mark.spec("2.T1.converted")
+@given(scalars | st.text(alphabet="<>/bpi a&;\n*|", max_size=60))
+def test_the_content_of_any_problem_is_converted_before_it_is_shown(content: str) -> None:
+    shown = problem_page(Problem("1", content=content)).partition("\n---\n\n")[2]
+
+    assert shown == to_markdown(content)
+
+
+@pytest.mark.spec("2.T1.one-line", "2.T1.template", "2.T2.template", "2.T4.template")
 @given(hostile, hostile, hostile, hostile, st.lists(hostile))
 def test_the_lines_above_the_rule_stay_six(title: str, source: str, name: str, link: str, tags: list[str]) -> None:
     problem = Problem(name, title=title, source=source, difficulty=name, tags=tags, link=link, content="text")

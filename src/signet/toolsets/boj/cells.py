@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, TypeVar
 
+from msgspec import Raw
+
 from .faults import undecodable
 from .models import CodeParameter, Entry, LayerParameter, Series
 from .rules import WHITE, unsigned
@@ -46,7 +48,7 @@ def number(name: str, text: str | None) -> int | None:
         return None
     found = unsigned(text)
     if found is None:
-        message = f"{name} is {text[:50]!r}, which is no position"
+        message = f"{name} is {text[:50]!r}, which is no number"
         raise undecodable(message)
     return found
 
@@ -56,14 +58,12 @@ def as_parameter(shape: type[P], given: Fields) -> P:
     told = {name.upper(): value for name, text in given.items() if (value := clean(text)) is not None}
     known: dict[str, str | int | None] = {}
     for field in shape.__struct_fields__:
+        if field == "extras":
+            continue
         name = ECHOES.get(field, field.upper())
         text = told.pop(name, None)
-        if field in LAYERS and text == "*":
-            known[field] = text
-        elif field in LAYERS or field == "start_position":
-            known[field] = number(name, text)
-        elif field != "extras":
-            known[field] = text
+        counted = field == "start_position" or (field in LAYERS and text != "*")
+        known[field] = number(name, text) if counted else text
     return shape(**known, extras=told)  # type: ignore[arg-type]
 
 
@@ -73,8 +73,6 @@ def as_series(fields: Fields, points: bytes | bytearray) -> Series:
     Raises:
         Fault: it has no code.
     """
-    from msgspec import Raw
-
     known, extras = _sorted_out(fields, SERIES_FIELDS)
     if known["series_code"] is None:
         raise undecodable("a series has no SERIES_CODE")

@@ -84,7 +84,9 @@ class Table:
 
         try:
             # Quotes may hold line ends, so it is the reader that joins lines.
-            for row in csv.reader(self._lines()):
+            for count, row in enumerate(csv.reader(self._lines())):
+                if count == MAX_ROWS:
+                    raise undecodable(TOO_MANY)
                 cells = [cell.strip(WHITE) for cell in row]
                 if any(cells):
                     yield cells
@@ -107,9 +109,7 @@ class Table:
     def _rows(self) -> Iterator[list[str]]:
         """Give the rows below the names of the columns, each as wide as those; the names may come again."""
         width = len(self._names)
-        for count, cells in enumerate(self._cells):
-            if count == MAX_ROWS:
-                raise undecodable(TOO_MANY)
+        for cells in self._cells:
             if cells[0].upper() != HEADER:
                 yield (cells + [""] * (width - len(cells)))[:width]
 

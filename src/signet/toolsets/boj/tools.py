@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 from signet.kernel.errors import Fault
-from signet.kernel.port import Answer, Ask
+from signet.kernel.port import NOT_GZIP, Answer, Ask
 from signet.kernel.tools import READ_ONLY, Context, Tool, tool
 
 from .decode import read_data, read_metadata
@@ -102,9 +102,9 @@ async def _sent(ctx: Context, ask: Ask) -> Answer:
     try:
         answer = await ctx.send(ask)
     except Fault as fault:
-        raise (undecodable if fault.name == "UPSTREAM_BROKEN" else transport)(fault.message) from None
+        raise transport(fault.message) from None
     if answer.broken:
-        raise transport(answer.broken)
+        raise (undecodable if answer.broken == NOT_GZIP else transport)(answer.broken)
     return answer
 
 

@@ -1,6 +1,6 @@
 """Inline tags in Markdown: each is written in Markdown's own way, and every other character stays.
 
-Pure. A tag without a partner in its paragraph is left out, and so is one that says nothing in Markdown.
+Pure. A tag without a partner in its paragraph stays as it is; one that says nothing in Markdown is left out.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 from typing import Final
 
 from .markup import BLOCKS, RAW, TAGS
-from .signs import BACKSLASH, attributes, code_span, decode, label, raised, safe_url
+from .signs import BACKSLASH, attributes, code_span, decode, is_sign, label, raised, safe_url
 
 __all__ = ["Inline"]
 
@@ -19,7 +19,7 @@ MAX_OPEN: Final = 32
 MAX_RAISED: Final = 4
 """How deep `sup` and `sub` may stand in each other."""
 
-_SIGNS: Final = {"strong": "**", "em": "*", "del": "~~", "a": "[", "code": "`", "sup": "^", "sub": "_"}
+_SIGNS: Final = {"strong": "**", "em": "*", "del": "~~", "code": "`", "sup": "^", "sub": "_"}
 _RAISED: Final = frozenset({"sup", "sub"})
 _PARAGRAPH_END: Final = re.compile(r"\n[ \t]*\n")
 _ESCAPE: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
@@ -47,8 +47,9 @@ class Inline:
         self._line = (tail if newline else self._line + tail).lstrip()[:1]
         self._out.append(text)
 
-    def tag(self, name: str, attrs: str, *, closing: bool, after: str) -> None:
-        """Take a tag, and the character behind it."""
+    def tag(self, tag: re.Match[str], after: str) -> None:
+        """Take a tag (slash, name, attributes), and the character behind it."""
+        closing, name, attrs = tag[1], tag[2].lower(), tag[3]
         written = TAGS.get(name, "")
         if name in RAW:
             self.ended = not closing
@@ -59,31 +60,36 @@ class Inline:
         elif name in BLOCKS:
             self._block(written)
         elif written and closing:
-            self._end(written, after)
+            self._end(written, tag[0], after)
         elif written:
-            self._start(written, attrs)
+            self._start(written, tag[0], attrs)
 
-    def _start(self, written: str, attrs: str) -> None:
-        """Keep a place for the sign, which is written once the partner is there."""
+    def _start(self, written: str, tag: str, attrs: str) -> None:
+        """Keep the tag in its place until the partner is there."""
         names = [name for name, _, _ in self._open]
-        too_many = len(names) >= MAX_OPEN or sum(name in _RAISED for name in names) >= MAX_RAISED
-        url = safe_url(attributes(attrs).get("href", "")) if written == "a" else "-"
-        if url and not too_many and (written in _RAISED or "code" not in names):
-            self._open.append((written, len(self._out), url))
-            self._out.append("")
-
-    def _end(self, written: str, after: str) -> None:
-        while any(name == written for name, _, _ in self._open):
-            name, place, url = self._open.pop()
-            if name != written:
-                continue
-            if written in _RAISED or written == "code":
-                inside = "".join(self._out[place:])
-                del self._out[place:]
-                self._out.append(self._whole(written, inside, after))
-            else:
-                self._wrap(place, _SIGNS[written], f"]({url})" if written == "a" else "")
+        if "code" in names and written not in _RAISED:
             return
+        if len(names) < MAX_OPEN and sum(name in _RAISED for name in names) < MAX_RAISED:
+            url = safe_url(attributes(attrs).get("href", "")) if written == "a" else ""
+            self._open.append((written, len(self._out), url))
+        self._out.append(tag)
+
+    def _end(self, written: str, tag: str, after: str) -> None:
+        names = [name for name, _, _ in self._open]
+        if written not in names:
+            self._out.append("" if "code" in names else tag)
+            return
+        place = len(names) - 1 - names[::-1].index(written)
+        _, start, url = self._open[place]
+        del self._open[place:]
+        if written in _RAISED or written == "code":
+            inside = "".join(self._out[start + 1 :])
+            del self._out[start:]
+            self._out.append(self._whole(written, inside, after))
+        elif written == "a":
+            self._wrap(start, "[" if url else "", f"]({url})" if url else "", after)
+        else:
+            self._wrap(start, _SIGNS[written], _SIGNS[written], after)
 
     def _whole(self, written: str, inside: str, after: str) -> str:
         """Write an element whose text cannot hold signs of its own."""
@@ -97,16 +103,20 @@ class Inline:
         )
         return formed if plain or not formed else f"\\{formed}"
 
-    def _wrap(self, place: int, sign: str, end: str) -> None:
+    def _wrap(self, start: int, sign: str, end: str, after: str) -> None:
         """Put signs around all since a place; white space at its edges goes outside, where Markdown wants it."""
-        inside = self._out[place + 1 :]
+        self._out[start] = ""
+        inside = self._out[start + 1 :]
         if not any(piece.strip() for piece in inside):
             return
         first, last = inside[0], inside[-1]
-        self._out[place] = first[: len(first) - len(first.lstrip())] + sign
-        self._out[place + 1] = first.lstrip()
+        before = "".join(self._out[start - 1 : start])[-1:]
+        left = first[: len(first) - len(first.lstrip())] or " " * (before.isalnum() and is_sign(first[:1]))
+        right = last[len(last.rstrip()) :] or " " * (after.isalnum() and is_sign(last[-1:]))
+        self._out[start] = left + sign
+        self._out[start + 1] = first.lstrip()
         self._out[-1] = self._out[-1].rstrip()
-        self._out.append((end or sign) + last[len(last.rstrip()) :])
+        self._out.append(end + right)
 
     def _image(self, given: dict[str, str]) -> None:
         words = label(given.get("alt", "")).replace(BACKSLASH, "\\")

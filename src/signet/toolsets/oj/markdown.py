@@ -12,7 +12,8 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import zip_longest
+from itertools import chain, zip_longest
+from sys import maxsize
 from typing import Final
 
 from .inline import Inline
@@ -26,6 +27,9 @@ MAX_DEPTH: Final = 3
 MAX_ISLANDS: Final = 200
 """With more block elements than this between its lines, a text is HTML: each is converted for itself."""
 
+MAX_TAGS: Final = 20_000
+"""With more tags than this a text is HTML, whatever its lines look like."""
+
 Span = tuple[int, int]
 Tag = re.Match[str]
 
@@ -37,7 +41,7 @@ _TAG: Final = re.compile(
 """Slash, name, attributes. `a <b and c> d` is no tag: what follows the name must look like attributes."""
 
 _FENCE: Final = re.compile(r"^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(`{3,}(?=[^`\n]*$)|~{3,})([^\n]*)$", re.MULTILINE)
-_DELIMITER: Final = re.compile(r"`+|(?<!\\)\$+|\n[ \t]*(?=\n)")
+_DELIMITER: Final = re.compile(r"`+|(?<!\\)\$+|\n[ \t]*\n\s*")
 _MARKER: Final = re.compile(r"^ {0,3}(?:#{1,6}[ \t]|[-*+][ \t]|\d{1,9}[.)][ \t]|>|```|~~~|\|)", re.MULTILINE)
 _MARKDOWN: Final = re.compile(rf"{_MARKER.pattern}|\*\*|`|\$|\]\(|\S[ \t]*\n[ \t]*\n\s*\S", re.MULTILINE)
 """A block marker at the start of a line; emphasis, code, math, a link; two paragraphs."""
@@ -54,10 +58,11 @@ def translate(text: str, convert: Callable[[str], str], depth: int = 0) -> str:
     if all(map(_is_escaped, tags)):
         return text
     islands = list(_islands(tags, len(text)))
+    if depth >= MAX_DEPTH or len(tags) > MAX_TAGS or len(islands) > MAX_ISLANDS:
+        return convert(text)
     gaps = list(zip([0, *(end for _, end in islands)], [*(start for start, _ in islands), len(text)], strict=True))
-    loose = [tag for tag in tags if _is_block(tag) and not _covered(islands, tag.start())]
-    sign = _MARKER if loose else _MARKDOWN
-    if depth >= MAX_DEPTH or len(islands) > MAX_ISLANDS or not any(sign.search(text, *gap) for gap in gaps):
+    loose = any(_is_block(tag) for tag in _outside(tags, islands))
+    if not any((_MARKER if loose else _MARKDOWN).search(text, *gap) for gap in gaps):
         return convert(text)
     return _joined(
         (_gap(text, *gap, tags) for gap in gaps),
@@ -67,8 +72,18 @@ def translate(text: str, convert: Callable[[str], str], depth: int = 0) -> str:
 
 def _tags(text: str) -> Iterator[Tag]:
     """Give the tags that stand outside code and math."""
-    shields = list(_shields(text))
-    return (tag for tag in _TAG.finditer(text) if tag[2].lower() in NAMES and not _covered(shields, tag.start()))
+    return _outside((tag for tag in _TAG.finditer(text) if tag[2].lower() in NAMES), _shields(text))
+
+
+def _outside(tags: Iterable[Tag], spans: Iterable[Span]) -> Iterator[Tag]:
+    """Leave out the tags that begin within one of some spans; both are in order."""
+    rest = chain(spans, [(maxsize, maxsize)])
+    start, end = next(rest)
+    for tag in tags:
+        while end <= tag.start():
+            start, end = next(rest)
+        if tag.start() < start:
+            yield tag
 
 
 def _is_escaped(tag: Tag) -> bool:
@@ -77,12 +92,6 @@ def _is_escaped(tag: Tag) -> bool:
 
 def _is_block(tag: Tag) -> bool:
     return tag[2].lower() in BLOCKS
-
-
-def _covered(spans: Sequence[Span], place: int) -> bool:
-    """Tell whether a place lies within one of some spans in order."""
-    index = bisect_right(spans, place, key=lambda span: span[0]) - 1
-    return index >= 0 and place < spans[index][1]
 
 
 def _shields(text: str) -> Iterator[Span]:
@@ -164,7 +173,7 @@ def _gap(text: str, start: int, end: int, tags: Sequence[Tag]) -> str:
         if _is_escaped(tag):
             continue
         writer.text(text[position : tag.start()])
-        writer.tag(tag[2].lower(), tag[3], closing=bool(tag[1]), after=text[tag.end() : tag.end() + 1])
+        writer.tag(tag, text[tag.end() : tag.end() + 1])
         position = tag.end()
         if writer.ended:
             return writer.finish()

@@ -50,11 +50,14 @@ _ATTRIBUTES: Final = r"""[^=>]*+(?:=\s*+(?:"[^"]*+"|'[^']*+')?+[^=>]*+)*+"""
 _TOKEN: Final = re.compile(
     r"<!--(?:-?>|.*?(?:--!?>|\Z))"
     rf"|<({'|'.join(RAW)})(?=[\s/>]){_ATTRIBUTES}>.*?(?:</\1(?=[\s/>])[^>]*+>|\Z)"
-    rf"|<(/?)([a-z][^\s/>]*+)({_ATTRIBUTES})>"
-    r"|<[!?/][^>]*+>",
+    rf"|<(/?)([a-z][^\s/>]*+)({_ATTRIBUTES})(>|\Z)"
+    r"|<[!?/][^>]*+(>|\Z)",
     re.IGNORECASE | re.DOTALL,
 )
-"""A comment, an element that vanishes, a tag (slash, name, attributes), or some other declaration."""
+"""A comment, an element that vanishes, a tag (slash, name, attributes, end), or some other declaration (end).
+
+Each of them may also end where the text does: what is never closed is searched once, not from each of its beginnings.
+"""
 
 _BREAKS: Final = {"br": "\n", "li": "\n", "tr": "\n", "td": " ", "th": " "}
 
@@ -62,16 +65,18 @@ _BREAKS: Final = {"br": "\n", "li": "\n", "tr": "\n", "td": " ", "th": " "}
 def tidy(html: str) -> str | None:
     """Write a page's tags and texts anew, fit for the converter; None if they are too many."""
     page = Page()
+    ended = NAMES.union(re.findall(r"</([a-z][^\s/>]*)", html.lower()))
     for text, tag in _tokens(html):
         if text:
             page.text(decode(text))
         if tag is not None:
-            written = TAGS.get(tag[3].lower())
-            after = html[tag.end() : tag.end() + 1]
-            if written is not None and tag[2]:
-                page.end(written, after)
-            elif written is not None:
-                page.start(written, tag[4], after)
+            name, after = tag[3].lower(), html[tag.end() : tag.end() + 1]
+            written = TAGS.get(name)
+            if written is not None:
+                page.end(written, after) if tag[2] else page.start(written, tag[4], after)
+            elif name not in ended and name.rstrip(",").isalnum() and not re.search("[=/]", tag[4]):
+                # `List<Integer>` is no element: nobody knows its name, and it is never ended.
+                page.text(decode(tag[0]))
         if page.full:
             return None
     return page.finish()
@@ -93,10 +98,10 @@ def strip(html: str) -> str:
 
 def _tokens(html: str) -> Iterator[tuple[str, re.Match[str] | None]]:
     """Give each text with the tag behind it; what vanishes counts as nothing, the last text has no tag."""
-    # Behind the last ">" there is no tag: otherwise a flood of "<a" would be searched to the end for each of them.
-    end = html.rfind(">") + 1
     position = 0
-    for token in _TOKEN.finditer(html, 0, end):
-        yield html[position : token.start()], token if token[3] else None
+    for token in _TOKEN.finditer(html):
+        if "" in (token[5], token[6]) and (token[3] or "").lower() not in RAW:
+            break
+        yield html[position : token.start()], token if token[5] else None
         position = token.end()
     yield html[position:], None

@@ -9,7 +9,7 @@ import re
 from html import escape
 from typing import Final
 
-from .signs import BACKSLASH, attributes, prose, raised, safe_url, verbatim
+from .signs import BACKSLASH, attributes, is_sign, prose, raised, safe_url, verbatim
 
 __all__ = ["BLOCK_TAGS", "INLINE_TAGS", "MAX_DEPTH", "MAX_ELEMENTS", "MAX_MARKUP_CHARS", "MAX_TABLE_CELLS", "Page"]
 
@@ -96,7 +96,7 @@ class Page:
         elif tag == "img":
             self._image(attributes(attrs))
         elif not self._absorbed(tag, attrs):
-            if tag in _EMPHASIS and self._last().isalnum() and _is_sign(after):
+            if tag in _EMPHASIS and self._last().isalnum() and is_sign(after):
                 self._write(" ")
             self._open_element(tag, attrs)
 
@@ -111,7 +111,7 @@ class Page:
                 self._inner_tables -= tag == "table"
                 self._write(" ")
                 return
-            apart = tag in _EMPHASIS and _is_sign(self._last()) and after.isalnum()
+            apart = tag in _EMPHASIS and is_sign(self._last()) and after.isalnum()
             self._end_open(frozenset({tag}), _WITHIN.get(tag, _CELLS if tag in BLOCK_TAGS else _HOLDERS))
             self._write(" " if apart else "")
 
@@ -263,11 +263,6 @@ class Page:
         self._elements += elements
         self._chars += chars
         self.full = self.full or self._elements > MAX_ELEMENTS or self._chars > MAX_MARKUP_CHARS
-
-
-def _is_sign(character: str) -> bool:
-    """Tell whether a character keeps emphasis beside a word from being seen as such: `**so:**and` shows its stars."""
-    return bool(character) and character != "<" and not character.isalnum() and not character.isspace()
 
 
 def _language(attrs: str) -> str:

@@ -9,7 +9,18 @@ import re
 from html import escape, unescape
 from typing import Final
 
-__all__ = ["BACKSLASH", "attributes", "code_span", "decode", "label", "prose", "raised", "safe_url", "verbatim"]
+__all__ = [
+    "BACKSLASH",
+    "attributes",
+    "code_span",
+    "decode",
+    "is_sign",
+    "label",
+    "prose",
+    "raised",
+    "safe_url",
+    "verbatim",
+]
 
 BACKSLASH: Final = "\ufdd0"
 """A character that no text may hold; the converter would double a real backslash."""
@@ -55,8 +66,8 @@ def prose(text: str, *, in_table: bool = False, in_label: bool = False) -> str:
     parts = _MATH.split(text)
     parts[::2] = [sign.sub(_escaped, part) for part in parts[::2]]
     if in_table:
-        # The converter puts a backslash before each pipe; one that is there already must not eat it.
-        parts[1::2] = [part.replace("\\|", "\\\\|") for part in parts[1::2]]
+        # Readers disagree whether the pipe after two backslashes ends the cell; `\\Vert` is the same sign without one.
+        parts[1::2] = [part.replace("\\|", "\\Vert ") for part in parts[1::2]]
     return verbatim("".join(parts).replace("\\", BACKSLASH))
 
 
@@ -75,6 +86,11 @@ def _escaped(found: re.Match[str]) -> str:
     elif sign[-1] == "[":
         return f"{sign[:-1]}{BACKSLASH}["
     return "".join(BACKSLASH + one for one in sign)
+
+
+def is_sign(character: str) -> bool:
+    """Tell whether a character would hide emphasis that stands between it and a word: `**so:**and` shows its stars."""
+    return bool(character) and character != "<" and not character.isalnum() and not character.isspace()
 
 
 def verbatim(text: str) -> str:

@@ -16,6 +16,7 @@ from .render import problem_page, similar_page, status_page, wait_note
 __all__ = ["TOOLS"]
 
 ASKS_OUTSIDE: Final = {**READ_ONLY, "openWorldHint": True}
+REST_ERRORS: Final = (("UNAUTHORIZED", 401), ("UPSTREAM_FAILED", 500), ("UPSTREAM_BROKEN", 500))
 MIN_QUERY_CHARS: Final = 3
 MAX_QUERY_CHARS: Final = 2000
 
@@ -43,6 +44,7 @@ class DailyIn(Struct, frozen=True, forbid_unknown_fields=True):
     title="LeetCode daily challenge",
     annotations=ASKS_OUTSIDE,
     blocks=_text,
+    rest_errors=REST_ERRORS,
 )
 async def get_daily_challenge(args: DailyIn, ctx: Context) -> Markdown:
     """Reads LeetCode's problem of the day, today's (by UTC) unless a date is given.
@@ -71,6 +73,7 @@ class ProblemIn(Struct, frozen=True, forbid_unknown_fields=True):
     title="Read a problem",
     annotations=ASKS_OUTSIDE,
     blocks=_text,
+    rest_errors=REST_ERRORS,
     example={"source": "leetcode", "id": "1"},
 )
 async def get_problem(args: ProblemIn, ctx: Context) -> Markdown:
@@ -99,6 +102,7 @@ class SimilarIn(Struct, frozen=True, forbid_unknown_fields=True):
     title="Find similar problems",
     annotations=ASKS_OUTSIDE,
     blocks=_text,
+    rest_errors=REST_ERRORS,
     example={"query": "shortest path in a grid", "limit": 5},
 )
 async def find_similar_problems(args: SimilarIn, ctx: Context) -> Markdown:
@@ -130,6 +134,7 @@ class ResolveIn(Struct, frozen=True, forbid_unknown_fields=True):
     title="Look a problem up",
     annotations=ASKS_OUTSIDE,
     blocks=_text,
+    rest_errors=REST_ERRORS,
     example={"query": "https://leetcode.com/problems/two-sum/"},
 )
 async def resolve_problem(args: ResolveIn, ctx: Context) -> Markdown:
@@ -157,6 +162,7 @@ class StatusIn(Struct, frozen=True, forbid_unknown_fields=True):
     title="Judge platforms at a glance",
     annotations=ASKS_OUTSIDE,
     blocks=_text,
+    rest_errors=REST_ERRORS,
 )
 async def get_platform_status(args: StatusIn, ctx: Context) -> Markdown:
     """Counts, for each judge, its problems and those that lack a statement or cannot be searched yet.

@@ -1,0 +1,102 @@
+"""Decoding: 60,000 points, the most that the Bank of Japan answers at once, beside `json.loads` alone.
+
+`json.loads` only makes Python values of the text; Signet also checks the answer and writes its points anew.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import random
+import time
+import tracemalloc
+from collections.abc import Callable, Sequence
+
+from signet.kernel.port import Answer
+from signet.toolsets.boj.decode import read_data
+from signet.toolsets.boj.query import DataCodeIn
+
+from .contenders import Contender
+from .plan import Plan
+from .rows import SIGNET, Metric, Row, Sheet, rotated
+
+__all__ = ["measure"]
+
+LOADS = "json.loads"
+SHAPES = {"250 series of 240 points": (250, 240), "one series of 60,000 points": (1, 60_000)}
+MISSING = 0.1
+RUNS = 5
+"""Each round counts the fastest of so many runs: whatever else the machine does can only slow one down."""
+
+
+def measure(plan: Plan, _: Sequence[Contender]) -> list[Row]:
+    """Decode the same bodies by both, time and memory apart, because counting memory takes time."""
+    sheet = Sheet()
+    for shape, (series, points) in SHAPES.items():
+        body = answer_body(series, points)
+        answer, query = Answer(200, "application/json", body), DataCodeIn("CO", ("A",))
+        decoders: list[tuple[str, Callable[[], object]]] = [
+            (SIGNET, lambda answer=answer, query=query: read_data(answer, query)),
+            (LOADS, lambda body=body: json.loads(body)),
+        ]
+        took = Metric("decoding", f"{shape}, time", "ms", "less")
+        held = Metric("decoding", f"{shape}, memory at its peak", "% of the body", "less")
+        for number in range(plan.stdio_rounds):
+            for name, decode in rotated(decoders, number):
+                sheet.add(took, name, fastest_ms(decode))
+                sheet.add(held, name, peak_bytes(decode) / len(body) * 100)
+    return sheet.rows((SIGNET, LOADS))
+
+
+def fastest_ms(decode: Callable[[], object]) -> float:
+    """How long a decoder takes when nothing disturbs it."""
+    decode()
+    times: list[float] = []
+    for _ in range(RUNS):
+        begun = time.perf_counter()
+        decode()
+        times.append(time.perf_counter() - begun)
+    return min(times) * 1e3
+
+
+def peak_bytes(decode: Callable[[], object]) -> int:
+    """How much a decoder holds at its peak, the body not counted."""
+    gc.collect()
+    tracemalloc.start()
+    try:
+        decode()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def answer_body(series: int, points: int) -> bytes:
+    """Write an answer as the Bank does, with a tenth of the values missing."""
+    dice = random.Random(60_000)
+    rows = [
+        {
+            "SERIES_CODE": f"TK99F{number:015}",
+            "NAME_OF_TIME_SERIES_J": "D.I./業況/大企業/製造業/実績",
+            "UNIT_J": "%ポイント",
+            "FREQUENCY": "DAILY" if series == 1 else "MONTHLY",
+            "CATEGORY_J": "全国短観・判断項目",
+            "LAST_UPDATE": 20251216,
+            "VALUES": {
+                "SURVEY_DATES": list(range(19_000_101, 19_000_101 + points) if series == 1 else months(points)),
+                "VALUES": [None if dice.random() < MISSING else figure(dice) for _ in range(points)],
+            },
+        }
+        for number in range(series)
+    ]
+    head = {"STATUS": 200, "MESSAGEID": "M181000I", "MESSAGE": "正常に終了しました。", "NEXTPOSITION": None}
+    return json.dumps({**head, "RESULTSET": rows}, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def months(count: int) -> list[int]:
+    """Give so many months from January 2000 on."""
+    return [(2000 + at // 12) * 100 + at % 12 + 1 for at in range(count)]
+
+
+def figure(dice: random.Random) -> float:
+    """Draw a value with as many digits as the Bank's have."""
+    return round(dice.uniform(-200, 20_000), dice.choice((0, 1, 2, 4)))

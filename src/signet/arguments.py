@@ -1,0 +1,42 @@
+"""The command line, read: one sentence for what cannot be, which never repeats what might be a secret."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Any, Final, NoReturn
+
+__all__ = ["USAGE", "Formatter", "Parser"]
+
+USAGE: Final = 2
+"""The exit status of a command that was not written right."""
+
+HELP_WIDTH: Final = 110
+
+
+def Formatter(prog: str) -> argparse.HelpFormatter:  # noqa: N802 - argparse wants a class here
+    """Format help to a fixed width: to ask the terminal, argparse would import shutil at every start."""
+    return argparse.RawDescriptionHelpFormatter(prog, width=HELP_WIDTH, max_help_position=32)
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse, with one sentence where it prints its usage."""
+
+    def __init__(self, **facts: Any) -> None:
+        super().__init__(**{"allow_abbrev": False, "formatter_class": Formatter, **facts})
+
+    def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
+        """Read all of a command line."""
+        known, rest = self.parse_known_args(args, namespace)
+        if rest:
+            self.refuse(rest)
+        return known
+
+    def refuse(self, rest: list[str]) -> NoReturn:
+        """Say which flags are not known; a value beside one may be a secret that was meant for another."""
+        flags = [one.partition("=")[0] for one in rest if one.startswith("-")]
+        self.error(f"there is no {' and no '.join(flags)}" if flags else "an argument stands where none is expected")
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong, and where to look."""
+        self.exit(USAGE, f"{self.prog.partition(' ')[0]}: {message}; '{self.prog} --help' shows what can be written\n")

@@ -1,0 +1,234 @@
+"""The journal on disk: whole lines, one file a process, a link to the latest, five kept, no call harmed."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from doors import rpc
+from signet.journal.shelf import FOLDER, KEPT_RUNS, LATEST, open_journal
+from support import PATIENCE_S, SIGNET, clean_env, piping, serving
+
+CALL = {"name": "encodePlantUML", "arguments": {"plantumlCode": "A"}}
+KEYS = {
+    "agentId", "attempt", "durationMs", "error", "inputBytes", "metadata", "method", "outputBytes", "requestId",
+    "route", "spanId", "status", "stepId", "taskId", "traceId", "transport", "ts",
+}  # fmt: skip
+
+
+def lines_of(folder: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in (folder / FOLDER / LATEST).read_text().splitlines()]
+
+
+def stdio(folder: Path, *flags: str) -> tuple[str, ...]:
+    return SIGNET, "stdio", "--toolsets", "plantuml", "--log-dir", str(folder), *flags
+
+
+@pytest.mark.spec("5.journal.keys", "5.journal.folder")
+def test_a_record_has_exactly_the_keys_of_the_contract(tmp_path: Path) -> None:
+    with piping(*stdio(tmp_path)) as pipe:
+        pipe.ask(rpc("tools/call", CALL))
+        pipe.finish()
+
+    (record,) = lines_of(tmp_path)
+
+    assert set(record) == KEYS
+    assert set(record["metadata"]) == {"schemaVersion", "deterministic", "toolId", "promptId"}  # type: ignore[call-overload]
+    assert list(record) == sorted(record)
+
+
+def test_a_journal_lies_where_the_user_starts_the_server_unless_told_otherwise(tmp_path: Path) -> None:
+    asked = json.dumps(rpc("tools/call", CALL)).encode()
+
+    subprocess.run([SIGNET, "stdio"], input=asked, cwd=tmp_path, env=clean_env(), check=True, capture_output=True)
+    subprocess.run(
+        [SIGNET, "stdio", "--no-journal"], input=asked, cwd=tmp_path, env=clean_env(), check=True, capture_output=True
+    )
+
+    assert len(lines_of(tmp_path / "runs")) == 1
+
+
+@pytest.mark.parametrize("command", ["oj-mcp-rs", "boj-mcp-server"])
+def test_the_drop_in_servers_keep_none_unless_asked(tmp_path: Path, command: str) -> None:
+    flags = ["--base-url", "http://127.0.0.1:1"]
+    asked = json.dumps(rpc("tools/call", {"name": "nobody"})).encode()
+    start = [str(Path(SIGNET).parent / command), *flags]
+
+    subprocess.run(start, input=asked, cwd=tmp_path, env=clean_env(), check=True, capture_output=True)
+    untouched = list(tmp_path.iterdir())
+    subprocess.run(
+        [*start, "--log-dir", "asked"], input=asked, cwd=tmp_path, env=clean_env(), check=True, capture_output=True
+    )
+
+    assert untouched == []
+    assert len(lines_of(tmp_path / "asked")) == 1
+
+
+@pytest.mark.spec("5.journal.latest")
+def test_the_link_to_the_latest_is_relative_and_leads_to_this_run(tmp_path: Path) -> None:
+    for _ in range(2):
+        with piping(*stdio(tmp_path)) as pipe:
+            pipe.ask(rpc("tools/call", CALL))
+            pipe.finish()
+
+    link = tmp_path / FOLDER / LATEST
+    journals = sorted(path for path in (tmp_path / FOLDER).iterdir() if not path.is_symlink())
+
+    assert not link.readlink().is_absolute()
+    assert len(journals) == 2
+    assert link.resolve() == max(journals, key=lambda path: path.stat().st_mtime_ns)
+
+
+def test_the_last_five_are_kept_and_one_that_is_written_whatever_its_age(tmp_path: Path) -> None:
+    folder = tmp_path / FOLDER
+    oldest = open_journal(str(tmp_path))
+    os.write(oldest, b"{}\n")
+    for number in range(KEPT_RUNS + 3):
+        os.close(open_journal(str(tmp_path)))
+        newest = max(
+            (path for path in folder.iterdir() if not path.is_symlink()), key=lambda path: path.stat().st_ctime_ns
+        )
+        os.utime(newest, (2_000_000_000 + number, 2_000_000_000 + number))
+
+    left = [path for path in folder.iterdir() if not path.is_symlink()]
+    os.close(oldest)
+
+    assert len(left) == KEPT_RUNS + 1
+    assert any(path.stat().st_size for path in left), "the one that is being written is still there"
+
+
+def test_several_workers_never_write_into_one_file(tmp_path: Path) -> None:
+    with serving("--toolsets", "plantuml", "--workers", "2", "--log-dir", str(tmp_path)) as server:
+        for _ in range(40):
+            server.post("/mcp", rpc("tools/call", CALL))
+
+    journals = [path for path in (tmp_path / FOLDER).iterdir() if not path.is_symlink()]
+    records = [json.loads(line) for path in journals for line in path.read_text().splitlines()]
+
+    assert len(records) == 40
+    assert 1 <= len(journals) <= 2
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_no_record_is_lost_on_a_signal(tmp_path: Path, number: signal.Signals) -> None:
+    with piping(*stdio(tmp_path)) as pipe:
+        for _ in range(25):
+            pipe.ask(rpc("tools/call", CALL))
+        pipe.process.send_signal(number)
+        assert pipe.process.wait(PATIENCE_S) == 0
+
+    assert len(lines_of(tmp_path)) == 25
+
+
+def test_no_record_is_lost_when_the_server_is_told_to_stop(tmp_path: Path) -> None:
+    with serving("--toolsets", "plantuml", "--log-dir", str(tmp_path)) as server:
+        for _ in range(25):
+            server.post("/api/tools/encodePlantUML", {"plantumlCode": "A"})
+
+    assert len(lines_of(tmp_path)) == 25
+
+
+def test_a_hundred_thousand_calls_with_a_signal_in_the_middle_leave_a_record_for_every_answer(tmp_path: Path) -> None:
+    line = json.dumps(rpc("tools/call", CALL)).encode() + b"\n"
+    command = stdio(tmp_path)
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=clean_env()) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        writer = os.fork()
+        if writer == 0:
+            try:
+                server.stdin.write(line * 100_000)
+                server.stdin.flush()
+            finally:
+                os._exit(0)
+        server.stdin.close()
+        answers = 0
+        while chunk := os.read(server.stdout.fileno(), 1 << 20):
+            answers += chunk.count(b"\n")
+            if answers > 50_000 and server.poll() is None:
+                server.send_signal(signal.SIGTERM)
+        server.wait(PATIENCE_S)
+        os.waitpid(writer, 0)
+
+    records = lines_of(tmp_path)
+
+    assert 50_000 < answers <= len(records)
+    assert all(record["status"] == "ok" for record in records)
+
+
+def test_a_killed_process_leaves_whole_lines_only(tmp_path: Path) -> None:
+    with piping(*stdio(tmp_path)) as pipe:
+        for _ in range(300):
+            pipe.ask(rpc("tools/call", CALL))
+        journal = tmp_path / FOLDER / LATEST
+        while not journal.exists() or not journal.stat().st_size:
+            pipe.ask(rpc("tools/call", CALL))
+        pipe.process.kill()
+        pipe.process.wait()
+
+    assert journal.read_bytes().endswith(b"\n")
+    assert lines_of(tmp_path)
+
+
+def test_a_folder_that_cannot_be_written_is_one_warning_and_no_failed_call(tmp_path: Path) -> None:
+    in_the_way = tmp_path / "file"
+    in_the_way.write_text("not a folder")
+
+    with piping(*stdio(in_the_way)) as pipe:
+        answers = [pipe.ask(rpc("tools/call", CALL)) for _ in range(5)]
+        status, _, err = pipe.finish()
+
+    assert all(answer["result"]["isError"] is False for answer in answers)
+    assert status == 0
+    assert err.count(b"journal.unwritable") == 1
+    assert b"Traceback" not in err
+
+
+def test_a_full_disk_leaves_whole_lines_and_no_failed_call(tmp_path: Path) -> None:
+    def small() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+
+    asked = b"".join(json.dumps(rpc("tools/call", CALL)).encode() + b"\n" for _ in range(20))
+    done = subprocess.run(
+        stdio(tmp_path), input=asked, capture_output=True, env=clean_env(), preexec_fn=small, check=True
+    )
+
+    assert done.stdout.count(b'"isError":false') == 20
+    assert done.stderr.count(b"journal.unwritable") == 1
+    assert 0 < len(lines_of(tmp_path)) < 20
+
+
+def test_a_journal_is_for_its_owner_to_write(tmp_path: Path) -> None:
+    os.close(open_journal(str(tmp_path)))
+
+    (journal,) = (path for path in (tmp_path / FOLDER).iterdir() if not path.is_symlink())
+
+    assert not stat.S_IMODE(journal.stat().st_mode) & 0o022
+
+
+def test_secrets_are_taken_out_before_anything_is_written(tmp_path: Path) -> None:
+    token = "f3b1c9d2-secret"
+    probe = {"name": f"nobody token={token} password: hunter2 Authorization: Bearer abc.def", "arguments": {}}
+
+    with serving("--toolsets", "plantuml", "--log-dir", str(tmp_path), env={"SIGNET_TOKEN": token}) as server:
+        server.post("/mcp", rpc("tools/call", probe), {"authorization": f"Bearer {token}"})
+
+    written = (tmp_path / FOLDER / LATEST).read_text()
+
+    error = json.loads(written)["error"]["message"]
+    assert token not in error
+    assert "hunter2" not in error
+    assert "abc.def" not in error
+
+
+if sys.platform == "win32":
+    raise RuntimeError("these tests speak of signals and links as POSIX has them")
