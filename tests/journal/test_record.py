@@ -1,0 +1,215 @@
+"""Records: the same call leaves the same record through every door, and the golden ones stay as they are."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from deepdiff import DeepDiff
+
+import odd
+from doors import doors, invocation
+from signet.journal.record import MAX_LINE_BYTES, VOLATILE, Entry, Recorder
+from signet.journal.shelf import FOLDER, LATEST
+from signet.journal.writer import PAGE_BYTES, pages
+from signet.kernel.errors import Code, Fault
+from signet.kernel.outcome import Call, Door, Outcome
+from signet.kernel.pipeline import Mode, Pipeline
+from signet.kernel.tools import NO_CONTEXT
+from signet.settings import Settings
+from support import ROOT, SIGNET, Pipe, Server, piping, serving
+
+GOLDEN = ROOT / "tests/fixtures/mcp/envelope_validation_golden.jsonl"
+DIAGRAM = {"plantumlCode": "@startuml\nA --> B\n@enduml"}
+CALLS: list[tuple[str, str, Any]] = [
+    ("encodePlantUML", "plantuml.encode", DIAGRAM),
+    ("encodePlantUML", "plantuml.encode", {}),
+    ("encodePlantUML", "plantuml.encode", {"plantumlCode": "A" * 51_201}),
+    ("nobody", "nobody.knows", {"x": 1}),
+]
+
+
+def records(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / FOLDER / LATEST).read_text().splitlines()]
+
+
+def steady(record: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in record.items() if name not in VOLATILE}
+
+
+@pytest.fixture
+def both(tmp_path: Path) -> Any:
+    flags = ("--toolsets", "plantuml", "--deterministic-ids", "--log-dir")
+    with (
+        serving(*flags, str(tmp_path / "http")) as server,
+        piping(SIGNET, "stdio", *flags, str(tmp_path / "stdio")) as pipe,
+    ):
+        yield server, pipe, tmp_path
+
+
+@pytest.mark.spec("5.parity.equal")
+def test_the_same_calls_leave_the_same_records_through_every_door(both: tuple[Server, Pipe, Path]) -> None:
+    server, pipe, folder = both
+    for door, ask in doors(server, pipe).items():
+        for name, slug, arguments in CALLS:
+            known = name if "envelope" not in door else slug
+            ask(known, slug, arguments)
+    pipe.finish()
+    server.process.terminate()
+    server.process.wait()
+
+    by_door: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for record in [*records(folder / "http"), *records(folder / "stdio")]:
+        route = "/api/tools" if record["route"].startswith("/api/tools") else record["route"]
+        route = "/mcp/tool" if route.startswith("/mcp/tool") else route
+        by_door.setdefault((record["transport"], route), []).append(record)
+
+    assert len(by_door) == 5
+    journals = list(by_door.values())
+    first = [steady(record) for record in journals[0] if record["metadata"]["toolId"] == "plantuml.encode"][:3]
+    for journal in journals[1:]:
+        told = [steady(record) for record in journal if record["metadata"]["toolId"] == "plantuml.encode"][:3]
+        assert DeepDiff(first, told) == {}
+
+
+@pytest.mark.spec("5.ids.same-everywhere")
+def test_ids_that_follow_from_the_call_are_equal_through_every_door(both: tuple[Server, Pipe, Path]) -> None:
+    server, pipe, folder = both
+    for ask in doors(server, pipe).values():
+        ask("encodePlantUML", "plantuml.encode", DIAGRAM)
+    pipe.finish()
+    server.process.terminate()
+    server.process.wait()
+
+    written = [*records(folder / "http"), *records(folder / "stdio")]
+
+    assert len(written) == 7
+    assert len({(record["requestId"], record["traceId"], record["spanId"]) for record in written}) == 1
+    assert all(record["metadata"]["deterministic"] is True for record in written)
+
+
+@pytest.mark.spec("5.golden.fixture", "5.golden.deepdiff")
+def test_a_call_over_http_and_stdio_leaves_the_golden_records(both: tuple[Server, Pipe, Path]) -> None:
+    server, pipe, folder = both
+    envelope = invocation("plantuml.encode", DIAGRAM)
+    server.post("/mcp/tool/plantuml.encode", envelope)
+    pipe.ask(envelope)
+    pipe.finish()
+    server.process.terminate()
+    server.process.wait()
+
+    written = [*records(folder / "http"), *records(folder / "stdio")]
+    golden = [json.loads(line) for line in GOLDEN.read_text().splitlines()]
+
+    excluded = [
+        f"root[{number}]['{name}']" for number in (0, 1) for name in VOLATILE if name not in {"transport", "route"}
+    ]
+    assert DeepDiff(golden, written, ignore_order=False, exclude_paths=excluded) == {}
+    assert [(record["transport"], record["route"]) for record in golden] == [
+        ("http", "/mcp/tool/plantuml.encode"),
+        ("stdio", "mcp.tool.invoke"),
+    ]
+    assert steady(golden[0]) == steady(golden[1])
+
+
+def test_an_envelope_that_is_none_leaves_a_record_too(both: tuple[Server, Pipe, Path]) -> None:
+    _, pipe, folder = both
+    pipe.ask({"jsonrpc": "2.0", "id": 1, "method": "mcp.tool.invoke", "params": {"tool": "mcp.tool:plantuml.encode"}})
+    pipe.finish()
+
+    (record,) = records(folder / "stdio")
+
+    assert record["status"] == "error"
+    assert record["error"]["code"] == "INVALID_INPUT"
+
+
+@pytest.mark.spec("5.modes")
+@pytest.mark.parametrize(
+    ("mode", "arguments", "told"),
+    [
+        (Mode.ENFORCE, {"n": -1}, ("INVALID_INPUT", None)),
+        (Mode.SHADOW, {"n": -1}, (None, "INVALID_INPUT")),
+        (Mode.OFF, {"n": -1}, (None, None)),
+        (Mode.ENFORCE, {"n": 1, "lie": True}, ("INVALID_INPUT", None)),
+        (Mode.SHADOW, {"n": 1}, (None, None)),
+    ],
+)
+def test_what_breaks_an_input_contract_is_refused_noted_or_not_looked_at(
+    tmp_path: Path, mode: Mode, arguments: Any, told: tuple[str | None, str | None]
+) -> None:
+    outcome = odd_pipeline(tmp_path, mode).run(Call("fine", arguments, NO_CONTEXT))
+
+    assert isinstance(outcome, Outcome)
+    assert (outcome.fault and outcome.fault.code, outcome.noted and outcome.noted.code) == told
+
+
+@pytest.mark.spec("5.modes")
+@pytest.mark.parametrize(
+    ("mode", "told"),
+    [(Mode.ENFORCE, ("INVALID_OUTPUT", None)), (Mode.SHADOW, (None, "INVALID_OUTPUT")), (Mode.OFF, (None, None))],
+)
+def test_what_breaks_an_output_contract_is_refused_noted_or_not_looked_at(
+    tmp_path: Path, mode: Mode, told: tuple[str | None, str | None]
+) -> None:
+    outcome = odd_pipeline(tmp_path, mode).run(Call("lies", {}, NO_CONTEXT))
+
+    assert isinstance(outcome, Outcome)
+    assert (outcome.fault and outcome.fault.code, outcome.noted and outcome.noted.code) == told
+
+
+def odd_pipeline(folder: Path, mode: Mode) -> Pipeline:
+    server = odd.build(str(folder))
+    return Pipeline(server.pipeline.toolbox, server.pipeline.registry, mode=mode)
+
+
+def test_what_was_only_noted_says_so_in_the_journal() -> None:
+    noted = Fault(Code.INVALID_INPUT, "n: -1 is less than 0")
+    entry = Entry(Call("x", {}, NO_CONTEXT), None, None, noted, 2, 0.0, 0.0)
+
+    (record,) = Recorder().records([entry])
+
+    assert (record.status, record.error) == (
+        "ok",
+        {"code": "INVALID_INPUT", "message": "n: -1 is less than 0", "details": {"mode": "shadow"}},
+    )
+
+
+def test_enforcing_is_the_default() -> None:
+    assert Settings().validation == "enforce"
+
+
+def test_no_line_is_longer_than_the_writer_reckons_with() -> None:
+    worst = "\x01" * 10_000
+    entry = Entry(
+        Call(worst, {}, NO_CONTEXT, Door("http", worst, "x")),
+        None,
+        Fault(Code.INVALID_INPUT, worst),
+        None,
+        2**53,
+        time.time(),
+        1e6,
+    )
+
+    (record,) = Recorder().records([entry])
+
+    assert 1000 < len(msgspec.json.encode(record)) < MAX_LINE_BYTES
+
+
+@pytest.mark.parametrize("end", [0, 1, 4000, 4095, 4096, 100_000])
+def test_no_write_crosses_a_page_of_the_file(end: int) -> None:
+    if 0 < PAGE_BYTES - end % PAGE_BYTES < MAX_LINE_BYTES:
+        end += PAGE_BYTES - end % PAGE_BYTES
+    lines = [b'{"n":"' + b"x" * (number * 37 % 900) + b'"}' for number in range(500)]
+
+    at, told = end, []
+    for page in pages(lines, end):
+        assert at // PAGE_BYTES == (at + len(page) - 1) // PAGE_BYTES
+        at += len(page)
+        told += page.split(b"\n")[:-1]
+
+    assert [json.loads(line) for line in told] == [json.loads(line) for line in lines]
+    assert at % PAGE_BYTES == 0 or PAGE_BYTES - at % PAGE_BYTES >= MAX_LINE_BYTES
