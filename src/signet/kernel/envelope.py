@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from .errors import METHOD_NOT_FOUND, PARSE_ERROR, TABLE, CanonicalError, Code, Fault
-from .outcome import Call, Door, Outcome
+from .outcome import UNKNOWN_DOOR, Call, Door, Outcome
 from .schemas import PREFIX, SchemaRegistry
 from .tools import NO_CONTEXT, Context
 from .wire import Id, Refused, Reply, failure, success
@@ -22,7 +22,7 @@ HTTP_STATUS: Final = {0: 200, PARSE_ERROR: 400, METHOD_NOT_FOUND: 404} | {
 
 
 def open_envelope(
-    registry: SchemaRegistry, value: Any, context: Context, door: Door, path_key: str | None = None
+    registry: SchemaRegistry, value: Any, context: Context, path_key: str | None = None, door: Door = UNKNOWN_DOOR
 ) -> Call:
     """Hold a value to the envelope's contract and give the call inside; `path_key` is the tool in an HTTP path.
 

@@ -137,7 +137,7 @@ class Server:
         value = None
         try:
             value = decode(message)
-            call = envelope.open_envelope(self.pipeline.registry, value, IDLE, door, path_key)
+            call = envelope.open_envelope(self.pipeline.registry, value, IDLE, path_key, door)
         except Refused as refused:
             if refused.data is not None:
                 self.pipeline.seen(envelope.refused_outcome(value, door), 0.0)
