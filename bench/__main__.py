@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from . import calls, decode, memory, startup, web
+from . import calls, decode, journal, memory, startup, web
 from .contenders import Contender, contenders
 from .frames import WrongAnswerError
 from .machine import Bystanders, hardware, versions
@@ -25,6 +25,7 @@ BENCHMARKS: dict[str, Callable[[Plan, Sequence[Contender]], list[Row]]] = {
     "http": web.measure,
     "memory": memory.measure,
     "decode": decode.measure,
+    "journal": journal.measure,
 }
 """One more benchmark is one more module with such a function, and one line here."""
 

@@ -1,0 +1,34 @@
+"""What the journal costs: pipelined calls on stdio with it and without it, in the same round."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+
+from .calls import IN_FLIGHT, per_s
+from .contenders import Contender
+from .frames import SMALL, Call
+from .pipe import opened
+from .plan import Plan
+from .rows import SIGNET, Metric, Row, Sheet, rotated
+
+__all__ = ["WITHOUT", "measure"]
+
+WITHOUT = "without a journal"
+
+
+def measure(plan: Plan, contenders: Sequence[Contender]) -> list[Row]:
+    """Start both afresh each round; each is visited once."""
+    sheet = Sheet()
+    metric = Metric("journal", f"{IN_FLIGHT} in flight, small", "calls/s", "more")
+    signet = next(who for who in contenders if who.name == SIGNET)
+    for number in range(plan.stdio_rounds):
+        with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+            kept = replace(signet, stdio=(*signet.stdio, "--log-dir", folder))
+            bare = replace(signet, name=WITHOUT, stdio=(*signet.stdio, "--no-journal"))
+            pipes = {who.name: stack.enter_context(opened(who)) for who in (kept, bare)}
+            for name in rotated(list(pipes), number):
+                sheet.add(metric, name, per_s(plan, Call.of(SMALL), pipes[name]))
+    return sheet.rows((SIGNET, WITHOUT))
