@@ -28,8 +28,8 @@ MAKEFLAGS += --no-print-directory
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(DEMO_STAMP) ## Install and start the server (PORT=8080)
-	@exec $(BIN)/signet serve --port $(PORT)
+demo: $(DEMO_STAMP) ## Install and start the server on sample data (PORT=8080)
+	@exec $(BIN)/signet serve --sandbox --port $(PORT)
 
 test: $(TEST_STAMP) tools check ## Install what the tests need and run everything (ARGS="-k words")
 	@$(BIN)/coverage erase
