@@ -10,7 +10,6 @@ from signet.kernel.errors import Fault
 from signet.kernel.port import NOT_GZIP, Answer, Ask
 from signet.kernel.tools import READ_ONLY, Context, Tool, tool
 
-from .decode import read_data, read_metadata
 from .faults import transport, undecodable, validation
 from .models import MAX_RESULT_BYTES, DataOut, MetadataOut
 from .query import (
@@ -57,6 +56,8 @@ async def get_data_code(args: DataCodeIn, ctx: Context) -> DataOut:
     One call gives one page: when next_position is not null there is more, to be asked for with it as start_position.
     Codes are found with boj_get_metadata.
     """
+    from .decode import read_data
+
     query = check_data_code(args)
     return await _answered(ctx, ask_data_code(query), lambda answer: read_data(answer, query))
 
@@ -68,6 +69,8 @@ async def get_data_layer(args: DataLayerIn, ctx: Context) -> DataOut:
     Layers are one to five levels, each a number or *. One call gives one page: when next_position is not null there
     is more, to be asked for with it as start_position.
     """
+    from .decode import read_data
+
     query = check_data_layer(args)
     return await _answered(ctx, ask_data_layer(query), lambda answer: read_data(answer, query))
 
@@ -78,6 +81,8 @@ async def get_metadata(args: MetadataIn, ctx: Context) -> MetadataOut:
 
     Use it first, to find the codes or layers to read.
     """
+    from .decode import read_metadata
+
     query = check_metadata(args)
     return await _answered(ctx, ask_metadata(query), lambda answer: read_metadata(answer, query))
 
