@@ -23,9 +23,9 @@ from msgspec import UNSET, Raw
 from starlette.datastructures import Headers as TheirHeaders
 
 from signet.kernel.errors import HEADER_MISMATCH
-from signet.kernel.headers import METHOD, NAME, VERSION, Headers, Mirror, check_mirrors, check_routing, mirrors
+from signet.kernel.headers import METHOD, NAME, VERSION, Mirror, check_mirrors, check_routing, mirrors
 from signet.kernel.protocol import CAPABILITIES_KEY, VERSION_KEY, Meta, Opening
-from signet.kernel.wire import Refused
+from signet.kernel.wire import Headers, Refused
 
 Pairs = tuple[tuple[str, str], ...]
 

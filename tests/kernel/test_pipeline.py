@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from signet.kernel.errors import Code, Fault
 from signet.kernel.outcome import Call, Outcome, Ready
-from signet.kernel.pipeline import MAX_IN_FLIGHT, Pipeline
+from signet.kernel.pipeline import MAX_IN_FLIGHT, Mode, Pipeline, Watch
 from signet.kernel.schemas import ContractError, SchemaRegistry
 from signet.kernel.server import IDLE
 from signet.kernel.tools import Context, Tool, Toolbox
@@ -84,15 +84,17 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> SchemaRegistry:
 class World:
     """A pipeline, and what was said of its calls."""
 
-    def __init__(self, registry: SchemaRegistry, *tools: Tool, timeout_s: float = 60.0) -> None:
+    def __init__(
+        self, registry: SchemaRegistry, *tools: Tool, timeout_s: float = 60.0, mode: Mode = Mode.ENFORCE
+    ) -> None:
         self.seen: list[Outcome] = []
         self.complaints: list[Outcome] = []
         self.pipeline = Pipeline(
             Toolbox(tools or (made(),)),
             registry,
             timeout_s=timeout_s,
-            observe=self.seen.append,
-            complain=self.complaints.append,
+            mode=mode,
+            watch=Watch(outcome=lambda outcome, _: self.seen.append(outcome), fault=self.complaints.append),
         )
 
     def run(self, arguments: Any = None, key: str = "one") -> Outcome | Coroutine[Any, Any, Outcome]:
@@ -463,15 +465,74 @@ def test_only_the_results_of_a_heavy_tool_are_checked_beside_the_event_loop(
     assert (pipeline.where != threading.get_ident()) is heavy
 
 
+# --- modes ------------------------------------------------------------------------------------
+
+
+def test_in_shadow_arguments_that_break_the_contract_are_noted_and_go_on(registry: SchemaRegistry) -> None:
+    world = World(registry, mode=Mode.SHADOW)
+
+    outcome = world.settle({"n": 101, "s": "x"})
+
+    assert (outcome.result, outcome.body, outcome.fault) == ({"n": 101}, b'{"n":101}', None)
+    assert outcome.noted is not None
+    assert (outcome.noted.code, outcome.noted.message) == (
+        Code.INVALID_INPUT,
+        "Invalid arguments for one: n: 101 is greater than the maximum of 100",
+    )
+
+
+@pytest.mark.parametrize(("value", "body"), [({"n": "1"}, b'{"n":"1"}'), ({"n": math.nan}, b'{"n":null}')])
+def test_in_shadow_a_result_that_breaks_the_contract_is_noted_and_sent(
+    registry: SchemaRegistry, value: Any, body: bytes
+) -> None:
+    world = World(registry, made(lambda *_: value), mode=Mode.SHADOW)
+
+    outcome = world.settle()
+
+    assert (outcome.body, outcome.fault) == (body, None)
+    assert outcome.noted is not None
+    assert (outcome.noted.code, outcome.noted.message) == BROKEN_PROMISE
+
+
+@pytest.mark.parametrize("mode", [Mode.ENFORCE, Mode.SHADOW])
+def test_a_call_that_keeps_its_contracts_has_nothing_noted(registry: SchemaRegistry, mode: Mode) -> None:
+    outcome = World(registry, mode=mode).settle({"n": 1})
+
+    assert (outcome.fault, outcome.noted) == (None, None)
+
+
+def test_where_nobody_looks_nothing_is_refused_and_nothing_noted(registry: SchemaRegistry) -> None:
+    outcome = World(registry, made(lambda *_: {"x": []}), mode=Mode.OFF).settle({"n": -1, "x": 1})
+
+    assert (outcome.body, outcome.fault, outcome.noted) == (b'{"x":[]}', None, None)
+
+
+@pytest.mark.parametrize("mode", [Mode.SHADOW, Mode.OFF])
+@pytest.mark.parametrize("arguments", [{"n": "many"}, [], {"s": 5}])
+def test_no_mode_gives_a_tool_what_it_has_no_place_for(registry: SchemaRegistry, mode: Mode, arguments: Any) -> None:
+    outcome = World(registry, mode=mode).settle(arguments)
+
+    assert fault_of(outcome)[0] is Code.INVALID_INPUT
+
+
+@pytest.mark.parametrize("mode", [Mode.SHADOW, Mode.OFF])
+@pytest.mark.parametrize("value", [{"n": object()}, {"n": 1, "s": "\ud800"}, {"n": 10**11}])
+def test_no_mode_sends_what_is_not_json_or_too_large(registry: SchemaRegistry, mode: Mode, value: Any) -> None:
+    outcome = World(registry, made(lambda *_: value, max_result_bytes=16), mode=mode).settle()
+
+    assert fault_of(outcome) == BROKEN_PROMISE
+
+
 # --- time -------------------------------------------------------------------------------------
 
 
 class Waiting:
-    """A tool that waits for a gate, and says when it has begun and how it ended."""
+    """A tool that waits for a gate, and says when it has begun, when it was cancelled and when it ended."""
 
     def __init__(self, *, clings: bool = False, wanted: int = 1) -> None:
         self.gate = asyncio.Event()
         self.begun = asyncio.Event()
+        self.noticed = asyncio.Event()
         self.ended = asyncio.Event()
         self.cancelled = 0
         self._left = wanted
@@ -485,6 +546,7 @@ class Waiting:
             await self.gate.wait()
         except asyncio.CancelledError:
             self.cancelled += 1
+            self.noticed.set()
             if not self._clings:
                 raise
             await self.gate.wait()
@@ -510,6 +572,7 @@ def test_a_tool_that_will_not_be_cancelled_is_left_behind(registry: SchemaRegist
     async def scenario() -> tuple[Outcome, bool]:
         waiting = Waiting(clings=True)
         outcome = await World(registry, made(waiting), timeout_s=SOON_S).start()
+        await waiting.noticed.wait()
         at_work = not waiting.ended.is_set()
         waiting.gate.set()
         await waiting.ended.wait()
@@ -627,6 +690,20 @@ def test_a_call_that_took_too_long_is_observed_once(registry: SchemaRegistry) ->
     outcome, world = asyncio.run(scenario())
 
     assert (world.seen, world.complaints) == ([outcome], [outcome])
+
+
+def test_an_outcome_is_observed_with_the_seconds_that_it_took(registry: SchemaRegistry) -> None:
+    told: list[tuple[bytes, float]] = []
+    ticks = iter([100.0, 100.5, 200.0, 203.0])
+    watch = Watch(outcome=lambda outcome, took_s: told.append((outcome.body, took_s)), clock=lambda: next(ticks))
+    pipeline = Pipeline(Toolbox((made(), made(good_later, "two"))), registry, watch=watch)
+
+    pipeline.run(Call("one", {"n": 1}, IDLE))
+    later = pipeline.run(Call("two", {"n": 2}, IDLE))
+    assert isinstance(later, Coroutine)
+    asyncio.run(_awaited(later))
+
+    assert told == [(b'{"n":1}', 0.5), (b'{"n":2}', 3.0)]
 
 
 def test_nobody_has_to_watch(registry: SchemaRegistry) -> None:

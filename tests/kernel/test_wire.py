@@ -332,9 +332,11 @@ def test_a_result_is_sent_as_it_was_written() -> None:
 
 def test_an_error_is_sent_without_data_unless_there_is_some() -> None:
     bare = failure("a", -32601, "Method not found")
+    empty = failure(0, -32602, "no", {})
     full = failure(None, -32602, "no", {"n": None})
 
     assert bare == Reply(b'{"jsonrpc":"2.0","id":"a","error":{"code":-32601,"message":"Method not found"}}', -32601)
+    assert empty == Reply(b'{"jsonrpc":"2.0","id":0,"error":{"code":-32602,"message":"no","data":{}}}', -32602)
     assert full == Reply(
         b'{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"no","data":{"n":null}}}', -32602
     )

@@ -753,6 +753,7 @@ def test_an_ordinary_call_is_a_result_at_both(ours: Peer, theirs: Peer, way: str
 def test_each_listed_difference_is_one_of_a_frame_that_is_sent_and_is_listed_once() -> None:
     listed = [(way, name) for one in DIFFERENCES for way in one.ways for name in one.frames]
 
+    assert len(CASES) == len(set(CASES))
     assert [case for case in listed if case not in CASES] == []
     assert len(listed) == len(LISTED)
     assert [one.why for one in DIFFERENCES if one.ours == one.theirs] == []
