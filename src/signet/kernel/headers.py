@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from msgspec import UNSET, Raw
 
 from .errors import HEADER_MISMATCH
-from .protocol import Opening
+from .protocol import NO_META, Opening
 from .schemas import schema_of
 from .wire import Headers, Refused
 
@@ -32,11 +32,13 @@ def check_routing(headers: Headers, method: str, opening: Opening) -> None:
     Raises:
         Refused: -32020 for the first that is repeated, missing or different.
     """
-    wanted = [(VERSION, opening.meta.version), (METHOD, method)]
+    for header in (VERSION, METHOD, NAME):
+        if header in headers.repeated:
+            raise Refused(HEADER_MISMATCH, f"{header} is sent more than once")
+    _hold(VERSION, headers.get(VERSION), (opening.meta or NO_META).version)
+    _hold(METHOD, headers.get(METHOD), method)
     if method in NAMED_METHODS and opening.name is not UNSET:
-        wanted.append((NAME, opening.name))
-    for header, value in wanted:
-        _hold(headers, header, value)
+        _hold(NAME, _decoded(headers.get(NAME)), opening.name, sent=NAME in headers)
 
 
 class Mirror(NamedTuple):
@@ -56,10 +58,12 @@ def mirrors(contract: Raw) -> list[Mirror]:
 
 def _found(schema: Any, path: tuple[str, ...]) -> list[Mirror]:
     found: list[Mirror] = []
-    for name, part in schema.get("properties", {}).items():
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    for name, part in properties.items() if isinstance(properties, dict) else ():
         here = (*path, name)
-        if "x-mcp-header" in part:
-            found.append(Mirror(PARAM_PREFIX + part["x-mcp-header"].lower(), here, part["type"]))
+        mark = part.get("x-mcp-header") if isinstance(part, dict) else None
+        if isinstance(mark, str):
+            found.append(Mirror(PARAM_PREFIX + mark.lower(), here, str(part.get("type"))))
         found += _found(part, here)
     return found
 
@@ -74,22 +78,19 @@ def check_mirrors(headers: Headers, mirrored: list[Mirror], arguments: dict[str,
         value: Any = arguments
         for step in path:
             value = value.get(step) if isinstance(value, dict) else None
+        if header in headers.repeated:
+            raise Refused(HEADER_MISMATCH, f"{header} is sent more than once")
         if value is None or isinstance(value, dict | list):
             if header in headers:
                 raise Refused(HEADER_MISMATCH, f"{header} is sent, but the body has no such argument")
-        elif kind == "integer" and _same_number(headers.get(header), value):
-            continue
-        else:
-            _hold(headers, header, _plain(value))
+        elif not (kind == "integer" and _same_number(headers.get(header), value)):
+            _hold(header, _decoded(headers.get(header)), _plain(value), sent=header in headers)
 
 
-def _hold(headers: Headers, header: str, value: object) -> None:
-    if header in headers.repeated:
-        raise Refused(HEADER_MISMATCH, f"{header} is sent more than once")
-    given = headers.get(header)
-    if given is None:
+def _hold(header: str, given: str | None, value: object, *, sent: bool = False) -> None:
+    if given is None and not sent:
         raise Refused(HEADER_MISMATCH, f"{header} is missing: it must repeat what the body says")
-    if _decoded(given) != value:
+    if given != value:
         raise Refused(HEADER_MISMATCH, f"{header} does not match the request body")
 
 
@@ -99,15 +100,15 @@ def _plain(value: object) -> str:
 
 def _same_number(given: str | None, value: object) -> bool:
     """Compare integers by value: `42` and `42.0` are one."""
-    whole, _, fraction = (given or "").partition(".")
-    if isinstance(value, bool) or not isinstance(value, int | float) or fraction.strip("0"):
+    whole, dot, fraction = (given or "").partition(".")
+    if isinstance(value, bool) or not isinstance(value, int | float) or fraction.strip("0") or (dot and not fraction):
         return False
     return whole.removeprefix("-").isdecimal() and len(whole) < 20 and int(whole) == value  # noqa: PLR2004 - 64 bits
 
 
-def _decoded(given: str) -> str | None:
+def _decoded(given: str | None) -> str | None:
     """Undo the base64 wrapping of a value that does not fit a header; a broken one matches nothing."""
-    if not (given.startswith("=?base64?") and given.endswith("?=")):
+    if given is None or not (given.startswith("=?base64?") and given.endswith("?=")):
         return given
     payload = given[9:-2]
     try:

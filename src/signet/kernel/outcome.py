@@ -20,6 +20,8 @@ class Door(msgspec.Struct, frozen=True):
     route: str
     name: str
     """Which door it is, whatever the route's variable part; each counts its own steps."""
+    by_name: bool = False
+    """Whether it knows tools by their published names alone."""
 
 
 UNKNOWN_DOOR: Final = Door("none", "none", "none")

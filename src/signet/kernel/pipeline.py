@@ -83,14 +83,12 @@ class Pipeline:
         except Exception as error:  # noqa: BLE001 - the one place where a tool's failure becomes a value
             value = error
         if hasattr(value, "__await__"):
-            if self._in_flight < MAX_IN_FLIGHT:
-                return self._settle(ready, value, started_s)
-            value = _too_many(value)
+            return self._settle(ready, value, started_s)
         return self.seen(self.finish(ready, value), started_s)
 
     def prepare(self, call: Call) -> Ready | Outcome:
         """Find the tool and hold the arguments to its input contract."""
-        tool = self.toolbox.find(call.key)
+        tool = self.toolbox.named(call.key) if call.door.by_name else self.toolbox.find(call.key)
         if tool is None:
             return Outcome(call, None, fault=unknown_tool(call.key))
         io = self.registry.load_tool_io(tool.slug)
@@ -112,7 +110,7 @@ class Pipeline:
     def finish(self, ready: Ready, value: object) -> Outcome:
         """Hold what a tool returned, as it would be sent, to its output contract and size."""
         call, tool, noted = ready.call, ready.tool, ready.noted
-        if isinstance(value, Exception):
+        if isinstance(value, BaseException):
             fault = value if isinstance(value, Fault) else _bug(tool, value)
             return Outcome(call, tool, fault=fault, noted=noted)
         try:
@@ -133,6 +131,9 @@ class Pipeline:
 
     async def _settle(self, ready: Ready, pending: Awaitable[object], started_s: float) -> Outcome:
         """Await a tool, no longer than a call may take; a tool that clings on is left behind."""
+        if self._in_flight >= MAX_IN_FLIGHT:
+            # Accepted in the same breath as others that have begun since.
+            return self.seen(self.finish(ready, _too_many(pending)), started_s)
         task = asyncio.ensure_future(pending)
         self._in_flight += 1
         try:
@@ -165,7 +166,8 @@ def _without_nulls(arguments: Any) -> Any:
 def _value_of(task: asyncio.Future[object]) -> object:
     if task.cancelled():
         return Fault(Code.INTERNAL_ERROR, "the tool gave its call up")
-    return task.exception() or task.result()
+    error = task.exception()
+    return task.result() if error is None else error
 
 
 def _too_many(unstarted: Awaitable[object]) -> Fault:
@@ -178,7 +180,7 @@ def _too_slow(tool: Tool, timeout_s: float) -> Fault:
     return Fault(Code.INTERNAL_ERROR, f"{tool.name} did not answer within {timeout_s:g} s")
 
 
-def _bug(tool: Tool, error: Exception) -> Fault:
+def _bug(tool: Tool, error: BaseException) -> Fault:
     """Say that a tool failed without saying how: the exception's text may hold a secret."""
     fault = Fault(Code.INTERNAL_ERROR, f"{tool.name} failed: this is a fault of the server, not of the call")
     fault.__cause__ = error

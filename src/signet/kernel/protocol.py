@@ -21,6 +21,7 @@ __all__ = [
     "CAPABILITIES_KEY",
     "HANDSHAKE_VERSIONS",
     "MODERN_VERSIONS",
+    "NO_META",
     "SERVER_INFO_KEY",
     "VERSION_KEY",
     "CallParams",
@@ -38,6 +39,7 @@ __all__ = [
     "error_result",
     "listing",
     "tool_result",
+    "unsupported",
 ]
 
 HANDSHAKE_VERSIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
@@ -72,7 +74,7 @@ NO_META: Final = Meta()
 class Params(msgspec.Struct, frozen=True):
     """What the params of every method may hold."""
 
-    meta: Meta = msgspec.field(name="_meta", default=NO_META)
+    meta: Meta | None = msgspec.field(name="_meta", default=None)
 
 
 class Opening(Params, frozen=True):
@@ -131,8 +133,13 @@ def check_version(meta: Meta) -> None:
         Refused: -32022 with the versions that are.
     """
     if meta.version not in MODERN_VERSIONS:
-        data = {"supported": list(MODERN_VERSIONS), "requested": meta.version}
-        raise Refused(UNSUPPORTED_VERSION, "Unsupported protocol version", data)
+        raise unsupported(meta.version)
+
+
+def unsupported(version: str) -> Refused:
+    """Refuse a version that is not served, with those that are."""
+    data = {"supported": list(MODERN_VERSIONS), "requested": version[:100]}
+    return Refused(UNSUPPORTED_VERSION, "Unsupported protocol version", data)
 
 
 def listing(toolbox: Toolbox, registry: SchemaRegistry) -> bytes:

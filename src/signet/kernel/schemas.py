@@ -55,12 +55,16 @@ class Contract:
     def places(self, instance: object) -> list[Place]:
         """Name the places where a value breaks the contract, at most `MAX_PLACES`."""
         found: list[Place] = []
-        for error in self._validator.iter_errors(instance):
-            if len(found) == MAX_PLACES:
-                found.append(("", "and more"))
-                break
-            path = ".".join(str(step) for step in error.instance_path)
-            found.append((_cut(path), _cut(error.message)))
+        try:
+            for error in self._validator.iter_errors(instance):
+                if len(found) == MAX_PLACES:
+                    found.append(("", "and more"))
+                    break
+                path = ".".join(str(step) for step in error.instance_path)
+                found.append((_cut(path), _cut(error.message)))
+        except ValueError:
+            # The validator names no place in what is nested too deeply for its messages.
+            found.append(("", "nested too deeply"))
         return found
 
     def validate(self, instance: object) -> None:

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import UNSET
 
 from . import envelope
-from .errors import INVALID_PARAMS, METHOD_NOT_FOUND
+from .errors import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND
 from .headers import VERSION, Mirror, check_mirrors, check_routing, mirrors
 from .outcome import Call, Door, Outcome
 from .pipeline import Pipeline
@@ -24,6 +24,7 @@ from .protocol import (
     HANDSHAKE_VERSIONS,
     LIST_TTL_MS,
     MODERN_VERSIONS,
+    NO_META,
     CallParams,
     CancelParams,
     Era,
@@ -38,6 +39,7 @@ from .protocol import (
     error_result,
     listing,
     tool_result,
+    unsupported,
 )
 from .tools import Context
 from .wire import Frame, Headers, Id, Refused, Reply, decode, encode, failure, parse, read, success
@@ -61,9 +63,9 @@ IDLE: Final = Context(asyncio.to_thread, _nobody, {})
 """The context of a call whose client listens to nothing but the answer."""
 
 
-STDIO_MCP: Final = Door("stdio", "tools/call", "stdio mcp")
+STDIO_MCP: Final = Door("stdio", "tools/call", "stdio mcp", by_name=True)
 STDIO_ENVELOPE: Final = Door("stdio", envelope.INVOKE, "stdio envelope")
-HTTP_MCP: Final = Door("http", "/mcp", "http mcp")
+HTTP_MCP: Final = Door("http", "/mcp", "http mcp", by_name=True)
 
 
 class Exchange(msgspec.Struct, frozen=True):
@@ -120,12 +122,12 @@ class Server:
         except Refused as refused:
             if exchange.headers is None and _is_envelope(refused.value):
                 return self.invoke(message)
-            return refused.reply()
+            # What answers something is not answered, however badly it does so: two such peers would never end.
+            return None if _is_answer(refused.value) else refused.reply()
         if frame.method == envelope.INVOKE and exchange.headers is None:
             return self.invoke(message)
         if frame.method is UNSET or frame.id is UNSET:
-            self._hear(frame, exchange)
-            return None
+            return self._hear(frame, exchange)
         try:
             return self._answer(frame, frame.method, frame.id, exchange)
         except Refused as refused:
@@ -157,25 +159,35 @@ class Server:
 
     def _answer(self, frame: Frame, method: str, request_id: Id, exchange: Exchange) -> Answer:
         opening = read(frame.params, _OPENING)
-        headers = exchange.headers
-        modern = method == "server/discover" or opening.meta.version is not UNSET or _says_modern(headers)
+        meta = opening.meta or NO_META
+        modern = _is_modern(method, meta, exchange.headers)
         if modern:
-            check_meta(opening.meta)
-            if headers is not None:
-                check_routing(headers, method, opening)
-            check_version(opening.meta)
+            _check_modern(method, opening, exchange.headers)
         handler = self._methods[modern].get(method)
         if handler is None:
-            raise Refused(METHOD_NOT_FOUND, "Method not found")
-        return handler(frame, request_id, opening.meta, exchange, self._modern if modern else self._handshake)
+            raise _in_era(Refused(METHOD_NOT_FOUND, "Method not found"), modern=modern)
+        return handler(frame, request_id, meta, exchange, self._modern if modern else self._handshake)
 
-    def _hear(self, frame: Frame, exchange: Exchange) -> None:
-        """Hear what owes no answer: of all notifications and posted responses, only a cancellation matters."""
+    def _hear(self, frame: Frame, exchange: Exchange) -> Reply | None:
+        """Hear what owes no answer: of all notifications and posted responses, only a cancellation matters.
+
+        Over HTTP the version of each message is looked at, and the modern era has no responses to post.
+        """
+        version = (
+            HANDSHAKE_VERSIONS[-1]
+            if exchange.headers is None
+            else exchange.headers.get(VERSION, HANDSHAKE_VERSIONS[-1])
+        )
+        if version not in (*HANDSHAKE_VERSIONS, *MODERN_VERSIONS):
+            return unsupported(version).reply()
+        if version in MODERN_VERSIONS and frame.method is UNSET:
+            return Refused(INVALID_REQUEST, "Invalid Request: clients post no responses").reply()
         if frame.method == "notifications/cancelled":
             try:
                 exchange.cancel(read(frame.params, _CANCEL).request_id)
             except Refused:
-                return
+                return None
+        return None
 
     def _initialize(self, frame: Frame, request_id: Id, _: Meta, __: Exchange, ___: Era) -> Reply:
         asked = read(frame.params, _INITIALIZE).version
@@ -228,7 +240,7 @@ class Server:
 
     def _mirrored(self, name: str) -> list[Mirror]:
         if name not in self._mirrors:
-            tool = self.pipeline.toolbox.find(name)
+            tool = self.pipeline.toolbox.named(name)
             if tool is None:
                 return []
             self._mirrors[name] = mirrors(self.pipeline.registry.load_bundle(tool.slug).input)
@@ -262,9 +274,33 @@ def _progress(exchange: Exchange, meta: Meta) -> Callable[[float, float | None, 
     return tell
 
 
-def _says_modern(headers: Headers | None) -> bool:
-    """Whether the version header names a revision that is not of the handshake eras."""
-    return headers is not None and headers.get(VERSION, HANDSHAKE_VERSIONS[0]) not in HANDSHAKE_VERSIONS
+def _is_modern(method: str, meta: Meta, headers: Headers | None) -> bool:
+    """Tell a message's era: by what it carries or its version header says; only `initialize` belongs to one alone."""
+    said = headers is not None and headers.get(VERSION, HANDSHAKE_VERSIONS[0]) not in HANDSHAKE_VERSIONS
+    if said or method == "initialize":
+        return said
+    return method == "server/discover" or meta.version is not UNSET or meta.capabilities is not UNSET
+
+
+def _check_modern(method: str, opening: Opening, headers: Headers | None) -> None:
+    """Hold a modern request to its envelope, its headers and a version that is served, in this order."""
+    meta = opening.meta or NO_META
+    try:
+        check_meta(meta)
+        if headers is not None:
+            check_routing(headers, method, opening)
+        check_version(meta)
+    except Refused as refused:
+        raise _in_era(refused, modern=True) from None
+
+
+def _in_era(refused: Refused, *, modern: bool) -> Refused:
+    refused.modern = modern
+    return refused
+
+
+def _is_answer(value: object) -> bool:
+    return isinstance(value, dict) and "method" not in value and ("error" in value or "result" in value)
 
 
 def _is_envelope(value: object) -> bool:

@@ -126,6 +126,9 @@ class Toolbox:
                     raise ValueError(message)
                 self._index[key] = one
         self.find = self._index.get
+        """Give the tool of a name, slug or canonical id."""
+        self.named = {one.name: one for one in tools}.get
+        """Give the tool of a name: all that a list offers, and so all that a gateway may be told to refuse."""
 
     def __iter__(self) -> Iterator[Tool]:
         return iter(self._tools)

@@ -27,6 +27,8 @@ __all__ = [
 Id = str | int
 T = TypeVar("T")
 NO_PARAMS: Final = Raw(b"{}")
+MAX_WHY_CHARS: Final = 200
+"""A reason may repeat what was sent, which may be long."""
 
 
 class Frame(msgspec.Struct, frozen=True):
@@ -56,6 +58,8 @@ class Reply(msgspec.Struct, frozen=True):
 
     body: bytes
     code: int = 0
+    modern: bool = False
+    """Whether it refuses what was meant for the modern era, whose HTTP statuses differ."""
 
 
 class Refused(ValueError):  # noqa: N818 - names what happened to the message
@@ -66,12 +70,14 @@ class Refused(ValueError):  # noqa: N818 - names what happened to the message
         self.code = code
         self.data = data
         self.value = value
+        self.modern = False
 
     def reply(self, request_id: Id | UnsetType = UNSET) -> Reply:
         """Answer with the id of the request; of what is no frame, with the id given, if it is one."""
         if request_id is UNSET:
             request_id = given_id(self.value)  # type: ignore[assignment]
-        return failure(request_id, self.code, str(self), self.data)  # type: ignore[arg-type]
+        reply = failure(request_id, self.code, str(self), self.data)  # type: ignore[arg-type]
+        return msgspec.structs.replace(reply, modern=True) if self.modern else reply
 
 
 class NotUnicode(Refused):
@@ -96,6 +102,9 @@ def parse(message: bytes) -> Frame:
     """
     why = "Object has neither method nor result nor error"
     try:
+        if not message.isascii():
+            # Also what nobody will read must be text.
+            message.decode()
         frame = _frame(message)
         if frame.method is not UNSET or frame.result is not UNSET or frame.error is not UNSET:
             return frame
@@ -104,7 +113,7 @@ def parse(message: bytes) -> Frame:
     value = decode(message)
     if isinstance(value, list):
         why = "batches are not served, send one message at a time"
-    raise Refused(INVALID_REQUEST, f"Invalid Request: {why}", value=value)
+    raise Refused(INVALID_REQUEST, f"Invalid Request: {why[:MAX_WHY_CHARS]}", value=value)
 
 
 def decode(text: bytes) -> Any:
@@ -138,7 +147,9 @@ def read(params: Raw, decoder: msgspec.json.Decoder[T]) -> T:
     try:
         return decoder.decode(params)
     except msgspec.ValidationError as error:
-        raise Refused(INVALID_PARAMS, f"Invalid params: {error}") from None
+        if bytes(params) == b"null":
+            return decoder.decode(NO_PARAMS)
+        raise Refused(INVALID_PARAMS, f"Invalid params: {str(error)[:MAX_WHY_CHARS]}") from None
     except (ValueError, RecursionError) as error:
         raise _not_json(error, bytes(params)) from None
 
@@ -167,9 +178,9 @@ def _not_json(error: Exception, text: bytes) -> Refused:
         return Refused(PARSE_ERROR, "Parse error: nested too deeply")
     if not _is_utf8(text):
         return NotUnicode(PARSE_ERROR, "Parse error: not UTF-8")
-    if b"\\u" in text and _is_json(text):
+    if not isinstance(error, msgspec.ValidationError) and b"\\u" in text and _is_json(text):
         return NotUnicode(PARSE_ERROR, "Parse error: a string holds half a surrogate pair")
-    return Refused(PARSE_ERROR, f"Parse error: {error}")
+    return Refused(PARSE_ERROR, f"Parse error: {str(error)[:MAX_WHY_CHARS]}")
 
 
 def _is_utf8(text: bytes) -> bool:

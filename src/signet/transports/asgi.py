@@ -39,7 +39,7 @@ class Request:
         self.method: str = scope["method"]
         # Raw: spec 4's names are compared as they were sent, not percent-decoded.
         self.path: str = scope["raw_path"].decode("latin-1")
-        self.headers = Headers([(n.decode("latin-1"), v.decode("latin-1").strip()) for n, v in scope["headers"]])
+        self.headers = Headers([(n.decode("latin-1"), v.decode("latin-1").strip(" \t")) for n, v in scope["headers"]])
         self._receive = receive
 
     async def body(self) -> bytes:

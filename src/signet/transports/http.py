@@ -124,5 +124,5 @@ class _Stream:
 
 def _plain(request: Request, reply: Reply) -> Answer:
     handshake = request.headers.get(VERSION, HANDSHAKE_VERSIONS[0]) in HANDSHAKE_VERSIONS
-    table = HANDSHAKE_STATUS if handshake else MODERN_STATUS
+    table = HANDSHAKE_STATUS if handshake and not reply.modern else MODERN_STATUS
     return Answer(table.get(reply.code, 200), reply.body)

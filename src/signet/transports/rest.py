@@ -75,8 +75,8 @@ class RestDoor:
     def endpoint(self, path: str) -> Endpoint:
         """Give what a path stands for: of a legacy one, its tool; else the last segment that is not empty, as sent."""
         name = LEGACY.get(path) or path.rstrip("/").rpartition("/")[2]
-        door = Door("http", path, "rest, legacy" if path in LEGACY else "rest")
-        return Endpoint(name, self._pipeline.toolbox.find(name), door, legacy=path in LEGACY)
+        door = Door("http", path, "rest, legacy" if path in LEGACY else "rest", by_name=True)
+        return Endpoint(name, self._pipeline.toolbox.named(name), door, legacy=path in LEGACY)
 
     def _listed(self, tool: Tool) -> dict[str, Any]:
         schema = self._pipeline.registry.load_bundle(tool.slug).input
