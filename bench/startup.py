@@ -5,16 +5,19 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 
 from .contenders import NAMES, Contender
 from .pipe import Pipe
 from .plan import Plan
 from .process import server_core, spawned
-from .rows import BOUND, Metric, Row, Sheet, rotated
+from .rows import BOUND, SIGNET, Metric, Row, Sheet, rotated
 
-__all__ = ["measure"]
+__all__ = ["measure", "measure_dropins"]
 
 COLD = Metric("cold start", "spawn to tools/list answered", "ms", "less")
+STDIO = "signet stdio"
 BARE = Contender(BOUND, (sys.executable, "-c", "pass"), ())
 """An interpreter that does nothing, from spawn to exit: nobody can be faster."""
 
@@ -29,6 +32,26 @@ def measure(plan: Plan, contenders: Sequence[Contender]) -> list[Row]:
         for contender in rotated(everyone, number):
             sheet.add(COLD, contender.name, start_ms(contender))
     return sheet.rows(NAMES)
+
+
+def measure_dropins(plan: Plan, contenders: Sequence[Contender]) -> list[Row]:
+    """Start the drop-in servers beside `signet stdio`; each is to be no slower."""
+    signet = next(who for who in contenders if who.name == SIGNET)
+    folder = Path(signet.stdio[0]).parent
+    others = {
+        "oj-mcp-rs": (str(folder / "oj-mcp-rs"), "--base-url", "http://127.0.0.1:9"),
+        "boj-mcp-server": (str(folder / "boj-mcp-server"),),
+    }
+    rows: list[Row] = []
+    for name, command in others.items():
+        sheet = Sheet()
+        metric = Metric("cold start", f"{name} beside signet stdio", "ms", "less")
+        pair = [Contender(SIGNET, command, ()), replace(signet, name=STDIO)]
+        for number in range(plan.cold_rounds):
+            for contender in rotated(pair, number):
+                sheet.add(metric, contender.name, start_ms(contender))
+        rows += sheet.rows((SIGNET, STDIO))
+    return rows
 
 
 def start_ms(contender: Contender) -> float:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
-from signet.kernel.outcome import Call, Outcome
+from signet.kernel.outcome import Call, Door, Outcome
 from signet.kernel.pipeline import Pipeline
 from signet.kernel.schemas import schema_of
 from signet.kernel.server import IDLE, Server
 
 from .settings import UsageError
 
-__all__ = ["arguments_of", "call_once"]
+__all__ = ["COMMAND_LINE", "arguments_of", "call_once", "walk"]
+
+COMMAND_LINE: Final = Door("cli", "call", "cli")
 
 
 def arguments_of(pipeline: Pipeline, name: str, pairs: list[str], text: str | None) -> Any:
@@ -68,13 +69,18 @@ def _pair(pair: str, properties: dict[str, Any]) -> tuple[str, Any]:
 
 
 def call_once(server: Server, name: str, arguments: Any) -> Outcome:
-    """Walk the one road once."""
-    outcome = server.pipeline.run(Call(name, arguments, IDLE))
-    return outcome if isinstance(outcome, Outcome) else asyncio.run(_settle(server, outcome))
+    """Walk the one road once, and let go of what is outside; what is to be written down is written then."""
+    return asyncio.run(_settle(server, name, arguments))
 
 
-async def _settle(server: Server, pending: Coroutine[Any, Any, Outcome]) -> Outcome:
+async def _settle(server: Server, name: str, arguments: Any) -> Outcome:
     try:
-        return await pending
+        return await walk(server, name, arguments)
     finally:
         await server.close()
+
+
+async def walk(server: Server, name: str, arguments: Any) -> Outcome:
+    """Walk the one road by the command line's own door."""
+    outcome = server.pipeline.run(Call(name, arguments, IDLE, COMMAND_LINE))
+    return outcome if isinstance(outcome, Outcome) else await outcome

@@ -17,7 +17,7 @@ import msgspec
 
 from .errors import Code, Fault, bad_arguments, unknown_tool
 from .outcome import Call, Outcome, Ready
-from .schemas import ContractError, SchemaRegistry
+from .schemas import PREFIX, ContractError, SchemaRegistry
 from .tools import Tool, Toolbox
 from .wire import encode, unpack
 
@@ -90,7 +90,7 @@ class Pipeline:
         """Find the tool and hold the arguments to its input contract."""
         tool = self.toolbox.named(call.key) if call.door.by_name else self.toolbox.find(call.key)
         if tool is None:
-            return Outcome(call, None, fault=unknown_tool(call.key))
+            return Outcome(call, None, fault=unknown_tool(call.key.removeprefix(PREFIX)))
         io = self.registry.load_tool_io(tool.slug)
         arguments, noted = call.arguments, None
         if self._mode is not Mode.OFF and not io.input_validator.is_valid(arguments):

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from signet.kernel.errors import Code, Fault, not_unicode, unknown_tool
+from signet.kernel.errors import Code, Fault, not_unicode
 from signet.kernel.outcome import Call, Door, Outcome
 from signet.kernel.pipeline import Pipeline
 from signet.kernel.server import IDLE
@@ -105,12 +105,10 @@ class Endpoint(msgspec.Struct, frozen=True):
         """Give the name of the tool to call.
 
         Raises:
-            Fault: there is none in the path, or none of that name.
+            Fault: there is none in the path.
         """
         if self.name == "tools":
             raise Fault(Code.INVALID_INPUT, "Tool name is required in the path", name="TOOL_NAME_REQUIRED")
-        if self.tool is None:
-            raise unknown_tool(self.name)
         return self.name
 
     def show(self, outcome: Fault | bytes, headers: Fields | None = None) -> Answer:

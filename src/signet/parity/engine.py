@@ -1,0 +1,137 @@
+"""The engine: starts what each way needs, plays every call through every way, stops all of it again."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Final
+
+from signet.settings import PREFIX, SERVICES
+
+from .board import Board, Heard, compare
+from .child import Child
+from .corpus import Asked
+from .journals import records_of
+from .said import IN_RECORD, Said, silent
+from .upstreams import Upstreams
+from .ways import WAYS, Way
+from .wires import PipeWire, WebWire, Wire
+
+__all__ = ["COMMANDS", "play"]
+
+COMMANDS: Final[Mapping[str, Sequence[str]]] = {
+    "stdio": (sys.executable, "-m", "signet", "stdio"),
+    "serve": (sys.executable, "-m", "signet", "serve", "--port", "0", "--quiet"),
+    "call": (sys.executable, "-m", "signet.parity.lines"),
+}
+"""What is started for each kind of way; all else is told by the environment."""
+
+Watch = Callable[[Asked, Way], None]
+
+
+def _unseen(_: Asked, __: Way) -> None:
+    """Show nobody."""
+
+
+class Player:
+    """One way, with its process, its wire and its journal."""
+
+    def __init__(self, way: Way, command: Sequence[str], environ: Mapping[str, str], log_dir: str) -> None:
+        self.way = way
+        self.log_dir = log_dir
+        self.child = Child(command, {**environ, f"{PREFIX}LOG_DIR": log_dir})
+        self._wire: Wire = WebWire(self.child) if way.command == "serve" else PipeWire(self.child)
+        self._greetings = list(way.greeting)
+        self._gone = ""
+
+    def ask(self, asked: Asked) -> Said:
+        """Make one call; a way that once did not answer is not asked again."""
+        try:
+            if self._gone:
+                return silent(self._gone)
+            while self._greetings:
+                self._wire.exchange(self._greetings.pop(0))
+            return self.way.read(self._wire.exchange(self.way.write(asked)))
+        except OSError as error:
+            self._gone = str(error)
+            return silent(self._gone)
+
+    def end(self) -> None:
+        """Ask the process to end."""
+        self.child.end(by_signal=self.way.command == "serve")
+
+
+def play(
+    calls: list[Asked],
+    toolsets: Sequence[str],
+    *,
+    commands: Mapping[str, Sequence[str]] = COMMANDS,
+    told: Mapping[str, str] | None = None,
+    watch: Watch = _unseen,
+) -> Board:
+    """Play calls over every way and compare what each said and wrote down.
+
+    `commands` gives a command line by a way's name, or by the kind of command that it needs; `told` are further
+    settings for all of them.
+    """
+    with tempfile.TemporaryDirectory(prefix="signet-parity-") as folder:
+        with Upstreams(toolsets) as upstreams:
+            environ = _environ(toolsets, {**upstreams.environ(), **(told or {})})
+            with _players(commands, environ, folder) as players:
+                said = [_ask_all(asked, players, upstreams, watch) for asked in calls]
+        # The processes have ended: their journals are whole.
+        records = [records_of(player.log_dir, calls) for player in players]
+    heard = [
+        [_heard(answer, records[way][number]) for way, answer in enumerate(answers)]
+        for number, answers in enumerate(said)
+    ]
+    return compare(calls, [way.name for way in WAYS], heard)
+
+
+def _environ(toolsets: Sequence[str], told: Mapping[str, str]) -> dict[str, str]:
+    """Give the environment of every process: nothing of the user's settings, no proxy before the sandboxes."""
+    ours = (PREFIX, *SERVICES)
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(ours) and not name.lower().endswith("_proxy")
+    }
+    ids = {f"{PREFIX}TOOLSETS": ",".join(toolsets), f"{PREFIX}DETERMINISTIC_IDS": "true"}
+    return {**kept, **ids, **told}
+
+
+@contextmanager
+def _players(commands: Mapping[str, Sequence[str]], environ: Mapping[str, str], folder: str) -> Iterator[list[Player]]:
+    """Start a process for each way; at the end ask all of them to end, then see them end."""
+    players: list[Player] = []
+    with ExitStack() as waits, ExitStack() as ends:
+        for number, way in enumerate(WAYS):
+            command = commands.get(way.name) or commands[way.command]
+            player = Player(way, command, environ, os.path.join(folder, str(number)))  # noqa: PTH118 - one join
+            waits.callback(player.child.wait)
+            ends.callback(player.end)
+            players.append(player)
+        yield players
+
+
+def _ask_all(asked: Asked, players: list[Player], upstreams: Upstreams, watch: Watch) -> list[Said]:
+    answers = []
+    for player in players:
+        watch(asked, player.way)
+        upstreams.order(asked.toolset, asked.order)
+        try:
+            answers.append(player.ask(asked))
+        finally:
+            upstreams.clear()
+    return answers
+
+
+def _heard(said: Said, record: dict[str, object] | None) -> Heard:
+    code = said.code
+    if code == IN_RECORD:
+        error = (record or {}).get("error")
+        code = str(error.get("code")) if isinstance(error, dict) else "NO_RECORD"
+    return Heard(said.result, code, record)

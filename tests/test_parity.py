@@ -1,0 +1,421 @@
+"""Parity: every tool and every error class means the same over all eight ways, and a fault in one door is seen."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import odd
+from signet.catalogue import TOOLSETS, tools_of
+from signet.kernel.errors import Code
+from signet.parity.board import Board
+from signet.parity.builtin import built_in
+from signet.parity.corpus import Asked, named
+from signet.parity.engine import COMMANDS, play
+from signet.parity.ways import WAYS
+from support import PATIENCE_S, ROOT, SIGNET, clean_env, run
+
+CROOKED = (sys.executable, str(ROOT / "tests/crooked.py"))
+NAMES = [way.name for way in WAYS]
+LONG_S = 240.0
+"""How long a test waits for a whole corpus before it calls it stuck."""
+
+DIAGRAM = {"plantumlCode": "@startuml\nA --> B\n@enduml"}
+CALLS = [
+    Asked("a diagram", "encodePlantUML", "plantuml.encode", DIAGRAM),
+    Asked("no diagram", "encodePlantUML", "plantuml.encode", {}),
+    Asked("another diagram", "encodePlantUML", "plantuml.encode", {"plantumlCode": "A -> C"}),
+]
+
+
+def crooked(fault: str, *ways: str) -> Mapping[str, tuple[str, ...]]:
+    """Give the command lines by which some ways have a fault and the others have none."""
+    return {**COMMANDS, **{way.name: (*CROOKED, fault, way.command) for way in WAYS if way.name in ways}}
+
+
+def apart(board: Board) -> dict[str, dict[str, str]]:
+    """Give what is not the same: for each call, the ways and what they have of their own."""
+    told = {row.name: {way: cell for way, cell in row.ways.items() if cell != "same"} for row in board.rows}
+    return {name: ways for name, ways in told.items() if ways}
+
+
+@pytest.fixture(scope="module")
+def whole() -> Board:
+    """What comes of the built-in corpus."""
+    tools = [tool for toolset in TOOLSETS for tool in tools_of(toolset)]
+    return play(named(built_in(TOOLSETS), tools), TOOLSETS)
+
+
+@pytest.mark.spec("5.parity.equal")
+def test_every_call_means_the_same_over_all_eight_ways(whole: Board) -> None:
+    assert whole.ways == [
+        "stdio 2025-11-25", "stdio 2026-07-28", "HTTP 2025-11-25", "HTTP 2026-07-28", "REST", "envelope stdio",
+        "envelope HTTP", "command line",
+    ]  # fmt: skip
+    assert (apart(whole), whole.first) == ({}, None)
+
+
+def test_the_corpus_has_every_tool_at_its_best_and_at_its_worst(whole: Board) -> None:
+    tools = {tool.name for toolset in TOOLSETS for tool in tools_of(toolset)}
+    good = {row.tool for row in whole.rows if row.outcome == "OK"}
+    bad = {row.tool for row in whole.rows if row.outcome != "OK"}
+
+    assert good == tools
+    assert bad == tools | {"nobody"}
+    # A result that breaks its contract is beyond the tools in the box; the odd ones below have it.
+    assert {row.outcome for row in whole.rows} == {"OK", *Code} - {Code.INVALID_OUTPUT}
+    assert len({row.name for row in whole.rows}) == len(whole.rows)
+
+
+ODD = {
+    "fine": "OK", "ticks": "OK", "waits": "OK", "prints": "OK", "missing": "NOT_FOUND", "raises": "INTERNAL_ERROR",
+    "raises_later": "INTERNAL_ERROR", "hangs": "INTERNAL_ERROR", "lies": "INVALID_OUTPUT", "not_json": "INVALID_OUTPUT",
+    "not_unicode": "INVALID_OUTPUT", "not_a_number": "INVALID_OUTPUT", "too_much": "INVALID_OUTPUT",
+}  # fmt: skip
+
+
+@pytest.mark.spec("5.parity.equal")
+def test_tools_that_misbehave_do_so_in_the_same_way_everywhere() -> None:
+    # What will not be cancelled would also keep its process from ending.
+    assert {one.name for one in odd.TOOLS} == {*ODD, "clings"}
+    calls = [Asked(name, name, f"odd.{name}", {"n": 2}) for name in ODD]
+    commands = {kind: (*CROOKED, "odd", kind) for kind in COMMANDS}
+
+    board = play(calls, (), commands=commands)
+
+    assert (apart(board), board.first) == ({}, None)
+    assert {row.name: row.outcome for row in board.rows} == ODD
+
+
+@pytest.mark.spec("5.parity.equal")
+def test_a_server_without_a_token_says_so_in_the_same_way_everywhere() -> None:
+    calls = [
+        Asked("no token", "get_platform_status", "oj.get_platform_status"),
+        Asked("no token upstream", "get_problem", "oj.get_problem", {"source": "leetcode", "id": "9001"}),
+    ]
+
+    board = play(calls, ("oj",), told={"OJ_TOKEN": ""})
+
+    assert apart(board) == {}
+    assert [row.outcome for row in board.rows] == ["UNAUTHORIZED", "UNAUTHORIZED"]
+
+
+SEEDED: dict[str, tuple[str, str, str, dict[str, str], list[str], str]] = {
+    "an answer altered": (
+        "result", "REST", "a diagram", {"a diagram": "result", "another diagram": "result"},
+        ["result.format"], '+    "format": "png"',
+    ),
+    "a code altered": (
+        "code", "envelope stdio", "no diagram", {"no diagram": "INTERNAL_ERROR"}, ["code"],
+        '+  "code": "INTERNAL_ERROR",',
+    ),
+    "a record altered": (
+        "record", "stdio 2026-07-28", "a diagram", dict.fromkeys((one.name for one in CALLS), "record"),
+        ["record.stepId"], '+    "stepId": 2,',
+    ),
+    "a record left out": (
+        "forgets", "HTTP 2025-11-25", "no diagram", {"no diagram": "record", "another diagram": "record"},
+        ["record"], '+  "record": null',
+    ),
+    "a record left out where the code is read from it": (
+        "forgets", "REST", "no diagram", {"no diagram": "NO_RECORD", "another diagram": "record"},
+        ["code", "record"], '+  "code": "NO_RECORD",',
+    ),
+    "an answer that is none": (
+        "mumbles", "HTTP 2026-07-28", "a diagram", {"a diagram": "UNREADABLE", "another diagram": "UNREADABLE"},
+        ["result", "code"], '+  "code": "UNREADABLE",',
+    ),
+    "no answer on a pipe": (
+        "dies", "command line", "a diagram", dict.fromkeys((one.name for one in CALLS), "NO_ANSWER"),
+        ["result", "code", "record"], '+  "code": "NO_ANSWER",',
+    ),
+    "no answer on a socket": (
+        "dies", "envelope HTTP", "a diagram", dict.fromkeys((one.name for one in CALLS), "NO_ANSWER"),
+        ["result", "code", "record"], '+  "code": "NO_ANSWER",',
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.spec("5.parity.equal")
+@pytest.mark.parametrize("row", SEEDED)
+def test_a_fault_in_one_door_turns_the_table_red_there(row: str) -> None:
+    fault, way, call, cells, fields, line = SEEDED[row]
+
+    board = play(CALLS, ("plantuml",), commands=crooked(fault, way))
+
+    assert not board.agrees
+    assert board.first is not None
+    assert apart(board) == {name: {way: cell} for name, cell in cells.items()}
+    assert (board.first.call, board.first.way, board.first.fields) == (call, way, fields)
+    assert board.first.against in NAMES
+    assert board.first.diff.splitlines()[:2] == [f"--- {board.first.against}", f"+++ {way}"]
+    assert line in board.first.diff.splitlines()
+
+
+def test_a_fault_in_the_first_way_is_not_blamed_on_the_others() -> None:
+    board = play(CALLS, ("plantuml",), commands=crooked("record", NAMES[0]))
+
+    assert apart(board) == {one.name: {NAMES[0]: "record"} for one in CALLS}
+
+
+def test_ways_that_all_fail_alike_do_not_agree() -> None:
+    board = play(CALLS, ("plantuml",), commands=dict.fromkeys(COMMANDS, (sys.executable, "-c", "")))
+
+    assert apart(board) == {one.name: dict.fromkeys(NAMES, "NO_ANSWER") for one in CALLS}
+    assert board.first is not None
+    assert (board.first.way, board.first.fields) == (NAMES[0], ["result", "code"])
+    assert "it ended without a word" in board.first.diff
+
+
+def test_journals_that_are_all_empty_do_not_agree() -> None:
+    board = play(CALLS, ("plantuml",), told={"SIGNET_JOURNAL": "false"})
+
+    assert [row.agrees for row in board.rows] == [False] * 3
+
+
+def test_ways_that_are_started_by_others_agree_too() -> None:
+    board = play(CALLS, ("plantuml",), commands=crooked("none", *NAMES))
+
+    assert board.agrees
+
+
+def test_what_was_started_is_stopped_when_it_is_broken_off(tmp_path: Path) -> None:
+    seen: list[Any] = []
+
+    def impatient(*what: Any) -> None:
+        seen.append(what)
+        if len(seen) == 12:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        play(CALLS, TOOLSETS, commands=crooked("hands_over", *NAMES), told={"PIDS": str(tmp_path)}, watch=impatient)
+
+    pids = [int(one.name) for one in tmp_path.iterdir()]
+    assert len(pids) == 8
+    assert [pid for pid in pids if is_alive(pid)] == []
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+# --- the command
+
+
+def corpus(folder: Path, *lines: Any) -> str:
+    """Write a corpus: texts as they are, anything else as JSON."""
+    file = folder / "calls.jsonl"
+    file.write_text("\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines))
+    return str(file)
+
+
+def parity(*args: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    command = [SIGNET, "parity", *args]
+    return subprocess.run(command, capture_output=True, text=True, env=clean_env(env), timeout=LONG_S, check=False)
+
+
+def test_a_corpus_that_is_given_is_played_and_shown_as_a_table(tmp_path: Path) -> None:
+    calls = corpus(
+        tmp_path,
+        {"name": "mine", "tool": "encodePlantUML", "arguments": DIAGRAM},
+        "",
+        {"name": "wrong", "tool": "encodePlantUML", "slug": "plantuml.encode"},
+    )
+
+    done = parity("--corpus", calls, "--toolsets", "plantuml")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [line.split() for line in done.stdout.splitlines()] == [
+        ["stdio", "stdio", "HTTP", "HTTP", "envelope", "envelope", "command"],
+        ["call", "outcome", *["2025-11-25", "2026-07-28"] * 2, "REST", "stdio", "HTTP", "line"],
+        ["mine", "OK", *"✓" * 8],
+        ["wrong", "INVALID_INPUT", *"✓" * 8],
+        [],
+        ["calls:", "2,", "ways:", "8,", "all", "agree"],
+    ]
+
+
+def test_faults_that_a_corpus_orders_befall_each_way_alike(tmp_path: Path) -> None:
+    asked = {"tool": "get_problem", "arguments": {"source": "leetcode", "id": "9001"}}
+    calls = corpus(
+        tmp_path,
+        {"name": "once", **asked, "order": [{"fault": "status", "status": 404, "times": 1}]},
+        {"name": "well", **asked},
+    )
+
+    done = parity("--corpus", calls, "--toolsets", "oj", "--json")
+    told = json.loads(done.stdout)
+
+    assert done.returncode == 0
+    assert [(row["name"], row["outcome"]) for row in told["rows"]] == [("once", "NOT_FOUND"), ("well", "OK")]
+    assert (told["agrees"], told["ways"], told["first"]) == (True, NAMES, None)
+
+
+def test_settings_of_the_user_do_not_reach_the_servers(tmp_path: Path) -> None:
+    calls = corpus(tmp_path, {"name": "mine", "tool": "encodePlantUML", "arguments": DIAGRAM})
+    env = {"SIGNET_TOKEN": "mine-alone", "SIGNET_PORT": "1", "SIGNET_VALIDATION": "off", "http_proxy": "http://[::1]:9"}
+
+    done = parity("--corpus", calls, "--toolsets", "plantuml", env=env)
+
+    assert done.returncode == 0, done.stdout
+
+
+def test_a_difference_ends_with_status_one_and_a_diff(tmp_path: Path) -> None:
+    """The real command over servers that are crooked: what stands in their place is told by PYTHONPATH alone."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import sys\n"
+        "if 'serve' in sys.orig_argv:\n"
+        f"    sys.path.insert(0, {str(ROOT / 'tests')!r})\n"
+        "    import crooked\n"
+        "    crooked.result()\n"
+    )
+    calls = corpus(tmp_path, {"name": "mine", "tool": "encodePlantUML", "arguments": DIAGRAM})
+
+    done = parity("--corpus", calls, "--toolsets", "plantuml", env={"PYTHONPATH": str(tmp_path)})
+    lines = done.stdout.splitlines()
+
+    assert done.returncode == 1
+    assert lines[2].split() == ["mine", "OK", *"✓" * 4, "result", *"✓" * 3]
+    assert lines[4] == "calls: 1, ways: 8, calls on which they differ: 1"
+    assert "'mine': REST differs from stdio 2025-11-25 in result.format" in lines
+    assert {'-    "format": "svg"', '+    "format": "png"'} <= set(lines)
+
+
+BAD: dict[str, tuple[tuple[Any, ...], str]] = {
+    "not JSON": (("{",), "line 1 is no call"),
+    "no object": (("[]",), "line 1 is no call"),
+    "no name": (({"name": "x", "tool": "encodePlantUML"}, {"tool": "encodePlantUML"}), "line 2 is no call"),
+    "another key": (({"name": "x", "tool": "encodePlantUML", "args": {}},), "unknown field `args`"),
+    "not Unicode": (('{"name": "\\ud800", "tool": "x"}',), "line 1 is no call"),
+    "nothing": (("", " "), "holds no call"),
+    "a fault that is none": (
+        ({"name": "x", "tool": "get_problem", "order": [{"fault": "sulk"}]},), "there is no fault 'sulk'",
+    ),
+    "a fault of nobody": (
+        ({"name": "x", "tool": "nobody", "order": [{"fault": "hang"}]},), "no upstream stands behind",
+    ),
+    "a fault of a tool that asks nobody": (
+        ({"name": "x", "tool": "encodePlantUML", "order": [{"fault": "hang"}]},), "no upstream stands behind",
+    ),
+    "two tools": (
+        ({"name": "x", "tool": "encodePlantUML", "slug": "oj.get_problem"},), "are not name and slug of one enabled",
+    ),
+    "a slug for a name": (({"name": "x", "tool": "plantuml.encode"},), "are not name and slug of one enabled"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("row", BAD)
+def test_a_corpus_that_cannot_be_played_is_a_usage_error(tmp_path: Path, row: str) -> None:
+    lines, sentence = BAD[row]
+
+    done = run("parity", "--corpus", corpus(tmp_path, *lines))
+
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.startswith(b"signet: ")
+    assert done.stderr.count(b"\n") == 1
+    assert sentence in done.stderr.decode()
+
+
+@pytest.mark.parametrize(
+    ("args", "sentence"),
+    [
+        (("--corpus", "/no/such/file"), "cannot read /no/such/file"),
+        (("--toolsets", "nothing"), "there is no toolset 'nothing'"),
+        (("--fast",), "there is no --fast"),
+    ],
+)
+def test_what_is_not_written_right_is_a_usage_error(args: tuple[str, ...], sentence: str) -> None:
+    done = run("parity", *args)
+
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert sentence in done.stderr.decode()
+
+
+def test_a_person_at_a_terminal_sees_colours_and_how_far_it_is() -> None:
+    here, there = pty.openpty()
+    env = clean_env({"TERM": "xterm-256color", "COLUMNS": "150"})
+    command = [SIGNET, "parity", "--toolsets", "plantuml"]
+    with subprocess.Popen(command, stdin=there, stdout=there, stderr=there, env=env) as process:
+        os.close(there)
+        seen = b"".join(chunks(here)).decode()
+    os.close(here)
+
+    assert process.returncode == 0
+    assert "command line: " in seen
+    assert "\x1b[32m✓" in seen
+    assert "calls: 11, ways: 8, all agree" in seen
+
+
+def chunks(terminal: int) -> Iterator[bytes]:
+    """Read what a terminal shows until nobody writes to it."""
+    while True:
+        try:
+            chunk = os.read(terminal, 65_536)
+        except OSError:
+            return
+        if not chunk:
+            return
+        yield chunk
+
+
+def test_output_that_can_carry_no_signs_has_words(tmp_path: Path) -> None:
+    calls = corpus(tmp_path, {"name": "mine", "tool": "encodePlantUML", "arguments": DIAGRAM})
+
+    done = parity("--corpus", calls, "--toolsets", "plantuml", env={"PYTHONIOENCODING": "ascii"})
+
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[2].split() == ["mine", "OK", *["ok"] * 8]
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_stops_all_that_was_started(tmp_path: Path, number: signal.Signals, status: int) -> None:
+    arguments = {"source": "leetcode", "id": "9001"}
+    calls = corpus(
+        tmp_path, {"name": "stuck", "tool": "get_problem", "arguments": arguments, "order": [{"fault": "hang"}]}
+    )
+    process = subprocess.Popen([SIGNET, "parity", "--corpus", calls], stdout=subprocess.PIPE, env=clean_env())
+    try:
+        pids = children(process.pid)
+        process.send_signal(number)
+        out, _ = process.communicate(timeout=PATIENCE_S)
+    finally:
+        process.kill()
+        process.wait()
+
+    assert (process.returncode, out) == (status, b"")
+    assert len(pids) == 8
+    assert [pid for pid in pids if is_alive(pid)] == []
+
+
+def children(pid: int) -> list[int]:
+    """Give the processes that a process has started, once there is one for each way."""
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        done = subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True, check=False)
+        if len(done.stdout.split()) == len(WAYS):
+            return [int(one) for one in done.stdout.split()]
+    raise AssertionError("they were not started")
+
+
+def test_the_command_line_writes_down_what_a_plain_tool_did(tmp_path: Path) -> None:
+    env = {"SIGNET_LOG_DIR": str(tmp_path)}
+    run("call", "encodePlantUML", "plantumlCode=A -> B", env=env)
+
+    (journal,) = tmp_path.rglob("*.latest.jsonl")
+    record = json.loads(journal.read_text())
+
+    assert (record["transport"], record["route"], record["status"]) == ("cli", "call", "ok")
