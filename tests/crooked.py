@@ -19,6 +19,7 @@ from signet.app import open_journal, open_log
 from signet.kernel.pipeline import Pipeline, Watch
 from signet.kernel.protocol import Identity
 from signet.kernel.server import Server
+from signet.recording import open_run
 from signet.settings import Settings
 
 
@@ -104,7 +105,7 @@ def real(kind: str) -> None:
 def build(folder: str) -> Server:
     """Put the odd tools behind a journal."""
     settings = Settings.read(os.environ, {})
-    journal = open_journal(settings, open_log(settings))
+    journal = open_journal(settings, open_log(settings), open_run(settings, open_log(settings)))
     assert journal is not None
     plain = odd.build(folder).pipeline
     watch = Watch(journal.push, None, time.perf_counter)

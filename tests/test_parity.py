@@ -174,7 +174,7 @@ def test_ways_that_all_fail_alike_do_not_agree() -> None:
     assert apart(board) == {one.name: dict.fromkeys(NAMES, "NO_ANSWER") for one in CALLS}
     assert board.first is not None
     assert (board.first.way, board.first.fields) == (NAMES[0], ["result", "code"])
-    assert "it ended without a word" in board.first.diff
+    assert "it ended without a word" in board.first.diff or "Broken pipe" in board.first.diff
 
 
 def test_journals_that_are_all_empty_do_not_agree() -> None:

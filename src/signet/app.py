@@ -20,6 +20,7 @@ from signet.kernel.tools import Toolbox
 from .catalogue import enabled, tools_of
 from .logs import DEBUG, ERROR, WARN, Filter, Log
 from .outfit import outfit_of
+from .recording import Live, open_run
 from .settings import Settings, UsageError
 
 if TYPE_CHECKING:
@@ -43,7 +44,9 @@ def build_server(settings: Settings, name: str = "signet") -> Server:
         UsageError: the settings name what is not there, or what cannot be used.
     """
     log = open_log(settings, name)
-    outfits = {toolset: outfit_of(toolset, settings, log) for toolset in enabled(settings)}
+    run = open_run(settings, log)
+    settings = run.settings(settings)
+    outfits = {toolset: outfit_of(toolset, settings, log, run) for toolset in enabled(settings)}
     tools = [
         tool
         if outfit.upstream is None
@@ -55,7 +58,7 @@ def build_server(settings: Settings, name: str = "signet") -> Server:
         toolbox = Toolbox(tuple(tools))
     except ValueError as error:
         raise UsageError(str(error)) from None
-    journal = open_journal(settings, log)
+    journal = open_journal(settings, log, run)
     pipeline = Pipeline(
         toolbox,
         SchemaRegistry(schema_root=SCHEMA_ROOT),
@@ -70,7 +73,7 @@ def build_server(settings: Settings, name: str = "signet") -> Server:
 
 def embed(settings: Settings) -> Settings:
     """Start the embedded upstreams that `--sandbox` asks for, and point the settings at them."""
-    if not settings.sandbox:
+    if not settings.sandbox or settings.replay:
         return settings
     from .sandbox import start_in_thread
 
@@ -83,17 +86,21 @@ def embed(settings: Settings) -> Settings:
     return settings
 
 
-def open_journal(settings: Settings, log: Log) -> JournalWriter | None:
-    """Open the journal, if one is to be kept."""
+def open_journal(settings: Settings, log: Log, run: Live) -> JournalWriter | None:
+    """Open the journal, if one is to be kept; with a recording, its calls too."""
     if settings.log_dir is None or not settings.journal:
         return None
     from .journal.record import Recorder
     from .journal.writer import JournalWriter
 
     recorder = Recorder(deterministic_ids=settings.deterministic_ids, secrets=settings.secrets())
-    return JournalWriter(
-        settings.log_dir, recorder, lambda why: log.line(WARN, "journal", "journal.unwritable", why=why)
-    )
+    # One folder, one warning.
+    complain = run.complain if settings.log_dir == settings.record else None
+    return JournalWriter(settings.log_dir, recorder, complain or partial(_tell_unwritable, log), run.tape)
+
+
+def _tell_unwritable(log: Log, why: str) -> None:
+    log.line(WARN, "journal", "journal.unwritable", why=why)
 
 
 def _watch(log: Log, journal: JournalWriter | None) -> Watch:

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import Any, Final, NoReturn
 
-__all__ = ["USAGE", "Formatter", "Parser"]
+__all__ = ["USAGE", "Formatter", "Parser", "add_recording"]
 
 USAGE: Final = 2
 """The exit status of a command that was not written right."""
@@ -40,3 +40,9 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Say what is wrong, and where to look."""
         self.exit(USAGE, f"{self.prog.partition(' ')[0]}: {message}; '{self.prog} --help' shows what can be written\n")
+
+
+def add_recording(command: argparse.ArgumentParser) -> None:
+    """Add the flags by which a run is recorded or replayed."""
+    command.add_argument("--record", metavar="DIR", help="keep every exchange with an upstream, and every call, in DIR")
+    command.add_argument("--replay", metavar="DIR", help="answer from what was recorded in DIR, with no network at all")

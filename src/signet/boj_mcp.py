@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from signet import __version__
 
-from .arguments import USAGE, Parser
+from .arguments import USAGE, Parser, add_recording
 
 if TYPE_CHECKING:
     from signet.kernel.server import Server
@@ -60,6 +60,7 @@ def _parser() -> argparse.ArgumentParser:
         parser.add_argument(flag, metavar=metavar, help=text)
     parser.add_argument("--deterministic-ids", action="store_true", default=None, help="ids that follow from the call")
     parser.add_argument("--log-dir", metavar="DIR", help="keep a journal of calls below this folder (none is kept)")
+    add_recording(parser)
     parser.add_argument("--version", action="version", version=f"{NAME} {__version__}")
     return parser
 
@@ -68,7 +69,7 @@ def _settings(args: argparse.Namespace) -> Settings:
     from .settings import Settings
 
     given = vars(args)
-    shared = {name: given.pop(name) for name in ("deterministic_ids", "log_dir")}
+    shared = {name: given.pop(name) for name in ("deterministic_ids", "log_dir", "record", "replay")}
     flags = {f"boj_{name}": value for name, value in given.items()}
     return Settings.read(os.environ, {**flags, **shared, "toolsets": "boj"}, prefix="boj_")
 

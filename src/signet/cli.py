@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from signet import __version__
 
-from .arguments import USAGE, Parser
+from .arguments import USAGE, Parser, add_recording
 
 if TYPE_CHECKING:
     from signet.kernel.server import Server
@@ -39,6 +39,9 @@ Each flag can be set in the environment: SIGNET_PORT=9000 is --port 9000; a flag
 
 MORE: Final[dict[str, tuple[str, str]]] = {
     "boj": ("signet.bank.commands", "read statistics of the Bank of Japan: list, fetch into a file, draw"),
+    "contract": ("signet.contracts.command", "compare contract sets: what a change breaks, with an example"),
+    "parity": ("signet.parity.command", "play calls over every way in and show that each means the same"),
+    "replay": ("signet.replaying", "run the calls of a recorded journal again and show what has changed"),
 }
 """Commands that stand in modules of their own, imported when they are asked for: each has `add(parser)`, which adds
 what can be written behind the command and sets `run`."""
@@ -117,6 +120,8 @@ def parser(given: list[str]) -> Parser:
     call.add_argument("name", help="the tool's name, slug or canonical id")
     call.add_argument("pairs", nargs="*", metavar="key=value", help="arguments, one by one")
     call.add_argument("--json", metavar="JSON|@FILE", help="all arguments as a JSON object, or a file that holds it")
+    for command in (serve, stdio, call):
+        add_recording(command)
     _add_sandbox(commands)
     for name, (module, text) in MORE.items():
         more = commands.add_parser(name, help=text, description=_sentence(text))
@@ -225,13 +230,19 @@ def _refuse_open_door(settings: Settings, toolbox: Toolbox) -> None:
 
 def _greeting(settings: Settings, port: int, toolbox: Toolbox, *, quiet: bool) -> str:
     """Say where the server listens, and three lines to paste."""
+    from shlex import quote
+
     from .terminal import paste_lines
 
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     url = f"http://{host}:{port}"
     told = f"Signet {__version__} is listening on {url}\n"
+    if settings.sandbox:
+        told += "Online judge and Bank of Japan answer from embedded sample data.\n"
     flags = " --sandbox" if settings.sandbox else ""
-    if settings.oj_base_url is not None and not settings.sandbox:
+    if settings.replay:
+        flags = f" --replay {quote(settings.replay)}"
+    elif settings.oj_base_url is not None and not settings.sandbox:
         flags = f" --oj-base-url {settings.oj_base_url}"
     return told if quiet else told + paste_lines(url, next(iter(toolbox)), flags, secured=settings.token is not None)
 

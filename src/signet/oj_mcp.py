@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from signet import __version__
 
-from .arguments import Parser
+from .arguments import Parser, add_recording
 
 if TYPE_CHECKING:
     from signet.kernel.server import Server
@@ -29,7 +29,7 @@ def main(argv: list[str] | None = None) -> int:
     """Serve until standard input ends; the result is the exit status."""
     from .settings import UsageError
 
-    args = _parser().parse_args(argv)
+    args = _parse(argv)
     try:
         settings = _settings(args)
         from .process import run_stdio
@@ -42,16 +42,26 @@ def main(argv: list[str] | None = None) -> int:
         return 130
 
 
+def _parse(argv: list[str] | None) -> argparse.Namespace:
+    """Read the command line; only a replay needs no backend."""
+    parser = _parser()
+    args: argparse.Namespace = parser.parse_args(argv)
+    if args.base_url is None and not (args.replay or os.environ.get("SIGNET_REPLAY")):
+        parser.error("the following arguments are required: --base-url")
+    return args
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = Parser(
         prog=NAME,
         description="Online-judge problems as MCP tools on standard input and output.",
         epilog=HELP,
     )
-    parser.add_argument("--base-url", metavar="URL", required=True, help="origin of the backend: scheme, host, port")
+    parser.add_argument("--base-url", metavar="URL", help="origin of the backend: scheme, host, port")
     parser.add_argument("--token", help="bearer token that the backend asks for")
     parser.add_argument("--deterministic-ids", action="store_true", default=None, help="ids that follow from the call")
     parser.add_argument("--log-dir", metavar="DIR", help="keep a journal of calls below this folder (none is kept)")
+    add_recording(parser)
     parser.add_argument("--version", action="version", version=f"{NAME} {__version__}")
     return parser
 
@@ -65,6 +75,8 @@ def _settings(args: argparse.Namespace) -> Settings:
         "oj_token": args.token,
         "deterministic_ids": args.deterministic_ids,
         "log_dir": args.log_dir,
+        "record": args.record,
+        "replay": args.replay,
         "log": os.environ.get("RUST_LOG") or "info",
         "log_lenient": True,
     }

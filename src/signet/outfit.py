@@ -10,6 +10,7 @@ import msgspec
 from signet.kernel.port import Upstream
 
 from .logs import DEBUG, Log
+from .recording import Live
 from .settings import Settings, UsageError
 
 __all__ = ["Outfit", "outfit_of"]
@@ -25,7 +26,7 @@ class Outfit(msgspec.Struct, frozen=True):
     options: Any = None
 
 
-def outfit_of(toolset: str, settings: Settings, log: Log) -> Outfit:
+def outfit_of(toolset: str, settings: Settings, log: Log, run: Live | None = None) -> Outfit:
     """Fit a toolset out as the settings say.
 
     Raises:
@@ -33,24 +34,27 @@ def outfit_of(toolset: str, settings: Settings, log: Log) -> Outfit:
     """
     make = {"oj": _judge, "boj": _bank}.get(toolset)
     try:
-        return Outfit() if make is None else make(settings, partial(log.line, DEBUG, "upstream"))
+        return Outfit() if make is None else make(settings, partial(log.line, DEBUG, "upstream"), run or Live())
     except ValueError as error:
         raise UsageError(str(error)) from None
 
 
-def _judge(settings: Settings, log: Any) -> Outfit:
+def _judge(settings: Settings, log: Any, run: Live) -> Outfit:
     from .upstream.http import HttpUpstream, Limits, check_token
     from .upstream.origin import parse_origin
 
-    if settings.oj_base_url is None:
-        message = "the oj toolset has no backend: write --oj-base-url or set OJ_BASE_URL"
-        raise ValueError(message)
-    limits = Limits(settings.oj_timeout_s, OJ_BODY_BYTES)
-    token = check_token(settings.oj_token)
-    return Outfit(HttpUpstream(parse_origin(settings.oj_base_url), limits, token=token, log=log))
+    def outside() -> Upstream:
+        if settings.oj_base_url is None:
+            message = "the oj toolset has no backend: write --oj-base-url or set OJ_BASE_URL"
+            raise ValueError(message)
+        limits = Limits(settings.oj_timeout_s, OJ_BODY_BYTES)
+        token = check_token(settings.oj_token)
+        return HttpUpstream(parse_origin(settings.oj_base_url), limits, token=token, log=log)
+
+    return Outfit(run.way_out("oj", outside))
 
 
-def _bank(settings: Settings, log: Any) -> Outfit:
+def _bank(settings: Settings, log: Any, run: Live) -> Outfit:
     from .toolsets.boj.manners import interval_s, may_keep
     from .toolsets.boj.models import MAX_BODY_BYTES
     from .toolsets.boj.retry import Retry
@@ -61,5 +65,5 @@ def _bank(settings: Settings, log: Any) -> Outfit:
     origin = parse_origin(settings.boj_base_url, with_path=True)
     limits = Limits(settings.boj_timeout_ms / 1000, MAX_BODY_BYTES)
     manners = Manners(interval_s(origin, settings.boj_min_interval_ms), settings.boj_cache_s, may_keep)
-    upstream = PoliteUpstream(HttpUpstream(origin, limits, packed=True, log=log), manners)
-    return Outfit(upstream, Retry(settings.boj_retry_max, settings.boj_retry_backoff_ms))
+    asked = run.way_out("boj", lambda: HttpUpstream(origin, limits, packed=True, log=log))
+    return Outfit(PoliteUpstream(asked, manners), Retry(settings.boj_retry_max, settings.boj_retry_backoff_ms))

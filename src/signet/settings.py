@@ -49,6 +49,8 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     deterministic_ids: bool = False
     validation: Literal["off", "shadow", "enforce"] = "enforce"
     sandbox: bool = False
+    record: str | None = None
+    replay: str | None = None
     stdio_reader: Literal["auto", "thread"] = "auto"
     conformance: bool = False
 
@@ -72,9 +74,10 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         }
         merged = {**named, **given, **{name: value for name, value in flags.items() if value is not None}}
         try:
-            return msgspec.convert(merged, cls, strict=False)
+            settings = msgspec.convert(merged, cls, strict=False)
         except msgspec.ValidationError as error:
             raise UsageError(_in_words(str(error), flags, given, prefix)) from None
+        return _with_recording(settings)
 
     def toolset_names(self) -> tuple[str, ...]:
         """Give the toolsets that were asked for; none means the default ones."""
@@ -87,6 +90,20 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def host_names(self) -> frozenset[str]:
         """Give the host names that were asked for beside the loopback ones."""
         return frozenset(name.strip().lower() for name in self.allowed_hosts.split(",") if name.strip())
+
+
+def _with_recording(settings: Settings) -> Settings:
+    """Let the journal of what is recorded lie with it, unless it is to lie elsewhere.
+
+    Raises:
+        UsageError: the run is to be recorded and replayed.
+    """
+    if settings.record and settings.replay:
+        message = "a run is either recorded or replayed: write --record (SIGNET_RECORD) or --replay (SIGNET_REPLAY)"
+        raise UsageError(message)
+    if not settings.record or settings.log_dir is not None:
+        return settings
+    return msgspec.structs.replace(settings, log_dir=settings.record)
 
 
 def _in_words(error: str, flags: Mapping[str, Any], given: Mapping[str, str], prefix: str) -> str:

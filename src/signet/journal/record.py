@@ -77,7 +77,7 @@ class Record(msgspec.Struct, frozen=True):
 
 
 class Entry(NamedTuple):
-    """What is kept of an outcome until its record is made: not the result, which may be large."""
+    """What is kept of an outcome until its record is made: not the result, which may be large, unless it is wanted."""
 
     call: Call
     tool: Tool | None
@@ -86,6 +86,7 @@ class Entry(NamedTuple):
     output_bytes: int
     ended_s: float
     took_s: float
+    body: bytes = b""
 
 
 class Recorder:
@@ -115,7 +116,7 @@ class Recorder:
             method=METHOD,
             outputBytes=entry.output_bytes,
             requestId=ids.request_id,
-            route=call.door.route[:MAX_NAME_CHARS],
+            route=self._route(entry),
             spanId=ids.span_id,
             status="ok" if entry.fault is None else "error",
             stepId=self._step(call.door.name),
@@ -129,8 +130,13 @@ class Recorder:
         if len(self._metadata) > MAX_SLUGS:
             self._metadata.clear()
         if slug not in self._metadata:
-            self._metadata[slug] = Metadata(self._deterministic, None, SCHEMA_VERSION, slug or None)
+            self._metadata[slug] = Metadata(self._deterministic, None, SCHEMA_VERSION, self._clean(slug) or None)
         return self._metadata[slug]
+
+    def _route(self, entry: Entry) -> str:
+        """Give the route; of a tool that is not there it holds what the caller chose to write."""
+        route = entry.call.door.route[:MAX_NAME_CHARS]
+        return route if entry.tool is not None else self._clean(route)
 
     def _step(self, door: str) -> int:
         self._steps[door] = self._steps.get(door, 0) + 1

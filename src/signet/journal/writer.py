@@ -19,7 +19,7 @@ import msgspec
 
 from signet.kernel.outcome import Outcome
 
-from .record import MAX_LINE_BYTES, Entry, Recorder
+from .record import MAX_LINE_BYTES, Entry, Record, Recorder
 from .shelf import open_journal
 
 __all__ = ["JournalWriter"]
@@ -35,16 +35,20 @@ MAX_KEPT: Final = 20_000
 PAGE_BYTES: Final = 4096
 """A write within one page of a file is all there or not at all, even if the process is killed in it."""
 
+Tape = Callable[[list[tuple[Entry, Record]]], None]
+"""Takes each batch too: what became of the calls, results included, and their records."""
+
 _encode: Final = msgspec.json.Encoder().encode
 
 
 class JournalWriter:
     """Writes the journal of one process."""
 
-    def __init__(self, log_dir: str, recorder: Recorder, warn: Callable[[str], None]) -> None:
+    def __init__(self, log_dir: str, recorder: Recorder, warn: Callable[[str], None], tape: Tape | None = None) -> None:
         self._log_dir = log_dir
         self._recorder = recorder
         self._warn = warn
+        self._tape = tape
         self._waiting: list[Entry] = []
         self._unwritten: list[bytes] = []
         self._journal: int | None = None
@@ -56,8 +60,9 @@ class JournalWriter:
 
     def push(self, outcome: Outcome, took_s: float) -> None:
         """Take one outcome; it is on disk within half a second."""
-        size = len(outcome.body)
-        entry = Entry(outcome.call, outcome.tool, outcome.fault, outcome.noted, size, time.time(), took_s)
+        body = outcome.body
+        kept = b"" if self._tape is None else body
+        entry = Entry(outcome.call, outcome.tool, outcome.fault, outcome.noted, len(body), time.time(), took_s, kept)
         self._waiting.append(entry)
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
@@ -71,7 +76,10 @@ class JournalWriter:
         """Write what waits."""
         with self._writing:
             taken, self._waiting = self._waiting, []
-            lines = [_encode(record) for record in self._recorder.records(taken)]
+            records = list(self._recorder.records(taken))
+            if self._tape is not None and taken:
+                self._tape(list(zip(taken, records, strict=True)))
+            lines = [_encode(record) for record in records]
             waiting = self._unwritten + lines
             self._unwritten = waiting[self._write(waiting) :][-MAX_KEPT:] if waiting else []
 

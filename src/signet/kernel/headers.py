@@ -1,4 +1,4 @@
-"""The header ladder of MCP over HTTP: what a modern request's headers say must be what its body says.
+"""The ladder of a modern request: its envelope, and over HTTP headers that say what its body says.
 
 A proxy may route on these headers without reading the body, so a request that disagrees with itself
 is refused (-32020) before anything else is made of it.
@@ -12,11 +12,21 @@ from typing import Any, Final, NamedTuple
 from msgspec import UNSET, Raw
 
 from .errors import HEADER_MISMATCH
-from .protocol import NO_META, Opening
+from .protocol import NO_META, Opening, check_meta, check_version
 from .schemas import schema_of
 from .wire import Headers, Refused
 
-__all__ = ["METHOD", "NAME", "VERSION", "Mirror", "check_mirrors", "check_routing", "mirrors"]
+__all__ = [
+    "METHOD",
+    "NAME",
+    "VERSION",
+    "Mirror",
+    "check_mirrors",
+    "check_modern",
+    "check_routing",
+    "in_era",
+    "mirrors",
+]
 
 VERSION: Final = "mcp-protocol-version"
 METHOD: Final = "mcp-method"
@@ -24,6 +34,24 @@ NAME: Final = "mcp-name"
 PARAM_PREFIX: Final = "mcp-param-"
 NAMED_METHODS: Final = ("tools/call",)
 """The served methods whose `params.name` is mirrored into `Mcp-Name`."""
+
+
+def check_modern(method: str, opening: Opening, headers: Headers | None) -> None:
+    """Hold a modern request to its envelope, its headers and a version that is served, in this order."""
+    meta = opening.meta or NO_META
+    try:
+        check_meta(meta)
+        if headers is not None:
+            check_routing(headers, method, opening)
+        check_version(meta)
+    except Refused as refused:
+        raise in_era(refused, modern=True) from None
+
+
+def in_era(refused: Refused, *, modern: bool) -> Refused:
+    """Say of a refusal which era it is of."""
+    refused.modern = modern
+    return refused
 
 
 def check_routing(headers: Headers, method: str, opening: Opening) -> None:

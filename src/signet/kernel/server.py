@@ -16,7 +16,7 @@ from msgspec import UNSET
 
 from . import envelope
 from .errors import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND
-from .headers import VERSION, Mirror, check_mirrors, check_routing, mirrors
+from .headers import VERSION, Mirror, check_mirrors, check_modern, in_era, mirrors
 from .outcome import Call, Door, Outcome
 from .pipeline import Pipeline
 from .port import Upstream
@@ -33,8 +33,6 @@ from .protocol import (
     ListParams,
     Meta,
     Opening,
-    check_meta,
-    check_version,
     eras,
     error_result,
     listing,
@@ -162,10 +160,10 @@ class Server:
         meta = opening.meta or NO_META
         modern = _is_modern(method, meta, exchange.headers)
         if modern:
-            _check_modern(method, opening, exchange.headers)
+            check_modern(method, opening, exchange.headers)
         handler = self._methods[modern].get(method)
         if handler is None:
-            raise _in_era(Refused(METHOD_NOT_FOUND, "Method not found"), modern=modern)
+            raise in_era(Refused(METHOD_NOT_FOUND, "Method not found"), modern=modern)
         return handler(frame, request_id, meta, exchange, self._modern if modern else self._handshake)
 
     def _hear(self, frame: Frame, exchange: Exchange) -> Reply | None:
@@ -280,23 +278,6 @@ def _is_modern(method: str, meta: Meta, headers: Headers | None) -> bool:
     if said or method == "initialize":
         return said
     return method == "server/discover" or meta.version is not UNSET or meta.capabilities is not UNSET
-
-
-def _check_modern(method: str, opening: Opening, headers: Headers | None) -> None:
-    """Hold a modern request to its envelope, its headers and a version that is served, in this order."""
-    meta = opening.meta or NO_META
-    try:
-        check_meta(meta)
-        if headers is not None:
-            check_routing(headers, method, opening)
-        check_version(meta)
-    except Refused as refused:
-        raise _in_era(refused, modern=True) from None
-
-
-def _in_era(refused: Refused, *, modern: bool) -> Refused:
-    refused.modern = modern
-    return refused
 
 
 def _is_answer(value: object) -> bool:

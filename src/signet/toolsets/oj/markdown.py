@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, zip_longest
+from functools import cache
+from itertools import chain, islice, zip_longest
 from sys import maxsize
 from typing import Final
 
@@ -33,18 +33,25 @@ MAX_TAGS: Final = 20_000
 Span = tuple[int, int]
 Tag = re.Match[str]
 
-_TAG: Final = re.compile(
-    r"<(/?)([a-z][a-z0-9]*+)(\s*+/?|\s++(?:open|hidden|reversed|controls)\b[^<>]*+"
-    r"""|\s++[a-z][\w:-]*+\s*+=(?:"[^"<]*+"|'[^'<]*+'|[^<>"'])*+)>""",
-    re.IGNORECASE,
+_REST: Final = (
+    r"(\s*+/?|\s++(?:open|hidden|reversed|controls)\b[^<>]*+"
+    r"""|\s++[a-z][\w:-]*+\s*+=(?:"[^"<]*+"|'[^'<]*+'|[^<>"'])*+)>"""
 )
-"""Slash, name, attributes. `a <b and c> d` is no tag: what follows the name must look like attributes."""
+"""`a <b and c> d` is no tag: what follows the name must look like attributes."""
 
+_TAG: Final = re.compile(rf"<(/?)([a-z][a-z0-9]*+){_REST}", re.IGNORECASE)
+_BLOCK_TAG: Final = re.compile(rf"<(/?)({'|'.join(sorted(BLOCKS, reverse=True))}){_REST}", re.IGNORECASE)
+"""Slash, name, attributes."""
+
+_SHIELDING: Final = ("`", "$", "~~~")
 _FENCE: Final = re.compile(r"^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(`{3,}(?=[^`\n]*$)|~{3,})([^\n]*)$", re.MULTILINE)
 _DELIMITER: Final = re.compile(r"`+|(?<!\\)\$+|\n[ \t]*\n\s*")
 _MARKER: Final = re.compile(r"^ {0,3}(?:#{1,6}[ \t]|[-*+][ \t]|\d{1,9}[.)][ \t]|>|```|~~~|\|)", re.MULTILINE)
-_MARKDOWN: Final = re.compile(rf"{_MARKER.pattern}|\*\*|`|\$|\]\(|\S[ \t]*\n[ \t]*\n\s*\S", re.MULTILINE)
-"""A block marker at the start of a line; emphasis, code, math, a link; two paragraphs."""
+_MARKUP: Final = re.compile(r"\*\*|`|\$|\]\(|\S[ \t]*\n[ \t]*\n\s*\S")
+"""Emphasis, code, math, a link, two paragraphs."""
+
+_ENDS_UNSAID: Final = frozenset({"p", "li", "dt", "dd", "tr", "td", "th", "thead", "tbody", "tfoot"})
+"""Elements that need no end tag."""
 
 _TRANSPARENT: Final = frozenset({"article", "aside", "center", "details", "div", "figure", "main", "section"})
 """Elements in which Markdown goes on."""
@@ -52,17 +59,17 @@ _TRANSPARENT: Final = frozenset({"article", "aside", "center", "details", "div",
 
 def translate(text: str, convert: Callable[[str], str], depth: int = 0) -> str:
     """Give Markdown with its tags translated and all else untouched; what is HTML goes through `convert`."""
-    if not _TAG.search(text):
+    shields = list(_shields(text)) if any(sign in text for sign in _SHIELDING) else []
+    if all(map(_is_escaped, _tags(text, shields))):
         return text
-    tags = list(_tags(text))
-    if all(map(_is_escaped, tags)):
-        return text
-    islands = list(_islands(tags, len(text)))
-    if depth >= MAX_DEPTH or len(tags) > MAX_TAGS or len(islands) > MAX_ISLANDS:
+    islands = list(_islands(text, shields))
+    if depth >= MAX_DEPTH or len(islands) > MAX_ISLANDS:
         return convert(text)
     gaps = list(zip([0, *(end for _, end in islands)], [*(start for start, _ in islands), len(text)], strict=True))
-    loose = any(_is_block(tag) for tag in _outside(tags, islands))
-    if not any((_MARKER if loose else _MARKDOWN).search(text, *gap) for gap in gaps):
+    if not any(_is_markdown(text, gap, shields) for gap in gaps):
+        return convert(text)
+    tags = list(islice(_tags(text, shields), MAX_TAGS))
+    if len(tags) == MAX_TAGS:
         return convert(text)
     return _joined(
         (_gap(text, *gap, tags) for gap in gaps),
@@ -70,9 +77,18 @@ def translate(text: str, convert: Callable[[str], str], depth: int = 0) -> str:
     )
 
 
-def _tags(text: str) -> Iterator[Tag]:
+def _is_markdown(text: str, gap: Span, shields: Iterable[Span]) -> bool:
+    """Tell by its signs whether a stretch is Markdown; with block tags in it only a line's beginning tells."""
+    if text[slice(*gap)].isspace():
+        return False
+    if _MARKER.search(text, *gap):
+        return True
+    return bool(_MARKUP.search(text, *gap)) and not any(_outside(_BLOCK_TAG.finditer(text, *gap), shields))
+
+
+def _tags(text: str, shields: Iterable[Span]) -> Iterator[Tag]:
     """Give the tags that stand outside code and math."""
-    return _outside((tag for tag in _TAG.finditer(text) if tag[2].lower() in NAMES), _shields(text))
+    return _outside((tag for tag in _TAG.finditer(text) if tag[2].lower() in NAMES), shields)
 
 
 def _outside(tags: Iterable[Tag], spans: Iterable[Span]) -> Iterator[Tag]:
@@ -86,12 +102,13 @@ def _outside(tags: Iterable[Tag], spans: Iterable[Span]) -> Iterator[Tag]:
             yield tag
 
 
+def _is_within(spans: Sequence[Span], place: int) -> bool:
+    index = bisect_right(spans, (place, maxsize)) - 1
+    return index >= 0 and place < spans[index][1]
+
+
 def _is_escaped(tag: Tag) -> bool:
     return tag.string[tag.start() - 1 : tag.start()] == "\\"
-
-
-def _is_block(tag: Tag) -> bool:
-    return tag[2].lower() in BLOCKS
 
 
 def _shields(text: str) -> Iterator[Span]:
@@ -113,7 +130,7 @@ def _fences(text: str) -> Iterator[Span]:
             yield start, fence.end()
             sign = ""
     # Three backticks in an HTML example open no block: one that is not closed must not hide the tags behind it.
-    if sign and not any(tag[1] and _is_block(tag) for tag in _TAG.finditer(text, start)):
+    if sign and not any(tag[1] for tag in _BLOCK_TAG.finditer(text, start)):
         yield start, len(text)
 
 
@@ -137,31 +154,39 @@ def _spans(text: str, start: int, end: int) -> Iterator[Span]:
         index = partner + 1 if partner else index + 1
 
 
-def _islands(tags: Sequence[Tag], length: int) -> Iterator[Span]:
-    """Give the outermost block elements that are closed; without any end tag there are none."""
-    blocks = [tag for tag in tags if _is_block(tag) and tag[2].lower() != "hr"]
-    last_end = max((tag.start() for tag in blocks if tag[1]), default=-1)
-    opened: list[tuple[str, int]] = []
-    counts: Counter[str] = Counter()
-    for tag in blocks if last_end >= 0 else ():
-        name = tag[2].lower()
-        if tag[1] and counts[name]:
-            popped, start = "", 0
-            while popped != name:
-                popped, start = opened.pop()
-                counts[popped] -= 1
-            if not opened:
-                yield start, tag.end()
-        elif not tag[1]:
-            if opened and opened[-1][0] == "p":
-                counts["p"] -= 1
-                start = opened.pop()[1]
-                if not opened:
-                    yield start, tag.start()
-            opened.append((name, tag.start()))
-            counts[name] += 1
-    if opened and last_end > opened[0][1]:
-        yield opened[0][1], length
+def _islands(text: str, shields: Sequence[Span]) -> Iterator[Span]:
+    """Give the outermost block elements from start tag to end tag.
+
+    One that is never ended is none; if other elements end behind it, it reaches to the end of the text.
+    """
+    position, unended = 0, {"hr"}
+    while (tag := _BLOCK_TAG.search(text, position)) is not None:
+        position, name = tag.end(), tag[2].lower()
+        if tag[1] or name in unended or _is_within(shields, tag.start()):
+            continue
+        end = _end(text, name, position)
+        if end is None:
+            unended.add(name)
+            if name in _ENDS_UNSAID or not any(later[1] for later in _BLOCK_TAG.finditer(text, position)):
+                continue
+            end = len(text)
+        yield tag.start(), end
+        position = end
+
+
+def _end(text: str, name: str, position: int) -> int | None:
+    """Find where an element ends whose start tag ends at a place; a paragraph holds no other."""
+    depth = 1
+    for tag in _tag_named(name).finditer(text, position):
+        depth += -1 if tag[1] else name != "p"
+        if not depth:
+            return tag.end()
+    return None
+
+
+@cache
+def _tag_named(name: str) -> re.Pattern[str]:
+    return re.compile(rf"<(/?){name}(?=[\s/>])[^<>]*+>", re.IGNORECASE)
 
 
 def _gap(text: str, start: int, end: int, tags: Sequence[Tag]) -> str:

@@ -1,4 +1,4 @@
-"""HTML taken apart: any text in, tags and texts out, in time linear in its length.
+"""HTML taken apart and written anew, in time linear in its length.
 
     html ──_TOKEN──▶ text, tag, text, tag …  ──tidy───▶ a small and well-formed part of HTML, or None beyond the limits
                                              ──strip──▶ plain text, when nothing better can be had
@@ -9,13 +9,15 @@ Pure.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Final
 
 from .page import BLOCK_TAGS, INLINE_TAGS, Page
-from .signs import decode
+from .signs import clean, decode
 
-__all__ = ["BLOCKS", "NAMES", "RAW", "TAGS", "strip", "tidy"]
+__all__ = ["BLOCKS", "MAX_TAGS", "NAMES", "RAW", "TAGS", "strip", "tidy"]
+
+MAX_TAGS: Final = 8_000
+"""The converter's time grows with the tags times the characters of a block; a long statement has 800."""
 
 RAW: Final = ("script", "style", "noscript", "template", "iframe", "noembed", "noframes", "title")
 """Elements that vanish with all that they hold, to the end of the page if they are not closed."""
@@ -47,61 +49,81 @@ NAMES: Final = frozenset(TAGS) | BLOCKS | set(_UNWRITTEN.split())
 """Every name that makes `<name>` a tag rather than text."""
 
 _ATTRIBUTES: Final = r"""[^=>]*+(?:=\s*+(?:"[^"]*+"|'[^']*+')?+[^=>]*+)*+"""
+_RAW: Final = f"(?i:{'|'.join(RAW)})(?=[\\s/>])"
 _TOKEN: Final = re.compile(
-    r"<!--(?:-?>|.*?(?:--!?>|\Z))"
-    rf"|<({'|'.join(RAW)})(?=[\s/>]){_ATTRIBUTES}>.*?(?:</\1(?=[\s/>])[^>]*+>|\Z)"
-    rf"|<(/?)([a-z][^\s/>]*+)({_ATTRIBUTES})(>|\Z)"
-    r"|<[!?/][^>]*+(>|\Z)",
-    re.IGNORECASE | re.DOTALL,
+    r"<(code|sup|sub)>(?P<inside>[^<]*+)</\1>"
+    rf"|<(/?)(?!(?=[instINST]){_RAW})([a-zA-Z][^\s/>]*+)({_ATTRIBUTES})(?P<end>>|\Z)"
+    r"|<!--(?:-?>|.*?(?:--!?>|\Z))"
+    rf"|<(?P<raw>{_RAW}){_ATTRIBUTES}(?:>|\Z).*?(?:</(?i:(?P=raw))(?=[\s/>])[^>]*+(?:>|\Z)|\Z)"
+    r"|<[!?/][^>]*+(?P<other>>|\Z)",
+    re.DOTALL,
 )
-"""A comment, an element that vanishes, a tag (slash, name, attributes, end), or some other declaration (end).
+"""The commonest elements when they hold text only (name, text); a tag (slash, name, attributes, end); a comment; an
+element that vanishes; or some other declaration (end).
 
-Each of them may also end where the text does: what is never closed is searched once, not from each of its beginnings.
+Each may also end where the text does: what is never closed is searched once, not from each of its beginnings.
 """
 
+_END_NAME: Final = re.compile(r"</([a-zA-Z][^\s/>]*)")
 _BREAKS: Final = {"br": "\n", "li": "\n", "tr": "\n", "td": " ", "th": " "}
 
 
 def tidy(html: str) -> str | None:
     """Write a page's tags and texts anew, fit for the converter; None if they are too many."""
+    html = clean(html)
+    ended = frozenset(_END_NAME.findall(html))
     page = Page()
-    ended = NAMES.union(re.findall(r"</([a-z][^\s/>]*)", html.lower()))
-    for text, tag in _tokens(html):
-        if text:
-            page.text(decode(text))
-        if tag is not None:
-            name, after = tag[3].lower(), html[tag.end() : tag.end() + 1]
-            written = TAGS.get(name)
-            if written is not None:
-                page.end(written, after) if tag[2] else page.start(written, tag[4], after)
-            elif name not in ended and name.rstrip(",").isalnum() and not re.search("[=/]", tag[4]):
-                # `List<Integer>` is no element: nobody knows its name, and it is never ended.
-                page.text(decode(tag[0]))
-        if page.full:
+    position = 0
+    for number, token in enumerate(_TOKEN.finditer(html)):
+        start, end = token.span()
+        if end == len(html) and _is_unfinished(token):
+            break
+        if position < start:
+            page.text(decode(html[position:start]))
+        position = end
+        kind = token.lastgroup
+        if kind == "end":
+            _take(page, token, html[end : end + 1], ended)
+        elif kind == "inside":
+            page.whole(token[1], decode(token[2]), html[end : end + 1])
+        if page.full or number >= MAX_TAGS:
             return None
+    if position < len(html):
+        page.text(decode(html[position:]))
     return page.finish()
+
+
+def _take(page: Page, tag: re.Match[str], after: str, ended: frozenset[str]) -> None:
+    """Give a tag to the page, as what it is written as."""
+    slash, name, attrs = tag.group(3, 4, 5)
+    written = TAGS.get(name) or TAGS.get(name.lower())
+    if written is None:
+        if not (slash or name in ended or name.lower() in NAMES or "=" in attrs or "/" in attrs or ":" in name):
+            # `List<Integer>` is no element: nobody knows its name, and it is never ended.
+            page.text(decode(tag[0]))
+    elif slash:
+        page.end(written, after)
+    else:
+        page.start(written, attrs, after)
+
+
+def _is_unfinished(token: re.Match[str]) -> bool:
+    """Tell whether the page ends before the tag does: it is text then."""
+    return token.lastgroup in {"end", "other"} and token[0][-1] != ">"
 
 
 def strip(html: str) -> str:
     """Leave out all tags and resolve all references; `<` and `>` that were text are written as references."""
-    parts: list[str] = []
-    for text, tag in _tokens(html):
-        parts.append(text)
-        if tag is not None:
-            name = tag[3].lower()
-            parts.append(_BREAKS.get(name, "\n\n") if name in BLOCKS or name == "br" else "")
-            parts.append("^" if name == "sup" and not tag[2] else "")
-    lines = re.sub(r"[^\S\n]+", " ", decode("".join(parts))).split("\n")
+    lines = re.sub(r"[^\S\n]+", " ", decode(_TOKEN.sub(_stripped, clean(html)))).split("\n")
     text = re.sub(r"\n{3,}", "\n\n", "\n".join(line.strip() for line in lines)).strip()
     return text.replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _tokens(html: str) -> Iterator[tuple[str, re.Match[str] | None]]:
-    """Give each text with the tag behind it; what vanishes counts as nothing, the last text has no tag."""
-    position = 0
-    for token in _TOKEN.finditer(html):
-        if "" in (token[5], token[6]) and (token[3] or "").lower() not in RAW:
-            break
-        yield html[position : token.start()], token if token[5] else None
-        position = token.end()
-    yield html[position:], None
+def _stripped(token: re.Match[str]) -> str:
+    """Write a line break for a block, and what a tag is not."""
+    if token.end() == len(token.string) and _is_unfinished(token):
+        return token[0]
+    name = (token[1] or token[4] or "").lower()
+    if name in BLOCKS or name == "br":
+        return _BREAKS.get(name, "\n\n")
+    return ("^" if name == "sup" and not token[3] else "") + (token[2] or "")

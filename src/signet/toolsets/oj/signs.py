@@ -46,15 +46,21 @@ _SIGN_IN_LABEL: Final = re.compile(r"\\(?=[!-/:-@\[-`{-~]|\s*\Z)|`|\*+|_+|~~+|<(
 _SIGN: Final = re.compile(rf"{_SIGN_IN_LABEL.pattern}|\](?=\()|\A\s*\[(?=[^\[\]]*+\]:)")
 """What a reader of Markdown would take for more than a character."""
 
+_ANY_SIGN: Final = re.compile(r"[\\`*_~\[\]<>&$]")
+"""Text without one of these is the same in HTML and in Markdown."""
+
 _ONE_TERM: Final = re.compile(r"[-+\u2212]?[\w.]+|[^\w\s]|\([^()]*\)")
 """A power or index that needs no brackets."""
 
 
+def clean(text: str) -> str:
+    """Leave out what no text should hold and what would be mistaken for something else on the way."""
+    return text.replace("\0", "\ufffd").replace(BACKSLASH, "\ufffd").replace("\xa0", " ")
+
+
 def decode(text: str) -> str:
     """Resolve character references once, and make each no-break space a space."""
-    if "&" in text:
-        text = unescape(_HUGE_REFERENCE.sub("\ufffd", text))
-    return text.replace("\xa0", " ").replace("\0", "\ufffd").replace(BACKSLASH, "\ufffd")
+    return clean(unescape(_HUGE_REFERENCE.sub("\ufffd", text))) if "&" in text else text
 
 
 def prose(text: str, *, in_table: bool = False, in_label: bool = False) -> str:
@@ -62,6 +68,8 @@ def prose(text: str, *, in_table: bool = False, in_label: bool = False) -> str:
 
     The words of a link or an image are a label: the converter escapes its brackets.
     """
+    if not _ANY_SIGN.search(text):
+        return text
     sign = _SIGN_IN_LABEL if in_label else _SIGN
     parts = _MATH.split(text)
     parts[::2] = [sign.sub(_escaped, part) for part in parts[::2]]
@@ -116,6 +124,8 @@ def raised(mark: str, text: str, after: str = "") -> str:
 
     Brackets also part it from what follows directly: `a_(i)b`, since `a_ib` would read as one index.
     """
+    if text.isalnum() and not after.isalnum():
+        return mark + text
     body = " ".join(text.split())
     if not body:
         return ""
@@ -133,7 +143,9 @@ def attributes(text: str) -> dict[str, str]:
 
 def safe_url(address: str) -> str:
     """Give an address that may be shown; none if it runs something, holds the thing itself or is endless."""
-    url = "".join(one for one in address.strip() if one.isprintable())
+    url = address.strip()
+    if not url.isprintable():
+        url = "".join(filter(str.isprintable, url))
     if len(url) > MAX_URL_CHARS or _UNSAFE.match(url.replace(" ", "")):
         return ""
     url = url.translate(_UNWRITTEN)

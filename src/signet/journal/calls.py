@@ -1,0 +1,69 @@
+"""Calls as they were made: what a journal's record leaves out, for the call to be run again.
+
+Pure. One line a call, tied to its record by the request id. A call that never began, because its envelope was none,
+has no arguments here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from signet.kernel.errors import Code, Fault
+from signet.kernel.outcome import Call
+from signet.kernel.tools import Tool
+
+from .record import REDACTED, SECRET, Entry, Record
+
+__all__ = ["CallError", "LoggedCall", "call_lines", "logged"]
+
+Redact = Callable[[bytes], bytes]
+
+_encode: Final = msgspec.json.Encoder().encode
+
+
+class CallError(msgspec.Struct, frozen=True):
+    """What was wrong with a call."""
+
+    code: str
+    message: str
+
+
+class LoggedCall(msgspec.Struct, frozen=True):
+    """One line."""
+
+    requestId: str  # noqa: N815 - the journal's name
+    tool: str
+    """The slug of a tool; of one that is not known, what it was asked for by."""
+    arguments: Raw | UnsetType = UNSET
+    result: Raw | UnsetType = UNSET
+    error: CallError | UnsetType = UNSET
+
+
+def call_lines(pairs: list[tuple[Entry, Record]], redact: Redact) -> list[bytes]:
+    """Write the calls of a batch, without their secrets."""
+    return [_line(entry, record, redact) for entry, record in pairs]
+
+
+def _line(entry: Entry, record: Record, redact: Redact) -> bytes:
+    return redact(_encode(logged(record.requestId, entry.call, entry.tool, entry.fault, entry.body)))
+
+
+def logged(request_id: str, call: Call, tool: Tool | None, fault: Fault | None, body: bytes) -> LoggedCall:
+    """Give a call and what became of it."""
+    began = fault is None or tool is not None or fault.code is Code.NOT_FOUND
+    return LoggedCall(
+        request_id,
+        tool.slug if tool is not None else _clean(call.key),
+        Raw(_encode(call.arguments)) if began else UNSET,
+        Raw(body) if fault is None else UNSET,
+        UNSET if fault is None else CallError(fault.code.value, _clean(fault.message)),
+    )
+
+
+def _clean(text: str) -> str:
+    """Take out what calls itself a secret."""
+    return SECRET.sub(rf"\1{REDACTED}", text)

@@ -1,0 +1,182 @@
+"""Exchanges with an upstream, kept as files and given again: recording stands around a way out, replay in its place.
+
+    tool ── (politeness) ── RecordingUpstream ── the network        each exchange is written once it has ended
+    tool ── (politeness) ── ReplayUpstream                          no network: each question is looked up
+
+A file is named by the SHA-256 of toolset and target, and a number that counts equal questions in the order of their
+answers. Headers are not kept; secrets are taken out first. A question whose caller left before its answer came leaves
+no file.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+from signet.kernel.errors import Code, Fault
+from signet.kernel.port import Answer, Ask, Upstream
+
+from .folder import ReadFolder, Source, WrittenFolder
+from .redact import Redactor
+
+__all__ = ["RecordingUpstream", "ReplayUpstream"]
+
+
+class Kept(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """An answer as a file holds it: the body as text where it is UTF-8, else in base64."""
+
+    status: int
+    content_type: str = ""
+    text: str | None = None
+    base64: str | None = None
+    cut: bool = False
+    broken: str = ""
+
+
+class Failed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A fault as a file holds it."""
+
+    code: Code
+    message: str
+    name: str
+    status: int
+    told: bool
+    mcp_code: int
+    data: dict[str, Any]
+
+
+class Exchange(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """One file: what was asked, and the answer or the fault that came of it."""
+
+    toolset: str
+    target: str
+    answer: Kept | None = None
+    fault: Failed | None = None
+
+
+class RecordingUpstream:
+    """A way out that keeps what comes back through it; what is answered is what the way out inside answers."""
+
+    def __init__(self, inner: Upstream, toolset: str, files: WrittenFolder, redact: Redactor) -> None:
+        self.origin = inner.origin
+        self.has_token = inner.has_token
+        self._inner = inner
+        self._toolset = toolset
+        self._files = files
+        self._redact = redact
+
+    async def send(self, ask: Ask) -> Answer:
+        """Give the answer, and keep it."""
+        try:
+            answer = await self._inner.send(ask)
+        except Fault as fault:
+            self._keep(ask, fault=_failed(fault, self._redact))
+            raise
+        self._keep(ask, answer=_kept(answer, self._redact))
+        return answer
+
+    def warm(self) -> None:
+        """Get ready for the first request."""
+        self._inner.warm()
+
+    async def close(self) -> None:
+        """Hang up."""
+        await self._inner.close()
+
+    def _keep(self, ask: Ask, *, answer: Kept | None = None, fault: Failed | None = None) -> None:
+        target = self._redact.target(ask.target)
+        exchange = Exchange(self._toolset, target, answer, fault)
+        self._files.keep(_name_of(self._toolset, target), _written(exchange))
+
+
+class ReplayUpstream:
+    """A way out that leads nowhere: every question has the answer that it had when it was recorded."""
+
+    def __init__(self, toolset: str, source: Source, files: ReadFolder, redact: Redactor) -> None:
+        self.origin = source.origin
+        self.has_token = source.has_token
+        self._toolset = toolset
+        self._files = files
+        self._redact = redact
+
+    async def send(self, ask: Ask) -> Answer:
+        """Give the recorded answer; to a question asked more often than it was recorded, the last one again.
+
+        Raises:
+            Fault: the one that was recorded; or that nothing was, or nothing that can be read.
+        """
+        target = self._redact.target(ask.target)
+        name, data = self._files.next(_name_of(self._toolset, target))
+        if data is None:
+            message = f"not recorded: the cassette has no answer to {target}"
+            raise _unanswered(message)
+        try:
+            exchange = msgspec.convert(json.loads(data), Exchange)
+            if exchange.fault is None:
+                return _answer(exchange.answer)
+        except (ValueError, RecursionError) as error:
+            message = f"the cassette's {name} cannot be read: {str(error)[:200]}"
+            raise _unanswered(message) from None
+        raise _fault(exchange.fault)
+
+    def warm(self) -> None:
+        """Be ready."""
+
+    async def close(self) -> None:
+        """Have nothing to hang up."""
+
+
+def _name_of(toolset: str, target: str) -> str:
+    return sha256(f"{toolset}\n{target}".encode()).hexdigest()
+
+
+def _unanswered(message: str) -> Fault:
+    return Fault(Code.INTERNAL_ERROR, message, name="NOT_RECORDED", told=False)
+
+
+def _kept(answer: Answer, redact: Redactor) -> Kept:
+    body = redact.body(answer.body)
+    text, packed = None, None
+    try:
+        text = body.decode()
+    except UnicodeDecodeError:
+        packed = base64.b64encode(body).decode()
+    return Kept(answer.status, redact.text(answer.content_type), text, packed, answer.cut, answer.broken)
+
+
+def _answer(kept: Kept | None) -> Answer:
+    if kept is None:
+        message = "it holds neither an answer nor a fault"
+        raise ValueError(message)
+    body = (kept.text or "").encode() if kept.base64 is None else base64.b64decode(kept.base64, validate=True)
+    return Answer(kept.status, kept.content_type, body, kept.cut, kept.broken)
+
+
+def _failed(fault: Fault, redact: Redactor) -> Failed:
+    message = redact.text(fault.message)
+    return Failed(fault.code, message, fault.name, fault.status, fault.told, fault.mcp_code, fault.data)
+
+
+def _fault(kept: Failed) -> Fault:
+    return Fault(
+        kept.code,
+        kept.message,
+        name=kept.name,
+        status=kept.status,
+        told=kept.told,
+        mcp_code=kept.mcp_code,
+        data=kept.data,
+    )
+
+
+def _written(exchange: Exchange) -> bytes:
+    """Write an exchange for people too; a header may hold what is no Unicode, and is escaped then."""
+    value = msgspec.to_builtins(exchange)
+    try:
+        return json.dumps(value, ensure_ascii=False, indent=2).encode() + b"\n"
+    except UnicodeEncodeError:
+        return json.dumps(value, indent=2).encode() + b"\n"

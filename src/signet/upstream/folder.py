@@ -1,0 +1,187 @@
+"""A cassette's folder: its label, a file for each exchange, a line for each call.
+
+    cassette.json            what was recorded, by which version, under which settings
+    <sha-256>.<n>.json       the n-th answer to one question
+    calls.jsonl              the calls, in the order in which they ended
+
+Files appear whole or not at all. Several processes may record into one folder. A folder that cannot be written to is
+complained of once, and no call fails for it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import msgspec
+
+__all__ = ["CALLS", "LABEL", "Label", "ReadFolder", "Source", "WrittenFolder", "read_label"]
+
+LABEL: Final = "cassette.json"
+CALLS: Final = "calls.jsonl"
+
+
+class Source(msgspec.Struct, frozen=True):
+    """Where a toolset's answers came from, and whether a token was sent there."""
+
+    origin: str
+    has_token: bool = False
+
+
+class Label(msgspec.Struct, frozen=True):
+    """What a cassette says of itself."""
+
+    version: str
+    toolsets: dict[str, Source | None]
+    """The toolsets that were enabled; None for one that asks nobody."""
+    settings: dict[str, Any]
+    """What decided which questions were asked."""
+
+
+class WrittenFolder:
+    """A folder that is recorded into."""
+
+    def __init__(self, folder: str, label: Label, warn: Callable[[str], None]) -> None:
+        self._folder = folder
+        self._label = label
+        self._warn = warn
+        self._warned = False
+        self._begun = False
+        self._numbers: dict[str, int] = {}
+
+    def come_from(self, toolset: str, source: Source) -> None:
+        """Note where a toolset's answers will come from."""
+        self._label.toolsets[toolset] = source
+
+    def keep(self, name: str, data: bytes) -> None:
+        """Write one exchange under its name and the next free number."""
+        with self._complaining():
+            self._begin()
+            self._put(self._claim(name), data)
+
+    def keep_calls(self, lines: list[bytes]) -> None:
+        """Append lines, whole ones only."""
+        with self._complaining():
+            self._begin()
+            calls = os.open(self._path(CALLS), os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+            try:
+                _lock(calls)
+                _append(calls, b"".join(line + b"\n" for line in lines))
+            finally:
+                os.close(calls)
+
+    def complain(self, why: str) -> None:
+        """Say once that something cannot be written."""
+        if not self._warned:
+            self._warned = True
+            self._warn(why)
+
+    @contextlib.contextmanager
+    def _complaining(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            self.complain(f"{error.strerror}: {error.filename or self._folder}")
+
+    def _begin(self) -> None:
+        """Make the folder and its label; what another run has left on the label stays there."""
+        if self._begun:
+            return
+        os.makedirs(self._folder, exist_ok=True)  # noqa: PTH103 - pathlib costs 10 ms
+        known: dict[str, Source | None] = {}
+        with contextlib.suppress(OSError, ValueError):
+            known = read_label(self._folder).toolsets
+        label = msgspec.structs.replace(self._label, toolsets={**known, **self._label.toolsets})
+        self._put(LABEL, msgspec.json.format(msgspec.json.encode(label)) + b"\n")
+        self._begun = True
+
+    def _claim(self, name: str) -> str:
+        """Take the next number of a name; an empty file shows other processes that it is taken."""
+        while True:
+            number = self._numbers[name] = self._numbers.get(name, 0) + 1
+            with contextlib.suppress(FileExistsError):
+                os.close(os.open(self._path(_numbered(name, number)), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644))
+                return _numbered(name, number)
+
+    def _put(self, name: str, data: bytes) -> None:
+        """Write a file aside and move it into its place."""
+        aside = self._path(f".{name}.{os.getpid()}.{threading.get_ident()}")
+        try:
+            with open(aside, "wb") as file:  # noqa: PTH123
+                file.write(data)
+            os.replace(aside, self._path(name))  # noqa: PTH105
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.unlink(aside)  # noqa: PTH108
+            raise
+
+    def _path(self, name: str) -> str:
+        return os.path.join(self._folder, name)  # noqa: PTH118
+
+
+class ReadFolder:
+    """A folder that is replayed from."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._numbers: dict[str, int] = {}
+
+    def next(self, name: str) -> tuple[str, bytes | None]:
+        """Give the file of the next exchange of a name, or of the last one again, and what it holds."""
+        number = self._numbers.get(name, 0) + 1
+        data = self._read(_numbered(name, number))
+        if not data and number > 1:
+            number -= 1
+            data = self._read(_numbered(name, number))
+        if data:
+            self._numbers[name] = number
+        return _numbered(name, number), data or None
+
+    def _read(self, name: str) -> bytes:
+        try:
+            with open(os.path.join(self._folder, name), "rb") as file:  # noqa: PTH118, PTH123
+                return file.read()
+        except OSError:
+            return b""
+
+
+def read_label(folder: str) -> Label:
+    """Read what a cassette says of itself.
+
+    Raises:
+        OSError: there is none.
+        ValueError: it cannot be read.
+    """
+    with open(os.path.join(folder, LABEL), "rb") as file:  # noqa: PTH118, PTH123
+        return msgspec.json.decode(file.read(), type=Label)
+
+
+def _numbered(name: str, number: int) -> str:
+    return f"{name}.{number}.json"
+
+
+def _lock(file: int) -> None:
+    """Keep others from writing at the same time, where the system can."""
+    try:
+        import fcntl
+    except ImportError:
+        return
+    with contextlib.suppress(OSError):
+        fcntl.flock(file, fcntl.LOCK_EX)
+
+
+def _append(file: int, data: bytes) -> None:
+    """Append lines; of one that does not fit, nothing stays.
+
+    Raises:
+        OSError: there was no room for all of them.
+    """
+    end = os.fstat(file).st_size
+    written = os.write(file, data)
+    if written < len(data):
+        os.ftruncate(file, end + data.rfind(b"\n", 0, written) + 1)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

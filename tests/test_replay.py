@@ -1,0 +1,416 @@
+"""Record and replay: a recorded run, played again with the network cut off, gives the same bytes and journal."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deepdiff import DeepDiff
+
+import bank
+import judge
+from doors import rpc
+from signet.journal.record import VOLATILE
+from signet.journal.shelf import FOLDER, LATEST
+from signet.settings import Settings, UsageError
+from signet.upstream.redact import Redactor
+from support import SIGNET, Pipe, piping, run, serving
+
+TOKEN = 'tok-5f1d9c77e2"/+é'[:-1]
+"""With what JSON and URLs write in another way."""
+PROBLEM = {"source": judge.SAMPLE[0], "id": judge.SAMPLE[1]}
+CUT_OFF = """
+import importlib, os, sys
+forbidden = {"socket.connect", "socket.bind", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto"}
+def guard(event, args):
+    if event in forbidden or (event == "import" and args[0] == "aiohttp" and AIOHTTP_TOO):
+        os.write(2, f"FORBIDDEN {event} {args}\\n".encode())
+        raise PermissionError(1, "the network is cut off")
+sys.addaudithook(guard)
+sys.exit(importlib.import_module(sys.argv.pop(1)).main())
+"""
+
+Step = tuple[Callable[[Any], None] | None, str, dict[str, Any]]
+"""What the upstream is told first, then the tool and its arguments."""
+
+
+def told(fault: str, **parameters: Any) -> Callable[[Any], None]:
+    """Let a fault befall the next request."""
+    return lambda upstream: upstream.order(fault, times=1, **parameters)
+
+
+def answering(value: object, **parameters: Any) -> Callable[[Any], None]:
+    return lambda upstream: upstream.answers(value, times=1, **parameters)
+
+
+OJ_RUN: list[Step] = [
+    (None, "get_problem", PROBLEM),
+    (None, "get_problem", {"source": "leetcode", "id": "none-such"}),
+    (answering({**judge.PROBLEM, "title": "Another"}), "get_problem", PROBLEM),
+    (told("status", status=500), "get_problem", PROBLEM),
+    (told("reset"), "get_problem", PROBLEM),
+    (told("close"), "resolve_problem", {"query": "leetcode:9001"}),
+    (answering({"status": "fetching", "retry_after": 30}, status=202), "get_daily_challenge", {"date": "2026-01-31"}),
+    (told("huge"), "get_problem", PROBLEM),
+    (told("cut"), "get_problem", PROBLEM),
+    (told("invalid_utf8"), "get_problem", PROBLEM),
+    (told("html"), "get_problem", PROBLEM),
+    (told("redirect", hops=2), "get_problem", PROBLEM),
+    (None, "find_similar_problems", {"query": "pairs that add up", "limit": 3}),
+    (None, "get_platform_status", {}),
+    (None, "get_problem", {"source": 1}),
+    (None, "nobody", {"x": 1}),
+    (None, "get_problem", PROBLEM),
+]
+BOJ_RUN: list[Step] = [
+    (None, bank.METADATA, bank.CALL_RATE),
+    (None, bank.METADATA, bank.CALL_RATE),
+    (lambda boj: boj.refuses("M181091S", times=2), bank.CODE, bank.SPOT),
+    (lambda boj: boj.refuses("M181013E", times=1), bank.CODE, bank.SPOT),
+    (told("reset"), bank.LAYER, bank.DEPOSITS),
+    (lambda boj: boj.refuses("M181090S", times=3), bank.LAYER, bank.DEPOSITS),
+    (None, bank.CODE, {**bank.SPOT, "format": "csv"}),
+    (told("not_json"), bank.CODE, bank.SPOT),
+    (None, bank.CODE, {"db": "FM08"}),
+    (None, bank.CODE, bank.SPOT),
+]
+RUNS = {"oj": ("signet.oj_mcp", OJ_RUN), "boj": ("signet.boj_mcp", BOJ_RUN)}
+
+
+def command(module: str, *flags: str, aiohttp_too: bool = True) -> tuple[str, ...]:
+    """A command in a process that may not open any connection."""
+    return sys.executable, "-c", f"AIOHTTP_TOO = {aiohttp_too}\n{CUT_OFF}", module, *flags
+
+
+@contextlib.contextmanager
+def upstream_of(name: str) -> Iterator[Any]:
+    with judge.judging(TOKEN) if name == "oj" else bank.banking() as upstream:
+        yield upstream
+
+
+def play(pipe: Pipe, steps: list[Step], upstream: Any = None) -> list[bytes]:
+    """Make the calls one after another; give the answers, byte for byte."""
+    answers = []
+    for number, (prepare, name, arguments) in enumerate(steps):
+        if upstream is not None and prepare is not None:
+            prepare(upstream)
+        pipe.send(rpc("tools/call", {"name": name, "arguments": arguments}, request_id=number))
+        answers.append(pipe.line())
+    return answers
+
+
+def recorded(name: str, tape: Path, steps: list[Step], *flags: str) -> list[bytes]:
+    """Record a run against a sandbox that is gone afterwards."""
+    with upstream_of(name) as upstream:
+        serve = judge.serving_oj if name == "oj" else bank.serving_boj
+        given = ("--token", TOKEN) if name == "oj" else ("--retry-backoff-ms", "1")
+        with serve(upstream.url, *given, "--record", str(tape), "--deterministic-ids", *flags) as pipe:
+            answers = play(pipe, steps, upstream)
+            assert pipe.finish()[0] == 0
+    return answers
+
+
+def journal_of(folder: Path) -> Path:
+    return folder / FOLDER / LATEST
+
+
+def records(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in journal_of(folder).read_text().splitlines()]
+
+
+def exchanges(tape: Path) -> dict[Path, dict[str, Any]]:
+    """Every exchange of a cassette."""
+    return {path: json.loads(path.read_text()) for path in sorted(tape.glob("?" * 64 + ".*.json"))}
+
+
+@pytest.fixture(scope="module")
+def tape(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cassette of the judge, to be read only."""
+    folder = tmp_path_factory.mktemp("cassette") / "tape"
+    recorded("oj", folder, OJ_RUN)
+    return folder
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_recorded_run_is_replayed_with_the_network_cut_off_byte_for_byte(name: str, tmp_path: Path) -> None:
+    module, steps = RUNS[name]
+    then = recorded(name, tmp_path / "tape", steps)
+
+    flags = ("--replay", str(tmp_path / "tape"), "--log-dir", str(tmp_path / "again"), "--deterministic-ids")
+    with piping(*command(module, *flags)) as pipe:
+        now = play(pipe, steps)
+        status, _, err = pipe.finish()
+
+    assert status == 0
+    assert b"FORBIDDEN" not in err
+    assert now == then
+    assert len(set(then)) == len(then)
+    assert len(records(tmp_path / "tape")) == len(steps)
+    volatile = [f"root[{number}]['{field}']" for number in range(len(steps)) for field in VOLATILE]
+    assert DeepDiff(records(tmp_path / "tape"), records(tmp_path / "again"), exclude_paths=volatile) == {}
+    ids = [[record["requestId"] for record in records(tmp_path / folder)] for folder in ("tape", "again")]
+    assert ids[0] == ids[1]
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_without_the_cassette_the_same_process_could_not_answer(name: str) -> None:
+    module, steps = RUNS[name]
+    with upstream_of(name) as upstream:
+        flags = ("--base-url", upstream.url)
+        with piping(*command(module, *flags, aiohttp_too=False), env=judge.DIRECT) as pipe:
+            (answer,) = play(pipe, steps[:1])
+            _, _, err = pipe.finish()
+
+        assert "error" in json.loads(answer)
+        assert b"FORBIDDEN socket.connect" in err
+        assert list(upstream.requests()) == []
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_command_runs_every_call_of_a_journal_again_and_finds_it_the_same(name: str, tmp_path: Path) -> None:
+    recorded(name, tmp_path, RUNS[name][1])
+
+    done = run("replay", str(journal_of(tmp_path)))
+    *shown, summary = done.stdout.decode().splitlines()
+
+    assert done.returncode == 0, done.stdout.decode()
+    assert summary == f"calls: {len(shown)}, same: {len(shown)}, different: 0"
+    then = [(one["metadata"]["toolId"], one["status"], one["status"], "same") for one in records(tmp_path)]
+    assert [tuple(line.split()) for line in shown] == then
+
+
+def test_one_call_is_shown_by_its_id_with_the_answer_that_it_had(tmp_path: Path) -> None:
+    """The third call asked what the first had asked, and was answered otherwise."""
+    with judge.judging() as oj, judge.serving_oj(oj.url, "--record", str(tmp_path)) as pipe:
+        play(pipe, OJ_RUN[:3], oj)
+        pipe.finish()
+    third = records(tmp_path)[2]
+
+    for field in ("requestId", "traceId"):
+        done = run("replay", str(journal_of(tmp_path)), "--call", third[field])
+
+        assert done.stdout.decode().splitlines() == [
+            "oj.get_problem  ok     ok     same",
+            "calls: 1, same: 1, different: 0",
+        ]
+
+
+def test_a_cassette_edited_by_hand_shows_a_difference(tmp_path: Path) -> None:
+    recorded("oj", tmp_path, OJ_RUN[:2])
+    path = next(path for path, one in exchanges(tmp_path).items() if one["answer"]["status"] == 200)
+    path.write_text(path.read_text().replace("Lantern Pairs", "Candle Pairs"))
+
+    done = run("replay", str(journal_of(tmp_path)))
+    shown = done.stdout.decode().splitlines()
+
+    assert done.returncode == 1
+    assert shown[0] == "oj.get_problem  ok     ok     differs"
+    assert {'-  "markdown": "# Lantern Pairs', '+  "markdown": "# Candle Pairs'} <= set(shown)
+    assert shown[-2:] == ["oj.get_problem  error  error  same", "calls: 2, same: 1, different: 1"]
+
+
+@pytest.mark.parametrize("damage", ["", "{", "{}", '{"toolset": "oj", "target": "/", "answer": {"status": "x"}}'])
+def test_an_exchange_that_cannot_be_read_is_told(tmp_path: Path, damage: str) -> None:
+    recorded("oj", tmp_path, OJ_RUN[:1])
+    (path,) = exchanges(tmp_path)
+    path.write_text(damage)
+
+    done = run("call", "get_problem", "--json", json.dumps(PROBLEM), "--replay", str(tmp_path))
+
+    error = json.loads(done.stdout)["error"]
+    assert (error["code"], error["canonical_code"]) == ("NOT_RECORDED", "INTERNAL_ERROR")
+    assert (path.name if damage else "/api/v1/problems/leetcode/9001") in error["message"]
+
+
+def test_a_repeated_question_gets_its_answers_in_order_and_the_last_one_again(tmp_path: Path) -> None:
+    titles = ["One", "Two"]
+    steps = [(answering({**judge.PROBLEM, "title": title}), "get_problem", PROBLEM) for title in titles]
+    recorded("oj", tmp_path, list(steps))
+
+    with piping(judge.OJ, "--replay", str(tmp_path)) as pipe:
+        heads = [judge.call(pipe, "get_problem", **PROBLEM)[1].split("\n")[0] for _ in range(4)]
+
+    assert heads == ["# One", "# Two", "# Two", "# Two"]
+
+
+def test_what_was_not_recorded_is_told_with_its_target(tape: Path) -> None:
+    done = run("call", "get_problem", "source=spoj", "id=A/B", "--replay", str(tape))
+
+    error = json.loads(done.stdout)["error"]
+    assert done.returncode == 1
+    assert error == {
+        "code": "NOT_RECORDED",
+        "canonical_code": "INTERNAL_ERROR",
+        "message": "not recorded: the cassette has no answer to /api/v1/problems/spoj/A%2FB",
+    }
+
+
+def test_the_bank_names_the_target_too(tmp_path: Path) -> None:
+    recorded("boj", tmp_path, BOJ_RUN[:1])
+
+    with piping(bank.BOJ, "--replay", str(tmp_path)) as pipe:
+        error = bank.failure(pipe, bank.CODE, **bank.SPOT)
+
+    assert bank.kind_of(error) == (-32603, "TRANSPORT_ERROR")
+    assert bank.SPOT_TARGET in error["message"]
+
+
+@pytest.mark.parametrize("started_with", ["a token", "none"])
+def test_whether_there_was_a_token_is_remembered(tmp_path: Path, started_with: str) -> None:
+    flags = ("--token", TOKEN) if started_with == "a token" else ()
+    with judge.judging(TOKEN) as oj, judge.serving_oj(oj.url, *flags, "--record", str(tmp_path)) as pipe:
+        then = judge.call(pipe, "get_platform_status")
+        pipe.finish()
+
+    with piping(judge.OJ, "--replay", str(tmp_path)) as pipe:
+        now = judge.call(pipe, "get_platform_status")
+
+    assert now == then
+    assert then[0] == ("answer" if started_with == "a token" else "told")
+
+
+def test_no_secret_is_in_any_file_of_a_cassette(tmp_path: Path) -> None:
+    secrets = {"token": "upstream-1", "cookies": ["upstream-2"], "nested": {"Api-Key": {"x": "upstream-3"}}}
+    echo = {**judge.PROBLEM, "content": f"<p>{TOKEN}</p>", "access_token": "upstream-4", **secrets}
+    broken = '{"password": "upstream-5", "authorization": "upstream-6'
+    steps: list[Step] = [
+        (answering(echo), "get_problem", PROBLEM),
+        (told("answer", body=broken), "get_problem", PROBLEM),
+        (None, "resolve_problem", {"query": TOKEN}),
+        (None, "get_problem", {"source": TOKEN, "id": "1", "api_key": "caller-1"}),
+        (None, f"nobody token={TOKEN} password: caller-2", {"cookie": "caller-3"}),
+    ]
+    recorded("oj", tmp_path, steps)
+
+    written = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    again = run("replay", str(journal_of(tmp_path)))
+
+    assert len(exchanges(tmp_path)) == 3
+    forms = [TOKEN, json.dumps(TOKEN)[1:-1], judge.encoded(TOKEN), "upstream-", "caller-"]
+    assert [(path, form) for path, data in written.items() for form in forms if form.encode() in data] == []
+    assert again.returncode == 0, again.stdout.decode()
+
+
+@pytest.mark.parametrize(
+    ("target", "cleaned"),
+    [
+        ("/a?token=x&b=1", "/a?token=%5Bredacted%5D&b=1"),
+        ("/a?b=1&API_KEY=x", "/a?b=1&API_KEY=%5Bredacted%5D"),
+        ("/a?access_token=", "/a?access_token=%5Bredacted%5D"),
+        ("/a/hunter-two?q=hunter-two", "/a/%5Bredacted%5D?q=%5Bredacted%5D"),
+        ("/a?tokenizer=x&cookiecutter=y", "/a?tokenizer=x&cookiecutter=y"),
+    ],
+)
+def test_a_target_is_cleaned_of_what_names_itself_a_secret(target: str, cleaned: str) -> None:
+    redact = Redactor(("hunter-two", "short"))
+
+    assert redact.target(target) == cleaned
+    assert redact.target(cleaned) == cleaned
+
+
+@pytest.mark.parametrize("body", [b'{ "a" : 1.10, "text": "the token: x" }', b"\xff\xfe", b"", b'["cookie", "token"]'])
+def test_a_body_without_secrets_stays_as_it_is(body: bytes) -> None:
+    assert Redactor(("hunter-two",)).body(body) == body
+
+
+def test_a_folder_that_cannot_be_written_is_one_warning_and_no_failed_call(tmp_path: Path) -> None:
+    in_the_way = tmp_path / "file"
+    in_the_way.write_text("not a folder")
+
+    with judge.judging() as oj:
+        flags = ("--oj-base-url", oj.url, "--record", str(in_the_way))
+        with piping(SIGNET, "stdio", *flags, env=judge.DIRECT) as pipe:
+            said = [judge.call(pipe, "get_problem", **PROBLEM) for _ in range(5)]
+            status, _, err = pipe.finish()
+
+    assert {kind for kind, _ in said} == {"answer"}
+    assert status == 0
+    assert err.count(b"unwritable") == 1
+    assert b"Traceback" not in err
+
+
+def test_concurrent_calls_of_several_workers_are_recorded_safely(tmp_path: Path) -> None:
+    names = ["9001", "9002", "9003", "none-such"]
+    with judge.judging() as oj:
+        flags = ("--oj-base-url", oj.url, "--record", str(tmp_path), "--workers", "2")
+        with serving(*flags, env=judge.DIRECT) as server, ThreadPoolExecutor(16) as pool:
+            ask = lambda name: server.post("/api/tools/get_problem", {"source": "leetcode", "id": name})  # noqa: E731
+            assert {reply.status for reply in pool.map(ask, names * 20)} == {200, 404}
+        asked = oj.targets()
+
+    journals = [path for path in journal_of(tmp_path).parent.iterdir() if not path.is_symlink()]
+    ids = [json.loads(line)["requestId"] for path in journals for line in path.read_text().splitlines()]
+    calls = [json.loads(line) for line in (tmp_path / "calls.jsonl").read_text().splitlines()]
+
+    assert len(ids) == 80
+    assert sorted(call["requestId"] for call in calls) == sorted(ids)
+    assert sorted(one["target"] for one in exchanges(tmp_path).values()) == sorted(asked)
+    assert [path for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+    for journal in journals:
+        done = run("replay", str(journal))
+        assert done.returncode == 0, done.stdout.decode()
+
+
+def test_an_envelope_that_was_none_is_no_call_to_run_again(tmp_path: Path) -> None:
+    with piping(SIGNET, "stdio", "--toolsets", "plantuml", "--record", str(tmp_path)) as pipe:
+        pipe.ask({"jsonrpc": "2.0", "id": 1, "method": "mcp.tool.invoke", "params": {}})
+        pipe.finish()
+
+    done = run("replay", str(journal_of(tmp_path)))
+
+    assert done.returncode == 0
+    assert b"nothing to run" in done.stdout
+
+
+def test_calls_from_the_command_line_are_recorded_too_and_all_doors_are_replayed(tmp_path: Path) -> None:
+    with judge.judging() as oj:
+        flags = ("--oj-base-url", oj.url, "--record", str(tmp_path))
+        then = run("call", "get_problem", "--json", json.dumps(PROBLEM), *flags, env=judge.DIRECT)
+
+    now = run("call", "get_problem", "--json", json.dumps(PROBLEM), "--replay", str(tmp_path))
+    with serving("--replay", str(tmp_path)) as server:
+        rest = server.post("/api/tools/get_problem", PROBLEM).json()
+
+    assert now.stdout == then.stdout
+    assert rest["result"] == json.loads(then.stdout)
+    assert run("replay", str(journal_of(tmp_path))).returncode == 0
+
+
+def test_a_run_is_not_recorded_and_replayed_at_once() -> None:
+    for command_line in (["stdio"], ["call", "x"], ["serve"]):
+        done = run(*command_line, "--record", "a", env={"SIGNET_REPLAY": "b"})
+
+        assert (done.returncode, done.stdout) == (2, b"")
+        assert b"either recorded or replayed" in done.stderr
+    with pytest.raises(UsageError):
+        Settings.read({}, {"record": "a", "replay": "b"})
+
+
+def test_a_replay_that_cannot_be_made_says_why(tape: Path, tmp_path: Path) -> None:
+    journal = journal_of(tape)
+    broken, elsewhere, no_calls = tmp_path / "broken", tmp_path / "elsewhere.jsonl", tmp_path / "no_calls"
+    broken.write_text(journal.read_text() + "{\n")
+    elsewhere.write_text(journal.read_text())
+    no_calls.mkdir()
+    (no_calls / "cassette.json").write_bytes((tape / "cassette.json").read_bytes())
+    cases = {
+        ("replay", str(tmp_path / "none")): "No such file",
+        ("replay", str(broken), "--cassette", str(tape)): f"line {len(OJ_RUN) + 1}",
+        ("replay", str(journal), "--call", "0-0-0"): "has no call 0-0-0",
+        ("replay", str(elsewhere)): "write --cassette DIR",
+        ("replay", str(elsewhere), "--cassette", str(no_calls)): "must have been made with --record",
+        ("replay", str(elsewhere), "--cassette", str(tmp_path / "none")): "there is no cassette",
+        ("stdio", "--replay", str(tmp_path / "none")): "there is no cassette",
+    }
+
+    said = {case: run(*case) for case in cases}
+
+    assert {case: done.returncode for case, done in said.items()} == dict.fromkeys(cases, 2)
+    assert [case for case, words in cases.items() if words not in said[case].stderr.decode()] == []
+    assert [done.stderr for done in said.values() if b"Traceback" in done.stderr] == []
