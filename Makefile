@@ -51,8 +51,9 @@ docs: $(TEST_STAMP) ## Write the generated pages of docs/ anew
 	@$(BIN)/python scripts/spec_matrix.py
 	@$(BIN)/python scripts/reference.py
 
-contracts: $(TEST_STAMP) ## Check every contract in schemas/ against its code
+contracts: $(TEST_STAMP) ## Check every contract against its code and against the set that was tagged last
 	@$(BIN)/python -m pytest -q -k contract $(ARGS)
+	@echo "To keep the contracts of a release in contracts/<version>: $(BIN)/python scripts/tag_contracts.py"
 
 lock: ## Write requirements/*.txt anew from pyproject.toml and requirements/*.in (needs uv)
 	@command -v $(UV) >/dev/null || { echo "make lock needs uv: pip install uv"; exit 1; }

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from . import calls, decode, journal, memory, startup, web
+from . import calls, convert, decode, journal, memory, startup, web
 from .contenders import Contender, contenders
 from .frames import WrongAnswerError
 from .machine import Bystanders, hardware, versions
@@ -21,9 +21,11 @@ from .rows import Row
 
 BENCHMARKS: dict[str, Callable[[Plan, Sequence[Contender]], list[Row]]] = {
     "cold": startup.measure,
+    "dropins": startup.measure_dropins,
     "stdio": calls.measure,
     "http": web.measure,
     "memory": memory.measure,
+    "convert": convert.measure,
     "decode": decode.measure,
     "journal": journal.measure,
 }

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 NAME: Final = "boj-mcp-server"
+OWN_TIME_S: Final = 3600
+"""Attempts have a time of their own here, and as many as the user asks for."""
+
 CREDIT: Final = (
     "This service uses the API of the Bank of Japan's Time-Series Data Search; "
     "the Bank of Japan does not guarantee its content."
@@ -71,6 +74,8 @@ def _settings(args: argparse.Namespace) -> Settings:
     given = vars(args)
     shared = {name: given.pop(name) for name in ("deterministic_ids", "log_dir", "record", "replay")}
     flags = {f"boj_{name}": value for name, value in given.items()}
+    if "SIGNET_CALL_TIMEOUT_S" not in os.environ:
+        shared["call_timeout_s"] = OWN_TIME_S
     return Settings.read(os.environ, {**flags, **shared, "toolsets": "boj"}, prefix="boj_")
 
 

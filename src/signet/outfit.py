@@ -60,10 +60,12 @@ def _bank(settings: Settings, log: Any, run: Live) -> Outfit:
     from .toolsets.boj.retry import Retry
     from .upstream.http import HttpUpstream, Limits
     from .upstream.origin import parse_origin
+    from .upstream.pace import Pace
     from .upstream.polite import Manners, PoliteUpstream
 
     origin = parse_origin(settings.boj_base_url, with_path=True)
     limits = Limits(settings.boj_timeout_ms / 1000, MAX_BODY_BYTES)
-    manners = Manners(interval_s(origin, settings.boj_min_interval_ms), settings.boj_cache_s, may_keep)
-    asked = run.way_out("boj", lambda: HttpUpstream(origin, limits, packed=True, log=log))
+    pace = Pace(interval_s(origin, settings.boj_min_interval_ms))
+    asked = run.way_out("boj", lambda: HttpUpstream(origin, limits, packed=True, pace=pace, log=log))
+    manners = Manners(settings.boj_cache_s, may_keep)
     return Outfit(PoliteUpstream(asked, manners), Retry(settings.boj_retry_max, settings.boj_retry_backoff_ms))

@@ -19,6 +19,18 @@ MAX_U32: Final = 4_294_967_295
 MAX_U63: Final = 2**63 - 1
 
 
+WHOLE_NUMBERS: Final = (
+    "port",
+    "workers",
+    "boj_timeout_ms",
+    "boj_retry_max",
+    "boj_retry_backoff_ms",
+    "boj_min_interval_ms",
+    "boj_cache_s",
+)
+"""Settings that are written in digits alone; a lenient reader would take 1e3 and null too."""
+
+
 class UsageError(Exception):
     """A start that cannot be made as asked; the text says what to write instead."""
 
@@ -73,6 +85,11 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             if name.startswith(SERVICES) and name.lower() in cls.__struct_fields__
         }
         merged = {**named, **given, **{name: value for name, value in flags.items() if value is not None}}
+        for name in WHOLE_NUMBERS:
+            value = merged.get(name)
+            if isinstance(value, str) and not (value.isascii() and value.isdecimal()):
+                what = f"{value[:50]!r} is not a whole number - at `$.{name}`"
+                raise UsageError(_in_words(what, flags, given, prefix))
         try:
             settings = msgspec.convert(merged, cls, strict=False)
         except msgspec.ValidationError as error:

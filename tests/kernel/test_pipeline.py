@@ -18,9 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from signet.kernel.errors import Code, Fault
-from signet.kernel.outcome import Call, Outcome, Ready
+from signet.kernel.outcome import Call, Door, Outcome, Ready
 from signet.kernel.pipeline import MAX_IN_FLIGHT, Mode, Pipeline, Watch
-from signet.kernel.schemas import ContractError, SchemaRegistry
+from signet.kernel.schemas import PREFIX, ContractError, SchemaRegistry
 from signet.kernel.server import IDLE
 from signet.kernel.tools import Context, Tool, Toolbox
 from support import ROOT
@@ -36,6 +36,9 @@ OUTPUT: Final = {
     "required": ["n"],
     "additionalProperties": False,
 }
+BY_NAME: Final = Door("http", "/mcp", "http mcp", by_name=True)
+LEVELS: Final = (256, 300, 900)
+"""Deeper than the validator writes in its messages, and no deeper than the wire lets through."""
 SECRET: Final = "hunter2"
 SOON_S: Final = 0.001
 
@@ -121,6 +124,13 @@ async def _awaited(pending: Coroutine[Any, Any, Outcome]) -> Outcome:
     return await pending
 
 
+def nested(levels: int) -> Any:
+    value: Any = 1
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
 def fault_of(outcome: Ready | Outcome) -> tuple[Code, str]:
     """Give what an outcome's fault says; there must be one, and nothing beside it."""
     assert isinstance(outcome, Outcome)
@@ -148,13 +158,28 @@ def test_a_tool_is_found_by_its_name_its_slug_and_its_id(registry: SchemaRegistr
     assert ready == Ready(call, tool, registry.load_tool_io("test.one"), In(3))
 
 
+def test_a_door_that_goes_by_names_finds_a_tool_by_its_name(registry: SchemaRegistry) -> None:
+    tool, call = made(), Call("one", {"n": 3}, IDLE, BY_NAME)
+
+    ready = World(registry, tool).pipeline.prepare(call)
+
+    assert ready == Ready(call, tool, registry.load_tool_io("test.one"), In(3))
+
+
+@pytest.mark.parametrize("key", ["test.one", "mcp.tool:test.one"])
+def test_a_door_that_goes_by_names_knows_no_slug_and_no_id(registry: SchemaRegistry, key: str) -> None:
+    outcome = World(registry).pipeline.prepare(Call(key, {}, IDLE, BY_NAME))
+
+    assert fault_of(outcome) == (Code.NOT_FOUND, f"Tool '{key.removeprefix(PREFIX)}' not found")
+
+
 @pytest.mark.parametrize("key", ["", "One", "one ", "test", "test.two", "mcp.tool:one", "../tools/test.one"])
 def test_a_name_that_no_enabled_tool_has_is_not_found(registry: SchemaRegistry, key: str) -> None:
     call = Call(key, {}, IDLE)
 
     outcome = World(registry).pipeline.prepare(call)
 
-    assert fault_of(outcome) == (Code.NOT_FOUND, f"Tool '{key}' not found")
+    assert fault_of(outcome) == (Code.NOT_FOUND, f"Tool '{key.removeprefix(PREFIX)}' not found")
     assert isinstance(outcome, Outcome)
     assert (outcome.call, outcome.tool) == (call, None)
 
@@ -188,6 +213,16 @@ def test_arguments_that_are_no_object_are_refused(registry: SchemaRegistry, argu
     outcome = World(registry).pipeline.prepare(Call("one", arguments, IDLE))
 
     assert fault_of(outcome)[0] is Code.INVALID_INPUT
+
+
+@pytest.mark.parametrize("levels", LEVELS)
+@pytest.mark.parametrize("name", ["n", "s"])
+def test_wrong_arguments_too_deep_to_be_named_are_refused_in_words(
+    registry: SchemaRegistry, name: str, levels: int
+) -> None:
+    outcome = World(registry).pipeline.prepare(Call("one", {name: nested(levels)}, IDLE))
+
+    assert fault_of(outcome) == (Code.INVALID_INPUT, "Invalid arguments for one: nested too deeply")
 
 
 def test_an_optional_argument_that_is_null_counts_as_absent(registry: SchemaRegistry) -> None:
@@ -273,6 +308,18 @@ def test_where_a_result_breaks_the_contract_is_kept_for_the_journal(registry: Sc
     assert outcome.fault is not None
     assert isinstance(outcome.fault.__cause__, ContractError)
     assert outcome.fault.__cause__.places == [("n", '"1" is not of type "number"')]
+
+
+@pytest.mark.parametrize("levels", LEVELS)
+def test_a_broken_result_too_deep_to_be_named_is_not_sent(registry: SchemaRegistry, levels: int) -> None:
+    world = World(registry)
+
+    outcome = world.pipeline.finish(world.ready(), {"n": nested(levels)})
+
+    assert fault_of(outcome) == BROKEN_PROMISE
+    assert outcome.fault is not None
+    assert isinstance(outcome.fault.__cause__, ContractError)
+    assert outcome.fault.__cause__.places == [("", "nested too deeply")]
 
 
 def test_a_result_may_be_as_long_as_its_tool_says_and_no_longer(registry: SchemaRegistry) -> None:
@@ -604,12 +651,12 @@ def test_a_call_that_is_cancelled_cancels_its_tool_and_has_no_outcome(registry: 
 def test_one_call_more_than_may_be_in_flight_is_refused_and_the_next_one_after_an_end_is_served(
     registry: SchemaRegistry,
 ) -> None:
-    async def scenario() -> tuple[Any, list[Outcome], Outcome]:
+    async def scenario() -> tuple[Outcome, list[Outcome], Outcome]:
         waiting = Waiting(wanted=MAX_IN_FLIGHT)
         world = World(registry, made(waiting))
         calls = [world.start({"n": 5}) for _ in range(MAX_IN_FLIGHT)]
         await waiting.begun.wait()
-        refused = world.run({"n": 6})
+        refused = await world.start({"n": 6})
         waiting.gate.set()
         return refused, await asyncio.gather(*calls), await world.start({"n": 7})
 
@@ -618,6 +665,50 @@ def test_one_call_more_than_may_be_in_flight_is_refused_and_the_next_one_after_a
     assert fault_of(refused) == TOO_MANY
     assert [outcome.result for outcome in served] == [{"n": 5}] * MAX_IN_FLIGHT
     assert after.result == {"n": 7}
+
+
+def test_calls_that_come_in_one_breath_are_refused_beyond_the_bound_and_their_tools_do_not_begin(
+    registry: SchemaRegistry,
+) -> None:
+    begun: list[int] = []
+
+    async def scenario() -> tuple[list[Outcome], list[Outcome], World]:
+        gate = asyncio.Event()
+
+        async def wait(args: In, _: Context) -> Any:
+            begun.append(args.n)
+            await gate.wait()
+            return {"n": args.n}
+
+        world = World(registry, made(wait))
+        calls = [world.start({"n": 5}) for _ in range(MAX_IN_FLIGHT)]
+        more = [world.start({"n": 6}) for _ in range(3)]
+        refused = await asyncio.gather(*more)
+        gate.set()
+        return refused, await asyncio.gather(*calls), world
+
+    refused, served, world = asyncio.run(scenario())
+
+    assert [fault_of(outcome) for outcome in refused] == [TOO_MANY] * 3
+    assert [outcome.result for outcome in served] == [{"n": 5}] * MAX_IN_FLIGHT
+    assert begun == [5] * MAX_IN_FLIGHT
+    assert (len(world.seen), world.complaints) == (MAX_IN_FLIGHT + 3, refused)
+
+
+def test_a_call_that_is_refused_takes_nobody_s_place(registry: SchemaRegistry) -> None:
+    async def scenario() -> Outcome:
+        waiting = Waiting(wanted=MAX_IN_FLIGHT)
+        world = World(registry, made(waiting))
+        calls = [world.start() for _ in range(MAX_IN_FLIGHT + 1)]
+        await waiting.begun.wait()
+        calls[0].cancel()
+        await asyncio.wait([calls[0], calls[-1]])
+        last = world.start({"n": 7})
+        waiting.gate.set()
+        await asyncio.wait(calls)
+        return await last
+
+    assert asyncio.run(scenario()).result == {"n": 7}
 
 
 def test_a_plain_function_is_served_however_many_calls_are_in_flight(registry: SchemaRegistry) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any, Final, NoReturn
+from typing import Any, Final, Literal, NoReturn
 
 import msgspec
 import pytest
@@ -12,7 +12,20 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from msgspec import UNSET, Raw
 
-from signet.kernel.wire import Frame, NotUnicode, Refused, Reply, decode, encode, failure, parse, read, success, unpack
+from signet.kernel.wire import (
+    MAX_WHY_CHARS,
+    Frame,
+    NotUnicode,
+    Refused,
+    Reply,
+    decode,
+    encode,
+    failure,
+    parse,
+    read,
+    success,
+    unpack,
+)
 
 PARSE_ERROR: Final = -32700
 INVALID_REQUEST: Final = -32600
@@ -28,6 +41,13 @@ class Point(msgspec.Struct):
     x: int
 
 
+class Optional(msgspec.Struct):
+    """Params none of which is needed."""
+
+    word: Literal["", "one"] = ""
+
+
+OPTIONAL: Final = msgspec.json.Decoder(Optional)
 POINT: Final = msgspec.json.Decoder(Point)
 ANYTHING: Final = msgspec.json.Decoder(dict[str, Any])
 
@@ -235,6 +255,35 @@ def test_what_is_not_unicode_is_a_parse_error_of_its_own(text: bytes, message: s
     assert refused.reply() == failure(None, PARSE_ERROR, message)
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        b'{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":"\xff"}}',
+        b'{"jsonrpc":"2.0","id":1,"method":"m","params":{"\xed\xa0\x80":1}}',
+        b'{"jsonrpc":"2.0","id":1,"method":"\xff"}',
+        b'{"jsonrpc":"2.0","id":"\xff","method":"m"}',
+        b'{"jsonrpc":"2.0","id":1,"method":"m","more":["\xc0\xaf"]}',
+        b'{"jsonrpc":"2.0","id":1,"method":"m","\xff":1}',
+        b'{"jsonrpc":"2.0","id":1,"result":{"a":"\xff"}}',
+        b'{"jsonrpc":"2.0","id":1,"error":"\xff"}',
+    ],
+    ids=["params", "a key of params", "method", "id", "an unknown member", "an unknown key", "result", "error"],
+)
+def test_bytes_that_are_not_utf8_are_a_parse_error_wherever_in_a_frame_they_are(message: bytes) -> None:
+    refused = outcome(parse, message)
+
+    assert type(refused) is NotUnicode
+    assert refused.reply() == failure(None, PARSE_ERROR, "Parse error: not UTF-8")
+
+
+@pytest.mark.parametrize("number", [b"1e999", b"-1e999", b"9" * (MOST_DIGITS + 1)])
+def test_a_number_out_of_range_beside_an_escape_is_not_taken_for_half_a_surrogate_pair(number: bytes) -> None:
+    refused = outcome(decode, rb'{"a":"\u0041","n":' + number + b"}")
+
+    assert (type(refused), refused.code) == (Refused, PARSE_ERROR)
+    assert "surrogate" not in str(refused)
+
+
 @pytest.mark.parametrize("text", [rb'"\ud800', rb'{"\ud800":NaN}', rb'{"\ud800":1,}'])
 def test_half_a_surrogate_pair_in_what_is_not_json_anyway_is_not_blamed(text: bytes) -> None:
     assert type(outcome(decode, text)) is Refused
@@ -306,17 +355,40 @@ def test_params_that_are_not_json_are_a_parse_error(params: bytes) -> None:
     assert (type(refused), refused.code, refused.value) == (Refused, PARSE_ERROR, None)
 
 
-def test_params_that_are_not_unicode_are_found_by_whoever_reads_them() -> None:
-    """A frame's params are not looked into before their method is known."""
-    frame = parse(b'{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":"\xff"}}')
-
-    refused = outcome(read, frame.params, ANYTHING)
+def test_params_that_are_not_unicode_are_a_parse_error_of_its_own() -> None:
+    refused = outcome(read, Raw(b'{"a":"\xff"}'), ANYTHING)
 
     assert type(refused) is NotUnicode
     assert refused.reply(1) == failure(1, PARSE_ERROR, "Parse error: not UTF-8")
 
 
+def test_params_that_are_null_count_as_absent() -> None:
+    frame = parse(b'{"jsonrpc":"2.0","id":1,"method":"m","params" : null }')
+
+    assert read(frame.params, OPTIONAL) == read(Raw(b"null"), OPTIONAL) == read(Raw(b"{}"), OPTIONAL) == Optional()
+
+
+def test_params_that_are_null_are_refused_as_absent_ones_are_where_some_are_needed() -> None:
+    refused = outcome(read, Raw(b"null"), POINT)
+
+    assert refused.reply(1) == outcome(read, Raw(b"{}"), POINT).reply(1)
+    assert (type(refused), refused.code) == (Refused, INVALID_PARAMS)
+
+
+def test_a_reason_that_repeats_what_was_sent_is_cut() -> None:
+    long = "x" * 5000
+    frame = outcome(parse, json.dumps({"jsonrpc": long, "id": 1, "method": "m"}).encode())
+    params = outcome(read, Raw(json.dumps({"word": long}).encode()), OPTIONAL)
+
+    assert (frame.code, params.code) == (INVALID_REQUEST, INVALID_PARAMS)
+    assert "xxx" in str(frame)
+    assert "xxx" in str(params)
+    assert len(str(frame)) == len("Invalid Request: ") + MAX_WHY_CHARS
+    assert len(str(params)) == len("Invalid params: ") + MAX_WHY_CHARS
+
+
 @given(_noise)
+@example(b"null")
 def test_any_params_are_read_or_refused(params: bytes) -> None:
     found = outcome(read, Raw(params), POINT)
 

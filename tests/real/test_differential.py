@@ -199,6 +199,11 @@ ANY_ERA: Final[dict[str, Any]] = {
     "arguments that are null": call(arguments=None),
     "no arguments": frame("tools/call", {"name": TOOL}),
     "an argument of the wrong type": call(arguments={"plantumlCode": 5}),
+    "an argument of three hundred levels": b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"'
+    + TOOL.encode()
+    + b'","arguments":{"plantumlCode":'
+    + DEEPER_THAN_PYDANTIC
+    + b"}<meta>}}",
     "an argument that nobody knows": call(arguments={"plantumlCode": SOURCE, "x": 1}),
     "a blank diagram": call(arguments={"plantumlCode": " \n"}),
     "a diagram that is too large": call(arguments={"plantumlCode": "A" * 51_201}),
@@ -216,6 +221,8 @@ ANY_ERA: Final[dict[str, Any]] = {
 
 HANDSHAKE: Final[dict[str, Any]] = {
     "null as params": b'{"jsonrpc":"2.0","id":1,"method":"tools/list","params":null}',
+    "null as params of a call": b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":null}',
+    "null as params of a handshake": b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":null}',
     "null as _meta": call(_meta=None),
     "a second handshake": frame("initialize", HELLO),
     "a handshake of an unknown version": frame("initialize", {**HELLO, "protocolVersion": "1999-01-01"}),
@@ -428,54 +435,23 @@ DIFFERENCES: Final = (
     Difference(_params, (HTTP_NEW,), NO_PARAMS, error(-32602), error(-32600, None)),
     Difference(_token, WAYS, ("a progress token that is true",), error(-32602), result()),
     Difference(_unread, WAYS, ("input responses that are a number",), result(), error(-32602)),
-    Difference(
-        "ours to mend: many a writer of JSON says null for absent, and null arguments and cursors are taken for that",
-        OLD,
-        ("null as params", "null as _meta"),
-        error(-32602),
-        result(),
-    ),
     # Methods.
     Difference(_lookup, WAYS, ("a method of another capability, without its params",), error(-32601), error(-32602)),
-    Difference(_discovery, OLD, ("a discovery without _meta",), error(-32602), error(-32601)),
+    Difference(_discovery, (STDIO_OLD,), ("a discovery without _meta",), error(-32602), error(-32601)),
+    Difference(_discovery, (HTTP_OLD,), ("a discovery without _meta",), error(-32602, 1, 400), error(-32601)),
     Difference(_about, OLD, ("a handshake of a client without a name",), result(), error(-32602)),
     # Tools.
     Difference(_cursor, WAYS, ("a cursor",), error(-32602), result()),
     Difference(_arguments, OLD, BROKEN_ARGUMENTS, told(), error(0)),
     Difference(_arguments, NEW, BROKEN_ARGUMENTS, told(), error(-32603)),
+    Difference(_deep, STDIO, ("an argument of three hundred levels",), told(), SILENCE),
+    Difference(_deep, (HTTP_OLD,), ("an argument of three hundred levels",), told(), error(-32700, None)),
+    Difference(_arguments, (HTTP_NEW,), ("an argument of three hundred levels",), told(), error(-32603)),
     Difference(_refused_first, (HTTP_NEW,), ("null as a tool's name",), error(-32020), error(-32602)),
-    Difference(
-        "ours to mend: the list offers a tool under its name alone, and a gateway may judge by that (Mcp-Name)",
-        WAYS,
-        ("a tool's slug",),
-        result(),
-        error(-32602),
-    ),
     # What owes no answer.
     Difference(_unheard, (HTTP_OLD,), ("a cancellation with bad params",), bare(202), error(-32602, None, 400)),
     Difference(_unheard, (HTTP_OLD,), ("a result that is a number",), bare(202), error(-32602, None, 400)),
     Difference(_unheard, (HTTP_NEW,), ("a cancellation with bad params",), bare(202), error(-32600, None)),
-    Difference(
-        "ours to mend: clients of the modern era post no responses (Streamable HTTP, sending messages, 4)",
-        (HTTP_NEW,),
-        ("a result that nobody asked for", "an error that nobody asked for", "a result that is a number"),
-        bare(202),
-        error(-32600, None),
-    ),
-    Difference(
-        "ours to mend: an error about what could not be read has a null id, and to answer it could go on for ever",
-        STDIO,
-        ("an error about nothing",),
-        error(-32600, None),
-        SILENCE,
-    ),
-    Difference(
-        "ours to mend, as on stdio",
-        (HTTP_OLD,),
-        ("an error about nothing",),
-        error(-32600, None),
-        bare(202),
-    ),
     # The modern `_meta`.
     Difference(_about, NEW, MISSHAPEN_ABOUT, result(), error(-32602)),
     Difference(_refused_first, (HTTP_NEW,), ("a version that is a number",), error(-32602), error(-32020)),
@@ -486,20 +462,7 @@ DIFFERENCES: Final = (
         error(-32022),
         result(),
     ),
-    Difference(
-        "ours to mend: capabilities in _meta make it modern, so it lacks its version (-32602)",
-        (STDIO_NEW,),
-        ("no version",),
-        result(),
-        error(-32602),
-    ),
-    Difference(
-        "the modern era has no such method (-32601); the SDK names the versions that it serves",
-        (STDIO_NEW,),
-        ("a handshake",),
-        error(-32601),
-        error(-32022),
-    ),
+    Difference(_per_message, (STDIO_NEW,), ("a handshake",), result(), error(-32022)),
     # What comes first.
     Difference(_stateless, (OPENING,), ("a list before any handshake",), result(), error(-32602)),
     Difference(
@@ -523,46 +486,11 @@ DIFFERENCES: Final = (
         result(0) + result(),
         result(0) + error(-32600),
     ),
-    Difference(
-        "ours to mend: initialize belongs to the handshake eras, even from a client that stamps every request",
-        (OPENING,),
-        ("a handshake that carries the modern _meta",),
-        error(-32601),
-        result(),
-    ),
     # Headers.
-    Difference(
-        "ours to mend, as on stdio",
-        (HEADED,),
-        ("no version in the header of a handshake with _meta",),
-        error(-32020),
-        result(),
-    ),
-    Difference(
-        "ours to mend: only Mcp-Name and Mcp-Param may be in base64 (Streamable HTTP, server validation)",
-        (HEADED,),
-        ("an Mcp-Method in base64", "an MCP-Protocol-Version in base64"),
-        result(),
-        error(-32020),
-    ),
     Difference(
         "HTTP has blanks around a value removed (RFC 9110 5.5); the SDK leaves it to a parser that does not",
         (HEADED,),
         ("an Mcp-Name with spaces after it",),
-        result(),
-        error(-32020),
-    ),
-    Difference(
-        "ours to mend: a no-break space is no blank of HTTP's, and no character of a header",
-        (HEADED,),
-        ("an Mcp-Name with a no-break space after it",),
-        result(),
-        error(-32020),
-    ),
-    Difference(
-        "ours to mend: a routing header that is sent twice is refused, whether this method needs it or not",
-        (HEADED,),
-        ("Mcp-Name twice where nobody needs it",),
         result(),
         error(-32020),
     ),
@@ -578,24 +506,17 @@ DIFFERENCES: Final = (
         result(),
     ),
     Difference(
-        "ours to mend: a version that is not served is 400 for a notification too",
-        (HEADED,),
-        ("no known version in the header of a notification",),
-        bare(202),
-        error(-32022, None),
-    ),
-    Difference(
-        "ours to mend: -32602 of a modern body is 400; the status follows the header, the era the body",
+        "a version in _meta makes it modern, so it lacks its capabilities; the SDK looks at the header alone",
         (HEADED,),
         ("no version in the header of half a _meta",),
-        error(-32602, 1, 200),
+        error(-32602),
         result(),
     ),
     Difference(
-        "ours to mend, as above; that the SDK says -32601 is the handshake eras' word for discovery",
+        _discovery,
         (HEADED,),
         ("no version in the header of a discovery without _meta",),
-        error(-32602, 1, 200),
+        error(-32602),
         error(-32601, 1, 200),
     ),
     Difference(_refused_first, (HEADED,), ("a prompt without Mcp-Name",), error(-32601), error(-32020)),
@@ -748,6 +669,41 @@ def test_an_ordinary_call_is_a_result_at_both(ours: Peer, theirs: Peer, way: str
     answers = ours.say(way, "a call"), theirs.say(way, "a call")
 
     assert answers == (on(way, result()), on(way, result()))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_after_a_wrong_argument_of_three_hundred_levels_the_next_call_is_served(ours: Peer, way: str) -> None:
+    answers = ours.say(way, "an argument of three hundred levels"), ours.say(way, "a call")
+
+    assert answers == (on(way, told()), on(way, result()))
+
+
+def _invocation(arguments: bytes) -> bytes:
+    head = b'{"jsonrpc":"2.0","id":1,"method":"mcp.tool.invoke","params":{"tool":"mcp.tool:plantuml.encode","input":'
+    return head + arguments + b"}}"
+
+
+DEEP_ARGUMENTS: Final = b'{"plantumlCode":' + DEEPER_THAN_PYDANTIC + b"}"
+GOOD_ARGUMENTS: Final = json.dumps(CALL["arguments"]).encode()
+
+
+@pytest.mark.parametrize("path", [f"/api/tools/{TOOL}", "/mcp/v1/encode-plantuml", "/mcp/tool/plantuml.encode"])
+def test_every_other_http_door_refuses_such_an_argument_and_serves_the_next_call(ours: Peer, path: str) -> None:
+    write = _invocation if path.startswith("/mcp/tool/") else bytes
+    answers = [
+        ours.web.ask("POST", path, write(arguments), dict([JSON_IN])) for arguments in (DEEP_ARGUMENTS, GOOD_ARGUMENTS)
+    ]
+
+    assert [answer.status for answer in answers] == [400, 200]
+    assert [answer.headers["content-type"] for answer in answers] == ["application/json"] * 2
+
+
+def test_the_envelope_on_stdio_refuses_such_an_argument_and_serves_the_next_call(ours: Peer) -> None:
+    pipe = ours.pipes[STDIO_OLD]
+
+    answers = exchange(pipe, _invocation(DEEP_ARGUMENTS)), exchange(pipe, _invocation(GOOD_ARGUMENTS))
+
+    assert answers == (on(STDIO_OLD, error(-32602)), on(STDIO_OLD, result()))
 
 
 def test_each_listed_difference_is_one_of_a_frame_that_is_sent_and_is_listed_once() -> None:

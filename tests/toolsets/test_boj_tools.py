@@ -165,7 +165,7 @@ ASKED: dict[str, tuple[str, dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.spec("3.request.exact", "3.request.encoding", "3.input.mirrors", "3.input.spelling", "3.input.cases")
+@pytest.mark.spec("3.request.exact", "3.request.encoding", "3.input.first-rule", "3.input.spelling", "3.input.cases")
 @pytest.mark.parametrize("row", ASKED)
 def test_one_question_is_one_request_to_the_very_byte(bank: Bank, pipe: Pipe, row: str) -> None:
     name, arguments, target = ASKED[row]
@@ -229,7 +229,7 @@ def di(code: str, name: str, values: dict[str, str | None]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@pytest.mark.spec("3.output.structured", "3.output.code", "3.output.next-position")
+@pytest.mark.spec("3.output.structured", "3.output.next-position")
 def test_series_by_their_codes_are_answered_whole(pipe: Pipe) -> None:
     answer = call(pipe, CODE, db="CO", codes=[DI, SERVICES], start_date="202401", end_date="202402")
 
@@ -248,7 +248,7 @@ def test_series_by_their_codes_are_answered_whole(pipe: Pipe) -> None:
     }  # fmt: skip
 
 
-@pytest.mark.spec("3.output.structured", "3.output.layer", "3.output.decimals", "3.output.missing")
+@pytest.mark.spec("3.output.structured", "3.output.values")
 def test_series_under_a_layer_are_answered_in_the_banks_own_digits(pipe: Pipe) -> None:
     """From a table in Shift_JIS; the last value has not been published yet."""
     asked = {"format": "csv", "start_date": "202504", "end_date": "202509"}
@@ -294,7 +294,7 @@ def rate(number: int, code: str, name: str, start: str) -> dict[str, Any]:
     return entry((1, number, 0, 0, 0), full_name, series_code=code, start_of_the_time_series=start, **facts, **ends)
 
 
-@pytest.mark.spec("3.output.structured", "3.output.metadata", "3.output.hour")
+@pytest.mark.spec("3.output.structured", "3.output.metadata", "3.output.tolerant")
 def test_a_list_has_headings_and_series_and_the_banks_unpadded_hour(pipe: Pipe) -> None:
     answer = call(pipe, METADATA, db="FM01", lang="en")
 
@@ -317,7 +317,7 @@ def test_a_list_has_headings_and_series_and_the_banks_unpadded_hour(pipe: Pipe) 
     }  # fmt: skip
 
 
-@pytest.mark.spec("3.output.formats", "3.output.languages", "3.output.raw-absent")
+@pytest.mark.spec("3.output.formats", "3.output.no-raw")
 @pytest.mark.parametrize(("form", "lang"), MANNERS)
 @pytest.mark.parametrize("name", TOOLS)
 def test_each_format_and_language_gives_the_same_shape(pipe: Pipe, name: str, form: str, lang: str) -> None:
@@ -357,7 +357,7 @@ def test_the_raw_body_comes_on_request_decoded_and_unchanged(
     assert with_raw == without
 
 
-@pytest.mark.spec("3.output.missing")
+@pytest.mark.spec("3.output.values")
 @pytest.mark.parametrize("form", ["json", "csv"])
 def test_a_missing_value_is_null_and_zero_is_a_value(pipe: Pipe, form: str) -> None:
     daily = call(pipe, CODE, **SPOT, format=form)["series"][0]["points"]
@@ -369,7 +369,7 @@ def test_a_missing_value_is_null_and_zero_is_a_value(pipe: Pipe, form: str) -> N
     assert halves == points({"202501": "9996571", "202502": "0", "202503": "10013142"})
 
 
-@pytest.mark.spec("3.output.wildcard")
+@pytest.mark.spec("3.output.tolerant")
 @pytest.mark.parametrize("form", ["json", "csv"])
 def test_a_wildcard_is_echoed_as_it_was_asked(pipe: Pipe, form: str) -> None:
     answer = call(pipe, LAYER, db="TREE", frequency="M", layers=["1", "*", "1"], lang="en", format=form)
@@ -381,7 +381,7 @@ def test_a_wildcard_is_echoed_as_it_was_asked(pipe: Pipe, form: str) -> None:
     assert [series["series_code"] for series in answer["series"]] == ["A", "D"]
 
 
-@pytest.mark.spec("3.output.single-call", "3.output.next-position")
+@pytest.mark.spec("3.output.one-page", "3.output.next-position")
 @pytest.mark.parametrize("form", ["json", "csv"])
 def test_a_page_that_is_not_the_last_is_one_request_and_says_where_to_go_on(bank: Bank, pipe: Pipe, form: str) -> None:
     """250 series and the headings between them."""
@@ -476,7 +476,7 @@ def test_what_the_bank_says_beyond_its_manual_is_passed_on(bank: Bank, pipe: Pip
     ]  # fmt: skip
 
 
-@pytest.mark.spec("3.output.tolerant", "3.output.status")
+@pytest.mark.spec("3.output.tolerant")
 @pytest.mark.parametrize("name", TOOLS)
 @pytest.mark.parametrize(
     "order",
@@ -584,7 +584,7 @@ BROKEN: dict[str, tuple[str, dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.spec("3.errors.validation", "3.errors.data", "3.errors.canonical", "3.input.mirrors", "3.input.not-sent")
+@pytest.mark.spec("3.errors.validation", "3.errors.data", "3.errors.canonical", "3.input.first-rule")
 @pytest.mark.parametrize("row", BROKEN)
 def test_what_breaks_a_rule_is_told_and_not_sent(bank: Bank, pipe: Pipe, row: str) -> None:
     name, arguments, word = BROKEN[row]
@@ -601,7 +601,7 @@ def test_what_breaks_a_rule_is_told_and_not_sent(bank: Bank, pipe: Pipe, row: st
     assert bank.targets() == []
 
 
-@pytest.mark.spec("3.input.mirrors")
+@pytest.mark.spec("3.input.first-rule")
 def test_each_of_the_17_rules_is_broken_once() -> None:
     assert {row.split()[0] for row in BROKEN if row.startswith("V")} == {f"V{number}" for number in range(1, 18)}
 
@@ -647,7 +647,7 @@ BREACHES: dict[str, tuple[str, dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.spec("3.errors.validation", "3.errors.contract", "3.errors.canonical", "3.input.not-sent")
+@pytest.mark.spec("3.errors.validation", "3.errors.schema", "3.errors.canonical", "3.input.first-rule")
 @pytest.mark.parametrize("row", BREACHES)
 def test_what_breaks_the_contract_is_told_like_a_broken_rule(bank: Bank, pipe: Pipe, row: str) -> None:
     name, arguments, word = BREACHES[row]
@@ -664,7 +664,7 @@ def test_what_breaks_the_contract_is_told_like_a_broken_rule(bank: Bank, pipe: P
     assert bank.targets() == []
 
 
-@pytest.mark.spec("3.errors.contract")
+@pytest.mark.spec("3.errors.schema")
 @pytest.mark.parametrize("name", TOOLS)
 def test_a_call_without_arguments_breaks_the_contract(bank: Bank, pipe: Pipe, name: str) -> None:
     error = error_of(pipe.ask(rpc("tools/call", {"name": name})))
@@ -765,7 +765,7 @@ def test_a_message_that_nobody_knows_has_no_hint(bank: Bank, pipe: Pipe, message
     }
 
 
-@pytest.mark.spec("3.errors.api-other", "3.errors.data", "3.output.status")
+@pytest.mark.spec("3.errors.api-other", "3.errors.data")
 @pytest.mark.parametrize("status", [201, 204, 401, 403, 404, 429, 502, 504, 65_535])
 def test_any_other_status_of_the_banks_is_an_internal_error(bank: Bank, pipe: Pipe, status: int) -> None:
     bank.answers({"STATUS": status, "MESSAGEID": "X", "MESSAGE": "so it is"})

@@ -111,7 +111,7 @@ class Pipeline:
         """Hold what a tool returned, as it would be sent, to its output contract and size."""
         call, tool, noted = ready.call, ready.tool, ready.noted
         if isinstance(value, BaseException):
-            fault = value if isinstance(value, Fault) else _bug(tool, value)
+            fault = tool.on_fault(value if isinstance(value, Fault) else _bug(tool, value))
             return Outcome(call, tool, fault=fault, noted=noted)
         try:
             body = encode(value)
@@ -120,10 +120,10 @@ class Pipeline:
             result = unpack(body)
         except (TypeError, ValueError, RecursionError) as error:
             # What msgspec says of a value that is not JSON.
-            return Outcome(call, tool, fault=_broken_promise(tool, error), noted=noted)
+            return Outcome(call, tool, fault=tool.on_fault(_broken_promise(tool, error)), noted=noted)
         contract = ready.io.output_validator
         if self._mode is not Mode.OFF and not contract.is_valid(result):
-            fault = _broken_promise(tool, ContractError(contract.places(result)))
+            fault = tool.on_fault(_broken_promise(tool, ContractError(contract.places(result))))
             if self._mode is Mode.ENFORCE:
                 return Outcome(call, tool, fault=fault)
             noted = noted or fault

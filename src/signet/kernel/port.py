@@ -52,5 +52,8 @@ class Upstream(Protocol):
     def warm(self) -> None:
         """Get ready for the first request, as far as that can be done beforehand."""
 
+    def forget(self, ask: Ask) -> None:
+        """Keep an answer no longer, where answers are kept: it could not be read."""
+
     def close(self) -> Awaitable[None]:
         """Hang up."""

@@ -121,7 +121,8 @@ class Server:
             if exchange.headers is None and _is_envelope(refused.value):
                 return self.invoke(message)
             # What answers something is not answered, however badly it does so: two such peers would never end.
-            return None if _is_answer(refused.value) else refused.reply()
+            posted = exchange.headers is not None and exchange.headers.get(VERSION) in MODERN_VERSIONS
+            return None if _is_answer(refused.value) and not posted else refused.reply()
         if frame.method == envelope.INVOKE and exchange.headers is None:
             return self.invoke(message)
         if frame.method is UNSET or frame.id is UNSET:

@@ -145,10 +145,8 @@ def read(params: Raw, decoder: msgspec.json.Decoder[T]) -> T:
         Refused: with -32602 saying where they are wrong, with -32700 when they are not JSON.
     """
     try:
-        return decoder.decode(params)
+        return decoder.decode(NO_PARAMS if bytes(params) == b"null" else params)
     except msgspec.ValidationError as error:
-        if bytes(params) == b"null":
-            return decoder.decode(NO_PARAMS)
         raise Refused(INVALID_PARAMS, f"Invalid params: {str(error)[:MAX_WHY_CHARS]}") from None
     except (ValueError, RecursionError) as error:
         raise _not_json(error, bytes(params)) from None

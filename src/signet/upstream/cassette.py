@@ -87,6 +87,9 @@ class RecordingUpstream:
         """Hang up."""
         await self._inner.close()
 
+    def forget(self, ask: Ask) -> None:
+        """Forget nothing: what was answered is what was answered."""
+
     def _keep(self, ask: Ask, *, answer: Kept | None = None, fault: Failed | None = None) -> None:
         target = self._redact.target(ask.target)
         exchange = Exchange(self._toolset, target, answer, fault)
@@ -128,6 +131,9 @@ class ReplayUpstream:
 
     async def close(self) -> None:
         """Have nothing to hang up."""
+
+    def forget(self, ask: Ask) -> None:
+        """Forget nothing: what was answered is what was answered."""
 
 
 def _name_of(toolset: str, target: str) -> str:

@@ -16,6 +16,8 @@ from signet import __version__
 from signet.kernel.errors import Code, Fault
 from signet.kernel.port import NOT_GZIP, Answer, Ask
 
+from .pace import Pace
+
 if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession
     from yarl import URL
@@ -80,6 +82,7 @@ class HttpUpstream:
         *,
         token: str | None = None,
         packed: bool = False,
+        pace: Pace | None = None,
         log: Callable[..., None] = _silent,
     ) -> None:
         self.origin = origin
@@ -88,18 +91,22 @@ class HttpUpstream:
         self._token = token
         self._limits = limits
         self._log = log
+        self._pace = pace or Pace()
         self._session: ClientSession | None = None
 
     async def send(self, ask: Ask) -> Answer:
         """Give the answer, whatever its status."""
         import aiohttp
 
+        if self._session is None:
+            self._session = _open_session(self._pace)
+        await self._pace.turn()
         self._log("upstream.ask", target=ask.target)
         reading = _Reading()
         broken = ""
         try:
             async with asyncio.timeout(self._limits.deadline_s):
-                await self._follow(ask, reading)
+                await self._follow(self._session, ask, reading)
         except TimeoutError:
             broken = f"no answer within {self._limits.deadline_s:g} s"
         except (aiohttp.ClientError, ValueError, OSError) as error:
@@ -113,12 +120,16 @@ class HttpUpstream:
         """Hang up."""
         if self._session is not None:
             await self._session.close()
+            self._session = None
+
+    def forget(self, ask: Ask) -> None:
+        """Forget nothing: nothing is kept here."""
 
     def warm(self) -> None:
         """Import what the first request will need."""
         import aiohttp  # noqa: F401 - for its effect
 
-    async def _follow(self, ask: Ask, reading: _Reading) -> None:
+    async def _follow(self, session: ClientSession, ask: Ask, reading: _Reading) -> None:
         """Make the request, and the next one as long as the answer points elsewhere."""
         from yarl import URL
 
@@ -128,7 +139,7 @@ class HttpUpstream:
             headers = {"Accept-Encoding": self._encoding}
             if token is not None:
                 headers["Authorization"] = f"Bearer {token}"
-            async with await self._get(url, headers) as response:
+            async with session.get(url, headers=headers, allow_redirects=False, proxy=_proxy_for(url)) as response:
                 location = response.headers.get("Location")
                 if response.status not in REDIRECTS or location is None:
                     return await self._read(response, reading)
@@ -139,12 +150,6 @@ class HttpUpstream:
             url = onward
         lost = f"more than {MAX_REDIRECTS} redirects"
         raise self._failed(lost)
-
-    async def _get(self, url: URL, headers: dict[str, str]) -> ClientResponse:
-        if self._session is None:
-            self._session = _open_session()
-        proxy = _proxy_for(url)
-        return await self._session.get(url, headers=headers, allow_redirects=False, proxy=proxy)
 
     async def _read(self, response: ClientResponse, reading: _Reading) -> None:
         """Read the body up to its limit; what comes after is never asked for."""
@@ -184,15 +189,21 @@ def _inflated(inflate: zlib._Decompress, chunk: bytes, room: int) -> bytes:
         raise ValueError(NOT_GZIP) from None
 
 
-def _open_session() -> ClientSession:
+def _open_session(pace: Pace) -> ClientSession:
     import aiohttp
 
+    async def gone(*_: object) -> None:
+        pace.gone()
+
+    trace = aiohttp.TraceConfig()
+    trace.on_request_headers_sent.append(gone)
     session = aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_ALIVE_S),
         cookie_jar=aiohttp.DummyCookieJar(),
         headers={"Accept": "*/*", "User-Agent": f"signet/{__version__}"},
         timeout=aiohttp.ClientTimeout(total=None),
         auto_decompress=False,
+        trace_configs=[trace],
     )
     # aiohttp asks a second time, unasked, when a connection breaks; whether to ask again is not its to decide.
     session._retry_connection = False  # noqa: SLF001 - there is no public switch

@@ -74,5 +74,7 @@ def _host(name: str) -> str:
 
 
 def _refuse(text: str, why: str) -> NoReturn:
-    message = f"'{text[:200]}' {why}; give an origin such as https://host.example:8080"
+    # What stands before an @ may be a password.
+    shown = text if "@" not in text else "…@" + text.rpartition("@")[2]
+    message = f"'{shown[:200]}' {why}; give an origin such as https://host.example:8080"
     raise ValueError(message)

@@ -1,4 +1,4 @@
-"""Good manners towards a service: questions spaced, equal ones asked once, some answers kept for a while."""
+"""Good manners towards a service: equal questions asked once, some answers kept for a while."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ MAX_KEPT_BYTES: Final = 67_108_864
 class Manners(msgspec.Struct, frozen=True):
     """How a service is to be treated."""
 
-    interval_s: float = 0.0
-    """The least time between the starts of two requests."""
     keep_s: float = 0.0
     """How long an answer that may be kept is kept."""
     may_keep: Callable[[Ask, Answer], bool] = lambda _, __: False
@@ -43,10 +41,9 @@ class PoliteUpstream:
         self._manners = manners
         self._asked: dict[str, _Shared] = {}
         self._kept: dict[str, tuple[float, Answer]] = {}
-        self._next_start = 0.0
 
     async def send(self, ask: Ask) -> Answer:
-        """Give a kept answer, join a request that is under way, or make one when its turn comes."""
+        """Give a kept answer, join a request that is under way, or make one."""
         kept = self._kept_answer(ask)
         if kept is not None:
             return kept
@@ -72,20 +69,15 @@ class PoliteUpstream:
         """Hang up."""
         await self._inner.close()
 
+    def forget(self, ask: Ask) -> None:
+        """Keep an answer no longer: whoever read it could not."""
+        self._kept.pop(ask.target, None)
+
     async def _ask(self, ask: Ask) -> Answer:
-        await self._turn()
         answer = await self._inner.send(ask)
         if self._manners.keep_s > 0 and self._manners.may_keep(ask, answer):
             self._keep(ask, answer)
         return answer
-
-    async def _turn(self) -> None:
-        """Wait until the service may be asked again."""
-        now = asyncio.get_running_loop().time()
-        start = max(now, self._next_start)
-        self._next_start = start + self._manners.interval_s
-        if start > now:
-            await asyncio.sleep(start - now)
 
     def _kept_answer(self, ask: Ask) -> Answer | None:
         until, answer = self._kept.get(ask.target, (0.0, None))

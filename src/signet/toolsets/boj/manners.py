@@ -23,9 +23,14 @@ def interval_s(origin: str, asked_ms: int | None) -> float:
     """Give the time between two requests: what was asked for, or what the public host deserves."""
     if asked_ms is not None:
         return asked_ms / 1000
-    return PUBLIC_INTERVAL_MS / 1000 if origin == PUBLIC_ORIGIN else 0.0
+    return PUBLIC_INTERVAL_MS / 1000 if _host(origin) == _host(PUBLIC_ORIGIN) else 0.0
+
+
+def _host(origin: str) -> str:
+    return origin.partition("://")[2].partition("/")[0].partition(":")[0]
 
 
 def may_keep(ask: Ask, answer: Answer) -> bool:
     """Whether an answer stays true for a while: a list of series, whole, that the Bank calls a success."""
-    return "/getMetadata?" in ask.target and not answer.cut and SUCCESS.match(answer.body[:200]) is not None
+    whole = not answer.cut and not answer.broken
+    return "/getMetadata?" in ask.target and whole and SUCCESS.match(answer.body[:200]) is not None

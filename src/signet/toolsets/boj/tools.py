@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
-from signet.kernel.errors import Fault
+from signet.kernel.errors import Code, Fault
 from signet.kernel.port import NOT_GZIP, Answer, Ask
 from signet.kernel.tools import READ_ONLY, Context, Tool, tool
 
@@ -31,8 +31,14 @@ T = TypeVar("T")
 
 
 def _face(fault: Fault) -> Fault:
-    """Give arguments that break their contract the face that spec 3 has for what is not valid."""
-    return fault if "error_type" in fault.data else validation(fault.message)
+    """Give the pipeline's own faults the faces of spec 3: what is not valid, and what is nobody's but ours."""
+    if "error_type" in fault.data:
+        return fault
+    if fault.code is Code.INVALID_INPUT:
+        return validation(fault.message)
+    faced = Fault(fault.code, fault.message, data={"error_type": "INTERNAL_ERROR", "message": fault.message})
+    faced.__cause__ = fault.__cause__
+    return faced
 
 
 def _tool(name: str, title: str, example: dict[str, Any]) -> Callable[[Callable[[Any, Context], Any]], Tool]:
@@ -95,6 +101,8 @@ async def _answered(ctx: Context, ask: Ask, read: Callable[[Answer], T]) -> T:
         try:
             return await ctx.offload(read, await _sent(ctx, ask))
         except Fault as fault:
+            if fault.data.get("error_type") == "DECODE_ERROR" and ctx.upstream is not None:
+                ctx.upstream.forget(ask)
             wait_ms = delay_ms(retry, attempt, fault)
             if wait_ms is None:
                 raise

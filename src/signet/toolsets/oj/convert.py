@@ -18,8 +18,11 @@ __all__ = ["NO_DESCRIPTION", "to_markdown"]
 NO_DESCRIPTION: Final = "No description available."
 """What stands for a statement that is not there."""
 
-INVISIBLE: Final = "\u200b\u2060\ufeff"
-"""Characters that are no white space and yet show nothing."""
+BLANK: Final = (
+    "\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000\u200b\u2060\ufeff"
+)
+"""White space, and three characters that are none and yet show nothing: a text of these alone says nothing."""
 
 
 def to_markdown(content: str | None) -> str:
@@ -47,23 +50,35 @@ def _from_html(html: str) -> str:
 @cache
 def _converter() -> Callable[[str], str]:
     """Load the converter and set it up."""
-    from html_to_markdown import ConversionError, ConversionOptions, PreprocessingOptions, convert
+    import html_to_markdown as library
 
     from .signs import BACKSLASH
 
-    options = ConversionOptions(
+    options = library.ConversionOptions(
         autolinks=False,
         bullets="-",
         compact_tables=True,
         extract_metadata=False,
-        preprocessing=PreprocessingOptions(enabled=False),
-        tier_strategy="tier2",
+        tier_strategy=library.TierStrategy.TIER2,
+        # These say what is so anyway; left unsaid, they are strings that the library looks up at every call.
+        heading_style=library.HeadingStyle.ATX,
+        list_indent_type=library.ListIndentType.SPACES,
+        highlight_style=library.HighlightStyle.NONE,
+        whitespace_mode=library.WhitespaceMode.NORMALIZED,
+        newline_style=library.NewlineStyle.SPACES,
+        code_block_style=library.CodeBlockStyle.BACKTICKS,
+        inline_data_media=library.InlineDataMedia.KEEP,
+        hidden_content=library.HiddenContent.DROP,
+        url_escape_style=library.UrlEscapeStyle.ANGLE,
+        link_style=library.LinkStyle.INLINE,
+        output_format=library.OutputFormat.MARKDOWN,
+        preprocessing=library.PreprocessingOptions(enabled=False, preset=library.PreprocessingPreset.MINIMAL),
     )
 
     def converted(markup: str) -> str:
         try:
-            written = convert(markup, options).content or ""
-        except (ConversionError, RecursionError):
+            written = library.convert(markup, options).content or ""
+        except (library.ConversionError, RecursionError):
             return ""
         return written.replace(BACKSLASH, "\\").strip("\n")
 
@@ -71,7 +86,7 @@ def _converter() -> Callable[[str], str]:
 
 
 def _is_blank(text: str) -> bool:
-    return not text.strip().strip(INVISIBLE).strip()
+    return not text.strip(BLANK)
 
 
 def _unicode(text: str) -> str:

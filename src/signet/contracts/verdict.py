@@ -1,0 +1,148 @@
+"""Verdicts: whether what a tool takes or gives is still what it was, and a value that shows it if not.
+
+An input is compatible when all that was valid is still valid: the new contract covers the old one. An output is
+compatible when all that may now be returned was promised: the old contract covers the new one. Only a proof counts;
+what cannot be decided is breaking. Two readings are asked for beyond the bare schemas:
+
+- `format` is an annotation to most validators and a promise to readers: both meanings must hold.
+- an input's open objects are read as `openness` says; outputs are taken at their word, because whoever was told that
+  more may come must bear it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final, Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from .openness import Schema, closed, declared_names, named_parts, without
+from .witness import compiled, witness
+from .words import without_words
+
+__all__ = ["Ruling", "Side", "judge"]
+
+Side = Literal["input", "output"]
+
+MOST_CHARS: Final = 160
+UNPROVEN: Final = "it cannot be proven compatible, and that counts as breaking"
+NO_EXAMPLE: Final = {
+    "input": "not all that was valid still is; no example was found",
+    "output": "not all that may come was promised; no example was found",
+}
+DROPPED: Final = "no longer known; an open object takes it and drops it in silence"
+SAME: Final = "same values in other words"
+MORE: Final = {"input": "takes more", "output": "promises more"}
+
+
+class Ruling(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What is said of one side of a tool."""
+
+    compatible: bool
+    why: str
+    example: Any | UnsetType = UNSET
+    """An input that was valid and is not, or an output that may come and was not promised."""
+
+
+class Question(msgspec.Struct, frozen=True):
+    """Whether one schema covers another, under one reading of both."""
+
+    covered: tuple[Schema, ...]
+    """Readings of one schema: a proof for any of them will do, and an example must be one for each."""
+    covering: Schema
+    formats: bool = False
+    dropped: bool = False
+    """Whether it is about names that are no longer declared."""
+
+
+def judge(old: Schema, new: Schema, side: Side) -> Ruling:
+    """Compare two contracts of one side of a tool."""
+    if _text(old) == _text(new):
+        return Ruling(compatible=True, why="unchanged")
+    if _text(without_words(old)) == _text(without_words(new)):
+        return Ruling(compatible=True, why="only words changed")
+    for age, schema in (("old", old), ("new", new)):
+        try:
+            compiled(schema, formats=False)
+        except ValueError as error:
+            return Ruling(compatible=False, why=_cut(f"the {age} schema is not usable: {_first_line(error)}"))
+    formats = any(True for _ in named_parts((old, new), "format"))
+    for question in _questions(old, new, side, formats=formats):
+        broken = _answer(question, side)
+        if broken is not None:
+            return broken
+    same = all(_covers(one, other, formats=formats)[0] == "yes" for one, other in ((old, new), (new, old)))
+    return Ruling(compatible=True, why=SAME if same else MORE[side])
+
+
+def _questions(old: Schema, new: Schema, side: Side, *, formats: bool) -> Iterator[Question]:
+    covered, covering = ((old, *without(old, declared_names(new))), new) if side == "input" else ((new,), old)
+    yield Question(covered, covering)
+    if formats:
+        yield Question(covered, covering, formats=True)
+    if side == "input":
+        yield Question((old, closed(old)), closed(new), dropped=True)
+
+
+def _answer(question: Question, side: Side) -> Ruling | None:
+    """Say what breaks, or None; even a proof is put to the test by trying."""
+    covers: str = "unknown"
+    hints: tuple[Schema, ...] = ()
+    for covered in question.covered:
+        covers, hints = _covers(covered, question.covering, formats=question.formats)
+        if covers == "yes":
+            break
+    example = witness(question.covered, question.covering, hints=hints, formats=question.formats)
+    if example is not UNSET:
+        return Ruling(compatible=False, why=_why(question, example), example=example)
+    if covers == "yes":
+        return None
+    return Ruling(compatible=False, why=NO_EXAMPLE[side] if covers == "no" else UNPROVEN)
+
+
+def _covers(covered: Schema, covering: Schema, *, formats: bool) -> tuple[str, tuple[Schema, ...]]:
+    """Ask for a proof: yes, no or unknown, and the difference where it can be written down."""
+    from jsonschema_rs import canonicalize
+
+    try:
+        part = canonicalize(covered, validate_formats=formats, offline=True)
+        whole = canonicalize(covering, validate_formats=formats, offline=True)
+        answer = str(whole.covers(part))
+    except ValueError:
+        return "unknown", ()
+    if answer == "yes":
+        return answer, ()
+    try:
+        difference: Any = part.subtract(whole).to_json_schema()
+    except ValueError:
+        return answer, ()
+    return answer, (difference,)
+
+
+def _why(question: Question, example: object) -> str:
+    """Tell in the validator's words where the example breaks; a long value is not repeated."""
+    for mask in (None, "it"):
+        error = next(compiled(question.covering, formats=question.formats, mask=mask).iter_errors(example))
+        place = [str(step) for step in error.instance_path]
+        message = error.message
+        if question.dropped:
+            cause = getattr(error.kind, "error", None)
+            place += [] if cause is None else [str(cause.instance)]
+            message = DROPPED
+        told = f"{'.'.join(place)}: {message}" if place else message
+        if len(told) <= MOST_CHARS:
+            break
+    return _cut(told)
+
+
+def _text(schema: Schema) -> bytes:
+    return msgspec.json.encode(schema, order="sorted")
+
+
+def _first_line(error: ValueError) -> str:
+    return str(error).partition("\n")[0]
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MOST_CHARS else text[: MOST_CHARS - 1] + "…"

@@ -1,0 +1,91 @@
+"""Contract changes labelled by hand: none that breaks is called compatible, and what breaks is shown by an example.
+
+A pair is an old and a new schema of one side of a tool. `reading: closed` marks an argument that an open object would
+still take and drop: there the example checks once the new object is closed to what it does not name.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections import Counter
+from typing import Any
+
+import jsonschema
+import pytest
+from msgspec import UNSET
+
+from signet.contracts.openness import closed
+from signet.contracts.verdict import Ruling, judge
+from support import ROOT
+
+PAIRS: list[dict[str, Any]] = json.loads((ROOT / "tests/contracts/pairs/pairs.json").read_text())
+BREAKING = [pair for pair in PAIRS if pair["verdict"] == "breaking"]
+COMPATIBLE = [pair for pair in PAIRS if pair["verdict"] == "compatible"]
+FALSE_ALARMS = [
+    ("a pattern is widened", "input"),
+    ("a tree's values are narrowed", "output"),
+]
+"""What is compatible and cannot be proven so: a pattern for another, a change inside of a recursion."""
+
+
+def name_of(pair: dict[str, Any]) -> str:
+    return f"{pair['name']} ({pair['side']})"
+
+
+@functools.cache
+def ruling_of(place: int) -> Ruling:
+    pair = PAIRS[place]
+    return judge(pair["old"], pair["new"], pair["side"])
+
+
+def ruling(pair: dict[str, Any]) -> Ruling:
+    return ruling_of(PAIRS.index(pair))
+
+
+def is_valid(schema: Any, value: Any) -> bool:
+    """What the other library says, which holds to formats as well."""
+    checker = jsonschema.Draft202012Validator.FORMAT_CHECKER
+    return jsonschema.Draft202012Validator(schema, format_checker=checker).is_valid(value)
+
+
+def checks(pair: dict[str, Any], example: object) -> bool:
+    """Whether an example is an input that was valid and is not, or an output that may come and was not promised."""
+    new = closed(pair["new"]) if pair.get("reading") == "closed" else pair["new"]
+    admits, refuses = (pair["old"], new) if pair["side"] == "input" else (new, pair["old"])
+    return is_valid(admits, example) and not is_valid(refuses, example)
+
+
+def test_the_pairs_are_many_and_of_both_kinds_and_sides() -> None:
+    assert len({name_of(pair) for pair in PAIRS}) == len(PAIRS) >= 60
+    assert min(Counter((pair["verdict"], pair["side"]) for pair in PAIRS).values()) >= 20
+
+
+@pytest.mark.parametrize("pair", BREAKING, ids=name_of)
+def test_a_change_that_breaks_is_never_called_compatible(pair: dict[str, Any]) -> None:
+    assert not ruling(pair).compatible
+
+
+@pytest.mark.parametrize("pair", [pair for pair in BREAKING if ruling(pair).example is not UNSET], ids=name_of)
+def test_an_example_is_confirmed_by_another_validator(pair: dict[str, Any]) -> None:
+    assert checks(pair, ruling(pair).example), ruling(pair)
+
+
+def test_nine_of_ten_changes_that_break_come_with_an_example() -> None:
+    shown = [pair for pair in BREAKING if ruling(pair).example is not UNSET and checks(pair, ruling(pair).example)]
+
+    print(f"{len(shown)} of {len(BREAKING)} breaking pairs have an example that checks")
+    assert len(shown) >= 0.9 * len(BREAKING)
+
+
+def test_few_compatible_changes_are_called_breaking() -> None:
+    alarms = [(pair["name"], pair["side"]) for pair in COMPATIBLE if not ruling(pair).compatible]
+
+    print(f"{len(alarms)} of {len(COMPATIBLE)} compatible pairs are called breaking: {alarms}")
+    assert alarms == FALSE_ALARMS
+
+
+def test_what_cannot_be_proven_says_so() -> None:
+    alarms = [pair for pair in COMPATIBLE if (pair["name"], pair["side"]) in FALSE_ALARMS]
+
+    assert {ruling(pair).why for pair in alarms} == {"it cannot be proven compatible, and that counts as breaking"}

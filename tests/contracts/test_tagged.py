@@ -1,0 +1,84 @@
+"""The contracts that were released: what clients rely on does not break without a version that says so."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import signet
+from signet.catalogue import TOOLSETS, tools_of
+from signet.contracts.diff import compare
+from signet.contracts.sets import ContractSet, Terms, read_set
+from signet.contracts.versions import may_break, newest
+from support import ROOT
+
+TAGGED = ROOT / "contracts"
+LAST = newest(folder.name for folder in TAGGED.iterdir())
+
+
+def breaks_of(old: ContractSet, new: ContractSet) -> list[str]:
+    return [f"{one.tool} {one.side}: {one.why}" for one in compare(old, new) if one.breaks]
+
+
+def test_no_contract_breaks_without_a_version_that_says_so() -> None:
+    broken = breaks_of(read_set(str(TAGGED / LAST)), read_set(str(ROOT / "src/signet/schemas")))
+
+    assert broken == [] or may_break(LAST, signet.__version__), f"raise the version above {LAST}, or mend: {broken}"
+
+
+def test_the_tagged_set_is_that_of_the_toolsets_in_the_box() -> None:
+    tools = {tool.slug for toolset in TOOLSETS for tool in tools_of(toolset)}
+
+    assert set(read_set(str(TAGGED / "0.1.0")).tools) <= tools
+    assert not any(slug.startswith("conformance.") for slug in read_set(str(TAGGED / LAST)).tools)
+
+
+def test_a_contract_that_breaks_is_seen() -> None:
+    old = read_set(str(TAGGED / LAST))
+    terms = old.tools["oj.get_problem"]
+    assert isinstance(terms.input, dict)
+    new_input = {**terms.input, "required": [*terms.input["required"], "lang"]}
+    new = ContractSet({**old.tools, "oj.get_problem": Terms(new_input, terms.output)})
+
+    assert breaks_of(old, new) == ['oj.get_problem input: "lang" is a required property']
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "allowed"),
+    [
+        ("0.1.0", "0.1.0", False),
+        ("0.1.0", "0.1.1", False),
+        ("0.1.0", "0.2.0", True),
+        ("0.9.3", "0.10.0rc1", True),
+        ("0.9.0", "1.0.0", True),
+        ("1.2.0", "1.3.0", False),
+        ("1.2.0", "2.0.0.dev0", True),
+        ("0.2.0", "0.1.0", False),
+    ],
+)
+def test_a_version_says_whether_contracts_may_break(before: str, after: str, allowed: bool) -> None:  # noqa: FBT001
+    assert may_break(before, after) is allowed
+
+
+def test_the_newest_set_is_the_one_of_the_highest_version() -> None:
+    assert newest(["0.9.0", "0.10.0", "0.2.11"]) == "0.10.0"
+    with pytest.raises(ValueError, match="no version"):
+        newest(["0.1.0", "notes"])
+
+
+def test_a_set_is_tagged_once(tmp_path: Path) -> None:
+    command = [sys.executable, str(ROOT / "scripts/tag_contracts.py"), "--into", str(tmp_path)]
+
+    first = subprocess.run(command, capture_output=True, text=True, check=False)
+    again = subprocess.run(command, capture_output=True, text=True, check=False)
+    bundle = tmp_path / signet.__version__ / "tools/plantuml.encode.json"
+    bundle.write_text("{}")
+    other = subprocess.run(command, capture_output=True, text=True, check=False)
+    replaced = subprocess.run([*command, "--replace"], capture_output=True, text=True, check=False)
+
+    assert [one.returncode for one in (first, again, other, replaced)] == [0, 0, 1, 0]
+    assert "raise the version" in other.stdout
+    assert bundle.read_bytes() == (ROOT / "src/signet/schemas/tools/plantuml.encode.json").read_bytes()

@@ -1,0 +1,590 @@
+"""The `boj-mcp-server` command: how it starts or refuses to, what it is told, how it introduces itself and ends."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+import signet
+from bank import (
+    BOJ,
+    CALL_RATE,
+    CALL_RATE_TARGET,
+    CALLS,
+    CODE,
+    DATE,
+    LAYER,
+    METADATA,
+    SPOT,
+    SPOT_TARGET,
+    TOOLS,
+    Bank,
+    banking,
+    call,
+    failure,
+    kind_of,
+    published,
+    request,
+    result_of,
+    serving_boj,
+)
+from doors import rpc
+from judge import listening
+from signet.settings import Settings
+from support import PATIENCE_S, Pipe, clean_env, piping
+
+INITIALIZE = rpc(
+    "initialize",
+    {"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": "witness", "version": "1"}},
+)
+SENTENCE = re.compile(r"(error|boj-mcp-server): [^\n]+\n")
+TRANSPORT = (-32603, "TRANSPORT_ERROR")
+
+
+@pytest.fixture(scope="module")
+def upstream() -> Iterator[Bank]:
+    with banking() as bank:
+        yield bank
+
+
+@pytest.fixture(scope="module")
+def elsewhere() -> Iterator[Bank]:
+    """Another address."""
+    with banking() as bank:
+        yield bank
+
+
+@pytest.fixture
+def bank(upstream: Bank) -> Bank:
+    upstream.clear()
+    return upstream
+
+
+@pytest.fixture
+def other(elsewhere: Bank) -> Bank:
+    elsewhere.clear()
+    return elsewhere
+
+
+def run(*arguments: str, stdin: object = INITIALIZE, env: dict[str, str] | None = None) -> tuple[int, str, str]:
+    """Run the command on one message to its end; give the exit status, stdout and stderr."""
+    done = subprocess.run(
+        [BOJ, *arguments],
+        input=json.dumps(stdin).encode() + b"\n",
+        capture_output=True,
+        env=clean_env(env),
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def told(row: str, way: str, value: str) -> tuple[list[str], dict[str, str]]:
+    """Flags and environment that set something in one of its ways."""
+    variable = {"BOJ_" + row.upper().replace("-", "_"): value}
+    return {
+        "flag": ([f"--{row}", value], {}),
+        "flag=value": ([f"--{row}={value}"], {}),
+        "environment": ([], variable),
+    }[way]
+
+
+WAYS = ["flag", "flag=value", "environment"]
+
+
+# --- what it is told
+
+
+@pytest.mark.spec(
+    "3.config.base-url", "3.config.timeout", "3.config.retry-max", "3.config.retry-backoff", "3.retry.default"
+)
+def test_the_defaults_are_the_specs() -> None:
+    settings = Settings.read({}, {})
+
+    assert (settings.boj_base_url, settings.boj_timeout_ms, settings.boj_retry_max, settings.boj_retry_backoff_ms) == (
+        "https://www.stat-search.boj.or.jp",
+        10_000,
+        2,
+        200,
+    )
+
+
+@pytest.mark.spec("3.config.base-url", "3.config.timeout", "3.config.retry-max", "3.config.retry-backoff")
+def test_told_nothing_it_asks_the_public_host() -> None:
+    """Seen by a proxy, which is asked for a way there and lets nobody through."""
+    with listening(b"HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n") as proxy:
+        env = {"HTTPS_PROXY": proxy.url, "NO_PROXY": "", "no_proxy": "", "BOJ_RETRY_MAX": "0"}
+        with piping(BOJ, env=env) as pipe:
+            error = failure(pipe, METADATA, **CALL_RATE)
+
+        assert proxy.received.startswith(b"CONNECT www.stat-search.boj.or.jp:443 HTTP/1.1\r\n")
+    assert kind_of(error) == TRANSPORT
+
+
+@pytest.mark.spec("3.config.base-url", "3.config.precedence")
+@pytest.mark.parametrize("way", WAYS)
+def test_the_base_url_is_set_in_each_way(bank: Bank, way: str) -> None:
+    flags, env = told("base-url", way, bank.url)
+
+    with piping(BOJ, *flags, env={"NO_PROXY": "127.0.0.1", **env}) as pipe:
+        call(pipe, CODE, **SPOT)
+
+    assert bank.targets() == [SPOT_TARGET]
+
+
+@pytest.mark.spec("3.config.base-url")
+@pytest.mark.parametrize("slashes", ["/", "///"])
+def test_slashes_behind_the_base_url_make_no_difference(bank: Bank, slashes: str) -> None:
+    with serving_boj(bank.url + slashes) as pipe:
+        call(pipe, CODE, **SPOT)
+
+    assert bank.targets() == [SPOT_TARGET]
+
+
+@pytest.mark.spec("3.config.base-url")
+def test_a_path_behind_the_base_url_stands_before_every_target(bank: Bank) -> None:
+    with serving_boj(f"{bank.url}/mirror/", "--retry-max", "0") as pipe:
+        failure(pipe, CODE, **SPOT)
+
+    assert bank.targets() == [f"/mirror{SPOT_TARGET}"]
+
+
+@pytest.mark.spec("3.config.timeout", "3.config.precedence")
+@pytest.mark.parametrize("way", WAYS)
+def test_the_time_of_one_attempt_is_set_in_each_way(bank: Bank, way: str) -> None:
+    flags, env = told("timeout-ms", way, "120")
+    bank.order("hang")
+
+    with serving_boj(bank.url, "--retry-max", "0", *flags, env=env) as pipe:
+        error = failure(pipe, CODE, **SPOT)
+
+    assert (kind_of(error), error["data"]["message"]) == (TRANSPORT, "request failed: no answer within 0.12 s")
+
+
+@pytest.mark.spec("3.config.timeout")
+def test_no_time_at_all_is_never_enough(bank: Bank) -> None:
+    with serving_boj(bank.url, "--timeout-ms", "0", "--retry-backoff-ms", "0") as pipe:
+        error = failure(pipe, CODE, **SPOT)
+
+    assert kind_of(error) == TRANSPORT
+
+
+@pytest.mark.spec("3.config.retry-max", "3.config.precedence", "3.retry.count")
+@pytest.mark.parametrize("way", WAYS)
+def test_how_often_to_ask_again_is_set_in_each_way(bank: Bank, way: str) -> None:
+    flags, env = told("retry-max", way, "4")
+    bank.order("close")
+
+    with serving_boj(bank.url, "--retry-backoff-ms", "0", *flags, env=env) as pipe:
+        error = failure(pipe, CODE, **SPOT)
+
+    assert kind_of(error) == TRANSPORT
+    assert bank.targets() == [SPOT_TARGET] * 5
+
+
+@pytest.mark.spec("3.config.retry-backoff", "3.config.precedence", "3.retry.backoff")
+@pytest.mark.parametrize("way", WAYS)
+def test_the_first_wait_is_set_in_each_way(bank: Bank, way: str) -> None:
+    flags, env = told("retry-backoff-ms", way, "350")
+    bank.order("close", times=1)
+
+    with serving_boj(bank.url, *flags, env=env) as pipe:
+        call(pipe, CODE, **SPOT)
+
+    [gap_s] = bank.gaps_s()
+    assert gap_s >= 0.35
+
+
+@pytest.mark.spec("3.polite.settable", "3.config.precedence")
+@pytest.mark.parametrize("way", WAYS)
+def test_how_long_lists_are_kept_is_set_in_each_way(bank: Bank, way: str) -> None:
+    flags, env = told("cache-s", way, "0")
+
+    with serving_boj(bank.url, *flags, env=env) as pipe:
+        call(pipe, METADATA, **CALL_RATE)
+        call(pipe, METADATA, **CALL_RATE)
+
+    assert bank.targets() == [CALL_RATE_TARGET] * 2
+
+
+@pytest.mark.spec("3.config.precedence")
+def test_a_flag_wins_over_the_environment(bank: Bank, other: Bank) -> None:
+    """Each value of the environment would show: another address, more attempts, a wait without end."""
+    env = {
+        "BOJ_BASE_URL": other.url,
+        "BOJ_TIMEOUT_MS": "60000",
+        "BOJ_RETRY_MAX": "9",
+        "BOJ_RETRY_BACKOFF_MS": "3600000",
+        "BOJ_MIN_INTERVAL_MS": "60000",
+        "BOJ_CACHE_S": "3600",
+    }
+    flags = ("--timeout-ms=500", "--retry-max=1", "--retry-backoff-ms=0", "--min-interval-ms=0", "--cache-s=0")
+    bank.order("hang", times=2)
+
+    with serving_boj(bank.url, *flags, env=env) as pipe:
+        error = failure(pipe, METADATA, **CALL_RATE)
+        call(pipe, METADATA, **CALL_RATE)
+        call(pipe, METADATA, **CALL_RATE)
+
+    assert error["data"]["message"] == "request failed: no answer within 0.5 s"
+    assert bank.targets() == [CALL_RATE_TARGET] * 4
+    assert other.targets() == []
+
+
+@pytest.mark.spec("3.config.precedence")
+def test_the_largest_values_are_taken(bank: Bank) -> None:
+    most = ("--timeout-ms", str(2**63 - 1), "--retry-max", str(2**32 - 1), "--retry-backoff-ms", str(2**63 - 1))
+
+    with serving_boj(bank.url, *most) as pipe:
+        answer = call(pipe, CODE, **SPOT)
+
+    assert answer["meta"]["date"] == DATE
+
+
+# --- what it will not be told
+
+NUMBERS = ["timeout-ms", "retry-max", "retry-backoff-ms", "min-interval-ms", "cache-s"]
+BAD = {"text": "soon", "empty": "", "negative": "-1", "more than 64 bits": "18446744073709551616"}
+WORSE = {
+    "blank": ("retry-max", " "),
+    "fraction": ("retry-max", "1.5"),
+    "exponent": ("retry-max", "1e3"),
+    "hexadecimal": ("retry-max", "0x10"),
+    "full-width": ("retry-max", "１０"),  # noqa: RUF001 - that is the point
+    "unit": ("timeout-ms", "10s"),
+    "more than 32 bits": ("retry-max", "4294967296"),
+    "null": ("min-interval-ms", "null"),
+    "more than a minute": ("min-interval-ms", "60001"),
+    "more than a day": ("cache-s", "86401"),
+}
+
+
+@pytest.mark.spec("3.config.precedence")
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(pytest.param(name, value, id=f"{name}: {row}") for name in NUMBERS for row, value in BAD.items()),
+        *(pytest.param(*given, id=f"{given[0]}: {row}") for row, given in WORSE.items()),
+    ],
+)
+def test_what_is_no_such_number_is_refused_in_one_sentence_that_names_its_flag(name: str, value: str) -> None:
+    status, out, err = run(f"--{name}={value}")
+
+    assert (status, out) == (2, "")
+    assert SENTENCE.fullmatch(err)
+    assert f"--{name}" in err
+
+
+@pytest.mark.spec("3.config.precedence")
+@pytest.mark.parametrize("row", ["text", "empty"])
+@pytest.mark.parametrize("name", NUMBERS)
+def test_what_is_no_such_number_is_refused_in_one_sentence_that_names_its_variable(name: str, row: str) -> None:
+    _, env = told(name, "environment", BAD[row])
+
+    status, out, err = run(env=env)
+
+    assert (status, out) == (2, "")
+    assert SENTENCE.fullmatch(err)
+    assert all(variable in err for variable in env)
+
+
+NO_URLS = {
+    "no url": "not a url",
+    "no scheme": "example.com",
+    "empty": "",
+    "blank": " ",
+    "another scheme": "ftp://example.com",
+    "a scheme by accident": "localhost:8080",
+    "no host": "http://",
+    "a user": "https://user:secret123@example.com",
+    "a query": "https://example.com?x=1",
+    "a fragment": "https://example.com#x",
+    "a port that is none": "http://example.com:99999",
+}
+
+
+@pytest.mark.spec("3.config.precedence", "3.config.base-url")
+@pytest.mark.parametrize(
+    ("row", "way"), [*((row, "flag") for row in NO_URLS), ("no url", "environment"), ("empty", "environment")]
+)
+def test_a_base_url_that_is_none_is_refused_in_one_sentence(row: str, way: str) -> None:
+    flags, env = told("base-url", way, NO_URLS[row])
+
+    status, out, err = run(*flags, env=env)
+
+    assert (status, out) == (2, "")
+    assert SENTENCE.fullmatch(err)
+
+
+@pytest.mark.spec("3.config.precedence")
+@pytest.mark.parametrize(
+    "arguments",
+    [["--retries", "3"], ["--retry", "3"], ["--timeout"], ["--base-url"], ["serve"], ["-x"], ["--timeout-ms"]],
+    ids=" ".join,
+)
+def test_a_flag_that_there_is_not_is_refused_in_one_sentence(arguments: list[str]) -> None:
+    status, out, err = run(*arguments)
+
+    assert (status, out) == (2, "")
+    assert SENTENCE.fullmatch(err)
+
+
+@pytest.mark.spec("3.config.precedence")
+def test_a_setting_of_signet_that_there_is_not_is_refused_too() -> None:
+    status, out, err = run(env={"SIGNET_BOJ_RETRIES": "3"})
+
+    assert (status, out) == (2, "")
+    assert SENTENCE.fullmatch(err)
+    assert "SIGNET_BOJ_RETRIES" in err
+
+
+@pytest.mark.spec("3.config.precedence")
+def test_help_names_every_flag_with_its_variable_and_its_default_and_credits_the_bank() -> None:
+    status, out, err = run("--help")
+
+    lines = {line.split()[0]: line for line in out.splitlines() if line.startswith("  --")}
+    assert (status, err) == (0, "")
+    for flag, variable, default in (
+        ("--base-url", "BOJ_BASE_URL", "https://www.stat-search.boj.or.jp"),
+        ("--timeout-ms", "BOJ_TIMEOUT_MS", "10000"),
+        ("--retry-max", "BOJ_RETRY_MAX", "2"),
+        ("--retry-backoff-ms", "BOJ_RETRY_BACKOFF_MS", "200"),
+        ("--min-interval-ms", "BOJ_MIN_INTERVAL_MS", "1000 for the public host, else 0"),
+        ("--cache-s", "BOJ_CACHE_S", "3600"),
+    ):
+        assert lines[flag].endswith(f"({variable}, {default})")
+    words = " ".join(out.split())
+    assert "uses the API of the Bank of Japan's Time-Series Data Search" in words
+    assert "the Bank of Japan does not guarantee its content" in words
+
+
+@pytest.mark.spec("3.config.precedence")
+def test_the_version_is_printed_and_nothing_is_served() -> None:
+    assert run("--version") == (0, f"boj-mcp-server {signet.__version__}\n", "")
+
+
+# --- who it is, and what it offers
+
+
+@pytest.mark.spec("3.transport.stdio", "3.tools.identity")
+def test_the_server_introduces_itself_and_offers_tools_alone() -> None:
+    status, out, err = run()
+
+    result = json.loads(out)["result"]
+    assert (status, err) == (0, "")
+    assert result["serverInfo"] == {"name": "boj-mcp-server", "version": signet.__version__}
+    assert result["capabilities"] == {"tools": {"listChanged": False}}
+    assert result["protocolVersion"] == "2025-03-26"
+    assert result["instructions"]
+
+
+@pytest.mark.spec("3.tools.three", "3.compat.names")
+@pytest.mark.parametrize("era", ["handshake", "modern"])
+def test_there_are_exactly_the_three_tools_in_their_order(era: str) -> None:
+    _, out, _ = run(stdin=rpc("tools/list", {}, modern=era == "modern"))
+
+    result = json.loads(out)["result"]
+    assert [tool["name"] for tool in result["tools"]] == TOOLS
+    assert "nextCursor" not in result
+
+
+@pytest.mark.spec("3.tools.three", "3.compat.names")
+def test_the_list_does_not_depend_on_the_settings_of_signet() -> None:
+    environ = {"SIGNET_TOOLSETS": "plantuml,oj", "OJ_BASE_URL": "http://127.0.0.1:1", "BOJ_RETRY_MAX": "7"}
+
+    _, out, _ = run(stdin=rpc("tools/list", {}), env=environ)
+
+    assert json.loads(out)["result"]["tools"] == list(published().values())
+
+
+COMMON = ["format", "lang", "start_date", "end_date", "start_position", "include_raw"]
+ARGUMENTS = {
+    CODE: ({"db", "codes", *COMMON, "frequency"}, {"db", "codes"}),
+    LAYER: ({"db", "frequency", "layers", *COMMON}, {"db", "frequency", "layers"}),
+    METADATA: ({"db", "format", "lang", "include_raw", "frequency"}, {"db"}),
+}
+"""What each tool takes, and what it cannot do without."""
+RESULTS = {
+    CODE: {"meta", "parameter", "next_position", "series_count", "series"},
+    LAYER: {"meta", "parameter", "next_position", "series_count", "series"},
+    METADATA: {"meta", "db", "entries_count", "entries"},
+}
+"""What each result has always; `raw` comes only on request."""
+
+
+@pytest.mark.spec("3.input.names", "3.input.frequency-only-layer", "3.input.include-raw-default", "3.compat.required")
+@pytest.mark.parametrize("name", TOOLS)
+def test_every_tool_publishes_what_it_takes(name: str) -> None:
+    schema = published()[name]["inputSchema"]
+
+    Draft202012Validator.check_schema(schema)
+    assert schema["type"] == "object"
+    assert (set(schema["properties"]), set(schema["required"])) == ARGUMENTS[name]
+    assert schema["properties"]["include_raw"]["default"] is False
+    assert schema["additionalProperties"] is False
+    assert all(one["description"] for one in schema["properties"].values())
+    Draft202012Validator(schema).validate(CALLS[name])
+
+
+@pytest.mark.spec("3.output.structured", "3.output.raw")
+@pytest.mark.parametrize("name", TOOLS)
+def test_every_tool_publishes_what_it_gives(name: str) -> None:
+    schema = published()[name]["outputSchema"]
+
+    Draft202012Validator.check_schema(schema)
+    assert schema["type"] == "object"
+    assert set(schema["required"]) == RESULTS[name]
+    assert set(schema["properties"]) == RESULTS[name] | {"raw"}
+
+
+@pytest.mark.spec("3.tools.identity")
+@pytest.mark.parametrize("name", TOOLS)
+def test_every_tool_says_what_it_is_and_that_it_only_reads(name: str) -> None:
+    tool = published()[name]
+
+    assert "Bank of Japan" in tool["title"]
+    assert "Bank of Japan" in tool["description"]
+    hints = {"readOnlyHint": True, "idempotentHint": True, "openWorldHint": True}
+    assert tool["annotations"] == {"title": tool["title"], **hints}
+
+
+@pytest.mark.spec("3.tools.three")
+def test_another_tool_is_not_there(bank: Bank) -> None:
+    with serving_boj(bank.url) as pipe:
+        answer = pipe.ask(request("boj_list_databases", {}))
+
+    assert answer["error"]["code"] == -32602
+    assert answer["error"]["data"] == {"canonical_code": "NOT_FOUND"}
+
+
+@pytest.mark.spec("3.tools.identity")
+def test_what_is_not_offered_is_not_there() -> None:
+    methods = ["resources/list", "resources/read", "prompts/list", "prompts/get", "logging/setLevel"]
+
+    with piping(BOJ) as pipe:
+        codes = {method: pipe.ask(rpc(method, {}))["error"]["code"] for method in methods}
+
+    assert codes == dict.fromkeys(methods, -32601)
+
+
+# --- how it talks, and how it ends
+
+
+@pytest.mark.spec("3.transport.stdio")
+def test_the_server_listens_nowhere(bank: Bank) -> None:
+    with serving_boj(bank.url) as pipe:
+        call(pipe, CODE, **SPOT)
+        descriptors = Path(f"/proc/{pipe.process.pid}/fd").iterdir()
+        sockets = {found[1] for one in descriptors if (found := re.match(r"socket:\[(\d+)\]", str(one.readlink())))}
+        tables = [Path(f"/proc/{pipe.process.pid}/net/{name}") for name in ("tcp", "tcp6", "udp", "udp6")]
+        rows = [row.split() for table in tables if table.exists() for row in table.read_text().splitlines()[1:]]
+
+    states = {row[3] for row in rows if row[9] in sockets}
+    assert sockets
+    assert states == {"01"}
+
+
+@pytest.mark.spec("3.transport.stdio")
+def test_every_byte_on_stdout_belongs_to_a_message_at_the_loudest_level(bank: Bank) -> None:
+    bank.order("close", match="getDataLayer", times=1)
+    messages = [
+        INITIALIZE,
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        rpc("tools/list", {}, request_id=2),
+        request(CODE, SPOT, 3),
+        request(LAYER, CALLS[LAYER], 4),
+        request(METADATA, CALL_RATE, 5),
+        request(METADATA, {"db": "NONE"}, 6),
+        request(METADATA, {}, 7),
+        rpc("nonsense", {}, request_id=8),
+        b"this is not JSON",
+    ]
+    loud = {"SIGNET_LOG": "trace", "PYTHONWARNINGS": "default", "PYTHONASYNCIODEBUG": "1"}
+
+    with serving_boj(bank.url, env=loud) as pipe:
+        pipe.send(*messages)
+        status, out, err = pipe.finish()
+
+    answers = [json.loads(line) for line in out.splitlines()]
+    assert status == 0
+    assert out.endswith(b"\n")
+    assert {answer["jsonrpc"] for answer in answers} == {"2.0"}
+    assert sorted(str(answer["id"]) for answer in answers) == ["1", "2", "3", "4", "5", "6", "7", "8", "None"]
+    assert SPOT_TARGET.encode() in err
+
+
+@pytest.mark.spec("3.transport.stdio")
+def test_told_nothing_about_logs_it_says_nothing_of_a_good_call(bank: Bank) -> None:
+    with serving_boj(bank.url) as pipe:
+        call(pipe, CODE, **SPOT)
+
+        assert pipe.finish() == (0, b"", b"")
+
+
+@pytest.mark.spec("3.transport.stdio")
+def test_the_end_of_input_is_answered_to_the_last_call_its_retries_included(bank: Bank) -> None:
+    bank.order("slow", delay_s=0.3, match="getDataCode")
+    bank.order("close", match="getDataLayer", times=2)
+
+    with serving_boj(bank.url, "--retry-backoff-ms", "50") as pipe:
+        pipe.send(*(request(name, arguments, name) for name, arguments in CALLS.items()))
+        status, out, _ = pipe.finish()
+
+    answers = {answer["id"]: answer for answer in map(json.loads, out.splitlines())}
+    assert status == 0
+    assert set(answers) == set(TOOLS)
+    assert [result_of(answers[name], name)["meta"]["status"] for name in TOOLS] == [200] * 3
+    assert len([target for target in bank.targets() if "getDataLayer" in target]) == 3
+
+
+@pytest.mark.spec("3.transport.stdio")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
+@pytest.mark.parametrize("trouble", ["a request", "a wait"])
+def test_a_signal_ends_the_process_well_in_the_middle_of(bank: Bank, number: signal.Signals, trouble: str) -> None:
+    bank.order("hang" if trouble == "a request" else "close")
+
+    with serving_boj(bank.url, "--retry-backoff-ms", "3600000") as pipe:
+        pipe.send(request(CODE, SPOT))
+        bank.once(lambda seen: len(seen) == 1 and (trouble == "a request" or seen[0].end == "answered"))
+        pipe.process.send_signal(number)
+
+        assert pipe.process.wait(PATIENCE_S) == 0
+        assert pipe.stdout.read() == b""
+    [seen] = bank.settled()
+    assert seen.target == SPOT_TARGET
+
+
+@pytest.mark.spec("3.transport.stdio")
+def test_a_line_that_is_no_message_does_not_end_the_conversation(bank: Bank) -> None:
+    with serving_boj(bank.url) as pipe:
+        refused = pipe.ask(b"{not JSON")
+
+        assert refused["error"]["code"] == -32700
+        assert call(pipe, CODE, **SPOT)["meta"]["date"] == DATE
+
+
+def drained(pipe: Pipe) -> Any:
+    """Read the answers that are left until there are none."""
+    _, out, _ = pipe.finish()
+    return [json.loads(line) for line in out.splitlines()]
+
+
+@pytest.mark.spec("3.runtime.concurrent")
+def test_calls_wait_side_by_side_and_answers_come_as_they_are_ready(bank: Bank) -> None:
+    """The first answer is held back until the others have come."""
+    bank.order("hang", match="getDataCode")
+
+    with serving_boj(bank.url, "--timeout-ms", "1500", "--retry-max", "0") as pipe:
+        pipe.send(*(request(name, arguments, name) for name, arguments in CALLS.items()))
+        answers = drained(pipe)
+
+    assert [answer["id"] for answer in answers][-1] == CODE
+    assert sorted(answer["id"] for answer in answers) == TOOLS

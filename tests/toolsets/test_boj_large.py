@@ -1,0 +1,261 @@
+"""Answers of the Bank of Japan that are large: read up to a limit, never cut in silence, never in anybody's way."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from bank import (
+    CALL_RATE,
+    CALLS,
+    CODE,
+    DEPOSITS,
+    LAYER,
+    METADATA,
+    SPOT,
+    TOOLS,
+    Bank,
+    banking,
+    call,
+    error_of,
+    failure,
+    kind_of,
+    peak_mib,
+    request,
+    result_of,
+    serving_boj,
+)
+from signet.toolsets.boj.models import MAX_BODY_BYTES, MAX_RESULT_BYTES
+from support import Pipe
+
+MIB = 1_048_576
+DECODE = (-32603, "DECODE_ERROR")
+WHOLE = {"db": "CO_WHOLE"}
+"""The list of the TANKAN's series in its real size: about 100 MB."""
+LONG: dict[str, Any] = {"db": "IR01", "codes": ["MADR1Z@D"], "start_date": "186202"}
+"""One series of a little more than 60,000 days; the Bank cuts between series only."""
+ROOM_MIB = 4 * MAX_BODY_BYTES / MIB
+"""What reading an answer up to the limit may take: it is held at most four times at any moment."""
+
+
+@pytest.fixture(scope="module")
+def upstream() -> Iterator[Bank]:
+    with banking() as bank:
+        yield bank
+
+
+@pytest.fixture
+def bank(upstream: Bank) -> Bank:
+    upstream.clear()
+    return upstream
+
+
+@pytest.fixture(scope="module")
+def process(upstream: Bank) -> Iterator[Pipe]:
+    with serving_boj(upstream.url, "--timeout-ms", "60000", "--cache-s", "0") as pipe:
+        yield pipe
+
+
+@pytest.fixture
+def pipe(bank: Bank, process: Pipe) -> Pipe:
+    """A server that keeps nothing."""
+    return process
+
+
+@pytest.fixture
+def fresh(bank: Bank) -> Iterator[Pipe]:
+    """A server that has made one small call, so that what it holds is what it needs for any."""
+    with serving_boj(bank.url, "--timeout-ms", "60000") as pipe:
+        call(pipe, CODE, **SPOT)
+        bank.clear()
+        yield pipe
+
+
+def pongs_beside(pipe: Pipe, request_id: str) -> tuple[int, dict[str, Any]]:
+    """Ping again and again until a call is answered; give how many were answered before it."""
+    ping = {"jsonrpc": "2.0", "id": "ping", "method": "ping"}
+    count = 0
+    while (message := pipe.ask(ping))["id"] != request_id:
+        count += 1
+    assert pipe.receive() == {"jsonrpc": "2.0", "id": "ping", "result": {}}
+    return count, message
+
+
+# --- more than is read
+
+
+@pytest.mark.spec("3.limits.read", "3.errors.decode")
+@pytest.mark.parametrize("arguments", [{}, {"lang": "en", "format": "csv"}, {"include_raw": True}], ids=str)
+def test_the_list_of_the_tankan_is_refused_with_a_way_to_ask_for_less(
+    bank: Bank, pipe: Pipe, arguments: dict[str, Any]
+) -> None:
+    error = failure(pipe, METADATA, **WHOLE, **arguments)
+
+    hint = error["data"]["hint"]
+    told = f"it has more than the {MAX_BODY_BYTES:,} bytes that are read"
+    assert error["data"] == {
+        "canonical_code": "INTERNAL_ERROR",
+        "error_type": "DECODE_ERROR",
+        "message": told,
+        "hint": hint,
+    }
+    assert error["message"] == f"The answer of the Bank of Japan is too large: {told}. {hint}"
+    assert "lang=en" in hint
+    assert "boj_get_data_layer" in hint
+    assert len(bank.targets()) == 1
+
+
+@pytest.mark.spec("3.limits.read")
+@pytest.mark.parametrize(("name", "way"), [(CODE, "start_date"), (LAYER, "start_date"), (METADATA, "lang=en")])
+def test_of_a_body_of_100_mb_no_more_than_the_limit_is_taken(bank: Bank, fresh: Pipe, name: str, way: str) -> None:
+    """The Bank counts what it could get rid of: the limit, and what fits into the buffers between."""
+    bank.order("huge", size=100_000_000)
+    before = peak_mib(fresh)
+
+    error = failure(fresh, name, **CALLS[name])
+
+    [seen] = bank.settled()
+    assert kind_of(error) == DECODE
+    assert way in error["data"]["hint"]
+    assert seen.end == "gone"
+    assert MAX_BODY_BYTES <= seen.body_bytes < MAX_BODY_BYTES + 8 * MIB
+    assert peak_mib(fresh) - before < ROOM_MIB
+
+
+@pytest.mark.spec("3.limits.read")
+def test_the_list_of_the_tankan_asked_for_again_and_again_takes_no_more_room(bank: Bank, fresh: Pipe) -> None:
+    before = peak_mib(fresh)
+
+    kinds = [kind_of(failure(fresh, METADATA, **WHOLE)) for _ in range(3)]
+
+    assert kinds == [DECODE] * 3
+    assert len(bank.targets()) == 3
+    assert peak_mib(fresh) - before < ROOM_MIB
+
+
+@pytest.mark.spec("3.limits.read")
+@pytest.mark.parametrize("chunked", [False, True], ids=["length", "chunks"])
+def test_a_body_of_exactly_the_limit_is_read_whole(bank: Bank, pipe: Pipe, chunked: bool) -> None:  # noqa: FBT001
+    plain = call(pipe, CODE, **SPOT)
+    bank.order("huge", size=MAX_BODY_BYTES, chunked=chunked)
+
+    assert call(pipe, CODE, **SPOT) == plain
+
+
+@pytest.mark.spec("3.limits.read")
+@pytest.mark.parametrize("chunked", [False, True], ids=["length", "chunks"])
+def test_a_body_of_one_byte_more_is_refused(bank: Bank, pipe: Pipe, chunked: bool) -> None:  # noqa: FBT001
+    bank.order("huge", size=MAX_BODY_BYTES + 1, chunked=chunked)
+
+    error = failure(pipe, CODE, **SPOT)
+
+    assert "bytes that are read" in error["data"]["message"]
+    assert "hint" in error["data"]
+
+
+# --- more than is answered
+
+
+@pytest.mark.spec("3.limits.answered")
+@pytest.mark.parametrize("name", TOOLS)
+def test_a_raw_body_of_more_than_is_passed_on_is_refused_and_without_it_there_is_an_answer(
+    bank: Bank, pipe: Pipe, name: str
+) -> None:
+    plain = call(pipe, name, **CALLS[name])
+    bank.clear()
+    bank.order("huge", size=MAX_RESULT_BYTES + 1, match="format=json")
+
+    error = failure(pipe, name, **CALLS[name], format="json", include_raw=True)
+
+    assert kind_of(error) == DECODE
+    assert f"{MAX_RESULT_BYTES:,}" in error["data"]["message"]
+    assert "include_raw" in error["data"]["hint"]
+    answer = call(pipe, name, **CALLS[name], format="json")
+    assert answer["meta"] == plain["meta"]
+
+
+@pytest.mark.spec("3.limits.answered")
+def test_a_result_of_more_than_is_passed_on_is_refused(bank: Bank, pipe: Pipe) -> None:
+    """Neither the table as text nor what is made of it is over the limit by itself."""
+    asked = {"db": "IR01", "codes": ["MADR1Z@D"], "start_date": "195501", "format": "csv", "lang": "en"}
+
+    error = failure(pipe, CODE, **asked, include_raw=True)
+
+    [target] = bank.targets()
+    assert len(bank.body(target)) < MAX_RESULT_BYTES
+    assert kind_of(error) == DECODE
+    assert re.fullmatch(
+        rf"the result has [0-9,]+ bytes, and at most {MAX_RESULT_BYTES:,} are passed on", error["data"]["message"]
+    )
+    assert "start_date" in error["data"]["hint"]
+
+
+# --- as much as the Bank gives at once
+
+
+@pytest.mark.spec("3.limits.points", "3.output.formats", "3.output.structured")
+def test_60000_points_pass_in_either_format(pipe: Pipe) -> None:
+    answer = call(pipe, CODE, **LONG)
+    table = pipe.ask(request(CODE, {**LONG, "format": "csv"}))["result"]["structuredContent"]
+
+    [series] = answer["series"]
+    dates = [point["survey_date"] for point in series["points"]]
+    assert len(dates) > 60_000
+    assert (dates[0], dates[-1]) == ("18620201", "20260607")
+    # Not shown in full when it fails: it is three million characters.
+    same = table == {**answer, "parameter": {**answer["parameter"], "format": "CSV"}}
+    assert same
+
+
+@pytest.mark.spec("3.limits.points", "3.output.next-position")
+def test_a_page_that_60000_points_end_says_where_to_go_on(pipe: Pipe) -> None:
+    codes = [f"FXERD0{number}" for number in range(1, 8)]
+
+    first = pipe.ask(request(CODE, {"db": "FM08", "codes": codes}))["result"]["structuredContent"]
+    rest = pipe.ask(request(CODE, {"db": "FM08", "codes": codes, "start_position": 6}))["result"]["structuredContent"]
+
+    found = [[series["series_code"] for series in page["series"]] for page in (first, rest)]
+    assert found == [codes[:5], codes[5:]]
+    assert (first["next_position"], rest["next_position"]) == (6, None)
+
+
+# --- in nobody's way
+
+
+@pytest.mark.spec("3.runtime.concurrent")
+def test_pings_are_answered_while_60000_points_are_decoded(bank: Bank, pipe: Pipe) -> None:
+    """Counted from when the Bank has sent all of its answer."""
+    pipe.send(request(CODE, LONG, "long"))
+    bank.once(lambda seen: [one.end for one in seen] == ["answered"])
+
+    count, answer = pongs_beside(pipe, "long")
+
+    assert answer["result"]["structuredContent"]["series_count"] == 1
+    assert count >= 10
+
+
+@pytest.mark.spec("3.runtime.concurrent")
+def test_pings_are_answered_while_100_mb_are_on_their_way(pipe: Pipe) -> None:
+    pipe.send(request(METADATA, WHOLE, "whole"))
+
+    count, answer = pongs_beside(pipe, "whole")
+
+    assert kind_of(error_of(answer)) == DECODE
+    assert count >= 10
+
+
+@pytest.mark.spec("3.runtime.concurrent")
+def test_another_call_is_answered_while_60000_points_are_decoded(bank: Bank, pipe: Pipe) -> None:
+    pipe.send(request(CODE, LONG, "long"))
+    bank.once(lambda seen: [one.end for one in seen] == ["answered"])
+    pipe.send(request(LAYER, {**DEPOSITS, "layers": ["0"]}, "refused"))
+    pipe.send(request(METADATA, CALL_RATE, "quick"))
+
+    answers = {answer["id"]: answer for answer in (pipe.receive() for _ in range(3))}
+
+    assert next(iter(answers)) == "refused"
+    assert result_of(answers["quick"], METADATA)["db"] == "FM01"
+    assert answers["long"]["result"]["structuredContent"]["series_count"] == 1
