@@ -84,16 +84,24 @@ def settings() -> Iterator[str]:
     yield "## Commands and settings"
     yield f"A flag wins over its `{PREFIX}…` variable, and that over the default (in parentheses)."
     for name in _commands(parser([])):
-        command = _commands(parser([name]))[name]
-        yield f"### `signet {name}`"
-        yield command.description or ""
+        yield from _command(_commands(parser([name]))[name], f"signet {name}", "###")
+
+
+def _command(command: argparse.ArgumentParser, name: str, level: str) -> Iterator[str]:
+    """Describe one command, and those below it."""
+    yield f"{level} `{name}`"
+    yield command.description or ""
+    below = _commands(command)
+    if not below:
         yield table(("argument", "variable", "meaning"), [_flag(action) for action in command._actions])  # noqa: SLF001
+    for word, one in below.items():
+        yield from _command(one, f"{name} {word}", level + "#")
 
 
 def _commands(program: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
     """Give the commands of a program, if it has any."""
     found = (one for one in program._actions if isinstance(one, argparse._SubParsersAction))  # noqa: SLF001
-    return dict(next(found).choices)
+    return {name: command for one in found for name, command in one.choices.items()}
 
 
 def _flag(action: argparse.Action) -> tuple[str, str, str]:
