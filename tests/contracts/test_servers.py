@@ -16,6 +16,7 @@ from signet.contracts.sets import Terms, read_set
 from signet.settings import UsageError
 
 ANY = {"type": "object"}
+TOOLS = [{"name": "a", "inputSchema": ANY}]
 Answer = tuple[int, dict[str, str], bytes]
 Behaviour = Callable[[dict[str, Any], dict[str, str]], Answer]
 
@@ -29,10 +30,14 @@ def behaving(behave: Behaviour) -> Iterator[str]:
             message = json.loads(self.rfile.read(int(self.headers["content-length"])))
             status, headers, body = behave(message, {key.lower(): value for key, value in self.headers.items()})
             self.send_response(status)
-            for name, value in {"content-length": str(len(body)), **headers}.items():
+            headers = {"content-length": str(len(body)), **headers}
+            for name, value in headers.items():
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(body)
+            if int(headers["content-length"]) > len(body):
+                # More is promised and never comes: the connection stays until the client has had enough.
+                self.rfile.read(1)
 
         def log_message(self, *_: object) -> None:
             pass
@@ -106,13 +111,27 @@ def test_a_token_goes_nowhere_but_to_the_host_that_was_written() -> None:
     assert asked == []
 
 
-def test_an_error_is_told_in_the_words_of_the_server() -> None:
-    error = b'{"jsonrpc":"2.0","id":0,"error":{"code":-32600,"message":"closed on Sundays"}}'
+def test_an_error_is_told_in_the_words_of_the_server_on_one_line() -> None:
+    error = b'{"jsonrpc":"2.0","id":0,"error":{"code":-32600,"message":"closed\\n\\u001bon Sundays"}}'
 
-    assert "closed on Sundays" in refusal(lambda *_: (200, {"content-type": "application/json"}, error))
+    assert "(closed  on Sundays)" in refusal(lambda *_: (200, {"content-type": "application/json"}, error))
 
 
-@pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b'{"jsonrpc":"2.0","id":7,"result":{}}'])
+def test_a_stream_may_stay_open_behind_its_answer() -> None:
+    def behave(message: dict[str, Any], _: dict[str, str]) -> Answer:
+        if "id" not in message:
+            return 202, {}, b""
+        _, _, body = hello(message) if message["method"] == "initialize" else answer(message, {"tools": TOOLS})
+        event = b"data: " + body + b"\n\n"
+        return 200, {"content-type": "text/event-stream", "content-length": str(len(event) + 100)}, event
+
+    with behaving(behave) as url:
+        assert read_set(url).tools == {"a": Terms(ANY, True)}  # noqa: FBT003
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"<html>", b"[]", b'{"jsonrpc":"2.0","id":7,"result":{}}', b'{"id":0,"result":{}}', b"[" * 9_999]
+)
 def test_an_answer_that_is_none_is_told(body: bytes) -> None:
     assert "gives no list of tools" in refusal(lambda *_: (200, {"content-type": "application/json"}, body))
 

@@ -48,6 +48,9 @@ def opened(command: str, patience_s: float) -> Iterator[Callable[[Message], Mess
         finally:
             _end(process)
             reader.join(GOODBYE_S)
+            # A child of the server may still hold the pipe; then it is left to the reader.
+            if process.stdout is not None and not reader.is_alive():
+                process.stdout.close()
 
 
 def _ask(

@@ -75,7 +75,7 @@ def numbers(case: dict[str, Any]) -> Iterator[float]:
             found += (*edges(bound), below, below + step, below - step)
         found += [(one + other) / 2 for one, other in pairwise(bounds)]
     found += (0, 1, -1, 2, 3, 0.5, 1.5, step, 2 * step, 3 * step, step / 2, 1e308)
-    yield from (one for one in found if isfinite(one))
+    yield from (one for one in found if isinstance(one, int) or isfinite(one))
 
 
 def edges(bound: float) -> Iterator[float]:

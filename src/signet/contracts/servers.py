@@ -1,13 +1,13 @@
 """Running servers: the tools that one lists, asked over HTTP or over the pipes of a process.
 
-The oldest way of asking is spoken, with a handshake, because every server knows it. Answers are bounded in size and
-time; redirects are not followed, so that a token goes nowhere but to the host that was written.
+The handshake of the older eras is spoken, because every server knows it. Answers are bounded in size and time;
+redirects are not followed, so that a token goes nowhere but to the host that was written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator
+from typing import IO, Any, Final
 
 import msgspec
 
@@ -20,6 +20,7 @@ __all__ = ["listing_of"]
 PATIENCE_S: Final = 30.0
 MAX_BYTES: Final = 16 << 20
 MAX_PAGES: Final = 100
+MAX_CHARS: Final = 300
 
 Message = dict[str, Any]
 Ask = Callable[[Message], Message | None]
@@ -57,11 +58,16 @@ def listing_of(source: str, token: str | None) -> list[dict[str, Any]]:
             with opened(source.removeprefix("stdio:"), PATIENCE_S) as ask:
                 return _conversation(ask)
         return _conversation(_over_http(source, token))
-    except (OSError, ValueError, HTTPException) as error:
+    except (OSError, ValueError, HTTPException, RecursionError) as error:
         # urllib wraps what the network said into an error that says less.
         said = getattr(error, "reason", None) if type(error) is URLError else None
-        message = f"{source} gives no list of tools ({said or str(error) or type(error).__name__})"
+        message = f"{source} gives no list of tools ({_one_line(said or str(error) or type(error).__name__)})"
         raise UsageError(message) from None
+
+
+def _one_line(said: object) -> str:
+    """Take what a server may have written for what it is: text, and not too much of it."""
+    return "".join(sign if sign.isprintable() else " " for sign in str(said))[:MAX_CHARS]
 
 
 def _conversation(ask: Ask) -> list[dict[str, Any]]:
@@ -113,32 +119,47 @@ def _over_http(url: str, token: str | None) -> Ask:
             error.close()
             raise
         with response:
-            body = response.read(MAX_BYTES + 1)
             session = response.headers.get("Mcp-Session-Id")
             streamed = response.headers.get_content_type() == "text/event-stream"
-        if len(body) > MAX_BYTES:
-            too_long = f"its answer is longer than {MAX_BYTES} bytes"
-            raise ValueError(too_long)
-        if "id" not in message:
-            return None
-        answer = _answer_in(_events(body) if streamed else [body], message["id"])
+            texts = _events(_lines(response)) if streamed else (b"".join(_lines(response)),)
+            answer = _answer_in(texts, message["id"]) if "id" in message else None
         if message["method"] == "initialize":
-            headers["MCP-Protocol-Version"] = _result(answer)["protocolVersion"]
-            if session:
-                headers["Mcp-Session-Id"] = session
+            headers["MCP-Protocol-Version"] = _version(_result(answer))
+            headers.update({"Mcp-Session-Id": session} if session else {})
         return answer
 
     return ask
 
 
-def _events(body: bytes) -> list[bytes]:
-    """Take the data out of a stream of events."""
-    events = body.replace(b"\r\n", b"\n").split(b"\n\n")
-    lines = ([line[5:].lstrip() for line in event.split(b"\n") if line.startswith(b"data:")] for event in events)
-    return [b"\n".join(data) for data in lines if any(data)]
+def _version(hello: Any) -> str:
+    version = hello.get("protocolVersion") if isinstance(hello, dict) else None
+    if not isinstance(version, str):
+        raise ValueError("it does not say which protocol it speaks")  # noqa: TRY004 - an answer, not an argument
+    return version
 
 
-def _answer_in(texts: list[bytes], wanted: int) -> Message | None:
+def _lines(response: IO[bytes]) -> Iterator[bytes]:
+    left = MAX_BYTES
+    while line := response.readline(left + 1):
+        left -= len(line)
+        if left < 0:
+            message = f"its answer is longer than {MAX_BYTES} bytes"
+            raise ValueError(message)
+        yield line
+
+
+def _events(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Take the data out of a stream of events, one by one: a stream may stay open behind the answer."""
+    data: list[bytes] = []
+    for line in lines:
+        if line.startswith(b"data:"):
+            data.append(line[5:].strip())
+        elif not line.strip() and data:
+            yield b"\n".join(data)
+            data = []
+
+
+def _answer_in(texts: Iterable[bytes], wanted: int) -> Message | None:
     """Find the answer to a request among what was sent."""
     for text in texts:
         message = msgspec.json.decode(text, type=dict[str, Any])

@@ -7,7 +7,7 @@ not understood here (`not` above all) only make values rarer, never wrong ones l
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain, islice
+from itertools import islice
 from typing import Any, Final
 
 import msgspec
@@ -24,6 +24,8 @@ MANY: Final = 400
 """How many the whole gives."""
 DEEPEST: Final = 7
 MOST_ITEMS: Final = 2_000
+HEAVIEST: Final = 400
+"""How many members a value may have in all."""
 MOST_MADE: Final = 2_000
 """For so many parts of a document values are made."""
 CHARACTERISTIC: Final = {
@@ -59,7 +61,7 @@ class Values:
         return self.made[key]
 
     def _fresh(self, schema: Schema, depth: int, limit: int) -> list[Any]:
-        made = chain.from_iterable(self._made(case, depth) for case in cases(schema, self.root))
+        made = (one for case in cases(schema, self.root) for one in self._made(case, depth) if _weight(one) <= HEAVIEST)
         # What is never checked can be made without end; what fails is not worth looking at for ever.
         return list(islice(_distinct(filter(self._check(schema), islice(made, 10 * limit))), limit))
 
@@ -105,7 +107,7 @@ class Values:
             return
         base = {name: known.get(name, others)[0] for name in needed}
         yield base
-        yield {**base, **{name: max(candidates, key=_parts_of) for name, candidates in known.items() if candidates}}
+        yield {**base, **{name: max(candidates, key=_weight) for name, candidates in known.items() if candidates}}
         for name, candidates in known.items():
             yield from ({**base, name: one} for one in candidates)
         yield from ({**base, name: one} for name in names for one in others)
@@ -168,9 +170,14 @@ def _kinds(case: dict[str, Any]) -> list[str]:
     return [kind for kind, words in CHARACTERISTIC.items() if any(word in case for word in words)]
 
 
-def _parts_of(value: object) -> int:
-    """Count roughly how much there is of a value."""
-    return repr(value).count(",") + repr(value).count(":") if isinstance(value, dict | list) and value else -1
+def _weight(value: object, left: int = HEAVIEST + 1) -> int:
+    """Count the members of a value, not further than matters; shared parts count each time that they are written."""
+    if not isinstance(value, dict | list) or left <= 0:
+        return 0
+    weight = 1 + (len(value) if isinstance(value, dict) else 0)
+    for part in value.values() if isinstance(value, dict) else value:
+        weight += _weight(part, left - weight)
+    return weight
 
 
 def _distinct(values: Iterable[Any]) -> Iterator[Any]:

@@ -72,7 +72,7 @@ def judge(old: Schema, new: Schema, side: Side) -> Ruling:
         broken = _answer(question, side)
         if broken is not None:
             return broken
-    same = all(_covers(one, other, formats=formats)[0] == "yes" for one, other in ((old, new), (new, old)))
+    same = all(_covers(one, other, formats=formats) == "yes" for one, other in ((old, new), (new, old)))
     return Ruling(compatible=True, why=SAME if same else MORE[side])
 
 
@@ -87,12 +87,12 @@ def _questions(old: Schema, new: Schema, side: Side, *, formats: bool) -> Iterat
 
 def _answer(question: Question, side: Side) -> Ruling | None:
     """Say what breaks, or None; even a proof is put to the test by trying."""
-    covers: str = "unknown"
-    hints: tuple[Schema, ...] = ()
-    for covered in question.covered:
-        covers, hints = _covers(covered, question.covering, formats=question.formats)
+    answers = (_covers(covered, question.covering, formats=question.formats) for covered in question.covered)
+    covers = "unknown"
+    for covers in answers:
         if covers == "yes":
             break
+    hints = () if covers == "yes" else _difference(question)
     example = witness(question.covered, question.covering, hints=hints, formats=question.formats)
     if example is not UNSET:
         return Ruling(compatible=False, why=_why(question, example), example=example)
@@ -101,39 +101,48 @@ def _answer(question: Question, side: Side) -> Ruling | None:
     return Ruling(compatible=False, why=NO_EXAMPLE[side] if covers == "no" else UNPROVEN)
 
 
-def _covers(covered: Schema, covering: Schema, *, formats: bool) -> tuple[str, tuple[Schema, ...]]:
-    """Ask for a proof: yes, no or unknown, and the difference where it can be written down."""
+def _covers(covered: Schema, covering: Schema, *, formats: bool) -> str:
+    """Ask for a proof: yes, no or unknown."""
     from jsonschema_rs import canonicalize
 
     try:
-        part = canonicalize(covered, validate_formats=formats, offline=True)
-        whole = canonicalize(covering, validate_formats=formats, offline=True)
-        answer = str(whole.covers(part))
+        part, whole = (canonicalize(one, validate_formats=formats, offline=True) for one in (covered, covering))
+        return str(whole.covers(part))
     except ValueError:
-        return "unknown", ()
-    if answer == "yes":
-        return answer, ()
+        return "unknown"
+
+
+def _difference(question: Question) -> tuple[Schema, ...]:
+    """Write down what is admitted and not covered, where that can be done: the best place to look for an example."""
+    from jsonschema_rs import canonicalize
+
+    schemas = (question.covered[-1], question.covering)
     try:
+        part, whole = (canonicalize(one, validate_formats=question.formats, offline=True) for one in schemas)
         difference: Any = part.subtract(whole).to_json_schema()
     except ValueError:
-        return answer, ()
-    return answer, (difference,)
+        return ()
+    return (difference,)
 
 
 def _why(question: Question, example: object) -> str:
     """Tell in the validator's words where the example breaks; a long value is not repeated."""
-    for mask in (None, "it"):
-        error = next(compiled(question.covering, formats=question.formats, mask=mask).iter_errors(example))
+    told = _complaint(question, example, mask=None)
+    return told if len(told) <= MOST_CHARS else _cut(_complaint(question, example, mask="it"))
+
+
+def _complaint(question: Question, example: object, mask: str | None) -> str:
+    from jsonschema_rs import ValidationError
+
+    try:
+        compiled(question.covering, formats=question.formats, mask=mask).validate(example)
+    except ValidationError as error:
         place = [str(step) for step in error.instance_path]
-        message = error.message
-        if question.dropped:
-            cause = getattr(error.kind, "error", None)
-            place += [] if cause is None else [str(cause.instance)]
-            message = DROPPED
-        told = f"{'.'.join(place)}: {message}" if place else message
-        if len(told) <= MOST_CHARS:
-            break
-    return _cut(told)
+        if not question.dropped:
+            return ".".join(place) + f": {error.message}" if place else error.message
+        cause = getattr(error.kind, "error", None)
+        place += [] if cause is None else [str(cause.instance)]
+    return ".".join(place) + f": {DROPPED}" if place else DROPPED
 
 
 def _text(schema: Schema) -> bytes:
