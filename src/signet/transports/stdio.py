@@ -52,7 +52,7 @@ class Conversation:
         self._calls: dict[Id, set[asyncio.Task[Reply]]] = {}
         self._ended = asyncio.Event()
         self._stopped = False
-        self._reading = False
+        self._watched = self._reading = False
         self._warming: asyncio.TimerHandle | None = None
         self._held: threading.Event | None = None
 
@@ -82,7 +82,7 @@ class Conversation:
             self._loop.add_reader(self._source, self._readable)
         except (OSError, ValueError, RuntimeError):
             return False
-        self._reading = True
+        self._watched = self._reading = True
         return True
 
     def _readable(self) -> None:
@@ -165,7 +165,8 @@ class Conversation:
         if self._held is not None and not halted:
             self._held.set()
             self._held = None
-        if self._reading == halted:
+        # Where a thread reads, the event loop must not begin to.
+        if self._watched and self._reading == halted:
             self._reading = not halted
             if halted:
                 self._loop.remove_reader(self._source)
