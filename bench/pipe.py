@@ -57,14 +57,14 @@ class Pipe:
         self._both.register(self._out, select.POLLIN)
         self._next = FIRST
 
-    def greet(self) -> None:
-        """Initialize as a client of the handshake era does, and ask for the tools."""
+    def greet(self, wanted: str = TOOL) -> None:
+        """Initialize as a client of the handshake era does, and ask for the tools, among which one is wanted."""
         self._send(INITIALIZE)
         _expect(self._line(), 0)
         self._send(INITIALIZED + LIST_TOOLS)
         tools = _expect(self._line(), 1)["tools"]
-        if TOOL not in {tool["name"] for tool in tools}:
-            complaint = f"tools/list has no {TOOL}"
+        if wanted not in {tool["name"] for tool in tools}:
+            complaint = f"tools/list has no {wanted}"
             raise WrongAnswerError(complaint)
 
     def sequence(self, call: Call, seconds: float, limit: int) -> list[int]:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from .contenders import NAMES, Contender
+from .frames import TOOL
 from .pipe import Pipe
 from .plan import Plan
 from .process import server_core, spawned
@@ -39,26 +40,27 @@ def measure_dropins(plan: Plan, contenders: Sequence[Contender]) -> list[Row]:
     signet = next(who for who in contenders if who.name == SIGNET)
     folder = Path(signet.stdio[0]).parent
     others = {
-        "oj-mcp-rs": (str(folder / "oj-mcp-rs"), "--base-url", "http://127.0.0.1:9"),
-        "boj-mcp-server": (str(folder / "boj-mcp-server"),),
+        "oj-mcp-rs": ((str(folder / "oj-mcp-rs"), "--base-url", "http://127.0.0.1:9"), "get_problem"),
+        "boj-mcp-server": ((str(folder / "boj-mcp-server"),), "boj_get_metadata"),
     }
     rows: list[Row] = []
-    for name, command in others.items():
+    for name, (command, wanted) in others.items():
         sheet = Sheet()
         metric = Metric("cold start", f"{name} beside signet stdio", "ms", "less")
         pair = [Contender(SIGNET, command, ()), replace(signet, name=STDIO)]
         for number in range(plan.cold_rounds):
             for contender in rotated(pair, number):
-                sheet.add(metric, contender.name, start_ms(contender))
+                tool = wanted if contender.name == SIGNET else TOOL
+                sheet.add(metric, contender.name, start_ms(contender, tool))
         rows += sheet.rows((SIGNET, STDIO))
     return rows
 
 
-def start_ms(contender: Contender) -> float:
-    """How long one start takes."""
+def start_ms(contender: Contender, wanted: str = TOOL) -> float:
+    """How long one start takes, until the list with a wanted tool is there."""
     with spawned(contender.stdio, server_core()) as child:
         if contender is BARE:
             child.process.wait()
         else:
-            Pipe(child).greet()
+            Pipe(child).greet(wanted)
         return (time.perf_counter() - child.begun) * 1e3

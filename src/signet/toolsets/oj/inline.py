@@ -9,7 +9,8 @@ import re
 from typing import Final
 
 from .markup import BLOCKS, RAW, TAGS
-from .signs import BACKSLASH, attributes, code_span, decode, is_sign, label, raised, safe_url
+from .signs import BACKSLASH, code_span, decode, is_sign, label, raised
+from .values import attributes, safe_url
 
 __all__ = ["Inline"]
 
@@ -21,7 +22,7 @@ MAX_RAISED: Final = 4
 
 _SIGNS: Final = {"strong": "**", "em": "*", "del": "~~", "code": "`", "sup": "^", "sub": "_"}
 _RAISED: Final = frozenset({"sup", "sub"})
-_PARAGRAPH_END: Final = re.compile(r"\n[ \t]*\n")
+_PARAGRAPH_END: Final = re.compile(r"\n[ \t\r]*\n")
 _ESCAPE: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
@@ -111,7 +112,8 @@ class Inline:
             return
         first, last = inside[0], inside[-1]
         before = "".join(self._out[start - 1 : start])[-1:]
-        left = first[: len(first) - len(first.lstrip())] or " " * (before.isalnum() and is_sign(first[:1]))
+        clash = before == "*" == sign[:1] or (before.isalnum() and is_sign(first[:1]))
+        left = first[: len(first) - len(first.lstrip())] or " " * clash
         right = last[len(last.rstrip()) :] or " " * (after.isalnum() and is_sign(last[-1:]))
         self._out[start] = left + sign
         self._out[start + 1] = first.lstrip()

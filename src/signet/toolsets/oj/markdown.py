@@ -27,28 +27,30 @@ MAX_DEPTH: Final = 3
 MAX_ISLANDS: Final = 200
 """With more block elements than this between its lines, a text is HTML: each is converted for itself."""
 
-MAX_TAGS: Final = 20_000
-"""With more tags than this a text is HTML, whatever its lines look like."""
+MAX_PLACES: Final = 20_000
+"""With more tags than this a text is HTML, whatever its lines look like; as many backticks and dollars are paired."""
 
 Span = tuple[int, int]
 Tag = re.Match[str]
 
 _REST: Final = (
-    r"(\s*+/?|\s++(?:open|hidden|reversed|controls)\b[^<>]*+"
-    r"""|\s++[a-z][\w:-]*+\s*+=(?:"[^"<]*+"|'[^'<]*+'|[^<>"'])*+)>"""
+    r"(\s*+/?|\s++(?i:open|hidden|reversed|controls)\b[^<>]*+"
+    r"""|\s++[a-zA-Z][\w:-]*+\s*+=(?:"[^"<]*+"|'[^'<]*+'|[^<>"'])*+)>"""
 )
 """`a <b and c> d` is no tag: what follows the name must look like attributes."""
 
-_TAG: Final = re.compile(rf"<(/?)([a-z][a-z0-9]*+){_REST}", re.IGNORECASE)
-_BLOCK_TAG: Final = re.compile(rf"<(/?)({'|'.join(sorted(BLOCKS, reverse=True))}){_REST}", re.IGNORECASE)
+_TAG: Final = re.compile(rf"<(/?)([a-zA-Z][a-zA-Z0-9]*+){_REST}")
 """Slash, name, attributes."""
 
 _SHIELDING: Final = ("`", "$", "~~~")
 _FENCE: Final = re.compile(r"^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(`{3,}(?=[^`\n]*$)|~{3,})([^\n]*)$", re.MULTILINE)
-_DELIMITER: Final = re.compile(r"`+|(?<!\\)\$+|\n[ \t]*\n\s*")
+_DELIMITER: Final = re.compile(r"`+|(?<!\\)\$+|\n[ \t\r]*\n\s*")
 _MARKER: Final = re.compile(r"^ {0,3}(?:#{1,6}[ \t]|[-*+][ \t]|\d{1,9}[.)][ \t]|>|```|~~~|\|)", re.MULTILINE)
-_MARKUP: Final = re.compile(r"\*\*|`|\$|\]\(|\S[ \t]*\n[ \t]*\n\s*\S")
-"""Emphasis, code, math, a link, two paragraphs."""
+_SIGNS: Final = re.compile(r"\*\*\S|`[^`\n]+`|\]\(")
+"""Emphasis, code, a link."""
+
+_PROSE: Final = re.compile(rf"{_SIGNS.pattern}|\$|\S[ \t\r]*\n[ \t\r]*\n\s*\S")
+"""These, math, and two paragraphs."""
 
 _ENDS_UNSAID: Final = frozenset({"p", "li", "dt", "dd", "tr", "td", "th", "thead", "tbody", "tfoot"})
 """Elements that need no end tag."""
@@ -66,10 +68,11 @@ def translate(text: str, convert: Callable[[str], str], depth: int = 0) -> str:
     if depth >= MAX_DEPTH or len(islands) > MAX_ISLANDS:
         return convert(text)
     gaps = list(zip([0, *(end for _, end in islands)], [*(start for start, _ in islands), len(text)], strict=True))
-    if not any(_is_markdown(text, gap, shields) for gap in gaps):
+    sign = _SIGNS if islands or any(_outside(_blocks(text), shields)) else _PROSE
+    if not any(_MARKER.search(text, *gap) or sign.search(text, *gap) for gap in gaps):
         return convert(text)
-    tags = list(islice(_tags(text, shields), MAX_TAGS))
-    if len(tags) == MAX_TAGS:
+    tags = list(islice(_tags(text, shields), MAX_PLACES))
+    if len(tags) == MAX_PLACES:
         return convert(text)
     return _joined(
         (_gap(text, *gap, tags) for gap in gaps),
@@ -77,18 +80,13 @@ def translate(text: str, convert: Callable[[str], str], depth: int = 0) -> str:
     )
 
 
-def _is_markdown(text: str, gap: Span, shields: Iterable[Span]) -> bool:
-    """Tell by its signs whether a stretch is Markdown; with block tags in it only a line's beginning tells."""
-    if text[slice(*gap)].isspace():
-        return False
-    if _MARKER.search(text, *gap):
-        return True
-    return bool(_MARKUP.search(text, *gap)) and not any(_outside(_BLOCK_TAG.finditer(text, *gap), shields))
-
-
 def _tags(text: str, shields: Iterable[Span]) -> Iterator[Tag]:
     """Give the tags that stand outside code and math."""
     return _outside((tag for tag in _TAG.finditer(text) if tag[2].lower() in NAMES), shields)
+
+
+def _blocks(text: str, start: int = 0) -> Iterator[Tag]:
+    return (tag for tag in _TAG.finditer(text, start) if tag[2].lower() in BLOCKS)
 
 
 def _outside(tags: Iterable[Tag], spans: Iterable[Span]) -> Iterator[Tag]:
@@ -130,13 +128,13 @@ def _fences(text: str) -> Iterator[Span]:
             yield start, fence.end()
             sign = ""
     # Three backticks in an HTML example open no block: one that is not closed must not hide the tags behind it.
-    if sign and not any(tag[1] for tag in _BLOCK_TAG.finditer(text, start)):
+    if sign and not any(tag[1] for tag in _blocks(text, start)):
         yield start, len(text)
 
 
 def _spans(text: str, start: int, end: int) -> Iterator[Span]:
     """Pair runs of backticks, and of dollars, with the next of the same length in their paragraph."""
-    marks = list(_DELIMITER.finditer(text, start, end))
+    marks = list(islice(_DELIMITER.finditer(text, start, end), MAX_PLACES))
     partners = [0] * len(marks)
     following: dict[tuple[str, int], int] = {}
     for index in range(len(marks) - 1, -1, -1):
@@ -160,14 +158,14 @@ def _islands(text: str, shields: Sequence[Span]) -> Iterator[Span]:
     One that is never ended is none; if other elements end behind it, it reaches to the end of the text.
     """
     position, unended = 0, {"hr"}
-    while (tag := _BLOCK_TAG.search(text, position)) is not None:
+    while (tag := next(_blocks(text, position), None)) is not None:
         position, name = tag.end(), tag[2].lower()
         if tag[1] or name in unended or _is_within(shields, tag.start()):
             continue
         end = _end(text, name, position)
         if end is None:
             unended.add(name)
-            if name in _ENDS_UNSAID or not any(later[1] for later in _BLOCK_TAG.finditer(text, position)):
+            if name in _ENDS_UNSAID or not any(later[1] for later in _blocks(text, position)):
                 continue
             end = len(text)
         yield tag.start(), end

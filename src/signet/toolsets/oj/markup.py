@@ -48,20 +48,20 @@ BLOCKS: Final = frozenset(name for name, tag in TAGS.items() if tag in BLOCK_TAG
 NAMES: Final = frozenset(TAGS) | BLOCKS | set(_UNWRITTEN.split())
 """Every name that makes `<name>` a tag rather than text."""
 
-_ATTRIBUTES: Final = r"""[^=>]*+(?:=\s*+(?:"[^"]*+"|'[^']*+')?+[^=>]*+)*+"""
 _RAW: Final = f"(?i:{'|'.join(RAW)})(?=[\\s/>])"
+_ATTRIBUTES: Final = r"""[^=<>]*+(?:=\s*+(?:"[^"]*+"|'[^']*+')?+[^=<>]*+)*+"""
 _TOKEN: Final = re.compile(
     r"<(code|sup|sub)>(?P<inside>[^<]*+)</\1>"
-    rf"|<(/?)(?!(?=[instINST]){_RAW})([a-zA-Z][^\s/>]*+)({_ATTRIBUTES})(?P<end>>|\Z)"
+    rf"|<(/?)(?!(?=[instINST]){_RAW})([a-zA-Z][^\s/<>]*+)({_ATTRIBUTES})(?P<end>>|(?=<)|\Z)"
     r"|<!--(?:-?>|.*?(?:--!?>|\Z))"
-    rf"|<(?P<raw>{_RAW}){_ATTRIBUTES}(?:>|\Z).*?(?:</(?i:(?P=raw))(?=[\s/>])[^>]*+(?:>|\Z)|\Z)"
+    rf"|<(?P<raw>{_RAW})[^>]*+(?:>|\Z).*?(?:</(?i:(?P=raw))(?=[\s/>])[^>]*+(?:>|\Z)|\Z)"
     r"|<[!?/][^>]*+(?P<other>>|\Z)",
     re.DOTALL,
 )
 """The commonest elements when they hold text only (name, text); a tag (slash, name, attributes, end); a comment; an
 element that vanishes; or some other declaration (end).
 
-Each may also end where the text does: what is never closed is searched once, not from each of its beginnings.
+What is never finished ends at the next tag or where the text does: then it is text, and it was searched only once.
 """
 
 _END_NAME: Final = re.compile(r"</([a-zA-Z][^\s/>]*)")
@@ -76,12 +76,12 @@ def tidy(html: str) -> str | None:
     position = 0
     for number, token in enumerate(_TOKEN.finditer(html)):
         start, end = token.span()
-        if end == len(html) and _is_unfinished(token):
-            break
+        kind = token.lastgroup
+        if kind in {"end", "other"} and html[end - 1] != ">":
+            continue
         if position < start:
             page.text(decode(html[position:start]))
         position = end
-        kind = token.lastgroup
         if kind == "end":
             _take(page, token, html[end : end + 1], ended)
         elif kind == "inside":
@@ -107,11 +107,6 @@ def _take(page: Page, tag: re.Match[str], after: str, ended: frozenset[str]) -> 
         page.start(written, attrs, after)
 
 
-def _is_unfinished(token: re.Match[str]) -> bool:
-    """Tell whether the page ends before the tag does: it is text then."""
-    return token.lastgroup in {"end", "other"} and token[0][-1] != ">"
-
-
 def strip(html: str) -> str:
     """Leave out all tags and resolve all references; `<` and `>` that were text are written as references."""
     lines = re.sub(r"[^\S\n]+", " ", decode(_TOKEN.sub(_stripped, clean(html)))).split("\n")
@@ -121,7 +116,7 @@ def strip(html: str) -> str:
 
 def _stripped(token: re.Match[str]) -> str:
     """Write a line break for a block, and what a tag is not."""
-    if token.end() == len(token.string) and _is_unfinished(token):
+    if token.lastgroup in {"end", "other"} and token[0][-1] != ">":
         return token[0]
     name = (token[1] or token[4] or "").lower()
     if name in BLOCKS or name == "br":

@@ -9,7 +9,8 @@ import re
 from html import escape
 from typing import Final
 
-from .signs import BACKSLASH, attributes, is_sign, prose, raised, safe_url, verbatim
+from .signs import BACKSLASH, is_sign, prose, raised, verbatim
+from .values import attributes, language, safe_url, span, title
 
 __all__ = ["BLOCK_TAGS", "INLINE_TAGS", "MAX_DEPTH", "MAX_MARKUP_CHARS", "MAX_TABLE_CELLS", "Page"]
 
@@ -84,17 +85,26 @@ class Page:
         return markup if len(markup) <= MAX_MARKUP_CHARS else None
 
     def text(self, text: str) -> None:
-        """Take decoded text."""
+        """Take decoded text; outside all elements an empty line ends a paragraph, as in plain text."""
         if self._held:
             self._held[-1][1].append(text)
-        elif text.isspace():
-            if not self._fresh:
-                self._write(" ")
+        elif self._open or "\n" not in text:
+            self._line(text)
         else:
+            for number, paragraph in enumerate(re.split(r"\n[ \t\r]*\n", text)):
+                if number and not self._fresh:
+                    self._write("<p></p>", fresh=True)
+                self._line(paragraph)
+
+    def _line(self, text: str) -> None:
+        """Write text with each white space as one space, and with none where something begins."""
+        words = " ".join(text.split())
+        if words:
             before = " " if text[0].isspace() and not self._fresh else ""
             after = " " if text[-1].isspace() else ""
-            line = f"{before}{' '.join(text.split())}{after}"
-            self._write(prose(line, in_table=bool(self._table), in_label="a" in self._open))
+            self._write(prose(f"{before}{words}{after}", in_table=bool(self._table), in_label="a" in self._open))
+        elif text and not self._fresh:
+            self._write(" ")
 
     def whole(self, tag: str, text: str, after: str) -> None:
         """Take a `code`, `sup` or `sub` that holds nothing but text, and the character behind it."""
@@ -140,7 +150,7 @@ class Page:
         """Tell whether a tag is part of what is held back; a block ends all that but `pre`."""
         if self._held[0][0] == "pre":
             if tag == "code":
-                self._language = self._language or _language(attrs)
+                self._language = self._language or language(attributes(attrs))
             elif tag == "br" or (tag in BLOCK_TAGS and "".join(self._held[-1][1][-1:])[-1:] not in {"", "\n"}):
                 self.text("\n")
             return True
@@ -166,7 +176,7 @@ class Page:
         if tag in _ENDS:
             self._end_open(_ENDS[tag], _WITHIN[tag] if tag in _TABLE_PARTS or tag == "li" else _HOLDERS)
         if tag in {"pre", "code"}:
-            self._language = _language(attrs) if attrs else ""
+            self._language = language(attributes(attrs)) if attrs else ""
             self._held.append((tag, []))
         elif tag in {"br", "hr"}:
             self._write(f"<{tag}>", fresh=True)
@@ -190,7 +200,7 @@ class Page:
         else:
             given = attributes(attrs)
             url = safe_url(given.get("href", ""))
-            return f'<a href="{escape(url)}"{_title(given)}>' if url else ""
+            return f'<a href="{escape(url)}"{title(given)}>' if url else ""
         return f"<{tag}>"
 
     def _list(self, tag: str, given: dict[str, str]) -> str:
@@ -203,7 +213,9 @@ class Page:
 
     def _cell(self, tag: str, given: dict[str, str]) -> str:
         """Write a table cell and count it, and those that will be filled in beside it."""
-        across, down = (_span(given.get("colspan", "")), _span(given.get("rowspan", ""))) if given else (1, 1)
+        across, down = (
+            (span(given.get("colspan", ""), MAX_SPAN), span(given.get("rowspan", ""), MAX_SPAN)) if given else (1, 1)
+        )
         rows, cells, most = self._table
         self._table[1:] = cells + across, max(most, cells + across)
         self.full = self.full or max(rows, 1) * self._table[2] > MAX_TABLE_CELLS
@@ -213,7 +225,7 @@ class Page:
         """Write an image, before any text that is held back; one without an address leaves its words."""
         url = safe_url(given.get("src") or given.get("data-src") or "")
         words = prose(" ".join(given.get("alt", "").split()), in_label=True).replace('"', "&quot;")
-        self._write(f'<img src="{escape(url)}" alt="{words}"{_title(given)}>' if url else words)
+        self._write(f'<img src="{escape(url)}" alt="{words}"{title(given)}>' if url else words)
 
     def _end_open(self, tags: frozenset[str], within: frozenset[str]) -> None:
         """Close the innermost of some elements, and what was left open in it."""
@@ -249,7 +261,7 @@ class Page:
             elif written:
                 self._raised(written)
         elif tag == "code" or self._table:
-            self._code(text)
+            self._code(text if tag == "code" else f" {text} ")
         else:
             self._preformatted(text)
 
@@ -278,18 +290,3 @@ class Page:
         if markup:
             self._out.append(markup)
             self._fresh = fresh
-
-
-def _language(attrs: str) -> str:
-    """Read the language of code from its class."""
-    found = re.search(r"(?:^|\s)lang(?:uage)?-([\w+#.-]{1,30})(?:\s|$)", attributes(attrs).get("class", ""))
-    return f' class="language-{found[1]}"' if found else ""
-
-
-def _span(text: str) -> int:
-    return min(max(int(text), 1), MAX_SPAN) if re.fullmatch(r"[0-9]{1,9}", text) else 1
-
-
-def _title(given: dict[str, str]) -> str:
-    title = " ".join(given.get("title", "").split())
-    return f' title="{escape(title)}"' if title else ""

@@ -11,33 +11,19 @@ from typing import Final
 
 __all__ = [
     "BACKSLASH",
-    "attributes",
+    "clean",
     "code_span",
     "decode",
     "is_sign",
     "label",
     "prose",
     "raised",
-    "safe_url",
     "verbatim",
 ]
 
 BACKSLASH: Final = "\ufdd0"
 """A character that no text may hold; the converter would double a real backslash."""
 
-MAX_TAG_CHARS: Final = 16_384
-"""A tag with more attributes than this is read without them."""
-
-MAX_URL_CHARS: Final = 2_048
-"""A longer address is left out."""
-
-_UNSAFE: Final = re.compile(r"(?:javascript|vbscript|data|file|blob):", re.IGNORECASE)
-_UNWRITTEN: Final = str.maketrans({" ": "%20", "<": "%3C", ">": "%3E", "\\": "%5C", "|": "%7C", "`": "%60"})
-_BRACKETS: Final = str.maketrans({"(": "%28", ")": "%29"})
-_BALANCED: Final = re.compile(r"[^()]*+(?:\([^()]*+\)[^()]*+)*+")
-_ATTRIBUTE: Final = re.compile(
-    r"""(?<![\w:-])([a-z][\w:-]*+)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s"'>]++))""", re.IGNORECASE
-)
 _HUGE_REFERENCE: Final = re.compile(r"&#(?:[0-9]{16,}|x[0-9a-f]{16,});?", re.IGNORECASE)
 """`unescape` makes an int of any number of digits, and Python refuses that from 4,300 on."""
 
@@ -131,22 +117,3 @@ def raised(mark: str, text: str, after: str = "") -> str:
         return ""
     runs_on = after.isascii() and after.isalnum() and body[-1].isalnum() and (after.isdigit() or body[-1].isalpha())
     return f"{mark}{body}" if _ONE_TERM.fullmatch(body) and not runs_on else f"{mark}({body})"
-
-
-def attributes(text: str) -> dict[str, str]:
-    """Read a tag's attributes; of two with one name the first counts."""
-    if not text or len(text) > MAX_TAG_CHARS:
-        return {}
-    found = [(one[1].lower(), one[2] or one[3] or one[4] or "") for one in _ATTRIBUTE.finditer(text)]
-    return {name: decode(value) for name, value in reversed(found)}
-
-
-def safe_url(address: str) -> str:
-    """Give an address that may be shown; none if it runs something, holds the thing itself or is endless."""
-    url = address.strip()
-    if not url.isprintable():
-        url = "".join(filter(str.isprintable, url))
-    if len(url) > MAX_URL_CHARS or _UNSAFE.match(url.replace(" ", "")):
-        return ""
-    url = url.translate(_UNWRITTEN)
-    return url if _BALANCED.fullmatch(url) else url.translate(_BRACKETS)

@@ -1,0 +1,849 @@
+"""Statements as Markdown: vectors, whole pages, Markdown left alone, and pages that were made to break it."""
+
+# ruff: noqa: RUF001 - Chinese statements have Chinese punctuation
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from signet.toolsets.oj.convert import NO_DESCRIPTION, to_markdown
+from signet.toolsets.oj.markup import MAX_TAGS
+from signet.toolsets.oj.page import MAX_DEPTH, MAX_MARKUP_CHARS, MAX_TABLE_CELLS
+
+KILL_S = 240
+"""When a process that converts hostile pages counts as hanging; nothing here measures speed."""
+
+READER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+"""Somebody else's reader of Markdown: what it shows is what a person sees."""
+
+
+class Vector(NamedTuple):
+    """One input with its output, and why that is not what htmd writes, where it is not."""
+
+    content: str
+    markdown: str
+    because: str = ""
+
+
+VECTORS = {
+    "V1": Vector("<p><b>bold</b></p>", "**bold**"),
+    "V2": Vector("<b>bold</b>", "**bold**"),
+    "V3": Vector("<p>10<sup>4</sup> and a<sub>i</sub></p>", "10^4 and a_i"),
+    "V4": Vector("<p>&nbsp;</p>", NO_DESCRIPTION),
+    "V5": Vector("<p>x</p><p>&nbsp;</p><p>y</p>", "x\n\ny", "a paragraph of one space says nothing"),
+    "V6": Vector(
+        "<pre>\n<strong>Input:</strong> nums = [2,7], target = 9\n<strong>Output:</strong> [0,1]\n</pre>",
+        "```\nInput: nums = [2,7], target = 9\nOutput: [0,1]\n```",
+        "an example is fenced, so that its lines stay lines, and holds no stars",
+    ),
+    "V7": Vector(
+        '<div class="example-block"><p><strong>Input:</strong> <span class="example-io">nums = [1,2]</span></p></div>',
+        "**Input:** nums = [1,2]",
+        "brackets that make no link need no backslash",
+    ),
+    "V8": Vector(
+        "<ul><li>a<ul><li>b<ol><li>c</li><li>d</li></ol></li></ul></li><li>e</li></ul>",
+        "- a\n  - b\n    1. c\n    2. d\n- e",
+        "a hyphen and the least indentation",
+    ),
+    "V9": Vector('<ol start="9"><li>x</li><li>y</li></ol>', "9. x\n10. y", "numbers are not padded"),
+    "V10": Vector(
+        f"<ol>{''.join(f'<li>n{number}</li>' for number in range(1, 11))}</ol>",
+        "\n".join(f"{number}. n{number}" for number in range(1, 11)),
+        "numbers are not padded",
+    ),
+    "V11": Vector(
+        "<ul><li><p>one</p><p>two</p></li><li><pre>x = [1]\n  y</pre></li></ul>",
+        "- one\n\n  two\n\n- ```\n  x = [1]\n    y\n  ```",
+        "a hyphen, and an example is fenced",
+    ),
+    "V12": Vector(
+        "<ol><li>a<pre><code>x\n\ny</code></pre></li><li>b</li></ol>",
+        "1. a\n\n   ```\n   x\n\n   y\n   ```\n\n2. b",
+        "the least indentation",
+    ),
+    "V13": Vector(
+        "<table><thead><tr><th>Id</th><th>Name</th></tr></thead><tbody><tr><td>1</td><td>甲乙</td></tr>"
+        "<tr><td>22</td><td>x</td><td>extra</td></tr><tr><td>3</td></tr></tbody></table>",
+        "| Id | Name |  |\n| --- | --- | --- |\n| 1 | 甲乙 |  |\n| 22 | x | extra |\n| 3 |  |  |",
+        "no padding, which would be wrong for wide characters anyway, and no cell is dropped",
+    ),
+    "V14": Vector(
+        "<table><tr><td>1</td><td>2</td></tr></table>",
+        "| 1 | 2 |\n| --- | --- |",
+        "without a separator it would be no table: the first row is its head",
+    ),
+    "V15": Vector(
+        "<table><tr><th>A|B</th></tr><tr><td>1<br>2</td></tr></table>",
+        "| A\\|B |\n| --- |\n| 1 2 |",
+        "a backslash is read more easily than a reference, one space than three",
+    ),
+    "V16": Vector(
+        "<table><tr><td><table><tr><td>in</td></tr></table></td><td>o</td></tr></table>",
+        "| in | o |\n| --- | --- |",
+        "the inner table's frame says nothing in one line",
+    ),
+    "V17": Vector(r"<p>$a_i \le b_{i+1}$</p>", r"$a_i \le b_{i+1}$"),
+    "V18": Vector("<pre>`tick</pre>", "```\n`tick\n```", "an example is fenced"),
+    "V19": Vector('<pre><code class="language-cpp">int a[3];\n</code></pre>', "```cpp\nint a[3];\n```"),
+    "V20": Vector(
+        '<p><img alt="" src="https://x/y (1).png" style="width:10px"></p>',
+        "![](https://x/y%20(1).png)",
+        "an address that can be fetched as it stands",
+    ),
+    "V21": Vector("<p>a &lt; b &amp;&amp; c &gt; d &copy; &#8364;</p>", "a < b && c > d © €"),
+    "V22": Vector("<p>a &lt;b&gt; c</p>", "a \\<b> c"),
+    "V23": Vector("<script>alert(1)</script><p>text</p>", "text"),
+    "V24": Vector("a < b and c > d", "a < b and c > d"),
+    "V25": Vector("<p>line1<br/>line2</p>", "line1  \nline2"),
+    "V26": Vector("<p><strong> bold </strong>x<strong></strong></p>", "**bold** x", "no space begins a paragraph"),
+    "V27": Vector("<p>1. n</p><p>- n</p><p># n</p><p>&gt; n</p>", "1\\. n\n\n\\- n\n\n\\# n\n\n\\> n"),
+    "V28": Vector(
+        "<blockquote><p>q1</p><p>q2</p></blockquote><p>z</p>", "> q1\n>\n> q2\n\nz", "no space ends an empty line"
+    ),
+    "V29": Vector("<p>x</p><hr><p>y</p>", "x\n\n---\n\ny", "the rule that most people write"),
+    "V30": Vector("<p>unclosed <b>bold <i>it", "unclosed **bold *it***"),
+    "V31": Vector(
+        '<p><a href="https://en.wikipedia.org/wiki/A_(B)">w_x</a></p>',
+        "[w_x](https://en.wikipedia.org/wiki/A_(B))",
+        "an underscore in a word and brackets in pairs need no backslash",
+    ),
+    "V32": Vector('<p><a href="u"><img src="i.png" alt="A"></a></p>', "[![A](i.png)](u)"),
+    "V33": Vector("<p>中文<strong>粗体</strong>😀</p>", "中文**粗体**😀"),
+    "V34": Vector("<p>&#128512;&#x4e2d;&bogus;&amp;lt;</p>", "😀中&bogus;&lt;"),
+    "V35": Vector("<!-- c --><p>x<!-- y -->z</p>", "xz"),
+    "V36": Vector("## 题目描述\n\n给定 $n$<br>第二行\n\n- 甲\n- 乙", "## 题目描述\n\n给定 $n$  \n第二行\n\n- 甲\n- 乙"),
+    "V37": Vector(
+        "<details><summary>Hint</summary><p>go</p></details>",
+        "**Hint**\n\ngo",
+        "a summary is a heading of its details",
+    ),
+    "V38": Vector("<p>a\n   b\tc&nbsp;&nbsp;d</p>", "a b c d", "a no-break space is a space"),
+}
+
+
+def shown(markdown: str) -> str:
+    """Give the text that a reader of Markdown shows, without its white space."""
+    return "".join(html.unescape(re.sub("<[^>]*>", "", READER.render(markdown))).split())
+
+
+def run(probe: str, stdin: str = "") -> str:
+    """Run Python in a process of its own, since a stack that overflows would take this one with it."""
+    done = subprocess.run(
+        [sys.executable, "-c", probe], input=stdin, capture_output=True, text=True, check=False, timeout=KILL_S
+    )
+
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+# --- vectors ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", VECTORS)
+def test_a_vector_converts_as_agreed(name: str) -> None:
+    vector = VECTORS[name]
+
+    assert to_markdown(vector.content) == vector.markdown
+
+
+@pytest.mark.parametrize(
+    "content",
+    [None, "", " ", "\n\t", "\u3000", "\xa0", "\u200b", " \ufeff\n", "<p></p>", "<p> <br></p>", "<b></b><!-- x -->"],
+)
+def test_what_says_nothing_becomes_the_fixed_sentence(content: str | None) -> None:
+    assert to_markdown(content) == "No description available."
+
+
+@pytest.mark.parametrize(
+    ("content", "markdown"),
+    [
+        ("2<sup>31</sup> - 1", "2^31 - 1"),
+        ("10<sup>-5</sup>", "10^-5"),
+        ("10<sup>n+1</sup>", "10^(n+1)"),
+        ("2<sup>(n + 1)</sup>", "2^(n + 1)"),
+        ("2<sup>2<sup>n</sup></sup>", "2^(2^n)"),
+        ("i<sup>th</sup> and 1<sup>st</sup>", "i^th and 1^st"),
+        ("a<sub>i</sub>, a<sub>i + 1</sub>, a<sub>i,j</sub>", "a_i, a_(i + 1), a_(i,j)"),
+        ("a<sub>i</sub><sup>2</sup>", "a_i^2"),
+        ("a<sub>i</sub>b<sub>j</sub>", "a_(i)b_j"),
+        ("s<sub>1</sub>s<sub>2</sub>", "s_1s_2"),
+        ("x<sup>2</sup>y", "x^2y"),
+        ("第<sub>i</sub>个", "第_i个"),
+        ("x<sup> </sup>y<sub></sub>", "xy"),
+        ("<code>10<sup>9</sup> + 7</code>", "`10^9 + 7`"),
+        ("<code>nums<sub>i+1</sub></code>", "`nums_(i+1)`"),
+        ("<pre>1 &lt;= n &lt;= 10<sup>5</sup></pre>", "```\n1 <= n <= 10^5\n```"),
+        ("(x)<sub>i</sub> <i>a</i><sub>j</sub>", "(x)\\_i *a*\\_j"),
+        ("x<sup>i<b>j</b></sup>", "x^ij"),
+        ("x<sup>2<p>y</p>", "x^2\n\ny"),
+    ],
+)
+def test_a_power_or_an_index_stays_readable(content: str, markdown: str) -> None:
+    """One term stands alone, all else in brackets, and brackets part it from a letter that follows."""
+    assert to_markdown(f"<div>{content}</div>") == markdown
+
+
+@pytest.mark.parametrize(
+    "math", ["$a_i * b_i * c$", r"$$\sum_{i=1}^{n} a_i \\ *x*$$", r"\(a_1 * a_2\)", r"\[x_1 \\ [y](z)\]", "$`$"]
+)
+def test_math_is_left_as_it_is(math: str) -> None:
+    assert to_markdown(f"<p>Let {math} hold.</p>") == f"Let {math} hold."
+
+
+@pytest.mark.parametrize(
+    ("content", "markdown"),
+    [
+        ("<p>2 * 3 * 4 and snake_case_name</p>", "2 * 3 * 4 and snake_case_name"),
+        ("<p>a*b*c and __init__</p>", r"a\*b\*c and \_\_init\_\_"),
+        ("<p>`x` and f[i](x)</p>", r"\`x\` and f[i\](x)"),
+        (r"<p>C:\new and \* and \</p>", r"C:\new and \\\* and \\"),
+        ("<p>a<br>- b<br># c</p>", "a  \n\\- b  \n\\# c"),
+        ("<p>nums[i] == [1,2] ~ 3!</p>", "nums[i] == [1,2] ~ 3!"),
+    ],
+)
+def test_only_signs_that_would_be_misread_are_escaped(content: str, markdown: str) -> None:
+    assert to_markdown(content) == markdown
+
+
+@pytest.mark.parametrize(
+    ("content", "markdown"),
+    [
+        ("<ul><li>a</li>\n<ul><li>b</li></ul>\n<li>c</li></ul>", "- a\n  - b\n- c"),
+        ("<p>a<p>b<ul><li>x<li>y</ul>c", "a\n\nb\n\n- x\n- y\n\nc"),
+        ("<p>a<b>b</p><p>c</b>d</p>", "a**b**\n\ncd"),
+        ("<del>a <s>b</s></del>", "~~a b~~"),
+        ("<p><strong>注意：</strong>如果</p>", "**注意：** 如果"),
+        ("<p>文<em>「甲」</em>乙</p>", "文 *「甲」* 乙"),
+        ("<p>a <tt>b</tt> <kbd>c</kbd> <var>d</var> <u>e</u> <font color='red'>f</font></p>", "a `b` `c` d e f"),
+        ("<P>A<BR>B</P><CODE>x</CODE>", "A  \nB\n\n`x`"),
+        ("<p>a<o:p></o:p>b<foo>c</foo><x-y z=1>d</x-y></p>", "abcd"),
+        ("<p>List<Integer> and Map<String, V></p>", "List\\<Integer> and Map\\<String, V>"),
+        ("<p>x</p><![CDATA[ y ]]><?php z ?><!DOCTYPE html><p>w</p>", "x\n\nw"),
+        ("<p>n <m", "n \\<m"),
+        ("<pre>0<n<10</pre><p>a<b and <i>c</i></p>", "```\n0<n<10\n```\n\na\\<b and *c*"),
+        ("<p>Map<K, List<V>></p>", "Map\\<K, List\\<V>>"),
+        ('<p><img alt="a<b>c" src=x></p>', "![a\\<b>c](x)"),
+        ('<p>x<a href="y>z</a></p>', "xz"),
+        ("<p>a<style>p{}</style>b<noscript>c</noscript>d<template>e</template></p>", "abd"),
+        ("<h2>Title <code>x</code></h2><p>y</p>", "## Title `x`\n\ny"),
+        ("<dl><dt>term</dt><dd>meaning</dd></dl>", "term\n\nmeaning"),
+        ("<p>One.</p>\n\nTwo,\nlong.\n\nThree. <pre>4</pre>", "One.\n\nTwo, long.\n\nThree.\n\n```\n4\n```"),
+    ],
+)
+def test_careless_html_still_reads_well(content: str, markdown: str) -> None:
+    assert to_markdown(content) == markdown
+
+
+@pytest.mark.parametrize(
+    ("content", "markdown"),
+    [
+        ('<img src="a.png" alt="x [1]\n y">', "![x [1] y](a.png)"),
+        ('<img data-src="a.png">', "![](a.png)"),
+        ('<img src="data:image/png;base64,AAAA" alt="pic">', "pic"),
+        ('<pre><img src="a.png"><b>Input:</b> 1</pre>', "![](a.png)\n\n```\nInput: 1\n```"),
+        ('<a href="/problems/x/" title="T">x</a>', '[x](/problems/x/ "T")'),
+        ('<a href="a(b">x</a>', "[x](a%28b)"),
+        ('<a href="java\nscript:alert(1)">x</a><a name="y">z</a>', "xz"),
+        (f'<a href="{"x" * 3000}">y</a>', "y"),
+        ("<a href='u'>[0, 1]</a>", "[[0, 1]](u)"),
+    ],
+)
+def test_images_and_links_are_kept_where_they_lead_somewhere(content: str, markdown: str) -> None:
+    assert to_markdown(f"<div>{content}</div>") == markdown
+
+
+@pytest.mark.parametrize(
+    ("rows", "markdown"),
+    [
+        ("<tr><td>a<td>b<tr><td>c", "| a | b |\n| --- | --- |\n| c |  |"),
+        ("<caption>Cap</caption><tr><th>a</th></tr>", "*Cap*\n\n| a |\n| --- |"),
+        ("<tr><th colspan=2>a</th></tr><tr><td>b</td><td>c</td></tr>", "| a | |\n| --- | --- |\n| b | c |"),
+        (
+            "<tr><th>a</th><th>b</th></tr><tr><td rowspan=2>c</td><td>d</td></tr><tr><td>e</td></tr>",
+            "| a | b |\n| --- | --- |\n| c | d |\n|  | e |",
+        ),
+        ("<tr><td><code>a|b</code></td><td>$|x|$</td></tr>", "| `a\\|b` | $\\|x\\|$ |\n| --- | --- |"),
+        (
+            "<tr><td><p>a</p>b<pre>c\nd</pre></td><td><ul><li>e</li><li>f</li></ul></td></tr>",
+            "| a b `c d` | • e • f |\n| --- | --- |",
+        ),
+        (
+            "<tr><td><table><tr><td>a</td><td>b</td></tr></table></td><td>c</td></tr><tr><td>d</td></tr>",
+            "| a b | c |\n| --- | --- |\n| d |  |",
+        ),
+    ],
+)
+def test_a_table_stays_a_table(rows: str, markdown: str) -> None:
+    assert to_markdown(f"<table>{rows}</table>after") == f"{markdown}\n\nafter"
+
+
+# --- whole pages ------------------------------------------------------------------------------
+
+LANTERNS = """\
+<p>There are <code>n</code> lanterns along a canal. You are given an array <code>oil</code>, where <code>oil[i]</code>\
+&nbsp;is the oil in the <code>i<sup>th</sup></code> lantern, and <code>trips</code>, where \
+<code>trips[j] = [from<sub>j</sub>, to<sub>j</sub>]</code>.</p>
+
+<p>Return <em>the fewest refills, </em>modulo <code>10<sup>9</sup> + 7</code>. A lantern is <strong>dark</strong> \
+when:</p>
+
+<ul>
+\t<li>its oil is used up, or</li>
+\t<li>its neighbour is dark and:
+\t<ul>
+\t\t<li><code>oil[i] &lt; 2</code>, or</li>
+\t\t<li>it is <em>windy</em>.</li>
+\t</ul>
+\t</li>
+</ul>
+
+<p>&nbsp;</p>
+<p><strong class="example">Example 1:</strong></p>
+<img alt="" src="https://assets.example.org/lanterns.png" style="width: 300px;" />
+<pre>
+<strong>Input:</strong> oil = [1,2,3], trips = [[0,2]]
+<strong>Output:</strong> 2
+<strong>Explanation:</strong> Fill 0 &amp; 1.
+- then go.
+</pre>
+
+<p><strong class="example">Example 2:</strong></p>
+
+<div class="example-block">
+<p><strong>Input:</strong> <span class="example-io">oil = [0,0], trips = []</span></p>
+
+<p><strong>Output:</strong> <span class="example-io">0</span></p>
+</div>
+
+<p>&nbsp;</p>
+<p><strong>Constraints:</strong></p>
+
+<ul>
+\t<li><code>1 &lt;= n &lt;= 10<sup>5</sup></code></li>
+\t<li><code>-2<sup>31</sup> &lt;= oil[i] &lt;= 2<sup>31</sup> - 1</code></li>
+\t<li><code>from<sub>j</sub> != to<sub>j</sub></code></li>
+</ul>
+
+<p>&nbsp;</p>
+<strong>Follow-up:&nbsp;</strong>Can you do it in less than <code>O(n<sup>2</sup>)</code><font face="monospace">&nbsp;\
+</font>time?
+"""
+
+LANTERNS_MARKDOWN = """\
+There are `n` lanterns along a canal. You are given an array `oil`, where `oil[i]` is the oil in the `i^th` lantern, \
+and `trips`, where `trips[j] = [from_j, to_j]`.
+
+Return *the fewest refills,* modulo `10^9 + 7`. A lantern is **dark** when:
+
+- its oil is used up, or
+- its neighbour is dark and:
+  - `oil[i] < 2`, or
+  - it is *windy*.
+
+**Example 1:**
+
+![](https://assets.example.org/lanterns.png)
+
+```
+Input: oil = [1,2,3], trips = [[0,2]]
+Output: 2
+Explanation: Fill 0 & 1.
+- then go.
+```
+
+**Example 2:**
+
+**Input:** oil = [0,0], trips = []
+
+**Output:** 0
+
+**Constraints:**
+
+- `1 <= n <= 10^5`
+- `-2^31 <= oil[i] <= 2^31 - 1`
+- `from_j != to_j`
+
+**Follow-up:** Can you do it in less than `O(n^2)` time?"""
+
+FERRIES = """\
+<p>Table: <code>Ferries</code></p>
+<pre>
++-------------+---------+
+| Column Name | Type    |
++-------------+---------+
+| ferry_id    | int     |
+| harbour     | varchar |
++-------------+---------+
+ferry_id is the primary key.
+</pre>
+<p>Write a query that finds every <code>harbour</code> with <strong>at least</strong> two ferries.</p>
+<table class="table">
+<thead><tr><th>ferry_id</th><th>harbour</th></tr></thead>
+<tbody><tr><td>1</td><td>Aker | West</td></tr><tr><td>2</td><td></td></tr></tbody>
+</table>
+<blockquote><p>Order does <em>not</em> matter.</p></blockquote>
+<details><summary>Hint</summary><ol><li>Group.</li><li>Count.</li></ol></details>
+"""
+
+FERRIES_MARKDOWN = """\
+Table: `Ferries`
+
+```
++-------------+---------+
+| Column Name | Type    |
++-------------+---------+
+| ferry_id    | int     |
+| harbour     | varchar |
++-------------+---------+
+ferry_id is the primary key.
+```
+
+Write a query that finds every `harbour` with **at least** two ferries.
+
+| ferry_id | harbour |
+| --- | --- |
+| 1 | Aker \\| West |
+| 2 |  |
+
+> Order does *not* matter.
+
+**Hint**
+
+1. Group.
+2. Count."""
+
+BRIDGES = """\
+<p>给你一个整数数组 <code>bridges</code> ，其中 <code>bridges[i]</code> 是第 <code>i</code> 座桥的长度。</p>
+<p><strong>注意：</strong>答案可能很大，请对 <code>10<sup>9</sup>&nbsp;+ 7</code> <strong>取余</strong> 后返回。</p>
+<p>&nbsp;</p>
+<p><strong>示例 1：</strong></p>
+<pre><strong>输入：</strong>bridges = [1,2]
+<strong>输出：</strong>3
+</pre>
+<p><strong>提示：</strong></p>
+<ul><li><code>1 &lt;= bridges.length &lt;= 10<sup>5</sup></code></li></ul>
+"""
+
+BRIDGES_MARKDOWN = """\
+给你一个整数数组 `bridges` ，其中 `bridges[i]` 是第 `i` 座桥的长度。
+
+**注意：** 答案可能很大，请对 `10^9 + 7` **取余** 后返回。
+
+**示例 1：**
+
+```
+输入：bridges = [1,2]
+输出：3
+```
+
+**提示：**
+
+- `1 <= bridges.length <= 10^5`"""
+
+PAGES = {
+    "lanterns": (LANTERNS, LANTERNS_MARKDOWN),
+    "ferries": (FERRIES, FERRIES_MARKDOWN),
+    "bridges": (BRIDGES, BRIDGES_MARKDOWN),
+}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_whole_statement_becomes_good_markdown(name: str) -> None:
+    page, markdown = PAGES[name]
+
+    assert to_markdown(page) == markdown
+
+
+@pytest.mark.parametrize("name", [*VECTORS, *PAGES])
+def test_what_came_out_passes_untouched_when_it_comes_again(name: str) -> None:
+    content = PAGES[name][0] if name in PAGES else VECTORS[name].content
+
+    once = to_markdown(content)
+
+    assert to_markdown(once) == once
+
+
+def test_threads_do_not_disturb_each_other() -> None:
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(to_markdown, [page for page, _ in PAGES.values()] * 40))
+
+    assert answers == [markdown for _, markdown in PAGES.values()] * 40
+
+
+# --- Markdown ---------------------------------------------------------------------------------
+
+MARKDOWN = [
+    "## 题目描述\n\n给定 $n$ 个数 $a_1, a_2, \\cdots, a_n$，求 $\\sum_{i=1}^{n} a_i$。\n\n- $1 \\le n \\le 10^5$\n",
+    "# 問題文\n\n$N$ 個の**整数**があります。$A_i < A_{i+1}$ を満たす `i` を数えてください。\n\n```\n3\n1 2 3\n```\n",
+    "문제 설명\n\n1. 첫째 줄에 $N$ ($1 \\leq N \\leq 100$)\n2. 둘째 줄\n\n| 입력 | 출력 |\n|---|---|\n| 1 | 2 |\n",
+    "Use `vector<p>` or ``a ` <b>``.\n\n```cpp\nmap<int, vector<p>> m; // </p>\n```\n",
+    "~~~\n<div>\n~~~\n",
+    "$a<b>c$ and $$x<p>y$$ and $$$<i>$$$",
+    "if x < y and y > z, or a <b and c> d, or x<y",
+    "std::vector<int> v; List<Integer> xs; <https://example.org> <user@example.org>",
+    "  leading and trailing  \n\n",
+    "\\<b> is no tag, and neither is <bold>",
+    "a\r\nb\r\n\r\n* c\r\n",
+    "- x\n\n```\n<p>never closed",
+    "&lt;b&gt; &amp; &nbsp;",
+]
+
+
+@pytest.mark.parametrize("text", MARKDOWN)
+def test_markdown_passes_byte_for_byte(text: str) -> None:
+    assert to_markdown(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "markdown"),
+    [
+        ("- $n$ 个<b>数</b>，*a*<sub>i</sub>\n- `<b>`\n", "- $n$ 个**数**，*a*\\_i\n- `<b>`\n"),
+        ("## T\n\nx<sup>2</sup> <em> y </em>z", "## T\n\nx^2  *y* z"),
+        ("**用户**<b>：</b>甲", "**用户** **：** 甲"),
+        ("1. a<br/>\n2. b<br>c", "1. a  \n2. b  \nc"),
+        ("| a | b |\n|---|---|\n| x<br>y | 2 |", "| a | b |\n|---|---|\n| x y | 2 |"),
+        ("- <code>a&lt;b `c`</code> <kbd>K</kbd>", "- `` a<b `c` `` `K`"),
+        ("- <code>10<sup>9</sup> <b>x</b></code>", "- `10^9 x`"),
+        ('- <a href="u v">l</a> <img src="i.png" alt="a]b">', "- [l](u%20v) ![a\\]b](i.png)"),
+        ("- <a name='x'>y</a><span style='z'>w</span>", "- yw"),
+        ("- <del>x</del> <u>y</u> <font color=red>z</font>", "- ~~x~~ y z"),
+        ("a <b> c\n\n- d </i>", "a <b> c\n\n- d </i>"),
+        ("- a <b>\n\n- b </b>", "- a <b>\n\n- b </b>"),
+        ("- a\n\n<script>alert(1)</script>\n\n- b", "- a\n\n\n\n- b"),
+        ("- a<script>alert(1)", "- a"),
+        ("<p>open\n\n- a\n- b", "open\n\n- a\n- b"),
+        ("- a <hr> b", "- a \n\n---\n\n b"),
+        ("# T\n<li>a<li>b", "# T\n- a\n- b"),
+        ("\\<b> and <b>this</b>\n\n- x", "\\<b> and **this**\n\n- x"),
+    ],
+)
+def test_in_markdown_only_inline_tags_are_translated(text: str, markdown: str) -> None:
+    assert to_markdown(text) == markdown
+
+
+@pytest.mark.parametrize(
+    ("text", "markdown"),
+    [
+        ("## 题目\n\n<center>![图](a.png)</center>\n\n- 甲\n- 乙", "## 题目\n\n![图](a.png)\n\n- 甲\n- 乙"),
+        (
+            "## T\n\n<details><summary>提示</summary>\n\n- a\n- b\n\n</details>\n\nend",
+            "## T\n\n**提示**\n\n- a\n- b\n\nend",
+        ),
+        (
+            "# A\n<table><tr><th>a</th></tr><tr><td>1</td></tr></table>\nmore **x**",
+            "# A\n\n| a |\n| --- |\n| 1 |\n\nmore **x**",
+        ),
+        ("Use `a`:\n<pre>x\n  y</pre>\n`b`", "Use `a`:\n\n```\nx\n  y\n```\n\n`b`"),
+        ("- a\n<div><div><div><div>\n\n- b\n\n</div></div></div></div>", "- a\n\n\\- b"),
+    ],
+)
+def test_html_blocks_among_markdown_are_converted_alone(text: str, markdown: str) -> None:
+    """What stands around them keeps its lines, which a converter of HTML would run together."""
+    assert to_markdown(text) == markdown
+
+
+@pytest.mark.parametrize(
+    ("text", "markdown"),
+    [
+        ("<p>a</p>\n<pre>\n```\nx\n</pre>\n<p>b</p>", "a\n\n````\n```\nx\n````\n\nb"),
+        ("<p>costs $5</p><p>or $6</p>", "costs $5\n\nor $6"),
+        ("<pre>- a\n# b\n</pre>", "```\n- a\n# b\n```"),
+        ("<ul>\n<li>a\n- b</li></ul>", "- a - b"),
+        ("<div>\n- a\n\n- b\n<p>c</p>", "\\- a - b\n\nc"),
+        ("a <b>b</b> &amp; c", "a **b** & c"),
+    ],
+)
+def test_html_is_not_taken_for_markdown_by_what_it_holds(text: str, markdown: str) -> None:
+    assert to_markdown(text) == markdown
+
+
+# --- limits -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<p>word</p>" * MAX_TAGS,
+        "<p>word " + "x &lt;= y &gt;= z " * MAX_MARKUP_CHARS,
+        "<table><tr>" + "<td>word" * 200 + "<tr><td>x" * (MAX_TABLE_CELLS // 200) + "</table>",
+    ],
+    ids=["tags", "characters", "cells"],
+)
+def test_beyond_a_limit_the_tags_go_and_the_text_stays(page: str) -> None:
+    text = to_markdown(page)
+
+    assert "word" in text
+    assert not {"<", ">"} & set(text)
+
+
+def test_without_tags_blocks_are_lines_and_references_are_resolved() -> None:
+    page = "<p>a<br>b</p><ul><li>c<li>d</ul><table><tr><td>1<td>2</table>10<sup>4</sup> &lt;= n &amp; m&nbsp;&copy;"
+
+    text = to_markdown(page + "<b></b>" * MAX_TAGS)
+
+    assert text == "a\nb\n\nc\nd\n\n1 2\n\n10^4 &lt;= n & m ©"
+
+
+def test_what_is_nested_too_deep_is_kept_as_text() -> None:
+    levels = 3 * MAX_DEPTH
+
+    lists = to_markdown("<ul><li>x" * levels)
+    quotes = to_markdown("<blockquote>x" * levels + "</blockquote>" * levels)
+
+    assert lists.count("x") == quotes.count("x") == levels
+    assert max(line.index("-") for line in lists.splitlines()) == MAX_DEPTH - 2
+    assert "> " * MAX_DEPTH in quotes
+    assert "> " * (MAX_DEPTH + 1) not in quotes
+
+
+def test_a_span_of_millions_of_columns_is_cut() -> None:
+    wide = to_markdown("<table><tr><td colspan=1000000000>a</td></tr><tr><td rowspan=1000000000>b</td></tr></table>")
+
+    assert len(wide) < 1_000
+
+
+def test_nothing_is_loaded_before_it_is_needed() -> None:
+    probe = """
+import sys
+from signet.toolsets.oj.convert import to_markdown
+to_markdown("plain **Markdown**"), to_markdown(None)
+late = {"html", "html_to_markdown", "signet.toolsets.oj.markdown", "signet.toolsets.oj.markup"} & set(sys.modules)
+to_markdown("<p>x</p>")
+print(sorted(late), "html_to_markdown" in sys.modules)
+"""
+
+    assert run(probe) == "[] True\n"
+
+
+# --- any text ---------------------------------------------------------------------------------
+
+NAMES = (
+    "p", "div", "ul", "ol", "li", "table", "tr", "td", "th", "pre", "code", "b", "i", "a", "img", "br", "hr", "sup",
+    "sub", "h2", "blockquote", "details", "script",
+)  # fmt: skip
+TAGS = [
+    f"<{slash}{name}{attrs}>"
+    for name in NAMES
+    for slash in ("", "/")
+    for attrs in ("", " href='x' src=y alt=\"z\"", "/")
+]
+SCRAPS = [
+    "<", ">", "&", "&lt;", "&#", "\n", "\n\n", "- ", "## ", "`", "```\n", "$", "$$", "|", "\\", "*", "_", "[", "](",
+    "<!--", "-->", "<![CDATA[", '"', "'", "word", " ", "中", "\0", "\ud800", "\ufdd0", "&nbsp;", "&amp;lt;",
+]  # fmt: skip
+SOUP = st.lists(st.one_of(st.sampled_from(TAGS), st.sampled_from(SCRAPS), st.text(max_size=3)), max_size=30).map(
+    "".join
+)
+
+
+@given(st.one_of(st.text(), SOUP))
+@example("&#" + "9" * 5_000 + ";<p>")
+@example("<p>\ud83d\ude00</p>")
+def test_no_text_makes_it_raise_or_give_what_cannot_be_sent(text: str) -> None:
+    markdown = to_markdown(text)
+
+    assert markdown.strip()
+    assert markdown.encode().decode() == markdown
+
+
+CALM = SOUP.map(lambda text: re.sub(r"[`$~\\!]", "", text))
+"""Neither code nor math, which are not looked into, nor a comment, which would hide a tag."""
+
+
+@given(CALM, st.sampled_from(["script", "style", "SCRIPT", "template", "noscript"]), CALM)
+def test_nothing_of_a_script_survives(before: str, name: str, after: str) -> None:
+    markdown = to_markdown(f"{before}<p>x</p><{name} a='b'>SECRET<b>SECRET</b></{name}>{after}<p>y</p>")
+
+    assert "SECRET" not in markdown
+    assert f"<{name}" not in re.sub(r"\\<", "", markdown)
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=["Cs"])))
+def test_text_without_a_tag_is_untouched(text: str) -> None:
+    assume(text.strip("\u200b\u2060\ufeff \n") and text.strip())
+    assume(not re.search("<[/a-zA-Z]", text))
+
+    assert to_markdown(text) == text
+
+
+SIGNS = "ab1 *_`~[]()<>!#+-.|\\=中:\n\"'"
+PLACES = [
+    "<p>{}</p>", "<p>x {} y</p>", "<p>a<b>{}</b>c</p>", "<p>a <b>{}</b> c</p>", "<p>x<em>{}</em>y</p>",
+    "<p>u<b>v</b>{}<i>w</i>t</p>", "<p>a<br>{}</p>", "<p>x_{}_y</p>", "<p>a*{}*b</p>", "<p><code>{}</code></p>",
+    "<pre>{}</pre>", "<h2>{}</h2>", "<ul><li>{}</li></ul>", "<ol><li><p>{}</p></li></ol>",
+    "<blockquote>{}</blockquote>", "<p><a href='u'>{}</a></p>",
+    "<table><tr><th>h</th></tr><tr><td>{}</td></tr></table>",
+]  # fmt: skip
+
+
+@given(st.text(SIGNS, min_size=1, max_size=14), st.sampled_from(PLACES))
+def test_a_reader_sees_the_text_that_the_page_has(text: str, place: str) -> None:
+    assume(not re.search(r"\\[(\[]", text))  # that begins math, which is not escaped
+    page = place.format(html.escape(text))
+
+    markdown = to_markdown(page)
+
+    seen = "".join(html.unescape(re.sub("<[^>]*>", "", page)).split())
+    assert shown(markdown) == seen or markdown == NO_DESCRIPTION
+
+
+WORDS = st.lists(st.integers(0, 99).map("w{}w".format), max_size=3).map(" ".join)
+
+
+def element(name: str, parts: list[str]) -> str:
+    return f"<{name}>{' '.join(parts)}</{name}>"
+
+
+def rows(cells: list[tuple[str, str]]) -> str:
+    return "".join(f"<tr><td>{one}</td><td>{other}</td></tr>" for one, other in cells)
+
+
+INLINE = st.recursive(
+    WORDS,
+    lambda inner: st.builds(
+        element, st.sampled_from(["b", "i", "code", "span", "del", "sup", "u"]), st.lists(inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+BLOCKS = st.recursive(
+    st.builds(element, st.sampled_from(["p", "pre", "h3", "span"]), st.lists(INLINE, min_size=1, max_size=3)),
+    lambda inner: st.one_of(
+        st.builds(element, st.sampled_from(["div", "blockquote", "details", "center"]), st.lists(inner, max_size=3)),
+        st.builds(
+            element, st.sampled_from(["ul", "ol"]), st.lists(inner.map("<li>{}</li>".format), min_size=1, max_size=3)
+        ),
+        st.lists(st.tuples(inner, inner), min_size=1, max_size=2).map(rows).map("<table>{}</table>".format),
+    ),
+    max_leaves=8,
+)
+
+
+@given(st.lists(BLOCKS, min_size=1, max_size=4).map("".join))
+def test_no_word_of_a_page_is_lost_and_its_markdown_is_final(page: str) -> None:
+    markdown = to_markdown(page)
+
+    assert sorted(re.findall(r"w\d+w", shown(markdown))) == sorted(re.findall(r"w\d+w", page))
+    assert to_markdown(markdown) == markdown
+
+
+# --- hostile pages ----------------------------------------------------------------------------
+
+HOSTILE = {
+    "nesting": [
+        "'<div>' * 100_000 + 'x' + '</div>' * 100_000",
+        "'<b><i>' * 150_000 + 'x'",
+        "'<ul><li>x' * 110_000",
+        "'<blockquote>x' * 80_000",
+        "'<table><tr><td>x' * 60_000",
+        "'<sup>x' * 150_000",
+        "'<p><b><i><u><s>' * 70_000 + 'x'",
+        "'<a href=1><p><a href=2><div>x' * 35_000",
+        "'- x\\n' + '<div>\\n- x\\n' * 45_000 + '</div>' * 45_000",
+        "'<details><summary>x' * 50_000",
+    ],
+    "tables": [
+        "'<table><tr>' + '<td>x' * 80_000 + '<tr><td>y' * 80_000",
+        "'<table>' + '<tr><td colspan=1000>x</td></tr>' * 30_000",
+        "'<table>' + ('<tr>' + '<td rowspan=65534>x' * 3) * 15_000",
+        "'<table><tr><td>' + 'y' * 500_000 + '<tr><td>x' * 50_000",
+        "'<table><tr><td>x</td></tr></table>' * 30_000",
+        "'<table>' + '<tr>' * 250_000 + 'x'",
+    ],
+    "floods": [
+        "'<' * 1_048_576",
+        "'<p>' + '<' * 1_048_576",
+        "'<p>x' * 250_000",
+        "'<br>x' * 200_000",
+        "'<ul>' + '<li>x' * 200_000",
+        "'</p>' * 260_000 + 'x'",
+        "'<p>' + '<img src=x> ' * 90_000 + 'x'",
+        "'<p>' + '<b>x</b> y ' * 90_000",
+        "'- x\\n' + '<b>x</b> ' * 110_000",
+        "'- x\\n' + '<p>a</p>\\n- x\\n' * 80_000",
+        "'<p>' + 'a_*`[](' * 150_000",
+        "'x' + '<y>' * 340_000",
+    ],
+    "attributes": [
+        "'<p ' + 'a=1 ' * 260_000 + '>x'",
+        "'<p ' + ' '.join(f'a{i}=1' for i in range(100_000)) + '>x'",
+        "'<a href=\"' + 'x' * 1_048_576 + '\">y</a>'",
+        "'<a href=\"' + 'x' * 1_048_576",
+        "'<p>' + '<a b=\"<a b=\\' c=' * 60_000 + '>x'",
+        "'<p>' + '<p a=' * 200_000 + '>x'",
+        "'<p' + ' ' * 1_048_576 + '>x'",
+        "('<a ' + 'a' * 16_000 + '>x') * 60",
+        "'<img alt=\"' + '[' * 1_000_000 + '\" src=x>x<p>'",
+    ],
+    "references": [
+        "'<p>' + '&' * 1_048_576",
+        "'<p>' + '&amp;' * 200_000",
+        "'<p>' + '&lt;' * 250_000",
+        "'<p>x&#' + '9' * 1_048_576 + ';'",
+        "'<p>x' + '&#x110000;&#xD800;&#0;' * 45_000",
+        "'<p>x' + '&nbsp;' * 170_000",
+    ],
+    "unclosed": [
+        "'<p>x' + '<script>' * 130_000",
+        "'<p>x<script>' + '</script ' * 110_000",
+        "'<p>x' + '<!--' * 260_000 + '>'",
+        "'<p>x' + '<!-- a -- b' * 95_000",
+        "'<p>x<!--' + '-' * 1_048_576 + '>'",
+        "'<p>x' + '<![CDATA[' * 115_000",
+        "'<p>x' + '<?' * 500_000",
+        "'<pre>x' * 170_000",
+        "'<p>x<code>' * 95_000",
+        "'<p>x' + '<textarea>' * 100_000",
+        "'<p>x</p>' + '</' * 500_000",
+    ],
+    "code and math": [
+        "'<b>x</b>' + ' '.join('`' * run for run in range(1, 1_400))",
+        "'<b>x</b>' + '$ ' * 500_000",
+        "'<b>x</b>\\n' + '```\\n' * 260_000",
+        "'<p>' + chr(92) * 1_048_576",
+        "'<p>' + (chr(92) + '(') * 500_000",
+        "'<pre>' + '`' * 100_000 + '</pre>'",
+        "'<pre>' + chr(10) * 1_048_576 + 'x'",
+        "'<b>x</b>' + chr(10) * 1_048_576",
+    ],
+}
+"""Pages of about 1 MiB, as expressions; each of them shows an `x`, a `y` or the sign it is made of."""
+
+CONVERT_ALL = """
+import json, sys, threading
+from signet.toolsets.oj.convert import to_markdown
+if sys.platform == "linux":
+    import resource
+    resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+answers = []
+threading.stack_size(1 << 18)
+def convert():
+    for page in json.load(sys.stdin):
+        text = to_markdown(eval(page))
+        answers.append([len(text), text[:40]])
+thread = threading.Thread(target=convert)
+thread.start()
+thread.join()
+print(json.dumps(answers))
+"""
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_a_hostile_page_is_converted_in_bounded_room(kind: str) -> None:
+    """In a thread with a quarter of a megabyte of stack and a process with one gigabyte of memory."""
+    answers = json.loads(run(CONVERT_ALL, json.dumps(HOSTILE[kind])))
+
+    assert len(answers) == len(HOSTILE[kind])
+    assert all(size < 5 << 20 for size, _ in answers)
+    assert NO_DESCRIPTION not in [text for _, text in answers]
