@@ -211,6 +211,7 @@ def test_math_is_left_as_it_is(math: str) -> None:
         (r"<p>C:\new and \* and \</p>", r"C:\new and \\\* and \\"),
         ("<p>a<br>- b<br># c</p>", "a  \n\\- b  \n\\# c"),
         ("<p>nums[i] == [1,2] ~ 3!</p>", "nums[i] == [1,2] ~ 3!"),
+        ("<p>[a]: b</p>", r"\[a]: b"),
     ],
 )
 def test_only_signs_that_would_be_misread_are_escaped(content: str, markdown: str) -> None:
@@ -232,6 +233,8 @@ def test_only_signs_that_would_be_misread_are_escaped(content: str, markdown: st
         ("<p>List<Integer> and Map<String, V></p>", "List\\<Integer> and Map\\<String, V>"),
         ("<p>x</p><![CDATA[ y ]]><?php z ?><!DOCTYPE html><p>w</p>", "x\n\nw"),
         ("<p>n <m", "n \\<m"),
+        ("<p><code>x</p><p>y</p>", "`x`\n\ny"),
+        ("<p><code>a<br>b</code></p>", "`a b`"),
         ("<pre>0<n<10</pre><p>a<b and <i>c</i></p>", "```\n0<n<10\n```\n\na\\<b and *c*"),
         ("<p>Map<K, List<V>></p>", "Map\\<K, List\\<V>>"),
         ('<p><img alt="a<b>c" src=x></p>', "![a\\<b>c](x)"),
@@ -521,6 +524,7 @@ def test_markdown_passes_byte_for_byte(text: str) -> None:
         ("- <del>x</del> <u>y</u> <font color=red>z</font>", "- ~~x~~ y z"),
         ("a <b> c\n\n- d </i>", "a <b> c\n\n- d </i>"),
         ("- a <b>\n\n- b </b>", "- a <b>\n\n- b </b>"),
+        ("- a <b> </b>b", "- a  b"),
         ("- a\n\n<script>alert(1)</script>\n\n- b", "- a\n\n\n\n- b"),
         ("- a<script>alert(1)", "- a"),
         ("<p>open\n\n- a\n- b", "open\n\n- a\n- b"),
@@ -594,6 +598,19 @@ def test_without_tags_blocks_are_lines_and_references_are_resolved() -> None:
     text = to_markdown(page + "<b></b>" * MAX_TAGS)
 
     assert text == "a\nb\n\nc\nd\n\n1 2\n\n10^4 &lt;= n & m ©"
+
+
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        ("%PDF-1.4 <p>x &lt; y</p>", "%PDF-1.4\n\nx &lt; y"),
+        (f"<p>x</p>{chr(1) * 2_000}<p>y</p>", f"x\n\n{chr(1) * 2_000}\n\ny"),
+    ],
+    ids=["PDF", "control characters"],
+)
+def test_what_the_converter_refuses_loses_its_tags(page: str, text: str) -> None:
+    """It takes such pages for binary data."""
+    assert to_markdown(page) == text
 
 
 def test_what_is_nested_too_deep_is_kept_as_text() -> None:
