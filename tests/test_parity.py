@@ -18,8 +18,10 @@ import pytest
 import odd
 from signet.catalogue import TOOLSETS, tools_of
 from signet.kernel.errors import Code
+from signet.parity import engine
 from signet.parity.board import Board
 from signet.parity.builtin import built_in
+from signet.parity.child import Child
 from signet.parity.corpus import Asked, named
 from signet.parity.engine import COMMANDS, play
 from signet.parity.ways import WAYS
@@ -203,6 +205,23 @@ def test_what_was_started_is_stopped_when_it_is_broken_off(tmp_path: Path) -> No
     pids = [int(one.name) for one in tmp_path.iterdir()]
     assert len(pids) == 8
     assert [pid for pid in pids if is_alive(pid)] == []
+
+
+def test_a_process_is_stopped_even_if_the_signal_comes_while_it_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[int] = []
+
+    class Interrupted(Child):
+        def __init__(self, *how: Any) -> None:
+            super().__init__(*how)
+            started.append(self.pid)
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(engine, "Child", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        play(CALLS, ("plantuml",), commands=dict.fromkeys(COMMANDS, (sys.executable, "-c", "input()")))
+
+    assert len(started) == 1
+    assert not is_alive(started[0])
 
 
 def is_alive(pid: int) -> bool:

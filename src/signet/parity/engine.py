@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -110,11 +111,29 @@ def _players(commands: Mapping[str, Sequence[str]], environ: Mapping[str, str], 
     with ExitStack() as waits, ExitStack() as ends:
         for number, way in enumerate(WAYS):
             command = commands.get(way.name) or commands[way.command]
-            player = Player(way, command, environ, os.path.join(folder, str(number)))  # noqa: PTH118 - one join
-            waits.callback(player.child.wait)
-            ends.callback(player.end)
+            with _undisturbed():
+                player = Player(way, command, environ, os.path.join(folder, str(number)))  # noqa: PTH118 - one join
+                waits.callback(player.child.wait)
+                ends.callback(player.end)
             players.append(player)
         yield players
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Hold signals back until what was started is sure to be stopped."""
+    came: list[int] = []
+    before = {
+        number: signal.signal(number, lambda number, _: came.append(number))
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for one in came:
+            signal.raise_signal(one)
 
 
 def _ask_all(asked: Asked, players: list[Player], upstreams: Upstreams, watch: Watch) -> list[Said]:
