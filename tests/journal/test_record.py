@@ -15,7 +15,7 @@ import odd
 from doors import doors, invocation
 from signet.journal.record import MAX_LINE_BYTES, VOLATILE, Entry, Recorder
 from signet.journal.shelf import FOLDER, LATEST
-from signet.journal.writer import PAGE_BYTES, pages
+from signet.journal.writer import PAGE_BYTES, paged
 from signet.kernel.errors import Code, Fault
 from signet.kernel.outcome import Call, Door, Outcome
 from signet.kernel.pipeline import Mode, Pipeline
@@ -200,16 +200,25 @@ def test_no_line_is_longer_than_the_writer_reckons_with() -> None:
 
 
 @pytest.mark.parametrize("end", [0, 1, 4000, 4095, 4096, 100_000])
-def test_no_write_crosses_a_page_of_the_file(end: int) -> None:
+def test_no_line_crosses_a_page_of_the_file(end: int) -> None:
     if 0 < PAGE_BYTES - end % PAGE_BYTES < MAX_LINE_BYTES:
         end += PAGE_BYTES - end % PAGE_BYTES
     lines = [b'{"n":"' + b"x" * (number * 37 % 900) + b'"}' for number in range(500)]
 
-    at, told = end, []
-    for page in pages(lines, end):
-        assert at // PAGE_BYTES == (at + len(page) - 1) // PAGE_BYTES
-        at += len(page)
-        told += page.split(b"\n")[:-1]
+    at, told = end, paged(lines, end).splitlines(keepends=True)
+    for line in told:
+        assert at // PAGE_BYTES == (at + len(line) - 1) // PAGE_BYTES
+        at += len(line)
 
     assert [json.loads(line) for line in told] == [json.loads(line) for line in lines]
     assert at % PAGE_BYTES == 0 or PAGE_BYTES - at % PAGE_BYTES >= MAX_LINE_BYTES
+
+
+def test_where_a_line_had_to_cross_a_page_the_next_ones_do_not() -> None:
+    end = PAGE_BYTES - 100
+    lines = [b'"%s"' % (b"x" * 500)] * 8
+
+    text = paged(lines, end)
+
+    assert [json.loads(line) for line in text.splitlines()] == [json.loads(line) for line in lines]
+    assert (end + len(text)) % PAGE_BYTES == 0

@@ -35,7 +35,7 @@ MAX_KEPT: Final = 20_000
 """How many lines are kept that could not be written."""
 
 PAGE_BYTES: Final = 4096
-"""A write within one page of a file is all there or not at all, even if the process is killed in it."""
+"""A write is cut between two pages of a file, if the process is killed in it, and nowhere else."""
 
 Tape = Callable[[list[tuple[Entry, Record]]], None]
 """Takes each batch too: what became of the calls, results included, and their records."""
@@ -100,19 +100,17 @@ class JournalWriter:
             self.flush()
 
     def _write(self, lines: list[bytes]) -> int:
-        """Append lines, page by page; give how many are on disk for good."""
+        """Append lines; give how many are on disk for good."""
         done = 0
         try:
             if self._journal is None:
                 self._journal = open_journal(self._log_dir)
             end = os.fstat(self._journal).st_size
-            for page in pages(lines, end):
-                whole = _append(self._journal, page, end)
-                end += whole
-                done += page.count(b"\n", 0, whole)
-                if whole < len(page):
-                    self._complain(os.strerror(errno.ENOSPC))
-                    break
+            text = paged(lines, end)
+            whole = _append(self._journal, text, end)
+            done = text.count(b"\n", 0, whole)
+            if whole < len(text):
+                self._complain(os.strerror(errno.ENOSPC))
         except OSError as error:
             self._complain(f"{error.strerror}: {error.filename or self._log_dir}")
         return done
@@ -123,28 +121,29 @@ class JournalWriter:
             self._warn(why)
 
 
-def _append(journal: int, page: bytes, end: int) -> int:
-    """Append a page to a file of `end` bytes; of one that does not fit, take half a line back and give what stays."""
-    written = os.write(journal, page)
-    whole = page.rfind(b"\n", 0, written) + 1
+def _append(journal: int, text: bytes, end: int) -> int:
+    """Append lines to a file of `end` bytes; where not all fit, take half a line back and give how much stays."""
+    written = os.write(journal, text)
+    whole = text.rfind(b"\n", 0, written) + 1
     if whole < written:
         os.ftruncate(journal, end + whole)
     return whole
 
 
-def pages(lines: list[bytes], end: int) -> Iterator[bytes]:
-    """Part lines into writes, none of which crosses a page of a file that is `end` bytes long.
+def paged(lines: list[bytes], end: int) -> bytes:
+    """Join lines for a file that is `end` bytes long so that none of them crosses a page of it.
 
-    Where the next line might cross, the last one is filled up with blanks, which JSON does not mind.
+    Where the next line would cross, the last one is filled up with blanks, which JSON does not mind.
     """
-    room, used = PAGE_BYTES - end % PAGE_BYTES, 0
-    taken: list[bytes] = []
+    room = PAGE_BYTES - end % PAGE_BYTES
+    parts: list[bytes] = []
     for line in lines:
-        if used + len(line) + 1 > room and taken:
-            yield b"\n".join(taken) + b" " * (room - used) + b"\n"
-            room, taken, used = PAGE_BYTES, [], 0
-        taken.append(line)
-        used += len(line) + 1
-    if taken:
-        left = room - used
-        yield b"\n".join(taken) + b" " * (left if 0 < left < MAX_LINE_BYTES else 0) + b"\n"
+        size = len(line) + 1
+        if size > room and parts:
+            parts[-1] = b" " * room + b"\n"
+            room = PAGE_BYTES
+        parts += (line, b"\n")
+        room = (room - size) % PAGE_BYTES
+    if room < MAX_LINE_BYTES:
+        parts[-1] = b" " * room + b"\n"
+    return b"".join(parts)

@@ -13,6 +13,10 @@ __all__ = ["NAMESPACE", "Ids", "deterministic", "random", "random_batch"]
 NAMESPACE: Final = "c1fd1c20-77b7-4f73-b39c-8ed2dd2f2d8c"
 """The UUID5 namespace; with it, equal calls have equal ids on every machine."""
 
+UUID4: Final = b"........-....-4...-a...-............"
+"""A random UUID: each dot is a random digit; the rest says version 4, variant 10."""
+DOTS: Final = [place for place, sign in enumerate(UUID4) if sign == ord(".")]
+
 
 class Ids(NamedTuple):
     """The three ids of a journal record."""
@@ -31,17 +35,14 @@ def random_batch(count: int) -> Iterator[Ids]:
     """Name many calls apart from every other; the system is asked for randomness once."""
     from secrets import token_hex
 
-    digits = token_hex(48 * count)
-    for at in range(0, len(digits), 96):
-        yield Ids(_uuid4(digits, at), _uuid4(digits, at + 32), _uuid4(digits, at + 64))
-
-
-def _uuid4(digits: str, at: int) -> str:
-    """Write 32 random digits as a UUID4: version 4, variant 10."""
-    return (
-        f"{digits[at : at + 8]}-{digits[at + 8 : at + 12]}-4{digits[at + 13 : at + 16]}"
-        f"-a{digits[at + 17 : at + 20]}-{digits[at + 20 : at + 32]}"
-    )
+    digits = token_hex(3 * count * len(DOTS) // 2).encode()
+    text = bytearray(UUID4 * (3 * count))
+    # The same digit of every id at a time: no step of this loop grows with the count in Python.
+    for number, place in enumerate(DOTS):
+        text[place :: len(UUID4)] = digits[number :: len(DOTS)]
+    names = text.decode()
+    for at in range(0, len(names), 108):
+        yield Ids(names[at : at + 36], names[at + 36 : at + 72], names[at + 72 : at + 108])
 
 
 def deterministic(method: str, route: str, payload: object) -> Ids:
