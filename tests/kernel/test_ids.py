@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from typing import Any
-from uuid import UUID, uuid5
+from uuid import RFC_4122, UUID, uuid5
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import astuple
 
 from signet.kernel.ids import Ids, deterministic, random
 
@@ -96,13 +97,21 @@ def test_the_order_of_keys_does_not_count() -> None:
 def test_another_method_route_or_payload_gives_other_ids() -> None:
     asked = [("m", "tool", {}), ("n", "tool", {}), ("m", "discover", {}), ("m", "tool", {"a": 1})]
 
-    ids = [one for question in asked for one in deterministic(*question)]
+    ids = [one for question in asked for one in astuple(deterministic(*question))]
 
     assert len(set(ids)) == len(ids)
 
 
 @pytest.mark.spec("5.ids.uuid4")
 def test_random_ids_are_version_four_and_never_the_same() -> None:
-    drawn = [one for _ in range(100) for one in random()]
+    drawn = [UUID(one) for ids in random(100) + random(1) + random(0) for one in astuple(ids)]
 
-    assert ({UUID(one).version for one in drawn}, len(set(drawn))) == ({4}, 300)
+    assert ({(one.version, one.variant) for one in drawn}, len(set(drawn))) == ({(4, RFC_4122)}, 303)
+
+
+@pytest.mark.spec("5.ids.uuid4")
+def test_every_digit_of_a_random_id_is_drawn() -> None:
+    drawn = [one for ids in random(200) for one in astuple(ids)]
+
+    fixed = [place for place, digits in enumerate(zip(*drawn, strict=True)) if len(set(digits)) < 10]
+    assert fixed == [8, 13, 14, 18, 19, 23]

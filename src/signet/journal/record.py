@@ -7,15 +7,15 @@ duration and, unless they are derived from the call, the ids.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
+from msgspec import Raw
 
 from signet.kernel.errors import Fault
-from signet.kernel.ids import Ids, deterministic, random_batch
+from signet.kernel.ids import Ids, deterministic, random
 from signet.kernel.outcome import Call
 from signet.kernel.schemas import PREFIX
 from signet.kernel.tools import Tool
@@ -39,8 +39,6 @@ SECRET: Final = re.compile(
     r"""(?i)((?:token|authorization|password|passwd|secret|api[_-]?key|cookie)s?["']?\s*[:=]\s*)(?:bearer\s+)?\S+"""
 )
 REDACTED: Final = "[redacted]"
-MAX_SLUGS: Final = 1000
-"""Unknown tools have names too, and may have any."""
 
 _encode: Final = msgspec.json.Encoder().encode
 
@@ -76,7 +74,7 @@ class Record(msgspec.Struct, frozen=True):
     ts: str
 
 
-class Entry(NamedTuple):
+class Entry(msgspec.Struct, frozen=True):
     """What is kept of an outcome until its record is made: not the result, which may be large, unless it is wanted."""
 
     call: Call
@@ -89,6 +87,15 @@ class Entry(NamedTuple):
     body: bytes = b""
 
 
+class Frame(msgspec.Struct, frozen=True):
+    """What is the same in all records of one tool through one route."""
+
+    about: Metadata
+    route: str
+    extra_bytes: int
+    """What the canonical envelope adds to the size of the arguments."""
+
+
 class Recorder:
     """Makes records of outcomes, counting the steps of each door."""
 
@@ -96,28 +103,27 @@ class Recorder:
         self._deterministic = deterministic_ids
         self._secrets = tuple(secret for secret in secrets if secret)
         self._steps: dict[str, int] = {}
-        self._metadata: dict[str, Metadata] = {}
+        self._frames: dict[tuple[str, str], Frame] = {}
 
-    def records(self, entries: list[Entry]) -> Iterator[Record]:
+    def records(self, entries: list[Entry]) -> list[Record]:
         """Make the records of many outcomes, in their order."""
-        names = map(_named, entries) if self._deterministic else random_batch(len(entries))
-        for entry, ids in zip(entries, names, strict=True):
-            yield self._record(entry, ids)
+        names = map(_named, entries) if self._deterministic else random(len(entries))
+        return [self._record(entry, ids) for entry, ids in zip(entries, names, strict=True)]
 
     def _record(self, entry: Entry, ids: Ids) -> Record:
-        call, slug = entry.call, _slug(entry)
-        # By place, in the order of the fields: names would cost as much as all else here.
+        call, frame = entry.call, self._frame(entry)
+        # By place, in the order of the fields: by name it would take twice as long.
         return Record(
             AGENT,
             0,
             int(entry.took_s * 1_000_000) / 1000,
             self._error(entry),
-            len(_encode({"input": call.arguments, "tool": PREFIX + slug})),
-            self._about(slug),
+            len(_encode(call.arguments)) + frame.extra_bytes,
+            frame.about,
             METHOD,
             entry.output_bytes,
             ids.request_id,
-            self._route(entry),
+            frame.route,
             ids.span_id,
             "ok" if entry.fault is None else "error",
             self._step(call.door.name),
@@ -127,17 +133,19 @@ class Recorder:
             _timestamp(int(entry.ended_s * 1000)),
         )
 
-    def _about(self, slug: str) -> Metadata:
-        if len(self._metadata) > MAX_SLUGS:
-            self._metadata.clear()
-        if slug not in self._metadata:
-            self._metadata[slug] = Metadata(self._deterministic, None, SCHEMA_VERSION, self._clean(slug) or None)
-        return self._metadata[slug]
+    def _frame(self, entry: Entry) -> Frame:
+        """Give what the records of a tool share; of one that is not there, callers may have written anything."""
+        route, slug = entry.call.door.route, _slug(entry)
+        if entry.tool is None:
+            return self._frame_of(self._clean(route), slug)
+        found = self._frames.get((route, slug))
+        if found is None:
+            found = self._frames[route, slug] = self._frame_of(route, slug)
+        return found
 
-    def _route(self, entry: Entry) -> str:
-        """Give the route; of a tool that is not there it holds what the caller chose to write."""
-        route = entry.call.door.route[:MAX_NAME_CHARS]
-        return route if entry.tool is not None else self._clean(route)
+    def _frame_of(self, route: str, slug: str) -> Frame:
+        about = Metadata(self._deterministic, None, SCHEMA_VERSION, self._clean(slug) or None)
+        return Frame(about, route[:MAX_NAME_CHARS], len(_encode({"input": Raw(), "tool": PREFIX + slug})))
 
     def _step(self, door: str) -> int:
         self._steps[door] = self._steps.get(door, 0) + 1

@@ -78,7 +78,7 @@ class JournalWriter:
         """Write what waits."""
         with self._writing:
             taken, self._waiting = self._waiting, []
-            records = list(self._recorder.records(taken))
+            records = self._recorder.records(taken)
             if self._tape is not None and taken:
                 self._tape(list(zip(taken, records, strict=True)))
             lines = [_encode(record) for record in records]

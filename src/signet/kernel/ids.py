@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
-__all__ = ["NAMESPACE", "Ids", "deterministic", "random", "random_batch"]
+__all__ = ["NAMESPACE", "Ids", "deterministic", "random"]
 
 NAMESPACE: Final = "c1fd1c20-77b7-4f73-b39c-8ed2dd2f2d8c"
 """The UUID5 namespace; with it, equal calls have equal ids on every machine."""
@@ -18,7 +17,7 @@ UUID4: Final = b"........-....-4...-a...-............"
 DOTS: Final = [place for place, sign in enumerate(UUID4) if sign == ord(".")]
 
 
-class Ids(NamedTuple):
+class Ids(msgspec.Struct, frozen=True):
     """The three ids of a journal record."""
 
     request_id: str
@@ -26,23 +25,20 @@ class Ids(NamedTuple):
     span_id: str
 
 
-def random() -> Ids:
-    """Name a call apart from every other (UUID4)."""
-    return next(random_batch(1))
-
-
-def random_batch(count: int) -> Iterator[Ids]:
-    """Name many calls apart from every other; the system is asked for randomness once."""
+def random(count: int) -> list[Ids]:
+    """Name calls apart from every other (UUID4); the system is asked for randomness once."""
     from secrets import token_hex
 
     digits = token_hex(3 * count * len(DOTS) // 2).encode()
     text = bytearray(UUID4 * (3 * count))
-    # The same digit of every id at a time: no step of this loop grows with the count in Python.
+    # The same digit of all ids at a time: what grows with their number is not done in Python.
     for number, place in enumerate(DOTS):
         text[place :: len(UUID4)] = digits[number :: len(DOTS)]
     names = text.decode()
-    for at in range(0, len(names), 108):
-        yield Ids(names[at : at + 36], names[at + 36 : at + 72], names[at + 72 : at + 108])
+    return [
+        Ids(names[at : at + 36], names[at + 36 : at + 72], names[at + 72 : at + 108])
+        for at in range(0, len(names), 108)
+    ]
 
 
 def deterministic(method: str, route: str, payload: object) -> Ids:
