@@ -158,6 +158,21 @@ def test_a_recorded_run_is_replayed_with_the_network_cut_off_byte_for_byte(name:
     assert ids[0] == ids[1]
 
 
+def test_a_question_about_today_is_replayed_on_any_other_day(tmp_path: Path) -> None:
+    steps: list[Step] = [
+        (answering({**judge.PROBLEM, "title": title}), "get_daily_challenge", {}) for title in ("One", "Two")
+    ]
+    then = recorded("oj", tmp_path / "tape", steps)
+
+    moved = "from signet.toolsets.oj import api\napi.utc_today = lambda: '2031-05-05'\n"
+    program, *rest = command("signet.oj_mcp", "--replay", str(tmp_path / "tape"))[2:]
+    with piping(sys.executable, "-c", moved + program, *rest) as pipe:
+        now = play(pipe, steps)
+
+    assert now == then
+    assert [b"One" in line for line in now] == [True, False]
+
+
 @pytest.mark.parametrize("name", RUNS)
 def test_without_the_cassette_the_same_process_could_not_answer(name: str) -> None:
     module, steps = RUNS[name]

@@ -40,6 +40,7 @@ def outfit_of(toolset: str, settings: Settings, log: Log, run: Live | None = Non
 
 
 def _judge(settings: Settings, log: Any, run: Live) -> Outfit:
+    from .toolsets.oj.api import utc_today
     from .upstream.http import HttpUpstream, Limits, check_token
     from .upstream.origin import parse_origin
 
@@ -51,7 +52,7 @@ def _judge(settings: Settings, log: Any, run: Live) -> Outfit:
         token = check_token(settings.oj_token)
         return HttpUpstream(parse_origin(settings.oj_base_url), limits, token=token, log=log)
 
-    return Outfit(run.way_out("oj", outside))
+    return Outfit(run.way_out("oj", outside), run.calendar("oj", utc_today))
 
 
 def _bank(settings: Settings, log: Any, run: Live) -> Outfit:

@@ -43,6 +43,10 @@ class Live:
         """Give a toolset its way out."""
         return make()
 
+    def calendar(self, toolset: str, today: Callable[[], str]) -> Callable[[], str]:  # noqa: ARG002 - others need it
+        """Give a toolset what it learns the day from."""
+        return today
+
 
 class Recording(Live):
     """A run that is recorded."""
@@ -61,6 +65,12 @@ class Recording(Live):
         inner = make()
         self._folder.come_from(toolset, Source(inner.origin, inner.has_token))
         return RecordingUpstream(inner, toolset, self._folder, self._redact)
+
+    def calendar(self, toolset: str, today: Callable[[], str]) -> Callable[[], str]:
+        """Give a toolset what it learns the day from; the day is kept like an answer."""
+        from .upstream.cassette import recorded_calendar
+
+        return recorded_calendar(toolset, today, self._folder)
 
     def _keep(self, pairs: list[tuple[Entry, Record]]) -> None:
         from .journal.calls import call_lines
@@ -104,6 +114,12 @@ class Replay(Live):
 
         source = self._label.toolsets.get(toolset) or Source("nowhere")
         return ReplayUpstream(toolset, source, self._folder, self._redact)
+
+    def calendar(self, toolset: str, today: Callable[[], str]) -> Callable[[], str]:  # noqa: ARG002 - it was then
+        """Give a toolset the days of the recorded run."""
+        from .upstream.cassette import replayed_calendar
+
+        return replayed_calendar(toolset, self._folder)
 
 
 def open_run(settings: Settings, log: Log) -> Live:

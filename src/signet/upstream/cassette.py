@@ -5,15 +5,16 @@
 
 A file is named by the SHA-256 of toolset and target, and a number that counts equal questions in the order of their
 answers. Headers are not kept; secrets are taken out first. A question whose caller left before its answer came leaves
-no file.
+no file. What day it is comes from outside too, and is kept in the same way.
 """
 
 from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Callable
 from hashlib import sha256
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -23,7 +24,10 @@ from signet.kernel.port import Answer, Ask, Upstream
 from .folder import ReadFolder, Source, WrittenFolder
 from .redact import Redactor
 
-__all__ = ["RecordingUpstream", "ReplayUpstream"]
+__all__ = ["RecordingUpstream", "ReplayUpstream", "recorded_calendar", "replayed_calendar"]
+
+DAY: Final = "what day it is"
+"""Stands for the target of a question that is asked of the clock."""
 
 
 class Kept(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -112,19 +116,7 @@ class ReplayUpstream:
         Raises:
             Fault: the one that was recorded; or that nothing was, or nothing that can be read.
         """
-        target = self._redact.target(ask.target)
-        name, data = self._files.next(_name_of(self._toolset, target))
-        if data is None:
-            message = f"not recorded: the cassette has no answer to {target}"
-            raise _unanswered(message)
-        try:
-            exchange = msgspec.convert(json.loads(data), Exchange)
-            if exchange.fault is None:
-                return _answer(exchange.answer)
-        except (ValueError, RecursionError) as error:
-            message = f"the cassette's {name} cannot be read: {str(error)[:200]}"
-            raise _unanswered(message) from None
-        raise _fault(exchange.fault)
+        return _looked_up(self._toolset, self._redact.target(ask.target), self._files)
 
     def warm(self) -> None:
         """Be ready."""
@@ -134,6 +126,46 @@ class ReplayUpstream:
 
     def forget(self, ask: Ask) -> None:
         """Forget nothing: what was answered is what was answered."""
+
+
+def recorded_calendar(toolset: str, today: Callable[[], str], files: WrittenFolder) -> Callable[[], str]:
+    """Keep every day that is told."""
+
+    def told() -> str:
+        day = today()
+        files.keep(_name_of(toolset, DAY), _written(Exchange(toolset, DAY, Kept(200, "text/plain", day))))
+        return day
+
+    return told
+
+
+def replayed_calendar(toolset: str, files: ReadFolder) -> Callable[[], str]:
+    """Tell the days that were kept."""
+
+    def told() -> str:
+        return _looked_up(toolset, DAY, files).body.decode()
+
+    return told
+
+
+def _looked_up(toolset: str, target: str, files: ReadFolder) -> Answer:
+    """Find what was recorded.
+
+    Raises:
+        Fault: the one that was recorded; or that nothing was, or nothing that can be read.
+    """
+    name, data = files.next(_name_of(toolset, target))
+    if data is None:
+        message = f"not recorded: the cassette has no answer to {target}"
+        raise _unanswered(message)
+    try:
+        exchange = msgspec.convert(json.loads(data), Exchange)
+        if exchange.fault is None:
+            return _answer(exchange.answer)
+    except (ValueError, RecursionError) as error:
+        message = f"the cassette's {name} cannot be read: {str(error)[:200]}"
+        raise _unanswered(message) from None
+    raise _fault(exchange.fault)
 
 
 def _name_of(toolset: str, target: str) -> str:
