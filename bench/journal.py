@@ -16,7 +16,7 @@ from .rows import SIGNET, Metric, Row, Sheet, rotated
 
 __all__ = ["WITHOUT", "measure"]
 
-WITHOUT = "without a journal"
+WITHOUT = "no journal"
 
 
 def measure(plan: Plan, contenders: Sequence[Contender]) -> list[Row]:

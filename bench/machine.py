@@ -11,7 +11,10 @@ from pathlib import Path
 
 __all__ = ["Bystanders", "hardware", "versions"]
 
-PACKAGES = ("signet-mcp", "mcp", "fastmcp", "uvicorn", "uvloop", "httptools", "pydantic", "msgspec")
+PACKAGES = (
+    "signet-mcp", "mcp", "fastmcp", "uvicorn", "uvloop", "httptools", "pydantic", "msgspec", "html-to-markdown",
+    "markdownify",
+)  # fmt: skip
 
 
 def hardware() -> str:

@@ -26,8 +26,8 @@ eight times its calls."""
 METHOD = """\
 - Every server does the same work: raw deflate at level 9, then PlantUML's alphabet. Payloads are 372 \
 bytes (small) and 19,859 bytes (large); every call carries another text.
-- Signet runs as shipped: it checks each input and each output against its JSON Schema. The SDK's low-level \
-server checks neither; FastMCP checks arguments by their types.
+- Signet runs as shipped: it checks each input and each output against its JSON Schema, and keeps its journal. The \
+SDK's low-level server does neither; FastMCP checks arguments by their types.
 - Over HTTP the peers run stateless with JSON answers, under uvicorn with uvloop and httptools, without an \
 access log. FastMCP's tool is a coroutine, which spares it a worker thread.
 - A round takes each cell to one server after the other, in an order that rotates from round to round; \
@@ -36,7 +36,10 @@ servers are started afresh for each round. Each cell is warmed up before its clo
 the clock has stopped.
 - The bound does no work and shows what the measuring itself costs: a bare `python -c pass` for cold start, \
 `cat` on stdio, an echo on uvloop over HTTP.
-- Large payloads are bounded by deflate itself, which all servers share."""
+- Large payloads are bounded by deflate itself, which all servers share.
+- Conversion and decoding are timed in this process, without a server. Every conversion gets another page; decoding \
+turns an answer of the Bank of Japan's shape into checked series, beside `json.loads` of the same bytes, whose memory \
+is what Python's own objects take."""
 
 ROUND_FROM = 10
 """From here on a ratio is told without decimals."""
