@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
+import re
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from doors import META, modern_headers, rpc
-from support import ROOT, Server, serving, serving_command
+from support import ROOT, SIGNET, Server, serving, serving_command
 
 ODD = (sys.executable, str(ROOT / "tests/odd.py"), "serve", "60")
 NAME = "encodePlantUML"
@@ -287,6 +288,66 @@ def test_a_slow_client_of_a_huge_head_is_cut_off(server: Server) -> None:
             assert client.recv(65536).startswith(b"HTTP/1.1 400")
 
     assert server.post("/mcp", LIST).status == 200
+
+
+IMPATIENT = """
+import runpy, sys
+from signet.transports import asgi, web
+assert asgi.BODY_TIMEOUT_S == web.HEAD_TIMEOUT_S == 30
+asgi.BODY_TIMEOUT_S = web.HEAD_TIMEOUT_S = 0.2
+del sys.argv[0]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+HEAD = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+WHOLE = HEAD + b"Content-Length: %d\r\n\r\n%s" % (len(json.dumps(LIST)), json.dumps(LIST).encode())
+
+
+@pytest.fixture(scope="module")
+def impatient() -> Iterator[Server]:
+    serve = (SIGNET, "serve", "--toolsets", "plantuml", "--port", "0")
+    with serving_command(sys.executable, "-c", IMPATIENT, *serve) as running:
+        yield running
+
+
+def answers_to(server: Server, *sent: bytes) -> list[bytes]:
+    """Send bytes, one lot after the answer to the other, and give the status lines until the server hangs up."""
+    with contextlib.closing(server.connect()) as client:
+        received = b""
+        for data in sent:
+            client.sendall(data)
+            received += client.recv(65536)
+        while data := client.recv(65536):
+            received += data
+    return re.findall(rb"HTTP/1.1 (\d+)", received)
+
+
+@pytest.mark.parametrize(
+    ("sent", "statuses"),
+    [
+        ([b""], [b"408"]),
+        ([b"POST /mcp HT"], [b"408"]),
+        ([HEAD], [b"408"]),
+        ([b"\r\n\r\n"], [b"408"]),
+        ([WHOLE, HEAD], [b"200", b"408"]),
+        ([WHOLE, b"\r\n"], [b"200", b"408"]),
+        ([WHOLE, WHOLE, HEAD[:40]], [b"200", b"200", b"408"]),
+        ([HEAD + b"Content-Length: 9\r\n\r\n{"], [b"408"]),
+        ([HEAD + b"Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n"], [b"408"]),
+    ],
+)
+def test_a_client_that_takes_its_time_over_a_request_is_given_up(
+    impatient: Server, sent: list[bytes], statuses: list[bytes]
+) -> None:
+    assert answers_to(impatient, *sent) == statuses
+
+    assert impatient.post("/mcp", LIST).status == 200
+
+
+def test_a_client_that_waits_for_its_answer_is_not_given_up() -> None:
+    with serving_command(sys.executable, "-c", IMPATIENT, *ODD[1:]) as server:
+        reply = server.post("/mcp", rpc("tools/call", {"name": "waits", "arguments": {"n": 600}}))
+
+    assert reply.status == 200
 
 
 def test_several_workers_answer_as_one() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import socket
@@ -18,6 +19,9 @@ __all__ = ["bind", "end_on_signals", "serve"]
 
 MAX_HEAD_BYTES: Final = 65_536
 """The most that a request line and its headers may take."""
+HEAD_TIMEOUT_S: Final = 30.0
+"""How long they may take to come, from the connection or from the last answer on."""
+TOO_SLOW: Final = b"HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
 MAX_CONNECTIONS: Final = 4096
 GRACE_S: Final = 10
@@ -29,13 +33,25 @@ Application = Callable[[Scope, Receive, Send], Any]
 
 
 class _Protocol(HttpToolsProtocol):
-    """uvicorn's HTTP/1.1, with a bound on the head of a request."""
+    """uvicorn's HTTP/1.1, with bounds on the head of a request: how large it is, and how long it takes."""
 
     _in_head = True
     _head_bytes = 0
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn has it
+        super().connection_made(transport)
+        self._expect_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._expect_nothing()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
+        if self.cycle is None or self.cycle.response_complete:
+            # Part of a head, or nothing that counts; either has ended uvicorn's own wait for the next request.
+            self._expect_head()
         if self._in_head:
             self._head_bytes += len(data)
             if self._head_bytes > MAX_HEAD_BYTES and not self.transport.is_closing():
@@ -47,7 +63,22 @@ class _Protocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._in_head = False
+        self._expect_nothing()
         super().on_headers_complete()
+
+    def _expect_head(self) -> None:
+        if self._deadline is None:
+            self._deadline = self.loop.call_later(HEAD_TIMEOUT_S, self._give_up)
+
+    def _expect_nothing(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _give_up(self) -> None:
+        if not self.transport.is_closing():
+            self.transport.write(TOO_SLOW)
+            self.transport.close()
 
 
 def end_on_signals() -> None:
