@@ -1,11 +1,15 @@
-"""How every run goes: in CI a skipped test is a failure, and property tests are repeatable there."""
+"""How every run goes: in CI a skipped test is a failure, and property tests are repeatable there; the upstreams."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from bank import Bank, banking
+from judge import Judge, judging
 
 IN_CI = bool(os.environ.get("CI"))
 
@@ -15,6 +19,34 @@ _slow_doors = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 settings.register_profile("desk", max_examples=100, deadline=None, print_blob=True, suppress_health_check=_slow_doors)
 settings.register_profile("ci", settings.get_profile("desk"), derandomize=True)
 settings.load_profile("ci" if IN_CI else "desk")
+
+
+@pytest.fixture(scope="module")
+def the_bank() -> Iterator[Bank]:
+    """The Bank of Japan's API, as the tests before have left it."""
+    with banking() as bank:
+        yield bank
+
+
+@pytest.fixture
+def bank(the_bank: Bank) -> Bank:
+    """The Bank of Japan's API, with nothing ordered and nothing seen."""
+    the_bank.clear()
+    return the_bank
+
+
+@pytest.fixture(scope="module")
+def the_judge() -> Iterator[Judge]:
+    """The judge's API, as the tests before have left it."""
+    with judging() as judge:
+        yield judge
+
+
+@pytest.fixture
+def judge(the_judge: Judge) -> Judge:
+    """The judge's API, with nothing ordered and nothing seen."""
+    the_judge.clear()
+    return the_judge
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:

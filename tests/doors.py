@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from support import Pipe, Reply, Server
+from support import PATIENCE_S, Pipe, Reply, Server, clean_env
 
 META = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -27,6 +28,23 @@ def rpc(method: str, params: dict[str, Any], *, modern: bool = False, request_id
     """Make one request of either era."""
     meta = {"_meta": META} if modern else {}
     return {"jsonrpc": "2.0", "id": request_id, "method": method, "params": {**params, **meta}}
+
+
+INITIALIZE = rpc(
+    "initialize",
+    {"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": "witness", "version": "1"}},
+)
+
+
+def run_on_one_message(
+    command: str, *args: str, stdin: object = INITIALIZE, env: Mapping[str, str] | None = None
+) -> tuple[int, str, str]:
+    """Run a stdio server on one message to its end; give the exit status, stdout and stderr."""
+    message = json.dumps(stdin).encode() + b"\n"
+    done = subprocess.run(
+        [command, *args], input=message, capture_output=True, env=clean_env(env), timeout=PATIENCE_S, check=False
+    )
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
 def modern_headers(method: str, name: str | None = None) -> dict[str, str]:

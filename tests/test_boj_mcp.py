@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 import signal
-import subprocess
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,23 +36,13 @@ from bank import (
     result_of,
     serving_boj,
 )
-from doors import rpc
+from doors import INITIALIZE, rpc, run_on_one_message
 from judge import listening
 from signet.settings import Settings
-from support import PATIENCE_S, Pipe, clean_env, piping
+from support import PATIENCE_S, Pipe, piping
 
-INITIALIZE = rpc(
-    "initialize",
-    {"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": "witness", "version": "1"}},
-)
 SENTENCE = re.compile(r"(error|boj-mcp-server): [^\n]+\n")
 TRANSPORT = (-32603, "TRANSPORT_ERROR")
-
-
-@pytest.fixture(scope="module")
-def upstream() -> Iterator[Bank]:
-    with banking() as bank:
-        yield bank
 
 
 @pytest.fixture(scope="module")
@@ -63,28 +53,12 @@ def elsewhere() -> Iterator[Bank]:
 
 
 @pytest.fixture
-def bank(upstream: Bank) -> Bank:
-    upstream.clear()
-    return upstream
-
-
-@pytest.fixture
 def other(elsewhere: Bank) -> Bank:
     elsewhere.clear()
     return elsewhere
 
 
-def run(*arguments: str, stdin: object = INITIALIZE, env: dict[str, str] | None = None) -> tuple[int, str, str]:
-    """Run the command on one message to its end; give the exit status, stdout and stderr."""
-    done = subprocess.run(
-        [BOJ, *arguments],
-        input=json.dumps(stdin).encode() + b"\n",
-        capture_output=True,
-        env=clean_env(env),
-        timeout=PATIENCE_S,
-        check=False,
-    )
-    return done.returncode, done.stdout.decode(), done.stderr.decode()
+run = partial(run_on_one_message, BOJ)
 
 
 def told(row: str, way: str, value: str) -> tuple[list[str], dict[str, str]]:

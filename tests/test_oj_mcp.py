@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import uuid
-from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import signet
-from doors import rpc
-from judge import OJ, PAGE, PROBLEM, SAMPLE, TOOLS, Judge, call, judging, serving_oj, veiled
-from support import PATIENCE_S, Pipe, clean_env
+from doors import INITIALIZE, rpc, run_on_one_message
+from judge import OJ, PAGE, PROBLEM, SAMPLE, TOOLS, Judge, call, serving_oj, veiled
+from support import Pipe
 
-INITIALIZE = rpc(
-    "initialize",
-    {"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": "witness", "version": "1"}},
-)
 ORIGIN = "https://judge.example"
 SOURCE, ID = SAMPLE
 LINE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z +(ERROR|WARN|INFO|DEBUG|TRACE) (oj_mcp_rs[a-z_:]*): .+")
@@ -34,29 +29,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
 """What some faults need, or would take too long without."""
 
 
-@pytest.fixture(scope="module")
-def upstream() -> Iterator[Judge]:
-    with judging() as judge:
-        yield judge
-
-
-@pytest.fixture
-def judge(upstream: Judge) -> Judge:
-    upstream.clear()
-    return upstream
-
-
-def run(*arguments: str, stdin: object = INITIALIZE, env: dict[str, str] | None = None) -> tuple[int, str, str]:
-    """Run the command on one message to its end; give the exit status, stdout and stderr."""
-    done = subprocess.run(
-        [OJ, *arguments],
-        input=json.dumps(stdin).encode() + b"\n",
-        capture_output=True,
-        env=clean_env(env),
-        timeout=PATIENCE_S,
-        check=False,
-    )
-    return done.returncode, done.stdout.decode(), done.stderr.decode()
+run = partial(run_on_one_message, OJ)
 
 
 def ended(pipe: Pipe) -> tuple[str, str]:

@@ -23,7 +23,6 @@ from bank import (
     SPOT,
     TOOLS,
     Bank,
-    banking,
     call,
     published,
 )
@@ -33,27 +32,16 @@ from real.witness import node, run_outside
 from signet.sandbox.boj.messages import order_of
 from support import SIGNET, Pipe, Server, piping, run, serving
 
+pytestmark = pytest.mark.usefixtures("bank")
+
 MODES = {"legacy": "2025-11-25", "auto": "2026-07-28", "2026-07-28": "2026-07-28"}
 """The client's modes, and the protocol version that each ends up with."""
 SLUGS = {CODE: "boj.get_data_code", LAYER: "boj.get_data_layer", METADATA: "boj.get_metadata"}
 
 
 @pytest.fixture(scope="module")
-def upstream() -> Iterator[Bank]:
-    with banking() as bank:
-        yield bank
-
-
-@pytest.fixture(autouse=True)
-def bank(upstream: Bank) -> Bank:
-    """The upstream, with nothing ordered and nothing seen, for every test."""
-    upstream.clear()
-    return upstream
-
-
-@pytest.fixture(scope="module")
-def environ(upstream: Bank) -> dict[str, str]:
-    return {**DIRECT, "BOJ_BASE_URL": upstream.url, "BOJ_RETRY_BACKOFF_MS": "0"}
+def environ(the_bank: Bank) -> dict[str, str]:
+    return {**DIRECT, "BOJ_BASE_URL": the_bank.url, "BOJ_RETRY_BACKOFF_MS": "0"}
 
 
 @pytest.fixture(scope="module")
@@ -71,11 +59,11 @@ def stdio(environ: dict[str, str]) -> Iterator[Pipe]:
 
 
 @pytest.fixture(params=["boj-mcp-server", "signet serve"])
-def door(request: pytest.FixtureRequest, upstream: Bank, server: Server) -> str | StdioServerParameters:
+def door(request: pytest.FixtureRequest, the_bank: Bank, server: Server) -> str | StdioServerParameters:
     """The way in: the drop-in command to start, or an address to call."""
     if request.param == "signet serve":
         return f"{server.url}/mcp"
-    return StdioServerParameters(command=BOJ, args=["--base-url", upstream.url, "--retry-backoff-ms", "0"], env=DIRECT)
+    return StdioServerParameters(command=BOJ, args=["--base-url", the_bank.url, "--retry-backoff-ms", "0"], env=DIRECT)
 
 
 def talk(door: str | StdioServerParameters, mode: str, act: Callable[[Client], Awaitable[Any]]) -> Any:
@@ -87,9 +75,9 @@ def talk(door: str | StdioServerParameters, mode: str, act: Callable[[Client], A
 
 
 @pytest.fixture(scope="module")
-def results(upstream: Bank) -> dict[str, Any]:
+def results(the_bank: Bank) -> dict[str, Any]:
     """What each tool says, by the drop-in server on plain pipes."""
-    with piping(BOJ, "--base-url", upstream.url, env=DIRECT) as pipe:
+    with piping(BOJ, "--base-url", the_bank.url, env=DIRECT) as pipe:
         return {name: call(pipe, name, **arguments) for name, arguments in CALLS.items()}
 
 
@@ -121,8 +109,8 @@ def test_the_official_client_lists_and_calls_all_three_tools(
 
 @pytest.mark.spec("3.tools.identity")
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
-def test_the_official_client_is_told_who_it_talks_to(upstream: Bank, mode: str) -> None:
-    command = StdioServerParameters(command=BOJ, args=["--base-url", upstream.url], env=DIRECT)
+def test_the_official_client_is_told_who_it_talks_to(the_bank: Bank, mode: str) -> None:
+    command = StdioServerParameters(command=BOJ, args=["--base-url", the_bank.url], env=DIRECT)
 
     async def act(client: Client) -> tuple[Any, Any]:
         return client.server_info, client.server_capabilities.model_dump(exclude_none=True)

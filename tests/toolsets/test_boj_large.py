@@ -18,7 +18,6 @@ from bank import (
     SPOT,
     TOOLS,
     Bank,
-    banking,
     call,
     error_of,
     failure,
@@ -42,20 +41,8 @@ ROOM_MIB = 4 * MAX_BODY_BYTES / MIB
 
 
 @pytest.fixture(scope="module")
-def upstream() -> Iterator[Bank]:
-    with banking() as bank:
-        yield bank
-
-
-@pytest.fixture
-def bank(upstream: Bank) -> Bank:
-    upstream.clear()
-    return upstream
-
-
-@pytest.fixture(scope="module")
-def process(upstream: Bank) -> Iterator[Pipe]:
-    with serving_boj(upstream.url, "--timeout-ms", "60000", "--cache-s", "0") as pipe:
+def process(the_bank: Bank) -> Iterator[Pipe]:
+    with serving_boj(the_bank.url, "--timeout-ms", "60000", "--cache-s", "0") as pipe:
         yield pipe
 
 

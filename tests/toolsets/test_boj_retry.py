@@ -19,7 +19,6 @@ from bank import (
     TARGETS,
     TOOLS,
     Bank,
-    banking,
     call,
     cancellation,
     failure,
@@ -37,33 +36,21 @@ SENTINEL_TARGET = "/api/v1/getDataCode?db=MD01&startDate=202401&code=MABS1AN11"
 
 
 @pytest.fixture(scope="module")
-def upstream() -> Iterator[Bank]:
-    with banking() as bank:
-        yield bank
-
-
-@pytest.fixture(scope="module")
-def process(upstream: Bank) -> Iterator[Pipe]:
-    with serving_boj(upstream.url, "--retry-backoff-ms", "0", "--cache-s", "0") as pipe:
+def process(the_bank: Bank) -> Iterator[Pipe]:
+    with serving_boj(the_bank.url, "--retry-backoff-ms", "0", "--cache-s", "0") as pipe:
         yield pipe
 
 
 @pytest.fixture(scope="module")
-def impatient_process(upstream: Bank) -> Iterator[Pipe]:
-    with serving_boj(upstream.url, "--retry-backoff-ms", "0", "--cache-s", "0", "--timeout-ms", "200") as pipe:
+def impatient_process(the_bank: Bank) -> Iterator[Pipe]:
+    with serving_boj(the_bank.url, "--retry-backoff-ms", "0", "--cache-s", "0", "--timeout-ms", "200") as pipe:
         yield pipe
 
 
 @pytest.fixture(scope="module")
-def single_process(upstream: Bank) -> Iterator[Pipe]:
-    with serving_boj(upstream.url, "--retry-max", "0", "--cache-s", "0") as pipe:
+def single_process(the_bank: Bank) -> Iterator[Pipe]:
+    with serving_boj(the_bank.url, "--retry-max", "0", "--cache-s", "0") as pipe:
         yield pipe
-
-
-@pytest.fixture
-def bank(upstream: Bank) -> Bank:
-    upstream.clear()
-    return upstream
 
 
 @pytest.fixture

@@ -53,23 +53,10 @@ FAILED, TRANSPORT, DECODE = (-32603, "API_ERROR"), (-32603, "TRANSPORT_ERROR"), 
 
 
 @pytest.fixture(scope="module")
-def upstream() -> Iterator[Bank]:
-    with banking() as bank:
-        yield bank
-
-
-@pytest.fixture(scope="module")
-def process(upstream: Bank) -> Iterator[Pipe]:
+def process(the_bank: Bank) -> Iterator[Pipe]:
     """A server that asks again without a pause and keeps nothing."""
-    with serving_boj(upstream.url, "--retry-backoff-ms", "0", "--cache-s", "0") as pipe:
+    with serving_boj(the_bank.url, "--retry-backoff-ms", "0", "--cache-s", "0") as pipe:
         yield pipe
-
-
-@pytest.fixture
-def bank(upstream: Bank) -> Bank:
-    """The upstream, with nothing ordered and nothing seen."""
-    upstream.clear()
-    return upstream
 
 
 @pytest.fixture

@@ -42,12 +42,6 @@ FAILED = ("failed", -32603)
 
 
 @pytest.fixture(scope="module")
-def upstream() -> Iterator[Judge]:
-    with judging() as judge:
-        yield judge
-
-
-@pytest.fixture(scope="module")
 def elsewhere() -> Iterator[Judge]:
     """Another origin."""
     with judging() as judge:
@@ -55,22 +49,16 @@ def elsewhere() -> Iterator[Judge]:
 
 
 @pytest.fixture(scope="module")
-def process(upstream: Judge) -> Iterator[Pipe]:
-    with serving_oj(upstream.url, "--token", TOKEN) as pipe:
+def process(the_judge: Judge) -> Iterator[Pipe]:
+    with serving_oj(the_judge.url, "--token", TOKEN) as pipe:
         yield pipe
 
 
 @pytest.fixture(scope="module")
-def impatient(upstream: Judge) -> Iterator[Pipe]:
+def impatient(the_judge: Judge) -> Iterator[Pipe]:
     """A server whose requests may take one second."""
-    with serving_oj(upstream.url, env={"OJ_TIMEOUT_S": "1"}) as pipe:
+    with serving_oj(the_judge.url, env={"OJ_TIMEOUT_S": "1"}) as pipe:
         yield pipe
-
-
-@pytest.fixture
-def judge(upstream: Judge) -> Judge:
-    upstream.clear()
-    return upstream
 
 
 @pytest.fixture

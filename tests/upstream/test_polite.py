@@ -22,7 +22,6 @@ from bank import (
     TARGETS,
     TOOLS,
     Bank,
-    banking,
     call,
     cancellation,
     error_of,
@@ -51,20 +50,8 @@ TRANSPORT, DECODE = (-32603, "TRANSPORT_ERROR"), (-32603, "DECODE_ERROR")
 
 
 @pytest.fixture(scope="module")
-def upstream() -> Iterator[Bank]:
-    with banking() as bank:
-        yield bank
-
-
-@pytest.fixture
-def bank(upstream: Bank) -> Bank:
-    upstream.clear()
-    return upstream
-
-
-@pytest.fixture(scope="module")
-def process(upstream: Bank) -> Iterator[Pipe]:
-    with serving_boj(upstream.url) as pipe:
+def process(the_bank: Bank) -> Iterator[Pipe]:
+    with serving_boj(the_bank.url) as pipe:
         yield pipe
 
 

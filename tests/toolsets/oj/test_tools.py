@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from doors import rpc
-from judge import HIT, PAGE, PROBLEM, SAMPLE, SIMILAR, STATUS, TOOLS, Judge, call, encoded, judging, serving_oj
+from judge import HIT, PAGE, PROBLEM, SAMPLE, SIMILAR, STATUS, TOOLS, Judge, call, encoded, serving_oj
 from support import Pipe
 
 TOKEN = "a-token-for-the-tools"
@@ -35,22 +35,9 @@ CALLS: dict[str, tuple[dict[str, Any], Any]] = {
 
 
 @pytest.fixture(scope="module")
-def upstream() -> Iterator[Judge]:
-    with judging() as judge:
-        yield judge
-
-
-@pytest.fixture(scope="module")
-def process(upstream: Judge) -> Iterator[Pipe]:
-    with serving_oj(upstream.url, "--token", TOKEN) as pipe:
+def process(the_judge: Judge) -> Iterator[Pipe]:
+    with serving_oj(the_judge.url, "--token", TOKEN) as pipe:
         yield pipe
-
-
-@pytest.fixture
-def judge(upstream: Judge) -> Judge:
-    """The upstream, with nothing ordered and nothing seen."""
-    upstream.clear()
-    return upstream
 
 
 @pytest.fixture
@@ -60,8 +47,8 @@ def pipe(judge: Judge, process: Pipe) -> Pipe:
 
 
 @pytest.fixture(scope="module")
-def without_token(upstream: Judge) -> Iterator[Pipe]:
-    with serving_oj(upstream.url) as pipe:
+def without_token(the_judge: Judge) -> Iterator[Pipe]:
+    with serving_oj(the_judge.url) as pipe:
         yield pipe
 
 
@@ -343,15 +330,15 @@ def test_a_problem_is_asked_for_and_shown(judge: Judge, pipe: Pipe) -> None:
 @pytest.mark.spec("2.T2.encoded", "2.common.encoded")
 @given(source=names, problem_id=names)
 def test_any_source_and_id_stand_encoded_on_the_request_line(
-    upstream: Judge, process: Pipe, source: str, problem_id: str
+    the_judge: Judge, process: Pipe, source: str, problem_id: str
 ) -> None:
-    upstream.clear()
-    upstream.answers(PROBLEM)
+    the_judge.clear()
+    the_judge.answers(PROBLEM)
 
     said = call(process, "get_problem", source=f"x{source}x", id=f"x{problem_id}x")
 
     assert said == ("answer", PAGE)
-    assert upstream.targets() == [f"/api/v1/problems/x{encoded(source)}x/x{encoded(problem_id)}x"]
+    assert the_judge.targets() == [f"/api/v1/problems/x{encoded(source)}x/x{encoded(problem_id)}x"]
 
 
 @pytest.mark.spec("2.T2.encoded", "2.T2.trimmed")
@@ -525,14 +512,14 @@ def test_without_a_query_both_source_and_id_are_needed(
 @pytest.mark.spec("2.T3.encoded")
 @given(source=names, problem_id=names)
 def test_any_source_and_id_to_compare_with_stand_encoded_on_the_request_line(
-    upstream: Judge, process: Pipe, source: str, problem_id: str
+    the_judge: Judge, process: Pipe, source: str, problem_id: str
 ) -> None:
-    upstream.clear()
-    upstream.answers(SIMILAR)
+    the_judge.clear()
+    the_judge.answers(SIMILAR)
 
     call(process, "find_similar_problems", source=f"x{source}x", id=f"x{problem_id}x")
 
-    assert upstream.targets() == [LIKE.format(f"x{encoded(source)}x", f"x{encoded(problem_id)}x")]
+    assert the_judge.targets() == [LIKE.format(f"x{encoded(source)}x", f"x{encoded(problem_id)}x")]
 
 
 @pytest.mark.spec("2.T3.limit-range", "2.T3.threshold-range", "1.S4.2.parameters")
@@ -661,14 +648,14 @@ def test_a_nested_problem_without_a_source_does_not_borrow_the_one_beside_it(jud
 
 @pytest.mark.spec("2.T4.encoded")
 @given(query=names)
-def test_any_query_to_resolve_stands_encoded_on_the_request_line(upstream: Judge, process: Pipe, query: str) -> None:
-    upstream.clear()
-    upstream.answers(RESOLVED)
+def test_any_query_to_resolve_stands_encoded_on_the_request_line(the_judge: Judge, process: Pipe, query: str) -> None:
+    the_judge.clear()
+    the_judge.answers(RESOLVED)
 
     said = call(process, "resolve_problem", query=f"{query}x")
 
     assert said == ("answer", PAGE)
-    assert upstream.targets() == [f"/api/v1/resolve/{encoded(query)}x"]
+    assert the_judge.targets() == [f"/api/v1/resolve/{encoded(query)}x"]
 
 
 @pytest.mark.spec("2.T4.required", "1.S4.2.parameters")
