@@ -6,7 +6,9 @@ import argparse
 from collections.abc import Sequence
 from typing import Any, Final, NoReturn
 
-__all__ = ["USAGE", "Formatter", "Parser", "add_recording"]
+from signet import __version__
+
+__all__ = ["USAGE", "Formatter", "Parser", "add_drop_in", "add_recording"]
 
 USAGE: Final = 2
 """The exit status of a command that was not written right."""
@@ -46,3 +48,11 @@ def add_recording(command: argparse.ArgumentParser) -> None:
     """Add the flags by which a run is recorded or replayed."""
     command.add_argument("--record", metavar="DIR", help="keep every exchange with an upstream, and every call, in DIR")
     command.add_argument("--replay", metavar="DIR", help="answer from what was recorded in DIR, with no network at all")
+
+
+def add_drop_in(server: argparse.ArgumentParser) -> None:
+    """Add what the drop-in servers have beside the flags of their specs."""
+    server.add_argument("--deterministic-ids", action="store_true", default=None, help="ids that follow from the call")
+    server.add_argument("--log-dir", metavar="DIR", help="keep a journal of calls below this folder (none is kept)")
+    add_recording(server)
+    server.add_argument("--version", action="version", version=f"{server.prog} {__version__}")

@@ -7,9 +7,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Final
 
-from signet import __version__
-
-from .arguments import USAGE, Parser, add_recording
+from .arguments import USAGE, Parser, add_drop_in
+from .bank import CREDIT
 
 if TYPE_CHECKING:
     from signet.kernel.server import Server
@@ -22,10 +21,6 @@ NAME: Final = "boj-mcp-server"
 OWN_TIME_S: Final = 3600
 """Attempts have a time of their own here, and as many as the user asks for."""
 
-CREDIT: Final = (
-    "This service uses the API of the Bank of Japan's Time-Series Data Search; "
-    "the Bank of Japan does not guarantee its content."
-)
 FLAGS: Final = {
     "--base-url": ("URL", "where the API is, without /api/v1 (BOJ_BASE_URL, https://www.stat-search.boj.or.jp)"),
     "--timeout-ms": ("MS", "how long one attempt may take (BOJ_TIMEOUT_MS, 10000)"),
@@ -61,10 +56,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     for flag, (metavar, text) in FLAGS.items():
         parser.add_argument(flag, metavar=metavar, help=text)
-    parser.add_argument("--deterministic-ids", action="store_true", default=None, help="ids that follow from the call")
-    parser.add_argument("--log-dir", metavar="DIR", help="keep a journal of calls below this folder (none is kept)")
-    add_recording(parser)
-    parser.add_argument("--version", action="version", version=f"{NAME} {__version__}")
+    add_drop_in(parser)
     return parser
 
 

@@ -7,9 +7,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Final
 
-from signet import __version__
-
-from .arguments import Parser, add_recording
+from .arguments import Parser, add_drop_in
 
 if TYPE_CHECKING:
     from signet.kernel.server import Server
@@ -59,10 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--base-url", metavar="URL", help="origin of the backend: scheme, host, port")
     parser.add_argument("--token", help="bearer token that the backend asks for")
-    parser.add_argument("--deterministic-ids", action="store_true", default=None, help="ids that follow from the call")
-    parser.add_argument("--log-dir", metavar="DIR", help="keep a journal of calls below this folder (none is kept)")
-    add_recording(parser)
-    parser.add_argument("--version", action="version", version=f"{NAME} {__version__}")
+    add_drop_in(parser)
     return parser
 
 
