@@ -27,7 +27,7 @@ __all__ = ["JournalWriter"]
 
 FLUSH_S: Final = 0.5
 SWITCH_S: Final = 0.0005
-BATCH: Final = 2000
+BATCH: Final = 1000
 """So many records wake the writer at once."""
 MAX_WAITING: Final = 50_000
 """So many records wait at the most; the next call writes them itself."""

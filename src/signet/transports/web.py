@@ -116,6 +116,7 @@ def serve(factory: Callable[[], Application], listener: socket.socket, workers: 
         factory=True,
         http=_Protocol,
         ws="none",
+        proxy_headers=False,
         workers=workers,
         access_log=False,
         log_level="error",
