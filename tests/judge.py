@@ -182,11 +182,11 @@ class Listener:
 
 
 @contextlib.contextmanager
-def listening(reply: bytes) -> Iterator[Listener]:
+def listening(reply: bytes, *, hangs_up: bool = False) -> Iterator[Listener]:
     """Listen on a free port until the block ends."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         listener = Listener(server.getsockname()[1])
-        thread = threading.Thread(target=_accept, args=(server, listener, reply))
+        thread = threading.Thread(target=_accept, args=(server, listener, (reply, hangs_up)))
         thread.start()
         try:
             yield listener
@@ -196,7 +196,7 @@ def listening(reply: bytes) -> Iterator[Listener]:
             thread.join()
 
 
-def _accept(server: socket.socket, listener: Listener, reply: bytes) -> None:
+def _accept(server: socket.socket, listener: Listener, reply: tuple[bytes, bool]) -> None:
     threads = []
     with contextlib.suppress(OSError):
         while True:
@@ -209,13 +209,15 @@ def _accept(server: socket.socket, listener: Listener, reply: bytes) -> None:
         thread.join()
 
 
-def _converse(peer: socket.socket, listener: Listener, place: int, reply: bytes) -> None:
+def _converse(peer: socket.socket, listener: Listener, place: int, reply: tuple[bytes, bool]) -> None:
     with peer, contextlib.suppress(OSError):
         peer.settimeout(PATIENCE_S)
         while chunk := peer.recv(65_536):
             listener.connections[place] += chunk
             if listener.connections[place].endswith(b"\r\n\r\n"):
-                peer.sendall(reply)
+                peer.sendall(reply[0])
+                if reply[1]:
+                    return
 
 
 def http_answer(value: object) -> bytes:

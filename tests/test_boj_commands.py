@@ -22,22 +22,27 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import matplotlib as mpl
 import msgspec
+import plotext
 import pyarrow.parquet
 import pytest
 from matplotlib.font_manager import get_font_names
 from PIL import Image
 
 from signet import boj_mcp
-from signet.bank import CREDIT, SOURCE
+from signet.app import build_server
+from signet.bank import CREDIT, SAMPLE_SOURCE, SOURCE
+from signet.bank.canvas import drawn
 from signet.bank.curves import chart_of
 from signet.bank.files import FORMS
 from signet.bank.pages import Page, Series
 from signet.bank.part import Part
 from signet.bank.periods import scale_of
-from signet.bank.picture import JAPANESE
-from signet.bank.question import Question
-from signet.kernel.errors import Fault
+from signet.bank.picture import JAPANESE, paint
+from signet.bank.question import Question, origin_of
+from signet.kernel.errors import Code, Fault
+from signet.settings import Settings
 from support import BIN, PATIENCE_S, ROOT, SIGNET, Server, clean_env, run, serving_command
 
 DEPOSITS = ("MD10", "--layers", "*", "--frequency", "Q", "--start", "202301")
@@ -101,6 +106,11 @@ def whole(process: Server, tmp_path_factory: pytest.TempPathFactory) -> dict[str
         done = run("boj", "fetch", *DEPOSITS, "--boj-base-url", process.url, "--out", str(folder / f"all.{form}"))
         assert done.returncode == 0, done.stderr
     return {form: (folder / f"all.{form}").read_bytes() for form in FORMS}
+
+
+def shaped(origin: str) -> str:
+    """What figures are called that are not the Bank's."""
+    return f"figures from {origin}, in the shape of {SOURCE}"
 
 
 def command(bank: Bank, out: Path, question: tuple[str, ...] = DEPOSITS, *more: str) -> list[str]:
@@ -253,7 +263,7 @@ def test_a_fetch_of_more_than_60000_observations_has_all_of_them(bank: Bank, tmp
     assert (friday["value"], saturday["value"]) == ("157.94", "")
 
 
-def test_the_three_forms_say_the_same(whole: dict[str, bytes]) -> None:
+def test_the_three_forms_say_the_same(process: Server, whole: dict[str, bytes]) -> None:
     """JSON has the Bank's own digits, Parquet doubles; what is missing is nothing in each of them."""
     by_csv = [tuple(row.values()) for row in csv.DictReader(io.StringIO(whole["csv"].decode()))]
     told = json.loads(whole["json"], parse_float=str, parse_int=str)
@@ -265,7 +275,7 @@ def test_the_three_forms_say_the_same(whole: dict[str, bytes]) -> None:
     table = pyarrow.parquet.read_table(io.BytesIO(whole["parquet"]))
 
     assert by_json == by_csv
-    assert {key: told[key] for key in ("source", "db", "lang")} == {"source": SOURCE, "db": "MD10", "lang": "en"}
+    assert (told["source"], told["db"], told["lang"]) == (shaped(process.url), "MD10", "en")
     assert table.column_names == COLUMNS
     assert [str(kind) for kind in table.schema.types] == ["string"] * 5 + ["double"]
     assert [tuple(row.values()) for row in table.to_pylist()] == [
@@ -285,8 +295,15 @@ def series_of(frequency: str, values: Mapping[str, str | None]) -> Series:
     return Series("S", None, None, frequency, msgspec.Raw(points))
 
 
+def refused_by_parquet(value: str) -> Code:
+    with pytest.raises(Fault, match=f"'{value}'") as caught:
+        FORMS["parquet"](io.BytesIO(), QUESTION, [Page(1, None, [series_of("MONTHLY", {"202401": value})])])
+
+    return caught.value.code
+
+
 def test_a_value_keeps_its_digits_and_a_missing_one_is_nothing() -> None:
-    """What is no number is text in CSV and JSON; Parquet, whose column has numbers only, refuses it."""
+    """What is no number is text in CSV and JSON; Parquet, whose column has doubles only, refuses what is none."""
     told = {"202401": "1.50", "202402": None, "202403": "-0", "202404": "1E+2"}
     odd = {"202401": "n.a."}
     written = {}
@@ -295,13 +312,12 @@ def test_a_value_keeps_its_digits_and_a_missing_one_is_nothing() -> None:
         FORMS[form](file, QUESTION, [Page(1, None, []), Page(1, None, [series_of("MONTHLY", values)])])
         written[form] = file.getvalue()
 
-    with pytest.raises(Fault) as refused:
-        FORMS["parquet"](io.BytesIO(), QUESTION, [Page(1, None, [series_of("MONTHLY", odd)])])
+    refused = [refused_by_parquet(value) for value in ("n.a.", "1e999", "-1e999")]
 
     assert [line.split(b",")[-1] for line in written["csv"].splitlines()[1:]] == [b"n.a.", b"", b"-0", b"1E+2"]
     assert re.findall(rb'"value":(.*?)}', written["json"]) == [b'"n.a."', b"null", b"-0", b"1E+2"]
     assert pyarrow.parquet.read_table(io.BytesIO(written["parquet"])).column("value").to_pylist() == [1.5, None, 0, 100]
-    assert "'n.a.'" in refused.value.message
+    assert refused == [Code.INVALID_OUTPUT] * 3
 
 
 def test_names_are_japanese_when_they_are_asked_for_so(bank: Bank, tmp_path: Path) -> None:
@@ -357,13 +373,71 @@ def test_a_fetch_leaves_nothing_but_its_file(bank: Bank, tmp_path: Path) -> None
     assert left_in(tmp_path) == ["all.csv"]
 
 
-def test_the_embedded_sample_data_are_called_so(tmp_path: Path) -> None:
-    out = tmp_path / "rates.json"
+@pytest.mark.parametrize("form", FORMS)
+def test_the_embedded_sample_data_are_called_so(tmp_path: Path, form: str) -> None:
+    """A table is plain rows and says nothing of itself; who fetched it is told."""
+    out = tmp_path / f"rates.{form}"
 
     done = run("boj", "fetch", "FM09", "--codes", "FX180110001", "--sandbox", "--out", str(out))
 
     assert done.returncode == 0, done.stderr
-    assert "sample data" in json.loads(out.read_bytes())["source"]
+    assert done.stderr.decode().splitlines()[-1].endswith(f"; source: {SAMPLE_SOURCE}")
+    assert source_in(out) == (None if form == "csv" else SAMPLE_SOURCE)
+
+
+def source_in(out: Path) -> str | None:
+    """Whose figures a file says that it has, if it does."""
+    if out.suffix == ".json":
+        source: str = json.loads(out.read_bytes())["source"]
+        return source
+    if out.suffix == ".parquet":
+        return str(pyarrow.parquet.read_schema(out).metadata[b"source"], "utf-8")
+    return None
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://www.stat-search.boj.or.jp",
+        "https://www.stat-search.boj.or.jp/mirror",
+        "HTTPS://WWW.Stat-Search.BOJ.or.jp:443/",
+    ],
+)
+def test_figures_of_the_public_host_are_the_banks(url: str) -> None:
+    settings = Settings(toolsets="boj", boj_base_url=url)
+
+    origin = origin_of(settings, build_server(settings))
+
+    assert Question(origin, "tool", {}).source == SOURCE
+
+
+@pytest.mark.parametrize(
+    ("url", "origin"),
+    [
+        ("http://127.0.0.1:8080/", "http://127.0.0.1:8080"),
+        ("http://[::1]:8080", "http://[::1]:8080"),
+        ("https://example.com/secret/www.stat-search.boj.or.jp", "https://example.com"),
+        ("https://www.stat-search.boj.or.jp.example.com", "https://www.stat-search.boj.or.jp.example.com"),
+    ],
+)
+def test_figures_of_any_other_host_are_not_the_banks(url: str, origin: str) -> None:
+    settings = Settings(toolsets="boj", boj_base_url=url)
+
+    found = origin_of(settings, build_server(settings))
+
+    assert Question(found, "tool", {}).source == shaped(origin)
+
+
+def test_figures_of_a_recording_are_whose_they_were_then(tmp_path: Path) -> None:
+    asked = ("boj", "fetch", "FM09", "--codes", "FX180110001")
+    env = {"SIGNET_RECORD": str(tmp_path / "cassette")}
+    recorded = run(*asked, "--sandbox", "--out", str(tmp_path / "then.json"), env=env)
+
+    env = {"SIGNET_REPLAY": str(tmp_path / "cassette")}
+    replayed = run(*asked, "--out", str(tmp_path / "now.json"), env=env)
+
+    assert (recorded.returncode, replayed.returncode) == (0, 0), replayed.stderr
+    assert re.fullmatch(shaped(r"http://127\.0\.0\.1:\d+"), source_in(tmp_path / "now.json") or "")
 
 
 # --- fetch: broken off and gone on with -----------------------------------------------------------
@@ -495,6 +569,7 @@ def test_what_the_bank_refuses_leaves_nothing_in_the_way(bank: Bank, tmp_path: P
 
     assert (refused.returncode, right.returncode) == (1, 0)
     assert b"M181013E" in refused.stderr
+    assert b"in --codes, counted from 1; look it up with `signet call boj_get_metadata db=DB`" in refused.stderr
     assert GOES_ON.encode() not in refused.stderr
 
 
@@ -671,12 +746,12 @@ def test_a_page_that_was_moved_is_not_taken(tmp_path: Path) -> None:
     [
         (("FM08", "--codes", "A", "--out", "all.xlsx"), ".parquet"),
         (("FM08", "--codes", "A", "--out", "folder.csv"), "folder"),
-        (("FM08", "--codes", "A", "--start", "2024-01", "--out", "all.csv"), "STARTDATE"),
-        (("FM08", "--codes", "A,,B", "--out", "all.csv"), "CODE"),
+        (("FM08", "--codes", "A", "--start", "2024-01", "--out", "all.csv"), "--start"),
+        (("FM08", "--codes", "A,,B", "--out", "all.csv"), "--codes is required"),
         (("FM08", "--layers", "*", "--out", "all.csv"), "--frequency"),
         (("FM08", "--codes", "A", "--frequency", "M", "--out", "all.csv"), "--frequency"),
-        (("FM08", "--layers", "0", "--frequency", "M", "--out", "all.csv"), "LAYER"),
-        (("FM08", "--layers", "*", "--frequency", "X", "--out", "all.csv"), "FREQUENCY"),
+        (("FM08", "--layers", "0", "--frequency", "M", "--out", "all.csv"), "--layers '0'"),
+        (("FM08", "--layers", "*", "--frequency", "X", "--out", "all.csv"), "--frequency must"),
         (("FM08", "--codes", "A", "--layers", "*", "--out", "all.csv"), "not allowed"),
         (("FM08", "--codes", "A"), "--out"),
         (("FM08", "--out", "all.csv"), "--codes"),
@@ -749,7 +824,7 @@ def test_a_pipe_gets_the_series_drawn_in_plain_text(bank: Bank) -> None:
     assert lines[-4:] == [
         "  ** FX180110001  Nominal Effective Exchange Rate",
         "  ++ FX180110002  Real Effective Exchange Rate",
-        f"Source: {SOURCE}",
+        f"Source: {shaped(bank.url)}",
         CREDIT,
     ]
     assert told.count("*") > 20
@@ -806,7 +881,7 @@ def test_an_svg_is_a_picture_with_names_source_and_credit_and_always_the_same(ba
     text = first.read_text()
     root = ET.fromstring(text)
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
-    for told in ("FM09", "Nominal Effective Exchange Rate", "CY 2020=100", SOURCE, CREDIT):
+    for told in ("FM09", "Nominal Effective Exchange Rate", "CY 2020=100", shaped(bank.url), CREDIT):
         assert f"{told}" in text
     assert "sample data" not in text
     assert first.read_bytes() == second.read_bytes()
@@ -950,9 +1025,35 @@ def test_a_curve_is_cut_where_a_value_is_missing(
     assert [[value for _, value in run] for run in curve.runs] == runs
 
 
-def test_what_is_no_number_is_not_drawn() -> None:
-    with pytest.raises(Fault):
-        chart_of(QUESTION, "X", [series_of("MONTHLY", {"202401": "n.a."})])
+@pytest.mark.parametrize("value", ["n.a.", "NaN", "Infinity", "1e999", "-1e999", "1e301", "-1.7e308"])
+def test_what_is_no_number_or_too_large_a_one_is_not_drawn(value: str) -> None:
+    with pytest.raises(Fault) as caught:
+        chart_of(QUESTION, "X", [series_of("MONTHLY", {"202401": "1", "202402": value})])
+
+    assert (caught.value.code, f"'{value}'" in caught.value.message) == (Code.INVALID_OUTPUT, True)
+
+
+@pytest.mark.parametrize("color", [False, True], ids=["signs", "colours"])
+@pytest.mark.parametrize("values", [("1e300", "-1e300"), ("1e300", "1e300"), ("5e-324", "-5e-324")], ids=" ".join)
+def test_the_largest_numbers_and_the_smallest_are_drawn(values: tuple[str, str], color: bool) -> None:  # noqa: FBT001
+    chart = chart_of(QUESTION, "X", [series_of("MONTHLY", dict(zip(("202401", "202402"), values, strict=True)))])
+    picture = io.BytesIO()
+
+    text = drawn(plotext, chart, (80, 20), color=color)
+    paint(mpl, chart, picture, "svg")
+
+    assert text.startswith("X\n")
+    assert picture.getvalue().endswith(b"</svg>\n")
+
+
+def test_a_value_beyond_all_doubles_is_told_and_not_drawn(bank: Bank) -> None:
+    series = '{"SERIES_CODE":"A","FREQUENCY":"MONTHLY","VALUES":{"SURVEY_DATES":[202401,202402],"VALUES":[1,1e999]}}'
+    bank.order("answer", body=f'{{"STATUS":200,"RESULTSET":[{series}]}}')
+
+    done = plot(bank, "plot", "FM09", "--codes", "A")
+
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert done.stderr == b"signet: series A has the value '1e999', which is too large to draw\n"
 
 
 # --- the command itself -------------------------------------------------------------------------

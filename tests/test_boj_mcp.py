@@ -215,7 +215,8 @@ def test_a_flag_wins_over_the_environment(bank: Bank, other: Bank) -> None:
 
 @pytest.mark.spec("3.config.precedence")
 def test_the_largest_values_are_taken(bank: Bank) -> None:
-    most = ("--timeout-ms", str(2**63 - 1), "--retry-max", str(2**32 - 1), "--retry-backoff-ms", str(2**63 - 1))
+    """As many bits as the specification's types have; a wait that long is for ever."""
+    most = ("--timeout-ms", str(2**64 - 1), "--retry-max", str(2**32 - 1), "--retry-backoff-ms", str(2**64 - 1))
 
     with serving_boj(bank.url, *most) as pipe:
         answer = call(pipe, CODE, **SPOT)
@@ -309,6 +310,15 @@ def test_a_flag_that_there_is_not_is_refused_in_one_sentence(arguments: list[str
 
     assert (status, out) == (2, "")
     assert SENTENCE.fullmatch(err)
+
+
+@pytest.mark.spec("3.config.precedence")
+def test_the_setting_of_signet_for_sample_data_keeps_it_from_asking_anybody(bank: Bank) -> None:
+    with serving_boj(bank.url, env={"SIGNET_SANDBOX": "true"}) as pipe:
+        answer = call(pipe, METADATA, **CALL_RATE)
+
+    assert answer["db"] == "FM01"
+    assert bank.targets() == []
 
 
 @pytest.mark.spec("3.config.precedence")

@@ -256,7 +256,9 @@ def logged(judge: Judge, rust_log: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.spec("1.S6.2.default", "1.S6.2.format", "1.S6.1.stderr")
-@pytest.mark.parametrize("rust_log", ["", " INFO "])
+@pytest.mark.parametrize(
+    "rust_log", ["", " ", " INFO ", "hyper=trace", "garbage!!", "oj_mcp_rs=bogus", "hyper=debug,x"]
+)
 def test_the_level_is_info_unless_told_otherwise(judge: Judge, rust_log: str) -> None:
     assert logged(judge, rust_log) == [("INFO", "oj_mcp_rs")] * 2
 
@@ -273,7 +275,7 @@ def test_a_lower_level_tells_more(judge: Judge, rust_log: str) -> None:
 
 @pytest.mark.spec("1.S6.2.levels", "1.S6.2.off", "1.S6.2.targets")
 @pytest.mark.parametrize(
-    "rust_log", ["off", "Error", "warn", "oj_mcp_rs=off", "hyper=trace", "info,oj_mcp_rs=off", "trace,oj_mcp_rs=warn"]
+    "rust_log", ["off", "Error", "warn", "oj_mcp_rs=off", "info,oj_mcp_rs=off", "trace,oj_mcp_rs=warn"]
 )
 def test_a_higher_level_tells_nothing_of_a_good_call(judge: Judge, rust_log: str) -> None:
     with serving_oj(judge.url, env={"RUST_LOG": rust_log}) as pipe:
@@ -287,7 +289,6 @@ def test_a_higher_level_tells_nothing_of_a_good_call(judge: Judge, rust_log: str
 @pytest.mark.parametrize(
     "rust_log",
     [
-        "oj_mcp_rs::upstream=debug",
         "warn,oj_mcp_rs::upstream=trace",
         "off, oj_mcp_rs::upstream = debug",
         "oj_mcp_rs::upstream=debug,oj_mcp_rs=warn",
@@ -298,6 +299,13 @@ def test_the_longest_target_that_fits_decides(judge: Judge, rust_log: str) -> No
 
     assert lines
     assert set(lines) == {("DEBUG", "oj_mcp_rs::upstream")}
+
+
+@pytest.mark.spec("1.S6.2.targets", "1.S6.2.default")
+def test_beside_the_level_of_a_target_the_rest_stays_at_info(judge: Judge) -> None:
+    lines = logged(judge, "oj_mcp_rs::upstream=debug")
+
+    assert set(lines) == {("INFO", "oj_mcp_rs"), ("DEBUG", "oj_mcp_rs::upstream")}
 
 
 @pytest.mark.spec("1.S6.2.off")

@@ -337,6 +337,15 @@ BAD: dict[str, tuple[tuple[Any, ...], str]] = {
 }  # fmt: skip
 
 
+def test_faults_of_a_toolset_that_is_not_played_are_a_usage_error(tmp_path: Path) -> None:
+    calls = corpus(tmp_path, {"name": "x", "tool": "oj.zzz", "order": [{"fault": "close"}]})
+
+    done = run("parity", "--corpus", calls, "--toolsets", "plantuml")
+
+    assert done.returncode == 2
+    assert b"no upstream stands behind oj.zzz" in done.stderr
+
+
 @pytest.mark.parametrize("row", BAD)
 def test_a_corpus_that_cannot_be_played_is_a_usage_error(tmp_path: Path, row: str) -> None:
     lines, sentence = BAD[row]

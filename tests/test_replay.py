@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import resource
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +21,7 @@ from doors import rpc
 from signet.journal.record import VOLATILE
 from signet.journal.shelf import FOLDER, LATEST
 from signet.settings import Settings, UsageError
+from signet.upstream.folder import Label, ReadFolder, WrittenFolder
 from signet.upstream.redact import Redactor
 from support import SIGNET, Pipe, piping, run, serving
 
@@ -252,6 +255,79 @@ def test_a_repeated_question_gets_its_answers_in_order_and_the_last_one_again(tm
         heads = [judge.call(pipe, "get_problem", **PROBLEM)[1].split("\n")[0] for _ in range(4)]
 
     assert heads == ["# One", "# Two", "# Two", "# Two"]
+
+
+@pytest.mark.parametrize(("cache_s", "titles"), [("3600", 1), ("0", 2)])
+def test_what_was_kept_or_asked_anew_is_so_when_it_is_replayed(tmp_path: Path, cache_s: str, titles: int) -> None:
+    """The second answer of the Bank is another one; whether it was heard is a matter of the cache then, not now."""
+    steps: list[Step] = [
+        (None, bank.METADATA, bank.CALL_RATE),
+        (lambda boj: boj.refuses("M181013E", times=1), bank.METADATA, bank.CALL_RATE),
+    ]
+    then = recorded("boj", tmp_path / "tape", steps, "--cache-s", cache_s)
+
+    with piping(*command("signet.boj_mcp", "--replay", str(tmp_path / "tape"), "--cache-s", "3600")) as pipe:
+        now = play(pipe, steps)
+
+    assert now == then
+    assert len({line.partition(b'"id"')[2][3:] for line in now}) == titles
+
+
+def test_calls_that_shared_a_question_share_its_answer_again(tmp_path: Path) -> None:
+    asked = [rpc("tools/call", {"name": bank.METADATA, "arguments": bank.CALL_RATE}, request_id=n) for n in range(3)]
+    with bank.banking() as boj:
+        boj.order("slow", delay_s=0.3, times=1)
+        with bank.serving_boj(boj.url, "--record", str(tmp_path), "--cache-s", "0") as pipe:
+            pipe.send(*asked[:2])
+            then = sorted([pipe.line(), pipe.line()])
+            boj.refuses("M181013E")
+            then.append(json.dumps(pipe.ask(asked[2])).encode())
+            assert pipe.finish()[0] == 0
+        assert len(boj.targets()) == 2
+
+    done = run("replay", str(journal_of(tmp_path)))
+
+    assert done.stdout.splitlines()[-1] == b"calls: 3, same: 3, different: 0"
+
+
+def test_a_run_is_held_against_its_own_calls_not_those_of_another_run_in_the_folder(tmp_path: Path) -> None:
+    first = recorded("oj", tmp_path, [(None, "get_problem", PROBLEM)])
+    second = recorded("oj", tmp_path, [(told("status", status=400), "get_problem", PROBLEM)])
+
+    done = run("replay", str(journal_of(tmp_path)))
+
+    assert first != second
+    assert done.stdout.decode().splitlines() == [
+        "oj.get_problem  error  error  same",
+        "calls: 1, same: 1, different: 0",
+    ]
+
+
+def test_a_tool_that_was_not_found_by_its_name_is_not_found_by_its_slug(tmp_path: Path) -> None:
+    with piping(SIGNET, "stdio", "--toolsets", "plantuml", "--record", str(tmp_path)) as pipe:
+        pipe.ask(rpc("tools/call", {"name": "plantuml.encode", "arguments": {"plantumlCode": "A"}}))
+        pipe.finish()
+
+    done = run("replay", str(journal_of(tmp_path)))
+
+    assert done.stdout.splitlines()[-1] == b"calls: 1, same: 1, different: 0"
+
+
+def test_an_exchange_that_does_not_fit_on_the_disk_hides_no_other(tmp_path: Path) -> None:
+    folder = WrittenFolder(str(tmp_path), Label("0", {}, {}), lambda _: None)
+    folder.keep("name", b"one")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
+        folder.keep("name", b"x" * 1000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, before)
+    folder.keep("name", b"two")
+
+    read = ReadFolder(str(tmp_path))
+    assert [read.next("name")[1] for _ in range(3)] == [b"one", b"two", b"two"]
 
 
 def test_what_was_not_recorded_is_told_with_its_target(tape: Path) -> None:

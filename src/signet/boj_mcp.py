@@ -72,6 +72,6 @@ def _settings(args: argparse.Namespace) -> Settings:
 
 
 def _build(settings: Settings) -> Server:
-    from .app import build_server
+    from .app import build_server, embed
 
-    return build_server(settings, NAME)
+    return build_server(embed(settings), NAME)

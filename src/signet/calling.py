@@ -11,6 +11,7 @@ from signet.kernel.outcome import Call, Door, Outcome
 from signet.kernel.pipeline import Pipeline
 from signet.kernel.schemas import schema_of
 from signet.kernel.server import IDLE, Server
+from signet.kernel.wire import Refused, decode
 
 from .settings import UsageError
 
@@ -25,6 +26,9 @@ def arguments_of(pipeline: Pipeline, name: str, pairs: list[str], text: str | No
     Raises:
         UsageError: they cannot be read.
     """
+    if not _is_text(name) or not all(map(_is_text, pairs)):
+        message = "the tool's name or an argument is not UTF-8 text; write it in UTF-8"
+        raise UsageError(message)
     if text is not None and pairs:
         message = "arguments are given twice: write either key=value or --json"
         raise UsageError(message)
@@ -48,10 +52,23 @@ def _json(text: str) -> Any:
     else:
         data = text.encode(errors="surrogateescape")
     try:
-        return msgspec.json.decode(data, type=dict[str, Any])
-    except (ValueError, RecursionError) as error:
-        message = f"""{source} is no JSON object ({error}); write one such as '{{"key": "value"}}'"""
-        raise UsageError(message) from None
+        arguments = decode(data)
+        why = "" if isinstance(arguments, dict) else "it is JSON, but no object"
+    except Refused as error:
+        why = str(error).removeprefix("Parse error: ")
+    if why:
+        message = f"""{source} cannot be read ({why}); write a JSON object such as '{{"key": "value"}}'"""
+        raise UsageError(message)
+    return arguments
+
+
+def _is_text(given: str) -> bool:
+    """Whether the bytes of an argument were UTF-8; those that were not are half surrogate pairs here."""
+    try:
+        given.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _pair(pair: str, properties: dict[str, Any]) -> tuple[str, Any]:
@@ -80,7 +97,7 @@ async def _settle(server: Server, name: str, arguments: Any) -> Outcome:
         await server.close()
 
 
-async def walk(server: Server, name: str, arguments: Any) -> Outcome:
-    """Walk the one road by the command line's own door."""
-    outcome = server.pipeline.run(Call(name, arguments, IDLE, COMMAND_LINE))
+async def walk(server: Server, name: str, arguments: Any, door: Door = COMMAND_LINE) -> Outcome:
+    """Walk the one road, by the command line's own door unless another is meant."""
+    outcome = server.pipeline.run(Call(name, arguments, IDLE, door))
     return outcome if isinstance(outcome, Outcome) else await outcome

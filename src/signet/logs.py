@@ -16,6 +16,8 @@ from typing import Final
 
 import msgspec
 
+from signet.kernel.veil import Veil
+
 __all__ = ["DEBUG", "ERROR", "INFO", "OFF", "TRACE", "WARN", "Filter", "Log"]
 
 LEVELS: Final = ("off", "error", "warn", "info", "debug", "trace")
@@ -65,7 +67,7 @@ class Log:
         write: Callable[[str], object] | None = None,
     ) -> None:
         self._program = program.replace("-", "_")
-        self._secrets = tuple(secret for secret in secrets if secret.strip())
+        self._veil = Veil(secrets)
         self._filter = chosen
         self._write = write or _to_stderr
 
@@ -80,9 +82,7 @@ class Log:
         target = f"{self._program}::{part}" if part else self._program
         when = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         told = "".join(f" {name}={_plain(value)}" for name, value in facts.items())
-        for secret in self._secrets:
-            told = told.replace(secret, "[redacted]")
-        self._write(f"{when} {LEVELS[level].upper():>5} {target}: {event}{told}\n")
+        self._write(f"{when} {LEVELS[level].upper():>5} {target}: {event}{self._veil.text(told)}\n")
 
 
 def _plain(value: object) -> str:

@@ -72,7 +72,7 @@ def _settings(args: argparse.Namespace) -> Settings:
         "log_dir": args.log_dir,
         "record": args.record,
         "replay": args.replay,
-        "log": os.environ.get("RUST_LOG") or "info",
+        "log": f"info,{os.environ.get('RUST_LOG', '')}",
         "log_lenient": True,
     }
     return Settings.read(os.environ, flags)

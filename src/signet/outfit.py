@@ -50,7 +50,8 @@ def _judge(settings: Settings, log: Any, run: Live) -> Outfit:
             raise ValueError(message)
         limits = Limits(settings.oj_timeout_s, OJ_BODY_BYTES)
         token = check_token(settings.oj_token)
-        return HttpUpstream(parse_origin(settings.oj_base_url), limits, token=token, log=log)
+        origin = parse_origin(settings.oj_base_url)
+        return HttpUpstream(origin, limits, token=token, proxied=not settings.sandbox, log=log)
 
     return Outfit(run.way_out("oj", outside), run.calendar("oj", utc_today))
 
@@ -66,7 +67,14 @@ def _bank(settings: Settings, log: Any, run: Live) -> Outfit:
 
     origin = parse_origin(settings.boj_base_url, with_path=True)
     limits = Limits(settings.boj_timeout_ms / 1000, MAX_BODY_BYTES)
-    pace = Pace(interval_s(origin, settings.boj_min_interval_ms))
-    asked = run.way_out("boj", lambda: HttpUpstream(origin, limits, packed=True, pace=pace, log=log))
+    # Processes do not know of each other: each keeps the pace of all.
+    pace = Pace(interval_s(origin, settings.boj_min_interval_ms) * settings.workers)
     manners = Manners(settings.boj_cache_s, may_keep)
-    return Outfit(PoliteUpstream(asked, manners), Retry(settings.boj_retry_max, settings.boj_retry_backoff_ms))
+
+    def outside() -> Upstream:
+        proxied = not settings.sandbox
+        asked = HttpUpstream(origin, limits, packed=True, proxied=proxied, pace=pace, log=log)
+        return PoliteUpstream(asked, manners)
+
+    # Recorded as the tools see it: what was kept or shared then is not asked anew when it is replayed.
+    return Outfit(run.way_out("boj", outside), Retry(settings.boj_retry_max, settings.boj_retry_backoff_ms))

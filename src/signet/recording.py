@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["REMEMBERED", "Live", "Recording", "Replay", "open_run"]
 
-QUESTIONS: Final = ("boj_retry_max", "boj_cache_s")
+QUESTIONS: Final = ("boj_retry_max",)
 """The settings that decide which questions reach an upstream; a replay has them from its cassette."""
 REMEMBERED: Final = (*QUESTIONS, "validation")
 """The settings that a cassette keeps."""
@@ -97,7 +97,6 @@ class Replay(Live):
             **known,
             **asked,
             "toolsets": given.toolsets or ",".join(sources),
-            "boj_min_interval_ms": 0,
             "boj_retry_backoff_ms": 0,
             "sandbox": False,
         }

@@ -22,7 +22,7 @@ import msgspec
 from msgspec import UNSET
 
 from .app import build_server
-from .calling import walk
+from .calling import COMMAND_LINE, walk
 from .journal.calls import LoggedCall, logged
 from .kernel.server import Server
 from .recording import REMEMBERED, label_of
@@ -52,6 +52,7 @@ class Record(msgspec.Struct, frozen=True):
     requestId: str  # noqa: N815 - the journal's names
     traceId: str  # noqa: N815
     status: str
+    ts: str = ""
 
 
 class Shown(msgspec.Struct, frozen=True):
@@ -146,17 +147,19 @@ def _cassette_of(journal: str) -> str:
 def _paired(wanted: set[str], records: list[Record], calls: list[LoggedCall], folder: str) -> dict[int, Record]:
     """Give the record of each call that is to be shown, by the call's place.
 
-    Ids that follow from the call are equal for equal calls: the first record is the first such call's, and so on.
+    Ids that follow from the call are equal for equal calls, in every run: when they ended tells them apart, and of
+    those that ended together the first record is the first such call's.
     """
-    places: dict[str, deque[int]] = {}
+    places: dict[tuple[str, str], deque[int]] = {}
     for place, call in enumerate(calls):
-        places.setdefault(call.requestId, deque()).append(place)
+        places.setdefault((call.requestId, call.ts), deque()).append(place)
     paired = {}
     for record in records:
-        if not places.get(record.requestId):
+        found = places.get((record.requestId, record.ts)) or places.get((record.requestId, ""))
+        if not found:
             message = f"{CALLS} in {folder} has no call {record.requestId}: the run must have been made with --record"
             raise UsageError(message)
-        place = places[record.requestId].popleft()
+        place = found.popleft()
         if record.requestId in wanted:
             paired[place] = record
     return paired
@@ -179,7 +182,8 @@ async def _again(server: Server, calls: list[LoggedCall], wanted: dict[int, Reco
 
 async def _outcome(server: Server, call: LoggedCall) -> LoggedCall:
     """Walk the one road, and write down what comes of it as it was written down then."""
-    outcome = await walk(server, call.tool, msgspec.json.decode(call.arguments))  # type: ignore[arg-type]
+    door = msgspec.structs.replace(COMMAND_LINE, by_name=call.by_name)
+    outcome = await walk(server, call.tool, msgspec.json.decode(call.arguments), door)  # type: ignore[arg-type]
     line = msgspec.json.encode(logged(call.requestId, outcome.call, outcome.tool, outcome.fault, outcome.body))
     return msgspec.json.decode(Redactor().body(line), type=LoggedCall)
 

@@ -13,6 +13,7 @@ from deepdiff import DeepDiff
 
 import odd
 from doors import doors, invocation
+from signet.catalogue import tools_of
 from signet.journal.record import MAX_LINE_BYTES, VOLATILE, Entry, Recorder
 from signet.journal.shelf import FOLDER, LATEST
 from signet.journal.writer import PAGE_BYTES, paged
@@ -222,3 +223,25 @@ def test_where_a_line_had_to_cross_a_page_the_next_ones_do_not() -> None:
 
     assert [json.loads(line) for line in text.splitlines()] == [json.loads(line) for line in lines]
     assert (end + len(text)) % PAGE_BYTES == 0
+
+
+def test_routes_that_callers_make_up_are_cleaned_and_not_remembered_for_ever() -> None:
+    recorder = Recorder()
+    tool = tools_of("plantuml")[0]
+    entries = [
+        Entry(
+            Call("x", {}, NO_CONTEXT, Door("http", f"/api/tools/token={number}/x", "rest")),
+            tool,
+            None,
+            None,
+            2,
+            0.0,
+            0.0,
+        )
+        for number in range(5000)
+    ]
+
+    routes = {record.route for record in recorder.records(entries)}
+
+    assert routes == {"/api/tools/token=[redacted]"}
+    assert len(recorder._frames) <= 1000

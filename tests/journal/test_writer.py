@@ -206,6 +206,43 @@ def test_a_full_disk_leaves_whole_lines_and_no_failed_call(tmp_path: Path) -> No
     assert 0 < len(lines_of(tmp_path)) < 20
 
 
+def test_where_nothing_can_be_pointed_at_the_journal_is_written_all_the_same(tmp_path: Path) -> None:
+    (tmp_path / FOLDER / LATEST).mkdir(parents=True)
+
+    with piping(*stdio(tmp_path)) as pipe:
+        for _ in range(3):
+            pipe.ask(rpc("tools/call", CALL))
+        assert pipe.finish()[0] == 0
+
+    (journal,) = (tmp_path / FOLDER).glob("*Z.*.jsonl")
+    assert len(journal.read_text().splitlines()) == 3
+    assert sorted(path.name for path in (tmp_path / FOLDER).iterdir()) == sorted([journal.name, LATEST])
+
+
+@pytest.mark.spec("5.journal.keys")
+@pytest.mark.parametrize("flags", [["--deterministic-ids"], ["--record"], ["--record", "--deterministic-ids"]])
+def test_arguments_nested_as_deep_as_can_be_read_cost_no_record(tmp_path: Path, flags: list[str]) -> None:
+    flags = [part for flag in flags for part in ((flag, str(tmp_path / "tape")) if flag == "--record" else (flag,))]
+    deep = [
+        b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"encodePlantUML","arguments":'
+        b'{"plantumlCode":"A","token":%s}}}\n' % (depth, b"[" * depth + b"]" * depth)
+        for depth in range(450, 1000, 5)
+    ]
+    done = subprocess.run(
+        stdio(tmp_path, *flags),
+        input=b"".join(deep),
+        capture_output=True,
+        env=clean_env(),
+        timeout=PATIENCE_S,
+        check=True,
+    )
+
+    answered = done.stdout.count(b'"result"')
+    assert answered > 50
+    assert len(lines_of(tmp_path)) == answered
+    assert b"Traceback" not in done.stderr
+
+
 def test_a_journal_is_for_its_owner_to_write(tmp_path: Path) -> None:
     os.close(open_journal(str(tmp_path)))
 

@@ -452,8 +452,9 @@ def test_a_query_at_the_limits_is_answered(oj: Running, query: str) -> None:
 
 
 @pytest.mark.parametrize("bad", ["limit=x", "limit=-1", "limit=", "limit=1.5", "limit=" + "9" * 5000, "threshold=nan"])
-def test_what_is_no_number_is_refused_in_plain_text(oj: Running, bad: str) -> None:
-    reply = ask(oj, f"/api/v1/similar?q=lantern&{bad}")
+@pytest.mark.parametrize("target", ["?q=lantern&", "?q=ab&", "?", "/leetcode/none-such?"])
+def test_what_is_no_number_is_refused_in_plain_text_before_all_else(oj: Running, bad: str, target: str) -> None:
+    reply = ask(oj, f"/api/v1/similar{target}{bad}")
 
     assert (reply.status, reply.headers["content-type"]) == (400, "text/plain; charset=utf-8")
     assert reply.body.decode().startswith("the query string cannot be read")

@@ -76,6 +76,12 @@ def said(message_id: str, **changes: Any) -> dict[str, Any]:
     return {**order_of(message_id), **changes}
 
 
+def mislabelled(body: str, status: int) -> dict[str, Any]:
+    """The order for a body that claims to be gzip and is not."""
+    headers = {"content-type": "text/html", "content-encoding": "gzip"}
+    return {"fault": "answer", "status": status, "body": body, "headers": headers}
+
+
 PASSING: dict[str, tuple[dict[str, Any], tuple[int, str]]] = {
     "a closed connection": ({"fault": "close"}, TRANSPORT),
     "a connection torn down": ({"fault": "reset"}, TRANSPORT),
@@ -86,6 +92,8 @@ PASSING: dict[str, tuple[dict[str, Any], tuple[int, str]]] = {
     "a gateway's page under 200": ({"fault": "html", "status": 200}, TRANSPORT),
     "a broken body under HTTP 502": ({"fault": "not_json", "status": 502}, TRANSPORT),
     "no body under HTTP 500": ({"fault": "empty", "status": 500}, TRANSPORT),
+    "no body that claims to be gzip under HTTP 503": (mislabelled("", 503), TRANSPORT),
+    "a gateway's page that claims to be gzip under HTTP 502": (mislabelled("<html></html>", 502), TRANSPORT),
     "STATUS 500": (said("M181090S"), FAILED),
     "STATUS 500 under HTTP 200": (said("M181090S", status=200), FAILED),
     "STATUS 503": (said("M181091S"), FAILED),
@@ -159,6 +167,7 @@ LASTING: dict[str, tuple[dict[str, Any], tuple[int, str]]] = {
     "bytes that are no text": ({"fault": "invalid_utf8"}, DECODE),
     "a broken body under HTTP 404": ({"fault": "not_json", "status": 404}, DECODE),
     "another JSON": ({"fault": "answer", "body": '{"fine":true}'}, DECODE),
+    "no gzip under HTTP 404": (mislabelled("<html></html>", 404), DECODE),
     "no gzip": ({"fault": "answer", "body": "{}", "headers": {"content-encoding": "gzip"}}, DECODE),
 }
 """What does not pass by itself."""

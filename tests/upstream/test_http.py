@@ -32,7 +32,7 @@ from judge import (
 from signet.kernel.port import Answer, Ask
 from signet.settings import Settings
 from signet.upstream.http import HttpUpstream, Limits
-from support import ROOT, Pipe, piping
+from support import ROOT, SIGNET, Pipe, piping
 
 TOKEN = "a-token-for-the-way-out"
 MIB = 1_048_576
@@ -371,6 +371,23 @@ def test_a_proxy_of_the_environment_is_used(variable: str, monkeypatch: pytest.M
 
 
 @pytest.mark.spec("1.S2.1.proxy")
+def test_a_proxy_may_be_named_without_a_scheme(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    with listening(http_answer(PROBLEM)) as proxy:
+        with serving_oj("http://judge.example", env={"HTTP_PROXY": f"127.0.0.1:{proxy.port}"}) as pipe:
+            assert call(pipe, "get_problem", source="leetcode", id="1") == ("answer", PAGE)
+
+        assert proxy.received.startswith(b"GET http://judge.example/")
+
+
+def test_the_embedded_upstream_is_asked_without_a_proxy() -> None:
+    nowhere = {"HTTP_PROXY": "http://127.0.0.1:9", "ALL_PROXY": "http://127.0.0.1:9", "NO_PROXY": "", "no_proxy": ""}
+    with piping(SIGNET, "stdio", "--sandbox", "--toolsets", "oj", env=nowhere) as pipe:
+        assert call(pipe, "get_problem", **ASK)[0] == "answer"
+
+
+@pytest.mark.spec("1.S2.1.proxy")
 def test_a_proxy_is_not_used_for_the_hosts_that_need_none(judge: Judge) -> None:
     with listening(b"") as proxy:
         with serving_oj(judge.url, env={**DIRECT, "HTTP_PROXY": proxy.url, "ALL_PROXY": proxy.url}) as pipe:
@@ -451,6 +468,58 @@ def test_what_is_sent_compressed_unasked_is_not_unpacked_beyond_the_limit() -> N
         assert kind == "told"
         assert len(text) == len("[500] ") + 500
         assert rss_kib(pipe) - before < 16 * 1024
+
+
+def packed_answer(body: bytes, coding: str) -> bytes:
+    head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-encoding: "
+    return f"{head}{coding}\r\n\r\n".encode() + body
+
+
+@pytest.mark.spec("1.S2.1.plain")
+@pytest.mark.parametrize("coding", ["gzip", "GZIP", "x-gzip", "identity, gzip"])
+def test_gzip_is_unpacked_by_whatever_name_and_in_whatever_pieces(coding: str) -> None:
+    data = json.dumps(PROBLEM).encode()
+    members = b"".join(gzip.compress(data[at : at + 100]) for at in range(0, len(data), 100)) + gzip.compress(b"")
+    with listening(packed_answer(members, coding), hangs_up=True) as listener, serving_oj(listener.url) as pipe:
+        assert call(pipe, "get_problem", **ASK) == ("answer", PAGE)
+
+
+@pytest.mark.spec("1.S2.2.body-cap")
+@pytest.mark.parametrize(
+    ("tail", "said"),
+    [(b"x", FAILED), (bytes(2 * MIB), FAILED), (gzip.compress(b"") * 500_000, ("answer", PAGE))],
+    ids=["one byte", "no gzip", "members of nothing"],
+)
+def test_what_follows_gzip_is_neither_passed_over_nor_heaped_up(tail: bytes, said: object) -> None:
+    answer = packed_answer(gzip.compress(json.dumps(PROBLEM).encode()) + tail, "gzip")
+    with listening(answer, hangs_up=True) as listener, serving_oj(listener.url) as pipe:
+        call(pipe, "get_problem", **ASK)
+        before = rss_kib(pipe)
+
+        assert call(pipe, "get_problem", **ASK) == said
+        assert rss_kib(pipe) - before < 4 * 1024
+
+
+@pytest.mark.spec("1.S4.2.any-status")
+def test_a_long_header_is_no_fault() -> None:
+    head = b"HTTP/1.1 404 X\r\ncontent-security-policy: %b\r\ncontent-type: text/plain\r\ncontent-length: 2\r\n\r\n"
+    with listening(head % (b"x" * 30_000) + b"no") as listener, serving_oj(listener.url) as pipe:
+        assert call(pipe, "get_problem", **ASK) == ("told", "[404] no")
+
+
+@pytest.mark.spec("1.S6.3.never")
+@pytest.mark.parametrize("spelling", [r"sla\/sh\u002Bplus-12345", "sla%2Fsh%2Bplus-12345", "sla&#47;sh&#43;plus-12345"])
+def test_a_token_that_is_sent_back_in_another_spelling_is_not_quoted(judge: Judge, spelling: str) -> None:
+    token = "sla/sh+plus-12345"
+    judge.order(
+        "answer", status=401, body=f'{{"title":"U","detail":"bad {spelling}"}}', type="application/problem+json"
+    )
+    with serving_oj(judge.url, "--token", token, env={"RUST_LOG": "trace"}) as pipe:
+        assert call(pipe, "get_problem", source="a", id=token) == ("told", "[401] U: bad [redacted]")
+        _, _, err = pipe.finish()
+
+    assert b"plus-12345" not in err
+    assert b"[redacted]" in err
 
 
 # --- S2.3: content types

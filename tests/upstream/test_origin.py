@@ -20,6 +20,9 @@ ACCEPTED = {
     "http://h:": "http://h",
     "http://例え.jp": "http://xn--r8jz45g.jp",
     "http://127.0.0.1:3000": "http://127.0.0.1:3000",
+    "http://Example.com.": "http://example.com.",
+    "http://judge.ns.svc.cluster.local.:80": "http://judge.ns.svc.cluster.local.",
+    "http://1.2.3.4.example": "http://1.2.3.4.example",
 }
 REFUSED = [
     "https://example.com/api/v1", "https://example.com?foo=1", "ftp://example.com", "not a url", "",
@@ -27,7 +30,8 @@ REFUSED = [
     "https://exa mple.com", "http://h:99999", "example.com", "//example.com", "localhost:8080", "https://u:p@h",
     "https://u@h", "https:example.com", "https:/example.com", "https://example.com/a/..", "http://[::1",
     "http://[nonsense]", "http://a..b", "http://a%20b", "http://h:-1", "http://h:1e3", "http://h\\x", "http://\x00",
-    "file:///etc/passwd", "javascript:alert(1)",
+    "file:///etc/passwd", "javascript:alert(1)", "http://[::1]8080", "http://256.256.256.256", "http://1.2.3.4.5",
+    "http://1.2.3", "http://[fe80::1%25eth0]", "http://[fe80::1%eth0]:80/", "http://.", "http://example.com..",
 ]  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -32,7 +33,7 @@ from bank import (
     serving_boj,
 )
 from signet.app import open_log
-from signet.kernel.port import Ask
+from signet.kernel.port import Answer, Ask
 from signet.outfit import outfit_of
 from signet.settings import Settings
 from signet.toolsets.boj.manners import PUBLIC_ORIGIN, interval_s, may_keep
@@ -233,6 +234,71 @@ def test_when_all_callers_leave_the_request_is_given_up(bank: Bank, pipe: Pipe) 
     assert (seen.target, seen.end) == (SPOT_TARGET, "gone")
     assert call(pipe, CODE, **SPOT)["series_count"] == 1
     assert bank.targets() == [SPOT_TARGET]
+
+
+class Slow:
+    """A way out that answers when it is told to, and counts what is under way."""
+
+    origin = "http://slow.example"
+    has_token = False
+
+    def __init__(self) -> None:
+        self.told = asyncio.Event()
+        self.asked = self.under_way = self.most = 0
+
+    async def send(self, _: Ask) -> Answer:
+        self.asked += 1
+        self.under_way += 1
+        self.most = max(self.most, self.under_way)
+        try:
+            await self.told.wait()
+            return Answer(200, "", b"")
+        finally:
+            self.under_way -= 1
+
+    def warm(self) -> None:
+        """Be ready."""
+
+    def forget(self, ask: Ask) -> None:
+        """Keep nothing."""
+
+    async def close(self) -> None:
+        """Hold nothing."""
+
+
+@pytest.mark.spec("3.polite.shared", "3.retry.cancel")
+def test_a_request_that_was_given_up_takes_nothing_from_the_one_after_it() -> None:
+    """Who asks anew at once is joined by who asks next, although the first is only now at its end."""
+    slow, ask = Slow(), Ask(SPOT_TARGET)
+
+    async def converse() -> list[Answer]:
+        polite = PoliteUpstream(slow, Manners())
+
+        async def anew() -> Answer:
+            with contextlib.suppress(asyncio.CancelledError):
+                await gone
+            return await polite.send(ask)
+
+        gone = asyncio.ensure_future(polite.send(ask))
+        second = asyncio.ensure_future(anew())
+        await turns()
+        gone.cancel()
+        await turns()
+        third = asyncio.ensure_future(polite.send(ask))
+        await turns()
+        slow.told.set()
+        return await asyncio.gather(second, third)
+
+    answers = asyncio.run(converse())
+
+    assert answers == [Answer(200, "", b"")] * 2
+    assert (slow.asked, slow.most) == (2, 1)
+
+
+async def turns() -> None:
+    """Let everything that is ready have its turns."""
+    for _ in range(10):
+        await asyncio.sleep(0)
 
 
 @pytest.mark.spec("3.polite.shared")

@@ -6,7 +6,7 @@ Pure.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from signet.kernel.errors import Code, Fault
 
@@ -15,6 +15,9 @@ from .periods import Scale, scale_of
 from .question import Question
 
 __all__ = ["Chart", "Curve", "Panel", "Run", "chart_of"]
+
+MAX_DRAWN: Final = 1e300
+"""Beyond it the room about a curve is no double any more."""
 
 Run = list[tuple[int, float]]
 """Places and values without a gap between them."""
@@ -84,8 +87,8 @@ def _runs(series: Series, scale: Scale) -> Iterator[Run]:
 
 
 def _float(series: Series, value: str) -> float:
-    if not is_number(value):
-        raise Fault(
-            Code.INVALID_OUTPUT, f"series {series.series_code} has the value '{value[:50]}', which is no number"
-        )
-    return float(value)
+    number = float(value) if is_number(value) else None
+    if number is None or abs(number) > MAX_DRAWN:
+        why = "is no number" if number is None else "is too large to draw"
+        raise Fault(Code.INVALID_OUTPUT, f"series {series.series_code} has the value '{value[:50]}', which {why}")
+    return number

@@ -15,7 +15,8 @@ from .files import FORMS, check_form, form_of, write_file
 from .pages import read_page
 from .part import Part
 from .progress import amount, say, watching
-from .question import Question, question_of
+from .question import Question, origin_of, question_of
+from .words import in_flags
 
 __all__ = ["fetch"]
 
@@ -32,8 +33,8 @@ def fetch(asked: Any, settings: Settings) -> int:
     out = Path(asked.out)
     form = form_of(out, FORMS)
     check_form(form)
-    question = question_of(asked, settings)
     server = build_server(embed(settings))
+    question = question_of(asked, origin_of(settings, server))
     try:
         part = Part(out.with_name(f"{out.name}.part"), question, restart=asked.restart)
     except Fault as fault:
@@ -53,10 +54,10 @@ def _run(server: Server, question: Question, part: Part, out: Path, form: str) -
             say(f"going on with {part.path}, which has {amount(part)}")
         asyncio.run(_collect(server, question, part))
         write_file(out, lambda file: FORMS[form](file, question, part.stored()))
-        say(f"wrote {out}: {amount(part)}")
+        say(f"wrote {out}: {amount(part)}; source: {question.source}")
         status = 0
     except Fault as fault:
-        say(fault.message + _outlook(part, again=fault.code is not Code.INVALID_INPUT))
+        say(in_flags(fault).removesuffix(".") + _outlook(part, again=fault.code is not Code.INVALID_INPUT))
     except OSError as error:
         say(f"cannot write {out} ({error.strerror})" + _outlook(part))
     except KeyboardInterrupt:

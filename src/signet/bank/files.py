@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
+import math
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -113,7 +114,7 @@ def write_parquet(file: IO[bytes], question: Question, pages: Iterable[Page]) ->
     """Write a group of rows for each page; values are doubles.
 
     Raises:
-        Fault: a value is no number.
+        Fault: a value is no number, or too large for a double.
     """
     pa, parquet = _arrow()
     types = [pa.field(name, pa.string()) for name in COLUMNS[:-1]]
@@ -132,7 +133,7 @@ def write_parquet(file: IO[bytes], question: Question, pages: Iterable[Page]) ->
 def _double(series: Series, value: str | None) -> float | None:
     if value is None:
         return None
-    if not is_number(value):
+    if not is_number(value) or math.isinf(float(value)):
         message = f"series {series.series_code} has the value '{value}', which Parquet cannot hold: fetch .csv or .json"
         raise Fault(Code.INVALID_OUTPUT, message)
     return float(value)

@@ -23,7 +23,8 @@ from .files import form_of, write_file
 from .pages import Series, read_page
 from .picture import JAPANESE, paint
 from .progress import say
-from .question import Question, question_of
+from .question import Question, origin_of, question_of
+from .words import in_flags
 
 __all__ = ["plot"]
 
@@ -47,7 +48,8 @@ def plot(asked: Any, settings: Settings) -> int:
     Raises:
         UsageError: it cannot be drawn.
     """
-    question = question_of(asked, settings)
+    server = build_server(embed(settings))
+    question = question_of(asked, origin_of(settings, server))
     if (question.last_position or 0) > MAX_SERIES:
         message = f"more than {MAX_SERIES} series cannot be told apart: write fewer --codes"
         raise UsageError(message)
@@ -55,11 +57,10 @@ def plot(asked: Any, settings: Settings) -> int:
     form = None if out is None else form_of(out, FORMS)
     plotext, matplotlib = _plotext(), None if out is None else _matplotlib()
     font = _font(question) if out is not None else None
-    server = build_server(embed(settings))
     try:
         chart = chart_of(question, _title(question), asyncio.run(_collect(server, question)))
     except Fault as fault:
-        say(fault.message)
+        say(in_flags(fault))
         return FAILED
     try:
         if out is not None and form is not None:

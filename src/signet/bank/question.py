@@ -10,12 +10,15 @@ from typing import Any
 from msgspec import Struct, structs, to_builtins
 
 from signet.kernel.errors import Fault
+from signet.kernel.server import Server
 from signet.settings import Settings, UsageError
+from signet.toolsets.boj.manners import is_public
 from signet.toolsets.boj.query import DataCodeIn, DataLayerIn, check_data_code, check_data_layer
 
 from . import SAMPLE_SOURCE, SOURCE
+from .words import in_flags
 
-__all__ = ["Question", "question_of"]
+__all__ = ["Question", "origin_of", "question_of"]
 
 
 class Question(Struct, frozen=True):
@@ -38,8 +41,13 @@ class Question(Struct, frozen=True):
 
     @property
     def source(self) -> str:
-        """Whose figures the answers are."""
-        return SAMPLE_SOURCE if self.origin == SAMPLE_SOURCE else SOURCE
+        """Whose figures the answers are; only what the Bank's own host says is the Bank's."""
+        if self.origin == SAMPLE_SOURCE:
+            return SAMPLE_SOURCE
+        if is_public(self.origin):
+            return SOURCE
+        host = "/".join(self.origin.split("/")[:3])
+        return f"figures from {host}, in the shape of {SOURCE}"
 
     @property
     def last_position(self) -> int | None:
@@ -52,7 +60,13 @@ class Question(Struct, frozen=True):
         return self.arguments if position == 1 else {**self.arguments, "start_position": position}
 
 
-def question_of(asked: Any, settings: Settings) -> Question:
+def origin_of(settings: Settings, server: Server) -> str:
+    """Tell where a server for these settings asks; a replay has it from its cassette."""
+    embedded = settings.sandbox and not settings.replay
+    return SAMPLE_SOURCE if embedded else server.upstreams[0].origin
+
+
+def question_of(asked: Any, origin: str) -> Question:
     """Make a question of what was written on the command line.
 
     Raises:
@@ -62,18 +76,17 @@ def question_of(asked: Any, settings: Settings) -> Question:
     try:
         if asked.codes is not None:
             by_code = check_data_code(DataCodeIn(asked.db, _listed(asked.codes), **span))
-            return _question(settings, "boj_get_data_code", by_code)
+            return _question(origin, "boj_get_data_code", by_code)
         by_layer = check_data_layer(DataLayerIn(asked.db, asked.frequency, _listed(asked.layers), **span))
-        return _question(settings, "boj_get_data_layer", by_layer)
+        return _question(origin, "boj_get_data_layer", by_layer)
     except Fault as fault:
-        raise UsageError(fault.message) from None
+        raise UsageError(in_flags(fault)) from None
 
 
 def _listed(text: str) -> tuple[str, ...]:
     return tuple(one.strip() for one in text.split(","))
 
 
-def _question(settings: Settings, tool: str, query: DataCodeIn | DataLayerIn) -> Question:
-    origin = SAMPLE_SOURCE if settings.sandbox else settings.boj_base_url
+def _question(origin: str, tool: str, query: DataCodeIn | DataLayerIn) -> Question:
     given = {name: value for name, value in structs.asdict(query).items() if value is not None and value is not False}
     return Question(origin, tool, to_builtins(given))

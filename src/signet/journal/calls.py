@@ -15,8 +15,9 @@ from msgspec import UNSET, Raw, UnsetType
 from signet.kernel.errors import Code, Fault
 from signet.kernel.outcome import Call
 from signet.kernel.tools import Tool
+from signet.kernel.veil import unnamed
 
-from .record import REDACTED, SECRET, Entry, Record
+from .record import Entry, Record
 
 __all__ = ["CallError", "LoggedCall", "call_lines", "logged"]
 
@@ -32,7 +33,7 @@ class CallError(msgspec.Struct, frozen=True):
     message: str
 
 
-class LoggedCall(msgspec.Struct, frozen=True):
+class LoggedCall(msgspec.Struct, frozen=True, omit_defaults=True):
     """One line."""
 
     requestId: str  # noqa: N815 - the journal's name
@@ -41,6 +42,10 @@ class LoggedCall(msgspec.Struct, frozen=True):
     arguments: Raw | UnsetType = UNSET
     result: Raw | UnsetType = UNSET
     error: CallError | UnsetType = UNSET
+    by_name: bool = False
+    """Whether a tool that was not found would have been found by its name alone, not by its slug."""
+    ts: str = ""
+    """When it ended, as the journal says: ids that follow from the call are the same in every run."""
 
 
 def call_lines(pairs: list[tuple[Entry, Record]], redact: Redact) -> list[bytes]:
@@ -49,7 +54,11 @@ def call_lines(pairs: list[tuple[Entry, Record]], redact: Redact) -> list[bytes]
 
 
 def _line(entry: Entry, record: Record, redact: Redact) -> bytes:
-    return redact(_encode(logged(record.requestId, entry.call, entry.tool, entry.fault, entry.body)))
+    try:
+        line = logged(record.requestId, entry.call, entry.tool, entry.fault, entry.body)
+    except RecursionError:  # nested as deep as can be read: there is nothing to run again
+        line = LoggedCall(record.requestId, unnamed(entry.call.key))
+    return redact(_encode(msgspec.structs.replace(line, ts=record.ts)))
 
 
 def logged(request_id: str, call: Call, tool: Tool | None, fault: Fault | None, body: bytes) -> LoggedCall:
@@ -57,13 +66,9 @@ def logged(request_id: str, call: Call, tool: Tool | None, fault: Fault | None, 
     began = fault is None or tool is not None or fault.code is Code.NOT_FOUND
     return LoggedCall(
         request_id,
-        tool.slug if tool is not None else _clean(call.key),
+        tool.slug if tool is not None else unnamed(call.key),
         Raw(_encode(call.arguments)) if began else UNSET,
         Raw(body) if fault is None else UNSET,
-        UNSET if fault is None else CallError(fault.code.value, _clean(fault.message)),
+        UNSET if fault is None else CallError(fault.code.value, unnamed(fault.message)),
+        call.door.by_name and tool is None,
     )
-
-
-def _clean(text: str) -> str:
-    """Take out what calls itself a secret."""
-    return SECRET.sub(rf"\1{REDACTED}", text)

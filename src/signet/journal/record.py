@@ -6,7 +6,6 @@ duration and, unless they are derived from the call, the ids.
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, Final
@@ -19,6 +18,7 @@ from signet.kernel.ids import Ids, deterministic, random
 from signet.kernel.outcome import Call
 from signet.kernel.schemas import PREFIX
 from signet.kernel.tools import Tool
+from signet.kernel.veil import Veil, unnamed
 
 __all__ = ["MAX_LINE_BYTES", "VOLATILE", "Entry", "Metadata", "Record", "Recorder"]
 
@@ -35,10 +35,8 @@ MAX_MESSAGE_CHARS: Final = 250
 MAX_NAME_CHARS: Final = 120
 MAX_LINE_BYTES: Final = 3584
 """No line is longer: its parts from outside are cut, and a character takes six bytes at the most."""
-SECRET: Final = re.compile(
-    r"""(?i)((?:token|authorization|password|passwd|secret|api[_-]?key|cookie)s?["']?\s*[:=]\s*)(?:bearer\s+)?\S+"""
-)
-REDACTED: Final = "[redacted]"
+MAX_FRAMES: Final = 1000
+"""Routes may be as many as callers like."""
 
 _encode: Final = msgspec.json.Encoder().encode
 
@@ -101,7 +99,7 @@ class Recorder:
 
     def __init__(self, *, deterministic_ids: bool = False, secrets: tuple[str, ...] = ()) -> None:
         self._deterministic = deterministic_ids
-        self._secrets = tuple(secret for secret in secrets if secret)
+        self._veil = Veil(secrets)
         self._steps: dict[str, int] = {}
         self._frames: dict[tuple[str, str], Frame] = {}
 
@@ -118,7 +116,7 @@ class Recorder:
             0,
             int(entry.took_s * 1_000_000) / 1000,
             self._error(entry),
-            len(_encode(call.arguments)) + frame.extra_bytes,
+            _size(call.arguments) + frame.extra_bytes,
             frame.about,
             METHOD,
             entry.output_bytes,
@@ -134,18 +132,23 @@ class Recorder:
         )
 
     def _frame(self, entry: Entry) -> Frame:
-        """Give what the records of a tool share; of one that is not there, callers may have written anything."""
-        route, slug = entry.call.door.route, _slug(entry)
-        if entry.tool is None:
-            return self._frame_of(self._clean(route), slug)
-        found = self._frames.get((route, slug))
+        """Give what the records of one tool through one route share."""
+        if entry.tool is None or len(entry.call.door.route) > MAX_NAME_CHARS:
+            return self._frame_of(entry)
+        key = entry.call.door.route, entry.tool.slug
+        found = self._frames.get(key)
         if found is None:
-            found = self._frames[route, slug] = self._frame_of(route, slug)
+            if len(self._frames) >= MAX_FRAMES:
+                self._frames.clear()
+            found = self._frames[key] = self._frame_of(entry)
         return found
 
-    def _frame_of(self, route: str, slug: str) -> Frame:
-        about = Metadata(self._deterministic, None, SCHEMA_VERSION, self._clean(slug) or None)
-        return Frame(about, route[:MAX_NAME_CHARS], len(_encode({"input": Raw(), "tool": PREFIX + slug})))
+    def _frame_of(self, entry: Entry) -> Frame:
+        """Cut what callers may have written, once it is clean."""
+        name = entry.tool.slug if entry.tool is not None else entry.call.key.removeprefix(PREFIX)
+        about = Metadata(self._deterministic, None, SCHEMA_VERSION, self._clean(name)[:MAX_NAME_CHARS] or None)
+        extra = len(_encode({"input": Raw(), "tool": PREFIX + _slug(entry)}))
+        return Frame(about, self._clean(entry.call.door.route)[:MAX_NAME_CHARS], extra)
 
     def _step(self, door: str) -> int:
         self._steps[door] = self._steps.get(door, 0) + 1
@@ -161,18 +164,26 @@ class Recorder:
 
     def _clean(self, text: str) -> str:
         """Take secrets out of a text, those we were given and those that call themselves so."""
-        for secret in self._secrets:
-            text = text.replace(secret, REDACTED)
-        return SECRET.sub(rf"\1{REDACTED}", text)[:MAX_MESSAGE_CHARS]
+        return unnamed(self._veil.text(text))[:MAX_MESSAGE_CHARS]
 
 
 def _slug(entry: Entry) -> str:
     return entry.tool.slug if entry.tool is not None else entry.call.key.removeprefix(PREFIX)[:MAX_NAME_CHARS]
 
 
+def _size(arguments: Any) -> int:
+    try:
+        return len(_encode(arguments))
+    except RecursionError:  # nested as deep as can be read
+        return 0
+
+
 def _named(entry: Entry) -> Ids:
-    payload = {"arguments": entry.call.arguments, "toolId": PREFIX + _slug(entry)}
-    return deterministic(METHOD, "tool", payload)
+    tool = PREFIX + _slug(entry)
+    try:
+        return deterministic(METHOD, "tool", {"arguments": entry.call.arguments, "toolId": tool})
+    except RecursionError:
+        return deterministic(METHOD, "tool", {"arguments": None, "toolId": tool})
 
 
 @lru_cache(maxsize=2)

@@ -29,7 +29,9 @@ def open_journal(log_dir: str) -> int:
     name = f"{NAME}.{stamp}.{uuid4()}.jsonl"
     journal = os.open(os.path.join(folder, name), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_EXCL, 0o644)  # noqa: PTH118
     _lock(journal)
-    _point(folder, name)
+    # Neither is worth a record: what cannot be pointed at can still be written, and too much can be kept.
+    with contextlib.suppress(OSError):
+        _point(folder, name)
     with contextlib.suppress(OSError):
         _let_go(folder, name)
     return journal
@@ -42,7 +44,11 @@ def _point(folder: str, name: str) -> None:
     with contextlib.suppress(FileNotFoundError):
         os.unlink(fresh)  # noqa: PTH108
     os.symlink(name, fresh)  # noqa: PTH211
-    os.replace(fresh, link)  # noqa: PTH105
+    try:
+        os.replace(fresh, link)  # noqa: PTH105
+    except OSError:
+        os.unlink(fresh)  # noqa: PTH108
+        raise
 
 
 def _let_go(folder: str, current: str) -> None:

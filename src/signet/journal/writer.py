@@ -89,6 +89,8 @@ class JournalWriter:
         """Write what waits and write no more."""
         self._closed = True
         self._bell.set()
+        if self._thread is not None:
+            self._thread.join()
         self.flush()
 
     def _run(self) -> None:
@@ -97,7 +99,11 @@ class JournalWriter:
         while not self._closed:
             self._bell.wait(FLUSH_S)
             self._bell.clear()
-            self.flush()
+            try:
+                self.flush()
+            except (RuntimeError, TypeError, ValueError) as error:
+                # Whatever was wrong with one batch, the next is written.
+                self._complain(type(error).__name__)
 
     def _write(self, lines: list[bytes]) -> int:
         """Append lines; give how many are on disk for good."""

@@ -86,7 +86,8 @@ def _named(asked: Asked, names: dict[str, str], slugs: set[str]) -> Asked:
         other = asked.slug or asked.tool
         message = f"'{asked.name}': {asked.tool} and {other} are not name and slug of one enabled tool"
         raise UsageError(message)
-    if asked.order and slug.partition(".")[0] not in SANDBOXES:
+    toolset = slug.partition(".")[0]
+    if asked.order and (toolset not in SANDBOXES or toolset not in {one.partition(".")[0] for one in slugs}):
         message = f"'{asked.name}' orders faults, but no upstream stands behind {asked.tool}"
         raise UsageError(message)
     return msgspec.structs.replace(asked, slug=slug)

@@ -1,7 +1,7 @@
 """Exchanges with an upstream, kept as files and given again: recording stands around a way out, replay in its place.
 
-    tool ── (politeness) ── RecordingUpstream ── the network        each exchange is written once it has ended
-    tool ── (politeness) ── ReplayUpstream                          no network: each question is looked up
+    tool ── RecordingUpstream ── (politeness) ── the network        each exchange is written once it has ended
+    tool ── ReplayUpstream                                          no network: each question is looked up
 
 A file is named by the SHA-256 of toolset and target, and a number that counts equal questions in the order of their
 answers. Headers are not kept; secrets are taken out first. A question whose caller left before its answer came leaves
@@ -92,7 +92,8 @@ class RecordingUpstream:
         await self._inner.close()
 
     def forget(self, ask: Ask) -> None:
-        """Forget nothing: what was answered is what was answered."""
+        """Let the way out inside keep an answer no longer; what was recorded stays."""
+        self._inner.forget(ask)
 
     def _keep(self, ask: Ask, *, answer: Kept | None = None, fault: Failed | None = None) -> None:
         target = self._redact.target(ask.target)

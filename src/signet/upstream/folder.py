@@ -61,7 +61,14 @@ class WrittenFolder:
         """Write one exchange under its name and the next free number."""
         with self._complaining():
             self._begin()
-            self._put(self._claim(name), data)
+            claimed = self._claim(name)
+            try:
+                self._put(claimed, data)
+            except OSError:
+                # An empty file would hide the exchanges that follow.
+                os.unlink(self._path(claimed))  # noqa: PTH108
+                self._numbers[name] -= 1
+                raise
 
     def keep_calls(self, lines: list[bytes]) -> None:
         """Append lines, whole ones only."""

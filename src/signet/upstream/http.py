@@ -15,8 +15,10 @@ import msgspec
 from signet import __version__
 from signet.kernel.errors import Code, Fault
 from signet.kernel.port import NOT_GZIP, Answer, Ask
+from signet.kernel.veil import Veil
 
-from .pace import Pace
+from .pace import Pace, Turn
+from .redact import MIN_CHARS
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession
@@ -32,9 +34,8 @@ KEEP_ALIVE_S: Final = 4.0
 CHUNK_BYTES: Final = 65_536
 GZIP: Final = 31
 """zlib's word for a gzip stream."""
-REDACTED: Final = b"[redacted]"
-MIN_REDACTED_CHARS: Final = 8
-"""A shorter token may be a word of any answer; taking it out would spoil what it does not protect."""
+MAX_HEADER_BYTES: Final = 65_536
+"""How long one header of an answer may be; aiohttp's own limit is shorter than some servers' policies."""
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -82,6 +83,7 @@ class HttpUpstream:
         *,
         token: str | None = None,
         packed: bool = False,
+        proxied: bool = True,
         pace: Pace | None = None,
         log: Callable[..., None] = _silent,
     ) -> None:
@@ -89,6 +91,8 @@ class HttpUpstream:
         self._encoding = "gzip" if packed else "identity"
         self.has_token = token is not None
         self._token = token
+        self._veil = Veil([token or ""], min_chars=MIN_CHARS)
+        self._proxied = proxied
         self._limits = limits
         self._log = log
         self._pace = pace or Pace()
@@ -99,14 +103,12 @@ class HttpUpstream:
         import aiohttp
 
         if self._session is None:
-            self._session = _open_session(self._pace)
-        await self._pace.turn()
+            self._session = _open_session()
         self._log("upstream.ask", target=ask.target)
         reading = _Reading()
         broken = ""
         try:
-            async with asyncio.timeout(self._limits.deadline_s):
-                await self._follow(self._session, ask, reading)
+            await self._follow(self._session, ask, reading)
         except TimeoutError:
             broken = f"no answer within {self._limits.deadline_s:g} s"
         except (aiohttp.ClientError, ValueError, OSError) as error:
@@ -114,7 +116,8 @@ class HttpUpstream:
         if broken and not reading.status:
             raise self._failed(broken)
         self._log("upstream.answer", target=ask.target, status=reading.status, bytes=len(reading.body), broken=broken)
-        return Answer(reading.status, reading.content_type, self._clean(bytes(reading.body)), reading.cut, broken)
+        body = self._veil.data(bytes(reading.body))
+        return Answer(reading.status, reading.content_type, body, reading.cut, broken)
 
     async def close(self) -> None:
         """Hang up."""
@@ -130,19 +133,23 @@ class HttpUpstream:
         import aiohttp  # noqa: F401 - for its effect
 
     async def _follow(self, session: ClientSession, ask: Ask, reading: _Reading) -> None:
-        """Make the request, and the next one as long as the answer points elsewhere."""
+        """Make the request, and the next one as long as the answer points elsewhere; waiting for a turn is free."""
         from yarl import URL
 
         url = URL(self.origin + ask.target, encoded=True)
-        token = self._token
+        token, left_s = self._token, self._limits.deadline_s
+        now = asyncio.get_running_loop().time
         for _ in range(MAX_REDIRECTS + 1):
-            headers = {"Accept-Encoding": self._encoding}
-            if token is not None:
-                headers["Authorization"] = f"Bearer {token}"
-            async with session.get(url, headers=headers, allow_redirects=False, proxy=_proxy_for(url)) as response:
-                location = response.headers.get("Location")
-                if response.status not in REDIRECTS or location is None:
-                    return await self._read(response, reading)
+            turn = await self._pace.turn()
+            begun = now()
+            try:
+                async with asyncio.timeout(left_s):
+                    location = await self._visit(session, url, token, turn, reading)
+            finally:
+                turn.gone()
+            if location is None:
+                return
+            left_s -= now() - begun
             onward = url.join(URL(location))
             if onward.origin() != url.origin():
                 # Whoever is there now was not who the token was given to.
@@ -151,49 +158,80 @@ class HttpUpstream:
         lost = f"more than {MAX_REDIRECTS} redirects"
         raise self._failed(lost)
 
+    async def _visit(
+        self, session: ClientSession, url: URL, token: str | None, turn: Turn, reading: _Reading
+    ) -> str | None:
+        """Make one request: give where it points, or read its answer."""
+        headers = {"Accept-Encoding": self._encoding}
+        if token is not None:
+            headers["Authorization"] = f"Bearer {token}"
+        proxy = _proxy_for(url) if self._proxied else None
+        async with session.get(
+            url, headers=headers, allow_redirects=False, proxy=proxy, trace_request_ctx=turn
+        ) as response:
+            location = response.headers.get("Location")
+            if response.status in REDIRECTS and location is not None:
+                return location
+            await self._read(response, reading)
+        return None
+
     async def _read(self, response: ClientResponse, reading: _Reading) -> None:
-        """Read the body up to its limit; what comes after is never asked for."""
-        inflate = zlib.decompressobj(GZIP) if response.headers.get("Content-Encoding") == "gzip" else None
+        """Read the body up to its limit, packed and unpacked; what comes after is never asked for."""
+        packed = "gzip" in response.headers.get("Content-Encoding", "").lower()
+        unpack = _Gunzip() if packed else None
         reading.status = response.status
         reading.content_type = response.headers.get("Content-Type", "").lower()
-        body, limit = reading.body, self._limits.body_bytes
-        while len(body) < limit:
-            chunk = await response.content.read(min(CHUNK_BYTES, limit - len(body)))
+        body, limit, taken = reading.body, self._limits.body_bytes, 0
+        while len(body) < limit and taken < limit:
+            chunk = await response.content.read(min(CHUNK_BYTES, limit - taken))
             if not chunk:
                 break
-            body += chunk if inflate is None else _inflated(inflate, chunk, limit - len(body))
-        reading.cut = len(body) == limit and not (response.content.at_eof() and (inflate is None or inflate.eof))
+            taken += len(chunk)
+            body += chunk if unpack is None else unpack.more(chunk, limit - len(body))
+        whole = response.content.at_eof() and (unpack is None or unpack.is_whole)
+        reading.cut = not whole and max(len(body), taken) >= limit
         if reading.cut:
             response.close()
-        elif inflate is not None and not inflate.eof:
+        elif not whole:
             raise ValueError(NOT_GZIP)
-
-    def _clean(self, body: bytes) -> bytes:
-        """Take our own token out of what an upstream sends back, also as JSON would write it."""
-        if self._token is None or len(self._token) < MIN_REDACTED_CHARS:
-            return body
-        for form in {self._token.encode(), msgspec.json.encode(self._token)[1:-1]}:
-            body = body.replace(form, REDACTED)
-        return body
 
     def _failed(self, why: str) -> Fault:
         self._log("upstream.failed", why=why)
         return Fault(Code.INTERNAL_ERROR, f"request failed: {why}", name="UPSTREAM_FAILED", told=False)
 
 
-def _inflated(inflate: zlib._Decompress, chunk: bytes, room: int) -> bytes:
-    """Unpack as much as there is room for: a few bytes could hold gigabytes."""
-    try:
-        return inflate.decompress(inflate.unconsumed_tail + chunk, room)
-    except zlib.error:
-        raise ValueError(NOT_GZIP) from None
+class _Gunzip:
+    """Unpacks gzip, member after member."""
+
+    def __init__(self) -> None:
+        self._member = zlib.decompressobj(GZIP)
+        self.is_whole = False
+        """Whether it ends where a member ends."""
+
+    def more(self, chunk: bytes, room: int) -> bytes:
+        """Unpack as much as there is room for: a few bytes could hold gigabytes.
+
+        Raises:
+            ValueError: this is no gzip.
+        """
+        unpacked = bytearray()
+        try:
+            while chunk and len(unpacked) < room:
+                if self._member.eof:
+                    self._member = zlib.decompressobj(GZIP)
+                unpacked += self._member.decompress(chunk, room - len(unpacked))
+                chunk = self._member.unused_data
+        except zlib.error:
+            raise ValueError(NOT_GZIP) from None
+        self.is_whole = self._member.eof and not chunk
+        return bytes(unpacked)
 
 
-def _open_session(pace: Pace) -> ClientSession:
+def _open_session() -> ClientSession:
     import aiohttp
 
-    async def gone(*_: object) -> None:
-        pace.gone()
+    async def gone(_: object, context: Any, __: object) -> None:
+        context.trace_request_ctx.gone()
 
     trace = aiohttp.TraceConfig()
     trace.on_request_headers_sent.append(gone)
@@ -203,6 +241,8 @@ def _open_session(pace: Pace) -> ClientSession:
         headers={"Accept": "*/*", "User-Agent": f"signet/{__version__}"},
         timeout=aiohttp.ClientTimeout(total=None),
         auto_decompress=False,
+        max_line_size=MAX_HEADER_BYTES,
+        max_field_size=MAX_HEADER_BYTES,
         trace_configs=[trace],
     )
     # aiohttp asks a second time, unasked, when a connection breaks; whether to ask again is not its to decide.
@@ -217,7 +257,8 @@ def _proxy_for(url: URL) -> str | None:
     proxies = getproxies()
     if not proxies or proxy_bypass(url.host or ""):
         return None
-    return proxies.get(url.scheme) or proxies.get("all")
+    proxy = proxies.get(url.scheme) or proxies.get("all")
+    return f"http://{proxy}" if proxy and "://" not in proxy else proxy
 
 
 def _in_words(error: Exception) -> str:

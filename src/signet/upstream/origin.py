@@ -51,7 +51,8 @@ def _split(authority: str) -> tuple[str, str]:
     """Part a host from its port; an IPv6 address keeps its brackets."""
     if authority.startswith("["):
         address, bracket, port = authority.partition("]")
-        return address + bracket, port.removeprefix(":")
+        # What stands behind the bracket and is no port belongs to the host, which is none then.
+        return (address + bracket, port[1:]) if port[:1] in {"", ":"} else (authority, "")
     host, _, port = authority.partition(":")
     return host, port
 
@@ -62,19 +63,24 @@ def _host(name: str) -> str:
     Raises:
         ValueError: it is none.
     """
-    if name.startswith("[") and name.endswith("]"):
+    if name.startswith("[") and name.endswith("]") and "%" not in name:
         from ipaddress import IPv6Address
 
         return f"[{IPv6Address(name[1:-1])}]"
     # The codec costs more to load than the rest of this module; most names do without it.
     ascii_name = name.lower() if name.isascii() else name.encode("idna").decode().lower()
-    if not all(ascii_name.split(".")) or not all(char.isalnum() or char in "-._" for char in ascii_name):
+    labels = ascii_name.removesuffix(".").split(".")
+    if not all(labels) or not all(char.isalnum() or char in "-._" for char in ascii_name):
         raise ValueError(name)
+    if labels[-1].isdecimal():
+        from ipaddress import IPv4Address
+
+        return str(IPv4Address(ascii_name))
     return ascii_name
 
 
 def _refuse(text: str, why: str) -> NoReturn:
     # What stands before an @ may be a password.
     shown = text if "@" not in text else "…@" + text.rpartition("@")[2]
-    message = f"'{shown[:200]}' {why}; give an origin such as https://host.example:8080"
+    message = f"the base URL '{shown[:200]}' {why}; give an origin such as https://host.example:8080"
     raise ValueError(message)

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 import asyncio
 
-__all__ = ["Pace"]
+__all__ = ["Pace", "Turn"]
+
+
+class Turn:
+    """One request's turn, which lasts until it has gone out."""
+
+    def __init__(self, pace: Pace | None = None) -> None:
+        self._pace = pace
+
+    def gone(self) -> None:
+        """Let the next turn begin, counted from now; said again, it says nothing."""
+        pace, self._pace = self._pace, None
+        if pace is not None:
+            pace.end_turn()
 
 
 class Pace:
@@ -15,15 +28,20 @@ class Pace:
         self._next_s = 0.0
         self._gate = asyncio.Lock()
 
-    async def turn(self) -> None:
+    async def turn(self) -> Turn:
         """Return when the service may be asked again; whoever waits longer goes first."""
         if self._interval_s <= 0:
-            return
-        async with self._gate:
+            return Turn()
+        await self._gate.acquire()
+        try:
             while (wait_s := self._next_s - asyncio.get_running_loop().time()) > 0:  # noqa: ASYNC110 - a time, no event
                 await asyncio.sleep(wait_s)
-            self.gone()
+        except BaseException:
+            self._gate.release()
+            raise
+        return Turn(self)
 
-    def gone(self) -> None:
-        """Count from now: a request is on its way."""
+    def end_turn(self) -> None:
+        """Count from now: a request is on its way, or never will be."""
         self._next_s = asyncio.get_running_loop().time() + self._interval_s
+        self._gate.release()

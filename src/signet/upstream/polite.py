@@ -49,8 +49,8 @@ class PoliteUpstream:
             return kept
         shared = self._asked.get(ask.target)
         if shared is None:
-            shared = self._asked[ask.target] = _Shared(asyncio.ensure_future(self._ask(ask)))
-            shared.task.add_done_callback(lambda _: self._asked.pop(ask.target, None))
+            shared = own = self._asked[ask.target] = _Shared(asyncio.ensure_future(self._ask(ask)))
+            own.task.add_done_callback(lambda _: self._done(ask, own))
         shared.waiting += 1
         try:
             # Shielded: one caller who leaves must not take the answer from the others.
@@ -59,7 +59,7 @@ class PoliteUpstream:
             shared.waiting -= 1
             if shared.waiting == 0 and not shared.task.done():
                 shared.task.cancel()
-                self._asked.pop(ask.target, None)
+                self._done(ask, shared)
 
     def warm(self) -> None:
         """Get ready for the first request."""
@@ -72,6 +72,11 @@ class PoliteUpstream:
     def forget(self, ask: Ask) -> None:
         """Keep an answer no longer: whoever read it could not."""
         self._kept.pop(ask.target, None)
+
+    def _done(self, ask: Ask, shared: _Shared) -> None:
+        """Let nobody join a request any more; one that was begun in its place is not touched."""
+        if self._asked.get(ask.target) is shared:
+            del self._asked[ask.target]
 
     async def _ask(self, ask: Ask) -> Answer:
         answer = await self._inner.send(ask)

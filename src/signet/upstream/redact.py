@@ -10,59 +10,55 @@ from typing import Any, Final
 
 import msgspec
 
-__all__ = ["MIN_CHARS", "REDACTED", "Redactor"]
+from signet.kernel.veil import NAMES, REDACTED, Veil
 
-REDACTED: Final = "[redacted]"
+__all__ = ["MIN_CHARS", "Redactor"]
+
 QUOTED: Final = "%5Bredacted%5D"
 """The same on a request line: what a redacted argument is asked for with."""
 MIN_CHARS: Final = 8
 """A shorter secret may be a word of any answer; taking it out would spoil what it does not protect."""
 
-WORDS: Final = ("token", "authorization", "password", "passwd", "secret", "api_key", "api-key", "apikey", "cookie")
-NAME: Final = rf"[\w-]*(?:{'|'.join(WORDS)})s?"
-FIELD: Final = re.compile(NAME, re.IGNORECASE)
-PARAMETER: Final = re.compile(rf"([?&]{NAME}=)[^&#]*", re.IGNORECASE)
-LOOSE: Final = re.compile(rf'("{NAME}"\s*:\s*)(?:"(?:[^"\\]|\\.)*"?|[^\s,\]}}]+)'.encode(), re.IGNORECASE)
+FIELD: Final = re.compile(rf"[\w. -]*{NAMES}", re.IGNORECASE)
+PARAMETER: Final = rf"((?:[?&]|%3f|%26)[\w.-]{{0,40}}{NAMES}(?:=|%3d))(?:(?!%26)[^&#\s\"'\\<>])*"
+IN_TARGET: Final = re.compile(PARAMETER, re.IGNORECASE)
+IN_BODY: Final = re.compile(
+    rf"{PARAMETER}|(authorization\s*:\s*(?:bearer|basic|digest)\s+)[^\s\"'\\<>]+".encode(), re.IGNORECASE
+)
+"""A parameter of a URL, a header: in whatever text they stand."""
+LOOSE: Final = re.compile(
+    rf'("[\w. -]{{0,40}}{NAMES}"\s*:\s*)(?:"(?:[^"\\]|\\.)*"?|[^\s,\]}}]+)'.encode(), re.IGNORECASE
+)
 """A field and its value in what is no whole JSON."""
+WORD: Final = re.compile(NAMES.encode(), re.IGNORECASE)
 
 
 class Redactor:
     """Takes secrets out of what is about to be written."""
 
     def __init__(self, secrets: tuple[str, ...] = ()) -> None:
-        from urllib.parse import quote
-
-        known = sorted((one for one in secrets if len(one) >= MIN_CHARS), key=len, reverse=True)
-        self._literal = [
-            form
-            for one in known
-            for form in dict.fromkeys((one, msgspec.json.encode(one)[1:-1].decode(), quote(one, safe="")))
-        ]
+        self._veil = Veil(secrets, min_chars=MIN_CHARS)
 
     def target(self, target: str) -> str:
         """Clean a request line's path and query."""
-        for form in self._literal:
-            target = target.replace(form, QUOTED)
-        return PARAMETER.sub(rf"\1{QUOTED}", target)
+        return IN_TARGET.sub(rf"\1{QUOTED}", self._veil.text(target, QUOTED))
 
     def text(self, text: str) -> str:
         """Take the secrets that are known out of a text."""
-        for form in self._literal:
-            text = text.replace(form, REDACTED)
-        return text
+        return self._veil.text(text)
 
     def body(self, body: bytes) -> bytes:
         """Clean a body; one that is JSON also of every field whose name says that it is secret."""
-        for form in self._literal:
-            body = body.replace(form.encode(), REDACTED.encode())
-        lowered = body.lower()
-        if not any(word.encode() in lowered for word in WORDS) or not LOOSE.search(body):
+        body = self._veil.data(body)
+        if not WORD.search(body):
             return body
+        body = IN_BODY.sub(rb"\1\2%b" % REDACTED.encode(), body)
         try:
             value = msgspec.json.decode(body)
+            veiled = _veiled(value)
+            return body if veiled == value else msgspec.json.encode(veiled)
         except (ValueError, RecursionError):
             return LOOSE.sub(rb'\1"%b"' % REDACTED.encode(), body)
-        return msgspec.json.encode(_veiled(value))
 
 
 def _veiled(value: Any) -> Any:

@@ -646,6 +646,20 @@ def test_a_nested_problem_without_a_source_does_not_borrow_the_one_beside_it(jud
     assert text.splitlines()[2] == "- Source: N/A | ID: 9 | Difficulty: N/A"
 
 
+@pytest.mark.spec("2.T4.nested")
+@pytest.mark.parametrize("beside", [{}, {"source": None, "id": None}, {"source": None, "id": 7}])
+def test_what_stands_beside_a_nested_problem_does_not_count(judge: Judge, pipe: Pipe, beside: dict[str, Any]) -> None:
+    judge.answers({**beside, "problem": PROBLEM})
+    found = call(pipe, "resolve_problem", query="two-sum")
+    judge.clear()
+    judge.answers({**beside, "problem": None})
+    missing = call(pipe, "resolve_problem", query="two-sum")
+
+    assert found == ("answer", PAGE)
+    assert missing[0] == "told"
+    assert "'two-sum' names no problem of a known judge" in missing[1]
+
+
 @pytest.mark.spec("2.T4.encoded")
 @given(query=names)
 def test_any_query_to_resolve_stands_encoded_on_the_request_line(the_judge: Judge, process: Pipe, query: str) -> None:

@@ -108,6 +108,7 @@ class Api:
         return json_of(list_tags(self._shelf.of(source)))
 
     def _similar_to_text(self, query: Query) -> Response:
+        bounds = _bounds(query)
         text = query.get("q", query.get("query", "")).strip()
         if len(text) > 1 and text[0] == text[-1] == '"':
             text = text[1:-1]
@@ -118,13 +119,14 @@ class Api:
             raise Fault(Code.INVALID_INPUT, f"query must be at least {MIN_QUERY_BYTES} characters")
         if size > MAX_QUERY_BYTES:
             raise Fault(Code.INVALID_INPUT, f"query must be at most {MAX_QUERY_BYTES} characters")
-        return _found(query, *self._search.by_text(text))
+        return _found(query, bounds, *self._search.by_text(text))
 
     def _similar_to_problem(self, query: Query, source: str, problem_id: str) -> Response:
+        bounds = _bounds(query)
         found = self._search.by_id(source, problem_id)
         if found is None:
             return problem_of(404, "no embedding found for this problem")
-        return _found(query, *found)
+        return _found(query, bounds, *found)
 
     def _resolve(self, _: Query, text: str) -> Response:
         # Decoded twice, once by the router and once more here, as the backend does.
@@ -136,10 +138,14 @@ class Api:
         return json_of({"source": source, "id": problem_id, "problem": self._shelf.find(source, problem_id)})
 
 
-def _found(query: Query, told: str | None, hits: list[Hit]) -> Response:
+def _bounds(query: Query) -> tuple[int, float]:
+    """Read the numbers of a search; the backend's framework does so before the backend looks at anything."""
+    return min(query.whole("limit", DEFAULT_LIMIT), MAX_LIMIT), query.real("threshold", 0.0)
+
+
+def _found(query: Query, bounds: tuple[int, float], told: str | None, hits: list[Hit]) -> Response:
     """Cut what was found to what was asked for: the filter comes after the nearest neighbours, so rows may be few."""
-    limit = min(query.whole("limit", DEFAULT_LIMIT), MAX_LIMIT)
-    threshold = query.real("threshold", 0.0)
+    limit, threshold = bounds
     near = [hit for hit in hits if hit.similarity >= threshold][: min(limit * 4, MAX_NEIGHBOURS)]
     if (wanted := query.get("source")) is not None:
         sources = {name.strip() for name in wanted.split(",")}

@@ -14,7 +14,7 @@ from .faults import undecodable
 from .models import CodeParameter, Entry, LayerParameter, Series
 from .rules import WHITE, unsigned
 
-__all__ = ["MAX_ROWS", "TOO_MANY", "Fields", "as_entry", "as_parameter", "as_series", "clean", "number"]
+__all__ = ["MAX_ROWS", "MORE_ROWS", "Fields", "as_entry", "as_parameter", "as_series", "clean", "number"]
 
 Fields = Mapping[str, str | None]
 """Texts by their names, in whatever case the names came."""
@@ -22,8 +22,8 @@ Fields = Mapping[str, str | None]
 P = TypeVar("P", CodeParameter, LayerParameter)
 
 MAX_ROWS: Final = 200_000
-"""More than the largest database has series; what is beyond it is none of the Bank's answers."""
-TOO_MANY: Final = "it has more rows or values than any answer of the Bank's"
+"""More than the largest database has series."""
+MORE_ROWS: Final = f"it has more than the {MAX_ROWS:,} rows that are read"
 
 LAYERS: Final = frozenset({"layer1", "layer2", "layer3", "layer4", "layer5"})
 SERIES_FIELDS: Final = tuple(name for name in Series.__struct_fields__ if name not in {"points", "extras"})

@@ -157,6 +157,8 @@ def _read(answer: Answer, query: Q, make: Callable[[Page, Q], R], limit: Limit) 
 
 def _opened(answer: Answer, query: Query, limit: Limit) -> Page:
     """Tell what an answer is by its first character, and where that tells nothing by its content type."""
+    if answer.broken:
+        raise undecodable(answer.broken)
     body = answer.body.removeprefix(BOM)
     first = body.lstrip(BLANK)[:1]
     opens = first in {b"{", b"["}
@@ -170,7 +172,7 @@ def _opened(answer: Answer, query: Query, limit: Limit) -> Page:
         message = f"it has {len(body):,} bytes, and at most {limit.max_bytes:,} are passed on"
         raise too_large(message, limit.advice)
     is_json = opens or "json" in answer.content_type
-    return Document(body) if is_json else Table(body, _charset(answer, query.lang))
+    return Document(body, limit.advice) if is_json else Table(body, _charset(answer, query.lang), limit.advice)
 
 
 def _bounded(result: R, limit: Limit) -> R:

@@ -14,15 +14,17 @@ from typing import Final
 import msgspec
 from msgspec import Raw
 
-from .cells import MAX_ROWS, TOO_MANY, as_entry, as_series
-from .faults import undecodable
+from .cells import MAX_ROWS, MORE_ROWS, as_entry, as_series
+from .faults import too_large, undecodable
 from .models import Entry, Series
 from .points import from_arrays, text_of
 
 __all__ = ["Document"]
 
-MAX_SEPARATORS: Final = 700_000
-"""More commas than 60,000 points or a list of 33,000 series have; at worst each takes 65 ns of one single step."""
+MAX_VALUES: Final = 700_000
+"""More than 60,000 points or a list of 33,000 series have; at worst each takes 65 ns of one single step."""
+MORE_VALUES: Final = f"it has more than the {MAX_VALUES:,} values that are read"
+PIECE_BYTES: Final = 65_536
 
 _OBJECT: Final = msgspec.json.Decoder(dict[str, Raw])
 _ARRAY: Final = msgspec.json.Decoder(list[Raw])
@@ -30,11 +32,14 @@ NULL: Final = Raw(b"null")
 
 
 class Document:
-    """A JSON answer, opened."""
+    """A JSON answer, opened; one that has too much in it is refused with an advice."""
 
-    def __init__(self, body: bytes) -> None:
-        if body.count(b",") > MAX_SEPARATORS or body.count(b"{") > MAX_ROWS:
-            raise undecodable(TOO_MANY)
+    def __init__(self, body: bytes, advice: str) -> None:
+        if body.count(b"{") > MAX_ROWS:
+            raise too_large(MORE_ROWS, advice)
+        # Few answers have so many commas that it matters which of them stand in texts.
+        if body.count(b",") > MAX_VALUES and _separators(body) > MAX_VALUES:
+            raise too_large(MORE_VALUES, advice)
         self._body = body
         self._frame = {name.upper(): value for name, value in _OBJECT.decode(body).items()}
 
@@ -64,6 +69,21 @@ class Document:
         if raw is None:
             return iter(())
         return (_OBJECT.decode(row) for row in _ARRAY.decode(raw))
+
+
+def _separators(body: bytes) -> int:
+    """Count the commas that stand outside of strings, piece by piece."""
+    count = within = start = 0
+    while start < len(body):
+        piece = body[start : start + PIECE_BYTES]
+        if (len(piece) - len(piece.rstrip(b"\\"))) % 2:
+            # The last backslash belongs to what follows it.
+            piece = body[start : start + PIECE_BYTES + 1]
+        start += len(piece)
+        parts = piece.replace(rb"\\", b"").replace(rb"\"", b"").split(b'"')
+        count += b"".join(parts[within::2]).count(b",")
+        within ^= (len(parts) - 1) % 2
+    return count
 
 
 def _texts(values: dict[str, Raw]) -> dict[str, str | None]:

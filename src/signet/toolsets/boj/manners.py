@@ -10,7 +10,7 @@ from typing import Final
 
 from signet.kernel.port import Answer, Ask
 
-__all__ = ["PUBLIC_ORIGIN", "interval_s", "may_keep"]
+__all__ = ["PUBLIC_ORIGIN", "interval_s", "is_public", "may_keep"]
 
 PUBLIC_ORIGIN: Final = "https://www.stat-search.boj.or.jp"
 PUBLIC_INTERVAL_MS: Final = 1000
@@ -23,7 +23,12 @@ def interval_s(origin: str, asked_ms: int | None) -> float:
     """Give the time between two requests: what was asked for, or what the public host deserves."""
     if asked_ms is not None:
         return asked_ms / 1000
-    return PUBLIC_INTERVAL_MS / 1000 if _host(origin) == _host(PUBLIC_ORIGIN) else 0.0
+    return PUBLIC_INTERVAL_MS / 1000 if is_public(origin) else 0.0
+
+
+def is_public(origin: str) -> bool:
+    """Whether it is the Bank itself that answers there."""
+    return _host(origin) == _host(PUBLIC_ORIGIN)
 
 
 def _host(origin: str) -> str:

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from .cells import MAX_ROWS, TOO_MANY, Fields, as_entry, as_series
-from .faults import undecodable
+from .cells import MAX_ROWS, MORE_ROWS, Fields, as_entry, as_series
+from .faults import too_large, undecodable
 from .models import Entry, Series
 from .points import append_point, close_points
 from .rules import WHITE
@@ -29,9 +29,10 @@ VALUE: Final = "VALUES"
 class Table:
     """A CSV answer, read as far as the names of its columns."""
 
-    def __init__(self, body: bytes, charset: str) -> None:
+    def __init__(self, body: bytes, charset: str, advice: str) -> None:
         self._body = body
         self._charset = charset
+        self._advice = advice
         self._cells = self._read()
         self._facts: dict[str, str] = {}
         self._parameter: dict[str, str | None] = {}
@@ -86,7 +87,7 @@ class Table:
             # Quotes may hold line ends, so it is the reader that joins lines.
             for count, row in enumerate(csv.reader(self._lines())):
                 if count == MAX_ROWS:
-                    raise undecodable(TOO_MANY)
+                    raise too_large(MORE_ROWS, self._advice)
                 cells = [cell.strip(WHITE) for cell in row]
                 if any(cells):
                     yield cells

@@ -10,7 +10,7 @@ from signet.kernel.errors import Code, Fault
 from signet.kernel.port import NOT_GZIP, Answer, Ask
 from signet.kernel.tools import READ_ONLY, Context, Tool, tool
 
-from .faults import transport, undecodable, validation
+from .faults import transport, validation
 from .models import MAX_RESULT_BYTES, DataOut, MetadataOut
 from .query import (
     DataCodeIn,
@@ -116,8 +116,9 @@ async def _sent(ctx: Context, ask: Ask) -> Answer:
         answer = await ctx.send(ask)
     except Fault as fault:
         raise transport(fault.message) from None
-    if answer.broken:
-        raise (undecodable if answer.broken == NOT_GZIP else transport)(answer.broken)
+    # A body that came whole and cannot be unpacked is an answer that cannot be read, like any other.
+    if answer.broken and answer.broken != NOT_GZIP:
+        raise transport(answer.broken)
     return answer
 
 

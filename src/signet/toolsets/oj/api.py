@@ -158,6 +158,8 @@ def fetching(answer: Answer) -> Fetching | None:
     """Give the backend's word that a daily problem is on its way, if that is what it says."""
     if answer.status != ACCEPTED:
         return None
+    if not _is_json(answer):
+        return Fetching()
     try:
         return msgspec.json.decode(answer.body, type=Fetching)
     except (ValueError, RecursionError):

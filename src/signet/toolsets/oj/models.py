@@ -45,9 +45,9 @@ class Similar(Struct, frozen=True):
 class Resolved(Struct, frozen=True):
     """What a URL, slug or id stands for; the problem is null where nobody knows it."""
 
-    source: str
-    id: str | int
     problem: Problem | None = None
+    source: str | None = None
+    id: str | int | None = None
 
 
 class Platform(Struct, frozen=True):

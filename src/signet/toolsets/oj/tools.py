@@ -144,7 +144,7 @@ async def resolve_problem(args: ResolveIn, ctx: Context) -> Markdown:
     """
     found = api.read(await ctx.send(api.ask_resolve(args.query)), Resolved)
     if found.problem is None:
-        if found.source == "unknown":
+        if found.source in {None, "unknown"}:
             message = f"'{args.query[:200]}' names no problem of a known judge; give a URL, a slug or judge:id"
         else:
             message = f"Problem not found: {found.source}/{found.id}"
