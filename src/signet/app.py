@@ -96,7 +96,8 @@ def open_journal(settings: Settings, log: Log, run: Live) -> JournalWriter | Non
     recorder = Recorder(deterministic_ids=settings.deterministic_ids, secrets=settings.secrets())
     # One folder, one warning.
     complain = run.complain if settings.log_dir == settings.record else None
-    return JournalWriter(settings.log_dir, recorder, complain or partial(_tell_unwritable, log), run.tape)
+    warn = complain or partial(_tell_unwritable, log)
+    return JournalWriter(settings.log_dir, recorder, warn, run.tape, settings.run_name)
 
 
 def _tell_unwritable(log: Log, why: str) -> None:

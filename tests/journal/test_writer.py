@@ -104,6 +104,22 @@ def test_the_last_five_are_kept_and_one_that_is_written_whatever_its_age(tmp_pat
     assert any(path.stat().st_size for path in left), "the one that is being written is still there"
 
 
+def test_the_processes_of_one_run_count_as_one(tmp_path: Path) -> None:
+    folder = tmp_path / FOLDER
+    folder.mkdir(parents=True)
+    for run in range(KEPT_RUNS + 2):
+        for worker in range(6):
+            path = folder / f"envelope_validation.20260101T000000Z.run-{run}.{worker}.jsonl"
+            path.write_text("{}\n")
+            os.utime(path, (1_700_000_000 + run, 1_700_000_000 + run))
+
+    os.close(open_journal(str(tmp_path), "run-now"))
+
+    left = {path.name.split(".")[2] for path in folder.iterdir() if not path.is_symlink()}
+    assert left == {f"run-{run}" for run in range(3, KEPT_RUNS + 2)} | {"run-now"}
+    assert len(list(folder.glob("*.run-6.*"))) == 6
+
+
 def test_several_workers_never_write_into_one_file(tmp_path: Path) -> None:
     with serving("--toolsets", "plantuml", "--workers", "2", "--log-dir", str(tmp_path)) as server:
         for _ in range(40):

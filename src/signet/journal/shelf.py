@@ -17,8 +17,10 @@ LATEST: Final = f"{NAME}.latest.jsonl"
 KEPT_RUNS: Final = 5
 
 
-def open_journal(log_dir: str) -> int:
+def open_journal(log_dir: str, run: str = "") -> int:
     """Begin a journal below a folder, make it the latest, let old ones go; give its descriptor.
+
+    The processes of one `run` have its name in common.
 
     Raises:
         OSError: the folder cannot be written to.
@@ -26,7 +28,7 @@ def open_journal(log_dir: str) -> int:
     folder = os.path.join(log_dir, FOLDER)  # noqa: PTH118
     os.makedirs(folder, exist_ok=True)  # noqa: PTH103
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-    name = f"{NAME}.{stamp}.{uuid4()}.jsonl"
+    name = f"{NAME}.{stamp}.{run or uuid4()}.{os.getpid()}.jsonl"
     journal = os.open(os.path.join(folder, name), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_EXCL, 0o644)  # noqa: PTH118
     _lock(journal)
     # Neither is worth a record: what cannot be pointed at can still be written, and too much can be kept.
@@ -52,10 +54,14 @@ def _point(folder: str, name: str) -> None:
 
 
 def _let_go(folder: str, current: str) -> None:
-    """Remove all journals but the newest five; one that a process still writes stays whatever its age."""
-    for path in sorted(_journals(folder), key=lambda path: (os.stat(path).st_mtime, path))[:-KEPT_RUNS]:  # noqa: PTH116
-        if not path.endswith(current) and not _is_written(path):
-            os.unlink(path)  # noqa: PTH108
+    """Remove all journals but those of the newest five runs; one that is still written stays whatever its age."""
+    runs: dict[str, list[str]] = {}
+    for path in sorted(_journals(folder), key=lambda path: (os.stat(path).st_mtime, path), reverse=True):  # noqa: PTH116
+        runs.setdefault(path.split(".")[-3], []).append(path)
+    for paths in list(runs.values())[KEPT_RUNS:]:
+        for path in paths:
+            if not path.endswith(current) and not _is_written(path):
+                os.unlink(path)  # noqa: PTH108
 
 
 def _journals(folder: str) -> Iterator[str]:

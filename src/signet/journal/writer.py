@@ -46,8 +46,16 @@ _encode: Final = msgspec.json.Encoder().encode
 class JournalWriter:
     """Writes the journal of one process."""
 
-    def __init__(self, log_dir: str, recorder: Recorder, warn: Callable[[str], None], tape: Tape | None = None) -> None:
+    def __init__(
+        self,
+        log_dir: str,
+        recorder: Recorder,
+        warn: Callable[[str], None],
+        tape: Tape | None = None,
+        run: str = "",
+    ) -> None:
         self._log_dir = log_dir
+        self._run_name = run
         self._recorder = recorder
         self._warn = warn
         self._tape = tape
@@ -110,7 +118,7 @@ class JournalWriter:
         done = 0
         try:
             if self._journal is None:
-                self._journal = open_journal(self._log_dir)
+                self._journal = open_journal(self._log_dir, self._run_name)
             end = os.fstat(self._journal).st_size
             text = paged(lines, end)
             whole = _append(self._journal, text, end)

@@ -174,6 +174,7 @@ def test_what_says_nothing_becomes_the_fixed_sentence(content: str | None) -> No
         ("10<sup>n+1</sup>", "10^(n+1)"),
         ("2<sup>(n + 1)</sup>", "2^(n + 1)"),
         ("2<sup>2<sup>n</sup></sup>", "2^(2^n)"),
+        ("a<sub>i<sub>j</sub></sub> b<sub>max_len</sub>", "a_(i_j) b_(max_len)"),
         ("i<sup>th</sup> and 1<sup>st</sup>", "i^th and 1^st"),
         ("a<sub>i</sub>, a<sub>i + 1</sub>, a<sub>i,j</sub>", "a_i, a_(i + 1), a_(i,j)"),
         ("a<sub>i</sub><sup>2</sup>", "a_i^2"),
@@ -185,7 +186,10 @@ def test_what_says_nothing_becomes_the_fixed_sentence(content: str | None) -> No
         ("<code>10<sup>9</sup> + 7</code>", "`10^9 + 7`"),
         ("<code>nums<sub>i+1</sub></code>", "`nums_(i+1)`"),
         ("<pre>1 &lt;= n &lt;= 10<sup>5</sup></pre>", "```\n1 <= n <= 10^5\n```"),
-        ("(x)<sub>i</sub> <i>a</i><sub>j</sub>", "(x)\\_i *a*\\_j"),
+        ("(x)<sub>i</sub>", "(x)\\_i"),
+        ("<i>y</i><sub>1</sub> <b>A</b><sub>i + 1</sub>", "*y_1* **A_(i + 1)**"),
+        ("<i>y</i><sub>1</sub>和 <i>z</i><sup>2</sup>", "*y_1*和 *z*^2"),
+        ("<i>y</i><sub>i+1</sub>z", "*y*\\_(i+1)z"),
         ("x<sup>i<b>j</b></sup>", "x^ij"),
         ("x<sup>2<p>y</p>", "x^2\n\ny"),
     ],
@@ -212,6 +216,8 @@ def test_math_is_left_as_it_is(math: str) -> None:
         ("<p>a<br>- b<br># c</p>", "a  \n\\- b  \n\\# c"),
         ("<p>nums[i] == [1,2] ~ 3!</p>", "nums[i] == [1,2] ~ 3!"),
         ("<p>[a]: b</p>", r"\[a]: b"),
+        ('<p>Hello!<a href="u">here</a>!</p>', r"Hello\![here](u)!"),
+        ("<code>a`</code><code>b</code><code>c</code>", "`` a` `` `b` `c`"),
     ],
 )
 def test_only_signs_that_would_be_misread_are_escaped(content: str, markdown: str) -> None:
@@ -227,6 +233,13 @@ def test_only_signs_that_would_be_misread_are_escaped(content: str, markdown: st
         ("<del>a <s>b</s></del>", "~~a b~~"),
         ("<p><strong>注意：</strong>如果</p>", "**注意：** 如果"),
         ("<p>文<em>「甲」</em>乙</p>", "文 *「甲」* 乙"),
+        ("<p>给你<strong><code>n</code></strong>个整数</p>", "给你 **`n`** 个整数"),
+        ("<p>返回<em><code>x</code> 的值</em></p>", "返回 *`x` 的值*"),
+        ("<p>输入<b><span>[1]</span></b>个</p>", "输入 **[1]** 个"),
+        ("<p>the array<strong><code>nums</code></strong>and</p>", "the array **`nums`** and"),
+        ("<p>x<b>(y)</b><span>z</span></p>", "x **(y)** z"),
+        ("<p><i>x</i><b>[1]</b> <b>y</b><i>z</i></p>", "*x* **[1]** **y** *z*"),
+        ("<p><b><i>x</i></b><b>(y)</b> <b>x</b><b><i>[1]</i></b></p>", "***x*(y)** **x *[1]***"),
         ("<p>a <tt>b</tt> <kbd>c</kbd> <var>d</var> <u>e</u> <font color='red'>f</font></p>", "a `b` `c` d e f"),
         ("<P>A<BR>B</P><CODE>x</CODE>", "A  \nB\n\n`x`"),
         ("<p>a<o:p></o:p>b<foo>c</foo><x-y z=1>d</x-y></p>", "abcd"),
@@ -261,6 +274,7 @@ def test_careless_html_still_reads_well(content: str, markdown: str) -> None:
         ('<a href="java\nscript:alert(1)">x</a><a name="y">z</a>', "xz"),
         (f'<a href="{"x" * 3000}">y</a>', "y"),
         ("<a href='u'>[0, 1]</a>", "[[0, 1]](u)"),
+        ('<h3><img src="i.png" alt="alt"> Title</h3>', "### ![alt](i.png) Title"),
     ],
 )
 def test_images_and_links_are_kept_where_they_lead_somewhere(content: str, markdown: str) -> None:
@@ -282,6 +296,7 @@ def test_images_and_links_are_kept_where_they_lead_somewhere(content: str, markd
             "<tr><td><p>a</p>b<pre>c\nd</pre></td><td><ul><li>e</li><li>f</li></ul></td></tr>",
             "| a b `c d` | • e • f |\n| --- | --- |",
         ),
+        ("<tr><td><b>*</b></td><td>*</td></tr>", "| **\\*** | \\* |\n| --- | --- |"),
         (
             "<tr><td><table><tr><td>a</td><td>b</td></tr></table></td><td>c</td></tr><tr><td>d</td></tr>",
             "| a b | c |\n| --- | --- |\n| d |  |",
@@ -290,6 +305,22 @@ def test_images_and_links_are_kept_where_they_lead_somewhere(content: str, markd
 )
 def test_a_table_stays_a_table(rows: str, markdown: str) -> None:
     assert to_markdown(f"<table>{rows}</table>after") == f"{markdown}\n\nafter"
+
+
+@pytest.mark.parametrize(
+    ("content", "markdown"),
+    [
+        ("<blockquote><ul><li>a</li></ul><p>b</p></blockquote>", "> - a\n>\n> b"),
+        ("<blockquote><p>a</p></blockquote><blockquote><p>b</p></blockquote>", "> a\n\n> b"),
+        (
+            "<blockquote><table><tr><td>a</td></tr></table><p>b</p></blockquote>",
+            "> | a |\n> | --- |\n>\n> b",
+        ),
+        ("<blockquote>a</blockquote><div><blockquote>b</blockquote></div>", "> a\n\n> b"),
+    ],
+)
+def test_what_stands_in_quotes_stays_apart(content: str, markdown: str) -> None:
+    assert to_markdown(content) == markdown
 
 
 # --- whole pages ------------------------------------------------------------------------------
@@ -501,6 +532,10 @@ MARKDOWN = [
     "a\r\nb\r\n\r\n* c\r\n",
     "- x\n\n```\n<p>never closed",
     "&lt;b&gt; &amp; &nbsp;",
+    "Sample:\n\n    <b>bold</b> text\n\n- y\n",
+    "Example:\n\n    <div>code</div>\n    for i<n\n\nafter **b**",
+    "# T\n\n\t<p>\n\n\t`x` <i>y</i>\n\n- a\n\nb\r\n\r\n    <b>c</b>\r\n",
+    "Write `<p>x</p>`, `<div>` and `</div>`.\n\n- `<ul><li>a</li></ul>`\n",
 ]
 
 
@@ -521,6 +556,15 @@ def test_markdown_passes_byte_for_byte(text: str) -> None:
         ("- <code>10<sup>9</sup> <b>x</b></code>", "- `10^9 x`"),
         ('- <a href="u v">l</a> <img src="i.png" alt="a]b">', "- [l](u%20v) ![a\\]b](i.png)"),
         ("- <a name='x'>y</a><span style='z'>w</span>", "- yw"),
+        ("## T\n\n给你<b><code>n</code></b>个数", "## T\n\n给你 **`n`** 个数"),
+        ("- a<b><i>x</i></b>b<i><b>[1]</b></i>c", "- a***x*** b ***[1]*** c"),
+        ("- <b>(x)</b><span>y</span>", "- **(x)** y"),
+        ("- <code>a</code><code>b</code>`c`", "- `a` `b` `c`"),
+        ('- so!<a href="u">x</a> a<a href="u">(y)</a>', "- so\\![x](u) a[(y)](u)"),
+        ("- <i>y</i><sub>1</sub> x<sub>i<sub>j</sub></sub>", "- *y_1* x_(i_j)"),
+        ("- <i>y</i><sub>1,2</sub>z", "- *y*\\_(1,2)z"),
+        ("- a\n\n    <b>b</b>\n\n  c\n\n    <b>d</b>", "- a\n\n    **b**\n\n  c\n\n    **d**"),
+        ("# T\na\n    <b>b</b>", "# T\na\n    **b**"),
         ("- <del>x</del> <u>y</u> <font color=red>z</font>", "- ~~x~~ y z"),
         ("a <b> c\n\n- d </i>", "a <b> c\n\n- d </i>"),
         ("- a <b>\n\n- b </b>", "- a <b>\n\n- b </b>"),
@@ -550,6 +594,9 @@ def test_in_markdown_only_inline_tags_are_translated(text: str, markdown: str) -
             "# A\n\n| a |\n| --- |\n| 1 |\n\nmore **x**",
         ),
         ("Use `a`:\n<pre>x\n  y</pre>\n`b`", "Use `a`:\n\n```\nx\n  y\n```\n\n`b`"),
+        ("# T\n<ul>\n\n\t<li>a</li>\n</ul>", "# T\n\n- a"),
+        ("# T\n<div>\n\n    <p>a</p>\n\n- b</div>", "# T\n\na\n\n- b"),
+        ("# T\n<p>$5 `x</p>\n<pre>$3 `y</pre>", "# T\n\n$5 \\`x\n\n```\n$3 `y\n```"),
         ("- a\n<div><div><div><div>\n\n- b\n\n</div></div></div></div>", "- a\n\n\\- b"),
     ],
 )
@@ -563,6 +610,19 @@ def test_html_blocks_among_markdown_are_converted_alone(text: str, markdown: str
     [
         ("<p>a</p>\n<pre>\n```\nx\n</pre>\n<p>b</p>", "a\n\n````\n```\nx\n````\n\nb"),
         ("<p>costs $5</p><p>or $6</p>", "costs $5\n\nor $6"),
+        (
+            "<p>Prices are in $.</p>\n<pre>\n| id | price |\n| 1  | $5    |\n</pre>\n<p>done</p>",
+            "Prices are in $.\n\n```\n| id | price |\n| 1  | $5    |\n```\n\ndone",
+        ),
+        (
+            "<p>cost $5</p>\n<ul>\n<li>x</li>\n</ul>\n<pre>\n# a $3\n</pre>",
+            "cost $5\n\n- x\n\n```\n# a $3\n```",
+        ),
+        ("<p>a `</p><pre>\n# b `\n</pre>", "a \\`\n\n```\n# b `\n```"),
+        (
+            "costs $5 <pre>\n# $6</pre>\nor $7\n<pre>\n- $8</pre>",
+            "costs $5\n\n```\n# $6\n```\n\nor $7\n\n```\n- $8\n```",
+        ),
         ("<pre>- a\n# b\n</pre>", "```\n- a\n# b\n```"),
         ("<ul>\n<li>a\n- b</li></ul>", "- a - b"),
         ("<div>\n- a\n\n- b\n<p>c</p>", "\\- a - b\n\nc"),
@@ -835,6 +895,10 @@ HOSTILE = {
         "'<pre>' + '`' * 100_000 + '</pre>'",
         "'<pre>' + chr(10) * 1_048_576 + 'x'",
         "'<b>x</b>' + chr(10) * 1_048_576",
+        "'# x\\n' + '$ <p> $ </p>' * 80_000",
+        "'# x\\n' + ' '.join('`' * run + ' <p>' for run in range(1, 1_400))",
+        "'# x\\n\\n' + '    <b>x</b>\\n\\ny\\n\\n' * 60_000",
+        "'- x' + '<i>y</i><sub>1</sub>' * 50_000",
     ],
 }
 """Pages of about 1 MiB, as expressions; each of them shows an `x`, a `y` or the sign it is made of."""

@@ -59,6 +59,7 @@ def _converter() -> Callable[[str], str]:
         bullets="-",
         compact_tables=True,
         extract_metadata=False,
+        keep_inline_images_in=["h1", "h2", "h3", "h4", "h5", "h6"],
         tier_strategy=library.TierStrategy.TIER2,
         # These say what is so anyway; left unsaid, they are strings that the library looks up at every call.
         heading_style=library.HeadingStyle.ATX,
@@ -80,7 +81,8 @@ def _converter() -> Callable[[str], str]:
             written = library.convert(markup, options).content or ""
         except (library.ConversionError, RecursionError):
             return ""
-        return written.replace(BACKSLASH, "\\").strip("\n")
+        # A star in strong text of a table cell is escaped a second time.
+        return written.replace(f"{BACKSLASH}\\*", "\\*").replace(BACKSLASH, "\\").strip("\n")
 
     return converted
 

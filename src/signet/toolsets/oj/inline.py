@@ -33,6 +33,8 @@ class Inline:
         self.ended = False
         self._out: list[str] = []
         self._open: list[tuple[str, int, str]] = []
+        self._wrapped = 0
+        """How much there was when an element had last been written."""
         self._line = ""
         """The first visible character of the line being written."""
 
@@ -46,7 +48,8 @@ class Inline:
             self._open.clear()
         _, newline, tail = text.rpartition("\n")
         self._line = (tail if newline else self._line + tail).lstrip()[:1]
-        self._out.append(text)
+        if text:
+            self._out.append(text)
 
     def tag(self, tag: re.Match[str], after: str) -> None:
         """Take a tag (slash, name, attributes), and the character behind it."""
@@ -78,47 +81,68 @@ class Inline:
     def _end(self, written: str, tag: str, after: str) -> None:
         names = [name for name, _, _ in self._open]
         if written not in names:
-            self._out.append("" if "code" in names else tag)
+            self.text("" if "code" in names else tag)
             return
         place = len(names) - 1 - names[::-1].index(written)
         _, start, url = self._open[place]
-        del self._open[place:]
+        inside = "".join(self._out[start + 1 :])
+        del self._open[place:], self._out[start:]
         if written in _RAISED or written == "code":
-            inside = "".join(self._out[start + 1 :])
-            del self._out[start:]
-            self._out.append(self._whole(written, inside, after))
+            self._whole(written, inside, after)
         elif written == "a":
-            self._wrap(start, "[" if url else "", f"]({url})" if url else "", after)
+            self._link(inside, url)
         else:
-            self._wrap(start, _SIGNS[written], _SIGNS[written], after)
+            self._emphasis(_SIGNS[written], inside, after)
+        self._wrapped = len(self._out)
 
-    def _whole(self, written: str, inside: str, after: str) -> str:
+    def _whole(self, written: str, inside: str, after: str) -> None:
         """Write an element whose text cannot hold signs of its own."""
         if written == "code":
             text = decode(_ESCAPE.sub(r"\1", inside)).strip()
-            return code_span(text) if text else ""
-        formed = raised(_SIGNS[written], inside, after)
-        # An underscore might begin emphasis, unless a word goes before it.
-        plain = (
-            written == "sup" or "".join(self._out[-2:])[-1:].isalnum() or any(one[0] == "code" for one in self._open)
-        )
-        return formed if plain or not formed else f"\\{formed}"
-
-    def _wrap(self, start: int, sign: str, end: str, after: str) -> None:
-        """Put signs around all since a place; white space at its edges goes outside, where Markdown wants it."""
-        self._out[start] = ""
-        inside = self._out[start + 1 :]
-        if not any(piece.strip() for piece in inside):
+            if text:
+                self._out.append(" " * (self._last() == "`") + code_span(text) + " " * (after == "`"))
             return
-        first, last = inside[0], inside[-1]
-        before = "".join(self._out[start - 1 : start])[-1:]
-        clash = before == "*" == sign[:1] or (before.isalnum() and is_sign(first[:1]))
-        left = first[: len(first) - len(first.lstrip())] or " " * clash
-        right = last[len(last.rstrip()) :] or " " * (after.isalnum() and is_sign(last[-1:]))
-        self._out[start] = left + sign
-        self._out[start + 1] = first.lstrip()
-        self._out[-1] = self._out[-1].rstrip()
-        self._out.append(end + right)
+        formed = raised(_SIGNS[written], inside, after)
+        if formed and written == "sub" and not any(one[0] == "code" for one in self._open):
+            self._index(formed, after)
+        else:
+            self.text(formed)
+
+    def _index(self, formed: str, after: str) -> None:
+        """Write an index; its underscore might begin emphasis, unless a word goes before it."""
+        last = self._out.pop() if self._wrapped == len(self._out) > 0 else ""
+        word = last.rstrip("*")
+        if word != last and word[-1:].isalnum() and not (after.isalnum() and is_sign(formed[-1])):
+            self._out += [word, formed, last[len(word) :]]
+            return
+        self.text(last)
+        self.text(formed if self._last().isalnum() else f"\\{formed}")
+
+    def _emphasis(self, sign: str, inside: str, after: str) -> None:
+        """Put signs around a text; white space at its edges goes outside, where Markdown wants it."""
+        core = inside.strip()
+        if not core:
+            self.text(inside)
+            return
+        before, first = self._last(), core.lstrip(sign[0])[:1]
+        clash = before == "*" == sign[0] or (before.isalnum() and is_sign(first))
+        left = inside[: inside.index(core)] or " " * clash
+        right = inside[len(inside.rstrip()) :] or " " * (after.isalnum() and is_sign(core[-1]))
+        self._out.append(f"{left}{sign}{core}{sign}{right}")
+
+    def _link(self, inside: str, url: str) -> None:
+        """Write a link; a link to nowhere is only what it holds."""
+        core = inside.strip()
+        if not core or not url:
+            self.text(inside)
+            return
+        left, right = inside[: inside.index(core)], inside[len(inside.rstrip()) :]
+        if self._last() == "!" and not left:
+            self._out[-1] = f"{self._out[-1][:-1]}\\!"
+        self._out.append(f"{left}[{core}]({url}){right}")
+
+    def _last(self) -> str:
+        return self._out[-1][-1:] if self._out else ""
 
     def _image(self, given: dict[str, str]) -> None:
         words = label(given.get("alt", "")).replace(BACKSLASH, "\\")

@@ -1,7 +1,8 @@
 """Markdown that may hold tags: told from HTML, and changed only where a tag stands.
 
-    text ──_shields──▶ code and math, where no tag counts
-         ──_islands──▶ block elements from tag to tag; the gaps between them tell Markdown from HTML
+    text ──_shields───▶ code and math, where no tag counts
+         ──_islands───▶ block elements from tag to tag; the gaps between them tell Markdown from HTML
+         ──indented──▶ in Markdown, code that is told by its indentation only: more shields, fewer islands
 
 Pure, and linear in the text's length.
 """
@@ -17,7 +18,8 @@ from sys import maxsize
 from typing import Final
 
 from .inline import Inline
-from .markup import BLOCKS, NAMES
+from .markup import NAMES
+from .shields import MAX_PLACES, TAG, Span, Tag, blocks, code_and_math, indented, is_within
 
 __all__ = ["translate"]
 
@@ -27,24 +29,9 @@ MAX_DEPTH: Final = 3
 MAX_ISLANDS: Final = 200
 """With more block elements than this between its lines, a text is HTML: each is converted for itself."""
 
-MAX_PLACES: Final = 20_000
-"""With more tags than this a text is HTML, whatever its lines look like; as many backticks and dollars are paired."""
+_UNSEEN: Final = re.compile(r"(?:</?(?:span|font|u|small|big)(?=[\s>])[^<>]*+>){0,4}+")
+"""Tags that write nothing."""
 
-Span = tuple[int, int]
-Tag = re.Match[str]
-
-_REST: Final = (
-    r"(\s*+/?|\s++(?i:open|hidden|reversed|controls)\b[^<>]*+"
-    r"""|\s++[a-zA-Z][\w:-]*+\s*+=(?:"[^"<]*+"|'[^'<]*+'|[^<>"'])*+)>"""
-)
-"""`a <b and c> d` is no tag: what follows the name must look like attributes."""
-
-_TAG: Final = re.compile(rf"<(/?)([a-zA-Z][a-zA-Z0-9]*+){_REST}")
-"""Slash, name, attributes."""
-
-_SHIELDING: Final = ("`", "$", "~~~")
-_FENCE: Final = re.compile(r"^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(`{3,}(?=[^`\n]*$)|~{3,})([^\n]*)$", re.MULTILINE)
-_DELIMITER: Final = re.compile(r"`+|(?<!\\)\$+|\n[ \t\r]*\n\s*")
 _MARKER: Final = re.compile(r"^ {0,3}(?:#{1,6}[ \t]|[-*+][ \t]|\d{1,9}[.)][ \t]|>|```|~~~|\|)", re.MULTILINE)
 _SIGNS: Final = re.compile(r"\*\*\S|`[^`\n]+`|\]\(")
 """Emphasis, code, a link."""
@@ -61,32 +48,42 @@ _TRANSPARENT: Final = frozenset({"article", "aside", "center", "details", "div",
 
 def translate(text: str, convert: Callable[[str], str], depth: int = 0) -> str:
     """Give Markdown with its tags translated and all else untouched; what is HTML goes through `convert`."""
-    shields = list(_shields(text)) if any(sign in text for sign in _SHIELDING) else []
+    shields = code_and_math(text)
     if all(map(_is_escaped, _tags(text, shields))):
         return text
     islands = list(_islands(text, shields))
-    if depth >= MAX_DEPTH or len(islands) > MAX_ISLANDS:
+    if depth >= MAX_DEPTH or len(islands) > MAX_ISLANDS or not _is_markdown(text, shields, _gaps(text, islands)):
         return convert(text)
-    gaps = list(zip([0, *(end for _, end in islands)], [*(start for start, _ in islands), len(text)], strict=True))
-    sign = _SIGNS if islands or any(_outside(_blocks(text), shields)) else _PROSE
-    if not any(_MARKER.search(text, *gap) or sign.search(text, *gap) for gap in gaps):
-        return convert(text)
+    code = [] if depth else list(indented(text, shields, islands))
+    if code:
+        shields = code_and_math(text, code)
+        islands = list(_islands(text, shields))
     tags = list(islice(_tags(text, shields), MAX_PLACES))
     if len(tags) == MAX_PLACES:
         return convert(text)
     return _joined(
-        (_gap(text, *gap, tags) for gap in gaps),
+        (_gap(text, *gap, tags) for gap in _gaps(text, islands)),
         (_island(text[start:end], convert, depth) for start, end in islands),
+    )
+
+
+def _gaps(text: str, islands: Sequence[Span]) -> list[Span]:
+    return list(zip([0, *(end for _, end in islands)], [*(start for start, _ in islands), len(text)], strict=True))
+
+
+def _is_markdown(text: str, shields: Sequence[Span], gaps: Sequence[Span]) -> bool:
+    """Tell whether Markdown stands between the block elements; without any, paragraphs or math are enough."""
+    sign = _SIGNS if len(gaps) > 1 or any(_outside(blocks(text), shields)) else _PROSE
+    return any(
+        _MARKER.search(text, start, end) or sign.search(text, start, end)
+        for start, end in gaps
+        if text[start:end].strip()
     )
 
 
 def _tags(text: str, shields: Iterable[Span]) -> Iterator[Tag]:
     """Give the tags that stand outside code and math."""
-    return _outside((tag for tag in _TAG.finditer(text) if tag[2].lower() in NAMES), shields)
-
-
-def _blocks(text: str, start: int = 0) -> Iterator[Tag]:
-    return (tag for tag in _TAG.finditer(text, start) if tag[2].lower() in BLOCKS)
+    return _outside((tag for tag in TAG.finditer(text) if tag[2].lower() in NAMES), shields)
 
 
 def _outside(tags: Iterable[Tag], spans: Iterable[Span]) -> Iterator[Tag]:
@@ -100,56 +97,8 @@ def _outside(tags: Iterable[Tag], spans: Iterable[Span]) -> Iterator[Tag]:
             yield tag
 
 
-def _is_within(spans: Sequence[Span], place: int) -> bool:
-    index = bisect_right(spans, (place, maxsize)) - 1
-    return index >= 0 and place < spans[index][1]
-
-
 def _is_escaped(tag: Tag) -> bool:
     return tag.string[tag.start() - 1 : tag.start()] == "\\"
-
-
-def _shields(text: str) -> Iterator[Span]:
-    """Give the fenced blocks, code spans and formulas in order."""
-    position = 0
-    for start, end in _fences(text):
-        yield from _spans(text, position, start)
-        yield start, end
-        position = end
-    yield from _spans(text, position, len(text))
-
-
-def _fences(text: str) -> Iterator[Span]:
-    start, sign = 0, ""
-    for fence in _FENCE.finditer(text):
-        if not sign:
-            start, sign = fence.start(), fence[1]
-        elif fence[1].startswith(sign) and not fence[2].strip():
-            yield start, fence.end()
-            sign = ""
-    # Three backticks in an HTML example open no block: one that is not closed must not hide the tags behind it.
-    if sign and not any(tag[1] for tag in _blocks(text, start)):
-        yield start, len(text)
-
-
-def _spans(text: str, start: int, end: int) -> Iterator[Span]:
-    """Pair runs of backticks, and of dollars, with the next of the same length in their paragraph."""
-    marks = list(islice(_DELIMITER.finditer(text, start, end), MAX_PLACES))
-    partners = [0] * len(marks)
-    following: dict[tuple[str, int], int] = {}
-    for index in range(len(marks) - 1, -1, -1):
-        kind = marks[index][0][0], marks[index].end() - marks[index].start()
-        if kind[0] == "\n":
-            following.clear()
-        else:
-            partners[index] = following.get(kind, 0)
-            following[kind] = index
-    index = 0
-    while index < len(marks):
-        partner = partners[index]
-        if partner and text[marks[index].start() - 1 : marks[index].start()] != "\\":
-            yield marks[index].start(), marks[partner].end()
-        index = partner + 1 if partner else index + 1
 
 
 def _islands(text: str, shields: Sequence[Span]) -> Iterator[Span]:
@@ -158,14 +107,14 @@ def _islands(text: str, shields: Sequence[Span]) -> Iterator[Span]:
     One that is never ended is none; if other elements end behind it, it reaches to the end of the text.
     """
     position, unended = 0, {"hr"}
-    while (tag := next(_blocks(text, position), None)) is not None:
+    while (tag := next(blocks(text, position), None)) is not None:
         position, name = tag.end(), tag[2].lower()
-        if tag[1] or name in unended or _is_within(shields, tag.start()):
+        if tag[1] or name in unended or is_within(shields, tag.start()):
             continue
         end = _end(text, name, position)
         if end is None:
             unended.add(name)
-            if name in _ENDS_UNSAID or not any(later[1] for later in _blocks(text, position)):
+            if name in _ENDS_UNSAID or not any(later[1] for later in blocks(text, position)):
                 continue
             end = len(text)
         yield tag.start(), end
@@ -196,7 +145,9 @@ def _gap(text: str, start: int, end: int, tags: Sequence[Tag]) -> str:
         if _is_escaped(tag):
             continue
         writer.text(text[position : tag.start()])
-        writer.tag(tag, text[tag.end() : tag.end() + 1])
+        unseen = _UNSEEN.match(text, tag.end())
+        behind = unseen.end() if unseen else tag.end()
+        writer.tag(tag, text[behind : behind + 1])
         position = tag.end()
         if writer.ended:
             return writer.finish()
@@ -206,7 +157,7 @@ def _gap(text: str, start: int, end: int, tags: Sequence[Tag]) -> str:
 
 def _island(html: str, convert: Callable[[str], str], depth: int) -> str:
     """Convert a block element; Markdown may go on in one that only groups."""
-    tag = _TAG.match(html)
+    tag = TAG.match(html)
     if tag is None or tag[2].lower() not in _TRANSPARENT:
         return convert(html)
     end = html.rindex("<") if html.endswith(">") else len(html)

@@ -1,6 +1,7 @@
 """HTML taken apart and written anew, in time linear in its length.
 
     html ──_TOKEN──▶ text, tag, text, tag …  ──tidy───▶ a small and well-formed part of HTML, or None beyond the limits
+                                                         (what touches there and must not in Markdown is put apart)
                                              ──strip──▶ plain text, when nothing better can be had
 
 Pure.
@@ -9,10 +10,12 @@ Pure.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import cache
 from typing import Final
 
 from .page import BLOCK_TAGS, INLINE_TAGS, Page
-from .signs import clean, decode
+from .signs import BACKSLASH, clean, decode
 
 __all__ = ["BLOCKS", "MAX_TAGS", "NAMES", "RAW", "TAGS", "strip", "tidy"]
 
@@ -64,6 +67,18 @@ element that vanishes; or some other declaration (end).
 What is never finished ends at the next tag or where the text does: then it is text, and it was searched only once.
 """
 
+_TOUCHING: Final = re.compile(
+    r"<(?=[esd])(?<=[^\W_]<)(?P<opening>(?:em|strong)>(?:<(?:em|strong)>)*+|del>)(?=[^\w\s]|_)(?!</)"
+    r"|</(?=[esd])(?:"
+    r"(?:(?<![\w\s]</)|(?<=_</))(?P<closing>(?:em|strong|del)>(?:</(?:em|strong|del)>)*+)(?=[^\W_])"
+    r"|(?P<between>em>(?=<strong>)|strong>(?=<em>))"
+    rf"|(?<=[^\W_]</)(?P<name>em|strong)>{BACKSLASH}(?P<index>_(?:[a-zA-Z0-9]++|\([^()<>]*+\)(?![^\W_]))))"
+)
+"""Emphasis that would show its stars: a sign stands between them and a word that they touch, or they touch others.
+And an index behind emphasis, which is better off within."""
+
+_AFTER_BLOCK: Final = re.compile("(</(?:ul|ol|table)>)(?=<p>)")
+_QUOTES: Final = re.compile("</blockquote>(?=(?:</?div>)*+<blockquote>)")
 _END_NAME: Final = re.compile(r"</([a-zA-Z][^\s/>]*)")
 _BREAKS: Final = {"br": "\n", "li": "\n", "tr": "\n", "td": " ", "th": " "}
 
@@ -71,16 +86,17 @@ _BREAKS: Final = {"br": "\n", "li": "\n", "tr": "\n", "td": " ", "th": " "}
 def tidy(html: str) -> str | None:
     """Write a page's tags and texts anew, fit for the converter; None if they are too many."""
     html = clean(html)
-    ended = frozenset(_END_NAME.findall(html))
+    ended = cache(lambda: frozenset(_END_NAME.findall(html)))
     page = Page()
     position = 0
     for number, token in enumerate(_TOKEN.finditer(html)):
         start, end = token.span()
         kind = token.lastgroup
-        if kind in {"end", "other"} and html[end - 1] != ">":
+        if html[end - 1] != ">" and kind in {"end", "other"}:
             continue
         if position < start:
-            page.text(decode(html[position:start]))
+            text = html[position:start]
+            page.text(decode(text) if "&" in text else text)
         position = end
         if kind == "end":
             _take(page, token, html[end : end + 1], ended)
@@ -90,15 +106,33 @@ def tidy(html: str) -> str | None:
             return None
     if position < len(html):
         page.text(decode(html[position:]))
-    return page.finish()
+    markup = page.finish()
+    return None if markup is None else _spaced(markup)
 
 
-def _take(page: Page, tag: re.Match[str], after: str, ended: frozenset[str]) -> None:
+def _spaced(markup: str) -> str:
+    """Put apart what the converter or a reader of Markdown would run together."""
+    for name in ("strong", "em", "strong", "del"):
+        markup = markup.replace(f"</{name}><{name}>", "")
+    markup = markup.replace("</code><code>", "</code> <code>").replace("!<a ", f"{BACKSLASH}!<a ")
+    markup = _TOUCHING.sub(_apart, markup)
+    if "<blockquote>" in markup:
+        markup = _QUOTES.sub("</blockquote><br>", _AFTER_BLOCK.sub(r"\1<span></span>", markup))
+    return markup
+
+
+def _apart(found: re.Match[str]) -> str:
+    if found.lastgroup == "opening":
+        return f" {found[0]}"
+    return f"{found['index']}</{found['name']}>" if found.lastgroup == "index" else f"{found[0]} "
+
+
+def _take(page: Page, tag: re.Match[str], after: str, ended: Callable[[], frozenset[str]]) -> None:
     """Give a tag to the page, as what it is written as."""
     slash, name, attrs = tag.group(3, 4, 5)
     written = TAGS.get(name) or TAGS.get(name.lower())
     if written is None:
-        if not (slash or name in ended or name.lower() in NAMES or "=" in attrs or "/" in attrs or ":" in name):
+        if not (slash or name.lower() in NAMES or "=" in attrs or "/" in attrs or ":" in name or name in ended()):
             # `List<Integer>` is no element: nobody knows its name, and it is never ended.
             page.text(decode(tag[0]))
     elif slash:

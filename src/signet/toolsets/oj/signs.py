@@ -35,7 +35,7 @@ _SIGN: Final = re.compile(rf"{_SIGN_IN_LABEL.pattern}|\](?=\()|\A\s*\[(?=[^\[\]]
 _ANY_SIGN: Final = re.compile(r"[\\`*_~\[\]<>&$]")
 """Text without one of these is the same in HTML and in Markdown."""
 
-_ONE_TERM: Final = re.compile(r"[-+\u2212]?[\w.]+|[^\w\s]|\([^()]*\)")
+_ONE_TERM: Final = re.compile(r"[-+\u2212]?(?:[^\W_]|\.)+|[^\w\s]|\([^()]*\)")
 """A power or index that needs no brackets."""
 
 
