@@ -22,6 +22,9 @@ from signet.kernel.schemas import SchemaRegistry, schema_of
 from signet.kernel.tools import Tool
 from signet.settings import PREFIX, Settings
 
+READS_NO_ENVIRONMENT = ("signet sandbox", "signet contract", "signet parity", "signet replay", "signet boj databases")
+"""Commands that are told all by their flags."""
+
 PAGE = Path(__file__).resolve().parent.parent / "docs/reference.md"
 HEAD = """# Reference
 
@@ -93,7 +96,8 @@ def _command(command: argparse.ArgumentParser, name: str, level: str) -> Iterato
     yield command.description or ""
     below = _commands(command)
     if not below:
-        yield table(("argument", "variable", "meaning"), [_flag(action) for action in command._actions])  # noqa: SLF001
+        known = () if name.startswith(READS_NO_ENVIRONMENT) else Settings.__struct_fields__
+        yield table(("argument", "variable", "meaning"), [_flag(action, known) for action in command._actions])  # noqa: SLF001
     for word, one in below.items():
         yield from _command(one, f"{name} {word}", level + "#")
 
@@ -104,9 +108,9 @@ def _commands(program: argparse.ArgumentParser) -> dict[str, argparse.ArgumentPa
     return {name: command for one in found for name, command in one.choices.items()}
 
 
-def _flag(action: argparse.Action) -> tuple[str, str, str]:
+def _flag(action: argparse.Action, known: tuple[str, ...]) -> tuple[str, str, str]:
     flags = ", ".join(action.option_strings) or str(action.metavar or action.dest)
-    variable = f"`{PREFIX}{action.dest.upper()}`" if action.dest in Settings.__struct_fields__ else ""
+    variable = f"`{PREFIX}{action.dest.upper()}`" if action.dest in known else ""
     return f"`{flags}`", variable, action.help or ""
 
 

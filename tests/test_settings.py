@@ -6,6 +6,8 @@ import pytest
 
 from signet.settings import Settings, UsageError
 
+SWITCHES = ["log_lenient", "journal", "deterministic_ids", "sandbox", "conformance", "quiet"]
+
 
 def test_defaults_work() -> None:
     settings = Settings.read({}, {})
@@ -37,6 +39,94 @@ def test_what_is_no_setting_is_told_by_name(environ: dict[str, str], flags: dict
         Settings.read(environ, flags)
 
 
+RANGES = {
+    "port": "a whole number from 0 to 65535",
+    "workers": "a whole number from 1 to 64",
+    "call_timeout_s": "a number above 0, at most 3600",
+    "oj_timeout_s": "a number above 0, at most 30",
+    "boj_timeout_ms": "a whole number from 0 to 18446744073709551615",
+    "boj_retry_max": "a whole number from 0 to 4294967295",
+    "boj_retry_backoff_ms": "a whole number from 0 to 18446744073709551615",
+    "boj_min_interval_ms": "a whole number from 0 to 60000",
+    "boj_cache_s": "a whole number from 0 to 86400",
+    "validation": "off, shadow or enforce",
+    "stdio_reader": "auto or thread",
+    **dict.fromkeys(SWITCHES, "true or false"),
+}
+"""Every setting that is more than a text, and what to write for it."""
+
+
+@pytest.mark.parametrize("value", ["foo", "-1", "99999999999999999999999", "9" * 5000, "nan", "null"])
+@pytest.mark.parametrize("name", RANGES)
+def test_what_cannot_be_used_is_told_with_what_to_write(name: str, value: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        Settings.read({f"SIGNET_{name.upper()}": value}, {})
+
+    assert str(caught.value) == f"SIGNET_{name.upper()}: {value[:50]!r} cannot be used; write {RANGES[name]}"
+
+
+def test_every_setting_that_is_not_told_what_to_write_for_is_a_text() -> None:
+    texts = [name for name in Settings.__struct_fields__ if name not in RANGES]
+
+    read = Settings.read({}, dict.fromkeys(set(texts) - {"record"}, "any text"))
+
+    assert {getattr(read, name) for name in texts} == {"any text", None}
+
+
+@pytest.mark.parametrize("name", SWITCHES)
+def test_a_switch_is_written_as_people_do(name: str) -> None:
+    on = [getattr(Settings.read({}, {name: text}), name) for text in ("true", "1", "yes", "on", "YES")]
+    off = [getattr(Settings.read({}, {name: text}), name) for text in ("false", "0", "no", "off", "False")]
+
+    assert (on, off) == ([True] * 5, [False] * 5)
+
+
+@pytest.mark.parametrize("name", ["boj_timeout_ms", "boj_retry_backoff_ms"])
+def test_sixty_four_bits_of_milliseconds_are_taken_and_mean_a_year_at_most(name: str) -> None:
+    """Spec 3's type is unsigned; no timer waits so long."""
+    longest = [getattr(Settings.read({}, {name: str(ms)}), name) for ms in (2**63 - 1, 2**64 - 1)]
+
+    assert longest == [365 * 24 * 3600 * 1000] * 2
+
+
+@pytest.mark.spec("1.S2.1.timeout")
+def test_no_setting_lets_a_request_to_the_judge_take_longer_than_its_spec_does() -> None:
+    assert Settings.read({"OJ_TIMEOUT_S": "30"}, {}).oj_timeout_s == 30.0
+    with pytest.raises(UsageError, match=r"^OJ_TIMEOUT_S: '33' cannot be used; write a number above 0, at most 30$"):
+        Settings.read({"OJ_TIMEOUT_S": "33"}, {})
+
+
+@pytest.mark.parametrize("name", ["token", "oj_token"])
+@pytest.mark.parametrize("blank", ["", " ", "\t \n"])
+def test_a_blank_token_is_none(name: str, blank: str) -> None:
+    """From either side: a flag wins over the environment here too."""
+    by_variable = Settings.read({f"SIGNET_{name.upper()}": blank}, {})
+    by_flag = Settings.read({f"SIGNET_{name.upper()}": "a-token"}, {name: blank})
+
+    assert (getattr(by_variable, name), getattr(by_flag, name)) == (None, None)
+    assert by_variable.secrets() == ()
+
+
+def test_blanks_around_the_token_do_not_count() -> None:
+    """No header carries them."""
+    settings = Settings.read({"SIGNET_TOKEN": " a token\n"}, {})
+
+    assert settings.token == "a token"
+
+
+@pytest.mark.parametrize("odd", ["é", "\x7f", "\x01", "\r\n", "\udcff", "\u3000"])
+def test_a_token_that_no_header_can_carry_is_refused_and_not_repeated(odd: str) -> None:
+    sentence = "the token has characters that no HTTP header can carry; write it in printable ASCII"
+
+    with pytest.raises(UsageError) as by_variable:
+        Settings.read({"SIGNET_TOKEN": f"half{odd}other"}, {})
+    with pytest.raises(UsageError) as by_flag:
+        Settings.read({}, {"token": f"half{odd}other"})
+
+    assert str(by_variable.value) == f"SIGNET_TOKEN: {sentence}"
+    assert str(by_flag.value) == f"--token: {sentence}"
+
+
 def test_the_token_is_not_told_when_something_else_is_wrong() -> None:
     with pytest.raises(UsageError) as caught:
         Settings.read({"SIGNET_TOKEN": "hunter2", "SIGNET_PORT": "x"}, {})
@@ -49,3 +139,7 @@ def test_lists_are_split_at_commas() -> None:
 
     assert settings.toolset_names() == ("a", "b")
     assert settings.host_names() == {"one.example", "two.example"}
+
+
+def test_a_variable_that_is_set_to_nothing_is_not_set() -> None:
+    assert Settings.read({"SIGNET_LOG_DIR": "", "SIGNET_PORT": " ", "SIGNET_VALIDATION": ""}, {}) == Settings()

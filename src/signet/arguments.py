@@ -3,17 +3,42 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import os
+import sys
 from typing import Any, Final, NoReturn
 
 from signet import __version__
 
-__all__ = ["USAGE", "Formatter", "Parser", "add_drop_in", "add_recording"]
+__all__ = ["USAGE", "Formatter", "Parser", "add_drop_in", "add_recording", "mute", "tell"]
 
 USAGE: Final = 2
 """The exit status of a command that was not written right."""
 
 HELP_WIDTH: Final = 110
+
+
+def tell(text: str) -> None:
+    """Write to standard error; whether anybody can be told there never decides what a command does."""
+    if sys.stderr is None:
+        return
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        mute(2)
+
+
+def mute(fd: int) -> None:
+    """Let an output lead nowhere, here and in processes to come.
+
+    A closed one would be the next descriptor's number; a full one would be tried once more when the interpreter ends.
+    """
+    null = os.open(os.devnull, os.O_WRONLY)
+    if null == fd:
+        os.set_inheritable(fd, True)  # noqa: FBT003 - the stdlib's own signature
+    else:
+        os.dup2(null, fd)
+        os.close(null)
 
 
 def Formatter(prog: str) -> argparse.HelpFormatter:  # noqa: N802 - argparse wants a class here
@@ -24,24 +49,36 @@ def Formatter(prog: str) -> argparse.HelpFormatter:  # noqa: N802 - argparse wan
 class Parser(argparse.ArgumentParser):
     """argparse, with one sentence where it prints its usage."""
 
+    behind: str | None = None
+    """The arguments that may stand behind the flags too; argparse itself takes them from one place."""
+
     def __init__(self, **facts: Any) -> None:
         super().__init__(**{"allow_abbrev": False, "formatter_class": Formatter, **facts})
+        self.add_argument(
+            "--deterministic-ids",
+            action="store_true",
+            default=argparse.SUPPRESS,
+            help="ids that follow from the call, not from chance",
+        )
 
-    def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
-        """Read all of a command line."""
-        known, rest = self.parse_known_args(args, namespace)
-        if rest:
-            self.refuse(rest)
-        return known
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Read all of a command line; what is left over is refused here, where it is known which command it was."""
+        known, rest = super().parse_known_args(args, namespace)
+        if self.behind is not None and not any(one.startswith("-") for one in rest):
+            getattr(known, self.behind).extend(rest)
+        elif rest:
+            self._refuse(rest)
+        return known, []
 
-    def refuse(self, rest: list[str]) -> NoReturn:
+    def _refuse(self, rest: list[str]) -> NoReturn:
         """Say which flags are not known; a value beside one may be a secret that was meant for another."""
         flags = [one.partition("=")[0] for one in rest if one.startswith("-")]
         self.error(f"there is no {' and no '.join(flags)}" if flags else "an argument stands where none is expected")
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong, and where to look."""
-        self.exit(USAGE, f"{self.prog.partition(' ')[0]}: {message}; '{self.prog} --help' shows what can be written\n")
+        tell(f"{self.prog.partition(' ')[0]}: {message}; '{self.prog} --help' shows what can be written\n")
+        raise SystemExit(USAGE)
 
 
 def add_recording(command: argparse.ArgumentParser) -> None:
@@ -52,7 +89,6 @@ def add_recording(command: argparse.ArgumentParser) -> None:
 
 def add_drop_in(server: argparse.ArgumentParser) -> None:
     """Add what the drop-in servers have beside the flags of their specs."""
-    server.add_argument("--deterministic-ids", action="store_true", default=None, help="ids that follow from the call")
     server.add_argument("--log-dir", metavar="DIR", help="keep a journal of calls below this folder (none is kept)")
     add_recording(server)
     server.add_argument("--version", action="version", version=f"{server.prog} {__version__}")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from typing import TYPE_CHECKING, Final
 
-from .arguments import USAGE, Parser, add_drop_in
+from .arguments import USAGE, Parser, add_drop_in, tell
 from .bank import CREDIT
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ def main(argv: list[str] | None = None) -> int:
 
         return run_stdio(lambda: _build(settings), in_thread=settings.stdio_reader == "thread")
     except UsageError as error:
-        sys.stderr.write(f"error: {error}\n")
+        tell(f"error: {error}\n")
         return USAGE
     except KeyboardInterrupt:
         return 130
@@ -64,7 +63,7 @@ def _settings(args: argparse.Namespace) -> Settings:
     from .settings import Settings
 
     given = vars(args)
-    shared = {name: given.pop(name) for name in ("deterministic_ids", "log_dir", "record", "replay")}
+    shared = {name: given.pop(name, None) for name in ("deterministic_ids", "log_dir", "record", "replay")}
     flags = {f"boj_{name}": value for name, value in given.items()}
     if "SIGNET_CALL_TIMEOUT_S" not in os.environ:
         shared["call_timeout_s"] = OWN_TIME_S

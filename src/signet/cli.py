@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from signet import __version__
 
-from .arguments import USAGE, Parser, add_recording
+from .arguments import USAGE, Parser, add_recording, mute, tell
 
 if TYPE_CHECKING:
     from signet.kernel.server import Server
@@ -33,7 +33,8 @@ examples:
   signet call encodePlantUML plantumlCode='A -> B'
   signet call encodePlantUML --json @diagram.json
 
-Each flag can be set in the environment: SIGNET_PORT=9000 is --port 9000; a flag wins.
+Each flag of a server can be set in the environment: SIGNET_PORT=9000 is --port 9000, SIGNET_JOURNAL=no is
+--no-journal; a flag wins.
 """
 
 
@@ -51,41 +52,31 @@ def main(argv: list[str] | None = None) -> int:
     """Run one command; the result is the exit status."""
     from .settings import UsageError
 
-    args = _parse(argv)
+    if sys.stderr is None:
+        # Closed: the next descriptor to be opened would take its number.
+        mute(2)
+    given = sys.argv[1:] if argv is None else argv
+    args = parser(given).parse_args(given)
     try:
         status: int = args.run(args)
-        if sys.stdout is not None:
+        # A stdio server has put standard error in its place.
+        if sys.stdout is not None and sys.stdout is not sys.stderr:
             sys.stdout.flush()
     except UsageError as error:
-        sys.stderr.write(f"signet: {error}\n")
+        tell(f"signet: {error}\n")
         return USAGE
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:
-        # The reader of our output has had enough (`signet tools | head -1`).
-        return _mute()
     except OSError as error:
-        sys.stderr.write(f"signet: cannot write to standard output ({error.strerror})\n")
-        return _mute()
+        # The reader of our output may have had enough (`signet tools | head -1`).
+        if not isinstance(error, BrokenPipeError):
+            tell(f"signet: cannot write to standard output ({error.strerror})\n")
+        mute(1)
+        return FAILED
+    finally:
+        # What a log could not write would be tried once more, and be an exit status of its own.
+        tell("")
     return status
-
-
-def _parse(argv: list[str] | None) -> argparse.Namespace:
-    """Read the command line; arguments of a call may stand before and behind its flags."""
-    given = sys.argv[1:] if argv is None else argv
-    known = parser(given)
-    args, rest = known.parse_known_args(given)
-    if any(one.startswith("-") or not hasattr(args, "pairs") for one in rest):
-        known.refuse(rest)
-    if rest:
-        args.pairs += rest
-    return args
-
-
-def _mute() -> int:
-    """Give up on standard output, so that the interpreter does not try once more at its end."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    return FAILED
 
 
 def parser(given: list[str]) -> Parser:
@@ -106,7 +97,7 @@ def parser(given: list[str]) -> Parser:
         "--token", help="bearer token that callers must send; better in SIGNET_TOKEN, where no process list shows it"
     )
     serve.add_argument("--allowed-hosts", help="further host names to answer to, separated by commas; * for any")
-    serve.add_argument("--quiet", action="store_true", help="say only where the server listens")
+    serve.add_argument("--quiet", action="store_true", default=None, help="say only where the server listens")
 
     stdio = _command(commands, "stdio", _stdio, "serve the tools on standard input and output")
     for server in (serve, stdio):
@@ -116,11 +107,7 @@ def parser(given: list[str]) -> Parser:
     tools = _command(commands, "tools", _tools, "list the tools")
     tools.add_argument("--json", action="store_true", help="as JSON, with their contracts")
 
-    call = _command(commands, "call", _call, "call one tool and print its result")
-    call.add_argument("name", help="the tool's name, slug or canonical id")
-    call.add_argument("pairs", nargs="*", metavar="key=value", help="arguments, one by one")
-    call.add_argument("--json", metavar="JSON|@FILE", help="all arguments as a JSON object, or a file that holds it")
-    for command in (serve, stdio, call):
+    for command in (serve, stdio, _add_call(commands)):
         add_recording(command)
     _add_sandbox(commands)
     for name, (module, text) in MORE.items():
@@ -128,6 +115,15 @@ def parser(given: list[str]) -> Parser:
         if given[:1] == [name]:
             import_module(module).add(more)
     return signet
+
+
+def _add_call(commands: Any) -> Parser:
+    call = _command(commands, "call", _call, "call one tool and print its result")
+    call.behind = "pairs"
+    call.add_argument("name", help="the tool's name, slug or canonical id")
+    call.add_argument("pairs", nargs="*", metavar="key=value", help="arguments, one by one")
+    call.add_argument("--json", metavar="JSON|@FILE", help="all arguments as a JSON object, or a file that holds it")
+    return call
 
 
 def _add_sandbox(commands: Any) -> None:
@@ -144,9 +140,9 @@ def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:] + "."
 
 
-def _command(commands: Any, name: str, run: Any, text: str) -> argparse.ArgumentParser:
+def _command(commands: Any, name: str, run: Any, text: str) -> Parser:
     """Add a command with the flags that all share."""
-    command: argparse.ArgumentParser = commands.add_parser(name, help=text, description=_sentence(text))
+    command: Parser = commands.add_parser(name, help=text, description=_sentence(text))
     command.add_argument("--toolsets", metavar="A,B", help="toolsets to enable, separated by commas")
     command.add_argument("--call-timeout-s", metavar="S", help="seconds that a call may take (60)")
     command.add_argument("--sandbox", action="store_true", default=None, help="every toolset, on embedded sample data")
@@ -155,9 +151,6 @@ def _command(commands: Any, name: str, run: Any, text: str) -> argparse.Argument
     command.add_argument("--boj-base-url", metavar="URL", help="where the Bank of Japan's API is (its public host)")
     command.add_argument(
         "--validation", metavar="MODE", help="what breaks a contract: off, shadow or enforce (enforce)"
-    )
-    command.add_argument(
-        "--deterministic-ids", action="store_true", default=None, help="ids that follow from the call, not from chance"
     )
     command.add_argument(
         "--log", metavar="FILTER", help="what is logged on stderr: off, error … trace, or target=level (warn)"
@@ -196,12 +189,19 @@ def _stdio(args: argparse.Namespace) -> int:
 def _serve(args: argparse.Namespace) -> int:
     """Serve over HTTP."""
     from functools import partial
+    from secrets import token_hex
+
+    from msgspec.structs import replace
 
     from .app import build_server, build_site, embed
     from .settings import UsageError
     from .transports.web import bind, end_on_signals, serve
 
     end_on_signals()
+    if sys.stdout is None:
+        # Closed. Nothing is written there; but uvicorn asks it, in each process, whether it is a terminal.
+        mute(1)
+        sys.stdout = os.fdopen(1, "w")
     settings = embed(_settings(args))
     toolbox = build_server(settings).pipeline.toolbox
     _refuse_open_door(settings, toolbox)
@@ -211,9 +211,9 @@ def _serve(args: argparse.Namespace) -> int:
         why = getattr(error, "strerror", None) or error
         message = f"cannot listen on {settings.host}:{settings.port} ({why}); write another --host or --port, 0 for any"
         raise UsageError(message) from None
-    sys.stderr.write(_greeting(settings, listener.getsockname()[1], toolbox, quiet=args.quiet))
-    sys.stderr.flush()
-    serve(partial(build_site, settings), listener, settings.workers)
+    tell(_greeting(settings, listener.getsockname()[1], toolbox))
+    named = replace(settings, run_name=token_hex(16))
+    serve(partial(build_site, named), listener, settings.workers)
     return 0
 
 
@@ -228,7 +228,7 @@ def _refuse_open_door(settings: Settings, toolbox: Toolbox) -> None:
         raise UsageError(message)
 
 
-def _greeting(settings: Settings, port: int, toolbox: Toolbox, *, quiet: bool) -> str:
+def _greeting(settings: Settings, port: int, toolbox: Toolbox) -> str:
     """Say where the server listens, and three lines to paste."""
     from shlex import quote
 
@@ -244,7 +244,9 @@ def _greeting(settings: Settings, port: int, toolbox: Toolbox, *, quiet: bool) -
         flags = f" --replay {quote(settings.replay)}"
     elif settings.oj_base_url is not None and not settings.sandbox:
         flags = f" --oj-base-url {settings.oj_base_url}"
-    return told if quiet else told + paste_lines(url, next(iter(toolbox)), flags, secured=settings.token is not None)
+    if settings.quiet:
+        return told
+    return told + paste_lines(url, next(iter(toolbox)), flags, secured=settings.token is not None)
 
 
 def _tools(args: argparse.Namespace) -> int:
@@ -281,11 +283,10 @@ def _sandbox(args: argparse.Namespace) -> int:
     from .settings import UsageError
 
     def announce(url: str) -> None:
-        sys.stderr.write(f"The {args.name} sandbox (sample data) is listening on {url}\n")
-        sys.stderr.flush()
+        tell(f"The {args.name} sandbox (sample data) is listening on {url}\n")
 
     try:
-        run(args.name, args.host, args.port, token=args.token, announce=announce)
+        run(args.name, args.host, args.port, token=(args.token or "").strip() or None, announce=announce)
     except (OSError, OverflowError) as error:
         message = f"cannot listen on {args.host}:{args.port} ({error}); write another --host or --port, 0 for any"
         raise UsageError(message) from None

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from typing import TYPE_CHECKING, Final
 
-from .arguments import Parser, add_drop_in
+from .arguments import Parser, add_drop_in, tell
 
 if TYPE_CHECKING:
     from signet.kernel.server import Server
@@ -34,7 +33,7 @@ def main(argv: list[str] | None = None) -> int:
 
         return run_stdio(lambda: _build(settings), in_thread=settings.stdio_reader == "thread")
     except UsageError as error:
-        sys.stderr.write(f"error: {error}\n")
+        tell(f"error: {error}\n")
         return 1
     except KeyboardInterrupt:
         return 130
@@ -68,7 +67,7 @@ def _settings(args: argparse.Namespace) -> Settings:
         "toolsets": "oj",
         "oj_base_url": args.base_url,
         "oj_token": args.token,
-        "deterministic_ids": args.deterministic_ids,
+        "deterministic_ids": getattr(args, "deterministic_ids", None),
         "log_dir": args.log_dir,
         "record": args.record,
         "replay": args.replay,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from .arguments import tell
 from .settings import UsageError
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ def run_stdio(build: Callable[[], Server], *, in_thread: bool = False) -> int:
     from .transports.stdio import serve
 
     if serve(build(), wire, in_thread=in_thread):
-        if sys.stderr is not None:
-            sys.stderr.flush()
+        tell("")
         os._exit(0)
     return 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, get_args, get_type_hints
 
 import msgspec
 from msgspec import Meta, Struct
@@ -15,9 +15,9 @@ PREFIX: Final = "SIGNET_"
 SERVICES: Final = ("OJ_", "BOJ_")
 """Settings of a service are also variables without our prefix: `OJ_TOKEN`, `BOJ_BASE_URL`."""
 
-MAX_U32: Final = 4_294_967_295
-MAX_U63: Final = 2**63 - 1
-
+MAX_U32: Final = 2**32 - 1
+MAX_U64: Final = 2**64 - 1
+A_YEAR_MS: Final = 365 * 24 * 3_600_000
 
 WHOLE_NUMBERS: Final = (
     "port",
@@ -29,6 +29,12 @@ WHOLE_NUMBERS: Final = (
     "boj_cache_s",
 )
 """Settings that are written in digits alone; a lenient reader would take 1e3 and null too."""
+
+UNSIGNED_64: Final = ("boj_timeout_ms", "boj_retry_backoff_ms")
+"""Those that spec 3 counts in 64 bits, more than a timer can wait: what is above a year is a year."""
+
+SWITCHED: Final = {"yes": "true", "on": "true", "no": "false", "off": "false"}
+"""What people write for true and false, beside 1 and 0."""
 
 
 class UsageError(Exception):
@@ -44,16 +50,17 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     token: str | None = None
     workers: Annotated[int, Meta(ge=1, le=64)] = 1
     allowed_hosts: str = ""
+    quiet: bool = False
     call_timeout_s: Annotated[float, Meta(gt=0, le=3600)] = 60.0
     log: str = "warn"
     log_lenient: bool = False
     oj_base_url: str | None = None
     oj_token: str | None = None
-    oj_timeout_s: Annotated[float, Meta(gt=0, le=300)] = 30.0
+    oj_timeout_s: Annotated[float, Meta(gt=0, le=30)] = 30.0
     boj_base_url: str = "https://www.stat-search.boj.or.jp"
-    boj_timeout_ms: Annotated[int, Meta(ge=0, le=MAX_U63)] = 10_000
+    boj_timeout_ms: Annotated[int, Meta(ge=0, le=A_YEAR_MS)] = 10_000
     boj_retry_max: Annotated[int, Meta(ge=0, le=MAX_U32)] = 2
-    boj_retry_backoff_ms: Annotated[int, Meta(ge=0, le=MAX_U63)] = 200
+    boj_retry_backoff_ms: Annotated[int, Meta(ge=0, le=A_YEAR_MS)] = 200
     boj_min_interval_ms: Annotated[int, Meta(ge=0, le=60_000)] | None = None
     boj_cache_s: Annotated[int, Meta(ge=0, le=86_400)] = 3600
     log_dir: str | None = None
@@ -64,6 +71,8 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     record: str | None = None
     replay: str | None = None
     stdio_reader: Literal["auto", "thread"] = "auto"
+    run_name: str = ""
+    """What the processes of one run have in common; they are told so."""
     conformance: bool = False
 
     @classmethod
@@ -79,21 +88,23 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             known = ", ".join(PREFIX + name.upper() for name in cls.__struct_fields__)
             message = f"{PREFIX}{unknown[0].upper()} is not a setting of Signet; these are: {known}"
             raise UsageError(message)
+        # A variable that is set to nothing, as an unset one of a container's configuration is, is not set.
+        given = {name: value for name, value in given.items() if value.strip()}
         named = {
             name.lower(): value
             for name, value in environ.items()
             if name.startswith(SERVICES) and name.lower() in cls.__struct_fields__
         }
         merged = {**named, **given, **{name: value for name, value in flags.items() if value is not None}}
-        for name in WHOLE_NUMBERS:
-            value = merged.get(name)
-            if isinstance(value, str) and not (value.isascii() and value.isdecimal()):
-                what = f"{value[:50]!r} is not a whole number - at `$.{name}`"
-                raise UsageError(_in_words(what, flags, given, prefix))
         try:
-            settings = msgspec.convert(merged, cls, strict=False)
+            settings = msgspec.convert(_spelt(merged), cls, strict=False)
         except msgspec.ValidationError as error:
-            raise UsageError(_in_words(str(error), flags, given, prefix)) from None
+            name = str(error).partition(" - at `$.")[2].rstrip("`")
+            what = f"{str(merged[name])[:50]!r} cannot be used; write {_wanted(name)}"
+            raise _wrong(name, what, flags, given, prefix) from None
+        if not all(" " <= char <= "~" or char == "\t" for char in settings.token or ""):
+            what = "the token has characters that no HTTP header can carry; write it in printable ASCII"
+            raise _wrong("token", what, flags, given, prefix)
         return _with_recording(settings)
 
     def toolset_names(self) -> tuple[str, ...]:
@@ -107,6 +118,10 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def host_names(self) -> frozenset[str]:
         """Give the host names that were asked for beside the loopback ones."""
         return frozenset(name.strip().lower() for name in self.allowed_hosts.split(",") if name.strip())
+
+
+DEFAULTS: Final = Settings()
+"""What holds where nothing is set."""
 
 
 def _with_recording(settings: Settings) -> Settings:
@@ -123,12 +138,44 @@ def _with_recording(settings: Settings) -> Settings:
     return msgspec.structs.replace(settings, log_dir=settings.record)
 
 
-def _in_words(error: str, flags: Mapping[str, Any], given: Mapping[str, str], prefix: str) -> str:
+def _spelt(merged: Mapping[str, Any]) -> dict[str, Any]:
+    """Spell what people write as the types of the settings read it; what they must not read becomes empty."""
+    values = dict(merged)
+    for name, value in merged.items():
+        if not isinstance(value, str):
+            continue
+        if name in WHOLE_NUMBERS and not (value.isascii() and value.isdecimal()):
+            values[name] = ""
+        elif name in UNSIGNED_64 and len(value) <= len(str(MAX_U64)) and int(value) <= MAX_U64:
+            values[name] = min(int(value), A_YEAR_MS)
+        elif isinstance(getattr(DEFAULTS, name), bool):
+            values[name] = SWITCHED.get(value.lower(), value)
+        elif name == "token":
+            # No header carries the blanks at its ends.
+            values[name] = value.strip() or None
+        elif name == "oj_token":
+            values[name] = value if value.strip() else None
+    return values
+
+
+def _wanted(name: str) -> str:
+    """Say what to write for a setting, as its type has it."""
+    hint = get_type_hints(Settings, include_extras=True)[name]
+    if hint is bool:
+        return "true or false"
+    kind, *rest = get_args(hint)
+    if isinstance(kind, str):
+        return f"{', '.join([kind, *rest[:-1]])} or {rest[-1]}"
+    limits = rest[0] if isinstance(rest[0], Meta) else get_args(kind)[1]
+    if limits.ge is None:
+        return f"a number above {limits.gt}, at most {limits.le}"
+    return f"a whole number from {limits.ge} to {MAX_U64 if name in UNSIGNED_64 else limits.le}"
+
+
+def _wrong(name: str, what: str, flags: Mapping[str, Any], given: Mapping[str, str], prefix: str) -> UsageError:
     """Say which flag or variable is wrong, and how."""
-    what, _, where = error.partition(" - at `$.")
-    name = where.rstrip("`")
     if flags.get(name) is not None:
         source = f"--{name.removeprefix(prefix).replace('_', '-')}"
     else:
         source = PREFIX + name.upper() if name in given else name.upper()
-    return f"{source}: {what[0].lower()}{what[1:]}"
+    return UsageError(f"{source}: {what}")

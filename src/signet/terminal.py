@@ -11,6 +11,8 @@ import msgspec
 from signet.kernel.outcome import Outcome
 from signet.kernel.tools import Tool, Toolbox
 
+from .arguments import tell
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -21,11 +23,14 @@ def write(text: str) -> None:
     """Write a line to standard output.
 
     Raises:
-        OSError: it is closed or full.
+        OSError: it is closed or full, or has no such characters.
     """
     if sys.stdout is None:
         raise OSError(0, "it is closed")
-    sys.stdout.write(text.rstrip("\n") + "\n")
+    try:
+        sys.stdout.write(text.rstrip("\n") + "\n")
+    except UnicodeEncodeError:
+        raise OSError(0, f"its encoding, {sys.stdout.encoding}, lacks a character; set PYTHONUTF8=1") from None
 
 
 def tool_table(toolbox: Toolbox) -> None:
@@ -48,7 +53,7 @@ def show(outcome: Outcome) -> None:
     terminal = sys.stdout is not None and sys.stdout.isatty()
     fault = outcome.fault
     if fault is not None:
-        sys.stderr.write(f"signet: {fault.name}: {fault.message}\n")
+        tell(f"signet: {fault.name}: {fault.message}\n")
         if not terminal:
             error = {"code": fault.name, "canonical_code": fault.code, "message": fault.message}
             write(msgspec.json.encode({"error": error}).decode())
@@ -74,6 +79,13 @@ def _console() -> Console:
     return Console()
 
 
+def _program() -> str:
+    """Give what to write to start this program again."""
+    if sys.argv[0].endswith("__main__.py"):
+        return f"{shlex.quote(sys.executable)} -m signet"
+    return shlex.quote(sys.argv[0])
+
+
 def paste_lines(url: str, tool: Tool, flags: str, *, secured: bool) -> str:
     """Give three lines that work at once: curl, a client's configuration, the command line with its flags."""
     body = msgspec.json.encode(tool.example).decode()
@@ -83,5 +95,5 @@ def paste_lines(url: str, tool: Tool, flags: str, *, secured: bool) -> str:
         server["headers"] = {"Authorization": "Bearer ${SIGNET_TOKEN}"}
     config = msgspec.json.encode({"mcpServers": {"signet": server}}).decode()
     curl = f"curl -s {url}/api/tools/{tool.name} -H 'Content-Type: application/json'{header} -d {shlex.quote(body)}"
-    call = f"{shlex.quote(sys.argv[0])} call {tool.name}{flags} --json {shlex.quote(body)}"
+    call = f"{_program()} call {tool.name}{flags} --json {shlex.quote(body)}"
     return f"Try it, or give it to a client:\n  {curl}\n  {config}\n  {call}\nCtrl-C stops it.\n"

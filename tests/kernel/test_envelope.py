@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from signet.journal.shelf import FOLDER, LATEST
 from signet.kernel.envelope import HTTP_STATUS, open_envelope
 from signet.kernel.envelope import answer as write
 from signet.kernel.errors import CanonicalError, Code
@@ -102,7 +103,7 @@ def seen(reply: Reply) -> tuple[int, str, Any]:
 
 
 @pytest.mark.spec("5.wire.success", "5.wire.same-answer", "5.envelope.enforced")
-@pytest.mark.parametrize("request_id", ["req-123", "é", 0, -1, 7, 2**53, " "])
+@pytest.mark.parametrize("request_id", ["req-123", "é", 0, -1, 7, 2**53, " ", 1.0])
 def test_a_good_envelope_gives_the_tools_output_at_both_doors(server: Server, pipe: Pipe, request_id: object) -> None:
     envelope = {**ENVELOPE, "id": request_id}
 
@@ -156,11 +157,42 @@ def test_a_bad_envelope_is_invalid_input_at_both_doors(server: Server, pipe: Pip
 @pytest.mark.parametrize(
     "envelope", [without(ENVELOPE, "method"), {**ENVELOPE, "method": ""}, {**ENVELOPE, "method": 5}]
 )
-def test_an_envelope_without_a_method_is_invalid_input(server: Server, envelope: dict[str, Any]) -> None:
-    """Over HTTP the path says that it is an envelope; on stdio only its method could."""
-    reply = server.post(PATH, envelope)
+def test_an_envelope_without_a_method_is_invalid_input_at_both_doors(
+    server: Server, pipe: Pipe, envelope: dict[str, Any]
+) -> None:
+    """Over HTTP the path says that it is an envelope; on stdio its params do, which have a tool and an input."""
+    over_http, over_stdio = server.post(PATH, envelope), pipe.ask(envelope)
 
-    assert seen(reply) == (400, "application/json", failure(Code.INVALID_INPUT))
+    assert seen(over_http) == (400, "application/json", failure(Code.INVALID_INPUT))
+    assert over_stdio == failure(Code.INVALID_INPUT)
+
+
+@pytest.mark.spec("5.envelope.required-method")
+@pytest.mark.parametrize("params", [{}, {"tool": "mcp.tool:plantuml.encode"}, {"input": {}}, [PARAMS], None])
+def test_on_stdio_what_has_neither_a_method_nor_a_tool_and_an_input_is_no_envelope(pipe: Pipe, params: object) -> None:
+    answer = pipe.ask({"jsonrpc": "2.0", "id": 9, "params": params})
+
+    assert (answer["id"], answer["error"]["code"]) == (9, -32600)
+
+
+def test_on_stdio_what_answers_something_is_no_envelope(pipe: Pipe) -> None:
+    pipe.send({"id": 9, "result": {}, "params": PARAMS})
+
+    answer = pipe.ask(ENVELOPE)
+
+    assert answer == {"jsonrpc": "2.0", "id": "req-123", "result": RESULT}
+
+
+@pytest.mark.spec("5.wire.echoed-id")
+@pytest.mark.parametrize(
+    "envelope",
+    [{**ENVELOPE, "method": "nothing/here"}, {**ENVELOPE, "meta": {}}, with_params(tool="mcp.tool:no.such.tool")],
+    ids=["unknown method", "bad envelope", "another tool"],
+)
+def test_a_whole_number_is_an_id_however_it_is_written(server: Server, envelope: dict[str, Any]) -> None:
+    reply = server.post(PATH, {**envelope, "id": 1.0})
+
+    assert (reply.json()["id"], b'"id":1.0' in reply.body) == (1.0, True)
 
 
 @pytest.mark.spec("5.wire.batch", "5.envelope.deviation")
@@ -293,6 +325,128 @@ def test_a_notification_of_mcp_needs_no_id_and_gets_no_answer(pipe: Pipe) -> Non
     answer = pipe.ask(ENVELOPE)
 
     assert answer == {"jsonrpc": "2.0", "id": "req-123", "result": RESULT}
+
+
+# What the journal is told, and the modes in which it is all that is told
+
+BREACHES: dict[str, tuple[dict[str, Any], str]] = {
+    "extra at the top": ({**ENVELOPE, "meta": {}}, "('meta' was unexpected)"),
+    "context null": (with_params(context=None), "params.context: null is not of type"),
+    "method missing": (without(ENVELOPE, "method"), '"method" is a required property'),
+    "jsonrpc 1.0": ({**ENVELOPE, "jsonrpc": "1.0"}, 'jsonrpc: "2.0" was expected'),
+    "tool without prefix": (with_params(tool="plantuml.encode"), "params.tool: "),
+    "id missing": (without(ENVELOPE, "id"), '"id" is a required property'),
+}
+"""Envelopes that break their contract and can be opened all the same, and what is to be said of each."""
+
+UNOPENABLE = [
+    "params string", "params list", "tool missing", "tool number", "tool in upper case", "input missing", "input list",
+]  # fmt: skip
+
+
+def after(mode: str, folder: Path, envelope: object) -> tuple[list[Any], list[dict[str, Any]]]:
+    """Send an envelope through both doors in a mode of validation; give the answers, and the journals' errors."""
+    flags = ("--toolsets", "plantuml", "--validation", mode, "--log-dir")
+    with serving(*flags, str(folder / "http")) as server:
+        reply = server.post(PATH, envelope)
+    with piping(SIGNET, "stdio", *flags, str(folder / "stdio")) as pipe:
+        answer = pipe.ask(envelope)
+        pipe.finish()
+    journals = [(folder / door / FOLDER / LATEST).read_text().splitlines() for door in ("http", "stdio")]
+    return [reply.json(), answer], [json.loads(line) for lines in journals for line in lines]
+
+
+@pytest.mark.spec("5.wire.error-data", "5.parity.equal")
+@pytest.mark.parametrize("name", BREACHES)
+def test_where_and_why_an_envelope_is_bad_is_told_to_the_journal_alone(tmp_path: Path, name: str) -> None:
+    envelope, why = BREACHES[name]
+
+    answers, records = after("enforce", tmp_path, envelope)
+
+    assert answers == [failure(Code.INVALID_INPUT, envelope.get("id"))] * 2
+    assert [(record["status"], record["error"]["code"]) for record in records] == [("error", "INVALID_INPUT")] * 2
+    assert all(why in record["error"]["message"] for record in records)
+    assert records[0]["error"] == records[1]["error"]
+    assert [record["durationMs"] for record in records] == [0, 0]
+
+
+def test_what_the_journal_is_told_of_an_envelope_has_a_bound(tmp_path: Path) -> None:
+    envelope = {**ENVELOPE, **{f"extra{n}" * 100: n for n in range(100)}}
+
+    _, records = after("enforce", tmp_path, envelope)
+
+    assert all(len(record["error"]["message"]) <= 250 for record in records)
+
+
+def test_a_path_that_names_another_tool_is_told_to_the_journal(tmp_path: Path) -> None:
+    with serving("--toolsets", "plantuml", "--log-dir", str(tmp_path)) as server:
+        server.post("/mcp/tool/another.tool", ENVELOPE)
+
+    (line,) = (tmp_path / FOLDER / LATEST).read_text().splitlines()
+    assert "the path names another tool" in json.loads(line)["error"]["message"]
+
+
+@pytest.mark.spec("5.modes", "5.envelope.enforced", "5.envelope.deviation")
+@pytest.mark.parametrize("name", BREACHES)
+def test_in_shadow_a_bad_envelope_is_noted_and_its_call_goes_on(tmp_path: Path, name: str) -> None:
+    envelope, why = BREACHES[name]
+
+    answers, records = after("shadow", tmp_path, envelope)
+
+    assert answers == [{"jsonrpc": "2.0", "id": envelope.get("id"), "result": RESULT}] * 2
+    assert [record["status"] for record in records] == ["ok", "ok"]
+    for record in records:
+        assert (record["error"]["code"], record["error"]["details"]) == ("INVALID_INPUT", {"mode": "shadow"})
+        assert why in record["error"]["message"]
+
+
+@pytest.mark.spec("5.modes", "5.envelope.enforced")
+@pytest.mark.parametrize("name", BREACHES)
+def test_where_nobody_looks_a_bad_envelope_is_opened_and_nothing_noted(tmp_path: Path, name: str) -> None:
+    envelope, _ = BREACHES[name]
+
+    answers, records = after("off", tmp_path, envelope)
+
+    assert answers == [{"jsonrpc": "2.0", "id": envelope.get("id"), "result": RESULT}] * 2
+    assert [(record["status"], record["error"]) for record in records] == [("ok", None)] * 2
+
+
+@pytest.fixture(scope="module", params=["shadow", "off"])
+def lenient(request: pytest.FixtureRequest) -> Iterator[tuple[Server, Pipe]]:
+    flags = ("--toolsets", "plantuml", "--no-journal", "--validation", request.param)
+    with serving(*flags) as server, piping(SIGNET, "stdio", *flags) as pipe:
+        yield server, pipe
+
+
+@pytest.mark.spec("5.modes", "5.wire.bad-envelope")
+@pytest.mark.parametrize("name", UNOPENABLE)
+def test_no_mode_opens_an_envelope_that_holds_no_call(lenient: tuple[Server, Pipe], name: str) -> None:
+    server, pipe = lenient
+    envelope, echoed = BAD_AT_BOTH_DOORS[name]
+
+    over_http, over_stdio = server.post(PATH, envelope), pipe.ask(envelope)
+
+    assert seen(over_http) == (400, "application/json", failure(Code.INVALID_INPUT, echoed))
+    assert over_stdio == failure(Code.INVALID_INPUT, echoed)
+
+
+@pytest.mark.spec("5.modes", "5.wire.path-mismatch")
+@pytest.mark.parametrize(
+    ("path", "envelope"),
+    [
+        ("/mcp/tool/another.tool", ENVELOPE),
+        ("/mcp/tool/another.tool", {**ENVELOPE, "meta": {}}),
+        ("/mcp/tool/encodePlantUML", ENVELOPE),
+        (PATH, {**ENVELOPE, "meta": {}, "method": "nothing/here"}),
+    ],
+    ids=["another tool", "another tool, extra", "a published name", "another method, extra"],
+)
+def test_no_mode_opens_what_is_not_meant_for_the_tool(
+    lenient: tuple[Server, Pipe], path: str, envelope: dict[str, Any]
+) -> None:
+    reply = lenient[0].post(path, envelope)
+
+    assert seen(reply) == (400, "application/json", failure(Code.INVALID_INPUT))
 
 
 # Tools that break their promise

@@ -528,6 +528,25 @@ def test_in_shadow_arguments_that_break_the_contract_are_noted_and_go_on(registr
     )
 
 
+class Closed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Arguments beside which there is no room."""
+
+    n: int = 1
+
+
+@pytest.mark.spec("5.modes")
+@pytest.mark.parametrize("mode", [Mode.SHADOW, Mode.OFF])
+def test_where_contracts_are_not_enforced_what_a_tool_has_no_place_for_is_left_out(
+    registry: SchemaRegistry, mode: Mode
+) -> None:
+    tool = msgspec.structs.replace(made(), args=Closed)
+
+    outcome = World(registry, tool, mode=mode).settle({"n": 101, "x": 1})
+
+    assert (outcome.result, outcome.fault) == ({"n": 101}, None)
+    assert (outcome.noted is not None) is (mode is Mode.SHADOW)
+
+
 @pytest.mark.parametrize(("value", "body"), [({"n": "1"}, b'{"n":"1"}'), ({"n": math.nan}, b'{"n":null}')])
 def test_in_shadow_a_result_that_breaks_the_contract_is_noted_and_sent(
     registry: SchemaRegistry, value: Any, body: bytes
@@ -631,8 +650,9 @@ def test_a_tool_that_will_not_be_cancelled_is_left_behind(registry: SchemaRegist
     assert at_work
 
 
-def test_a_call_that_is_cancelled_cancels_its_tool_and_has_no_outcome(registry: SchemaRegistry) -> None:
-    async def scenario() -> tuple[bool, int, list[Outcome]]:
+@pytest.mark.spec("5.journal.keys")
+def test_a_call_that_is_cancelled_cancels_its_tool_and_is_seen_once(registry: SchemaRegistry) -> None:
+    async def scenario() -> tuple[bool, int, list[tuple[Code, str]]]:
         waiting = Waiting()
         world = World(registry, made(waiting))
         call = world.start()
@@ -640,9 +660,10 @@ def test_a_call_that_is_cancelled_cancels_its_tool_and_has_no_outcome(registry: 
         call.cancel()
         await asyncio.wait([call])
         await waiting.ended.wait()
-        return call.cancelled(), waiting.cancelled, world.seen
+        return call.cancelled(), waiting.cancelled, [fault_of(outcome) for outcome in world.seen]
 
-    assert asyncio.run(scenario()) == (True, 1, [])
+    left = (Code.INTERNAL_ERROR, "the caller left before the answer")
+    assert asyncio.run(scenario()) == (True, 1, [left])
 
 
 # --- how many ---------------------------------------------------------------------------------

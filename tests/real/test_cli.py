@@ -6,10 +6,12 @@ import contextlib
 import json
 import os
 import pty
+import shlex
 import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO
@@ -18,7 +20,9 @@ import pytest
 
 import signet
 from real.witness import META, SOURCE, TOOL, URL_PREFIX, source_of
-from support import PATIENCE_S, SIGNET, Pipe, clean_env, piping, run, serving
+from signet.cli import parser
+from signet.settings import Settings
+from support import PATIENCE_S, SIGNET, Pipe, Server, clean_env, piping, run, serving, serving_command
 
 HIDDEN = {"SIGNET_CONFORMANCE": "1"}
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
@@ -29,6 +33,23 @@ SLOW = {
     "params": {"name": "test_tool_with_progress", "arguments": {}, "_meta": {**META, "progressToken": "p"}},
 }
 """A call that says it has begun, and takes a while to end."""
+
+
+def tool_call() -> dict[str, object]:
+    """A call that has an answer."""
+    return {**PING, "method": "tools/call", "params": {"name": TOOL, "arguments": {"plantumlCode": SOURCE}}}
+
+
+def answered(server: Server) -> int:
+    """Ask a server that cannot say that it listens, until it answers; return the status."""
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            return server.ask("GET", "/readyz").status
+        except OSError:
+            assert server.process.poll() is None, "it ended"
+            assert time.monotonic() < deadline, "it never listened"
+            time.sleep(0.02)
 
 
 def refused(*args: str, env: Mapping[str, str] | None = None) -> str:
@@ -65,6 +86,17 @@ def test_help_shows_every_command_and_examples_to_paste() -> None:
     assert f"signet call {TOOL} plantumlCode=" in told
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["serve", "stdio", "tools", "call", "sandbox", "parity", "replay", "contract diff", "boj databases", "boj fetch"],
+)
+def test_every_command_takes_ids_that_follow_from_the_call(command: str) -> None:
+    done = run(*command.split(), "--deterministic-ids", "--help")
+
+    assert done.returncode == 0
+    assert b"--deterministic-ids" in done.stdout
+
+
 @pytest.mark.parametrize("command", ["serve", "stdio", "tools", "call"])
 def test_each_command_has_help_of_its_own(command: str) -> None:
     """And asking for help is no mistake."""
@@ -80,6 +112,19 @@ def test_tools_lists_each_tool_with_what_it_is_for() -> None:
 
     assert done.returncode == 0
     assert TOOL in done.stdout.decode()
+
+
+@pytest.mark.parametrize("command", [(SIGNET,), (sys.executable, "-m", "signet")], ids=["signet", "python -m signet"])
+def test_the_line_to_paste_starts_the_program_as_it_was_started(command: tuple[str, ...]) -> None:
+    """Whichever way that was, from any folder."""
+    with serving_command(*command, "serve", "--port", "0", "--toolsets", "plantuml") as server:
+        server.wait_for("Ctrl-C stops it.")
+        call = server.stderr().splitlines()[4]
+
+    done = subprocess.run(shlex.split(call), capture_output=True, env=clean_env(), timeout=PATIENCE_S, check=False)
+
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["format"] == "svg"
 
 
 # --- signet call -------------------------------------------------------------------------------
@@ -145,6 +190,37 @@ def test_call_of_an_unknown_tool_names_it() -> None:
     assert done.returncode in {1, 2}
     assert b"noSuchTool" in done.stdout + done.stderr
     assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments", [("\udcff", "a=b"), (TOOL, "plantumlCode=\udcff"), (TOOL, "\udcff=A")], ids=["name", "value", "key"]
+)
+def test_call_refuses_what_is_no_text(arguments: tuple[str, ...]) -> None:
+    """Bytes that are not UTF-8, which Python hands over as half surrogate pairs."""
+    assert "UTF-8" in refused("call", *arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [('{"plantumlCode": "\\ud800"}', "surrogate"), ('{"plantumlCode": "\udcff"}', "UTF-8")],
+    ids=["half a pair", "bytes"],
+)
+def test_call_refuses_json_that_is_no_text_for_what_it_is(arguments: str, told: str) -> None:
+    """Nothing of it is cut off, as a parser might say."""
+    sentence = refused("call", TOOL, "--json", arguments)
+
+    assert "--json" in sentence
+    assert told in sentence
+    assert "truncated" not in sentence
+
+
+def test_call_on_an_output_without_the_answers_characters_says_so() -> None:
+    """One sentence that says what to set."""
+    done = run("call", "boj_get_metadata", "--sandbox", "db=FM08", "lang=jp", env={"PYTHONIOENCODING": "ascii"})
+
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert b"PYTHONUTF8" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
 
 
 # --- mistakes of use ----------------------------------------------------------------------------
@@ -220,6 +296,111 @@ def test_a_wrong_option_is_refused(args: tuple[str, ...]) -> None:
     assert refused(*args)
 
 
+@pytest.mark.parametrize("command", ["serve", "stdio", "tools", "call", "sandbox", "boj fetch"])
+def test_an_unknown_flag_is_refused_with_where_the_known_ones_are(command: str) -> None:
+    """The help of the whole does not list them."""
+    needed = {"call": [TOOL], "boj fetch": ["FM08", "--codes", "X", "--out", "x.csv"]}.get(command, [])
+
+    told = refused(*command.split(), *needed, "--bogus", "x")
+
+    assert "--bogus" in told
+    assert f"'signet {command} --help'" in told
+
+
+def test_a_choice_and_a_switch_are_refused_with_what_to_write() -> None:
+    """As every setting is; the others are shown without a process."""
+    assert "off, shadow or enforce" in refused("tools", "--validation", "foo")
+    assert "true or false" in refused("tools", env={"SIGNET_SANDBOX": "maybe"})
+
+
+def test_each_flag_of_a_server_is_a_setting() -> None:
+    """The help says that the environment can set it."""
+    commands = parser([])._subparsers._group_actions[0].choices  # type: ignore[union-attr]
+
+    flags = {one.dest for name in ("serve", "stdio") for one in commands[name]._actions} - {"help"}
+
+    assert flags <= set(Settings.__struct_fields__)
+
+
+def test_a_server_is_quiet_when_the_environment_says_so() -> None:
+    """It says where it listens, and nothing to paste."""
+    with serving("--toolsets", "plantuml", env={"SIGNET_QUIET": "1"}) as server:
+        assert server.ask("GET", "/readyz").status == 200
+
+        assert len(server.stderr().splitlines()) == 1
+
+
+SILENT = {"closed": "2>&-", "full disk": "2>/dev/full"}
+"""Ways to have nobody to tell."""
+
+
+def sh(redirection: str, *command: str) -> list[str]:
+    """A command as a shell starts it."""
+    return ["sh", "-c", f'exec "$@" {redirection}', "sh", *command]
+
+
+@pytest.mark.parametrize("silent", SILENT)
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        (("call", TOOL, "plantumlCode=A"), 0),
+        (("call", "nosuch"), 1),
+        (("serve", "--port", "x"), 2),
+        (("serve", "--bogus"), 2),
+        (("tools", "--toolsets", "nope"), 2),
+    ],
+    ids=str,
+)
+def test_an_error_output_that_takes_nothing_changes_nothing(
+    arguments: tuple[str, ...], status: int, silent: str
+) -> None:
+    """The same status and the same answer as where somebody listens."""
+    heard = run(*arguments)
+
+    done = subprocess.run(
+        sh(SILENT[silent], SIGNET, *arguments),
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=clean_env(), timeout=PATIENCE_S, check=False,
+    )  # fmt: skip
+
+    assert (done.returncode, done.stdout) == (status, heard.stdout)
+
+
+@pytest.mark.parametrize("silent", SILENT)
+def test_stdio_serves_when_its_log_can_be_written_nowhere(silent: str) -> None:
+    """A line that could not be logged is no exit status either."""
+    done = subprocess.run(
+        sh(SILENT[silent], SIGNET, "stdio", "--log", "trace"), input=lines(tool_call()),
+        stdout=subprocess.PIPE, env=clean_env(), timeout=PATIENCE_S, check=False,
+    )  # fmt: skip
+
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["result"]["structuredContent"]["format"] == "svg"
+
+
+@pytest.mark.parametrize("redirection", [*SILENT.values(), ">&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_server_serves_when_it_can_say_so_nowhere(redirection: str, workers: str, tmp_path: Path) -> None:
+    """It listens where it was told to, and ends as it should."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [SIGNET, "serve", "--port", str(port), "--toolsets", "plantuml", "--workers", workers]
+
+    nowhere = subprocess.DEVNULL
+    process = subprocess.Popen(
+        sh(redirection, *command), env=clean_env(), cwd=tmp_path, stdin=nowhere, stdout=nowhere, stderr=nowhere
+    )
+    try:
+        server = Server(process, port, tmp_path / "none")
+        answer = answered(server)
+        process.terminate()
+        status = process.wait(PATIENCE_S)
+    finally:
+        process.kill()
+        process.wait()
+
+    assert (answer, status) == (200, 0)
+
+
 @pytest.mark.parametrize("arguments", [("tools",), ("call", TOOL, "plantumlCode=A")], ids=["tools", "call"])
 @pytest.mark.parametrize("stdout", ["/dev/full", "&-"], ids=["full disk", "closed"])
 def test_an_output_that_takes_nothing_is_told_in_a_sentence(arguments: tuple[str, ...], stdout: str) -> None:
@@ -254,6 +435,26 @@ def test_a_door_that_others_can_reach_needs_a_token_unless_its_tools_are_public(
     assert "SIGNET_TOKEN" in told
     with serving("--host", "0.0.0.0", "--toolsets", "plantuml") as server:
         assert server.ask("GET", "/readyz").status == 200
+
+
+@pytest.mark.parametrize("way", ["flag", "variable"])
+@pytest.mark.parametrize("blank", ["", " "], ids=["empty", "blank"])
+def test_a_blank_token_is_none_and_opens_no_door(way: str, blank: str) -> None:
+    """The same refusal as without it."""
+    flags, env = (("--token", blank), {}) if way == "flag" else ((), {"SIGNET_TOKEN": blank})
+
+    told = refused("serve", "--host", "0.0.0.0", "--port", "0", "--sandbox", *flags, env=env)
+
+    assert "set SIGNET_TOKEN" in told
+
+
+def test_a_token_that_no_header_can_carry_is_refused_and_not_repeated() -> None:
+    """Whoever sent it would always be turned away."""
+    told = refused("serve", "--port", "0", "--toolsets", "plantuml", env={"SIGNET_TOKEN": "sécret"})
+
+    assert "SIGNET_TOKEN" in told
+    assert "sécret" not in told
+    assert "cret" not in told
 
 
 # --- flags over environment over defaults -------------------------------------------------------

@@ -6,6 +6,7 @@ compared as well wherever the running zlib is the vanilla one, which is what Pla
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import random
@@ -17,6 +18,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from signet.app import build_server
+from signet.calling import walk
+from signet.settings import Settings
+from signet.toolsets.plantuml import tools
 from signet.toolsets.plantuml.encoding import decode, encode
 from vectors import ROWS, VECTORS, fifty_kilobytes
 
@@ -54,6 +59,18 @@ def long_text(seed: int, alphabet: str, words: int) -> str:
     return " ".join(dice.choices(lexicon, k=words))
 
 
+def runs(seed: int, letter: str, longest: int, words: int) -> str:
+    """Runs of one letter, which all look alike to a compressor's hash table: the counter-example to a smaller one."""
+    dice = random.Random(seed)
+    lexicon = [letter * dice.randint(1, longest) for _ in range(30)]
+    return "@startuml\n" + " ".join(dice.choices(lexicon, k=words)) + "\n@enduml"
+
+
+RUNS = st.builds(runs, st.integers(), st.characters(exclude_categories=["Cs"]), st.integers(1, 60), st.integers(1, 700))
+SHORT_TEXTS = st.builds(
+    lambda text, size: (text * size)[:size], st.text(min_size=1, max_size=40), st.integers(1000, 1050)
+)
+"""About as long as a text may be whose hash table is small."""
 LONG_TEXTS = st.builds(long_text, st.integers(), st.text(min_size=1, max_size=40), st.integers(1, 7_000))
 
 
@@ -131,8 +148,9 @@ def test_the_string_of_another_compressor_decodes_to_the_same_text() -> None:
 
 
 @pytest.mark.spec("4.encoding.utf8", "4.encoding.deflate", "4.encoding.base64", "4.encoding.mapping")
-@given(st.text() | LONG_TEXTS)
+@given(st.text() | LONG_TEXTS | RUNS | SHORT_TEXTS)
 @example(fifty_kilobytes())
+@example(runs(5, "P", 12, 400))
 @example(VECTORS["G6"].text)
 @example(VECTORS["G14"].text)
 def test_encoding_is_utf8_then_raw_deflate_then_base64_then_the_alphabet(text: str) -> None:
@@ -249,3 +267,22 @@ def test_different_texts_give_different_strings(one: str, other: str) -> None:
 def test_a_character_outside_the_alphabet_is_refused(foreign: str) -> None:
     with pytest.raises(ValueError, match=r".+"):
         decode(foreign)
+
+
+@pytest.mark.spec("4.errors.encoding-failed", "4.invocation.encoding-failed")
+@pytest.mark.parametrize("size", [1, tools.OFFLOAD_BYTES], ids=["at once", "in a thread"])
+@pytest.mark.parametrize("error", [zlib.error("no"), MemoryError(), ValueError("hunter2")], ids=repr)
+def test_an_encoder_that_fails_is_encoding_failed(monkeypatch: pytest.MonkeyPatch, error: Exception, size: int) -> None:
+    """Whatever it raises: the log is told by the cause, the caller is not."""
+
+    def failing(data: bytes) -> str:
+        raise error
+
+    monkeypatch.setattr(tools, "encode_bytes", failing)
+    server = build_server(Settings(toolsets="plantuml", log="off"))
+
+    fault = asyncio.run(walk(server, "encodePlantUML", {"plantumlCode": "A" * size})).fault
+
+    assert fault is not None
+    assert (fault.status, fault.name, fault.message) == (500, "ENCODING_FAILED", "Failed to encode PlantUML code")
+    assert (fault.code, fault.__cause__) == ("INTERNAL_ERROR", error)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import http.client
 import json
+import re
+import subprocess
 import sys
 from collections.abc import Iterator
 
 import pytest
 
 from doors import invocation, rpc
-from support import ROOT, SIGNET, Reply, Server, run, serving, serving_command
+from signet.kernel.wire import Headers
+from signet.transports.guard import Access, Guard
+from support import PATIENCE_S, ROOT, SIGNET, Reply, Server, clean_env, run, serving, serving_command
 
 TOKEN = "a-token-of-forty-two"
 CALL = rpc("tools/call", {"name": "encodePlantUML", "arguments": {"plantumlCode": "A"}})
@@ -146,6 +151,58 @@ def test_further_hosts_can_be_allowed() -> None:
         assert server.post("/mcp", CALL, {"host": "tools.example:8080"}).status == 200
         assert server.post("/mcp", CALL, {"origin": "https://other.example"}).status == 200
         assert server.post("/mcp", CALL, {"host": "third.example"}).status == 421
+
+
+@pytest.mark.parametrize(
+    ("named", "host"),
+    [
+        ("tools.example:18182", "tools.example:18182"),
+        ("tools.example:18182", "Tools.Example"),
+        ("Tools.Example", "tools.example:80"),
+        ("https://tools.example:18182", "tools.example:18182"),
+        ("fd00::2", "[fd00::2]:8080"),
+        ("[FD00::2]", "[fd00::2]"),
+        ("[fd00::2]:8080", "[fd00::2]:9090"),
+        ("::", "[::]:8080"),
+        ("0.0.0.0", "0.0.0.0:8080"),
+    ],
+)
+def test_a_host_is_known_however_it_is_spelt(named: str, host: str) -> None:
+    guard = Guard(frozenset({named}))
+
+    refused = guard.refusal("GET", Headers([("host", host), ("origin", f"http://{host}")]), Access())
+
+    assert refused is None
+
+
+@pytest.mark.parametrize(
+    "host", ["[::1]", "[fd00::3]", "[fd00::2", "fd00", "[fd00", "tools", "tools.example", ":80", ""]
+)
+def test_a_host_that_was_not_named_is_not_known(host: str) -> None:
+    guard = Guard(frozenset({"fd00::2", "other.example:80"}))
+
+    refused = guard.refusal("GET", Headers([("host", host)]), Access())
+
+    assert refused is not None
+    assert refused.status == 421
+
+
+@pytest.mark.parametrize("bound", ["::", "::1"])
+def test_a_server_bound_to_ipv6_answers_at_the_address_that_it_prints(bound: str) -> None:
+    command = [SIGNET, "serve", "--host", bound, "--port", "0", "--toolsets", "plantuml", "--no-journal"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=clean_env()) as process:
+        try:
+            assert process.stdout is not None
+            told = next(line for line in process.stdout if b"listening on" in line).decode()
+            host, port = re.search(r"http://(\[.*\]):(\d+)", told).groups()  # type: ignore[union-attr]
+            connection = http.client.HTTPConnection("::1", int(port), timeout=PATIENCE_S)
+            connection.request("GET", "/healthz", headers={"host": f"{host}:{port}"})
+            status = connection.getresponse().status
+            connection.close()
+        finally:
+            process.terminate()
+
+    assert status == 200
 
 
 def test_any_host_can_be_allowed() -> None:

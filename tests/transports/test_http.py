@@ -331,6 +331,8 @@ def answers_to(server: Server, *sent: bytes) -> list[bytes]:
         ([WHOLE, HEAD], [b"200", b"408"]),
         ([WHOLE, b"\r\n"], [b"200", b"408"]),
         ([WHOLE, WHOLE, HEAD[:40]], [b"200", b"200", b"408"]),
+        ([WHOLE + HEAD[:40]], [b"200", b"408"]),
+        ([WHOLE + WHOLE + HEAD], [b"200", b"200", b"408"]),
         ([HEAD + b"Content-Length: 9\r\n\r\n{"], [b"408"]),
         ([HEAD + b"Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n"], [b"408"]),
     ],

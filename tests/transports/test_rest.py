@@ -227,6 +227,16 @@ def test_discovery_takes_no_other_method_than_get(server: Server, method: str) -
     assert seen(reply) == refusal(ONLY_GET)
 
 
+@pytest.mark.spec("4.discovery.headers", "4.invariants.cors")
+@pytest.mark.parametrize("headers", [{"host": "evil.example"}, {"authorization": "Bearer wrong"}, {}])
+def test_discovery_that_is_refused_is_open_to_all_origins_too(headers: dict[str, str]) -> None:
+    with serving("--toolsets", "plantuml", env={"SIGNET_TOKEN": "sesame"}) as guarded:
+        reply = guarded.ask("GET", TOOLS, headers={"origin": "https://elsewhere.example", **headers})
+
+    assert reply.status == (421 if "host" in headers else 401)
+    assert promised_headers(reply) == headers_allowing("GET, OPTIONS")
+
+
 @pytest.mark.spec("4.discovery.head", "4.discovery.headers")
 def test_head_on_discovery_is_refused_without_a_body(server: Server) -> None:
     reply = server.ask("HEAD", TOOLS)
@@ -569,6 +579,22 @@ def test_an_unknown_tool_is_told_before_its_code_is_looked_at(server: Server, bo
     reply = server.ask("POST", "/api/tools/unknownTool", body)
 
     assert seen(reply) == refusal((404, "TOOL_NOT_FOUND", "Tool 'unknownTool' not found"))
+
+
+@pytest.mark.spec("4.order.tool-before-code", "4.validation.utf8", "4.errors.tool-not-found")
+@pytest.mark.parametrize("name", UNDECODABLE_BODIES)
+def test_an_unknown_tool_is_told_before_its_text_is_found_to_be_no_utf8(server: Server, name: str) -> None:
+    reply = server.ask("POST", "/api/tools/unknownTool", UNDECODABLE_BODIES[name])
+
+    assert seen(reply) == refusal((404, "TOOL_NOT_FOUND", "Tool 'unknownTool' not found"))
+
+
+@pytest.mark.spec("4.errors.tool-name-required")
+@pytest.mark.parametrize("path", ["/api/tools/", "/api/tools/tools"])
+def test_a_missing_name_is_told_before_the_text_is_found_to_be_no_utf8(server: Server, path: str) -> None:
+    reply = server.ask("POST", path, b"\xff")
+
+    assert seen(reply) == refusal(TOOL_NAME_REQUIRED)
 
 
 @pytest.mark.spec("4.order.empty-before-size")

@@ -6,11 +6,21 @@ from typing import Any, Final
 
 from .errors import METHOD_NOT_FOUND, PARSE_ERROR, TABLE, CanonicalError, Code, Fault
 from .outcome import UNKNOWN_DOOR, Call, Door, Outcome
-from .schemas import PREFIX, SchemaRegistry
-from .tools import NO_CONTEXT, Context
-from .wire import Id, Refused, Reply, failure, success
+from .schemas import PREFIX, ContractError, SchemaRegistry
+from .tools import NO_CONTEXT, Context, Toolbox
+from .wire import Echo, Refused, Reply, failure, given_id, success
 
-__all__ = ["HTTP_STATUS", "INVOKE", "answer", "open_envelope", "refusal", "refused_outcome"]
+__all__ = [
+    "HTTP_STATUS",
+    "INVOKE",
+    "answer",
+    "echoed",
+    "force_open",
+    "is_meant",
+    "open_envelope",
+    "refusal",
+    "refused_outcome",
+]
 
 INVOKE: Final = "mcp.tool.invoke"
 """The one method of this surface."""
@@ -27,27 +37,61 @@ def open_envelope(
     """Hold a value to the envelope's contract and give the call inside; `path_key` is the tool in an HTTP path.
 
     Raises:
-        Refused: INVALID_INPUT for any deviation, -32601 for another method.
+        Refused: INVALID_INPUT for any deviation, its cause says where and why; -32601 for another method.
     """
-    if not registry.load_envelope().is_valid(value):
-        raise refusal(Code.INVALID_INPUT, value)
+    contract = registry.load_envelope()
+    if not contract.is_valid(value):
+        raise refusal(Code.INVALID_INPUT, value) from ContractError(contract.places(value))
     if value["method"] != INVOKE:
         raise Refused(METHOD_NOT_FOUND, "Method not found", value=value)
     tool: str = value["params"]["tool"]
     if path_key is not None and tool.removeprefix(PREFIX) != path_key.removeprefix(PREFIX):
-        raise refusal(Code.INVALID_INPUT, value)
+        raise refusal(Code.INVALID_INPUT, value) from ContractError([("", "the path names another tool")])
     return Call(tool, value["params"]["input"], context, door)
 
 
-def refused_outcome(value: Any, door: Door) -> Outcome:
-    """Give what became of an envelope that holds no call, as far as it can be told."""
-    params = value.get("params") if isinstance(value, dict) else None
-    tool = params.get("tool") if isinstance(params, dict) else None
+def force_open(
+    toolbox: Toolbox, value: Any, context: Context, path_key: str | None = None, door: Door = UNKNOWN_DOOR
+) -> Call | None:
+    """Give the call inside an envelope that breaks its contract, if it names a tool and says no other method."""
+    params = _params(value)
+    key, arguments = params.get("tool"), params.get("input")
+    tool = toolbox.find(key) if isinstance(key, str) else None
+    method = value.get("method") if params else None
+    if tool is None or not isinstance(arguments, dict) or (isinstance(method, str) and method not in {"", INVOKE}):
+        return None
+    if path_key is not None and tool.slug != path_key.removeprefix(PREFIX):
+        return None
+    return Call(tool.id, arguments, context, door)
+
+
+def refused_outcome(value: Any, door: Door, why: object) -> Outcome:
+    """Give what became of an envelope that holds no call, as far as it can be told, and why."""
+    tool = _params(value).get("tool")
     call = Call(tool if isinstance(tool, str) else "", {}, NO_CONTEXT, door)
-    return Outcome(call, None, fault=Fault(Code.INVALID_INPUT, "the request is no envelope"))
+    return Outcome(call, None, fault=Fault(Code.INVALID_INPUT, f"the request is no envelope: {why}"))
 
 
-def answer(request_id: Id, outcome: Outcome) -> Reply:
+def is_meant(value: Any) -> bool:
+    """Whether a message can only be an envelope: by its method, or without one by what its params hold."""
+    method = value.get("method") if isinstance(value, dict) else None
+    if isinstance(method, str) and method:
+        return method == INVOKE
+    return {"tool", "input"} <= _params(value).keys() and not {"result", "error"} & value.keys()
+
+
+def echoed(value: Any) -> Echo:
+    """Give the id to answer an envelope under: the one given, if the contract takes it."""
+    given = value.get("id") if isinstance(value, dict) else None
+    return given if isinstance(given, float) and given.is_integer() else given_id(value)
+
+
+def _params(value: Any) -> dict[str, Any]:
+    params = value.get("params") if isinstance(value, dict) else None
+    return params if isinstance(params, dict) else {}
+
+
+def answer(request_id: Echo, outcome: Outcome) -> Reply:
     """Write an outcome as this surface shows it: the result itself, or the canonical error."""
     if outcome.fault is None:
         return success(request_id, outcome.body)

@@ -65,14 +65,17 @@ class Pipeline:
         self.toolbox = toolbox
         self.registry = registry
         self._timeout_s = timeout_s
-        self._mode = mode
+        self.mode = mode
         self._watch = watch or Watch()
         self._in_flight = 0
 
-    def run(self, call: Call) -> Outcome | Coroutine[Any, Any, Outcome]:
-        """Give the outcome of a call: at once when its tool is a plain function, else once awaited."""
+    def run(self, call: Call, noted: Fault | None = None) -> Outcome | Coroutine[Any, Any, Outcome]:
+        """Give the outcome of a call: at once when its tool is a plain function, else once awaited.
+
+        `noted` is what would have refused the call before it came here, had contracts not been in shadow.
+        """
         started_s = self._watch.clock()
-        ready = self.prepare(call)
+        ready = self.prepare(call, noted)
         if isinstance(ready, Outcome):
             return self.seen(ready, started_s)
         context = call.context
@@ -86,20 +89,23 @@ class Pipeline:
             return self._settle(ready, value, started_s)
         return self.seen(self.finish(ready, value), started_s)
 
-    def prepare(self, call: Call) -> Ready | Outcome:
+    def prepare(self, call: Call, noted: Fault | None = None) -> Ready | Outcome:
         """Find the tool and hold the arguments to its input contract."""
         tool = self.toolbox.named(call.key) if call.door.by_name else self.toolbox.find(call.key)
         if tool is None:
             return Outcome(call, None, fault=unknown_tool(call.key.removeprefix(PREFIX)))
         io = self.registry.load_tool_io(tool.slug)
-        arguments, noted = call.arguments, None
-        if self._mode is not Mode.OFF and not io.input_validator.is_valid(arguments):
+        arguments = call.arguments
+        if self.mode is not Mode.OFF and not io.input_validator.is_valid(arguments):
             arguments = _without_nulls(arguments)
             places = io.input_validator.places(arguments)
             if places:
-                noted = tool.on_fault(bad_arguments(tool.name, places))
-                if self._mode is Mode.ENFORCE:
-                    return Outcome(call, tool, fault=noted)
+                fault = tool.on_fault(bad_arguments(tool.name, places))
+                if self.mode is Mode.ENFORCE:
+                    return Outcome(call, tool, fault=fault)
+                noted = noted or fault
+        if self.mode is not Mode.ENFORCE:
+            arguments = _fitting(arguments, tool.args)
         try:
             # Not strict: to a contract 10.0 is an integer, and all else that would be bent it has refused.
             return Ready(call, tool, io, msgspec.convert(arguments, tool.args, strict=False), noted)
@@ -122,9 +128,9 @@ class Pipeline:
             # What msgspec says of a value that is not JSON.
             return Outcome(call, tool, fault=tool.on_fault(_broken_promise(tool, error)), noted=noted)
         contract = ready.io.output_validator
-        if self._mode is not Mode.OFF and not contract.is_valid(result):
+        if self.mode is not Mode.OFF and not contract.is_valid(result):
             fault = tool.on_fault(_broken_promise(tool, ContractError(contract.places(result))))
-            if self._mode is Mode.ENFORCE:
+            if self.mode is Mode.ENFORCE:
                 return Outcome(call, tool, fault=fault)
             noted = noted or fault
         return Outcome(call, tool, result, body, noted=noted)
@@ -139,6 +145,9 @@ class Pipeline:
         try:
             await asyncio.wait((task,), timeout=self._timeout_s)
             value = _value_of(task) if task.done() else _too_slow(ready.tool, self._timeout_s)
+        except asyncio.CancelledError:
+            self.seen(self.finish(ready, _left()), started_s)
+            raise
         finally:
             self._in_flight -= 1
             task.cancel()
@@ -146,11 +155,11 @@ class Pipeline:
             return self.seen(await asyncio.to_thread(self.finish, ready, value), started_s)
         return self.seen(self.finish(ready, value), started_s)
 
-    def seen(self, outcome: Outcome, started_s: float) -> Outcome:
-        """Show an outcome to those who look on."""
+    def seen(self, outcome: Outcome, started_s: float | None = None) -> Outcome:
+        """Show an outcome to those who look on; what was refused before it began took no time."""
         watch = self._watch
         if watch.outcome is not None:
-            watch.outcome(outcome, watch.clock() - started_s)
+            watch.outcome(outcome, watch.clock() - started_s if started_s is not None else 0.0)
         if watch.fault is not None and outcome.fault is not None:
             watch.fault(outcome)
         return outcome
@@ -161,6 +170,18 @@ def _without_nulls(arguments: Any) -> Any:
     if not isinstance(arguments, dict):
         return arguments
     return {name: value for name, value in arguments.items() if value is not None}
+
+
+def _fitting(arguments: Any, shape: Any) -> Any:
+    """Leave out what a tool has no place for; where contracts are enforced, that has been refused."""
+    names = getattr(shape, "__struct_encode_fields__", None)
+    if names is None or not isinstance(arguments, dict):
+        return arguments
+    return {name: value for name, value in arguments.items() if name in names}
+
+
+def _left() -> Fault:
+    return Fault(Code.INTERNAL_ERROR, "the caller left before the answer")
 
 
 def _value_of(task: asyncio.Future[object]) -> object:

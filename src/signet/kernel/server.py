@@ -15,10 +15,10 @@ import msgspec
 from msgspec import UNSET
 
 from . import envelope
-from .errors import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND
+from .errors import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Fault
 from .headers import VERSION, Mirror, check_mirrors, check_modern, in_era, mirrors
 from .outcome import Call, Door, Outcome
-from .pipeline import Pipeline
+from .pipeline import Mode, Pipeline
 from .port import Upstream
 from .protocol import (
     HANDSHAKE_VERSIONS,
@@ -40,7 +40,7 @@ from .protocol import (
     unsupported,
 )
 from .tools import Context
-from .wire import Frame, Headers, Id, Refused, Reply, decode, encode, failure, parse, read, success
+from .wire import Echo, Frame, Headers, Id, Refused, Reply, decode, encode, failure, parse, read, success
 
 __all__ = ["IDLE", "Exchange", "Pending", "Server"]
 
@@ -78,12 +78,14 @@ class Exchange(msgspec.Struct, frozen=True):
 class Pending(msgspec.Struct, frozen=True):
     """An answer that has to be awaited, and the id by which it can be cancelled."""
 
-    id: Id
+    id: Echo
     reply: Coroutine[Any, Any, Reply]
 
 
 Answer = Reply | Pending | None
 """What becomes of a message; None where none is owed."""
+Show = Callable[[Echo, Outcome], Reply]
+"""How a door writes an outcome."""
 
 
 class Server:
@@ -117,14 +119,16 @@ class Server:
         """Answer one MCP message; where there are no headers, an envelope too."""
         try:
             frame = parse(message)
+            if exchange.headers is None and (
+                frame.method == envelope.INVOKE or (frame.method == "" and envelope.is_meant(decode(message)))
+            ):
+                return self.invoke(message)
         except Refused as refused:
-            if exchange.headers is None and _is_envelope(refused.value):
+            if exchange.headers is None and envelope.is_meant(refused.value):
                 return self.invoke(message)
             # What answers something is not answered, however badly it does so: two such peers would never end.
             posted = exchange.headers is not None and exchange.headers.get(VERSION) in MODERN_VERSIONS
             return None if _is_answer(refused.value) and not posted else refused.reply()
-        if frame.method == envelope.INVOKE and exchange.headers is None:
-            return self.invoke(message)
         if frame.method is UNSET or frame.id is UNSET:
             return self._hear(frame, exchange)
         try:
@@ -140,9 +144,7 @@ class Server:
             value = decode(message)
             call = envelope.open_envelope(self.pipeline.registry, value, IDLE, path_key, door)
         except Refused as refused:
-            if refused.data is not None:
-                self.pipeline.seen(envelope.refused_outcome(value, door), 0.0)
-            return refused.reply()
+            return self._unopened(value, refused, path_key, door)
         return self._finish(value["id"], call, envelope.answer)
 
     def warm(self) -> None:
@@ -231,8 +233,20 @@ class Server:
         door = STDIO_MCP if exchange.headers is None else HTTP_MCP
         return self._finish(request_id, Call(params.name, arguments, context, door), partial(_shown, era))
 
-    def _finish(self, request_id: Id, call: Call, show: Callable[[Id, Outcome], Reply]) -> Reply | Pending:
-        outcome = self.pipeline.run(call)
+    def _unopened(self, value: object, refused: Refused, path_key: str | None, door: Door) -> Reply | Pending:
+        """Refuse an envelope, unless contracts are not enforced and there is a call in it all the same."""
+        request_id, mode = envelope.echoed(value), self.pipeline.mode
+        if refused.data is None:
+            return refused.reply(request_id)
+        outcome = envelope.refused_outcome(value, door, refused.__cause__)
+        call = envelope.force_open(self.pipeline.toolbox, value, IDLE, path_key, door)
+        if call is None or mode is Mode.ENFORCE:
+            self.pipeline.seen(outcome)
+            return refused.reply(request_id)
+        return self._finish(request_id, call, envelope.answer, outcome.fault if mode is Mode.SHADOW else None)
+
+    def _finish(self, request_id: Echo, call: Call, show: Show, noted: Fault | None = None) -> Reply | Pending:
+        outcome = self.pipeline.run(call, noted)
         if isinstance(outcome, Outcome):
             return show(request_id, outcome)
         return Pending(request_id, _later(request_id, outcome, show))
@@ -246,11 +260,11 @@ class Server:
         return self._mirrors[name]
 
 
-async def _later(request_id: Id, pending: Coroutine[Any, Any, Outcome], show: Callable[[Id, Outcome], Reply]) -> Reply:
+async def _later(request_id: Echo, pending: Coroutine[Any, Any, Outcome], show: Show) -> Reply:
     return show(request_id, await pending)
 
 
-def _shown(era: Era, request_id: Id, outcome: Outcome) -> Reply:
+def _shown(era: Era, request_id: Echo, outcome: Outcome) -> Reply:
     """Write an outcome as MCP shows it."""
     fault = outcome.fault
     if fault is None:
@@ -283,7 +297,3 @@ def _is_modern(method: str, meta: Meta, headers: Headers | None) -> bool:
 
 def _is_answer(value: object) -> bool:
     return isinstance(value, dict) and "method" not in value and ("error" in value or "result" in value)
-
-
-def _is_envelope(value: object) -> bool:
-    return isinstance(value, dict) and value.get("method") == envelope.INVOKE

@@ -10,6 +10,7 @@ from msgspec import UNSET, Raw, UnsetType
 from .errors import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR
 
 __all__ = [
+    "Echo",
     "Frame",
     "Id",
     "NotUnicode",
@@ -18,6 +19,7 @@ __all__ = [
     "decode",
     "encode",
     "failure",
+    "given_id",
     "parse",
     "read",
     "success",
@@ -25,6 +27,8 @@ __all__ = [
 ]
 
 Id = str | int
+Echo = Id | float | None
+"""What an answer goes under: the id of its request, whole numbers however they were written, or null."""
 T = TypeVar("T")
 NO_PARAMS: Final = Raw(b"{}")
 MAX_WHY_CHARS: Final = 200
@@ -72,11 +76,11 @@ class Refused(ValueError):  # noqa: N818 - names what happened to the message
         self.value = value
         self.modern = False
 
-    def reply(self, request_id: Id | UnsetType = UNSET) -> Reply:
+    def reply(self, request_id: Echo | UnsetType = UNSET) -> Reply:
         """Answer with the id of the request; of what is no frame, with the id given, if it is one."""
         if request_id is UNSET:
-            request_id = given_id(self.value)  # type: ignore[assignment]
-        reply = failure(request_id, self.code, str(self), self.data)  # type: ignore[arg-type]
+            request_id = given_id(self.value)
+        reply = failure(request_id, self.code, str(self), self.data)
         return msgspec.structs.replace(reply, modern=True) if self.modern else reply
 
 
@@ -152,12 +156,12 @@ def read(params: Raw, decoder: msgspec.json.Decoder[T]) -> T:
         raise _not_json(error, bytes(params)) from None
 
 
-def success(request_id: Id, result: bytes) -> Reply:
+def success(request_id: Echo, result: bytes) -> Reply:
     """Answer a request with a result that is JSON already."""
     return Reply(b'{"jsonrpc":"2.0","id":' + encode(request_id) + b',"result":' + result + b"}")
 
 
-def failure(request_id: Id | None, code: int, message: str, data: object = None) -> Reply:
+def failure(request_id: Echo, code: int, message: str, data: object = None) -> Reply:
     """Answer a request with an error."""
     error: dict[str, object] = {"code": code, "message": message}
     if data is not None:

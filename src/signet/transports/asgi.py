@@ -11,7 +11,19 @@ import msgspec
 from signet.kernel.errors import Code, Fault, too_large
 from signet.kernel.wire import Headers
 
-__all__ = ["BODY_LIMIT_BYTES", "JSON", "Answer", "Fields", "Gone", "Receive", "Request", "Scope", "Send", "unless_gone"]
+__all__ = [
+    "BODY_LIMIT_BYTES",
+    "JSON",
+    "Answer",
+    "Fields",
+    "Gone",
+    "Receive",
+    "Request",
+    "Scope",
+    "Send",
+    "preflight",
+    "unless_gone",
+]
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -92,6 +104,12 @@ class Answer(msgspec.Struct, frozen=True):
         headers = [*self.headers, length, *extra]
         await send({"type": "http.response.start", "status": self.status, "headers": headers})
         await send({"type": "http.response.body", "body": b"" if head else self.body})
+
+
+def preflight(request: Request, methods: bytes) -> Fields:
+    """Give the headers that let the pages that the guard lets in send what they ask about."""
+    asked = request.headers.get("access-control-request-headers", "Content-Type, Authorization")
+    return (b"access-control-allow-methods", methods), (b"access-control-allow-headers", asked.encode("latin-1"))
 
 
 async def unless_gone(request: Request, pending: Coroutine[Any, Any, T]) -> T:

@@ -10,7 +10,7 @@ import msgspec
 from signet.kernel.errors import Code, Fault
 from signet.kernel.wire import Headers
 
-__all__ = ["LOOPBACK", "Access", "Guard", "is_loopback"]
+__all__ = ["LOOPBACK", "Access", "Guard", "host_of", "is_loopback"]
 
 LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
 ANY_HOST: Final = "*"
@@ -32,13 +32,19 @@ class Guard(msgspec.Struct, frozen=True):
     """The rules of one server."""
 
     hosts: frozenset[str] = LOOPBACK
-    """The host names that the server answers to; `*` stands for any."""
+    """The host names that the server answers to, in the spelling of `host_of`; `*` stands for any."""
     token: str | None = None
+
+    def __post_init__(self) -> None:
+        """Bring the names, some of which people have written, to the one spelling."""
+        names = frozenset(host_of(name.rpartition("://")[2]) for name in self.hosts)
+        msgspec.structs.force_setattr(self, "hosts", names)
 
     def refusal(self, method: str, headers: Headers, access: Access) -> Fault | None:
         """Give the first rule that a request breaks, as a fault."""
-        if not self.knows(headers.get("host", "")):
-            return _wrong_host(headers.get("host", ""))
+        host = headers.get("host", "")
+        if host_of(host) not in self.hosts and ANY_HOST not in self.hosts:
+            return _wrong_host(host)
         if "origin" in headers and not access.any_page and not self.lets_in(headers["origin"]):
             return _wrong_origin(headers["origin"])
         if self.token is not None and not access.no_token and method != "OPTIONS" and not self._has_token(headers):
@@ -48,20 +54,22 @@ class Guard(msgspec.Struct, frozen=True):
             return Fault(Code.INVALID_INPUT, message, name="UNSUPPORTED_MEDIA_TYPE", status=415)
         return None
 
-    def knows(self, authority: str) -> bool:
-        """Whether a host, with or without a port, is one that the server answers to."""
-        name, bracket, _ = (
-            authority.lower().partition("]") if authority[:1] == "[" else authority.lower().partition(":")
-        )
-        return (name + "]" if bracket == "]" else name) in self.hosts or ANY_HOST in self.hosts
-
     def lets_in(self, origin: str) -> bool:
         """Whether pages of an origin may use what is not for everybody."""
-        return self.knows(origin.partition("://")[2])
+        return host_of(origin.partition("://")[2]) in self.hosts or ANY_HOST in self.hosts
 
     def _has_token(self, headers: Headers) -> bool:
         scheme, _, given = headers.get("authorization", "").partition(" ")
         return scheme.lower() == "bearer" and compare_digest(given.strip().encode(), (self.token or "").encode())
+
+
+def host_of(authority: str) -> str:
+    """Give a host in the one spelling by which hosts are compared: lower case, neither port nor brackets."""
+    name = authority.lower()
+    if name[:1] == "[":
+        inside, closed, _ = name[1:].partition("]")
+        return inside if closed else name
+    return name if name.count(":") > 1 else name.partition(":")[0]
 
 
 def _wrong_host(given: str) -> Fault:

@@ -26,12 +26,23 @@ DOOR_ERRORS: Final = (
 
 PRIVATE_ERRORS: Final = (
     ("INVALID_INPUT", 400),
+    ("NOT_UNICODE", 400),
     ("ORIGIN_NOT_ALLOWED", 403),
     ("NOT_FOUND", 404),
     ("REQUEST_TOO_LARGE", 413),
     ("UNSUPPORTED_MEDIA_TYPE", 415),
 )
 """What a call of a tool that is not public may meet."""
+
+PAGES: Final = {
+    "/": ("read_about", "What is served here?", "name"),
+    "/openapi.json": ("read_openapi", "How is it called?", "openapi"),
+}
+CHECKS: Final = {
+    "/healthz": ("is_alive", "Is the process alive?", "status"),
+    "/readyz": ("is_ready", "Are all contracts usable?", "status"),
+}
+"""Pages to be read: the operation's name, what it answers, and the text that its answer holds at least."""
 
 
 def describe(pipeline: Pipeline, about: Json, *, secured: bool) -> Json:
@@ -44,44 +55,64 @@ def describe(pipeline: Pipeline, about: Json, *, secured: bool) -> Json:
             "summary": "Tools under contract.",
             "license": {"name": "MIT", "identifier": "MIT"},
         },
-        "paths": {"/api/tools": _discovery(secured=secured), "/mcp": _mcp(secured=secured), **_health()},
+        "paths": {"/api/tools": _discovery(secured=secured), "/mcp": _mcp(secured=secured), **_pages(secured=secured)},
         "components": {"schemas": _shared()},
     }
     for tool in pipeline.toolbox:
-        page["paths"] |= _paths(tool, pipeline.registry.load_bundle(tool.slug), secured=secured)
+        contracts = _contracts(pipeline.registry.load_bundle(tool.slug))
+        page["components"]["schemas"] |= contracts
+        page["paths"] |= _paths(tool, contracts, secured=secured)
     if secured:
         page["components"]["securitySchemes"] = {"bearer": {"type": "http", "scheme": "bearer"}}
         page["security"] = [{"bearer": []}]
     return page
 
 
-def _paths(tool: Tool, bundle: Bundle, *, secured: bool) -> Json:
-    output = schema_of(bundle.output)
-    success = _object({"success": {"const": True}, "result": output})
-    paths = {f"/api/tools/{tool.name}": _rest(tool, bundle, success, "Error", secured=secured)}
-    paths[f"/mcp/tool/{tool.slug}"] = _envelope(tool, bundle, secured=secured)
+def _contracts(bundle: Bundle) -> Json:
+    """Give a tool's two contracts as components, what each refers to inside itself put to where it now stands."""
+    written = {f"{bundle.tool}.input": bundle.input, f"{bundle.tool}.output": bundle.output}
+    return {name: _moved(schema_of(raw), _ref(name)["$ref"]) for name, raw in written.items()}
+
+
+def _moved(part: Any, root: str) -> Any:
+    if isinstance(part, list):
+        return [_moved(one, root) for one in part]
+    if not isinstance(part, dict):
+        return part
+    moved = {key: _moved(value, root) for key, value in part.items()}
+    target = part.get("$ref")
+    if isinstance(target, str) and (target == "#" or target.startswith("#/")):
+        moved["$ref"] = root + target.removeprefix("#")
+    return moved
+
+
+def _paths(tool: Tool, contracts: Json, *, secured: bool) -> Json:
+    success = _object({"success": {"const": True}, "result": _ref(f"{tool.slug}.output")})
+    paths = {f"/api/tools/{tool.name}": _rest(tool, success, "Error", secured=secured)}
+    paths[f"/mcp/tool/{tool.slug}"] = _envelope(tool, secured=secured)
     for path, name in LEGACY.items():
         if name == tool.name:
-            flat = _object({"status": {"const": "success"}, **output["properties"]})
-            paths[path] = _rest(tool, bundle, flat, "FlatError", secured=secured)
-            paths[path]["post"]["deprecated"] = True
+            flat = _object({"status": {"const": "success"}, **contracts[f"{tool.slug}.output"]["properties"]})
+            paths[path] = _rest(tool, flat, "FlatError", secured=secured)
+            paths[path]["post"] |= {"deprecated": True, "operationId": path.strip("/").replace("/", "_")}
     return paths
 
 
-def _rest(tool: Tool, bundle: Bundle, success: Json, error: str, *, secured: bool) -> Json:
+def _rest(tool: Tool, success: Json, error: str, *, secured: bool) -> Json:
     own = tool.rest_errors if tool.public else (*PRIVATE_ERRORS, *tool.rest_errors)
     responses = {"200": _json(success, "The result, as the contract promises.")}
     names: dict[int, list[str]] = {}
-    for name, status in (*own, *DOOR_ERRORS, *((("UNAUTHORIZED", 401),) if secured else ())):
+    # A set that keeps its order: a tool may state what the door may say as well.
+    for name, status in dict.fromkeys((*own, *DOOR_ERRORS, *((("UNAUTHORIZED", 401),) if secured else ()))):
         names.setdefault(status, []).append(name)
     for status in sorted(names):
         responses[str(status)] = _error(names[status], error)
-    body = {"required": True, **_content(schema_of(bundle.input))}
+    body = {"required": True, **_content(_ref(f"{tool.slug}.input"))}
     return {"post": {**_about(tool), "tags": ["REST"], "requestBody": body, "responses": responses}}
 
 
-def _envelope(tool: Tool, bundle: Bundle, *, secured: bool) -> Json:
-    params = _object({"tool": {"const": tool.id}, "input": schema_of(bundle.input)}, closed=False)
+def _envelope(tool: Tool, *, secured: bool) -> Json:
+    params = _object({"tool": {"const": tool.id}, "input": _ref(f"{tool.slug}.input")}, closed=False)
     request = _object(
         {
             "jsonrpc": {"const": "2.0"},
@@ -90,7 +121,7 @@ def _envelope(tool: Tool, bundle: Bundle, *, secured: bool) -> Json:
             "params": params,
         }
     )
-    result = _object({"jsonrpc": {"const": "2.0"}, "id": {}, "result": schema_of(bundle.output)})
+    result = _object({"jsonrpc": {"const": "2.0"}, "id": {}, "result": _ref(f"{tool.slug}.output")})
     responses = {"200": _json(result, "The result, as the contract promises.")}
     statuses = {row.http_status for row in TABLE.values()} | {403, 405, 408, 413, 415, 421}
     for status in sorted(statuses if secured else statuses - {401}):
@@ -120,15 +151,20 @@ def _mcp(*, secured: bool) -> Json:
                      "requestBody": body, "responses": responses}}  # fmt: skip
 
 
-def _health() -> Json:
-    status = _object({"status": {"type": "string"}}, closed=False)
-    said = {"200": _json(status, "It is."), "403": _error(["ORIGIN_NOT_ALLOWED"], "Error"),
-            "421": _error(["HOST_NOT_ALLOWED"], "Error")}  # fmt: skip
-    asks = {"/healthz": ("is_alive", "Is the process alive?"), "/readyz": ("is_ready", "Are all contracts usable?")}
-    return {
-        path: {"get": {"operationId": name, "summary": text, "tags": ["Health"], "responses": said, "security": []}}
-        for path, (name, text) in asks.items()
-    }
+def _pages(*, secured: bool) -> Json:
+    """Describe what is there to be read; a load balancer needs no token for its checks."""
+    refusals = {"403": _error(["ORIGIN_NOT_ALLOWED"], "Error"), "421": _error(["HOST_NOT_ALLOWED"], "Error")}
+    if secured:
+        refusals["401"] = _error(["UNAUTHORIZED"], "Error")
+    paths: Json = {}
+    for path, (name, summary, key) in (PAGES | CHECKS).items():
+        page = _json(_object({key: {"type": "string"}}, closed=False), "It is told.")
+        about: Json = {"operationId": name, "summary": summary, "tags": ["Pages" if path in PAGES else "Health"]}
+        if path in CHECKS:
+            about["security"] = []
+        told = {status: said for status, said in refusals.items() if path in PAGES or status != "401"}
+        paths[path] = {"get": {**about, "responses": {"200": page, **told}}}
+    return paths
 
 
 def _about(tool: Tool) -> Json:

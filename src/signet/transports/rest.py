@@ -16,9 +16,9 @@ from signet.kernel.server import IDLE
 from signet.kernel.tools import Tool
 from signet.kernel.wire import NotUnicode, Refused, decode, encode
 
-from .asgi import JSON, Answer, Fields, Request, Send, unless_gone
+from .asgi import JSON, Answer, Fields, Request, Send, preflight, unless_gone
 
-__all__ = ["DISCOVERY", "LEGACY", "Endpoint", "RestDoor", "shown", "wrong_method"]
+__all__ = ["DISCOVERY", "GET_HEADERS", "LEGACY", "Endpoint", "RestDoor", "shown", "wrong_method"]
 
 DISCOVERY: Final = "/api/tools"
 LEGACY: Final = {"/mcp/v1/encode-plantuml": "encodePlantUML", "/mcp/encode-plantuml": "encodePlantUML"}
@@ -59,14 +59,15 @@ class RestDoor:
     async def call(self, endpoint: Endpoint, request: Request, _: Send) -> Answer:
         """Run a tool: `POST /api/tools/{name}`, or a legacy path."""
         if request.method == "OPTIONS":
-            return Answer(200, headers=endpoint.headers)
+            allowed = () if endpoint.public else preflight(request, b"POST, OPTIONS")
+            return Answer(200, headers=endpoint.headers + allowed)
         if request.method != "POST":
-            return endpoint.show(wrong_method("POST"), (*endpoint.headers, (b"allow", b"POST, OPTIONS")))
+            return endpoint.refuse(wrong_method("POST"), ((b"allow", b"POST, OPTIONS"),))
         try:
-            arguments = _arguments(await request.body(), legacy=endpoint.legacy)
+            arguments = endpoint.arguments(await request.body())
             call = Call(endpoint.called(), arguments, IDLE, endpoint.door)
         except Fault as fault:
-            return endpoint.show(fault)
+            return endpoint.refuse(fault)
         outcome = self._pipeline.run(call)
         if not isinstance(outcome, Outcome):
             outcome = await unless_gone(request, outcome)
@@ -111,27 +112,38 @@ class Endpoint(msgspec.Struct, frozen=True):
             raise Fault(Code.INVALID_INPUT, "Tool name is required in the path", name="TOOL_NAME_REQUIRED")
         return self.name
 
-    def show(self, outcome: Fault | bytes, headers: Fields | None = None) -> Answer:
-        """Write a result, or a fault with the face that the tool gives it."""
-        if isinstance(outcome, Fault) and self.tool is not None:
-            outcome = self.tool.on_fault(outcome)
-        return (_flat if self.legacy else shown)(outcome, self.headers if headers is None else headers)
+    def arguments(self, body: bytes) -> Any:
+        """Read a body: nothing counts as `{}`, except on the legacy paths, where it is as bad as no JSON.
 
+        Raises:
+            Fault: it is not JSON, or for a tool that is there not Unicode; of one that is not, that is told instead.
+        """
+        try:
+            value = decode(body) if body or self.legacy else {}
+        except NotUnicode:
+            if self.tool is not None:
+                raise not_unicode() from None
+            value = {}
+        except Refused:
+            if not self.legacy:
+                # Spec 4 has no code for it but that of the unexpected.
+                raise Fault(Code.INTERNAL_ERROR, "Internal server error") from None
+            value = None
+        if self.legacy and value is None:
+            raise not_unicode()
+        return value
 
-def _arguments(body: bytes, *, legacy: bool) -> Any:
-    """Read a body: nothing counts as `{}`, except on the legacy paths, where it is as bad as no JSON."""
-    try:
-        value = decode(body) if body or legacy else {}
-    except NotUnicode:
-        raise not_unicode() from None
-    except Refused:
-        if not legacy:
-            # Spec 4 has no code for it but that of the unexpected.
-            raise Fault(Code.INTERNAL_ERROR, "Internal server error") from None
-        value = None
-    if legacy and value is None:
-        raise not_unicode()
-    return value
+    def show(self, outcome: Fault | bytes, more: Fields = ()) -> Answer:
+        """Write what became of a call; its fault has the tool's face already."""
+        return (_flat if self.legacy else shown)(outcome, self.headers + more)
+
+    def refuse(self, fault: Fault, more: Fields = ()) -> Answer:
+        """Write a fault of the door itself: as it is, unless the tool's spec has a code of its own for it."""
+        if self.tool is not None:
+            faced = self.tool.on_fault(fault)
+            if faced.name != fault.name and (faced.name, faced.status) in self.tool.rest_errors:
+                fault = faced
+        return self.show(fault, more)
 
 
 def wrong_method(right: str) -> Fault:

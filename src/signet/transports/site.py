@@ -18,13 +18,13 @@ from signet.kernel.errors import Code, Fault
 from signet.kernel.server import Server
 from signet.kernel.wire import encode
 
-from .asgi import JSON, Answer, Fields, Gone, Receive, Request, Scope, Send
+from .asgi import JSON, Answer, Fields, Gone, Receive, Request, Scope, Send, preflight
 from .envelope import PATH as ENVELOPE_PATH
 from .envelope import EnvelopeDoor
 from .guard import Access, Guard
 from .http import McpDoor
 from .openapi import describe
-from .rest import DISCOVERY, LEGACY, RestDoor, shown, wrong_method
+from .rest import DISCOVERY, GET_HEADERS, LEGACY, RestDoor, shown, wrong_method
 
 __all__ = ["Site"]
 
@@ -78,7 +78,7 @@ class Site:
         routes["/readyz"] = _page("/readyz", self._ready)
         routes["/openapi.json"] = _page("/openapi.json", self._openapi)
         routes["/mcp"] = Route(FOR_CALLERS, _with_preflight(mcp.answer), mcp.refuse)
-        routes[DISCOVERY] = Route(FOR_ALL, self._rest.discover, shown)
+        routes[DISCOVERY] = Route(FOR_ALL, self._rest.discover, partial(shown, headers=GET_HEADERS))
         toolbox = self._server.pipeline.toolbox
         paths = [f"{DISCOVERY}/{tool.name}" for tool in toolbox] + [f"{ENVELOPE_PATH}{tool.slug}" for tool in toolbox]
         legacy = [path for path, name in LEGACY.items() if toolbox.find(name) is not None]
@@ -90,7 +90,7 @@ class Site:
             endpoint = self._rest.endpoint(path)
             access = FOR_ALL if endpoint.public else FOR_CALLERS
             call = partial(self._rest.call, endpoint)
-            return Route(access, self._bare_discovery if path == DISCOVERY + "/" else call, endpoint.show)
+            return Route(access, self._bare_discovery if path == DISCOVERY + "/" else call, endpoint.refuse)
         if path.startswith(ENVELOPE_PATH):
             tool = self._server.pipeline.toolbox.find(path.removeprefix(ENVELOPE_PATH))
             access = FOR_PEOPLE if tool is None or tool.public else FOR_CALLERS
@@ -163,9 +163,7 @@ def _with_preflight(
 
 
 async def _preflight(request: Request) -> Answer:
-    asked = request.headers.get("access-control-request-headers", "Content-Type, Authorization")
-    methods = (b"access-control-allow-methods", b"GET, POST, OPTIONS")
-    return Answer(204, headers=(methods, (b"access-control-allow-headers", asked.encode("latin-1"))))
+    return Answer(204, headers=preflight(request, b"GET, POST, OPTIONS"))
 
 
 def _refused(route: Route, fault: Fault) -> Answer:

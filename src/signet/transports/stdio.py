@@ -17,7 +17,7 @@ from typing import Final
 
 from signet.kernel.errors import INVALID_REQUEST
 from signet.kernel.server import Exchange, Pending, Server
-from signet.kernel.wire import Id, Reply, failure
+from signet.kernel.wire import Echo, Id, Reply, failure
 
 from .pipes import MAX_LINE_BYTES, Lines, Outlet, unblocked
 
@@ -49,7 +49,7 @@ class Conversation:
         self._wire = wire
         self._source = source
         self._lines = Lines()
-        self._calls: dict[Id, set[asyncio.Task[Reply]]] = {}
+        self._calls: dict[Echo, set[asyncio.Task[Reply]]] = {}
         self._ended = asyncio.Event()
         self._stopped = False
         self._watched = self._reading = False
@@ -143,7 +143,7 @@ class Conversation:
         self._calls.setdefault(pending.id, set()).add(task)
         task.add_done_callback(partial(self._finish, pending.id))
 
-    def _finish(self, request_id: Id, task: asyncio.Task[Reply]) -> None:
+    def _finish(self, request_id: Echo, task: asyncio.Task[Reply]) -> None:
         """Write the answer of a call that has ended; a cancelled one has none."""
         left = self._calls[request_id]
         left.discard(task)

@@ -21,6 +21,8 @@ MAX_HEAD_BYTES: Final = 65_536
 """The most that a request line and its headers may take."""
 HEAD_TIMEOUT_S: Final = 30.0
 """How long they may take to come, from the connection or from the last answer on."""
+LAST_WORD_S: Final = 1.0
+"""How long an answer may still take once its client has said all it will: it may be listening, or be gone."""
 TOO_SLOW: Final = b"HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
 MAX_CONNECTIONS: Final = 4096
@@ -57,6 +59,18 @@ class _Protocol(HttpToolsProtocol):
             if self._head_bytes > MAX_HEAD_BYTES and not self.transport.is_closing():
                 self.send_400_response("The request line and headers are too large")
 
+    def eof_received(self) -> bool:  # type: ignore[override] # as asyncio has it
+        """Keep the connection for the answers that are owed; nothing tells a client that listens from one that is gone.
+
+        The latter's calls are cancelled when the time is over and the connection is closed.
+        """
+        owed = self.cycle is not None and not self.cycle.more_body and not self.cycle.response_complete
+        if owed:
+            # The last of the answers closes the connection itself.
+            self.cycle.keep_alive = False
+            self.loop.call_later(LAST_WORD_S, self.transport.close)
+        return owed
+
     def on_message_begin(self) -> None:
         self._in_head, self._head_bytes = True, 0
         super().on_message_begin()
@@ -65,6 +79,13 @@ class _Protocol(HttpToolsProtocol):
         self._in_head = False
         self._expect_nothing()
         super().on_headers_complete()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self._in_head and self.cycle.response_complete:
+            # The next head has begun before this answer was out.
+            self._unset_keepalive_if_required()
+            self._expect_head()
 
     def _expect_head(self) -> None:
         if self._deadline is None:

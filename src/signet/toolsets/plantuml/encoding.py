@@ -17,6 +17,21 @@ _PLANTUML: Final = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvw
 _TO_PLANTUML: Final = bytes.maketrans(_BASE64, _PLANTUML)
 _TO_BASE64: Final = bytes.maketrans(_PLANTUML, _BASE64)
 
+# The bytes are those of zlib's level 9 with its defaults, whatever the text. The defaults allocate a quarter of a
+# megabyte, and the heap gives it back, at each call; zlib takes less and gives the same where nothing is cut short:
+#
+# - The window may be as small as the text and `MIN_LOOKAHEAD` together: it never slides, and no distance is too far.
+# - memLevel sets the size of a block, of which a short text fills one, and that of the hash table. In a smaller table
+#   more places collide, and zlib looks at so many places only: 4096 at level 9, and a quarter of them once it has a
+#   match of 32 bytes. A text of 1024 bytes has no more, so that all are looked at and the same match is found;
+#   a longer one keeps the default.
+
+MIN_LOOKAHEAD: Final = 262
+"""What zlib keeps of its window for what comes next."""
+
+SHORT_BYTES: Final = 1024
+"""A text with no more places than zlib ever looks at."""
+
 MAX_DECODED_BYTES: Final = 1 << 20
 """What a string may inflate to: a few characters could hold gigabytes."""
 
@@ -32,12 +47,11 @@ def encode(text: str) -> str:
 
 def encode_bytes(data: bytes) -> str:
     """Encode the UTF-8 bytes of diagram text."""
-    # A window and hash table of the input's size give the same bytes as zlib's defaults, without
-    # the quarter of a megabyte that those allocate, and the heap gives back, at each call.
     size = len(data)
-    window_bits = min(15, max(9, (size + 262).bit_length()))
-    memory_level = min(8, max(1, size.bit_length() - 5))
-    deflate = zlib.compressobj(9, zlib.DEFLATED, -window_bits, memory_level)
+    if size <= SHORT_BYTES:
+        deflate = zlib.compressobj(9, zlib.DEFLATED, -11, 5)
+    else:
+        deflate = zlib.compressobj(9, zlib.DEFLATED, -min(15, (size + MIN_LOOKAHEAD).bit_length()))
     packed = deflate.compress(data) + deflate.flush()
     return binascii.b2a_base64(packed, newline=False).rstrip(b"=").translate(_TO_PLANTUML).decode()
 

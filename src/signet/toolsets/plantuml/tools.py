@@ -20,6 +20,7 @@ MAX_CODE_BYTES: Final = 51_200
 OFFLOAD_BYTES: Final = 32_768
 """From this size on a deflate leaves the event loop: it takes half a millisecond of plain text, three of hostile."""
 
+NOT_ENCODED: Final = "Failed to encode PlantUML code"
 VIEWER: Final = "https://www.plantuml.com/plantuml/svg/"
 
 BLANK: Final = (
@@ -55,11 +56,20 @@ def _too_large() -> Fault:
 
 
 def _not_encodable() -> Fault:
-    return Fault(Code.INVALID_INPUT, "Failed to encode PlantUML code", name="ENCODING_FAILED", status=500)
+    return Fault(Code.INVALID_INPUT, NOT_ENCODED, name="ENCODING_FAILED", status=500)
+
+
+def _failed(cause: BaseException) -> Fault:
+    fault = Fault(Code.INTERNAL_ERROR, NOT_ENCODED, name="ENCODING_FAILED")
+    fault.__cause__ = cause
+    return fault
 
 
 def _spec_4(fault: Fault) -> Fault:
     """Give the pipeline's and the door's faults the codes and texts of spec 4."""
+    if fault.code is Code.INTERNAL_ERROR and fault.__cause__ is not None:
+        # A bug, and encoding is all that is done here.
+        return _failed(fault.__cause__)
     faces = {Code.INVALID_INPUT.value: _empty, "REQUEST_TOO_LARGE": _too_large, "NOT_UNICODE": _not_encodable}
     face = faces.get(fault.name)
     return face() if face else fault
