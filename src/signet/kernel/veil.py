@@ -7,24 +7,33 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Final
 
-__all__ = ["NAMES", "REDACTED", "Veil", "unnamed"]
+__all__ = ["MIN_CHARS", "NAMES", "REDACTED", "Veil", "unnamed"]
 
 REDACTED: Final = "[redacted]"
+MIN_CHARS: Final = 8
+"""In what others say, a shorter secret may be a word; taking it out would spoil what it does not protect."""
 NAMES: Final = r"(?:token|authorization|passw(?:or)?d|secret|api[ _.-]?key|cookie)(?:s|[_-]?values?)?"
 """What a secret calls itself."""
 
 _IS: Final = r"""["']?\s*[:=]\s*"""
-_LINE: Final = re.compile(rf"""((?:authorization|cookie)s?{_IS}["']?)[^"'\r\n]+""", re.IGNORECASE)
-"""Of these all of a line is secret."""
-_VALUE: Final = re.compile(rf"""({NAMES}{_IS})(?:"(?:[^"\\]|\\.)*"?|'[^']*'?|\S+)""", re.IGNORECASE)
 
 
 def unnamed(text: str) -> str:
     """Take out of a text what calls itself a secret."""
-    return _VALUE.sub(rf"\1{REDACTED}", _LINE.sub(rf"\1{REDACTED}", text))
+    line, value = _named()
+    return value.sub(rf"\1{REDACTED}", line.sub(rf"\1{REDACTED}", text))
+
+
+@cache
+def _named() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Compile, at first need, what is secret to the end of its line, and what as one value."""
+    return (
+        re.compile(rf"""((?:authorization|cookie)s?{_IS}["']?)[^"'\r\n]+""", re.IGNORECASE),
+        re.compile(rf"""({NAMES}{_IS})(?:"(?:[^"\\]|\\.)*"?|'[^']*'?|\S+)""", re.IGNORECASE),
+    )
 
 
 class Veil:

@@ -15,10 +15,9 @@ import msgspec
 from signet import __version__
 from signet.kernel.errors import Code, Fault
 from signet.kernel.port import NOT_GZIP, Answer, Ask
-from signet.kernel.veil import Veil
+from signet.kernel.veil import MIN_CHARS, Veil
 
 from .pace import Pace, Turn
-from .redact import MIN_CHARS
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession

