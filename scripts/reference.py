@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from signet import boj_mcp, oj_mcp
 from signet.app import SCHEMA_ROOT
 from signet.catalogue import TOOLSETS, tools_of
 from signet.cli import parser
@@ -21,6 +22,7 @@ from signet.kernel.errors import TABLE, Row
 from signet.kernel.schemas import SchemaRegistry, schema_of
 from signet.kernel.tools import Tool
 from signet.settings import PREFIX, Settings
+from signet.transports.openapi import DOOR_ERRORS, PRIVATE_ERRORS
 
 READS_NO_ENVIRONMENT = ("signet sandbox", "signet contract", "signet parity", "signet replay", "signet boj databases")
 """Commands that are told all by their flags."""
@@ -75,6 +77,9 @@ def errors() -> Iterator[str]:
     yield "What each canonical code looks like at every door. A toolset may give REST a name and status of its own."
     rows = [(f"`{code}`", *_faces(row)) for code, row in TABLE.items()]
     yield table(("canonical code", "MCP", "REST status", "envelope code", "envelope message"), rows)
+    named = dict.fromkeys((*DOOR_ERRORS, *PRIVATE_ERRORS, ("TOOL_NAME_REQUIRED", 400), ("TOOL_NOT_FOUND", 404)))
+    told = ", ".join(f"`{name}` ({status})" for name, status in sorted(named) if name not in TABLE)
+    yield f"The REST door's own names: {told}."
 
 
 def _faces(row: Row) -> tuple[str, str, str, str]:
@@ -88,6 +93,29 @@ def settings() -> Iterator[str]:
     yield f"A flag wins over its `{PREFIX}…` variable, and that over the default (in parentheses)."
     for name in _commands(parser([])):
         yield from _command(_commands(parser([name]))[name], f"signet {name}", "###")
+
+
+def drop_ins() -> Iterator[str]:
+    """Show the flags of the drop-in servers."""
+    for module in (oj_mcp, boj_mcp):
+        yield from _command(module.parser(), module.NAME, "###")
+
+
+def variables() -> Iterator[str]:
+    """Show every setting by its variable."""
+    yield "### Variables"
+    yield (
+        "Read by `signet serve`, `stdio`, `tools`, `call`, `boj fetch` and `boj plot`, and by the drop-in servers."
+        f" Those of a service are also read without `{PREFIX}`: `OJ_TOKEN`, `BOJ_BASE_URL`."
+    )
+    defaults = msgspec.to_builtins(Settings())
+    hidden = {"run_name", "conformance", "log_lenient"}
+    rows = [
+        (f"`{PREFIX}{name.upper()}`", f"`{defaults[name]}`" if defaults[name] not in {None, ""} else "")
+        for name in Settings.__struct_fields__
+        if name not in hidden
+    ]
+    yield table(("variable", "default"), rows)
 
 
 def _command(command: argparse.ArgumentParser, name: str, level: str) -> Iterator[str]:
@@ -110,7 +138,9 @@ def _commands(program: argparse.ArgumentParser) -> dict[str, argparse.ArgumentPa
 
 def _flag(action: argparse.Action, known: tuple[str, ...]) -> tuple[str, str, str]:
     flags = ", ".join(action.option_strings) or str(action.metavar or action.dest)
-    variable = f"`{PREFIX}{action.dest.upper()}`" if action.dest in known else ""
+    # A flag that switches off is a variable that says no.
+    value = "=no" if isinstance(action, argparse._StoreFalseAction) else ""  # noqa: SLF001
+    variable = f"`{PREFIX}{action.dest.upper()}{value}`" if action.dest in known else ""
     return f"`{flags}`", variable, action.help or ""
 
 
@@ -122,7 +152,7 @@ def table(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 
 def page() -> str:
     """Write the whole page."""
-    return "\n\n".join((HEAD.strip(), *tools(), *errors(), *settings())) + "\n"
+    return "\n\n".join((HEAD.strip(), *tools(), *errors(), *settings(), *drop_ins(), *variables())) + "\n"
 
 
 def main() -> int:

@@ -290,6 +290,23 @@ def test_calls_that_shared_a_question_share_its_answer_again(tmp_path: Path) -> 
     assert done.stdout.splitlines()[-1] == b"calls: 3, same: 3, different: 0"
 
 
+def test_calls_that_shared_a_request_and_its_repetition_each_have_both_again(tmp_path: Path) -> None:
+    asked = [rpc("tools/call", {"name": bank.CODE, "arguments": bank.SPOT}, request_id=n) for n in range(3)]
+    with bank.banking() as boj:
+        boj.refuses("M181091S", times=1)
+        flags = ("--record", str(tmp_path), "--retry-max", "1", "--retry-backoff-ms", "1")
+        with bank.serving_boj(boj.url, *flags) as pipe:
+            pipe.send(*asked)
+            answers = [json.loads(pipe.line()) for _ in asked]
+            assert pipe.finish()[0] == 0
+        assert len(boj.targets()) == 2
+
+    done = run("replay", str(journal_of(tmp_path)))
+
+    assert ["result" in answer for answer in answers] == [True] * 3
+    assert done.stdout.splitlines()[-1] == b"calls: 3, same: 3, different: 0"
+
+
 def test_a_run_is_held_against_its_own_calls_not_those_of_another_run_in_the_folder(tmp_path: Path) -> None:
     first = recorded("oj", tmp_path, [(None, "get_problem", PROBLEM)])
     second = recorded("oj", tmp_path, [(told("status", status=400), "get_problem", PROBLEM)])
@@ -315,19 +332,19 @@ def test_a_tool_that_was_not_found_by_its_name_is_not_found_by_its_slug(tmp_path
 
 def test_an_exchange_that_does_not_fit_on_the_disk_hides_no_other(tmp_path: Path) -> None:
     folder = WrittenFolder(str(tmp_path), Label("0", {}, {}), lambda _: None)
-    folder.keep("name", b"one")
+    folder.keep("name", "first", b"one")
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
-        folder.keep("name", b"x" * 1000)
+        folder.keep("name", "second", b"x" * 1000)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         signal.signal(signal.SIGXFSZ, before)
-    folder.keep("name", b"two")
+    folder.keep("name", "third", b"two")
 
     read = ReadFolder(str(tmp_path))
-    assert [read.next("name")[1] for _ in range(3)] == [b"one", b"two", b"two"]
+    assert [read.read(file) for _ in range(3) for file in read.next_call("name")] == [b"one", b"two", b"two"]
 
 
 def test_what_was_not_recorded_is_told_with_its_target(tape: Path) -> None:
@@ -338,7 +355,7 @@ def test_what_was_not_recorded_is_told_with_its_target(tape: Path) -> None:
     assert error == {
         "code": "NOT_RECORDED",
         "canonical_code": "INTERNAL_ERROR",
-        "message": "not recorded: the cassette has no answer to /api/v1/problems/spoj/A%2FB",
+        "message": "not recorded: the cassette has no answer to /api/v1/problems/spoj/A%2FB; record it with --record",
     }
 
 

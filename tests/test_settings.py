@@ -141,5 +141,11 @@ def test_lists_are_split_at_commas() -> None:
     assert settings.host_names() == {"one.example", "two.example"}
 
 
+@pytest.mark.parametrize("name", ["SIGNET_VALIDATION", "SIGNET_SANDBOX", "SIGNET_CALL_TIMEOUT_S", "OJ_TOKEN"])
+def test_what_is_no_text_is_told_and_not_repeated(name: str) -> None:
+    with pytest.raises(UsageError, match=f"^{name}: it is not UTF-8 text; write it in UTF-8$"):
+        Settings.read({name: "abc\udcff"}, {})
+
+
 def test_a_variable_that_is_set_to_nothing_is_not_set() -> None:
     assert Settings.read({"SIGNET_LOG_DIR": "", "SIGNET_PORT": " ", "SIGNET_VALIDATION": ""}, {}) == Settings()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from .settings import Settings
 
-__all__ = ["main"]
+__all__ = ["NAME", "main", "parser"]
 
 NAME: Final = "boj-mcp-server"
 OWN_TIME_S: Final = 3600
@@ -34,7 +34,7 @@ def main(argv: list[str] | None = None) -> int:
     """Serve until standard input ends; the result is the exit status."""
     from .settings import UsageError
 
-    args = _parser().parse_args(argv)
+    args = parser().parse_args(argv)
     try:
         settings = _settings(args)
         from .process import run_stdio
@@ -47,16 +47,17 @@ def main(argv: list[str] | None = None) -> int:
         return 130
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = Parser(
+def parser() -> Parser:
+    """Say what can be written."""
+    program = Parser(
         prog=NAME,
         description="Statistics of the Bank of Japan as MCP tools on standard input and output.",
         epilog=CREDIT,
     )
     for flag, (metavar, text) in FLAGS.items():
-        parser.add_argument(flag, metavar=metavar, help=text)
-    add_drop_in(parser)
-    return parser
+        program.add_argument(flag, metavar=metavar, help=text)
+    add_drop_in(program)
+    return program
 
 
 def _settings(args: argparse.Namespace) -> Settings:

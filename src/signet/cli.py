@@ -97,11 +97,11 @@ def parser(given: list[str]) -> Parser:
         "--token", help="bearer token that callers must send; better in SIGNET_TOKEN, where no process list shows it"
     )
     serve.add_argument("--allowed-hosts", help="further host names to answer to, separated by commas; * for any")
-    serve.add_argument("--quiet", action="store_true", default=None, help="say only where the server listens")
+    serve.add_argument("--quiet", action="store_true", default=None, help="print no lines to paste")
 
     stdio = _command(commands, "stdio", _stdio, "serve the tools on standard input and output")
     for server in (serve, stdio):
-        server.add_argument("--log-dir", metavar="DIR", help="where the journal is kept (runs)")
+        server.add_argument("--log-dir", metavar="DIR", help="where the journal is kept (runs, or with --record there)")
         server.add_argument("--no-journal", dest="journal", action="store_false", default=None, help="keep no journal")
 
     tools = _command(commands, "tools", _tools, "list the tools")
@@ -143,14 +143,16 @@ def _sentence(text: str) -> str:
 def _command(commands: Any, name: str, run: Any, text: str) -> Parser:
     """Add a command with the flags that all share."""
     command: Parser = commands.add_parser(name, help=text, description=_sentence(text))
-    command.add_argument("--toolsets", metavar="A,B", help="toolsets to enable, separated by commas")
+    command.add_argument(
+        "--toolsets", metavar="A,B", help="of plantuml, boj, oj (the first two, and oj once it has a URL)"
+    )
     command.add_argument("--call-timeout-s", metavar="S", help="seconds that a call may take (60)")
     command.add_argument("--sandbox", action="store_true", default=None, help="every toolset, on embedded sample data")
     command.add_argument("--oj-base-url", metavar="URL", help="origin of the online-judge backend; enables oj")
     command.add_argument("--oj-token", metavar="TOKEN", help="its bearer token; better in OJ_TOKEN")
     command.add_argument("--boj-base-url", metavar="URL", help="where the Bank of Japan's API is (its public host)")
     command.add_argument(
-        "--validation", metavar="MODE", help="what breaks a contract: off, shadow or enforce (enforce)"
+        "--validation", metavar="MODE", help="breaches of contract: enforce (refuse), shadow (note), off"
     )
     command.add_argument(
         "--log", metavar="FILTER", help="what is logged on stderr: off, error … trace, or target=level (warn)"

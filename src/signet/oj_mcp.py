@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from .settings import Settings
 
-__all__ = ["main"]
+__all__ = ["NAME", "main", "parser"]
 
 NAME: Final = "oj-mcp-rs"
 HELP: Final = """\
@@ -41,23 +41,24 @@ def main(argv: list[str] | None = None) -> int:
 
 def _parse(argv: list[str] | None) -> argparse.Namespace:
     """Read the command line; only a replay needs no backend."""
-    parser = _parser()
-    args: argparse.Namespace = parser.parse_args(argv)
+    program = parser()
+    args: argparse.Namespace = program.parse_args(argv)
     if args.base_url is None and not (args.replay or os.environ.get("SIGNET_REPLAY")):
-        parser.error("the following arguments are required: --base-url")
+        program.error("the following arguments are required: --base-url")
     return args
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = Parser(
+def parser() -> Parser:
+    """Say what can be written."""
+    program = Parser(
         prog=NAME,
         description="Online-judge problems as MCP tools on standard input and output.",
         epilog=HELP,
     )
-    parser.add_argument("--base-url", metavar="URL", help="origin of the backend: scheme, host, port")
-    parser.add_argument("--token", help="bearer token that the backend asks for")
-    add_drop_in(parser)
-    return parser
+    program.add_argument("--base-url", metavar="URL", help="origin of the backend: scheme, host, port")
+    program.add_argument("--token", help="bearer token that the backend asks for")
+    add_drop_in(program)
+    return program
 
 
 def _settings(args: argparse.Namespace) -> Settings:

@@ -96,6 +96,9 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             if name.startswith(SERVICES) and name.lower() in cls.__struct_fields__
         }
         merged = {**named, **given, **{name: value for name, value in flags.items() if value is not None}}
+        for name, value in merged.items():
+            if name != "token" and isinstance(value, str) and not _is_text(value):
+                raise _wrong(name, "it is not UTF-8 text; write it in UTF-8", flags, given, prefix)
         try:
             settings = msgspec.convert(_spelt(merged), cls, strict=False)
         except msgspec.ValidationError as error:
@@ -136,6 +139,11 @@ def _with_recording(settings: Settings) -> Settings:
     if not settings.record or settings.log_dir is not None:
         return settings
     return msgspec.structs.replace(settings, log_dir=settings.record)
+
+
+def _is_text(value: str) -> bool:
+    """Whether the bytes of a value were UTF-8; those that were not are half surrogate pairs here."""
+    return not any("\ud800" <= char <= "\udfff" for char in value)
 
 
 def _spelt(merged: Mapping[str, Any]) -> dict[str, Any]:

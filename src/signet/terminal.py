@@ -53,7 +53,8 @@ def show(outcome: Outcome) -> None:
     terminal = sys.stdout is not None and sys.stdout.isatty()
     fault = outcome.fault
     if fault is not None:
-        tell(f"signet: {fault.name}: {fault.message}\n")
+        hint = "; 'signet tools' lists what there is" if outcome.tool is None else ""
+        tell(f"signet: {fault.name}: {fault.message}{hint}\n")
         if not terminal:
             error = {"code": fault.name, "canonical_code": fault.code, "message": fault.message}
             write(msgspec.json.encode({"error": error}).decode())

@@ -104,6 +104,16 @@ def test_the_last_five_are_kept_and_one_that_is_written_whatever_its_age(tmp_pat
     assert any(path.stat().st_size for path in left), "the one that is being written is still there"
 
 
+def test_what_others_have_left_in_the_folder_does_not_matter(tmp_path: Path) -> None:
+    folder = tmp_path / FOLDER
+    folder.mkdir(parents=True)
+    (folder / "envelope_validation.jsonl").write_text("theirs")
+
+    os.close(open_journal(str(tmp_path)))
+
+    assert (folder / "envelope_validation.jsonl").read_text() == "theirs"
+
+
 def test_the_processes_of_one_run_count_as_one(tmp_path: Path) -> None:
     folder = tmp_path / FOLDER
     folder.mkdir(parents=True)

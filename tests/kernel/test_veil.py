@@ -42,6 +42,13 @@ def test_what_holds_no_secret_stays_as_it_is(text: str) -> None:
     assert (veil.text(text), veil.data(text.encode())) == (text, text.encode())
 
 
+def test_a_secret_that_is_no_unicode_is_taken_out_all_the_same() -> None:
+    secret = b"hunter\xfftwo".decode(errors="surrogateescape")
+
+    assert Veil([secret]).text(f"<{secret}>") == "<[redacted]>"
+    assert Veil([secret]).data(b"<hunter\xfftwo>") == b"<[redacted]>"
+
+
 def test_a_secret_within_another_leaves_nothing_behind() -> None:
     assert Veil(["abc", "abc-def"]).text("abc-def abc") == "[redacted] [redacted]"
 

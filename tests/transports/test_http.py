@@ -352,6 +352,19 @@ def test_a_client_that_waits_for_its_answer_is_not_given_up() -> None:
     assert reply.status == 200
 
 
+def test_a_large_body_before_the_beginning_of_the_next_head_is_no_large_head(server: Server) -> None:
+    large = json.dumps({"plantumlCode": "A", "x": "y" * 100_000}).encode()
+    head = b"POST /api/tools/encodePlantUML HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n"
+    with contextlib.closing(server.connect()) as client:
+        client.sendall(head % len(large) + large + WHOLE[:20])
+        received = client.recv(65536)
+        client.sendall(WHOLE[20:])
+        while received.count(b"HTTP/1.1 200") < 2 and (data := client.recv(65536)):
+            received += data
+
+    assert re.findall(rb"HTTP/1.1 (\d+)", received) == [b"200", b"200"]
+
+
 def test_several_workers_answer_as_one() -> None:
     with serving("--toolsets", "plantuml", "--workers", "2") as several:
         answers = {several.post("/mcp", rpc("tools/call", CALL)).body for _ in range(20)}

@@ -27,14 +27,25 @@ def pipe(bank: Bank) -> Iterator[Pipe]:
 @pytest.mark.spec("3.polite.spaced")
 def test_a_request_that_is_long_on_its_way_out_keeps_the_next_one_waiting() -> None:
     async def run() -> None:
-        pace = Pace(0.01)
+        pace = Pace(0.5)
         first = await pace.turn()
         second = asyncio.ensure_future(pace.turn())
-        await asyncio.sleep(0.1)
+        await asyncio.sleep(0)
         assert not second.done()
         first.gone()
         first.gone()
         (await second).gone()
+
+    asyncio.run(run())
+
+
+def test_a_request_that_never_gets_out_does_not_hold_the_others_up() -> None:
+    async def run() -> None:
+        pace = Pace(0.05)
+        stuck = await pace.turn()
+        (await pace.turn()).gone()
+        stuck.gone()
+        (await pace.turn()).gone()
 
     asyncio.run(run())
 

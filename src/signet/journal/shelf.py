@@ -15,6 +15,8 @@ FOLDER: Final = os.path.join("mcp_server", "envelope_validation")  # noqa: PTH11
 NAME: Final = "envelope_validation"
 LATEST: Final = f"{NAME}.latest.jsonl"
 KEPT_RUNS: Final = 5
+RUN: Final = 2
+"""Which part of a journal's name, from dot to dot, is that of its run."""
 
 
 def open_journal(log_dir: str, run: str = "") -> int:
@@ -57,7 +59,7 @@ def _let_go(folder: str, current: str) -> None:
     """Remove all journals but those of the newest five runs; one that is still written stays whatever its age."""
     runs: dict[str, list[str]] = {}
     for path in sorted(_journals(folder), key=lambda path: (os.stat(path).st_mtime, path), reverse=True):  # noqa: PTH116
-        runs.setdefault(path.split(".")[-3], []).append(path)
+        runs.setdefault(os.path.basename(path).split(".")[RUN], []).append(path)  # noqa: PTH119
     for paths in list(runs.values())[KEPT_RUNS:]:
         for path in paths:
             if not path.endswith(current) and not _is_written(path):
@@ -66,7 +68,8 @@ def _let_go(folder: str, current: str) -> None:
 
 def _journals(folder: str) -> Iterator[str]:
     for entry in os.scandir(folder):
-        if entry.name.startswith(f"{NAME}.") and entry.name.endswith(".jsonl") and not entry.is_symlink():
+        is_ours = entry.name.startswith(f"{NAME}.") and entry.name.endswith(".jsonl") and entry.name.count(".") > RUN
+        if is_ours and not entry.is_symlink():
             yield entry.path
 
 

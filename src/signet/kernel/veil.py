@@ -18,7 +18,7 @@ MIN_CHARS: Final = 8
 NAMES: Final = r"(?:token|authorization|passw(?:or)?d|secret|api[ _.-]?key|cookie)(?:s|[_-]?values?)?"
 """What a secret calls itself."""
 
-_IS: Final = r"""["']?\s*[:=]\s*"""
+_IS: Final = r"""["']?[ \t]*[:=][ \t]*"""
 
 
 def unnamed(text: str) -> str:
@@ -32,7 +32,7 @@ def _named() -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Compile, at first need, what is secret to the end of its line, and what as one value."""
     return (
         re.compile(rf"""((?:authorization|cookie)s?{_IS}["']?)[^"'\r\n]+""", re.IGNORECASE),
-        re.compile(rf"""({NAMES}{_IS})(?:"(?:[^"\\]|\\.)*"?|'[^']*'?|\S+)""", re.IGNORECASE),
+        re.compile(rf"""({NAMES}{_IS})(?:"(?:[^"\\]|\\.)*"?|'[^']*'?|[^\s,;&]+)""", re.IGNORECASE),
     )
 
 
@@ -64,7 +64,12 @@ class Veil:
 
     @cached_property
     def _bytes(self) -> list[tuple[bytes, re.Pattern[bytes]]]:
-        return [(plain.encode(), re.compile(pattern.pattern.encode())) for plain, pattern in self._texts]
+        return [(plain.encode(), re.compile(_bytes_of(pattern.pattern))) for plain, pattern in self._texts]
+
+
+def _bytes_of(text: str) -> bytes:
+    """Give the bytes that a text was, also where a variable held what is no UTF-8."""
+    return text.encode(errors="surrogateescape")
 
 
 def _plain_part(secret: str) -> str:
@@ -81,7 +86,7 @@ def _spellings(sign: str) -> str:
     code = ord(sign)
     units = sign.encode("utf-16-be").hex(" ", 2).split() if code > 0xFFFF else [f"{code:04x}"]  # noqa: PLR2004 - the BMP
     escapes = [re.escape("".join(f"\\u{unit}" for unit in units)), f"&#0*{code};", f"&#x0*{code:x};"]
-    escapes += [f"%{byte:02x}" for byte in sign.encode()] if sign.isascii() else [re.escape(quote(sign, safe=""))]
+    escapes += [f"%{code:02x}" if sign.isascii() else re.escape(quote(_bytes_of(sign), safe=""))]
     escapes += [f"&{codepoint2name[code]};"] if code in codepoint2name else []
     escapes += ["\\+"] if sign == " " else []
     return rf"(?:\\?{re.escape(sign)}|(?i:{'|'.join(escapes)}))"

@@ -37,7 +37,7 @@ class Guard(msgspec.Struct, frozen=True):
 
     def __post_init__(self) -> None:
         """Bring the names, some of which people have written, to the one spelling."""
-        names = frozenset(host_of(name.rpartition("://")[2]) for name in self.hosts)
+        names = frozenset(host_of(name.rpartition("://")[2].partition("/")[0]) for name in self.hosts)
         msgspec.structs.force_setattr(self, "hosts", names)
 
     def refusal(self, method: str, headers: Headers, access: Access) -> Fault | None:

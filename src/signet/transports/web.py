@@ -39,6 +39,8 @@ class _Protocol(HttpToolsProtocol):
 
     _in_head = True
     _head_bytes = 0
+    """What has come since the read in which the head began."""
+    _heads = 0
     _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn has it
@@ -50,11 +52,12 @@ class _Protocol(HttpToolsProtocol):
         self._expect_nothing()
 
     def data_received(self, data: bytes) -> None:
+        head = self._heads
         super().data_received(data)
         if self.cycle is None or self.cycle.response_complete:
             # Part of a head, or nothing that counts; either has ended uvicorn's own wait for the next request.
             self._expect_head()
-        if self._in_head:
+        if self._in_head and self._heads == head:
             self._head_bytes += len(data)
             if self._head_bytes > MAX_HEAD_BYTES and not self.transport.is_closing():
                 self.send_400_response("The request line and headers are too large")
@@ -64,7 +67,8 @@ class _Protocol(HttpToolsProtocol):
 
         The latter's calls are cancelled when the time is over and the connection is closed.
         """
-        owed = self.cycle is not None and not self.cycle.more_body and not self.cycle.response_complete
+        owed = self.cycle is not None and not self.cycle.response_complete
+        owed = owed and (not self.cycle.more_body or bool(self.pipeline))
         if owed:
             # The last of the answers closes the connection itself.
             self.cycle.keep_alive = False
@@ -73,6 +77,7 @@ class _Protocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         self._in_head, self._head_bytes = True, 0
+        self._heads += 1
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:

@@ -3,9 +3,10 @@
     tool ── RecordingUpstream ── (politeness) ── the network        each exchange is written once it has ended
     tool ── ReplayUpstream                                          no network: each question is looked up
 
-A file is named by the SHA-256 of toolset and target, and a number that counts equal questions in the order of their
-answers. Headers are not kept; secrets are taken out first. A question whose caller left before its answer came leaves
-no file. What day it is comes from outside too, and is kept in the same way.
+A file is named by the SHA-256 of toolset and target, a number that counts equal questions in the order of their
+answers, and the call that asked: what a call asks again it is answered in turn, and another call begins anew. Headers
+are not kept; secrets are taken out first. A question whose caller left before its answer came leaves no file. What day
+it is comes from outside too, and is kept in the same way.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable
+from contextvars import ContextVar
 from hashlib import sha256
+from secrets import token_hex
 from typing import Any, Final
 
 import msgspec
@@ -25,6 +28,11 @@ from .folder import ReadFolder, Source, WrittenFolder
 from .redact import Redactor
 
 __all__ = ["RecordingUpstream", "ReplayUpstream", "recorded_calendar", "replayed_calendar"]
+
+_asking: ContextVar[str | None] = ContextVar("asking", default=None)
+"""What a call is recorded as."""
+_left: ContextVar[dict[str, list[str]] | None] = ContextVar("left", default=None)
+"""What is left to answer a call with, by the names of its questions."""
 
 DAY: Final = "what day it is"
 """Stands for the target of a question that is asked of the clock."""
@@ -98,7 +106,7 @@ class RecordingUpstream:
     def _keep(self, ask: Ask, *, answer: Kept | None = None, fault: Failed | None = None) -> None:
         target = self._redact.target(ask.target)
         exchange = Exchange(self._toolset, target, answer, fault)
-        self._files.keep(_name_of(self._toolset, target), _written(exchange))
+        self._files.keep(_name_of(self._toolset, target), _call_id(), _written(exchange))
 
 
 class ReplayUpstream:
@@ -134,7 +142,8 @@ def recorded_calendar(toolset: str, today: Callable[[], str], files: WrittenFold
 
     def told() -> str:
         day = today()
-        files.keep(_name_of(toolset, DAY), _written(Exchange(toolset, DAY, Kept(200, "text/plain", day))))
+        exchange = Exchange(toolset, DAY, Kept(200, "text/plain", day))
+        files.keep(_name_of(toolset, DAY), _call_id(), _written(exchange))
         return day
 
     return told
@@ -155,9 +164,9 @@ def _looked_up(toolset: str, target: str, files: ReadFolder) -> Answer:
     Raises:
         Fault: the one that was recorded; or that nothing was, or nothing that can be read.
     """
-    name, data = files.next(_name_of(toolset, target))
-    if data is None:
-        message = f"not recorded: the cassette has no answer to {target}"
+    name, data = _next(_name_of(toolset, target), files)
+    if not data:
+        message = f"not recorded: the cassette has no answer to {target}; record it with --record"
         raise _unanswered(message)
     try:
         exchange = msgspec.convert(json.loads(data), Exchange)
@@ -167,6 +176,27 @@ def _looked_up(toolset: str, target: str, files: ReadFolder) -> Answer:
         message = f"the cassette's {name} cannot be read: {str(error)[:200]}"
         raise _unanswered(message) from None
     raise _fault(exchange.fault)
+
+
+def _call_id() -> str:
+    """Name the call that asks: each has a task of its own, and so a context of its own."""
+    if _asking.get() is None:
+        _asking.set(token_hex(8))
+    return str(_asking.get())
+
+
+def _next(name: str, files: ReadFolder) -> tuple[str, bytes]:
+    """Give the file of a call's next exchange, or of its last one again, and what it holds."""
+    left = _left.get()
+    if left is None:
+        left = {}
+        _left.set(left)
+    if name not in left:
+        left[name] = files.next_call(name)
+    answers = left[name]
+    file = answers[0] if answers else ""
+    left[name] = answers[1:] or answers
+    return file, files.read(file) if file else b""
 
 
 def _name_of(toolset: str, target: str) -> str:

@@ -1,7 +1,7 @@
 """A cassette's folder: its label, a file for each exchange, a line for each call.
 
     cassette.json            what was recorded, by which version, under which settings
-    <sha-256>.<n>.json       the n-th answer to one question
+    <sha-256>.<n>.<call>.json  the n-th answer to one question, and which call it was given to
     calls.jsonl              the calls, in the order in which they ended
 
 Files appear whole or not at all. Several processes may record into one folder. A folder that cannot be written to is
@@ -23,6 +23,8 @@ __all__ = ["CALLS", "LABEL", "Label", "ReadFolder", "Source", "WrittenFolder", "
 
 LABEL: Final = "cassette.json"
 CALLS: Final = "calls.jsonl"
+PARTS: Final = 4
+"""Of an exchange's name, from dot to dot."""
 
 
 class Source(msgspec.Struct, frozen=True):
@@ -57,18 +59,12 @@ class WrittenFolder:
         """Note where a toolset's answers will come from."""
         self._label.toolsets[toolset] = source
 
-    def keep(self, name: str, data: bytes) -> None:
-        """Write one exchange under its name and the next free number."""
+    def keep(self, name: str, call: str, data: bytes) -> None:
+        """Write one exchange under its name, the next free number and its call."""
         with self._complaining():
             self._begin()
-            claimed = self._claim(name)
-            try:
-                self._put(claimed, data)
-            except OSError:
-                # An empty file would hide the exchanges that follow.
-                os.unlink(self._path(claimed))  # noqa: PTH108
-                self._numbers[name] -= 1
-                raise
+            claimed = self._claim(name, call)
+            self._put(claimed, data)
 
     def keep_calls(self, lines: list[bytes]) -> None:
         """Append lines, whole ones only."""
@@ -99,6 +95,7 @@ class WrittenFolder:
         if self._begun:
             return
         os.makedirs(self._folder, exist_ok=True)  # noqa: PTH103 - pathlib costs 10 ms
+        self._numbers = {name: found[-1][0] for name, found in _exchanges(self._folder).items()}
         known: dict[str, Source | None] = {}
         with contextlib.suppress(OSError, ValueError):
             known = read_label(self._folder).toolsets
@@ -106,13 +103,10 @@ class WrittenFolder:
         self._put(LABEL, msgspec.json.format(msgspec.json.encode(label)) + b"\n")
         self._begun = True
 
-    def _claim(self, name: str) -> str:
-        """Take the next number of a name; an empty file shows other processes that it is taken."""
-        while True:
-            number = self._numbers[name] = self._numbers.get(name, 0) + 1
-            with contextlib.suppress(FileExistsError):
-                os.close(os.open(self._path(_numbered(name, number)), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644))
-                return _numbered(name, number)
+    def _claim(self, name: str, call: str) -> str:
+        """Take the next number of a name, behind those that other runs have left."""
+        self._numbers[name] = self._numbers.get(name, 0) + 1
+        return f"{name}.{self._numbers[name]}.{call}.json"
 
     def _put(self, name: str, data: bytes) -> None:
         """Write a file aside and move it into its place."""
@@ -135,25 +129,44 @@ class ReadFolder:
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
-        self._numbers: dict[str, int] = {}
+        self._files = {name: _by_call(found) for name, found in _exchanges(folder).items()}
+        self._taken: dict[str, int] = {}
 
-    def next(self, name: str) -> tuple[str, bytes | None]:
-        """Give the file of the next exchange of a name, or of the last one again, and what it holds."""
-        number = self._numbers.get(name, 0) + 1
-        data = self._read(_numbered(name, number))
-        if not data and number > 1:
-            number -= 1
-            data = self._read(_numbered(name, number))
-        if data:
-            self._numbers[name] = number
-        return _numbered(name, number), data or None
+    def next_call(self, name: str) -> list[str]:
+        """Give the files of the next call that asked something, in its order; after the last, the last one again."""
+        calls = self._files.get(name, [])
+        number = self._taken.get(name, 0)
+        self._taken[name] = number + 1
+        return calls[min(number, len(calls) - 1)] if calls else []
 
-    def _read(self, name: str) -> bytes:
+    def read(self, name: str) -> bytes:
+        """Give what a file holds; nothing where it cannot be read."""
         try:
             with open(os.path.join(self._folder, name), "rb") as file:  # noqa: PTH118, PTH123
                 return file.read()
         except OSError:
             return b""
+
+
+def _exchanges(folder: str) -> dict[str, list[tuple[int, str, str]]]:
+    """Find the exchanges of a folder: for each name their numbers, calls and files, in the order of their answers."""
+    found: dict[str, list[tuple[int, str, str]]] = {}
+    with contextlib.suppress(OSError):
+        for file in os.listdir(folder):  # noqa: PTH208
+            parts = file.split(".")
+            if len(parts) == PARTS and parts[1].isdecimal() and parts[-1] == "json":
+                found.setdefault(parts[0], []).append((int(parts[1]), parts[2], file))
+    for exchanges in found.values():
+        exchanges.sort()
+    return found
+
+
+def _by_call(exchanges: list[tuple[int, str, str]]) -> list[list[str]]:
+    """Part files by their calls; a call stands where it had its last answer, which is when it ended."""
+    calls: dict[str, list[str]] = {}
+    for _, call, file in exchanges:
+        calls[call] = [*calls.pop(call, []), file]
+    return list(calls.values())
 
 
 def read_label(folder: str) -> Label:
@@ -165,10 +178,6 @@ def read_label(folder: str) -> Label:
     """
     with open(os.path.join(folder, LABEL), "rb") as file:  # noqa: PTH118, PTH123
         return msgspec.json.decode(file.read(), type=Label)
-
-
-def _numbered(name: str, number: int) -> str:
-    return f"{name}.{number}.json"
 
 
 def _lock(file: int) -> None:

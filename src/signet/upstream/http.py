@@ -204,7 +204,7 @@ class _Gunzip:
 
     def __init__(self) -> None:
         self._member = zlib.decompressobj(GZIP)
-        self.is_whole = False
+        self.is_whole = True
         """Whether it ends where a member ends."""
 
     def more(self, chunk: bytes, room: int) -> bytes:
@@ -217,6 +217,9 @@ class _Gunzip:
         try:
             while chunk and len(unpacked) < room:
                 if self._member.eof:
+                    chunk = chunk.lstrip(b"\0")  # padding
+                    if not chunk:
+                        break
                     self._member = zlib.decompressobj(GZIP)
                 unpacked += self._member.decompress(chunk, room - len(unpacked))
                 chunk = self._member.unused_data

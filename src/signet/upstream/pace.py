@@ -8,29 +8,40 @@ __all__ = ["Pace", "Turn"]
 
 
 class Turn:
-    """One request's turn, which lasts until it has gone out."""
+    """One request's turn: it lasts until the request has gone out, or for as long as two requests are to be apart."""
 
     def __init__(self, pace: Pace | None = None) -> None:
         self._pace = pace
+        self._is_gone = pace is None
+        # Whoever cannot connect does not hold up the others for longer.
+        self._timer = None if pace is None else asyncio.get_running_loop().call_later(pace.interval_s, self._end)
 
     def gone(self) -> None:
         """Let the next turn begin, counted from now; said again, it says nothing."""
-        pace, self._pace = self._pace, None
-        if pace is not None:
-            pace.end_turn()
+        if self._pace is not None and not self._is_gone:
+            self._is_gone = True
+            self._pace.count()
+        self._end()
+
+    def _end(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+            if self._pace is not None:
+                self._pace.release()
 
 
 class Pace:
     """Gives turns; a turn counts from when its request really went out, not from when it was allowed to."""
 
     def __init__(self, interval_s: float = 0.0) -> None:
-        self._interval_s = interval_s
+        self.interval_s = interval_s
         self._next_s = 0.0
         self._gate = asyncio.Lock()
 
     async def turn(self) -> Turn:
         """Return when the service may be asked again; whoever waits longer goes first."""
-        if self._interval_s <= 0:
+        if self.interval_s <= 0:
             return Turn()
         await self._gate.acquire()
         try:
@@ -41,7 +52,10 @@ class Pace:
             raise
         return Turn(self)
 
-    def end_turn(self) -> None:
+    def count(self) -> None:
         """Count from now: a request is on its way, or never will be."""
-        self._next_s = asyncio.get_running_loop().time() + self._interval_s
+        self._next_s = asyncio.get_running_loop().time() + self.interval_s
+
+    def release(self) -> None:
+        """Let the next one wait for its time."""
         self._gate.release()

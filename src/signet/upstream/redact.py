@@ -18,7 +18,7 @@ QUOTED: Final = "%5Bredacted%5D"
 """The same on a request line: what a redacted argument is asked for with."""
 
 FIELD: Final = re.compile(rf"[\w. -]*{NAMES}", re.IGNORECASE)
-PARAMETER: Final = rf"((?:[?&]|%3f|%26)[\w.-]{{0,40}}{NAMES}(?:=|%3d))(?:(?!%26)[^&#\s\"'\\<>])*"
+PARAMETER: Final = rf"((?:[?&]|%3f|%26|&amp;|\\u0026)[\w.-]{{0,40}}{NAMES}(?:=|%3d))(?:(?!%26)[^&#\s\"'\\<>])*"
 IN_TARGET: Final = re.compile(PARAMETER, re.IGNORECASE)
 IN_BODY: Final = re.compile(
     rf"{PARAMETER}|(authorization\s*:\s*(?:bearer|basic|digest)\s+)[^\s\"'\\<>]+".encode(), re.IGNORECASE

@@ -32,7 +32,7 @@ def is_public(origin: str) -> bool:
 
 
 def _host(origin: str) -> str:
-    return origin.partition("://")[2].partition("/")[0].partition(":")[0]
+    return origin.partition("://")[2].partition("/")[0].partition(":")[0].removesuffix(".")
 
 
 def may_keep(ask: Ask, answer: Answer) -> bool:
