@@ -365,6 +365,18 @@ def test_a_large_body_before_the_beginning_of_the_next_head_is_no_large_head(ser
     assert re.findall(rb"HTTP/1.1 (\d+)", received) == [b"200", b"200"]
 
 
+def test_a_client_that_leaves_with_two_requests_under_way_leaves_neither_running(odd: Server) -> None:
+    body = json.dumps(rpc("tools/call", {"name": "hangs", "arguments": {}})).encode()
+    hanging = HEAD + b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+    with contextlib.closing(odd.connect()) as client:
+        client.sendall(hanging + WHOLE)
+        odd.wait_for("hangs: started")
+
+    odd.wait_for("hangs: cancelled")
+    assert odd.post("/mcp", rpc("tools/call", {"name": "fine", "arguments": {}})).status == 200
+    assert "Traceback" not in odd.stderr()
+
+
 def test_several_workers_answer_as_one() -> None:
     with serving("--toolsets", "plantuml", "--workers", "2") as several:
         answers = {several.post("/mcp", rpc("tools/call", CALL)).body for _ in range(20)}

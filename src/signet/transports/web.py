@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.supervisors import Multiprocess
 
 from .asgi import Receive, Scope, Send
@@ -42,6 +42,7 @@ class _Protocol(HttpToolsProtocol):
     """What has come since the read in which the head began."""
     _heads = 0
     _deadline: asyncio.TimerHandle | None = None
+    _running: RequestResponseCycle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn has it
         super().connection_made(transport)
@@ -50,6 +51,14 @@ class _Protocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
         self._expect_nothing()
+        if self._running is not None and not self._running.response_complete:
+            # uvicorn tells only the last request that came, which may wait behind this one.
+            self._running.disconnected = True
+            self._running.message_event.set()
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self._running = cycle
+        super()._start_asgi_task(cycle, app)
 
     def data_received(self, data: bytes) -> None:
         head = self._heads
