@@ -49,12 +49,13 @@ class Frame(msgspec.Struct, frozen=True):
 class Headers(dict[str, str]):
     """The headers of an HTTP request by lower-case name, white space stripped; `repeated` names those sent twice."""
 
+    repeated: frozenset[str] = frozenset()
+
     def __init__(self, pairs: list[tuple[str, str]]) -> None:
         super().__init__(pairs)
-        self.repeated: set[str] = set()
         if len(self) < len(pairs):
             names = [name for name, _ in pairs]
-            self.repeated = {name for name in self if names.count(name) > 1}
+            self.repeated = frozenset(name for name in self if names.count(name) > 1)
 
 
 class Reply(msgspec.Struct, frozen=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from hmac import compare_digest
 from typing import Final
 
@@ -63,6 +64,7 @@ class Guard(msgspec.Struct, frozen=True):
         return scheme.lower() == "bearer" and compare_digest(given.strip().encode(), (self.token or "").encode())
 
 
+@lru_cache(maxsize=64)
 def host_of(authority: str) -> str:
     """Give a host in the one spelling by which hosts are compared: lower case, neither port nor brackets."""
     name = authority.lower()
