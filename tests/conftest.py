@@ -1,4 +1,4 @@
-"""How every run goes: in CI a skipped test is a failure, and property tests are repeatable there; the upstreams."""
+"""How every run goes: in CI a test that is passed over is a failure, and property tests are repeatable; the upstreams."""
 
 from __future__ import annotations
 
@@ -50,17 +50,19 @@ def judge(the_judge: Judge) -> Judge:
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """Turn a green run with skipped tests red where nobody reads the letters."""
-    if exitstatus == pytest.ExitCode.OK and _skipped(session.config):
+    """Turn a green run red that passed tests over, or expected them to fail, where nobody reads the letters."""
+    if exitstatus == pytest.ExitCode.OK and _passed_over(session.config):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Say why."""
-    if skipped := _skipped(config):
-        terminalreporter.write_line(f"CI is set and {skipped} tests were skipped: the run fails.", red=True)
+    if count := _passed_over(config):
+        text = f"CI is set and {count} tests were skipped or expected to fail: the run fails."
+        terminalreporter.write_line(text, red=True)
 
 
-def _skipped(config: pytest.Config) -> int:
+def _passed_over(config: pytest.Config) -> int:
     reporter = config.pluginmanager.get_plugin("terminalreporter")
-    return len(reporter.stats.get("skipped", [])) if IN_CI and reporter else 0
+    kinds = ("skipped", "xfailed", "xpassed")
+    return sum(len(reporter.stats.get(kind, [])) for kind in kinds) if IN_CI and reporter else 0
