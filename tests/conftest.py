@@ -1,4 +1,4 @@
-"""How every run goes: in CI a test that is passed over is a failure, and property tests are repeatable; the upstreams."""
+"""How every run goes: in CI a test that hides is a failure, and property tests are repeatable; the upstreams."""
 
 from __future__ import annotations
 

@@ -292,9 +292,9 @@ def test_a_slow_client_of_a_huge_head_is_cut_off(server: Server) -> None:
 
 IMPATIENT = """
 import runpy, sys
-from signet.transports import asgi, web
-assert asgi.BODY_TIMEOUT_S == web.HEAD_TIMEOUT_S == 30
-asgi.BODY_TIMEOUT_S = web.HEAD_TIMEOUT_S = 0.2
+from signet.transports import asgi, connection
+assert asgi.BODY_TIMEOUT_S == connection.HEAD_TIMEOUT_S == 30
+asgi.BODY_TIMEOUT_S = connection.HEAD_TIMEOUT_S = 0.2
 del sys.argv[0]
 runpy.run_path(sys.argv[0], run_name="__main__")
 """

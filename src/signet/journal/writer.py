@@ -85,7 +85,9 @@ class JournalWriter:
     def flush(self) -> None:
         """Write what waits."""
         with self._writing:
-            taken, self._waiting = self._waiting, []
+            # Taken by number: what is pushed meanwhile stays.
+            taken = self._waiting[:]
+            del self._waiting[: len(taken)]
             records = self._recorder.records(taken)
             if self._tape is not None and taken:
                 self._tape(list(zip(taken, records, strict=True)))

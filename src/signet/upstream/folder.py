@@ -1,8 +1,8 @@
 """A cassette's folder: its label, a file for each exchange, a line for each call.
 
-    cassette.json            what was recorded, by which version, under which settings
-    <sha-256>.<n>.<call>.json  the n-th answer to one question, and which call it was given to
-    calls.jsonl              the calls, in the order in which they ended
+    cassette.json               what was recorded, by which version, under which settings
+    <sha-256>.<n>.<call>.json   the n-th answer to one question, and the call that it was given to
+    calls.jsonl                 the calls, in the order in which they ended
 
 Files appear whole or not at all. Several processes may record into one folder. A folder that cannot be written to is
 complained of once, and no call fails for it.
@@ -63,8 +63,8 @@ class WrittenFolder:
         """Write one exchange under its name, the next free number and its call."""
         with self._complaining():
             self._begin()
-            claimed = self._claim(name, call)
-            self._put(claimed, data)
+            number = self._numbers[name] = self._numbers.get(name, 0) + 1
+            self._put(f"{name}.{number}.{call}.json", data)
 
     def keep_calls(self, lines: list[bytes]) -> None:
         """Append lines, whole ones only."""
@@ -95,6 +95,7 @@ class WrittenFolder:
         if self._begun:
             return
         os.makedirs(self._folder, exist_ok=True)  # noqa: PTH103 - pathlib costs 10 ms
+        # What other runs have left stands before what is recorded now.
         self._numbers = {name: found[-1][0] for name, found in _exchanges(self._folder).items()}
         known: dict[str, Source | None] = {}
         with contextlib.suppress(OSError, ValueError):
@@ -102,11 +103,6 @@ class WrittenFolder:
         label = msgspec.structs.replace(self._label, toolsets={**known, **self._label.toolsets})
         self._put(LABEL, msgspec.json.format(msgspec.json.encode(label)) + b"\n")
         self._begun = True
-
-    def _claim(self, name: str, call: str) -> str:
-        """Take the next number of a name, behind those that other runs have left."""
-        self._numbers[name] = self._numbers.get(name, 0) + 1
-        return f"{name}.{self._numbers[name]}.{call}.json"
 
     def _put(self, name: str, data: bytes) -> None:
         """Write a file aside and move it into its place."""
