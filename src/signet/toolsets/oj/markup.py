@@ -138,7 +138,7 @@ def _take(page: Page, tag: re.Match[str], after: str, ended: Callable[[], frozen
     elif slash:
         page.end(written, after)
     else:
-        page.start(written, attrs, after)
+        page.start(written, attrs)
 
 
 def strip(html: str) -> str:

@@ -9,7 +9,7 @@ import re
 from html import escape
 from typing import Final
 
-from .signs import BACKSLASH, is_sign, prose, raised, verbatim
+from .signs import BACKSLASH, prose, raised, verbatim
 from .values import attributes, language, safe_url, span, title
 
 __all__ = ["BLOCK_TAGS", "INLINE_TAGS", "MAX_DEPTH", "MAX_MARKUP_CHARS", "MAX_TABLE_CELLS", "Page"]
@@ -109,22 +109,20 @@ class Page:
     def whole(self, tag: str, text: str, after: str) -> None:
         """Take a `code`, `sup` or `sub` that holds nothing but text, and the character behind it."""
         if self._held:
-            self.start(tag, "", "")
+            self.start(tag, "")
             self.text(text)
             self.end(tag, after)
         else:
             self._release_one(tag, text, after)
 
-    def start(self, tag: str, attrs: str, after: str) -> None:
-        """Take a start tag and the character behind it."""
+    def start(self, tag: str, attrs: str) -> None:
+        """Take a start tag."""
         if tag in _RAISED:
             if sum(one in _RAISED for one, _ in self._held) < MAX_RAISED:
                 self._held.append((tag, []))
         elif tag == "img":
             self._image(attributes(attrs))
         elif not self._held or not self._absorbed(tag, attrs):
-            if tag in _EMPHASIS and self._last().isalnum() and is_sign(after):
-                self._write(" ")
             self._open_element(tag, attrs)
 
     def end(self, tag: str, after: str) -> None:
@@ -140,11 +138,7 @@ class Page:
             self._inner_tables -= tag == "table"
             self._write(" ")
             return
-        if tag in _EMPHASIS and after.isalnum() and is_sign(self._last()):
-            self._end_open(_ITSELF[tag], _HOLDERS)
-            self._write(" ")
-        else:
-            self._end_open(_ITSELF[tag], _WITHIN.get(tag, _HOLDERS))
+        self._end_open(_ITSELF[tag], _WITHIN.get(tag, _HOLDERS))
 
     def _absorbed(self, tag: str, attrs: str) -> bool:
         """Tell whether a tag is part of what is held back; a block ends all that but `pre`."""
