@@ -27,8 +27,7 @@ from bank import (
     published,
 )
 from doors import doors, invocation, rpc
-from real.test_inspector import INSPECTOR
-from real.witness import node, run_outside
+from real.witness import inspected
 from signet.sandbox.boj.messages import order_of
 from support import SIGNET, Pipe, Server, piping, run, serving
 
@@ -155,13 +154,7 @@ def test_the_official_client_has_every_kind_of_error_with_its_data(
 
 def inspect(upstream: Bank, era: str, home: Path, *options: str) -> Any:
     """Run the Inspector's command line on `boj-mcp-server`."""
-    done = run_outside(
-        node(), str(INSPECTOR), "--cli", "--protocol-era", era, "--format", "json", "--quiet", *options,
-        "--", BOJ, "--base-url", upstream.url,
-        env={**DIRECT, "HOME": str(home)},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    return json.loads(done.stdout)["result"]
+    return inspected(("--", BOJ, "--base-url", upstream.url), era, home, *options)
 
 
 @pytest.mark.spec("3.tools.three")

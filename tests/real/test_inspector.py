@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from real.witness import SOURCE, TOOL, node, run_outside, source_of
-from support import ROOT, SIGNET, Server, serving
-
-INSPECTOR = ROOT / "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js"
+from real.witness import SOURCE, TOOL, inspected, source_of
+from support import SIGNET, Server, serving
 
 
 @pytest.fixture(scope="module")
@@ -36,19 +33,9 @@ def era(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def _inspect(target: tuple[str, ...], era: str, home: Path, *options: str) -> Any:
-    done = run_outside(
-        node(), str(INSPECTOR), "--cli",
-        "--protocol-era", era, "--format", "json", "--quiet", *options, *target,
-        env={"HOME": str(home)},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    return json.loads(done.stdout)["result"]
-
-
 def test_the_inspector_lists_the_tool_without_a_complaint(target: tuple[str, ...], era: str, tmp_path: Path) -> None:
     """`--strict` makes it exit non-zero when a schema would not travel to every client."""
-    listed = _inspect(target, era, tmp_path, "--method", "tools/list", "--strict")
+    listed = inspected(target, era, tmp_path, "--method", "tools/list", "--strict")
 
     assert [tool["name"] for tool in listed["tools"]] == [TOOL]
     assert {"title", "description", "inputSchema", "outputSchema", "annotations"} <= set(listed["tools"][0])
@@ -58,7 +45,7 @@ def test_the_inspector_calls_the_tool(target: tuple[str, ...], era: str, tmp_pat
     """Structure and text hold the same address, and it leads back to the source."""
     arguments = json.dumps({"plantumlCode": SOURCE})
 
-    result = _inspect(
+    result = inspected(
         target, era, tmp_path, "--method", "tools/call", "--tool-name", TOOL, "--tool-args-json", arguments
     )
 

@@ -14,8 +14,7 @@ from mcp import Client, MCPError, StdioServerParameters
 import signet
 from doors import doors, invocation, modern_headers, rpc
 from judge import DIRECT, OJ, SAMPLE, TOOLS, Judge, judging
-from real.test_inspector import INSPECTOR
-from real.witness import node, run_outside
+from real.witness import inspected, run_outside
 from support import SIGNET, Pipe, Server, piping, serving
 
 TOKEN = "a-token-for-the-clients"
@@ -132,13 +131,7 @@ def test_the_official_client_tells_results_that_are_errors_from_errors(
 
 def inspect(upstream: Judge, era: str, home: Path, *options: str) -> Any:
     """Run the Inspector's command line on `oj-mcp-rs`."""
-    done = run_outside(
-        node(), str(INSPECTOR), "--cli", "--protocol-era", era, "--format", "json", "--quiet", *options,
-        "--", OJ, "--base-url", upstream.url, "--token", TOKEN,
-        env={**DIRECT, "HOME": str(home)},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    return json.loads(done.stdout)["result"]
+    return inspected(("--", OJ, "--base-url", upstream.url, "--token", TOKEN), era, home, *options)
 
 
 @pytest.mark.spec("1.S3.tools-list")

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import base64
+import json
 import shutil
 import subprocess
 import zlib
 from collections.abc import Mapping
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 
+from judge import DIRECT
 from support import PATIENCE_S, ROOT, clean_env
 
+INSPECTOR: Final = ROOT / "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js"
 TOOL: Final = "encodePlantUML"
 SOURCE: Final = "@startuml\nBob -> Alice : hello\n@enduml"
 URL_PREFIX: Final = "https://www.plantuml.com/plantuml/svg/"
@@ -45,3 +49,13 @@ def run_outside(*command: str, env: Mapping[str, str] | None = None) -> subproce
     return subprocess.run(
         list(command), cwd=ROOT, env=clean_env(env), capture_output=True, text=True, timeout=4 * PATIENCE_S, check=False
     )
+
+
+def inspected(target: tuple[str, ...], era: str, home: Path, *options: str) -> Any:
+    """Run the Inspector's command line on a server, and give the result that it shows."""
+    done = run_outside(
+        node(), str(INSPECTOR), "--cli", "--protocol-era", era, "--format", "json", "--quiet", *options, *target,
+        env={**DIRECT, "HOME": str(home)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(done.stdout)["result"]
