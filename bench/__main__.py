@@ -10,14 +10,14 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from . import calls, convert, decode, journal, memory, startup, web
-from .contenders import Contender, contenders
-from .frames import WrongAnswerError
-from .machine import Bystanders, hardware, versions
-from .plan import FULL, QUICK, Plan
-from .process import NotStartedError, client_core, pinned
-from .report import Setting, page
-from .rows import Row
+from bench import calls, convert, decode, journal, memory, startup, web
+from bench.contenders import Contender, contenders
+from bench.frames import WrongAnswerError
+from bench.machine import Bystanders, hardware, versions
+from bench.plan import FULL, QUICK, Plan
+from bench.process import NotStartedError, client_core, pinned
+from bench.report import Setting, page
+from bench.rows import Row
 
 BENCHMARKS: dict[str, Callable[[Plan, Sequence[Contender]], list[Row]]] = {
     "cold": startup.measure,

@@ -6,11 +6,11 @@ import contextlib
 import statistics
 from collections.abc import Sequence
 
-from .contenders import ECHO, NAMES, Contender
-from .frames import LARGE, SMALL, Call
-from .pipe import Pipe, opened
-from .plan import Plan
-from .rows import Metric, Row, Sheet, rotated
+from bench.contenders import ECHO, NAMES, Contender
+from bench.frames import LARGE, SMALL, Call
+from bench.pipe import Pipe, opened
+from bench.plan import Plan
+from bench.rows import Metric, Row, Sheet, rotated
 
 __all__ = ["measure"]
 

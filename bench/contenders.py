@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from .rows import BOUND, SIGNET
+from bench.rows import BOUND, SIGNET
 
 __all__ = ["ECHO", "FASTMCP", "NAMES", "PORT", "SDK", "Contender", "contenders"]
 

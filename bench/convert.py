@@ -9,10 +9,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from .contenders import Contender
-from .frames import WrongAnswerError
-from .plan import Plan
-from .rows import SIGNET, Metric, Row, Sheet, rotated
+from bench.contenders import Contender
+from bench.frames import WrongAnswerError
+from bench.plan import Plan
+from bench.rows import SIGNET, Metric, Row, Sheet, rotated
 
 __all__ = ["measure"]
 

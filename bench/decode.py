@@ -12,13 +12,12 @@ import time
 import tracemalloc
 from collections.abc import Callable, Sequence
 
-from signet.kernel.port import Answer
+from bench.contenders import Contender
+from bench.plan import Plan
+from bench.rows import SIGNET, Metric, Row, Sheet, rotated
+from signet.kernel.upstream import UpstreamResponse
 from signet.toolsets.boj.decode import read_data
 from signet.toolsets.boj.query import DataCodeIn
-
-from .contenders import Contender
-from .plan import Plan
-from .rows import SIGNET, Metric, Row, Sheet, rotated
 
 __all__ = ["measure"]
 
@@ -34,7 +33,7 @@ def measure(plan: Plan, _: Sequence[Contender]) -> list[Row]:
     sheet = Sheet()
     for shape, (series, points) in SHAPES.items():
         body = answer_body(series, points)
-        answer, query = Answer(200, "application/json", body), DataCodeIn("CO", ("A",))
+        answer, query = UpstreamResponse(200, "application/json", body), DataCodeIn("CO", ("A",))
         decoders: list[tuple[str, Callable[[], object]]] = [
             (SIGNET, lambda answer=answer, query=query: read_data(answer, query)),
             (LOADS, lambda body=body: json.loads(body)),

@@ -7,12 +7,12 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 
-from .calls import IN_FLIGHT, per_s
-from .contenders import Contender
-from .frames import SMALL, Call
-from .pipe import opened
-from .plan import Plan
-from .rows import SIGNET, Metric, Row, Sheet, rotated
+from bench.calls import IN_FLIGHT, per_s
+from bench.contenders import Contender
+from bench.frames import SMALL, Call
+from bench.pipe import opened
+from bench.plan import Plan
+from bench.rows import SIGNET, Metric, Row, Sheet, rotated
 
 __all__ = ["WITHOUT", "measure"]
 

@@ -13,7 +13,7 @@ import sys
 import time
 from dataclasses import asdict, dataclass
 
-from .frames import FIRST, MODERN, TOOL, Call, WrongAnswerError
+from bench.frames import FIRST, MODERN, TOOL, Call, WrongAnswerError
 
 __all__ = ["Job", "Tally"]
 

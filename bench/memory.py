@@ -8,11 +8,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from .contenders import NAMES, Contender
-from .frames import SMALL, Call
-from .pipe import opened
-from .plan import Plan
-from .rows import Metric, Row, Sheet, rotated
+from bench.contenders import NAMES, Contender
+from bench.frames import SMALL, Call
+from bench.pipe import opened
+from bench.plan import Plan
+from bench.rows import Metric, Row, Sheet, rotated
 
 __all__ = ["measure"]
 

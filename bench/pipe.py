@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from .contenders import Contender
-from .frames import FIRST, INITIALIZE, INITIALIZED, LIST_TOOLS, TOOL, Call, WrongAnswerError
-from .process import Child, server_core, spawned
+from bench.contenders import Contender
+from bench.frames import FIRST, INITIALIZE, INITIALIZED, LIST_TOOLS, TOOL, Call, WrongAnswerError
+from bench.process import Child, server_core, spawned
 
 __all__ = ["Flood", "Pipe", "opened"]
 
@@ -130,7 +130,7 @@ class Pipe:
         except BlockingIOError:
             return b""
         if not chunk:
-            complaint = f"the server closed its output: {self.child.told()[-2000:]}"
+            complaint = f"the server closed its output: {self.child.as_tool_result()[-2000:]}"
             raise WrongAnswerError(complaint)
         return chunk
 

@@ -6,9 +6,9 @@ import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .contenders import NAMES
-from .process import ALLOCATOR
-from .rows import Ratio, Row
+from bench.contenders import NAMES
+from bench.process import ALLOCATOR
+from bench.rows import Ratio, Row
 
 __all__ = ["Setting", "page"]
 

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from .contenders import NAMES, Contender
-from .frames import TOOL
-from .pipe import Pipe
-from .plan import Plan
-from .process import server_core, spawned
-from .rows import BOUND, SIGNET, Metric, Row, Sheet, rotated
+from bench.contenders import NAMES, Contender
+from bench.frames import TOOL
+from bench.pipe import Pipe
+from bench.plan import Plan
+from bench.process import server_core, spawned
+from bench.rows import BOUND, SIGNET, Metric, Row, Sheet, rotated
 
 __all__ = ["measure", "measure_dropins"]
 

@@ -8,12 +8,12 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from .contenders import ECHO, NAMES, Contender
-from .frames import LEGACY, MODERN, SMALL, WrongAnswerError
-from .load import Job, Tally
-from .plan import Plan
-from .process import client_core, serving, spawned
-from .rows import BOUND, Metric, Row, Sheet, rotated
+from bench.contenders import ECHO, NAMES, Contender
+from bench.frames import LEGACY, MODERN, SMALL, WrongAnswerError
+from bench.load import Job, Tally
+from bench.plan import Plan
+from bench.process import client_core, serving, spawned
+from bench.rows import BOUND, Metric, Row, Sheet, rotated
 
 __all__ = ["measure"]
 
@@ -51,7 +51,7 @@ def per_s(plan: Plan, name: str, port: int, era: str, connections: int) -> float
     with spawned(command, client_core()) as child:
         told, _ = child.process.communicate(timeout=PATIENCE_S)
         if child.process.returncode:
-            complaint = f"{name}: {child.told()[-2000:]}"
+            complaint = f"{name}: {child.as_tool_result()[-2000:]}"
             raise WrongAnswerError(complaint)
         tally = Tally(**json.loads(told))
     return tally.calls / tally.elapsed_s

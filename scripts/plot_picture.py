@@ -7,7 +7,7 @@ import io
 import sys
 from pathlib import Path
 
-from signet.cli import main
+from signet.commands.cli import main
 
 PICTURE = Path(__file__).resolve().parent.parent / "docs/images/boj-plot.png"
 SERIES = ("FM09", "--codes", "FX180110001,FX180110002", "--start", "200001")

@@ -14,11 +14,11 @@ from typing import Any
 
 import msgspec
 
-from signet import boj_mcp, oj_mcp
 from signet.app import SCHEMA_ROOT
 from signet.catalogue import TOOLSETS, tools_of
-from signet.cli import parser
-from signet.kernel.errors import TABLE, Row
+from signet.commands import boj_mcp, oj_mcp
+from signet.commands.cli import parser
+from signet.kernel.errors import TABLE, ErrorRow
 from signet.kernel.schemas import SchemaRegistry, schema_of
 from signet.kernel.tools import Tool
 from signet.settings import PREFIX, Settings
@@ -82,8 +82,8 @@ def errors() -> Iterator[str]:
     yield f"The REST door's own names: {told}."
 
 
-def _faces(row: Row) -> tuple[str, str, str, str]:
-    mcp = "result with `isError`" if row.told else f"JSON-RPC error {row.mcp_code}"
+def _faces(row: ErrorRow) -> tuple[str, str, str, str]:
+    mcp = "result with `isError`" if row.as_tool_result else f"JSON-RPC error {row.mcp_code}"
     return mcp, str(row.http_status), str(row.jsonrpc_code), f"`{row.message}`"
 
 
@@ -125,21 +125,21 @@ def _command(command: argparse.ArgumentParser, name: str, level: str) -> Iterato
     below = _commands(command)
     if not below:
         known = () if name.startswith(READS_NO_ENVIRONMENT) else Settings.__struct_fields__
-        yield table(("argument", "variable", "meaning"), [_flag(action, known) for action in command._actions])  # noqa: SLF001
+        yield table(("argument", "variable", "meaning"), [_flag(action, known) for action in command._actions])
     for word, one in below.items():
         yield from _command(one, f"{name} {word}", level + "#")
 
 
 def _commands(program: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
     """Give the commands of a program, if it has any."""
-    found = (one for one in program._actions if isinstance(one, argparse._SubParsersAction))  # noqa: SLF001
+    found = (one for one in program._actions if isinstance(one, argparse._SubParsersAction))
     return {name: command for one in found for name, command in one.choices.items()}
 
 
 def _flag(action: argparse.Action, known: tuple[str, ...]) -> tuple[str, str, str]:
     flags = ", ".join(action.option_strings) or str(action.metavar or action.dest)
     # A flag that switches off is a variable that says no.
-    value = "=no" if isinstance(action, argparse._StoreFalseAction) else ""  # noqa: SLF001
+    value = "=no" if isinstance(action, argparse._StoreFalseAction) else ""
     variable = f"`{PREFIX}{action.dest.upper()}{value}`" if action.dest in known else ""
     return f"`{flags}`", variable, action.help or ""
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
-from bank import Bank, banking
-from judge import Judge, judging
+from boj_harness import BojHarness, boj_sandbox
+from oj_harness import OjHarness, oj_sandbox
 
 IN_CI = bool(os.environ.get("CI"))
 
@@ -22,28 +22,28 @@ settings.load_profile("ci" if IN_CI else "desk")
 
 
 @pytest.fixture(scope="module")
-def the_bank() -> Iterator[Bank]:
+def the_bank() -> Iterator[BojHarness]:
     """The Bank of Japan's API, as the tests before have left it."""
-    with banking() as bank:
+    with boj_sandbox() as bank:
         yield bank
 
 
 @pytest.fixture
-def bank(the_bank: Bank) -> Bank:
+def bank(the_bank: BojHarness) -> BojHarness:
     """The Bank of Japan's API, with nothing ordered and nothing seen."""
     the_bank.clear()
     return the_bank
 
 
 @pytest.fixture(scope="module")
-def the_judge() -> Iterator[Judge]:
+def the_judge() -> Iterator[OjHarness]:
     """The judge's API, as the tests before have left it."""
-    with judging() as judge:
+    with oj_sandbox() as judge:
         yield judge
 
 
 @pytest.fixture
-def judge(the_judge: Judge) -> Judge:
+def judge(the_judge: OjHarness) -> OjHarness:
     """The judge's API, with nothing ordered and nothing seen."""
     the_judge.clear()
     return the_judge

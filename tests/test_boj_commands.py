@@ -1,7 +1,5 @@
 """`signet boj` as a person types it, against a played Bank of Japan in a process of its own."""
 
-# ruff: noqa: RUF001 - full-width letters, as people type them and as the Bank writes them
-
 from __future__ import annotations
 
 import contextlib
@@ -30,20 +28,20 @@ import pytest
 from matplotlib.font_manager import get_font_names
 from PIL import Image
 
-from signet import boj_mcp
+from processes import BIN, PATIENCE_S, ROOT, SIGNET, Server, clean_env, run, serving_command
 from signet.app import build_server
-from signet.bank import CREDIT, SAMPLE_SOURCE, SOURCE
-from signet.bank.canvas import drawn
-from signet.bank.curves import chart_of
-from signet.bank.files import FORMS
-from signet.bank.pages import Page, Series
-from signet.bank.part import Part
-from signet.bank.periods import scale_of
-from signet.bank.picture import JAPANESE, paint
-from signet.bank.question import Question, origin_of
+from signet.commands import boj_mcp
+from signet.commands.boj import CREDIT, SAMPLE_SOURCE, SOURCE
+from signet.commands.boj.chart import chart_of
+from signet.commands.boj.files import FORMS
+from signet.commands.boj.image_chart import JAPANESE, paint
+from signet.commands.boj.pages import FetchedSeries, SeriesPage
+from signet.commands.boj.partial_download import PartialDownload
+from signet.commands.boj.periods import scale_of
+from signet.commands.boj.series_query import SeriesQuery, origin_of
+from signet.commands.boj.terminal_chart import drawn
 from signet.kernel.errors import Code, Fault
 from signet.settings import Settings
-from support import BIN, PATIENCE_S, ROOT, SIGNET, Server, clean_env, run, serving_command
 
 DEPOSITS = ("MD10", "--layers", "*", "--frequency", "Q", "--start", "202301")
 """1,214 series, 250 to a page."""
@@ -54,7 +52,7 @@ DAILY = ("FXERD01", "FXERD02", "FXERD03", "FXERD04", "FXERD05", "FXERD06", "FXER
 RATES = ("FM08", "--codes", ",".join(DAILY), "--start", "200001")
 """Eight daily series of some 9,800 observations, more than 60,000 together."""
 
-QUESTION = Question("here", "tool", {"db": "X", "lang": "en"})
+QUESTION = SeriesQuery("here", "tool", {"db": "X", "lang": "en"})
 GOES_ON = "the same command goes on where this one stopped"
 COLUMNS = ["series_code", "name", "unit", "frequency", "survey_date", "value"]
 
@@ -290,14 +288,14 @@ def test_json_is_written_without_a_blank_and_in_one_order(whole: dict[str, bytes
     assert list(told) == ["source", "db", "lang", "series"]
 
 
-def series_of(frequency: str, values: Mapping[str, str | None]) -> Series:
+def series_of(frequency: str, values: Mapping[str, str | None]) -> FetchedSeries:
     points = msgspec.json.encode([{"survey_date": date, "value": value} for date, value in values.items()])
-    return Series("S", None, None, frequency, msgspec.Raw(points))
+    return FetchedSeries("S", None, None, frequency, msgspec.Raw(points))
 
 
 def refused_by_parquet(value: str) -> Code:
     with pytest.raises(Fault, match=f"'{value}'") as caught:
-        FORMS["parquet"](io.BytesIO(), QUESTION, [Page(1, None, [series_of("MONTHLY", {"202401": value})])])
+        FORMS["parquet"](io.BytesIO(), QUESTION, [SeriesPage(1, None, [series_of("MONTHLY", {"202401": value})])])
 
     return caught.value.code
 
@@ -309,7 +307,7 @@ def test_a_value_keeps_its_digits_and_a_missing_one_is_nothing() -> None:
     written = {}
     for form, values in (("csv", told | odd), ("json", told | odd), ("parquet", told)):
         file = io.BytesIO()
-        FORMS[form](file, QUESTION, [Page(1, None, []), Page(1, None, [series_of("MONTHLY", values)])])
+        FORMS[form](file, QUESTION, [SeriesPage(1, None, []), SeriesPage(1, None, [series_of("MONTHLY", values)])])
         written[form] = file.getvalue()
 
     refused = [refused_by_parquet(value) for value in ("n.a.", "1e999", "-1e999")]
@@ -408,7 +406,7 @@ def test_figures_of_the_public_host_are_the_banks(url: str) -> None:
 
     origin = origin_of(settings, build_server(settings))
 
-    assert Question(origin, "tool", {}).source == SOURCE
+    assert SeriesQuery(origin, "tool", {}).source == SOURCE
 
 
 @pytest.mark.parametrize(
@@ -425,7 +423,7 @@ def test_figures_of_any_other_host_are_not_the_banks(url: str, origin: str) -> N
 
     found = origin_of(settings, build_server(settings))
 
-    assert Question(found, "tool", {}).source == shaped(origin)
+    assert SeriesQuery(found, "tool", {}).source == shaped(origin)
 
 
 def test_figures_of_a_recording_are_whose_they_were_then(tmp_path: Path) -> None:
@@ -703,7 +701,7 @@ def test_a_part_is_good_wherever_it_is_cut(tmp_path: Path) -> None:
 
     for size in range(len(right) + 1):
         path.write_bytes(right[:size])
-        part = Part(path, QUESTION)
+        part = PartialDownload(path, QUESTION)
         whole_pages = max(0, sum(end <= size for end in ends) - 1)
         assert (part.pages, part.next) == (whole_pages, [1, 3, 4, None][whole_pages])
         for page in pages[whole_pages:]:
@@ -713,12 +711,12 @@ def test_a_part_is_good_wherever_it_is_cut(tmp_path: Path) -> None:
         assert path.read_bytes() == right
 
 
-def page_of(start: int, following: int | None) -> Page:
-    return Page(start, following, [Series(f"S{start}", "ä\n,", None, "MONTHLY", msgspec.Raw(b"[]"))])
+def page_of(start: int, following: int | None) -> SeriesPage:
+    return SeriesPage(start, following, [FetchedSeries(f"S{start}", "ä\n,", None, "MONTHLY", msgspec.Raw(b"[]"))])
 
 
-def filled(path: Path, pages: list[Page]) -> bytes:
-    part = Part(path, QUESTION)
+def filled(path: Path, pages: list[SeriesPage]) -> bytes:
+    part = PartialDownload(path, QUESTION)
     for page in pages:
         part.add(page)
     part.close(keep=True)
@@ -731,7 +729,7 @@ def test_a_page_that_was_moved_is_not_taken(tmp_path: Path) -> None:
     header, *lines = filled(path, [page_of(1, 3), page_of(3, 4), page_of(4, None)]).splitlines(keepends=True)
     path.write_bytes(header + lines[0] + lines[2] + lines[1])
 
-    part = Part(path, QUESTION)
+    part = PartialDownload(path, QUESTION)
     part.close(keep=True)
 
     assert (part.pages, part.next) == (1, 3)
@@ -1035,7 +1033,7 @@ def test_what_is_no_number_or_too_large_a_one_is_not_drawn(value: str) -> None:
 
 @pytest.mark.parametrize("color", [False, True], ids=["signs", "colours"])
 @pytest.mark.parametrize("values", [("1e300", "-1e300"), ("1e300", "1e300"), ("5e-324", "-5e-324")], ids=" ".join)
-def test_the_largest_numbers_and_the_smallest_are_drawn(values: tuple[str, str], color: bool) -> None:  # noqa: FBT001
+def test_the_largest_numbers_and_the_smallest_are_drawn(values: tuple[str, str], color: bool) -> None:
     chart = chart_of(QUESTION, "X", [series_of("MONTHLY", dict(zip(("202401", "202402"), values, strict=True)))])
     picture = io.BytesIO()
 
@@ -1075,9 +1073,9 @@ def test_each_command_has_help_of_its_own(command: str) -> None:
 def test_other_commands_load_nothing_of_it() -> None:
     probe = """
 import sys
-from signet.cli import parser
+from signet.commands.cli import parser
 parser(["stdio"]); parser(["--help"])
-print([name for name in sys.modules if name.startswith("signet.bank")])
+print([name for name in sys.modules if name.startswith("signet.commands.boj")])
 """
 
     done = subprocess.run([BIN / "python", "-c", probe], capture_output=True, text=True, check=True)
@@ -1088,7 +1086,7 @@ print([name for name in sys.modules if name.startswith("signet.bank")])
 def test_asking_for_help_loads_nothing_heavy() -> None:
     probe = """
 import sys
-from signet.cli import parser
+from signet.commands.cli import parser
 parser(["boj"])
 print({"rich", "matplotlib", "plotext", "pyarrow", "aiohttp", "asyncio", "msgspec"} & set(sys.modules))
 """

@@ -14,7 +14,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import signet
-from bank import (
+from boj_harness import (
     BOJ,
     CALL_RATE,
     CALL_RATE_TARGET,
@@ -26,8 +26,8 @@ from bank import (
     SPOT,
     SPOT_TARGET,
     TOOLS,
-    Bank,
-    banking,
+    BojHarness,
+    boj_sandbox,
     call,
     failure,
     kind_of,
@@ -36,24 +36,24 @@ from bank import (
     result_of,
     serving_boj,
 )
-from doors import INITIALIZE, rpc, run_on_one_message
-from judge import listening
+from channels import INITIALIZE, rpc, run_on_one_message
+from oj_harness import listening
+from processes import PATIENCE_S, Pipe, piping
 from signet.settings import Settings
-from support import PATIENCE_S, Pipe, piping
 
 SENTENCE = re.compile(r"(error|boj-mcp-server): [^\n]+\n")
 TRANSPORT = (-32603, "TRANSPORT_ERROR")
 
 
 @pytest.fixture(scope="module")
-def elsewhere() -> Iterator[Bank]:
+def elsewhere() -> Iterator[BojHarness]:
     """Another address."""
-    with banking() as bank:
+    with boj_sandbox() as bank:
         yield bank
 
 
 @pytest.fixture
-def other(elsewhere: Bank) -> Bank:
+def other(elsewhere: BojHarness) -> BojHarness:
     elsewhere.clear()
     return elsewhere
 
@@ -105,7 +105,7 @@ def test_told_nothing_it_asks_the_public_host() -> None:
 
 @pytest.mark.spec("3.config.base-url", "3.config.precedence")
 @pytest.mark.parametrize("way", WAYS)
-def test_the_base_url_is_set_in_each_way(bank: Bank, way: str) -> None:
+def test_the_base_url_is_set_in_each_way(bank: BojHarness, way: str) -> None:
     flags, env = told("base-url", way, bank.url)
 
     with piping(BOJ, *flags, env={"NO_PROXY": "127.0.0.1", **env}) as pipe:
@@ -116,7 +116,7 @@ def test_the_base_url_is_set_in_each_way(bank: Bank, way: str) -> None:
 
 @pytest.mark.spec("3.config.base-url")
 @pytest.mark.parametrize("slashes", ["/", "///"])
-def test_slashes_behind_the_base_url_make_no_difference(bank: Bank, slashes: str) -> None:
+def test_slashes_behind_the_base_url_make_no_difference(bank: BojHarness, slashes: str) -> None:
     with serving_boj(bank.url + slashes) as pipe:
         call(pipe, CODE, **SPOT)
 
@@ -124,7 +124,7 @@ def test_slashes_behind_the_base_url_make_no_difference(bank: Bank, slashes: str
 
 
 @pytest.mark.spec("3.config.base-url")
-def test_a_path_behind_the_base_url_stands_before_every_target(bank: Bank) -> None:
+def test_a_path_behind_the_base_url_stands_before_every_target(bank: BojHarness) -> None:
     with serving_boj(f"{bank.url}/mirror/", "--retry-max", "0") as pipe:
         failure(pipe, CODE, **SPOT)
 
@@ -133,7 +133,7 @@ def test_a_path_behind_the_base_url_stands_before_every_target(bank: Bank) -> No
 
 @pytest.mark.spec("3.config.timeout", "3.config.precedence")
 @pytest.mark.parametrize("way", WAYS)
-def test_the_time_of_one_attempt_is_set_in_each_way(bank: Bank, way: str) -> None:
+def test_the_time_of_one_attempt_is_set_in_each_way(bank: BojHarness, way: str) -> None:
     flags, env = told("timeout-ms", way, "120")
     bank.order("hang")
 
@@ -144,7 +144,7 @@ def test_the_time_of_one_attempt_is_set_in_each_way(bank: Bank, way: str) -> Non
 
 
 @pytest.mark.spec("3.config.timeout")
-def test_no_time_at_all_is_never_enough(bank: Bank) -> None:
+def test_no_time_at_all_is_never_enough(bank: BojHarness) -> None:
     with serving_boj(bank.url, "--timeout-ms", "0", "--retry-backoff-ms", "0") as pipe:
         error = failure(pipe, CODE, **SPOT)
 
@@ -153,7 +153,7 @@ def test_no_time_at_all_is_never_enough(bank: Bank) -> None:
 
 @pytest.mark.spec("3.config.retry-max", "3.config.precedence", "3.retry.count")
 @pytest.mark.parametrize("way", WAYS)
-def test_how_often_to_ask_again_is_set_in_each_way(bank: Bank, way: str) -> None:
+def test_how_often_to_ask_again_is_set_in_each_way(bank: BojHarness, way: str) -> None:
     flags, env = told("retry-max", way, "4")
     bank.order("close")
 
@@ -166,7 +166,7 @@ def test_how_often_to_ask_again_is_set_in_each_way(bank: Bank, way: str) -> None
 
 @pytest.mark.spec("3.config.retry-backoff", "3.config.precedence", "3.retry.backoff")
 @pytest.mark.parametrize("way", WAYS)
-def test_the_first_wait_is_set_in_each_way(bank: Bank, way: str) -> None:
+def test_the_first_wait_is_set_in_each_way(bank: BojHarness, way: str) -> None:
     flags, env = told("retry-backoff-ms", way, "350")
     bank.order("close", times=1)
 
@@ -179,7 +179,7 @@ def test_the_first_wait_is_set_in_each_way(bank: Bank, way: str) -> None:
 
 @pytest.mark.spec("3.polite.settable", "3.config.precedence")
 @pytest.mark.parametrize("way", WAYS)
-def test_how_long_lists_are_kept_is_set_in_each_way(bank: Bank, way: str) -> None:
+def test_how_long_lists_are_kept_is_set_in_each_way(bank: BojHarness, way: str) -> None:
     flags, env = told("cache-s", way, "0")
 
     with serving_boj(bank.url, *flags, env=env) as pipe:
@@ -190,7 +190,7 @@ def test_how_long_lists_are_kept_is_set_in_each_way(bank: Bank, way: str) -> Non
 
 
 @pytest.mark.spec("3.config.precedence")
-def test_a_flag_wins_over_the_environment(bank: Bank, other: Bank) -> None:
+def test_a_flag_wins_over_the_environment(bank: BojHarness, other: BojHarness) -> None:
     """Each value of the environment would show: another address, more attempts, a wait without end."""
     env = {
         "BOJ_BASE_URL": other.url,
@@ -214,7 +214,7 @@ def test_a_flag_wins_over_the_environment(bank: Bank, other: Bank) -> None:
 
 
 @pytest.mark.spec("3.config.precedence")
-def test_the_largest_values_are_taken(bank: Bank) -> None:
+def test_the_largest_values_are_taken(bank: BojHarness) -> None:
     """As many bits as the specification's types have; a wait that long is for ever."""
     most = ("--timeout-ms", str(2**64 - 1), "--retry-max", str(2**32 - 1), "--retry-backoff-ms", str(2**64 - 1))
 
@@ -233,7 +233,7 @@ WORSE = {
     "fraction": ("retry-max", "1.5"),
     "exponent": ("retry-max", "1e3"),
     "hexadecimal": ("retry-max", "0x10"),
-    "full-width": ("retry-max", "１０"),  # noqa: RUF001 - that is the point
+    "full-width": ("retry-max", "１０"),
     "unit": ("timeout-ms", "10s"),
     "more than 32 bits": ("retry-max", "4294967296"),
     "null": ("min-interval-ms", "null"),
@@ -313,7 +313,7 @@ def test_a_flag_that_there_is_not_is_refused_in_one_sentence(arguments: list[str
 
 
 @pytest.mark.spec("3.config.precedence")
-def test_the_setting_of_signet_for_sample_data_keeps_it_from_asking_anybody(bank: Bank) -> None:
+def test_the_setting_of_signet_for_sample_data_keeps_it_from_asking_anybody(bank: BojHarness) -> None:
     with serving_boj(bank.url, env={"SIGNET_SANDBOX": "true"}) as pipe:
         answer = call(pipe, METADATA, **CALL_RATE)
 
@@ -441,7 +441,7 @@ def test_every_tool_says_what_it_is_and_that_it_only_reads(name: str) -> None:
 
 
 @pytest.mark.spec("3.tools.three")
-def test_another_tool_is_not_there(bank: Bank) -> None:
+def test_another_tool_is_not_there(bank: BojHarness) -> None:
     with serving_boj(bank.url) as pipe:
         answer = pipe.ask(request("boj_list_databases", {}))
 
@@ -463,7 +463,7 @@ def test_what_is_not_offered_is_not_there() -> None:
 
 
 @pytest.mark.spec("3.transport.stdio")
-def test_the_server_listens_nowhere(bank: Bank) -> None:
+def test_the_server_listens_nowhere(bank: BojHarness) -> None:
     with serving_boj(bank.url) as pipe:
         call(pipe, CODE, **SPOT)
         descriptors = Path(f"/proc/{pipe.process.pid}/fd").iterdir()
@@ -477,7 +477,7 @@ def test_the_server_listens_nowhere(bank: Bank) -> None:
 
 
 @pytest.mark.spec("3.transport.stdio")
-def test_every_byte_on_stdout_belongs_to_a_message_at_the_loudest_level(bank: Bank) -> None:
+def test_every_byte_on_stdout_belongs_to_a_message_at_the_loudest_level(bank: BojHarness) -> None:
     bank.order("close", match="getDataLayer", times=1)
     messages = [
         INITIALIZE,
@@ -506,7 +506,7 @@ def test_every_byte_on_stdout_belongs_to_a_message_at_the_loudest_level(bank: Ba
 
 
 @pytest.mark.spec("3.transport.stdio")
-def test_told_nothing_about_logs_it_says_nothing_of_a_good_call(bank: Bank) -> None:
+def test_told_nothing_about_logs_it_says_nothing_of_a_good_call(bank: BojHarness) -> None:
     with serving_boj(bank.url) as pipe:
         call(pipe, CODE, **SPOT)
 
@@ -514,7 +514,7 @@ def test_told_nothing_about_logs_it_says_nothing_of_a_good_call(bank: Bank) -> N
 
 
 @pytest.mark.spec("3.transport.stdio")
-def test_the_end_of_input_is_answered_to_the_last_call_its_retries_included(bank: Bank) -> None:
+def test_the_end_of_input_is_answered_to_the_last_call_its_retries_included(bank: BojHarness) -> None:
     bank.order("slow", delay_s=0.3, match="getDataCode")
     bank.order("close", match="getDataLayer", times=2)
 
@@ -532,7 +532,9 @@ def test_the_end_of_input_is_answered_to_the_last_call_its_retries_included(bank
 @pytest.mark.spec("3.transport.stdio")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
 @pytest.mark.parametrize("trouble", ["a request", "a wait"])
-def test_a_signal_ends_the_process_well_in_the_middle_of(bank: Bank, number: signal.Signals, trouble: str) -> None:
+def test_a_signal_ends_the_process_well_in_the_middle_of(
+    bank: BojHarness, number: signal.Signals, trouble: str
+) -> None:
     bank.order("hang" if trouble == "a request" else "close")
 
     with serving_boj(bank.url, "--retry-backoff-ms", "3600000") as pipe:
@@ -547,7 +549,7 @@ def test_a_signal_ends_the_process_well_in_the_middle_of(bank: Bank, number: sig
 
 
 @pytest.mark.spec("3.transport.stdio")
-def test_a_line_that_is_no_message_does_not_end_the_conversation(bank: Bank) -> None:
+def test_a_line_that_is_no_message_does_not_end_the_conversation(bank: BojHarness) -> None:
     with serving_boj(bank.url) as pipe:
         refused = pipe.ask(b"{not JSON")
 
@@ -562,7 +564,7 @@ def drained(pipe: Pipe) -> Any:
 
 
 @pytest.mark.spec("3.runtime.concurrent")
-def test_calls_wait_side_by_side_and_answers_come_as_they_are_ready(bank: Bank) -> None:
+def test_calls_wait_side_by_side_and_answers_come_as_they_are_ready(bank: BojHarness) -> None:
     """The first answer is held back until the others have come."""
     bank.order("hang", match="getDataCode")
 

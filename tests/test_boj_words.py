@@ -6,12 +6,12 @@ import re
 
 import pytest
 
-from signet.bank.words import in_flags
+from processes import run
+from signet.commands.boj.cli_errors import to_flags
 from signet.kernel.errors import Code, Fault
-from signet.toolsets.boj import rules
+from signet.toolsets.boj import validation
 from signet.toolsets.boj.decode import LESS_DATA
-from signet.toolsets.boj.faults import MESSAGES, Message, refused, too_large, transport, undecodable
-from support import run
+from signet.toolsets.boj.faults import MESSAGES, BankMessage, refused, too_large, transport, undecodable
 
 DATES = (
     "YYYY for years, YYYY01 or YYYY02 for halves, YYYY01 to YYYY04 for quarters, "
@@ -47,17 +47,17 @@ HERE = {
 
 
 @pytest.mark.parametrize("known", [one for one in MESSAGES if one.hint], ids=lambda one: one.id)
-def test_every_hint_is_told_in_flags(known: Message) -> None:
+def test_every_hint_is_told_in_flags(known: BankMessage) -> None:
     fault = refused(known.status, known.id, known.japanese)
 
-    told = in_flags(fault)
+    told = to_flags(fault)
 
     head = fault.message.removesuffix(known.hint or "")
     assert told == f"{head}{HERE.get(known.id, known.hint)}".rstrip()
 
 
 def test_an_answer_that_is_too_large_is_told_in_flags() -> None:
-    told = in_flags(too_large("it is", LESS_DATA))
+    told = to_flags(too_large("it is", LESS_DATA))
 
     assert told == (
         "The answer of the Bank of Japan is too large: it is. "
@@ -75,18 +75,22 @@ def test_every_flag_that_a_hint_names_is_one_of_the_commands() -> None:
 
 
 RULES = {
-    "the database is required and must not be blank": lambda: rules.database(" "),
-    "the database 'A,B' has a comma in it: name one database at a time": lambda: rules.database("A,B"),
-    "--codes 'CODE and DB;' has the forbidden character ;": lambda: rules.codes(("CODE and DB;",)),
-    "--layers '0' must be * or a positive integer": lambda: rules.layers(("0",)),
-    "--frequency must be one of Q, M, not 'X'": lambda: rules.choice("FREQUENCY", "X", ("Q", "M")),
-    "--lang must be one of jp, en, not 'fr'": lambda: rules.choice("LANG", "fr", ("jp", "en")),
-    "--start '2024-01' must be numeric: the date is written in digits only": lambda: rules.span(
-        "2024-01", None, rules.ANY_SHAPE
+    "the database is required and must not be blank": lambda: validation.database(" "),
+    "the database 'A,B' has a comma in it: name one database at a time": lambda: validation.database("A,B"),
+    "--codes 'CODE and DB;' has the forbidden character ;": lambda: validation.codes(("CODE and DB;",)),
+    "--layers '0' must be * or a positive integer": lambda: validation.layers(("0",)),
+    "--frequency must be one of Q, M, not 'X'": lambda: validation.choice("FREQUENCY", "X", ("Q", "M")),
+    "--lang must be one of jp, en, not 'fr'": lambda: validation.choice("LANG", "fr", ("jp", "en")),
+    "--start '2024-01' must be numeric: the date is written in digits only": lambda: validation.span(
+        "2024-01", None, validation.ANY_SHAPE
     ),
-    "--end 184901 has a year outside 1850 to 2050": lambda: rules.span(None, "184901", rules.ANY_SHAPE),
-    "--start 2024 and --end 202401 must have the same format": lambda: rules.span("2024", "202401", rules.ANY_SHAPE),
-    "--start 2025 comes after --end 2024: give them in order": lambda: rules.span("2025", "2024", rules.ANY_SHAPE),
+    "--end 184901 has a year outside 1850 to 2050": lambda: validation.span(None, "184901", validation.ANY_SHAPE),
+    "--start 2024 and --end 202401 must have the same format": lambda: validation.span(
+        "2024", "202401", validation.ANY_SHAPE
+    ),
+    "--start 2025 comes after --end 2024: give them in order": lambda: validation.span(
+        "2025", "2024", validation.ANY_SHAPE
+    ),
 }
 
 
@@ -95,7 +99,7 @@ def test_a_rule_that_is_broken_is_told_in_flags(told: str) -> None:
     with pytest.raises(Fault) as caught:
         RULES[told]()
 
-    assert in_flags(caught.value) == told
+    assert to_flags(caught.value) == told
 
 
 @pytest.mark.parametrize(
@@ -110,4 +114,4 @@ def test_a_rule_that_is_broken_is_told_in_flags(told: str) -> None:
     ids=lambda fault: fault.message[:20],
 )
 def test_what_others_said_stays_as_it_is(fault: Fault) -> None:
-    assert in_flags(fault) == fault.message
+    assert to_flags(fault) == fault.message

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from support import ROOT
+from processes import ROOT
 
 SMALL = "import pytest\ndef test_one(): pass\n@pytest.mark.{mark}\ndef test_two(): {body}\n"
 """A file of two tests, the second of which hides behind a mark."""

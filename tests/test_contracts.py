@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from processes import ROOT
 from signet.app import SCHEMA_ROOT
 from signet.catalogue import HIDDEN, TOOLSETS, tools_of
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.tools import Tool
-from support import ROOT
 
 REGISTRY = SchemaRegistry(schema_root=SCHEMA_ROOT)
 IN_THE_BOX = [tool for toolset in TOOLSETS for tool in tools_of(toolset)]
@@ -105,7 +105,7 @@ def test_two_validators_are_of_one_mind(tool: Tool, side: str) -> None:
 
 
 @given(st.text(alphabet="abcXYZ019_-\n /.", max_size=8), st.booleans())
-def test_two_validators_are_of_one_mind_about_line_ends(text: str, linked: bool) -> None:  # noqa: FBT001
+def test_two_validators_are_of_one_mind_about_line_ends(text: str, linked: bool) -> None:
     contract = schema(IN_THE_BOX[0], "output")["properties"]["url" if linked else "encoded"]
     value = f"https://www.plantuml.com/plantuml/svg/{text}" if linked else text
     properties = {"url": "https://www.plantuml.com/plantuml/svg/A", "encoded": "A", "format": "svg"}

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from support import BIN, PATIENCE_S, ROOT, Server, clean_env, serving
+from processes import BIN, PATIENCE_S, ROOT, Server, clean_env, serving
 
 README = (ROOT / "README.md").read_text()
 BLOCKS = re.findall(r"```(\w+)\n(.*?)```", README, re.DOTALL)

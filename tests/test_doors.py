@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from doors import Said, doors, invocation, modern_headers, rpc
-from odd import SECRET
-from support import ROOT, SIGNET, Pipe, Server, piping, serving, serving_command
+from channels import Said, doors, invocation, modern_headers, rpc
+from misbehaving_server import SECRET
+from processes import ROOT, SIGNET, Pipe, Server, piping, serving, serving_command
 
 ODD = (sys.executable, str(ROOT / "tests/odd.py"))
 DIAGRAM = {"plantumlCode": "@startuml\nA --> B\n@enduml"}

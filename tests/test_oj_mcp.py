@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 import signet
-from doors import INITIALIZE, rpc, run_on_one_message
-from judge import OJ, PAGE, PROBLEM, SAMPLE, TOOLS, Judge, call, serving_oj, veiled
-from support import Pipe
+from channels import INITIALIZE, rpc, run_on_one_message
+from oj_harness import OJ, PAGE, PROBLEM, SAMPLE, TOOLS, OjHarness, call, serving_oj, veiled
+from processes import Pipe
 
 ORIGIN = "https://judge.example"
 SOURCE, ID = SAMPLE
@@ -121,7 +121,7 @@ def test_a_token_that_no_header_can_carry_is_refused_and_not_repeated(odd: str) 
 @pytest.mark.spec("1.S1.2.blank", "1.S1.2.absent", "1.S6.3.presence")
 @pytest.mark.parametrize("token", ["", "\t "])
 @pytest.mark.parametrize("way", ["flag", "environment"])
-def test_a_blank_token_counts_as_none(judge: Judge, way: str, token: str) -> None:
+def test_a_blank_token_counts_as_none(judge: OjHarness, way: str, token: str) -> None:
     flags, env = (["--token", token], {}) if way == "flag" else ([], {"OJ_TOKEN": token})
     with serving_oj(judge.url, *flags, env={"RUST_LOG": "info", **env}) as pipe:
         call(pipe, "get_problem", source=SOURCE, id=ID)
@@ -144,7 +144,7 @@ def test_a_blank_token_counts_as_none(judge: Judge, way: str, token: str) -> Non
     ],
 )
 def test_a_token_comes_from_the_flag_or_the_environment(
-    judge: Judge, flags: list[str], environ: dict[str, str], sent: str
+    judge: OjHarness, flags: list[str], environ: dict[str, str], sent: str
 ) -> None:
     with serving_oj(judge.url, *flags, env=environ) as pipe:
         call(pipe, "get_problem", source=SOURCE, id=ID)
@@ -217,7 +217,7 @@ def test_what_is_not_offered_is_not_there() -> None:
 
 
 @pytest.mark.spec("1.S3.3.stdio")
-def test_the_server_listens_nowhere(judge: Judge) -> None:
+def test_the_server_listens_nowhere(judge: OjHarness) -> None:
     with serving_oj(judge.url, "--token", "x") as pipe:
         call(pipe, "get_platform_status")
         descriptors = Path(f"/proc/{pipe.process.pid}/fd").iterdir()
@@ -231,7 +231,7 @@ def test_the_server_listens_nowhere(judge: Judge) -> None:
 
 
 @pytest.mark.spec("1.S3.4.serves")
-def test_the_server_serves_until_stdin_is_closed_and_answers_what_is_in_flight(judge: Judge) -> None:
+def test_the_server_serves_until_stdin_is_closed_and_answers_what_is_in_flight(judge: OjHarness) -> None:
     judge.order("slow", delay_s=0.5)
     with serving_oj(judge.url) as pipe:
         pipe.send(rpc("tools/call", {"name": "get_problem", "arguments": {"source": SOURCE, "id": ID}}, request_id=7))
@@ -245,7 +245,7 @@ def test_the_server_serves_until_stdin_is_closed_and_answers_what_is_in_flight(j
 # --- logging
 
 
-def logged(judge: Judge, rust_log: str) -> list[tuple[str, str]]:
+def logged(judge: OjHarness, rust_log: str) -> list[tuple[str, str]]:
     """Make one call and give the level and the target of every line of the log."""
     with serving_oj(judge.url, env={"RUST_LOG": rust_log}) as pipe:
         call(pipe, "get_problem", source=SOURCE, id=ID)
@@ -259,13 +259,13 @@ def logged(judge: Judge, rust_log: str) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(
     "rust_log", ["", " ", " INFO ", "hyper=trace", "garbage!!", "oj_mcp_rs=bogus", "hyper=debug,x"]
 )
-def test_the_level_is_info_unless_told_otherwise(judge: Judge, rust_log: str) -> None:
+def test_the_level_is_info_unless_told_otherwise(judge: OjHarness, rust_log: str) -> None:
     assert logged(judge, rust_log) == [("INFO", "oj_mcp_rs")] * 2
 
 
 @pytest.mark.spec("1.S6.2.levels", "1.S6.2.format", "1.S6.1.stderr")
 @pytest.mark.parametrize("rust_log", ["debug", "TRACE", "oj_mcp_rs=debug", "oj_mcp_rs"])
-def test_a_lower_level_tells_more(judge: Judge, rust_log: str) -> None:
+def test_a_lower_level_tells_more(judge: OjHarness, rust_log: str) -> None:
     lines = logged(judge, rust_log)
 
     assert lines[:2] == [("INFO", "oj_mcp_rs")] * 2
@@ -277,7 +277,7 @@ def test_a_lower_level_tells_more(judge: Judge, rust_log: str) -> None:
 @pytest.mark.parametrize(
     "rust_log", ["off", "Error", "warn", "oj_mcp_rs=off", "info,oj_mcp_rs=off", "trace,oj_mcp_rs=warn"]
 )
-def test_a_higher_level_tells_nothing_of_a_good_call(judge: Judge, rust_log: str) -> None:
+def test_a_higher_level_tells_nothing_of_a_good_call(judge: OjHarness, rust_log: str) -> None:
     with serving_oj(judge.url, env={"RUST_LOG": rust_log}) as pipe:
         assert call(pipe, "get_problem", source=SOURCE, id=ID)[0] == "answer"
         out, err = ended(pipe)
@@ -294,7 +294,7 @@ def test_a_higher_level_tells_nothing_of_a_good_call(judge: Judge, rust_log: str
         "oj_mcp_rs::upstream=debug,oj_mcp_rs=warn",
     ],
 )
-def test_the_longest_target_that_fits_decides(judge: Judge, rust_log: str) -> None:
+def test_the_longest_target_that_fits_decides(judge: OjHarness, rust_log: str) -> None:
     lines = logged(judge, rust_log)
 
     assert lines
@@ -302,14 +302,14 @@ def test_the_longest_target_that_fits_decides(judge: Judge, rust_log: str) -> No
 
 
 @pytest.mark.spec("1.S6.2.targets", "1.S6.2.default")
-def test_beside_the_level_of_a_target_the_rest_stays_at_info(judge: Judge) -> None:
+def test_beside_the_level_of_a_target_the_rest_stays_at_info(judge: OjHarness) -> None:
     lines = logged(judge, "oj_mcp_rs::upstream=debug")
 
     assert set(lines) == {("INFO", "oj_mcp_rs"), ("DEBUG", "oj_mcp_rs::upstream")}
 
 
 @pytest.mark.spec("1.S6.2.off")
-def test_off_leaves_stderr_empty_through_a_fault_too(judge: Judge) -> None:
+def test_off_leaves_stderr_empty_through_a_fault_too(judge: OjHarness) -> None:
     judge.order("close")
     with serving_oj(judge.url, env={"RUST_LOG": "off"}) as pipe:
         assert call(pipe, "get_problem", source=SOURCE, id=ID)[0] == "failed"
@@ -330,7 +330,7 @@ def test_the_log_says_whether_there_is_a_token(flags: list[str], told: str) -> N
 
 
 @pytest.mark.spec("1.S1.token-not-logged", "1.S6.3.never", "1.S6.1.stdout", "1.S6.1.stderr")
-def test_the_token_is_never_said_through_success_and_every_fault(judge: Judge) -> None:
+def test_the_token_is_never_said_through_success_and_every_fault(judge: OjHarness) -> None:
     """Every tool, every fault that the sandbox knows, at the loudest level; not one occurrence anywhere."""
     token = str(uuid.uuid4())
     faults = [{"fault": name, **PARAMETERS.get(name, {})} for name in judge.control("GET", "")["faults"]]
@@ -374,7 +374,7 @@ ECHOES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.spec("1.S6.3.never", "1.S1.token-not-logged")
-def test_an_upstream_that_sends_the_token_back_is_not_quoted(judge: Judge) -> None:
+def test_an_upstream_that_sends_the_token_back_is_not_quoted(judge: OjHarness) -> None:
     token = str(uuid.uuid4())
     calls = [
         ("get_daily_challenge", {}),
@@ -399,7 +399,7 @@ def test_an_upstream_that_sends_the_token_back_is_not_quoted(judge: Judge) -> No
 
 @pytest.mark.spec("1.S6.3.never")
 @pytest.mark.parametrize("odd", ['"', "\\", "<"])
-def test_a_token_that_json_would_escape_is_not_quoted_either(judge: Judge, odd: str) -> None:
+def test_a_token_that_json_would_escape_is_not_quoted_either(judge: OjHarness, odd: str) -> None:
     head, tail = uuid.uuid4().hex, uuid.uuid4().hex
     judge.answers({"title": "Unauthorized", "status": 401, "detail": f"got Bearer {head}{odd}{tail}"}, status=401)
 
@@ -413,7 +413,7 @@ def test_a_token_that_json_would_escape_is_not_quoted_either(judge: Judge, odd: 
 
 
 @pytest.mark.spec("1.S6.3.never")
-def test_a_caller_who_names_the_token_does_not_bring_it_into_the_log(judge: Judge) -> None:
+def test_a_caller_who_names_the_token_does_not_bring_it_into_the_log(judge: OjHarness) -> None:
     token = str(uuid.uuid4())
 
     with serving_oj(judge.url, "--token", token, env={"RUST_LOG": "trace"}) as pipe:
@@ -433,7 +433,7 @@ def test_a_caller_who_names_the_token_does_not_bring_it_into_the_log(judge: Judg
 
 @pytest.mark.spec("1.S4.3.as-is", "2.T2.title")
 @pytest.mark.parametrize("token", ["e", "two", '"'])
-def test_a_token_that_is_a_common_word_does_not_change_what_is_shown(judge: Judge, token: str) -> None:
+def test_a_token_that_is_a_common_word_does_not_change_what_is_shown(judge: OjHarness, token: str) -> None:
     """Taking it out of every answer would spoil the answers, and tell it by the holes."""
     judge.answers(PROBLEM)
 
@@ -444,7 +444,7 @@ def test_a_token_that_is_a_common_word_does_not_change_what_is_shown(judge: Judg
 
 
 @pytest.mark.spec("1.S6.1.stdout")
-def test_every_byte_on_stdout_belongs_to_a_message_at_the_loudest_level(judge: Judge) -> None:
+def test_every_byte_on_stdout_belongs_to_a_message_at_the_loudest_level(judge: OjHarness) -> None:
     messages = [
         INITIALIZE,
         {"jsonrpc": "2.0", "method": "notifications/initialized"},

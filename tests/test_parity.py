@@ -15,51 +15,51 @@ from typing import Any
 
 import pytest
 
-import odd
+import misbehaving_server
+from processes import PATIENCE_S, ROOT, SIGNET, clean_env, run
 from signet.catalogue import TOOLSETS, tools_of
+from signet.commands.parity import engine
+from signet.commands.parity.builtin import built_in
+from signet.commands.parity.channels import CHANNELS
+from signet.commands.parity.corpus import CorpusCall, named
+from signet.commands.parity.engine import COMMANDS, play
+from signet.commands.parity.report import ParityReport
+from signet.commands.parity.server_process import ServerProcess
 from signet.kernel.errors import Code
-from signet.parity import engine
-from signet.parity.board import Board
-from signet.parity.builtin import built_in
-from signet.parity.child import Child
-from signet.parity.corpus import Asked, named
-from signet.parity.engine import COMMANDS, play
-from signet.parity.ways import WAYS
-from support import PATIENCE_S, ROOT, SIGNET, clean_env, run
 
 CROOKED = (sys.executable, str(ROOT / "tests/crooked.py"))
-NAMES = [way.name for way in WAYS]
+NAMES = [way.name for way in CHANNELS]
 LONG_S = 240.0
 """How long a test waits for a whole corpus before it calls it stuck."""
 
 DIAGRAM = {"plantumlCode": "@startuml\nA --> B\n@enduml"}
 CALLS = [
-    Asked("a diagram", "encodePlantUML", "plantuml.encode", DIAGRAM),
-    Asked("no diagram", "encodePlantUML", "plantuml.encode", {}),
-    Asked("another diagram", "encodePlantUML", "plantuml.encode", {"plantumlCode": "A -> C"}),
+    CorpusCall("a diagram", "encodePlantUML", "plantuml.encode", DIAGRAM),
+    CorpusCall("no diagram", "encodePlantUML", "plantuml.encode", {}),
+    CorpusCall("another diagram", "encodePlantUML", "plantuml.encode", {"plantumlCode": "A -> C"}),
 ]
 
 
 def crooked(fault: str, *ways: str) -> Mapping[str, tuple[str, ...]]:
     """Give the command lines by which some ways have a fault and the others have none."""
-    return {**COMMANDS, **{way.name: (*CROOKED, fault, way.command) for way in WAYS if way.name in ways}}
+    return {**COMMANDS, **{way.name: (*CROOKED, fault, way.command) for way in CHANNELS if way.name in ways}}
 
 
-def apart(board: Board) -> dict[str, dict[str, str]]:
+def apart(board: ParityReport) -> dict[str, dict[str, str]]:
     """Give what is not the same: for each call, the ways and what they have of their own."""
     told = {row.name: {way: cell for way, cell in row.ways.items() if cell != "same"} for row in board.rows}
     return {name: ways for name, ways in told.items() if ways}
 
 
 @pytest.fixture(scope="module")
-def whole() -> Board:
+def whole() -> ParityReport:
     """What comes of the built-in corpus."""
     tools = [tool for toolset in TOOLSETS for tool in tools_of(toolset)]
     return play(named(built_in(TOOLSETS), tools), TOOLSETS)
 
 
 @pytest.mark.spec("5.parity.equal")
-def test_every_call_means_the_same_over_all_eight_ways(whole: Board) -> None:
+def test_every_call_means_the_same_over_all_eight_ways(whole: ParityReport) -> None:
     assert whole.ways == [
         "stdio 2025-11-25", "stdio 2026-07-28", "HTTP 2025-11-25", "HTTP 2026-07-28", "REST", "envelope stdio",
         "envelope HTTP", "command line",
@@ -67,7 +67,7 @@ def test_every_call_means_the_same_over_all_eight_ways(whole: Board) -> None:
     assert (apart(whole), whole.first) == ({}, None)
 
 
-def test_the_corpus_has_every_tool_at_its_best_and_at_its_worst(whole: Board) -> None:
+def test_the_corpus_has_every_tool_at_its_best_and_at_its_worst(whole: ParityReport) -> None:
     tools = {tool.name for toolset in TOOLSETS for tool in tools_of(toolset)}
     good = {row.tool for row in whole.rows if row.outcome == "OK"}
     bad = {row.tool for row in whole.rows if row.outcome != "OK"}
@@ -89,8 +89,8 @@ ODD = {
 @pytest.mark.spec("5.parity.equal")
 def test_tools_that_misbehave_do_so_in_the_same_way_everywhere() -> None:
     # What will not be cancelled would also keep its process from ending.
-    assert {one.name for one in odd.TOOLS} == {*ODD, "clings"}
-    calls = [Asked(name, name, f"odd.{name}", {"n": 2}) for name in ODD]
+    assert {one.name for one in misbehaving_server.TOOLS} == {*ODD, "clings"}
+    calls = [CorpusCall(name, name, f"odd.{name}", {"n": 2}) for name in ODD]
     commands = {kind: (*CROOKED, "odd", kind) for kind in COMMANDS}
 
     board = play(calls, (), commands=commands)
@@ -102,8 +102,8 @@ def test_tools_that_misbehave_do_so_in_the_same_way_everywhere() -> None:
 @pytest.mark.spec("5.parity.equal")
 def test_a_server_without_a_token_says_so_in_the_same_way_everywhere() -> None:
     calls = [
-        Asked("no token", "get_platform_status", "oj.get_platform_status"),
-        Asked("no token upstream", "get_problem", "oj.get_problem", {"source": "leetcode", "id": "9001"}),
+        CorpusCall("no token", "get_platform_status", "oj.get_platform_status"),
+        CorpusCall("no token upstream", "get_problem", "oj.get_problem", {"source": "leetcode", "id": "9001"}),
     ]
 
     board = play(calls, ("oj",), told={"OJ_TOKEN": ""})
@@ -210,7 +210,7 @@ def test_what_was_started_is_stopped_when_it_is_broken_off(tmp_path: Path) -> No
 def test_a_process_is_stopped_even_if_the_signal_comes_while_it_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[int] = []
 
-    class Interrupted(Child):
+    class Interrupted(ServerProcess):
         def __init__(self, *how: Any) -> None:
             super().__init__(*how)
             started.append(self.pid)
@@ -434,7 +434,7 @@ def children(pid: int) -> list[int]:
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         done = subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True, check=False)
-        if len(done.stdout.split()) == len(WAYS):
+        if len(done.stdout.split()) == len(CHANNELS):
             return [int(one) for one in done.stdout.split()]
     raise AssertionError("they were not started")
 

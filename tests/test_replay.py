@@ -15,19 +15,19 @@ from typing import Any
 import pytest
 from deepdiff import DeepDiff
 
-import bank
-import judge
-from doors import rpc
+import boj_harness
+import oj_harness
+from channels import rpc
+from processes import SIGNET, Pipe, piping, run, serving
 from signet.journal.record import VOLATILE
-from signet.journal.shelf import FOLDER, LATEST
+from signet.journal.retention import FOLDER, LATEST
 from signet.settings import Settings, UsageError
-from signet.upstream.folder import Label, ReadFolder, WrittenFolder
-from signet.upstream.redact import Redactor
-from support import SIGNET, Pipe, piping, run, serving
+from signet.upstream.cassette_folder import CassetteManifest, CassetteReader, CassetteWriter
+from signet.upstream.cassette_redaction import CassetteRedactor
 
 TOKEN = 'tok-5f1d9c77e2"/+é'[:-1]
 """With what JSON and URLs write in another way."""
-PROBLEM = {"source": judge.SAMPLE[0], "id": judge.SAMPLE[1]}
+PROBLEM = {"source": oj_harness.SAMPLE[0], "id": oj_harness.SAMPLE[1]}
 CUT_OFF = """
 import importlib, os, sys
 forbidden = {"socket.connect", "socket.bind", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto"}
@@ -55,7 +55,7 @@ def answering(value: object, **parameters: Any) -> Callable[[Any], None]:
 OJ_RUN: list[Step] = [
     (None, "get_problem", PROBLEM),
     (None, "get_problem", {"source": "leetcode", "id": "none-such"}),
-    (answering({**judge.PROBLEM, "title": "Another"}), "get_problem", PROBLEM),
+    (answering({**oj_harness.PROBLEM, "title": "Another"}), "get_problem", PROBLEM),
     (told("status", status=500), "get_problem", PROBLEM),
     (told("reset"), "get_problem", PROBLEM),
     (told("close"), "resolve_problem", {"query": "leetcode:9001"}),
@@ -72,18 +72,18 @@ OJ_RUN: list[Step] = [
     (None, "get_problem", PROBLEM),
 ]
 BOJ_RUN: list[Step] = [
-    (None, bank.METADATA, bank.CALL_RATE),
-    (None, bank.METADATA, bank.CALL_RATE),
-    (lambda boj: boj.refuses("M181091S", times=2), bank.CODE, bank.SPOT),
-    (lambda boj: boj.refuses("M181013E", times=1), bank.CODE, bank.SPOT),
-    (told("reset"), bank.LAYER, bank.DEPOSITS),
-    (lambda boj: boj.refuses("M181090S", times=3), bank.LAYER, bank.DEPOSITS),
-    (None, bank.CODE, {**bank.SPOT, "format": "csv"}),
-    (told("not_json"), bank.CODE, bank.SPOT),
-    (None, bank.CODE, {"db": "FM08"}),
-    (None, bank.CODE, bank.SPOT),
+    (None, boj_harness.METADATA, boj_harness.CALL_RATE),
+    (None, boj_harness.METADATA, boj_harness.CALL_RATE),
+    (lambda boj: boj.refuses("M181091S", times=2), boj_harness.CODE, boj_harness.SPOT),
+    (lambda boj: boj.refuses("M181013E", times=1), boj_harness.CODE, boj_harness.SPOT),
+    (told("reset"), boj_harness.LAYER, boj_harness.DEPOSITS),
+    (lambda boj: boj.refuses("M181090S", times=3), boj_harness.LAYER, boj_harness.DEPOSITS),
+    (None, boj_harness.CODE, {**boj_harness.SPOT, "format": "csv"}),
+    (told("not_json"), boj_harness.CODE, boj_harness.SPOT),
+    (None, boj_harness.CODE, {"db": "FM08"}),
+    (None, boj_harness.CODE, boj_harness.SPOT),
 ]
-RUNS = {"oj": ("signet.oj_mcp", OJ_RUN), "boj": ("signet.boj_mcp", BOJ_RUN)}
+RUNS = {"oj": ("signet.commands.oj_mcp", OJ_RUN), "boj": ("signet.commands.boj_mcp", BOJ_RUN)}
 
 
 def command(module: str, *flags: str, aiohttp_too: bool = True) -> tuple[str, ...]:
@@ -93,7 +93,7 @@ def command(module: str, *flags: str, aiohttp_too: bool = True) -> tuple[str, ..
 
 @contextlib.contextmanager
 def upstream_of(name: str) -> Iterator[Any]:
-    with judge.judging(TOKEN) if name == "oj" else bank.banking() as upstream:
+    with oj_harness.oj_sandbox(TOKEN) if name == "oj" else boj_harness.boj_sandbox() as upstream:
         yield upstream
 
 
@@ -111,7 +111,7 @@ def play(pipe: Pipe, steps: list[Step], upstream: Any = None) -> list[bytes]:
 def recorded(name: str, tape: Path, steps: list[Step], *flags: str) -> list[bytes]:
     """Record a run against a sandbox that is gone afterwards."""
     with upstream_of(name) as upstream:
-        serve = judge.serving_oj if name == "oj" else bank.serving_boj
+        serve = oj_harness.serving_oj if name == "oj" else boj_harness.serving_boj
         given = ("--token", TOKEN) if name == "oj" else ("--retry-backoff-ms", "1")
         with serve(upstream.url, *given, "--record", str(tape), "--deterministic-ids", *flags) as pipe:
             answers = play(pipe, steps, upstream)
@@ -163,12 +163,12 @@ def test_a_recorded_run_is_replayed_with_the_network_cut_off_byte_for_byte(name:
 
 def test_a_question_about_today_is_replayed_on_any_other_day(tmp_path: Path) -> None:
     steps: list[Step] = [
-        (answering({**judge.PROBLEM, "title": title}), "get_daily_challenge", {}) for title in ("One", "Two")
+        (answering({**oj_harness.PROBLEM, "title": title}), "get_daily_challenge", {}) for title in ("One", "Two")
     ]
     then = recorded("oj", tmp_path / "tape", steps)
 
     moved = "from signet.toolsets.oj import api\napi.utc_today = lambda: '2031-05-05'\n"
-    program, *rest = command("signet.oj_mcp", "--replay", str(tmp_path / "tape"))[2:]
+    program, *rest = command("signet.commands.oj_mcp", "--replay", str(tmp_path / "tape"))[2:]
     with piping(sys.executable, "-c", moved + program, *rest) as pipe:
         now = play(pipe, steps)
 
@@ -181,7 +181,7 @@ def test_without_the_cassette_the_same_process_could_not_answer(name: str) -> No
     module, steps = RUNS[name]
     with upstream_of(name) as upstream:
         flags = ("--base-url", upstream.url)
-        with piping(*command(module, *flags, aiohttp_too=False), env=judge.DIRECT) as pipe:
+        with piping(*command(module, *flags, aiohttp_too=False), env=oj_harness.DIRECT) as pipe:
             (answer,) = play(pipe, steps[:1])
             _, _, err = pipe.finish()
 
@@ -205,7 +205,7 @@ def test_the_command_runs_every_call_of_a_journal_again_and_finds_it_the_same(na
 
 def test_one_call_is_shown_by_its_id_with_the_answer_that_it_had(tmp_path: Path) -> None:
     """The third call asked what the first had asked, and was answered otherwise."""
-    with judge.judging() as oj, judge.serving_oj(oj.url, "--record", str(tmp_path)) as pipe:
+    with oj_harness.oj_sandbox() as oj, oj_harness.serving_oj(oj.url, "--record", str(tmp_path)) as pipe:
         play(pipe, OJ_RUN[:3], oj)
         pipe.finish()
     third = records(tmp_path)[2]
@@ -248,11 +248,11 @@ def test_an_exchange_that_cannot_be_read_is_told(tmp_path: Path, damage: str) ->
 
 def test_a_repeated_question_gets_its_answers_in_order_and_the_last_one_again(tmp_path: Path) -> None:
     titles = ["One", "Two"]
-    steps = [(answering({**judge.PROBLEM, "title": title}), "get_problem", PROBLEM) for title in titles]
+    steps = [(answering({**oj_harness.PROBLEM, "title": title}), "get_problem", PROBLEM) for title in titles]
     recorded("oj", tmp_path, list(steps))
 
-    with piping(judge.OJ, "--replay", str(tmp_path)) as pipe:
-        heads = [judge.call(pipe, "get_problem", **PROBLEM)[1].split("\n")[0] for _ in range(4)]
+    with piping(oj_harness.OJ, "--replay", str(tmp_path)) as pipe:
+        heads = [oj_harness.call(pipe, "get_problem", **PROBLEM)[1].split("\n")[0] for _ in range(4)]
 
     assert heads == ["# One", "# Two", "# Two", "# Two"]
 
@@ -261,12 +261,12 @@ def test_a_repeated_question_gets_its_answers_in_order_and_the_last_one_again(tm
 def test_what_was_kept_or_asked_anew_is_so_when_it_is_replayed(tmp_path: Path, cache_s: str, titles: int) -> None:
     """The second answer of the Bank is another one; whether it was heard is a matter of the cache then, not now."""
     steps: list[Step] = [
-        (None, bank.METADATA, bank.CALL_RATE),
-        (lambda boj: boj.refuses("M181013E", times=1), bank.METADATA, bank.CALL_RATE),
+        (None, boj_harness.METADATA, boj_harness.CALL_RATE),
+        (lambda boj: boj.refuses("M181013E", times=1), boj_harness.METADATA, boj_harness.CALL_RATE),
     ]
     then = recorded("boj", tmp_path / "tape", steps, "--cache-s", cache_s)
 
-    with piping(*command("signet.boj_mcp", "--replay", str(tmp_path / "tape"), "--cache-s", "3600")) as pipe:
+    with piping(*command("signet.commands.boj_mcp", "--replay", str(tmp_path / "tape"), "--cache-s", "3600")) as pipe:
         now = play(pipe, steps)
 
     assert now == then
@@ -274,10 +274,13 @@ def test_what_was_kept_or_asked_anew_is_so_when_it_is_replayed(tmp_path: Path, c
 
 
 def test_calls_that_shared_a_question_share_its_answer_again(tmp_path: Path) -> None:
-    asked = [rpc("tools/call", {"name": bank.METADATA, "arguments": bank.CALL_RATE}, request_id=n) for n in range(3)]
-    with bank.banking() as boj:
+    asked = [
+        rpc("tools/call", {"name": boj_harness.METADATA, "arguments": boj_harness.CALL_RATE}, request_id=n)
+        for n in range(3)
+    ]
+    with boj_harness.boj_sandbox() as boj:
         boj.order("slow", delay_s=0.3, times=1)
-        with bank.serving_boj(boj.url, "--record", str(tmp_path), "--cache-s", "0") as pipe:
+        with boj_harness.serving_boj(boj.url, "--record", str(tmp_path), "--cache-s", "0") as pipe:
             pipe.send(*asked[:2])
             then = sorted([pipe.line(), pipe.line()])
             boj.refuses("M181013E")
@@ -291,11 +294,13 @@ def test_calls_that_shared_a_question_share_its_answer_again(tmp_path: Path) -> 
 
 
 def test_calls_that_shared_a_request_and_its_repetition_each_have_both_again(tmp_path: Path) -> None:
-    asked = [rpc("tools/call", {"name": bank.CODE, "arguments": bank.SPOT}, request_id=n) for n in range(3)]
-    with bank.banking() as boj:
+    asked = [
+        rpc("tools/call", {"name": boj_harness.CODE, "arguments": boj_harness.SPOT}, request_id=n) for n in range(3)
+    ]
+    with boj_harness.boj_sandbox() as boj:
         boj.refuses("M181091S", times=1)
         flags = ("--record", str(tmp_path), "--retry-max", "1", "--retry-backoff-ms", "1")
-        with bank.serving_boj(boj.url, *flags) as pipe:
+        with boj_harness.serving_boj(boj.url, *flags) as pipe:
             pipe.send(*asked)
             answers = [json.loads(pipe.line()) for _ in asked]
             assert pipe.finish()[0] == 0
@@ -331,7 +336,7 @@ def test_a_tool_that_was_not_found_by_its_name_is_not_found_by_its_slug(tmp_path
 
 
 def test_an_exchange_that_does_not_fit_on_the_disk_hides_no_other(tmp_path: Path) -> None:
-    folder = WrittenFolder(str(tmp_path), Label("0", {}, {}), lambda _: None)
+    folder = CassetteWriter(str(tmp_path), CassetteManifest("0", {}, {}), lambda _: None)
     folder.keep("name", "first", b"one")
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -343,7 +348,7 @@ def test_an_exchange_that_does_not_fit_on_the_disk_hides_no_other(tmp_path: Path
         signal.signal(signal.SIGXFSZ, before)
     folder.keep("name", "third", b"two")
 
-    read = ReadFolder(str(tmp_path))
+    read = CassetteReader(str(tmp_path))
     assert [read.read(file) for _ in range(3) for file in read.next_call("name")] == [b"one", b"two", b"two"]
 
 
@@ -362,22 +367,22 @@ def test_what_was_not_recorded_is_told_with_its_target(tape: Path) -> None:
 def test_the_bank_names_the_target_too(tmp_path: Path) -> None:
     recorded("boj", tmp_path, BOJ_RUN[:1])
 
-    with piping(bank.BOJ, "--replay", str(tmp_path)) as pipe:
-        error = bank.failure(pipe, bank.CODE, **bank.SPOT)
+    with piping(boj_harness.BOJ, "--replay", str(tmp_path)) as pipe:
+        error = boj_harness.failure(pipe, boj_harness.CODE, **boj_harness.SPOT)
 
-    assert bank.kind_of(error) == (-32603, "TRANSPORT_ERROR")
-    assert bank.SPOT_TARGET in error["message"]
+    assert boj_harness.kind_of(error) == (-32603, "TRANSPORT_ERROR")
+    assert boj_harness.SPOT_TARGET in error["message"]
 
 
 @pytest.mark.parametrize("started_with", ["a token", "none"])
 def test_whether_there_was_a_token_is_remembered(tmp_path: Path, started_with: str) -> None:
     flags = ("--token", TOKEN) if started_with == "a token" else ()
-    with judge.judging(TOKEN) as oj, judge.serving_oj(oj.url, *flags, "--record", str(tmp_path)) as pipe:
-        then = judge.call(pipe, "get_platform_status")
+    with oj_harness.oj_sandbox(TOKEN) as oj, oj_harness.serving_oj(oj.url, *flags, "--record", str(tmp_path)) as pipe:
+        then = oj_harness.call(pipe, "get_platform_status")
         pipe.finish()
 
-    with piping(judge.OJ, "--replay", str(tmp_path)) as pipe:
-        now = judge.call(pipe, "get_platform_status")
+    with piping(oj_harness.OJ, "--replay", str(tmp_path)) as pipe:
+        now = oj_harness.call(pipe, "get_platform_status")
 
     assert now == then
     assert then[0] == ("answer" if started_with == "a token" else "told")
@@ -385,7 +390,7 @@ def test_whether_there_was_a_token_is_remembered(tmp_path: Path, started_with: s
 
 def test_no_secret_is_in_any_file_of_a_cassette(tmp_path: Path) -> None:
     secrets = {"token": "upstream-1", "cookies": ["upstream-2"], "nested": {"Api-Key": {"x": "upstream-3"}}}
-    echo = {**judge.PROBLEM, "content": f"<p>{TOKEN}</p>", "access_token": "upstream-4", **secrets}
+    echo = {**oj_harness.PROBLEM, "content": f"<p>{TOKEN}</p>", "access_token": "upstream-4", **secrets}
     broken = '{"password": "upstream-5", "authorization": "upstream-6'
     steps: list[Step] = [
         (answering(echo), "get_problem", PROBLEM),
@@ -400,7 +405,7 @@ def test_no_secret_is_in_any_file_of_a_cassette(tmp_path: Path) -> None:
     again = run("replay", str(journal_of(tmp_path)))
 
     assert len(exchanges(tmp_path)) == 3
-    forms = [TOKEN, json.dumps(TOKEN)[1:-1], judge.encoded(TOKEN), "upstream-", "caller-"]
+    forms = [TOKEN, json.dumps(TOKEN)[1:-1], oj_harness.encoded(TOKEN), "upstream-", "caller-"]
     assert [(path, form) for path, data in written.items() for form in forms if form.encode() in data] == []
     assert again.returncode == 0, again.stdout.decode()
 
@@ -416,7 +421,7 @@ def test_no_secret_is_in_any_file_of_a_cassette(tmp_path: Path) -> None:
     ],
 )
 def test_a_target_is_cleaned_of_what_names_itself_a_secret(target: str, cleaned: str) -> None:
-    redact = Redactor(("hunter-two", "short"))
+    redact = CassetteRedactor(("hunter-two", "short"))
 
     assert redact.target(target) == cleaned
     assert redact.target(cleaned) == cleaned
@@ -424,17 +429,17 @@ def test_a_target_is_cleaned_of_what_names_itself_a_secret(target: str, cleaned:
 
 @pytest.mark.parametrize("body", [b'{ "a" : 1.10, "text": "the token: x" }', b"\xff\xfe", b"", b'["cookie", "token"]'])
 def test_a_body_without_secrets_stays_as_it_is(body: bytes) -> None:
-    assert Redactor(("hunter-two",)).body(body) == body
+    assert CassetteRedactor(("hunter-two",)).body(body) == body
 
 
 def test_a_folder_that_cannot_be_written_is_one_warning_and_no_failed_call(tmp_path: Path) -> None:
     in_the_way = tmp_path / "file"
     in_the_way.write_text("not a folder")
 
-    with judge.judging() as oj:
+    with oj_harness.oj_sandbox() as oj:
         flags = ("--oj-base-url", oj.url, "--record", str(in_the_way))
-        with piping(SIGNET, "stdio", *flags, env=judge.DIRECT) as pipe:
-            said = [judge.call(pipe, "get_problem", **PROBLEM) for _ in range(5)]
+        with piping(SIGNET, "stdio", *flags, env=oj_harness.DIRECT) as pipe:
+            said = [oj_harness.call(pipe, "get_problem", **PROBLEM) for _ in range(5)]
             status, _, err = pipe.finish()
 
     assert {kind for kind, _ in said} == {"answer"}
@@ -445,9 +450,9 @@ def test_a_folder_that_cannot_be_written_is_one_warning_and_no_failed_call(tmp_p
 
 def test_concurrent_calls_of_several_workers_are_recorded_safely(tmp_path: Path) -> None:
     names = ["9001", "9002", "9003", "none-such"]
-    with judge.judging() as oj:
+    with oj_harness.oj_sandbox() as oj:
         flags = ("--oj-base-url", oj.url, "--record", str(tmp_path), "--workers", "2")
-        with serving(*flags, env=judge.DIRECT) as server, ThreadPoolExecutor(16) as pool:
+        with serving(*flags, env=oj_harness.DIRECT) as server, ThreadPoolExecutor(16) as pool:
             ask = lambda name: server.post("/api/tools/get_problem", {"source": "leetcode", "id": name})  # noqa: E731
             assert {reply.status for reply in pool.map(ask, names * 20)} == {200, 404}
         asked = oj.targets()
@@ -477,9 +482,9 @@ def test_an_envelope_that_was_none_is_no_call_to_run_again(tmp_path: Path) -> No
 
 
 def test_calls_from_the_command_line_are_recorded_too_and_all_doors_are_replayed(tmp_path: Path) -> None:
-    with judge.judging() as oj:
+    with oj_harness.oj_sandbox() as oj:
         flags = ("--oj-base-url", oj.url, "--record", str(tmp_path))
-        then = run("call", "get_problem", "--json", json.dumps(PROBLEM), *flags, env=judge.DIRECT)
+        then = run("call", "get_problem", "--json", json.dumps(PROBLEM), *flags, env=oj_harness.DIRECT)
 
     now = run("call", "get_problem", "--json", json.dumps(PROBLEM), "--replay", str(tmp_path))
     with serving("--replay", str(tmp_path)) as server:

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import pytest
 
-from signet.app import build_server, build_site
+from signet.app import build_app, build_server
 from signet.settings import Settings
 from signet.transports.stdio import Conversation
 
@@ -109,7 +109,7 @@ async def walk_stdio(message: bytes, settings: Settings) -> Walk:
 
 
 async def walk_http(path: str, message: bytes, settings: Settings) -> Walk:
-    site = build_site(settings)
+    site = build_app(settings)
     scope = {
         "type": "http",
         "method": "POST",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from support import BIN, ROOT
+from processes import BIN, ROOT
 
 SOURCE = ROOT / "src/signet"
 MODULES = sorted(SOURCE.rglob("*.py"))
@@ -62,7 +62,7 @@ def test_nothing_is_left_unfinished() -> None:
 def test_nothing_slow_is_loaded_on_the_way_to_the_list() -> None:
     """What a start may not cost: no HTTP, no server framework, no schema compiler, nothing for people."""
     probe = """
-import sys, signet.cli, signet.transports.stdio
+import sys, signet.commands.cli, signet.transports.stdio
 from signet.app import build_server
 from signet.kernel.server import Exchange
 from signet.settings import Settings
@@ -89,5 +89,5 @@ def test_the_package_is_whole_when_it_is_installed(tmp_path: Path) -> None:
     entries = next(tmp_path.glob("in/*.dist-info/entry_points.txt")).read_text()
 
     assert contracts == {path.name for path in (SOURCE / "schemas/tools").iterdir()}
-    assert "signet = signet.cli:main" in entries
+    assert "signet = signet.commands.cli:main" in entries
     assert (tmp_path / "in/signet/py.typed").exists()

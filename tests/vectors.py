@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from support import ROOT
+from processes import ROOT
 
 __all__ = ["VECTORS", "Vector", "fifty_kilobytes"]
 

@@ -2,7 +2,7 @@
 
 import sys
 
-from signet.cli import main
+from signet.commands.cli import main
 
 if __name__ == "__main__":
     sys.exit(main())

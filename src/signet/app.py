@@ -10,26 +10,25 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from signet import __version__
+from signet.catalogue import enabled, tools_of
 from signet.kernel.outcome import Outcome
-from signet.kernel.pipeline import Mode, Pipeline, Watch
+from signet.kernel.pipeline import Mode, Observer, Pipeline
 from signet.kernel.protocol import Identity
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.server import Server
 from signet.kernel.tools import Toolbox
-
-from .catalogue import enabled, tools_of
-from .logs import DEBUG, ERROR, WARN, Filter, Log
-from .outfit import outfit_of
-from .recording import Live, open_run
-from .settings import Settings, UsageError
+from signet.logs import DEBUG, ERROR, WARN, Filter, Log
+from signet.runs import LiveRun, open_run
+from signet.settings import Settings, UsageError
+from signet.wiring import build_runtime
 
 if TYPE_CHECKING:
-    from .journal.writer import JournalWriter
-    from .transports.site import Site
+    from signet.journal.writer import JournalWriter
+    from signet.transports.web_app import App
 
-__all__ = ["SCHEMA_ROOT", "build_server", "build_site", "embed", "open_log"]
+__all__ = ["SCHEMA_ROOT", "build_app", "build_server", "embed", "open_log"]
 
-SCHEMA_ROOT: Final = os.path.join(os.path.dirname(__file__), "schemas")  # noqa: PTH118, PTH120 - pathlib costs 10 ms
+SCHEMA_ROOT: Final = os.path.join(os.path.dirname(__file__), "schemas")
 
 SAMPLE_TOKEN: Final = "sample-token"  # noqa: S105 - it guards nothing
 """What the embedded judge wants to be asked with, so that all of its tools can be tried."""
@@ -46,7 +45,7 @@ def build_server(settings: Settings, name: str = "signet") -> Server:
     log = open_log(settings, name)
     run = open_run(settings, log)
     settings = run.settings(settings)
-    outfits = {toolset: outfit_of(toolset, settings, log, run) for toolset in enabled(settings)}
+    outfits = {toolset: build_runtime(toolset, settings, log, run) for toolset in enabled(settings)}
     tools = [
         tool
         if outfit.upstream is None
@@ -64,7 +63,7 @@ def build_server(settings: Settings, name: str = "signet") -> Server:
         SchemaRegistry(schema_root=SCHEMA_ROOT),
         timeout_s=settings.call_timeout_s,
         mode=Mode(settings.validation),
-        watch=_watch(log, journal),
+        observer=_observer(log, journal),
     )
     outside = tuple(outfit.upstream for outfit in outfits.values() if outfit.upstream is not None)
     end = journal.close if journal is not None else _nothing
@@ -75,7 +74,7 @@ def embed(settings: Settings) -> Settings:
     """Start the embedded upstreams that `--sandbox` asks for, and point the settings at them."""
     if not settings.sandbox or settings.replay:
         return settings
-    from .sandbox import start_in_thread
+    from signet.sandbox import start_in_thread
 
     if "oj" in enabled(settings):
         url, _ = start_in_thread("oj", token=SAMPLE_TOKEN)
@@ -86,36 +85,36 @@ def embed(settings: Settings) -> Settings:
     return settings
 
 
-def open_journal(settings: Settings, log: Log, run: Live) -> JournalWriter | None:
+def open_journal(settings: Settings, log: Log, run: LiveRun) -> JournalWriter | None:
     """Open the journal, if one is to be kept; with a recording, its calls too."""
     if settings.log_dir is None or not settings.journal:
         return None
-    from .journal.record import Recorder
-    from .journal.writer import JournalWriter
+    from signet.journal.record import Recorder
+    from signet.journal.writer import JournalWriter
 
     recorder = Recorder(deterministic_ids=settings.deterministic_ids, secrets=settings.secrets())
     # One folder, one warning.
-    complain = run.complain if settings.log_dir == settings.record else None
-    warn = complain or partial(_tell_unwritable, log)
-    return JournalWriter(settings.log_dir, recorder, warn, run.tape, settings.run_name)
+    warn_once = run.warn_once if settings.log_dir == settings.record else None
+    warn = warn_once or partial(_tell_unwritable, log)
+    return JournalWriter(settings.log_dir, recorder, warn, run.on_calls, settings.run_name)
 
 
 def _tell_unwritable(log: Log, why: str) -> None:
     log.line(WARN, "journal", "journal.unwritable", why=why)
 
 
-def _watch(log: Log, journal: JournalWriter | None) -> Watch:
+def _observer(log: Log, journal: JournalWriter | None) -> Observer:
     """Let the journal look on, and the log as far as it is listened to."""
     bug = partial(_tell_bug, log)
     if log.level_of("call") < DEBUG:
-        return Watch(journal.push if journal is not None else None, bug, time.perf_counter)
+        return Observer(journal.push if journal is not None else None, bug, time.perf_counter)
 
     def both(outcome: Outcome, took_s: float) -> None:
         _tell(log, outcome, took_s)
         if journal is not None:
             journal.push(outcome, took_s)
 
-    return Watch(both, bug, time.perf_counter)
+    return Observer(both, bug, time.perf_counter)
 
 
 def _nothing() -> None:
@@ -134,10 +133,10 @@ def open_log(settings: Settings, name: str = "signet") -> Log:
         raise UsageError(str(error)) from None
 
 
-def build_site(settings: Settings) -> Site:
+def build_app(settings: Settings) -> App:
     """Put the web application together."""
-    from .transports.guard import LOOPBACK, Guard
-    from .transports.site import Site
+    from signet.transports.guard import LOOPBACK, Guard
+    from signet.transports.web_app import App
 
     server = build_server(settings)
     hosts = LOOPBACK | settings.host_names() | {settings.host.lower()}
@@ -147,7 +146,7 @@ def build_site(settings: Settings) -> Site:
         "doors": {"mcp": "/mcp", "rest": "/api/tools", "envelope": "/mcp/tool/{slug}", "openapi": "/openapi.json"},
         "tools": [tool.name for tool in server.pipeline.toolbox],
     }
-    return Site(server, Guard(hosts, settings.token), about)
+    return App(server, Guard(hosts, settings.token), about)
 
 
 def _tell(log: Log, outcome: Outcome, took_s: float) -> None:
@@ -172,5 +171,5 @@ def _place_of(error: BaseException) -> str:
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    where = f" at {os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}" if trace else ""  # noqa: PTH119
+    where = f" at {os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}" if trace else ""
     return type(error).__name__ + where

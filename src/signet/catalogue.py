@@ -6,8 +6,7 @@ from importlib import import_module
 from typing import Final
 
 from signet.kernel.tools import Tool
-
-from .settings import Settings, UsageError
+from signet.settings import Settings, UsageError
 
 __all__ = ["HIDDEN", "TOOLSETS", "enabled", "tools_of"]
 

@@ -16,7 +16,7 @@ from typing import Final
 
 import msgspec
 
-from signet.kernel.veil import Veil
+from signet.kernel.redaction import SecretRedactor
 
 __all__ = ["DEBUG", "ERROR", "INFO", "OFF", "TRACE", "WARN", "Filter", "Log"]
 
@@ -67,7 +67,7 @@ class Log:
         write: Callable[[str], object] | None = None,
     ) -> None:
         self._program = program.replace("-", "_")
-        self._veil = Veil(secrets)
+        self._veil = SecretRedactor(secrets)
         self._filter = chosen
         self._write = write or _to_stderr
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from support import BIN, ROOT, SIGNET, clean_env, run, serving
+from processes import BIN, ROOT, SIGNET, clean_env, run, serving
 
 SCHEMAS = ROOT / "src/signet/schemas"
 BOX = ROOT / "contracts/0.1.0"
@@ -205,7 +205,7 @@ def test_a_command_that_is_not_whole_is_told_in_one_sentence(args: tuple[str, ..
 def test_the_comparison_is_not_loaded_on_the_way_to_a_server() -> None:
     probe = """
 import sys
-from signet.cli import parser
+from signet.commands.cli import parser
 parser(["stdio"])
 print([name for name in sys.modules if "contracts" in name])
 """

@@ -15,9 +15,9 @@ import jsonschema
 import pytest
 from msgspec import UNSET
 
-from signet.contracts.openness import closed
-from signet.contracts.verdict import Ruling, judge
-from support import ROOT
+from processes import ROOT
+from signet.commands.contract.compatibility import Verdict, compare_schemas
+from signet.commands.contract.open_objects import closed
 
 PAIRS: list[dict[str, Any]] = json.loads((ROOT / "tests/contracts/pairs/pairs.json").read_text())
 BREAKING = [pair for pair in PAIRS if pair["verdict"] == "breaking"]
@@ -34,12 +34,12 @@ def name_of(pair: dict[str, Any]) -> str:
 
 
 @functools.cache
-def ruling_of(place: int) -> Ruling:
+def ruling_of(place: int) -> Verdict:
     pair = PAIRS[place]
-    return judge(pair["old"], pair["new"], pair["side"])
+    return compare_schemas(pair["old"], pair["new"], pair["side"])
 
 
-def ruling(pair: dict[str, Any]) -> Ruling:
+def ruling(pair: dict[str, Any]) -> Verdict:
     return ruling_of(PAIRS.index(pair))
 
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from msgspec import UNSET
 
-from signet.contracts.openness import closed, without
-from signet.contracts.patterns import strings_of
-from signet.contracts.verdict import Ruling, judge
-from signet.contracts.witness import witness
-from signet.contracts.words import without_words
+from signet.commands.contract.annotations import without_annotations
+from signet.commands.contract.compatibility import Verdict, compare_schemas
+from signet.commands.contract.counterexample import counterexample
+from signet.commands.contract.open_objects import closed, without
+from signet.commands.contract.patterns import strings_of
 
 TEXT = {"type": "string"}
 
@@ -77,11 +77,11 @@ def test_words_are_told_from_values_and_names() -> None:
         "anyOf": [{"title": "y"}],
     }
 
-    assert without_words(schema) == {**opened(description=TEXT), "const": {"title": 1}, "anyOf": [{}]}
+    assert without_annotations(schema) == {**opened(description=TEXT), "const": {"title": 1}, "anyOf": [{}]}
 
 
 def test_a_change_of_words_is_told_as_that() -> None:
-    assert judge(opened(a=TEXT), {**opened(a=TEXT), "title": "x"}, "output") == Ruling(
+    assert compare_schemas(opened(a=TEXT), {**opened(a=TEXT), "title": "x"}, "output") == Verdict(
         compatible=True, why="only words changed"
     )
 
@@ -89,32 +89,34 @@ def test_a_change_of_words_is_told_as_that() -> None:
 @pytest.mark.parametrize("bad", [{"type": "obj"}, {"pattern": "("}, {"$ref": "https://example.org/schema"}])
 def test_a_schema_that_is_none_breaks(bad: Any) -> None:
     """Whichever of the two it is, nothing can be said of it."""
-    assert judge(opened(), bad, "input").why.startswith("the new schema is not usable: ")
-    assert judge(bad, opened(), "input").why.startswith("the old schema is not usable: ")
+    assert compare_schemas(opened(), bad, "input").why.startswith("the new schema is not usable: ")
+    assert compare_schemas(bad, opened(), "input").why.startswith("the old schema is not usable: ")
 
 
 def test_a_change_of_dialect_cannot_be_proven() -> None:
     old = {"$schema": "http://json-schema.org/draft-07/schema#", **opened(a=TEXT)}
 
-    ruling = judge(old, {**opened(a=TEXT), "$schema": "https://json-schema.org/draft/2020-12/schema"}, "output")
+    ruling = compare_schemas(
+        old, {**opened(a=TEXT), "$schema": "https://json-schema.org/draft/2020-12/schema"}, "output"
+    )
 
-    assert ruling == Ruling(compatible=False, why="it cannot be proven compatible, and that counts as breaking")
+    assert ruling == Verdict(compatible=False, why="it cannot be proven compatible, and that counts as breaking")
 
 
 def test_a_long_value_is_not_repeated_in_the_reason() -> None:
     old, new = (opened(a={**TEXT, "maxLength": length}) for length in (5_000, 4_000))
 
-    ruling = judge(old, new, "input")
+    ruling = compare_schemas(old, new, "input")
 
-    assert ruling == Ruling(compatible=False, why="a: it is longer than 4000 characters", example={"a": "a" * 4_001})
+    assert ruling == Verdict(compatible=False, why="a: it is longer than 4000 characters", example={"a": "a" * 4_001})
 
 
 def test_nothing_is_shown_that_does_not_check() -> None:
     even = {"type": "integer", "multipleOf": 2}
 
-    assert witness((even,), {"type": "integer"}) is UNSET
-    assert witness(({"not": {}},), even) is UNSET
-    assert witness(({"minimum": 3}, even), {"multipleOf": 4}) == 6
+    assert counterexample((even,), {"type": "integer"}) is UNSET
+    assert counterexample(({"not": {}},), even) is UNSET
+    assert counterexample(({"minimum": 3}, even), {"multipleOf": 4}) == 6
 
 
 @pytest.mark.parametrize(

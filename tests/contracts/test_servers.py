@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from signet.contracts.servers import MAX_PAGES
-from signet.contracts.sets import Terms, read_set
+from signet.commands.contract.servers import MAX_PAGES
+from signet.commands.contract.sources import Terms, read_set
 from signet.settings import UsageError
 
 ANY = {"type": "object"}
@@ -88,7 +88,7 @@ def test_sessions_pages_and_event_streams_are_followed() -> None:
     with behaving(behave) as url:
         found = read_set(url)
 
-    assert found.tools == {"a": Terms(ANY, True), "b": Terms(ANY, ANY)}  # noqa: FBT003
+    assert found.tools == {"a": Terms(ANY, True), "b": Terms(ANY, ANY)}
     assert seen == [
         ("initialize", None, None),
         ("notifications/initialized", "s1", "2025-06-18"),
@@ -126,7 +126,7 @@ def test_a_stream_may_stay_open_behind_its_answer() -> None:
         return 200, {"content-type": "text/event-stream", "content-length": str(len(event) + 100)}, event
 
     with behaving(behave) as url:
-        assert read_set(url).tools == {"a": Terms(ANY, True)}  # noqa: FBT003
+        assert read_set(url).tools == {"a": Terms(ANY, True)}
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 import signet
+from processes import ROOT
 from signet.catalogue import TOOLSETS, tools_of
-from signet.contracts.diff import compare
-from signet.contracts.sets import ContractSet, Terms, read_set
-from signet.contracts.versions import may_break, newest
-from support import ROOT
+from signet.commands.contract.diff import compare
+from signet.commands.contract.sources import ContractSet, Terms, read_set
+from signet.commands.contract.versions import may_break, newest
 
 TAGGED = ROOT / "contracts"
 LAST = newest(folder.name for folder in TAGGED.iterdir())
@@ -59,7 +59,7 @@ def test_a_contract_that_breaks_is_seen() -> None:
         ("0.2.0", "0.1.0", False),
     ],
 )
-def test_a_version_says_whether_contracts_may_break(before: str, after: str, allowed: bool) -> None:  # noqa: FBT001
+def test_a_version_says_whether_contracts_may_break(before: str, after: str, allowed: bool) -> None:
     assert may_break(before, after) is allowed
 
 

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET
 
-from signet.contracts.openness import closed
-from signet.contracts.verdict import judge
+from signet.commands.contract.compatibility import compare_schemas
+from signet.commands.contract.open_objects import closed
 
 NAMES = "abc"
 SIDES = st.sampled_from(["input", "output"])
@@ -127,7 +127,7 @@ def is_valid(schema: Any, value: Any) -> bool:
 @given(changes(roots, parts), SIDES, SEEDS)
 def test_no_value_contradicts_a_verdict(pair: tuple[Any, Any], side: Any, seed: int) -> None:
     old, new = pair
-    ruling = judge(old, new, side)
+    ruling = compare_schemas(old, new, side)
     admits, refuses = (old, new) if side == "input" else (new, old)
 
     if ruling.compatible:
@@ -144,7 +144,7 @@ def test_of_an_open_input_only_new_names_may_be_refused(pair: tuple[Any, Any], s
     old, new = pair
     spoken = {"a", "b"} if "dependentRequired" in old else set()
     fresh = set(new["properties"]) - set(old["properties"]) - set(old.get("required", ())) - spoken
-    ruling = judge(old, new, "input")
+    ruling = compare_schemas(old, new, "input")
 
     if ruling.compatible:
         known = [value for value in instances(seed) if not fresh & set(value)]
@@ -162,4 +162,4 @@ def test_a_contract_is_compatible_with_itself(pair: tuple[Any, Any], side: Any) 
         name: {"title": "x", **part} if isinstance(part, dict) else part for name, part in schema["properties"].items()
     }}  # fmt: skip
 
-    assert judge(schema, described, side).compatible
+    assert compare_schemas(schema, described, side).compatible

@@ -11,18 +11,18 @@ import msgspec
 import pytest
 from deepdiff import DeepDiff
 
-import odd
-from doors import doors, invocation
+import misbehaving_server
+from channels import doors, invocation
+from processes import ROOT, SIGNET, Pipe, Server, piping, serving
 from signet.catalogue import tools_of
-from signet.journal.record import MAX_LINE_BYTES, VOLATILE, Entry, Recorder
-from signet.journal.shelf import FOLDER, LATEST
+from signet.journal.record import MAX_LINE_BYTES, VOLATILE, JournalEntry, Recorder
+from signet.journal.retention import FOLDER, LATEST
 from signet.journal.writer import PAGE_BYTES, paged
 from signet.kernel.errors import Code, Fault
 from signet.kernel.outcome import Call, Door, Outcome
 from signet.kernel.pipeline import Mode, Pipeline
-from signet.kernel.tools import NO_CONTEXT
+from signet.kernel.tools import NULL_CONTEXT
 from signet.settings import Settings
-from support import ROOT, SIGNET, Pipe, Server, piping, serving
 
 GOLDEN = ROOT / "tests/fixtures/mcp/envelope_validation_golden.jsonl"
 DIAGRAM = {"plantumlCode": "@startuml\nA --> B\n@enduml"}
@@ -142,10 +142,10 @@ def test_an_envelope_that_is_none_leaves_a_record_too(both: tuple[Server, Pipe, 
 def test_what_breaks_an_input_contract_is_refused_noted_or_not_looked_at(
     tmp_path: Path, mode: Mode, arguments: Any, told: tuple[str | None, str | None]
 ) -> None:
-    outcome = odd_pipeline(tmp_path, mode).run(Call("fine", arguments, NO_CONTEXT))
+    outcome = odd_pipeline(tmp_path, mode).run(Call("fine", arguments, NULL_CONTEXT))
 
     assert isinstance(outcome, Outcome)
-    assert (outcome.fault and outcome.fault.code, outcome.noted and outcome.noted.code) == told
+    assert (outcome.fault and outcome.fault.code, outcome.shadow_violation and outcome.shadow_violation.code) == told
 
 
 @pytest.mark.spec("5.modes")
@@ -156,20 +156,20 @@ def test_what_breaks_an_input_contract_is_refused_noted_or_not_looked_at(
 def test_what_breaks_an_output_contract_is_refused_noted_or_not_looked_at(
     tmp_path: Path, mode: Mode, told: tuple[str | None, str | None]
 ) -> None:
-    outcome = odd_pipeline(tmp_path, mode).run(Call("lies", {}, NO_CONTEXT))
+    outcome = odd_pipeline(tmp_path, mode).run(Call("lies", {}, NULL_CONTEXT))
 
     assert isinstance(outcome, Outcome)
-    assert (outcome.fault and outcome.fault.code, outcome.noted and outcome.noted.code) == told
+    assert (outcome.fault and outcome.fault.code, outcome.shadow_violation and outcome.shadow_violation.code) == told
 
 
 def odd_pipeline(folder: Path, mode: Mode) -> Pipeline:
-    server = odd.build(str(folder))
+    server = misbehaving_server.build(str(folder))
     return Pipeline(server.pipeline.toolbox, server.pipeline.registry, mode=mode)
 
 
 def test_what_was_only_noted_says_so_in_the_journal() -> None:
-    noted = Fault(Code.INVALID_INPUT, "n: -1 is less than 0")
-    entry = Entry(Call("x", {}, NO_CONTEXT), None, None, noted, 2, 0.0, 0.0)
+    shadow_violation = Fault(Code.INVALID_INPUT, "n: -1 is less than 0")
+    entry = JournalEntry(Call("x", {}, NULL_CONTEXT), None, None, shadow_violation, 2, 0.0, 0.0)
 
     (record,) = Recorder().records([entry])
 
@@ -185,8 +185,8 @@ def test_enforcing_is_the_default() -> None:
 
 def test_no_line_is_longer_than_the_writer_reckons_with() -> None:
     worst = "\x01" * 10_000
-    entry = Entry(
-        Call(worst, {}, NO_CONTEXT, Door("http", worst, "x")),
+    entry = JournalEntry(
+        Call(worst, {}, NULL_CONTEXT, Door("http", worst, "x")),
         None,
         Fault(Code.INVALID_INPUT, worst),
         None,
@@ -229,8 +229,8 @@ def test_routes_that_callers_make_up_are_cleaned_and_not_remembered_for_ever() -
     recorder = Recorder()
     tool = tools_of("plantuml")[0]
     entries = [
-        Entry(
-            Call("x", {}, NO_CONTEXT, Door("http", f"/api/tools/token={number}/x", "rest")),
+        JournalEntry(
+            Call("x", {}, NULL_CONTEXT, Door("http", f"/api/tools/token={number}/x", "rest")),
             tool,
             None,
             None,

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from doors import rpc
-from signet.journal.shelf import FOLDER, KEPT_RUNS, LATEST, open_journal
-from support import PATIENCE_S, SIGNET, clean_env, piping, serving
+from channels import rpc
+from processes import PATIENCE_S, SIGNET, clean_env, piping, serving
+from signet.journal.retention import FOLDER, KEPT_RUNS, LATEST, open_journal
 
 CALL = {"name": "encodePlantUML", "arguments": {"plantumlCode": "A"}}
 KEYS = {

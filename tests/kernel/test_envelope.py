@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from signet.journal.shelf import FOLDER, LATEST
+from processes import ROOT, SIGNET, Pipe, Reply, Server, piping, serving
+from signet.journal.retention import FOLDER, LATEST
 from signet.kernel.envelope import HTTP_STATUS, open_envelope
 from signet.kernel.envelope import answer as write
 from signet.kernel.errors import CanonicalError, Code
@@ -22,7 +23,6 @@ from signet.kernel.pipeline import Pipeline
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.tools import Context, Tool, Toolbox
 from signet.toolsets.plantuml.encoding import encode
-from support import ROOT, SIGNET, Pipe, Reply, Server, piping, serving
 
 PATH = "/mcp/tool/plantuml.encode"
 CODE = "@startuml\nA --> B\n@enduml"

@@ -23,9 +23,9 @@ from msgspec import UNSET, Raw
 from starlette.datastructures import Headers as TheirHeaders
 
 from signet.kernel.errors import HEADER_MISMATCH
-from signet.kernel.headers import METHOD, NAME, VERSION, Mirror, check_mirrors, check_routing, mirrors
-from signet.kernel.protocol import CAPABILITIES_KEY, VERSION_KEY, Meta, Opening
-from signet.kernel.wire import Headers, Refused
+from signet.kernel.headers import METHOD, NAME, VERSION, ParamHeader, check_param_headers, check_routing, param_headers
+from signet.kernel.protocol import CAPABILITIES_KEY, VERSION_KEY, Meta, RequestPreamble
+from signet.kernel.wire import Headers, ProtocolError
 
 Pairs = tuple[tuple[str, str], ...]
 
@@ -45,7 +45,7 @@ def refusal(check: Callable[[], None]) -> int | None:
     """Give the code that a check refuses with."""
     try:
         check()
-    except Refused as refused:
+    except ProtocolError as refused:
         return refused.code
     return None
 
@@ -88,7 +88,7 @@ class Routed(NamedTuple):
 
 
 def our_routing(case: Routed) -> int | None:
-    opening = Opening(meta=Meta(version=case.version, capabilities={}), name=case.name)
+    opening = RequestPreamble(meta=Meta(version=case.version, capabilities={}), name=case.name)
     return refusal(lambda: check_routing(Headers(list(case.pairs)), case.method, opening))
 
 
@@ -240,8 +240,8 @@ def test_a_header_that_says_one_name_is_refused_for_any_other(name: str, other: 
 def test_a_refusal_names_the_header_and_not_what_it_held() -> None:
     headers = Headers([(VERSION, MODERN), (METHOD, "secret")])
 
-    with pytest.raises(Refused) as caught:
-        check_routing(headers, "tools/list", Opening(meta=Meta(version=MODERN)))
+    with pytest.raises(ProtocolError) as caught:
+        check_routing(headers, "tools/list", RequestPreamble(meta=Meta(version=MODERN)))
 
     assert (caught.value.code, str(caught.value)) == (HEADER_MISMATCH, "mcp-method does not match the request body")
 
@@ -286,17 +286,17 @@ _fields = st.lists(
 
 
 def test_a_contract_without_the_mark_has_no_mirrors() -> None:
-    assert mirrors(raw({"type": "object", "properties": {"a": {"type": "string"}}})) == []
+    assert param_headers(raw({"type": "object", "properties": {"a": {"type": "string"}}})) == []
 
 
 def test_mirrors_are_found_at_every_depth_in_lower_case() -> None:
     fields = [Field(("region",), "Region", "string"), Field(("box", "inner", "n"), "N", "integer")]
 
-    found = mirrors(raw(contract(fields)))
+    found = param_headers(raw(contract(fields)))
 
     assert found == [
-        Mirror("mcp-param-region", ("region",), "string"),
-        Mirror("mcp-param-n", ("box", "inner", "n"), "integer"),
+        ParamHeader("mcp-param-region", ("region",), "string"),
+        ParamHeader("mcp-param-n", ("box", "inner", "n"), "integer"),
     ]
 
 
@@ -311,14 +311,14 @@ def test_mirrors_are_found_at_every_depth_in_lower_case() -> None:
     ids=["items", "anyOf", "$defs", "a word in a description"],
 )
 def test_a_mark_that_no_chain_of_properties_leads_to_is_no_mirror(schema: dict[str, Any]) -> None:
-    assert (mirrors(raw(schema)), x_mcp_header_map(schema)) == ([], {})
+    assert (param_headers(raw(schema)), x_mcp_header_map(schema)) == ([], {})
 
 
 @given(_fields)
 def test_the_sdk_finds_the_same_mirrors(fields: list[Field]) -> None:
     schema = contract(fields)
 
-    found = mirrors(raw(schema))
+    found = param_headers(raw(schema))
 
     assert {one.path: one.header for one in found} == {
         path: PREFIX + token.lower() for path, token in x_mcp_header_map(schema).items()
@@ -344,8 +344,8 @@ DEEP: Final = [Field(("box", "s"), "S", "string")]
 
 
 def our_mirrors(case: Mirrored) -> int | None:
-    found = mirrors(raw(contract(case.fields)))
-    return refusal(lambda: check_mirrors(Headers(list(case.pairs)), found, case.arguments))
+    found = param_headers(raw(contract(case.fields)))
+    return refusal(lambda: check_param_headers(Headers(list(case.pairs)), found, case.arguments))
 
 
 def their_mirrors(case: Mirrored) -> int | None:

@@ -17,13 +17,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from processes import ROOT
 from signet.kernel.errors import Code, Fault
-from signet.kernel.outcome import Call, Door, Outcome, Ready
-from signet.kernel.pipeline import MAX_IN_FLIGHT, Mode, Pipeline, Watch
+from signet.kernel.outcome import Call, Door, Outcome, PreparedCall
+from signet.kernel.pipeline import MAX_IN_FLIGHT, Mode, Observer, Pipeline
 from signet.kernel.schemas import PREFIX, ContractError, SchemaRegistry
-from signet.kernel.server import IDLE
+from signet.kernel.server import QUIET_CONTEXT
 from signet.kernel.tools import Context, Tool, Toolbox
-from support import ROOT
 
 INPUT: Final = {
     "type": "object",
@@ -97,11 +97,11 @@ class World:
             registry,
             timeout_s=timeout_s,
             mode=mode,
-            watch=Watch(outcome=lambda outcome, _: self.seen.append(outcome), fault=self.complaints.append),
+            observer=Observer(outcome=lambda outcome, _: self.seen.append(outcome), fault=self.complaints.append),
         )
 
     def run(self, arguments: Any = None, key: str = "one") -> Outcome | Coroutine[Any, Any, Outcome]:
-        return self.pipeline.run(Call(key, {} if arguments is None else arguments, IDLE))
+        return self.pipeline.run(Call(key, {} if arguments is None else arguments, QUIET_CONTEXT))
 
     def start(self, arguments: Any = None) -> asyncio.Task[Outcome]:
         """Start a call that has to be awaited."""
@@ -114,9 +114,9 @@ class World:
         found = self.run(arguments, key)
         return found if isinstance(found, Outcome) else asyncio.run(_awaited(found))
 
-    def ready(self, arguments: Any = None) -> Ready:
-        found = self.pipeline.prepare(Call("one", {} if arguments is None else arguments, IDLE))
-        assert isinstance(found, Ready)
+    def ready(self, arguments: Any = None) -> PreparedCall:
+        found = self.pipeline.prepare(Call("one", {} if arguments is None else arguments, QUIET_CONTEXT))
+        assert isinstance(found, PreparedCall)
         return found
 
 
@@ -131,7 +131,7 @@ def nested(levels: int) -> Any:
     return value
 
 
-def fault_of(outcome: Ready | Outcome) -> tuple[Code, str]:
+def fault_of(outcome: PreparedCall | Outcome) -> tuple[Code, str]:
     """Give what an outcome's fault says; there must be one, and nothing beside it."""
     assert isinstance(outcome, Outcome)
     assert outcome.fault is not None
@@ -151,31 +151,31 @@ TOO_MANY: Final = (Code.INTERNAL_ERROR, "1024 calls are in flight already: ask a
 
 @pytest.mark.parametrize("key", ["one", "test.one", "mcp.tool:test.one"])
 def test_a_tool_is_found_by_its_name_its_slug_and_its_id(registry: SchemaRegistry, key: str) -> None:
-    tool, call = made(), Call(key, {"n": 3}, IDLE)
+    tool, call = made(), Call(key, {"n": 3}, QUIET_CONTEXT)
 
     ready = World(registry, tool).pipeline.prepare(call)
 
-    assert ready == Ready(call, tool, registry.load_tool_io("test.one"), In(3))
+    assert ready == PreparedCall(call, tool, registry.load_tool_io("test.one"), In(3))
 
 
 def test_a_door_that_goes_by_names_finds_a_tool_by_its_name(registry: SchemaRegistry) -> None:
-    tool, call = made(), Call("one", {"n": 3}, IDLE, BY_NAME)
+    tool, call = made(), Call("one", {"n": 3}, QUIET_CONTEXT, BY_NAME)
 
     ready = World(registry, tool).pipeline.prepare(call)
 
-    assert ready == Ready(call, tool, registry.load_tool_io("test.one"), In(3))
+    assert ready == PreparedCall(call, tool, registry.load_tool_io("test.one"), In(3))
 
 
 @pytest.mark.parametrize("key", ["test.one", "mcp.tool:test.one"])
 def test_a_door_that_goes_by_names_knows_no_slug_and_no_id(registry: SchemaRegistry, key: str) -> None:
-    outcome = World(registry).pipeline.prepare(Call(key, {}, IDLE, BY_NAME))
+    outcome = World(registry).pipeline.prepare(Call(key, {}, QUIET_CONTEXT, BY_NAME))
 
     assert fault_of(outcome) == (Code.NOT_FOUND, f"Tool '{key.removeprefix(PREFIX)}' not found")
 
 
 @pytest.mark.parametrize("key", ["", "One", "one ", "test", "test.two", "mcp.tool:one", "../tools/test.one"])
 def test_a_name_that_no_enabled_tool_has_is_not_found(registry: SchemaRegistry, key: str) -> None:
-    call = Call(key, {}, IDLE)
+    call = Call(key, {}, QUIET_CONTEXT)
 
     outcome = World(registry).pipeline.prepare(call)
 
@@ -187,7 +187,7 @@ def test_a_name_that_no_enabled_tool_has_is_not_found(registry: SchemaRegistry, 
 def test_every_place_where_arguments_break_the_contract_is_named(registry: SchemaRegistry) -> None:
     tool = made()
 
-    outcome = World(registry, tool).pipeline.prepare(Call("one", {"n": -1, "s": 5, "x": 0}, IDLE))
+    outcome = World(registry, tool).pipeline.prepare(Call("one", {"n": -1, "s": 5, "x": 0}, QUIET_CONTEXT))
 
     code, message = fault_of(outcome)
     assert code is Code.INVALID_INPUT
@@ -202,7 +202,7 @@ def test_every_place_where_arguments_break_the_contract_is_named(registry: Schem
 def test_a_tool_may_give_the_refusal_of_its_arguments_a_face_of_its_own(registry: SchemaRegistry) -> None:
     own = Fault(Code.INVALID_INPUT, "in my own words", name="MINE", status=418)
 
-    outcome = World(registry, made(on_fault=lambda _: own)).pipeline.prepare(Call("one", {"n": -1}, IDLE))
+    outcome = World(registry, made(adapt_fault=lambda _: own)).pipeline.prepare(Call("one", {"n": -1}, QUIET_CONTEXT))
 
     assert isinstance(outcome, Outcome)
     assert outcome.fault is own
@@ -210,7 +210,7 @@ def test_a_tool_may_give_the_refusal_of_its_arguments_a_face_of_its_own(registry
 
 @pytest.mark.parametrize("arguments", [None, [], "n", 5, True, [{"n": 1}]])
 def test_arguments_that_are_no_object_are_refused(registry: SchemaRegistry, arguments: Any) -> None:
-    outcome = World(registry).pipeline.prepare(Call("one", arguments, IDLE))
+    outcome = World(registry).pipeline.prepare(Call("one", arguments, QUIET_CONTEXT))
 
     assert fault_of(outcome)[0] is Code.INVALID_INPUT
 
@@ -220,7 +220,7 @@ def test_arguments_that_are_no_object_are_refused(registry: SchemaRegistry, argu
 def test_wrong_arguments_too_deep_to_be_named_are_refused_in_words(
     registry: SchemaRegistry, name: str, levels: int
 ) -> None:
-    outcome = World(registry).pipeline.prepare(Call("one", {name: nested(levels)}, IDLE))
+    outcome = World(registry).pipeline.prepare(Call("one", {name: nested(levels)}, QUIET_CONTEXT))
 
     assert fault_of(outcome) == (Code.INVALID_INPUT, "Invalid arguments for one: nested too deeply")
 
@@ -253,10 +253,10 @@ _objects = st.dictionaries(st.sampled_from(["n", "s", "x"]), st.integers(0, 100)
 @given(arguments=_objects | _values)
 def test_exactly_the_arguments_that_keep_the_contract_are_ready(registry: SchemaRegistry, arguments: Any) -> None:
     """Another reader of JSON Schema is the judge."""
-    found = World(registry).pipeline.prepare(Call("one", arguments, IDLE))
+    found = World(registry).pipeline.prepare(Call("one", arguments, QUIET_CONTEXT))
 
     if jsonschema.Draft202012Validator(INPUT).is_valid(arguments):
-        assert isinstance(found, Ready)
+        assert isinstance(found, PreparedCall)
         assert found.args == In(**arguments)
     else:
         assert fault_of(found)[0] is Code.INVALID_INPUT
@@ -380,7 +380,7 @@ def test_exactly_the_results_that_keep_the_contract_are_sent(registry: SchemaReg
 def test_neither_prepare_nor_finish_tells_anybody(registry: SchemaRegistry) -> None:
     world = World(registry)
 
-    world.pipeline.prepare(Call("nobody", {}, IDLE))
+    world.pipeline.prepare(Call("nobody", {}, QUIET_CONTEXT))
     world.pipeline.finish(world.ready(), {"n": "1"})
 
     assert (world.seen, world.complaints) == ([], [])
@@ -394,7 +394,7 @@ def test_a_plain_function_is_answered_at_once(registry: SchemaRegistry) -> None:
 
     outcome = World(registry, tool).run({"n": 7})
 
-    assert outcome == Outcome(Call("one", {"n": 7}, IDLE), tool, {"n": 7}, b'{"n":7}')
+    assert outcome == Outcome(Call("one", {"n": 7}, QUIET_CONTEXT), tool, {"n": 7}, b'{"n":7}')
 
 
 def test_a_coroutine_is_answered_once_it_is_awaited(registry: SchemaRegistry) -> None:
@@ -402,7 +402,7 @@ def test_a_coroutine_is_answered_once_it_is_awaited(registry: SchemaRegistry) ->
 
     outcome = World(registry, tool).settle({"n": 7})
 
-    assert outcome == Outcome(Call("one", {"n": 7}, IDLE), tool, {"n": 7}, b'{"n":7}')
+    assert outcome == Outcome(Call("one", {"n": 7}, QUIET_CONTEXT), tool, {"n": 7}, b'{"n":7}')
 
 
 def test_anything_that_can_be_awaited_is(registry: SchemaRegistry) -> None:
@@ -418,7 +418,7 @@ def test_anything_that_can_be_awaited_is(registry: SchemaRegistry) -> None:
 
 def test_a_tool_gets_its_typed_arguments_and_the_context_of_its_call(registry: SchemaRegistry) -> None:
     given_to: list[Any] = []
-    context = msgspec.structs.replace(IDLE, capabilities={"sampling": {}})
+    context = msgspec.structs.replace(QUIET_CONTEXT, capabilities={"sampling": {}})
 
     def note(*given: Any) -> Any:
         given_to.extend(given)
@@ -493,7 +493,7 @@ class Watched(Pipeline):
 
     where = 0
 
-    def finish(self, ready: Ready, value: object) -> Outcome:
+    def finish(self, ready: PreparedCall, value: object) -> Outcome:
         self.where = threading.get_ident()
         return super().finish(ready, value)
 
@@ -502,8 +502,8 @@ class Watched(Pipeline):
 def test_only_the_results_of_a_heavy_tool_are_checked_beside_the_event_loop(
     registry: SchemaRegistry, *, heavy: bool
 ) -> None:
-    pipeline = Watched(Toolbox((made(good_later, heavy=heavy),)), registry)
-    pending = pipeline.run(Call("one", {"n": 1}, IDLE))
+    pipeline = Watched(Toolbox((made(good_later, validate_in_thread=heavy),)), registry)
+    pending = pipeline.run(Call("one", {"n": 1}, QUIET_CONTEXT))
     assert isinstance(pending, Coroutine)
 
     outcome = asyncio.run(_awaited(pending))
@@ -521,8 +521,8 @@ def test_in_shadow_arguments_that_break_the_contract_are_noted_and_go_on(registr
     outcome = world.settle({"n": 101, "s": "x"})
 
     assert (outcome.result, outcome.body, outcome.fault) == ({"n": 101}, b'{"n":101}', None)
-    assert outcome.noted is not None
-    assert (outcome.noted.code, outcome.noted.message) == (
+    assert outcome.shadow_violation is not None
+    assert (outcome.shadow_violation.code, outcome.shadow_violation.message) == (
         Code.INVALID_INPUT,
         "Invalid arguments for one: n: 101 is greater than the maximum of 100",
     )
@@ -544,7 +544,7 @@ def test_where_contracts_are_not_enforced_what_a_tool_has_no_place_for_is_left_o
     outcome = World(registry, tool, mode=mode).settle({"n": 101, "x": 1})
 
     assert (outcome.result, outcome.fault) == ({"n": 101}, None)
-    assert (outcome.noted is not None) is (mode is Mode.SHADOW)
+    assert (outcome.shadow_violation is not None) is (mode is Mode.SHADOW)
 
 
 @pytest.mark.parametrize(("value", "body"), [({"n": "1"}, b'{"n":"1"}'), ({"n": math.nan}, b'{"n":null}')])
@@ -556,21 +556,21 @@ def test_in_shadow_a_result_that_breaks_the_contract_is_noted_and_sent(
     outcome = world.settle()
 
     assert (outcome.body, outcome.fault) == (body, None)
-    assert outcome.noted is not None
-    assert (outcome.noted.code, outcome.noted.message) == BROKEN_PROMISE
+    assert outcome.shadow_violation is not None
+    assert (outcome.shadow_violation.code, outcome.shadow_violation.message) == BROKEN_PROMISE
 
 
 @pytest.mark.parametrize("mode", [Mode.ENFORCE, Mode.SHADOW])
 def test_a_call_that_keeps_its_contracts_has_nothing_noted(registry: SchemaRegistry, mode: Mode) -> None:
     outcome = World(registry, mode=mode).settle({"n": 1})
 
-    assert (outcome.fault, outcome.noted) == (None, None)
+    assert (outcome.fault, outcome.shadow_violation) == (None, None)
 
 
 def test_where_nobody_looks_nothing_is_refused_and_nothing_noted(registry: SchemaRegistry) -> None:
     outcome = World(registry, made(lambda *_: {"x": []}), mode=Mode.OFF).settle({"n": -1, "x": 1})
 
-    assert (outcome.body, outcome.fault, outcome.noted) == (b'{"x":[]}', None, None)
+    assert (outcome.body, outcome.fault, outcome.shadow_violation) == (b'{"x":[]}', None, None)
 
 
 @pytest.mark.parametrize("mode", [Mode.SHADOW, Mode.OFF])
@@ -807,11 +807,11 @@ def test_a_call_that_took_too_long_is_observed_once(registry: SchemaRegistry) ->
 def test_an_outcome_is_observed_with_the_seconds_that_it_took(registry: SchemaRegistry) -> None:
     told: list[tuple[bytes, float]] = []
     ticks = iter([100.0, 100.5, 200.0, 203.0])
-    watch = Watch(outcome=lambda outcome, took_s: told.append((outcome.body, took_s)), clock=lambda: next(ticks))
-    pipeline = Pipeline(Toolbox((made(), made(good_later, "two"))), registry, watch=watch)
+    watch = Observer(outcome=lambda outcome, took_s: told.append((outcome.body, took_s)), clock=lambda: next(ticks))
+    pipeline = Pipeline(Toolbox((made(), made(good_later, "two"))), registry, observer=watch)
 
-    pipeline.run(Call("one", {"n": 1}, IDLE))
-    later = pipeline.run(Call("two", {"n": 2}, IDLE))
+    pipeline.run(Call("one", {"n": 1}, QUIET_CONTEXT))
+    later = pipeline.run(Call("two", {"n": 2}, QUIET_CONTEXT))
     assert isinstance(later, Coroutine)
     asyncio.run(_awaited(later))
 
@@ -821,6 +821,6 @@ def test_an_outcome_is_observed_with_the_seconds_that_it_took(registry: SchemaRe
 def test_nobody_has_to_watch(registry: SchemaRegistry) -> None:
     pipeline = Pipeline(Toolbox((made(),)), registry)
 
-    outcomes = [pipeline.run(Call("one", {"n": 1}, IDLE)), pipeline.run(Call("nobody", {}, IDLE))]
+    outcomes = [pipeline.run(Call("one", {"n": 1}, QUIET_CONTEXT)), pipeline.run(Call("nobody", {}, QUIET_CONTEXT))]
 
     assert [outcome.fault is None for outcome in outcomes if isinstance(outcome, Outcome)] == [True, False]

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from processes import ROOT
 from signet.kernel.schemas import ContractError, SchemaRegistry
-from support import ROOT
 
 SCHEMAS = ROOT / "codex/specs/schemas"
 DRAFT = "https://json-schema.org/draft/2020-12/schema"

@@ -15,16 +15,16 @@ from msgspec import UNSET, Raw
 from signet.kernel.wire import (
     MAX_WHY_CHARS,
     Frame,
-    NotUnicode,
-    Refused,
+    NotUnicodeError,
+    ProtocolError,
     Reply,
     decode,
+    decode_in_chunks,
     encode,
     failure,
     parse,
     read,
     success,
-    unpack,
 )
 
 PARSE_ERROR: Final = -32700
@@ -95,7 +95,7 @@ def outcome(reader: Callable[..., Any], *given: Any) -> Any:
     """Give what a reader makes of something: a value, or the refusal; nothing else may come out of it."""
     try:
         return reader(*given)
-    except Refused as refused:
+    except ProtocolError as refused:
         return refused
 
 
@@ -195,7 +195,7 @@ def test_what_is_no_frame_is_answered_with_its_id_if_it_is_one(given_id: Any, ec
 
 
 def test_a_refusal_is_answered_with_the_id_that_is_known_rather_than_the_one_it_holds() -> None:
-    refused = Refused(INVALID_PARAMS, "no", {"where": "x"}, value={"id": 1})
+    refused = ProtocolError(INVALID_PARAMS, "no", {"where": "x"}, value={"id": 1})
 
     assert refused.reply("mine") == failure("mine", INVALID_PARAMS, "no", {"where": "x"})
     assert refused.reply() == failure(1, INVALID_PARAMS, "no", {"where": "x"})
@@ -232,7 +232,7 @@ NOT_JSON: Final = {
 def test_what_is_not_json_is_a_parse_error(text: bytes) -> None:
     refused = outcome(decode, text)
 
-    assert (type(refused), refused.code, refused.value) == (Refused, PARSE_ERROR, None)
+    assert (type(refused), refused.code, refused.value) == (ProtocolError, PARSE_ERROR, None)
     assert outcome(parse, text).reply() == refused.reply()
 
 
@@ -251,7 +251,7 @@ def test_what_is_not_json_is_a_parse_error(text: bytes) -> None:
 def test_what_is_not_unicode_is_a_parse_error_of_its_own(text: bytes, message: str) -> None:
     refused = outcome(decode, text)
 
-    assert type(refused) is NotUnicode
+    assert type(refused) is NotUnicodeError
     assert refused.reply() == failure(None, PARSE_ERROR, message)
 
 
@@ -272,7 +272,7 @@ def test_what_is_not_unicode_is_a_parse_error_of_its_own(text: bytes, message: s
 def test_bytes_that_are_not_utf8_are_a_parse_error_wherever_in_a_frame_they_are(message: bytes) -> None:
     refused = outcome(parse, message)
 
-    assert type(refused) is NotUnicode
+    assert type(refused) is NotUnicodeError
     assert refused.reply() == failure(None, PARSE_ERROR, "Parse error: not UTF-8")
 
 
@@ -280,13 +280,13 @@ def test_bytes_that_are_not_utf8_are_a_parse_error_wherever_in_a_frame_they_are(
 def test_a_number_out_of_range_beside_an_escape_is_not_taken_for_half_a_surrogate_pair(number: bytes) -> None:
     refused = outcome(decode, rb'{"a":"\u0041","n":' + number + b"}")
 
-    assert (type(refused), refused.code) == (Refused, PARSE_ERROR)
+    assert (type(refused), refused.code) == (ProtocolError, PARSE_ERROR)
     assert "surrogate" not in str(refused)
 
 
 @pytest.mark.parametrize("text", [rb'"\ud800', rb'{"\ud800":NaN}', rb'{"\ud800":1,}'])
 def test_half_a_surrogate_pair_in_what_is_not_json_anyway_is_not_blamed(text: bytes) -> None:
-    assert type(outcome(decode, text)) is Refused
+    assert type(outcome(decode, text)) is ProtocolError
 
 
 def test_a_whole_surrogate_pair_is_one_character() -> None:
@@ -305,9 +305,9 @@ def _by_the_standard_library(text: bytes) -> Any:
 def test_the_standard_library_reads_the_same_as_json(text: bytes) -> None:
     found = outcome(decode, text)
 
-    if not isinstance(found, Refused):
+    if not isinstance(found, ProtocolError):
         assert found == _by_the_standard_library(text)
-    elif not isinstance(found, NotUnicode):
+    elif not isinstance(found, NotUnicodeError):
         # A float beyond all floats is infinite to the standard library.
         assume(b"e" not in text.lower())
         with pytest.raises(ValueError):  # noqa: PT011 - JSON's and Unicode's errors alike
@@ -331,7 +331,7 @@ def test_any_value_is_read_as_it_was_written(value: Any) -> None:
     ids=["a string", "a list", "an object", "nothing"],
 )
 def test_a_large_value_is_read_in_pieces_to_the_same(value: Any) -> None:
-    assert unpack(encode(value)) == value
+    assert decode_in_chunks(encode(value)) == value
 
 
 # --- params -----------------------------------------------------------------------------------
@@ -345,20 +345,20 @@ def test_params_are_read_as_their_method_wants_them() -> None:
 def test_params_that_are_not_what_their_method_wants_are_invalid(params: bytes) -> None:
     refused = outcome(read, Raw(params), POINT)
 
-    assert (type(refused), refused.code, refused.value) == (Refused, INVALID_PARAMS, None)
+    assert (type(refused), refused.code, refused.value) == (ProtocolError, INVALID_PARAMS, None)
 
 
 @pytest.mark.parametrize("params", [b'{"x":', b'{"x":NaN}', b'{"y":' + TOO_DEEP + b"}", b'{"x":1}}'])
 def test_params_that_are_not_json_are_a_parse_error(params: bytes) -> None:
     refused = outcome(read, Raw(params), POINT)
 
-    assert (type(refused), refused.code, refused.value) == (Refused, PARSE_ERROR, None)
+    assert (type(refused), refused.code, refused.value) == (ProtocolError, PARSE_ERROR, None)
 
 
 def test_params_that_are_not_unicode_are_a_parse_error_of_its_own() -> None:
     refused = outcome(read, Raw(b'{"a":"\xff"}'), ANYTHING)
 
-    assert type(refused) is NotUnicode
+    assert type(refused) is NotUnicodeError
     assert refused.reply(1) == failure(1, PARSE_ERROR, "Parse error: not UTF-8")
 
 
@@ -372,7 +372,7 @@ def test_params_that_are_null_are_refused_as_absent_ones_are_where_some_are_need
     refused = outcome(read, Raw(b"null"), POINT)
 
     assert refused.reply(1) == outcome(read, Raw(b"{}"), POINT).reply(1)
-    assert (type(refused), refused.code) == (Refused, INVALID_PARAMS)
+    assert (type(refused), refused.code) == (ProtocolError, INVALID_PARAMS)
 
 
 def test_a_reason_that_repeats_what_was_sent_is_cut() -> None:

@@ -21,7 +21,7 @@ from mcp.server.stdio import stdio_server
 from signet.app import SCHEMA_ROOT
 from signet.kernel.errors import Fault
 from signet.kernel.schemas import SchemaRegistry, schema_of
-from signet.kernel.server import IDLE
+from signet.kernel.server import QUIET_CONTEXT
 from signet.toolsets.plantuml.tools import EncodeIn, encode_plantuml
 
 CONTRACT = SchemaRegistry(schema_root=SCHEMA_ROOT).load_bundle(encode_plantuml.slug)
@@ -42,7 +42,7 @@ async def call_tool(_: ServerRequestContext, params: types.CallToolRequestParams
         raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}")
     args = EncodeIn((params.arguments or {})["plantumlCode"])
     try:
-        made = encode_plantuml.run(args, IDLE)
+        made = encode_plantuml.run(args, QUIET_CONTEXT)
         structured = msgspec.to_builtins(await made if isawaitable(made) else made)
     except Fault as fault:
         return types.CallToolResult(content=[_text(fault.message)], is_error=True)

@@ -12,24 +12,11 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters
 
 import signet
-from bank import (
-    BOJ,
-    CALLS,
-    CODE,
-    DATE,
-    DIRECT,
-    LAYER,
-    METADATA,
-    SPOT,
-    TOOLS,
-    Bank,
-    call,
-    published,
-)
-from doors import doors, invocation, rpc
+from boj_harness import BOJ, CALLS, CODE, DATE, DIRECT, LAYER, METADATA, SPOT, TOOLS, BojHarness, call, published
+from channels import doors, invocation, rpc
+from processes import SIGNET, Pipe, Server, piping, run, serving
 from real.witness import inspected
-from signet.sandbox.boj.messages import order_of
-from support import SIGNET, Pipe, Server, piping, run, serving
+from signet.toolsets.boj.sandbox.messages import order_of
 
 pytestmark = pytest.mark.usefixtures("bank")
 
@@ -39,7 +26,7 @@ SLUGS = {CODE: "boj.get_data_code", LAYER: "boj.get_data_layer", METADATA: "boj.
 
 
 @pytest.fixture(scope="module")
-def environ(the_bank: Bank) -> dict[str, str]:
+def environ(the_bank: BojHarness) -> dict[str, str]:
     return {**DIRECT, "BOJ_BASE_URL": the_bank.url, "BOJ_RETRY_BACKOFF_MS": "0"}
 
 
@@ -58,7 +45,7 @@ def stdio(environ: dict[str, str]) -> Iterator[Pipe]:
 
 
 @pytest.fixture(params=["boj-mcp-server", "signet serve"])
-def door(request: pytest.FixtureRequest, the_bank: Bank, server: Server) -> str | StdioServerParameters:
+def door(request: pytest.FixtureRequest, the_bank: BojHarness, server: Server) -> str | StdioServerParameters:
     """The way in: the drop-in command to start, or an address to call."""
     if request.param == "signet serve":
         return f"{server.url}/mcp"
@@ -74,7 +61,7 @@ def talk(door: str | StdioServerParameters, mode: str, act: Callable[[Client], A
 
 
 @pytest.fixture(scope="module")
-def results(the_bank: Bank) -> dict[str, Any]:
+def results(the_bank: BojHarness) -> dict[str, Any]:
     """What each tool says, by the drop-in server on plain pipes."""
     with piping(BOJ, "--base-url", the_bank.url, env=DIRECT) as pipe:
         return {name: call(pipe, name, **arguments) for name, arguments in CALLS.items()}
@@ -108,7 +95,7 @@ def test_the_official_client_lists_and_calls_all_three_tools(
 
 @pytest.mark.spec("3.tools.identity")
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
-def test_the_official_client_is_told_who_it_talks_to(the_bank: Bank, mode: str) -> None:
+def test_the_official_client_is_told_who_it_talks_to(the_bank: BojHarness, mode: str) -> None:
     command = StdioServerParameters(command=BOJ, args=["--base-url", the_bank.url], env=DIRECT)
 
     async def act(client: Client) -> tuple[Any, Any]:
@@ -125,7 +112,7 @@ def test_the_official_client_is_told_who_it_talks_to(the_bank: Bank, mode: str) 
 )
 @pytest.mark.parametrize("mode", MODES)
 def test_the_official_client_has_every_kind_of_error_with_its_data(
-    bank: Bank, door: str | StdioServerParameters, mode: str
+    bank: BojHarness, door: str | StdioServerParameters, mode: str
 ) -> None:
     bank.order("close", match="db=PR01")
     bank.order("not_json", match="db=PR02")
@@ -152,14 +139,14 @@ def test_the_official_client_has_every_kind_of_error_with_its_data(
 # --- the Inspector
 
 
-def inspect(upstream: Bank, era: str, home: Path, *options: str) -> Any:
+def inspect(upstream: BojHarness, era: str, home: Path, *options: str) -> Any:
     """Run the Inspector's command line on `boj-mcp-server`."""
     return inspected(("--", BOJ, "--base-url", upstream.url), era, home, *options)
 
 
 @pytest.mark.spec("3.tools.three")
 @pytest.mark.parametrize("era", ["legacy", "modern"])
-def test_the_inspector_lists_the_three_tools_without_a_complaint(bank: Bank, era: str, tmp_path: Path) -> None:
+def test_the_inspector_lists_the_three_tools_without_a_complaint(bank: BojHarness, era: str, tmp_path: Path) -> None:
     """`--strict` makes it exit non-zero when a schema would not travel to every client."""
     listed = inspect(bank, era, tmp_path, "--method", "tools/list", "--strict")
 
@@ -170,7 +157,7 @@ def test_the_inspector_lists_the_three_tools_without_a_complaint(bank: Bank, era
 @pytest.mark.parametrize("name", TOOLS)
 @pytest.mark.parametrize("era", ["legacy", "modern"])
 def test_the_inspector_calls_each_tool(
-    bank: Bank, results: dict[str, Any], era: str, name: str, tmp_path: Path
+    bank: BojHarness, results: dict[str, Any], era: str, name: str, tmp_path: Path
 ) -> None:
     options = ("--method", "tools/call", "--tool-name", name, "--tool-args-json", json.dumps(CALLS[name]))
 
@@ -192,7 +179,7 @@ def test_every_door_gives_the_same_result(results: dict[str, Any], server: Serve
 
 
 @pytest.mark.spec("3.doors.same", "3.polite.kept")
-def test_the_doors_of_one_process_share_what_is_kept(bank: Bank, server: Server, stdio: Pipe) -> None:
+def test_the_doors_of_one_process_share_what_is_kept(bank: BojHarness, server: Server, stdio: Pipe) -> None:
     for ask in doors(server, stdio).values():
         ask(METADATA, SLUGS[METADATA], {"db": "OT"})
 
@@ -217,7 +204,7 @@ FAULTS: dict[str, tuple[dict[str, Any], str, int, int]] = {
 @pytest.mark.spec("3.errors.canonical")
 @pytest.mark.parametrize("row", FAULTS)
 def test_an_error_of_the_bank_has_its_place_in_the_canonical_table(
-    bank: Bank, server: Server, stdio: Pipe, row: str
+    bank: BojHarness, server: Server, stdio: Pipe, row: str
 ) -> None:
     order, code, status, rpc_code = FAULTS[row]
     bank.order(**order)
@@ -263,7 +250,7 @@ def test_a_call_that_is_refused_means_the_same_through_every_door(
 
 @pytest.mark.spec("3.errors.canonical")
 @pytest.mark.parametrize("row", FAULTS)
-def test_what_rest_answers_stands_in_the_openapi_page(bank: Bank, server: Server, row: str) -> None:
+def test_what_rest_answers_stands_in_the_openapi_page(bank: BojHarness, server: Server, row: str) -> None:
     bank.order(**FAULTS[row][0])
     documented = server.ask("GET", "/openapi.json").json()["paths"][f"/api/tools/{CODE}"]["post"]["responses"]
 
@@ -302,7 +289,7 @@ def test_the_embedded_sample_serves_the_tools_without_any_network() -> None:
 
 @pytest.mark.spec("3.doors.same", "3.config.base-url")
 @pytest.mark.parametrize("command", ["serve", "stdio"])
-def test_the_base_url_is_a_flag_of_signet_too(bank: Bank, command: str) -> None:
+def test_the_base_url_is_a_flag_of_signet_too(bank: BojHarness, command: str) -> None:
     flags = ("--toolsets", "boj", "--boj-base-url", bank.url)
     asked = {"name": CODE, "arguments": SPOT}
 

@@ -19,10 +19,10 @@ from typing import IO
 import pytest
 
 import signet
+from processes import PATIENCE_S, SIGNET, Pipe, Server, clean_env, piping, run, serving, serving_command
 from real.witness import META, SOURCE, TOOL, URL_PREFIX, source_of
-from signet.cli import parser
+from signet.commands.cli import parser
 from signet.settings import Settings
-from support import PATIENCE_S, SIGNET, Pipe, Server, clean_env, piping, run, serving, serving_command
 
 HIDDEN = {"SIGNET_CONFORMANCE": "1"}
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}

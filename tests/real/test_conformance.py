@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from processes import ROOT, Server, serving
 from real.witness import node, run_outside
-from support import ROOT, Server, serving
 
 HERE = Path(__file__).parent
 SUITE = ROOT / "node_modules/@modelcontextprotocol/conformance/dist/index.js"

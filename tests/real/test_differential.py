@@ -17,8 +17,8 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
+from processes import PATIENCE_S, ROOT, SIGNET, Pipe, Server, piping, serving, serving_command
 from real.witness import META, SOURCE, TOOL, VERSION_KEY
-from support import PATIENCE_S, ROOT, SIGNET, Pipe, Server, piping, serving, serving_command
 
 OURS: Final = (SIGNET, "stdio", "--toolsets", "plantuml")
 THEIRS: Final = (sys.executable, str(ROOT / "tests/real/sdk_server.py"))

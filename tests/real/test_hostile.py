@@ -12,8 +12,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from processes import PATIENCE_S, SIGNET, Pipe, Reply, Server, piping, serving
 from real.witness import META, SOURCE, TOOL, VERSION_KEY, source_of
-from support import PATIENCE_S, SIGNET, Pipe, Reply, Server, piping, serving
 
 MIB: Final = 1 << 20
 MCP_CODES: Final = {-32700, -32600, -32601, -32602, -32603, -32020, -32021, -32022}

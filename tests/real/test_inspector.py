@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from processes import SIGNET, Server, serving
 from real.witness import SOURCE, TOOL, inspected, source_of
-from support import SIGNET, Server, serving
 
 
 @pytest.fixture(scope="module")

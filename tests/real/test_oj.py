@@ -12,10 +12,10 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters
 
 import signet
-from doors import doors, invocation, modern_headers, rpc
-from judge import DIRECT, OJ, SAMPLE, TOOLS, Judge, judging
+from channels import doors, invocation, modern_headers, rpc
+from oj_harness import DIRECT, OJ, SAMPLE, TOOLS, OjHarness, oj_sandbox
+from processes import SIGNET, Pipe, Server, piping, serving
 from real.witness import inspected, run_outside
-from support import SIGNET, Pipe, Server, piping, serving
 
 TOKEN = "a-token-for-the-clients"
 MODES = {"legacy": "2025-11-25", "auto": "2026-07-28", "2026-07-28": "2026-07-28"}
@@ -33,26 +33,26 @@ CALLS: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.fixture(scope="module")
-def upstream() -> Iterator[Judge]:
-    with judging(token=TOKEN) as judge:
+def upstream() -> Iterator[OjHarness]:
+    with oj_sandbox(token=TOKEN) as judge:
         yield judge
 
 
 @pytest.fixture
-def judge(upstream: Judge) -> Judge:
+def judge(upstream: OjHarness) -> OjHarness:
     upstream.clear()
     return upstream
 
 
 @pytest.fixture(scope="module")
-def server(upstream: Judge) -> Iterator[Server]:
+def server(upstream: OjHarness) -> Iterator[Server]:
     """The toolset over HTTP."""
     with serving("--toolsets", "oj", "--oj-base-url", upstream.url, env={**DIRECT, "OJ_TOKEN": TOKEN}) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def stdio(upstream: Judge) -> Iterator[Pipe]:
+def stdio(upstream: OjHarness) -> Iterator[Pipe]:
     """The toolset on the stdio of `signet`, told of its upstream by the environment."""
     env = {**DIRECT, "OJ_TOKEN": TOKEN, "OJ_BASE_URL": upstream.url}
     with piping(SIGNET, "stdio", "--toolsets", "oj", env=env) as pipe:
@@ -60,7 +60,7 @@ def stdio(upstream: Judge) -> Iterator[Pipe]:
 
 
 @pytest.fixture(params=["oj-mcp-rs", "signet serve"])
-def door(request: pytest.FixtureRequest, upstream: Judge, server: Server) -> str | StdioServerParameters:
+def door(request: pytest.FixtureRequest, upstream: OjHarness, server: Server) -> str | StdioServerParameters:
     """The way in: the drop-in command to start, or an address to call."""
     if request.param == "signet serve":
         return f"{server.url}/mcp"
@@ -78,7 +78,7 @@ def talk(door: str | StdioServerParameters, mode: str, act: Callable[[Client], A
 @pytest.mark.spec("1.S3.tools-list", "2.common.markdown", "1.S3.3.stdio")
 @pytest.mark.parametrize("mode", MODES)
 def test_the_official_client_lists_and_calls_all_five_tools(
-    judge: Judge, door: str | StdioServerParameters, mode: str
+    judge: OjHarness, door: str | StdioServerParameters, mode: str
 ) -> None:
     async def act(client: Client) -> tuple[str, list[str], dict[str, Any]]:
         listed = await client.list_tools()
@@ -98,7 +98,7 @@ def test_the_official_client_lists_and_calls_all_five_tools(
 
 @pytest.mark.spec("1.S3.1.name", "1.S3.1.version", "1.S3.2.tools", "1.S3.2.nothing-else")
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
-def test_the_official_client_is_told_who_it_talks_to(upstream: Judge, mode: str) -> None:
+def test_the_official_client_is_told_who_it_talks_to(upstream: OjHarness, mode: str) -> None:
     command = StdioServerParameters(command=OJ, args=["--base-url", upstream.url], env=DIRECT)
 
     async def act(client: Client) -> tuple[Any, Any]:
@@ -113,7 +113,7 @@ def test_the_official_client_is_told_who_it_talks_to(upstream: Judge, mode: str)
 @pytest.mark.spec("1.S4.2.4xx", "1.S4.1.broken", "1.S4.2.parameters")
 @pytest.mark.parametrize("mode", MODES)
 def test_the_official_client_tells_results_that_are_errors_from_errors(
-    judge: Judge, door: str | StdioServerParameters, mode: str
+    judge: OjHarness, door: str | StdioServerParameters, mode: str
 ) -> None:
     judge.order("close", match="/problems/broken/")
 
@@ -129,14 +129,14 @@ def test_the_official_client_tells_results_that_are_errors_from_errors(
     talk(door, mode, act)
 
 
-def inspect(upstream: Judge, era: str, home: Path, *options: str) -> Any:
+def inspect(upstream: OjHarness, era: str, home: Path, *options: str) -> Any:
     """Run the Inspector's command line on `oj-mcp-rs`."""
     return inspected(("--", OJ, "--base-url", upstream.url, "--token", TOKEN), era, home, *options)
 
 
 @pytest.mark.spec("1.S3.tools-list")
 @pytest.mark.parametrize("era", ["legacy", "modern"])
-def test_the_inspector_lists_the_five_tools_without_a_complaint(judge: Judge, era: str, tmp_path: Path) -> None:
+def test_the_inspector_lists_the_five_tools_without_a_complaint(judge: OjHarness, era: str, tmp_path: Path) -> None:
     """`--strict` makes it exit non-zero when a schema would not travel to every client."""
     listed = inspect(judge, era, tmp_path, "--method", "tools/list", "--strict")
 
@@ -146,7 +146,7 @@ def test_the_inspector_lists_the_five_tools_without_a_complaint(judge: Judge, er
 @pytest.mark.spec("2.common.markdown")
 @pytest.mark.parametrize("name", TOOLS)
 @pytest.mark.parametrize("era", ["legacy", "modern"])
-def test_the_inspector_calls_each_tool(judge: Judge, era: str, name: str, tmp_path: Path) -> None:
+def test_the_inspector_calls_each_tool(judge: OjHarness, era: str, name: str, tmp_path: Path) -> None:
     arguments, beginning = CALLS[name]
     options = ("--method", "tools/call", "--tool-name", name, "--tool-args-json", json.dumps(arguments))
 
@@ -158,7 +158,7 @@ def test_the_inspector_calls_each_tool(judge: Judge, era: str, name: str, tmp_pa
 
 @pytest.mark.spec("2.common.markdown")
 @pytest.mark.parametrize("name", TOOLS)
-def test_every_door_gives_the_same_text(judge: Judge, server: Server, stdio: Pipe, name: str) -> None:
+def test_every_door_gives_the_same_text(judge: OjHarness, server: Server, stdio: Pipe, name: str) -> None:
     arguments, beginning = CALLS[name]
     called = {"name": name, "arguments": arguments}
     slug = f"oj.{name}"
@@ -201,7 +201,7 @@ NOT_TOLD = ("no answer", "a reset", "a loop", "broken JSON")
 @pytest.mark.spec("1.S4.2.canonical", "1.S4.2.4xx", "1.S4.2.5xx", "1.S4.1.broken")
 @pytest.mark.parametrize("row", FAULTS)
 def test_an_error_of_the_upstream_has_its_place_in_the_canonical_table(
-    judge: Judge, server: Server, stdio: Pipe, row: str
+    judge: OjHarness, server: Server, stdio: Pipe, row: str
 ) -> None:
     order, code, status, rpc_code = FAULTS[row]
     arguments, _ = CALLS["get_problem"]
@@ -251,7 +251,7 @@ def test_a_call_that_is_refused_means_the_same_through_every_door(
 
 
 @pytest.mark.spec("1.S4.2.canonical", "1.S4.2.token")
-def test_without_a_token_the_platforms_are_unauthorized_at_every_door(judge: Judge) -> None:
+def test_without_a_token_the_platforms_are_unauthorized_at_every_door(judge: OjHarness) -> None:
     address = ("--toolsets", "oj", "--oj-base-url", judge.url)
     with serving(*address, env=DIRECT) as server, piping(SIGNET, "stdio", *address, env=DIRECT) as pipe:
         said = {
@@ -264,7 +264,7 @@ def test_without_a_token_the_platforms_are_unauthorized_at_every_door(judge: Jud
 
 @pytest.mark.spec("1.S4.2.canonical")
 @pytest.mark.parametrize("row", FAULTS)
-def test_what_rest_answers_stands_in_the_openapi_page(judge: Judge, server: Server, row: str) -> None:
+def test_what_rest_answers_stands_in_the_openapi_page(judge: OjHarness, server: Server, row: str) -> None:
     judge.order(**FAULTS[row][0])
     documented = server.ask("GET", "/openapi.json").json()["paths"]["/api/tools/get_problem"]["post"]["responses"]
 
@@ -275,7 +275,7 @@ def test_what_rest_answers_stands_in_the_openapi_page(judge: Judge, server: Serv
 
 
 @pytest.mark.spec("1.S6.3.never")
-def test_the_token_is_never_said_at_the_doors_of_signet_either(judge: Judge) -> None:
+def test_the_token_is_never_said_at_the_doors_of_signet_either(judge: OjHarness) -> None:
     with serving("--toolsets", "oj", "--oj-base-url", judge.url, "--log", "trace",
                  env={**DIRECT, "OJ_TOKEN": TOKEN}) as server:  # fmt: skip
         said = []

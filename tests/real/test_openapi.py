@@ -10,8 +10,8 @@ import pytest
 from jsonschema import Draft202012Validator
 from schemathesis.specs.openapi.definitions import OPENAPI_31
 
+from processes import BIN, Server, serving
 from real.witness import TOOL, run_outside
-from support import BIN, Server, serving
 
 CONFIG = Path(__file__).with_name("schemathesis.toml")
 

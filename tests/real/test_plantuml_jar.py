@@ -7,9 +7,9 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from processes import run
 from real.witness import SOURCE, TOOL, run_outside
 from signet.toolsets.plantuml.encoding import encode
-from support import run
 from vectors import VECTORS
 
 JAR = "/usr/share/plantuml/plantuml.jar"

@@ -13,9 +13,9 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp_types import version
 
 import signet
+from processes import SIGNET, Server, serving
 from real.witness import SOURCE, TOOL, URL_PREFIX, source_of
 from signet.kernel import errors, protocol
-from support import SIGNET, Server, serving
 
 MODES = {"legacy": "2025-11-25", "auto": "2026-07-28", "2026-07-28": "2026-07-28"}
 """The client's modes, and the protocol version that each ends up with."""

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from judge import DIRECT
-from support import PATIENCE_S, ROOT, clean_env
+from oj_harness import DIRECT
+from processes import PATIENCE_S, ROOT, clean_env
 
 INSPECTOR: Final = ROOT / "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js"
 TOOL: Final = "encodePlantUML"

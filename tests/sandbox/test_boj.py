@@ -1,7 +1,5 @@
 """The Bank of Japan's API, played: over a real connection it answers what the real one was seen to answer."""
 
-# ruff: noqa: RUF001 - the Bank writes full-width letters
-
 from __future__ import annotations
 
 import csv
@@ -25,14 +23,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from processes import PATIENCE_S, Reply
 from signet.sandbox import SANDBOXES, start_in_thread
-from signet.sandbox.boj import build
-from signet.sandbox.boj.catalogue import FAILING, RESERVED
-from signet.sandbox.boj.messages import KNOWN_ENGLISH, MESSAGES, order_of
-from signet.sandbox.boj.whole import SERIES, Whole
 from signet.sandbox.hosting import host_in_thread
 from signet.sandbox.server import Running
-from support import PATIENCE_S, Reply
+from signet.toolsets.boj.sandbox import build
+from signet.toolsets.boj.sandbox.catalogue import FAILING, RESERVED
+from signet.toolsets.boj.sandbox.large_metadata import SERIES, Whole
+from signet.toolsets.boj.sandbox.messages import KNOWN_ENGLISH, MESSAGES, order_of
 
 NOW = datetime(2026, 2, 19, 11, 45, 38, 677_000, tzinfo=UTC)
 DATE = "2026-02-19T20:45:38.677+09:00"
@@ -821,7 +819,7 @@ def test_a_message_can_be_ordered_and_is_then_over(bank: Running) -> None:
 PROBE = """
 import hashlib, urllib.request
 from datetime import UTC, datetime
-from signet.sandbox.boj import build
+from signet.toolsets.boj.sandbox import build
 from signet.sandbox.hosting import host_in_thread
 running, stop = host_in_thread(build(clock=lambda: datetime(2026, 2, 19, tzinfo=UTC)))
 for target in TARGETS:
@@ -949,7 +947,7 @@ def test_a_client_that_leaves_is_not_sent_the_rest() -> None:
 
 
 def test_the_samples_are_small_and_can_be_written_in_the_banks_encoding() -> None:
-    samples = [path.read_bytes() for path in (files("signet.sandbox.boj") / "samples").iterdir()]
+    samples = [path.read_bytes() for path in (files("signet.toolsets.boj.sandbox") / "samples").iterdir()]
 
     for sample in samples:
         sample.decode().encode("cp932")

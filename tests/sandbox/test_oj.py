@@ -13,11 +13,11 @@ from urllib.parse import quote
 
 import pytest
 
+from processes import PATIENCE_S, Reply, clean_env
 from signet.sandbox import build
 from signet.sandbox.hosting import host_in_thread
-from signet.sandbox.oj import build as build_oj
 from signet.sandbox.server import Running
-from support import PATIENCE_S, Reply, clean_env
+from signet.toolsets.oj.sandbox import build as build_oj
 
 TOKEN = "a-token-of-forty-two"
 NOON = datetime(2026, 3, 1, 20, 0, tzinfo=UTC)
@@ -504,7 +504,7 @@ def test_what_is_no_number_is_refused_in_plain_text_before_all_else(oj: Running,
         ("spoj:SP1", "spoj", "SP1"),
         # Bare ids.
         ("1356", "leetcode", "1356"),
-        ("１", "leetcode", "１"),  # noqa: RUF001 - a digit, but not one of ours
+        ("１", "leetcode", "１"),
         ("arc100_f2", "atcoder", "arc100_f2"),
         ("AGC001_a", "atcoder", "agc001_a"),
         ("ahc001_A", "atcoder", "ahc001_a"),
@@ -707,7 +707,7 @@ def test_the_sandbox_lists_its_samples_and_calls_them_so(oj: Running) -> None:
 PROBE = """
 import hashlib, sys
 from signet.sandbox.message import Request
-from signet.sandbox.oj import build
+from signet.toolsets.oj.sandbox import build
 handler = build().handler
 digest = hashlib.sha256()
 for path in sys.argv[1:]:

@@ -18,30 +18,30 @@ from typing import Any
 import msgspec
 import pytest
 
+from processes import PATIENCE_S, clean_env
 from signet import sandbox
 from signet.kernel.errors import Fault
 from signet.sandbox import faults
 from signet.sandbox.hosting import host_in_thread
-from signet.sandbox.inlet import MAX_HEAD_BYTES
-from signet.sandbox.message import Request, Response, json_of
-from signet.sandbox.record import Seen, veiled
+from signet.sandbox.message import SandboxRequest, SandboxResponse, json_of
+from signet.sandbox.reader import MAX_HEAD_BYTES
+from signet.sandbox.request_log import LoggedRequest, fingerprint
 from signet.sandbox.server import Running, Sandbox, start
-from support import PATIENCE_S, clean_env
 
 THING = {"name": "thing", "n": 1, "text": "港"}
 BODY = msgspec.json.encode(THING)
 GET = b"GET /thing HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"
 
 
-def play(request: Request) -> Response:
+def play(request: SandboxRequest) -> SandboxResponse:
     """A small upstream: a thing, a thing in chunks, an echo, and nothing else."""
     if request.path == "/thing":
         return json_of(THING)
     if request.path == "/chunks":
-        return Response(200, BODY, chunked=True)
+        return SandboxResponse(200, BODY, chunked=True)
     if request.path == "/echo":
-        return Response(200, request.body, "text/plain")
-    return Response(404, type=None)
+        return SandboxResponse(200, request.body, "text/plain")
+    return SandboxResponse(404, type=None)
 
 
 @pytest.fixture
@@ -136,7 +136,7 @@ def test_a_connection_carries_one_request_after_another(running: Running) -> Non
         (b"GET /thing HTTP/1.1\r\n\r\n", True),
     ],
 )
-def test_the_peer_says_whether_the_connection_stays(running: Running, sent: bytes, stays: bool) -> None:  # noqa: FBT001
+def test_the_peer_says_whether_the_connection_stays(running: Running, sent: bytes, stays: bool) -> None:
     with connect(running) as peer:
         peer.sendall(sent)
         if stays:
@@ -237,9 +237,9 @@ def test_the_log_keeps_no_secret_but_can_tell_whether_two_are_the_same(running: 
     told = ask(running, "/_sandbox/requests").body
 
     assert b"secret-1" not in told
-    assert running.requests[0].headers["authorization"] == veiled("Bearer secret-1")
-    assert veiled("Bearer secret-1").startswith("Bearer sha256:")
-    assert veiled("Bearer secret-1") != veiled("Bearer secret-2")
+    assert running.requests[0].headers["authorization"] == fingerprint("Bearer secret-1")
+    assert fingerprint("Bearer secret-1").startswith("Bearer sha256:")
+    assert fingerprint("Bearer secret-1") != fingerprint("Bearer secret-2")
 
 
 def test_an_answer_on_its_way_has_no_end_yet(running: Running) -> None:
@@ -329,10 +329,10 @@ def test_the_table_lists_every_fault_with_its_parameters_and_their_defaults() ->
     assert list(named) == list(faults.FAULTS)
     for name, parameters in named.items():
         needed = {"location": "/"} if name == "redirect_to" else {}
-        order = msgspec.to_builtins(faults.read_order({"fault": name, **needed}))
+        order = msgspec.to_builtins(faults.read_fault_rule({"fault": name, **needed}))
         assert set(order) - {"fault", "match", "times"} == set(parameters), name
     assert [
-        msgspec.to_builtins(faults.read_order({"fault": name}))[key]
+        msgspec.to_builtins(faults.read_fault_rule({"fault": name}))[key]
         for name, key in (("slow", "delay_s"), ("drip", "rate"), ("huge", "size"), ("status", "status"))
     ] == [1.0, 1.0, 2 * 1024 * 1024, 500]
 
@@ -517,7 +517,7 @@ def test_short_length_promises_less_than_it_sends(running: Running) -> None:
 
 
 @pytest.mark.parametrize("chunked", [False, True])
-def test_huge_is_the_real_object_padded_to_the_byte(running: Running, chunked: bool) -> None:  # noqa: FBT001
+def test_huge_is_the_real_object_padded_to_the_byte(running: Running, chunked: bool) -> None:
     running.order("huge", chunked=chunked)
 
     reply = ask(running)
@@ -632,7 +632,7 @@ def test_garbage_is_not_http(running: Running) -> None:
 
 def test_a_fault_that_lets_no_answer_through_does_not_ask_for_one() -> None:
     asked: list[str] = []
-    it, stop = host_in_thread(Sandbox("small", lambda request: asked.append(request.target) or Response()))
+    it, stop = host_in_thread(Sandbox("small", lambda request: asked.append(request.target) or SandboxResponse()))
     for fault in ("status", "html", "answer", "close", "garbage", "redirect_loop", "no_location"):
         it.order(fault, times=1)
         raw(it)
@@ -677,7 +677,7 @@ def test_the_log_is_read_and_emptied_over_http(running: Running) -> None:
     read = ask(running, "/_sandbox/requests").json()["requests"]
     ask(running, "/_sandbox/requests", "DELETE")
 
-    assert set(read[0]) == set(Seen.__struct_fields__)
+    assert set(read[0]) == set(LoggedRequest.__struct_fields__)
     assert [(one["method"], one["target"], one["fault"], one["end"]) for one in read] == [
         ("GET", "/thing", "cut", "answered")
     ]

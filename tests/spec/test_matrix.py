@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from support import ROOT
+from processes import ROOT
 
 SCRIPT = ROOT / "scripts/spec_matrix.py"
 CLAUSES = """
@@ -131,7 +131,7 @@ def test_a_page_up_to_date_passes_the_check(checkout: Path, capsys: pytest.Captu
     ],
     ids=["drift", "clause without test", "mark without clause"],
 )
-def test_the_check_fails_and_says_why(  # noqa: PLR0917 - a table of small things
+def test_the_check_fails_and_says_why(
     checkout: Path, capsys: pytest.CaptureFixture[str], file: str, old: str, new: str, told: str
 ) -> None:
     target = checkout / file

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bank import (
+from boj_harness import (
     CALL_RATE,
     CALLS,
     CODE,
@@ -17,7 +17,7 @@ from bank import (
     METADATA,
     SPOT,
     TOOLS,
-    Bank,
+    BojHarness,
     call,
     error_of,
     failure,
@@ -27,8 +27,8 @@ from bank import (
     result_of,
     serving_boj,
 )
+from processes import Pipe
 from signet.toolsets.boj.models import MAX_BODY_BYTES, MAX_RESULT_BYTES
-from support import Pipe
 
 MIB = 1_048_576
 DECODE = (-32603, "DECODE_ERROR")
@@ -41,19 +41,19 @@ ROOM_MIB = 4 * MAX_BODY_BYTES / MIB
 
 
 @pytest.fixture(scope="module")
-def process(the_bank: Bank) -> Iterator[Pipe]:
+def process(the_bank: BojHarness) -> Iterator[Pipe]:
     with serving_boj(the_bank.url, "--timeout-ms", "60000", "--cache-s", "0") as pipe:
         yield pipe
 
 
 @pytest.fixture
-def pipe(bank: Bank, process: Pipe) -> Pipe:
+def pipe(bank: BojHarness, process: Pipe) -> Pipe:
     """A server that keeps nothing."""
     return process
 
 
 @pytest.fixture
-def fresh(bank: Bank) -> Iterator[Pipe]:
+def fresh(bank: BojHarness) -> Iterator[Pipe]:
     """A server that has made one small call, so that what it holds is what it needs for any."""
     with serving_boj(bank.url, "--timeout-ms", "60000") as pipe:
         call(pipe, CODE, **SPOT)
@@ -77,7 +77,7 @@ def pongs_beside(pipe: Pipe, request_id: str) -> tuple[int, dict[str, Any]]:
 @pytest.mark.spec("3.limits.read", "3.errors.decode")
 @pytest.mark.parametrize("arguments", [{}, {"lang": "en", "format": "csv"}, {"include_raw": True}], ids=str)
 def test_the_list_of_the_tankan_is_refused_with_a_way_to_ask_for_less(
-    bank: Bank, pipe: Pipe, arguments: dict[str, Any]
+    bank: BojHarness, pipe: Pipe, arguments: dict[str, Any]
 ) -> None:
     error = failure(pipe, METADATA, **WHOLE, **arguments)
 
@@ -97,7 +97,9 @@ def test_the_list_of_the_tankan_is_refused_with_a_way_to_ask_for_less(
 
 @pytest.mark.spec("3.limits.read")
 @pytest.mark.parametrize(("name", "way"), [(CODE, "start_date"), (LAYER, "start_date"), (METADATA, "lang=en")])
-def test_of_a_body_of_100_mb_no_more_than_the_limit_is_taken(bank: Bank, fresh: Pipe, name: str, way: str) -> None:
+def test_of_a_body_of_100_mb_no_more_than_the_limit_is_taken(
+    bank: BojHarness, fresh: Pipe, name: str, way: str
+) -> None:
     """The Bank counts what it could get rid of: the limit, and what fits into the buffers between."""
     bank.order("huge", size=100_000_000)
     before = peak_mib(fresh)
@@ -113,7 +115,7 @@ def test_of_a_body_of_100_mb_no_more_than_the_limit_is_taken(bank: Bank, fresh: 
 
 
 @pytest.mark.spec("3.limits.read")
-def test_the_list_of_the_tankan_asked_for_again_and_again_takes_no_more_room(bank: Bank, fresh: Pipe) -> None:
+def test_the_list_of_the_tankan_asked_for_again_and_again_takes_no_more_room(bank: BojHarness, fresh: Pipe) -> None:
     before = peak_mib(fresh)
 
     kinds = [kind_of(failure(fresh, METADATA, **WHOLE)) for _ in range(3)]
@@ -125,7 +127,7 @@ def test_the_list_of_the_tankan_asked_for_again_and_again_takes_no_more_room(ban
 
 @pytest.mark.spec("3.limits.read")
 @pytest.mark.parametrize("chunked", [False, True], ids=["length", "chunks"])
-def test_a_body_of_exactly_the_limit_is_read_whole(bank: Bank, pipe: Pipe, chunked: bool) -> None:  # noqa: FBT001
+def test_a_body_of_exactly_the_limit_is_read_whole(bank: BojHarness, pipe: Pipe, chunked: bool) -> None:
     plain = call(pipe, CODE, **SPOT)
     bank.order("huge", size=MAX_BODY_BYTES, chunked=chunked)
 
@@ -134,7 +136,7 @@ def test_a_body_of_exactly_the_limit_is_read_whole(bank: Bank, pipe: Pipe, chunk
 
 @pytest.mark.spec("3.limits.read")
 @pytest.mark.parametrize("chunked", [False, True], ids=["length", "chunks"])
-def test_a_body_of_one_byte_more_is_refused(bank: Bank, pipe: Pipe, chunked: bool) -> None:  # noqa: FBT001
+def test_a_body_of_one_byte_more_is_refused(bank: BojHarness, pipe: Pipe, chunked: bool) -> None:
     bank.order("huge", size=MAX_BODY_BYTES + 1, chunked=chunked)
 
     error = failure(pipe, CODE, **SPOT)
@@ -149,7 +151,7 @@ def test_a_body_of_one_byte_more_is_refused(bank: Bank, pipe: Pipe, chunked: boo
 @pytest.mark.spec("3.limits.answered")
 @pytest.mark.parametrize("name", TOOLS)
 def test_a_raw_body_of_more_than_is_passed_on_is_refused_and_without_it_there_is_an_answer(
-    bank: Bank, pipe: Pipe, name: str
+    bank: BojHarness, pipe: Pipe, name: str
 ) -> None:
     plain = call(pipe, name, **CALLS[name])
     bank.clear()
@@ -165,7 +167,7 @@ def test_a_raw_body_of_more_than_is_passed_on_is_refused_and_without_it_there_is
 
 
 @pytest.mark.spec("3.limits.answered")
-def test_a_result_of_more_than_is_passed_on_is_refused(bank: Bank, pipe: Pipe) -> None:
+def test_a_result_of_more_than_is_passed_on_is_refused(bank: BojHarness, pipe: Pipe) -> None:
     """Neither the table as text nor what is made of it is over the limit by itself."""
     asked = {"db": "IR01", "codes": ["MADR1Z@D"], "start_date": "195501", "format": "csv", "lang": "en"}
 
@@ -213,7 +215,7 @@ def test_a_page_that_60000_points_end_says_where_to_go_on(pipe: Pipe) -> None:
 
 
 @pytest.mark.spec("3.runtime.concurrent")
-def test_pings_are_answered_while_60000_points_are_decoded(bank: Bank, pipe: Pipe) -> None:
+def test_pings_are_answered_while_60000_points_are_decoded(bank: BojHarness, pipe: Pipe) -> None:
     """Counted from when the Bank has sent all of its answer."""
     pipe.send(request(CODE, LONG, "long"))
     bank.once(lambda seen: [one.end for one in seen] == ["answered"])
@@ -235,7 +237,7 @@ def test_pings_are_answered_while_100_mb_are_on_their_way(pipe: Pipe) -> None:
 
 
 @pytest.mark.spec("3.runtime.concurrent")
-def test_another_call_is_answered_while_60000_points_are_decoded(bank: Bank, pipe: Pipe) -> None:
+def test_another_call_is_answered_while_60000_points_are_decoded(bank: BojHarness, pipe: Pipe) -> None:
     pipe.send(request(CODE, LONG, "long"))
     bank.once(lambda seen: [one.end for one in seen] == ["answered"])
     pipe.send(request(LAYER, {**DEPOSITS, "layers": ["0"]}, "refused"))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bank import (
+from boj_harness import (
     CALL_RATE,
     CALLS,
     CODE,
@@ -18,7 +18,7 @@ from bank import (
     SPOT_TARGET,
     TARGETS,
     TOOLS,
-    Bank,
+    BojHarness,
     call,
     cancellation,
     failure,
@@ -26,8 +26,8 @@ from bank import (
     request,
     serving_boj,
 )
-from signet.sandbox.boj.messages import MESSAGES, order_of
-from support import Pipe
+from processes import Pipe
+from signet.toolsets.boj.sandbox.messages import MESSAGES, order_of
 
 REFUSED, FAILED = (-32602, "API_ERROR"), (-32603, "API_ERROR")
 TRANSPORT, DECODE = (-32603, "TRANSPORT_ERROR"), (-32603, "DECODE_ERROR")
@@ -36,37 +36,37 @@ SENTINEL_TARGET = "/api/v1/getDataCode?db=MD01&startDate=202401&code=MABS1AN11"
 
 
 @pytest.fixture(scope="module")
-def process(the_bank: Bank) -> Iterator[Pipe]:
+def process(the_bank: BojHarness) -> Iterator[Pipe]:
     with serving_boj(the_bank.url, "--retry-backoff-ms", "0", "--cache-s", "0") as pipe:
         yield pipe
 
 
 @pytest.fixture(scope="module")
-def impatient_process(the_bank: Bank) -> Iterator[Pipe]:
+def impatient_process(the_bank: BojHarness) -> Iterator[Pipe]:
     with serving_boj(the_bank.url, "--retry-backoff-ms", "0", "--cache-s", "0", "--timeout-ms", "200") as pipe:
         yield pipe
 
 
 @pytest.fixture(scope="module")
-def single_process(the_bank: Bank) -> Iterator[Pipe]:
+def single_process(the_bank: BojHarness) -> Iterator[Pipe]:
     with serving_boj(the_bank.url, "--retry-max", "0", "--cache-s", "0") as pipe:
         yield pipe
 
 
 @pytest.fixture
-def pipe(bank: Bank, process: Pipe) -> Pipe:
+def pipe(bank: BojHarness, process: Pipe) -> Pipe:
     """A server that asks again twice, without a pause."""
     return process
 
 
 @pytest.fixture
-def impatient(bank: Bank, impatient_process: Pipe) -> Pipe:
+def impatient(bank: BojHarness, impatient_process: Pipe) -> Pipe:
     """The like, whose attempts may take a fifth of a second."""
     return impatient_process
 
 
 @pytest.fixture
-def single(bank: Bank, single_process: Pipe) -> Pipe:
+def single(bank: BojHarness, single_process: Pipe) -> Pipe:
     """A server that never asks again."""
     return single_process
 
@@ -109,7 +109,7 @@ PASSING: dict[str, tuple[dict[str, Any], tuple[int, str]]] = {
 @pytest.mark.spec("3.retry.only", "3.retry.count", "3.retry.default", "3.errors.transport")
 @pytest.mark.parametrize("name", TOOLS)
 @pytest.mark.parametrize("row", PASSING)
-def test_what_may_pass_is_asked_three_times_and_then_told(bank: Bank, pipe: Pipe, row: str, name: str) -> None:
+def test_what_may_pass_is_asked_three_times_and_then_told(bank: BojHarness, pipe: Pipe, row: str, name: str) -> None:
     order, kind = PASSING[row]
     bank.order(**order)
 
@@ -121,7 +121,9 @@ def test_what_may_pass_is_asked_three_times_and_then_told(bank: Bank, pipe: Pipe
 
 @pytest.mark.spec("3.retry.only", "3.retry.count", "3.config.timeout")
 @pytest.mark.parametrize("order", [{"fault": "hang"}, {"fault": "drip", "rate": 20}, {"fault": "slow", "delay_s": 60}])
-def test_an_attempt_that_outlasts_its_time_is_made_again(bank: Bank, impatient: Pipe, order: dict[str, Any]) -> None:
+def test_an_attempt_that_outlasts_its_time_is_made_again(
+    bank: BojHarness, impatient: Pipe, order: dict[str, Any]
+) -> None:
     """The time is an attempt's, not the call's: each has as much."""
     bank.order(**order)
 
@@ -134,7 +136,7 @@ def test_an_attempt_that_outlasts_its_time_is_made_again(bank: Bank, impatient: 
 
 
 @pytest.mark.spec("3.retry.only", "3.retry.count")
-def test_a_loop_of_redirects_is_gone_round_three_times(bank: Bank, pipe: Pipe) -> None:
+def test_a_loop_of_redirects_is_gone_round_three_times(bank: BojHarness, pipe: Pipe) -> None:
     """Ten redirects are followed in each attempt."""
     bank.order("redirect_loop")
 
@@ -147,7 +149,7 @@ def test_a_loop_of_redirects_is_gone_round_three_times(bank: Bank, pipe: Pipe) -
 @pytest.mark.parametrize("name", TOOLS)
 @pytest.mark.parametrize("message_id", [one for one, message in MESSAGES.items() if message.status == 400])
 def test_a_question_that_the_bank_refuses_is_not_asked_again(
-    bank: Bank, pipe: Pipe, message_id: str, name: str
+    bank: BojHarness, pipe: Pipe, message_id: str, name: str
 ) -> None:
     bank.refuses(message_id)
 
@@ -175,7 +177,7 @@ LASTING: dict[str, tuple[dict[str, Any], tuple[int, str]]] = {
 
 @pytest.mark.spec("3.retry.only", "3.errors.decode", "3.errors.api-other")
 @pytest.mark.parametrize("row", LASTING)
-def test_what_does_not_pass_is_asked_once(bank: Bank, pipe: Pipe, row: str) -> None:
+def test_what_does_not_pass_is_asked_once(bank: BojHarness, pipe: Pipe, row: str) -> None:
     order, kind = LASTING[row]
     bank.order(**order)
 
@@ -184,7 +186,7 @@ def test_what_does_not_pass_is_asked_once(bank: Bank, pipe: Pipe, row: str) -> N
 
 
 @pytest.mark.spec("3.retry.only")
-def test_an_answer_is_asked_for_once(bank: Bank, pipe: Pipe) -> None:
+def test_an_answer_is_asked_for_once(bank: BojHarness, pipe: Pipe) -> None:
     for name, arguments in CALLS.items():
         call(pipe, name, **arguments)
 
@@ -193,7 +195,7 @@ def test_an_answer_is_asked_for_once(bank: Bank, pipe: Pipe) -> None:
 
 @pytest.mark.spec("3.retry.count", "3.config.retry-max")
 @pytest.mark.parametrize("row", PASSING)
-def test_with_no_retries_there_is_one_attempt(bank: Bank, single: Pipe, row: str) -> None:
+def test_with_no_retries_there_is_one_attempt(bank: BojHarness, single: Pipe, row: str) -> None:
     order, kind = PASSING[row]
     bank.order(**order)
 
@@ -203,7 +205,7 @@ def test_with_no_retries_there_is_one_attempt(bank: Bank, single: Pipe, row: str
 
 @pytest.mark.spec("3.retry.library")
 @pytest.mark.parametrize("fault", ["close", "reset", "cut", "cut_chunked", "garbage"])
-def test_the_http_library_asks_no_second_time_on_a_kept_connection(bank: Bank, single: Pipe, fault: str) -> None:
+def test_the_http_library_asks_no_second_time_on_a_kept_connection(bank: BojHarness, single: Pipe, fault: str) -> None:
     """A second try would be answered, since the fault is ordered once."""
     call(single, CODE, **SPOT)
     bank.clear()
@@ -215,7 +217,7 @@ def test_the_http_library_asks_no_second_time_on_a_kept_connection(bank: Bank, s
 
 @pytest.mark.spec("3.retry.library")
 @pytest.mark.parametrize("fault", ["close", "reset", "cut"])
-def test_the_http_library_asks_no_second_time_on_a_new_connection(bank: Bank, fault: str) -> None:
+def test_the_http_library_asks_no_second_time_on_a_new_connection(bank: BojHarness, fault: str) -> None:
     bank.order(fault, times=1)
 
     with serving_boj(bank.url, "--retry-max", "0") as pipe:
@@ -230,7 +232,7 @@ def test_the_http_library_asks_no_second_time_on_a_new_connection(bank: Bank, fa
 @pytest.mark.spec("3.retry.only", "3.retry.outcome")
 @pytest.mark.parametrize("troubles", [1, 2])
 @pytest.mark.parametrize("row", PASSING)
-def test_an_answer_to_a_later_attempt_is_an_answer(bank: Bank, pipe: Pipe, row: str, troubles: int) -> None:
+def test_an_answer_to_a_later_attempt_is_an_answer(bank: BojHarness, pipe: Pipe, row: str, troubles: int) -> None:
     plain = call(pipe, LAYER, **CALLS[LAYER])
     bank.clear()
     bank.order(**{**PASSING[row][0], "times": troubles})
@@ -240,7 +242,7 @@ def test_an_answer_to_a_later_attempt_is_an_answer(bank: Bank, pipe: Pipe, row: 
 
 
 @pytest.mark.spec("3.retry.count", "3.retry.outcome")
-def test_troubles_of_all_kinds_count_together_and_the_last_is_told(bank: Bank, pipe: Pipe) -> None:
+def test_troubles_of_all_kinds_count_together_and_the_last_is_told(bank: BojHarness, pipe: Pipe) -> None:
     for order in ({"fault": "close"}, {"fault": "html"}, said("M181091S")):
         bank.order(**{**order, "times": 1})
 
@@ -255,7 +257,7 @@ def test_troubles_of_all_kinds_count_together_and_the_last_is_told(bank: Bank, p
     ("order", "kind"), [(said("M181005E"), REFUSED), ({"fault": "not_json"}, DECODE)], ids=["refused", "unreadable"]
 )
 def test_what_does_not_pass_ends_the_retries(
-    bank: Bank, pipe: Pipe, order: dict[str, Any], kind: tuple[int, str]
+    bank: BojHarness, pipe: Pipe, order: dict[str, Any], kind: tuple[int, str]
 ) -> None:
     bank.order("close", times=1)
     bank.order(**order)
@@ -265,7 +267,7 @@ def test_what_does_not_pass_ends_the_retries(
 
 
 @pytest.mark.spec("3.retry.count")
-def test_every_call_has_its_own_attempts(bank: Bank, pipe: Pipe) -> None:
+def test_every_call_has_its_own_attempts(bank: BojHarness, pipe: Pipe) -> None:
     bank.order("close", times=5)
 
     assert kind_of(failure(pipe, CODE, **SPOT)) == TRANSPORT
@@ -285,7 +287,7 @@ def test_every_call_has_its_own_attempts(bank: Bank, pipe: Pipe) -> None:
     "3.config.retry-backoff",
 )
 @pytest.mark.parametrize("row", ["a closed connection", "a gateway's page", "STATUS 500", "STATUS 503"])
-def test_told_nothing_it_waits_at_least_200_and_then_400_ms(bank: Bank, row: str) -> None:
+def test_told_nothing_it_waits_at_least_200_and_then_400_ms(bank: BojHarness, row: str) -> None:
     bank.order(**PASSING[row][0])
 
     with serving_boj(bank.url) as pipe:
@@ -297,7 +299,7 @@ def test_told_nothing_it_waits_at_least_200_and_then_400_ms(bank: Bank, row: str
 
 
 @pytest.mark.spec("3.retry.backoff", "3.config.retry-backoff", "3.config.retry-max")
-def test_each_wait_is_at_least_twice_the_one_before(bank: Bank) -> None:
+def test_each_wait_is_at_least_twice_the_one_before(bank: BojHarness) -> None:
     bank.order("close")
 
     with serving_boj(bank.url, "--retry-backoff-ms", "40", "--retry-max", "5") as pipe:
@@ -309,7 +311,7 @@ def test_each_wait_is_at_least_twice_the_one_before(bank: Bank) -> None:
 
 
 @pytest.mark.spec("3.retry.backoff", "3.config.timeout")
-def test_the_wait_begins_when_the_attempt_has_ended(bank: Bank) -> None:
+def test_the_wait_begins_when_the_attempt_has_ended(bank: BojHarness) -> None:
     bank.order("hang", times=1)
 
     with serving_boj(bank.url, "--retry-backoff-ms", "150", "--timeout-ms", "700") as pipe:
@@ -321,7 +323,7 @@ def test_the_wait_begins_when_the_attempt_has_ended(bank: Bank) -> None:
 
 
 @pytest.mark.spec("3.retry.backoff", "3.runtime.concurrent")
-def test_a_wait_holds_up_nobody_else(bank: Bank) -> None:
+def test_a_wait_holds_up_nobody_else(bank: BojHarness) -> None:
     bank.order("close", match=SPOT_TARGET)
 
     with serving_boj(bank.url, "--retry-backoff-ms", "3600000") as pipe:
@@ -336,7 +338,7 @@ def test_a_wait_holds_up_nobody_else(bank: Bank) -> None:
 
 
 @pytest.mark.spec("3.retry.cancel")
-def test_cancelling_a_call_in_its_wait_ends_its_retries(bank: Bank) -> None:
+def test_cancelling_a_call_in_its_wait_ends_its_retries(bank: BojHarness) -> None:
     """The sentinel fails like the first call and waits as long: once it is told, what was cancelled is overdue."""
     bank.order("close")
 
@@ -351,7 +353,7 @@ def test_cancelling_a_call_in_its_wait_ends_its_retries(bank: Bank) -> None:
 
 
 @pytest.mark.spec("3.retry.cancel")
-def test_cancelling_a_call_in_its_request_ends_that_and_its_retries(bank: Bank) -> None:
+def test_cancelling_a_call_in_its_request_ends_that_and_its_retries(bank: BojHarness) -> None:
     bank.order("hang", match=SPOT_TARGET)
     bank.order("close", match=SENTINEL_TARGET)
 
@@ -369,7 +371,7 @@ def test_cancelling_a_call_in_its_request_ends_that_and_its_retries(bank: Bank) 
 
 
 @pytest.mark.spec("3.retry.cancel")
-def test_a_call_that_is_cancelled_is_never_answered(bank: Bank) -> None:
+def test_a_call_that_is_cancelled_is_never_answered(bank: BojHarness) -> None:
     bank.order("close")
 
     with serving_boj(bank.url, "--retry-backoff-ms", "500") as pipe:
@@ -382,7 +384,7 @@ def test_a_call_that_is_cancelled_is_never_answered(bank: Bank) -> None:
 
 
 @pytest.mark.spec("3.retry.cancel")
-def test_after_a_cancelled_call_the_same_question_is_asked_anew(bank: Bank) -> None:
+def test_after_a_cancelled_call_the_same_question_is_asked_anew(bank: BojHarness) -> None:
     bank.order("hang", times=1)
 
     with serving_boj(bank.url) as pipe:

@@ -1,7 +1,5 @@
 """The three tools of `boj-mcp-server` over pipes: what each asks the Bank of Japan for, and what it answers."""
 
-# ruff: noqa: RUF001 - the Bank writes full-width letters
-
 from __future__ import annotations
 
 import json
@@ -12,7 +10,7 @@ from typing import Any
 import pytest
 
 import signet
-from bank import (
+from boj_harness import (
     BUILT,
     CALL_RATE,
     CALLS,
@@ -26,8 +24,8 @@ from bank import (
     SPOT_TARGET,
     TARGETS,
     TOOLS,
-    Bank,
-    banking,
+    BojHarness,
+    boj_sandbox,
     call,
     error_of,
     failure,
@@ -35,9 +33,9 @@ from bank import (
     request,
     serving_boj,
 )
-from doors import rpc
-from signet.sandbox.boj.messages import MESSAGES, text_of
-from support import Pipe
+from channels import rpc
+from processes import Pipe
+from signet.toolsets.boj.sandbox.messages import MESSAGES, text_of
 
 SERVICES = "TK99F2000601GCQ01000"
 MANNERS = list(product(["json", "csv"], ["jp", "en"]))
@@ -53,14 +51,14 @@ FAILED, TRANSPORT, DECODE = (-32603, "API_ERROR"), (-32603, "TRANSPORT_ERROR"), 
 
 
 @pytest.fixture(scope="module")
-def process(the_bank: Bank) -> Iterator[Pipe]:
+def process(the_bank: BojHarness) -> Iterator[Pipe]:
     """A server that asks again without a pause and keeps nothing."""
     with serving_boj(the_bank.url, "--retry-backoff-ms", "0", "--cache-s", "0") as pipe:
         yield pipe
 
 
 @pytest.fixture
-def pipe(bank: Bank, process: Pipe) -> Pipe:
+def pipe(bank: BojHarness, process: Pipe) -> Pipe:
     return process
 
 
@@ -154,7 +152,7 @@ ASKED: dict[str, tuple[str, dict[str, Any], str]] = {
 
 @pytest.mark.spec("3.request.exact", "3.request.encoding", "3.input.first-rule", "3.input.spelling", "3.input.cases")
 @pytest.mark.parametrize("row", ASKED)
-def test_one_question_is_one_request_to_the_very_byte(bank: Bank, pipe: Pipe, row: str) -> None:
+def test_one_question_is_one_request_to_the_very_byte(bank: BojHarness, pipe: Pipe, row: str) -> None:
     name, arguments, target = ASKED[row]
 
     pipe.ask(request(name, arguments))
@@ -164,7 +162,7 @@ def test_one_question_is_one_request_to_the_very_byte(bank: Bank, pipe: Pipe, ro
 
 @pytest.mark.spec("3.request.headers")
 @pytest.mark.parametrize("name", TOOLS)
-def test_every_request_asks_for_gzip_and_says_who_asks(bank: Bank, pipe: Pipe, name: str) -> None:
+def test_every_request_asks_for_gzip_and_says_who_asks(bank: BojHarness, pipe: Pipe, name: str) -> None:
     call(pipe, name, **CALLS[name])
 
     [seen] = bank.requests()
@@ -177,7 +175,7 @@ def test_every_request_asks_for_gzip_and_says_who_asks(bank: Bank, pipe: Pipe, n
 
 
 @pytest.mark.spec("3.request.headers")
-def test_what_comes_packed_is_unpacked(bank: Bank, pipe: Pipe) -> None:
+def test_what_comes_packed_is_unpacked(bank: BojHarness, pipe: Pipe) -> None:
     answer = call(pipe, METADATA, db="CO")
 
     [seen] = bank.requests()
@@ -187,7 +185,7 @@ def test_what_comes_packed_is_unpacked(bank: Bank, pipe: Pipe) -> None:
 
 @pytest.mark.spec("3.request.headers")
 @pytest.mark.parametrize("name", TOOLS)
-def test_what_comes_plain_though_gzip_was_asked_for_is_read_too(bank: Bank, pipe: Pipe, name: str) -> None:
+def test_what_comes_plain_though_gzip_was_asked_for_is_read_too(bank: BojHarness, pipe: Pipe, name: str) -> None:
     packed = call(pipe, name, **CALLS[name])
     bank.order("huge", size=100_000)
 
@@ -195,7 +193,7 @@ def test_what_comes_plain_though_gzip_was_asked_for_is_read_too(bank: Bank, pipe
 
 
 @pytest.mark.spec("3.input.codes-1250")
-def test_1250_codes_go_out_in_one_request(bank: Bank, pipe: Pipe) -> None:
+def test_1250_codes_go_out_in_one_request(bank: BojHarness, pipe: Pipe) -> None:
     codes = [f"SAMPLE_CO_{number:04}" for number in range(3, 1253)]
 
     answer = call(pipe, CODE, db="CO", codes=codes, start_date="202504")
@@ -331,7 +329,7 @@ def test_each_format_and_language_gives_the_same_shape(pipe: Pipe, name: str, fo
 @pytest.mark.parametrize(("form", "lang"), MANNERS)
 @pytest.mark.parametrize("name", TOOLS)
 def test_the_raw_body_comes_on_request_decoded_and_unchanged(
-    bank: Bank, pipe: Pipe, name: str, form: str, lang: str
+    bank: BojHarness, pipe: Pipe, name: str, form: str, lang: str
 ) -> None:
     asked = {**CALLS[name], "format": form, "lang": lang}
 
@@ -370,7 +368,9 @@ def test_a_wildcard_is_echoed_as_it_was_asked(pipe: Pipe, form: str) -> None:
 
 @pytest.mark.spec("3.output.one-page", "3.output.next-position")
 @pytest.mark.parametrize("form", ["json", "csv"])
-def test_a_page_that_is_not_the_last_is_one_request_and_says_where_to_go_on(bank: Bank, pipe: Pipe, form: str) -> None:
+def test_a_page_that_is_not_the_last_is_one_request_and_says_where_to_go_on(
+    bank: BojHarness, pipe: Pipe, form: str
+) -> None:
     """250 series and the headings between them."""
     first = call(pipe, LAYER, db="MD10", frequency="Q", layers=["*"], start_date="202501", format=form)
     last = call(pipe, LAYER, db="MD10", frequency="Q", layers=["*"], start_date="202501", start_position=1100)
@@ -408,7 +408,7 @@ def told(**changes: Any) -> dict[str, Any]:
     [(..., None), (None, None), ("", None), ("null", None), (2, 2), ("251", 251), (4_294_967_295, 4_294_967_295)],
 )
 def test_the_next_position_is_always_there_and_as_given(
-    bank: Bank, pipe: Pipe, given: object, next_position: int | None
+    bank: BojHarness, pipe: Pipe, given: object, next_position: int | None
 ) -> None:
     bank.answers(told(NEXTPOSITION=given))
 
@@ -425,7 +425,7 @@ def test_no_data_is_a_success(pipe: Pipe, form: str) -> None:
 
 
 @pytest.mark.spec("3.output.no-data")
-def test_no_data_with_no_series_is_a_success_too(bank: Bank, pipe: Pipe) -> None:
+def test_no_data_with_no_series_is_a_success_too(bank: BojHarness, pipe: Pipe) -> None:
     bank.answers({"STATUS": 200, "MESSAGEID": "M181030I", "MESSAGE": NO_DATA["message"], "RESULTSET": []})
 
     answer = call(pipe, CODE, **SPOT)
@@ -443,7 +443,7 @@ def test_no_data_with_no_series_is_a_success_too(bank: Bank, pipe: Pipe) -> None
 
 
 @pytest.mark.spec("3.output.tolerant")
-def test_what_the_bank_says_beyond_its_manual_is_passed_on(bank: Bank, pipe: Pipe) -> None:
+def test_what_the_bank_says_beyond_its_manual_is_passed_on(bank: BojHarness, pipe: Pipe) -> None:
     row = {
         "SERIES_CODE": " A ", "UNIT": "", "LAST_UPDATE": 20251216, "REMARK": "new", "NOTHING": None,
         "VALUES": {"SURVEY_DATES": [202401, "202402"], "VALUES": [0.30, "text"]},
@@ -479,7 +479,7 @@ def test_what_the_bank_says_beyond_its_manual_is_passed_on(bank: Bank, pipe: Pip
     ids=["text/plain", "text/csv", "no type", "chunks", "ten redirects", "HTTP 500", "HTTP 404"],
 )
 def test_an_answer_counts_by_its_body_however_it_was_sent(
-    bank: Bank, pipe: Pipe, name: str, order: dict[str, Any]
+    bank: BojHarness, pipe: Pipe, name: str, order: dict[str, Any]
 ) -> None:
     plain = call(pipe, name, **CALLS[name])
     bank.clear()
@@ -490,7 +490,7 @@ def test_an_answer_counts_by_its_body_however_it_was_sent(
 
 
 @pytest.mark.spec("3.output.tolerant")
-def test_a_parameter_of_null_is_none(bank: Bank, pipe: Pipe) -> None:
+def test_a_parameter_of_null_is_none(bank: BojHarness, pipe: Pipe) -> None:
     bank.answers(told(PARAMETER=None))
 
     parameter = call(pipe, LAYER, **DEPOSITS)["parameter"]
@@ -573,7 +573,7 @@ BROKEN: dict[str, tuple[str, dict[str, Any], str]] = {
 
 @pytest.mark.spec("3.errors.validation", "3.errors.data", "3.errors.canonical", "3.input.first-rule")
 @pytest.mark.parametrize("row", BROKEN)
-def test_what_breaks_a_rule_is_told_and_not_sent(bank: Bank, pipe: Pipe, row: str) -> None:
+def test_what_breaks_a_rule_is_told_and_not_sent(bank: BojHarness, pipe: Pipe, row: str) -> None:
     name, arguments, word = BROKEN[row]
 
     error = failure(pipe, name, **arguments)
@@ -594,7 +594,7 @@ def test_each_of_the_17_rules_is_broken_once() -> None:
 
 
 @pytest.mark.spec("3.input.first-rule")
-def test_of_several_broken_rules_the_first_in_their_order_is_told(bank: Bank, pipe: Pipe) -> None:
+def test_of_several_broken_rules_the_first_in_their_order_is_told(bank: BojHarness, pipe: Pipe) -> None:
     """Each fault is mended in turn; what is wrong last is told last."""
     wrong = {"db": "", "codes": [], "start_date": "x", "end_date": "y", "start_position": 0}
     mended: dict[str, Any] = {"db": "CO", "codes": [DI], "start_date": "202402", "end_date": "202401"}
@@ -636,7 +636,7 @@ BREACHES: dict[str, tuple[str, dict[str, Any], str]] = {
 
 @pytest.mark.spec("3.errors.validation", "3.errors.schema", "3.errors.canonical", "3.input.first-rule")
 @pytest.mark.parametrize("row", BREACHES)
-def test_what_breaks_the_contract_is_told_like_a_broken_rule(bank: Bank, pipe: Pipe, row: str) -> None:
+def test_what_breaks_the_contract_is_told_like_a_broken_rule(bank: BojHarness, pipe: Pipe, row: str) -> None:
     name, arguments, word = BREACHES[row]
 
     error = failure(pipe, name, **arguments)
@@ -653,7 +653,7 @@ def test_what_breaks_the_contract_is_told_like_a_broken_rule(bank: Bank, pipe: P
 
 @pytest.mark.spec("3.errors.schema")
 @pytest.mark.parametrize("name", TOOLS)
-def test_a_call_without_arguments_breaks_the_contract(bank: Bank, pipe: Pipe, name: str) -> None:
+def test_a_call_without_arguments_breaks_the_contract(bank: BojHarness, pipe: Pipe, name: str) -> None:
     error = error_of(pipe.ask(rpc("tools/call", {"name": name})))
 
     assert kind_of(error) == VALIDATION
@@ -683,7 +683,7 @@ def test_all_of_the_banks_24_messages_are_tried_here() -> None:
 @pytest.mark.parametrize("http_status", ["the same", "200"])
 @pytest.mark.parametrize("message_id", REMEDIES)
 def test_a_refusal_of_the_banks_is_passed_on_with_a_remedy(
-    bank: Bank, pipe: Pipe, message_id: str, http_status: str
+    bank: BojHarness, pipe: Pipe, message_id: str, http_status: str
 ) -> None:
     status = MESSAGES[message_id].status
     bank.refuses(message_id, status=200 if http_status == "200" else status)
@@ -738,7 +738,7 @@ def test_what_only_the_bank_can_find_wrong_is_told_in_its_words(pipe: Pipe, row:
 
 @pytest.mark.spec("3.errors.hint", "3.errors.data")
 @pytest.mark.parametrize("message_id", ["M189999E", ""])
-def test_a_message_that_nobody_knows_has_no_hint(bank: Bank, pipe: Pipe, message_id: str) -> None:
+def test_a_message_that_nobody_knows_has_no_hint(bank: BojHarness, pipe: Pipe, message_id: str) -> None:
     bank.answers({"STATUS": 400, "MESSAGEID": message_id, "MESSAGE": "new"}, status=400)
 
     error = failure(pipe, CODE, **SPOT)
@@ -754,7 +754,7 @@ def test_a_message_that_nobody_knows_has_no_hint(bank: Bank, pipe: Pipe, message
 
 @pytest.mark.spec("3.errors.api-other", "3.errors.data")
 @pytest.mark.parametrize("status", [201, 204, 401, 403, 404, 429, 502, 504, 65_535])
-def test_any_other_status_of_the_banks_is_an_internal_error(bank: Bank, pipe: Pipe, status: int) -> None:
+def test_any_other_status_of_the_banks_is_an_internal_error(bank: BojHarness, pipe: Pipe, status: int) -> None:
     bank.answers({"STATUS": status, "MESSAGEID": "X", "MESSAGE": "so it is"})
 
     error = failure(pipe, METADATA, **CALL_RATE)
@@ -770,7 +770,7 @@ def test_any_other_status_of_the_banks_is_an_internal_error(bank: Bank, pipe: Pi
 
 
 @pytest.mark.spec("3.output.tolerant", "3.errors.api-400")
-def test_a_refusal_with_nulls_where_its_data_would_be_is_a_refusal(bank: Bank, pipe: Pipe) -> None:
+def test_a_refusal_with_nulls_where_its_data_would_be_is_a_refusal(bank: BojHarness, pipe: Pipe) -> None:
     body = {"STATUS": "400", "MESSAGEID": "M181005E", "MESSAGE": "x", "PARAMETER": None, "RESULTSET": None}
     bank.answers(body)
 
@@ -808,7 +808,7 @@ UNREADABLE: dict[str, Any] = {
 
 @pytest.mark.spec("3.errors.decode", "3.errors.data", "3.errors.canonical")
 @pytest.mark.parametrize("row", UNREADABLE)
-def test_an_answer_that_nobody_can_read_is_told_as_such(bank: Bank, pipe: Pipe, row: str) -> None:
+def test_an_answer_that_nobody_can_read_is_told_as_such(bank: BojHarness, pipe: Pipe, row: str) -> None:
     bank.answers(UNREADABLE[row])
 
     error = failure(pipe, LAYER, **DEPOSITS)
@@ -822,7 +822,7 @@ def test_an_answer_that_nobody_can_read_is_told_as_such(bank: Bank, pipe: Pipe, 
 @pytest.mark.spec("3.errors.decode")
 @pytest.mark.parametrize("name", TOOLS)
 @pytest.mark.parametrize("fault", ["not_json", "empty", "invalid_utf8"])
-def test_a_body_that_is_none_is_told_as_such(bank: Bank, pipe: Pipe, name: str, fault: str) -> None:
+def test_a_body_that_is_none_is_told_as_such(bank: BojHarness, pipe: Pipe, name: str, fault: str) -> None:
     bank.order(fault)
 
     assert kind_of(failure(pipe, name, **CALLS[name])) == DECODE
@@ -838,14 +838,14 @@ def test_a_body_that_is_none_is_told_as_such(bank: Bank, pipe: Pipe, name: str, 
         "STATUS,200\r\nNEXTPOSITION,x\r\n",
     ],
 )
-def test_a_table_that_is_none_is_told_as_such(bank: Bank, pipe: Pipe, body: str) -> None:
+def test_a_table_that_is_none_is_told_as_such(bank: BojHarness, pipe: Pipe, body: str) -> None:
     bank.order("answer", body=body, type="text/csv")
 
     assert kind_of(failure(pipe, CODE, **SPOT)) == DECODE
 
 
 @pytest.mark.spec("3.errors.decode")
-def test_what_is_not_the_gzip_that_it_claims_to_be_is_told_as_such(bank: Bank, pipe: Pipe) -> None:
+def test_what_is_not_the_gzip_that_it_claims_to_be_is_told_as_such(bank: BojHarness, pipe: Pipe) -> None:
     bank.order("answer", body="this is not gzip", headers={"content-encoding": "gzip"})
 
     assert kind_of(failure(pipe, CODE, **SPOT)) == DECODE
@@ -854,7 +854,9 @@ def test_what_is_not_the_gzip_that_it_claims_to_be_is_told_as_such(bank: Bank, p
 @pytest.mark.spec("3.errors.transport", "3.errors.data", "3.errors.canonical")
 @pytest.mark.parametrize("name", TOOLS)
 @pytest.mark.parametrize("fault", ["close", "reset", "cut", "cut_chunked", "garbage", "redirect_loop", "html"])
-def test_when_no_answer_of_the_banks_came_back_that_is_told(bank: Bank, pipe: Pipe, name: str, fault: str) -> None:
+def test_when_no_answer_of_the_banks_came_back_that_is_told(
+    bank: BojHarness, pipe: Pipe, name: str, fault: str
+) -> None:
     bank.order(fault)
 
     error = failure(pipe, name, **CALLS[name])
@@ -867,7 +869,7 @@ def test_when_no_answer_of_the_banks_came_back_that_is_told(bank: Bank, pipe: Pi
 
 @pytest.mark.spec("3.errors.transport")
 def test_a_bank_that_is_not_there_is_told() -> None:
-    with banking() as gone:
+    with boj_sandbox() as gone:
         pass
 
     with serving_boj(gone.url, "--retry-backoff-ms", "0") as pipe:
@@ -875,7 +877,7 @@ def test_a_bank_that_is_not_there_is_told() -> None:
 
 
 @pytest.mark.spec("3.errors.transport", "3.errors.data")
-def test_a_call_that_outlasts_the_time_of_all_calls_has_an_error_type_too(bank: Bank) -> None:
+def test_a_call_that_outlasts_the_time_of_all_calls_has_an_error_type_too(bank: BojHarness) -> None:
     bank.order("hang")
 
     with serving_boj(bank.url, env={"SIGNET_CALL_TIMEOUT_S": "0.3"}) as pipe:
@@ -886,7 +888,7 @@ def test_a_call_that_outlasts_the_time_of_all_calls_has_an_error_type_too(bank: 
 
 
 @pytest.mark.spec("3.errors.transport", "3.errors.decode", "3.errors.api-other")
-def test_the_next_call_after_each_fault_is_served(bank: Bank) -> None:
+def test_the_next_call_after_each_fault_is_served(bank: BojHarness) -> None:
     faults = ["close", "reset", "cut", "cut_chunked", "garbage", "redirect_loop", "html", "not_json", "empty", "status"]
 
     with serving_boj(bank.url, "--retry-max", "0") as pipe:
@@ -898,7 +900,7 @@ def test_the_next_call_after_each_fault_is_served(bank: Bank) -> None:
 
 
 @pytest.mark.spec("3.errors.data")
-def test_errors_name_no_place_in_the_program(bank: Bank, pipe: Pipe) -> None:
+def test_errors_name_no_place_in_the_program(bank: BojHarness, pipe: Pipe) -> None:
     said = []
     for fault in ("close", "cut", "garbage", "not_json", "html", "invalid_utf8"):
         bank.clear()
@@ -909,7 +911,7 @@ def test_errors_name_no_place_in_the_program(bank: Bank, pipe: Pipe) -> None:
 
 
 @pytest.mark.spec("3.request.exact")
-def test_the_calls_of_these_tests_ask_for_what_they_say(bank: Bank, pipe: Pipe) -> None:
+def test_the_calls_of_these_tests_ask_for_what_they_say(bank: BojHarness, pipe: Pipe) -> None:
     for name, arguments in CALLS.items():
         call(pipe, name, **arguments)
 

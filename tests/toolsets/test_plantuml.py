@@ -19,7 +19,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from signet.app import build_server
-from signet.calling import walk
+from signet.commands.call import walk
 from signet.settings import Settings
 from signet.toolsets.plantuml import tools
 from signet.toolsets.plantuml.encoding import decode, encode

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from support import Reply, Server, serving
+from processes import Reply, Server, serving
 
 JSON = {"content-type": "application/json"}
 HERE = "http://localhost:3000"

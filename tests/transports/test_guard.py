@@ -11,10 +11,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from doors import invocation, rpc
+from channels import invocation, rpc
+from processes import PATIENCE_S, ROOT, SIGNET, Reply, Server, clean_env, run, serving, serving_command
 from signet.kernel.wire import Headers
 from signet.transports.guard import Access, Guard
-from support import PATIENCE_S, ROOT, SIGNET, Reply, Server, clean_env, run, serving, serving_command
 
 TOKEN = "a-token-of-forty-two"
 CALL = rpc("tools/call", {"name": "encodePlantUML", "arguments": {"plantumlCode": "A"}})

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from doors import META, modern_headers, rpc
-from support import ROOT, SIGNET, Server, serving, serving_command
+from channels import META, modern_headers, rpc
+from processes import ROOT, SIGNET, Server, serving, serving_command
 
 ODD = (sys.executable, str(ROOT / "tests/odd.py"), "serve", "60")
 NAME = "encodePlantUML"

@@ -9,7 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from schemathesis.specs.openapi.definitions import OPENAPI_31
 
-from support import Server, serving
+from processes import Server, serving
 
 FLAGS: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
     "every toolset": (("--sandbox",), {}),

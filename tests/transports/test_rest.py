@@ -12,8 +12,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from processes import PATIENCE_S, Reply, Server, serving
 from signet.toolsets.plantuml.encoding import decode, encode
-from support import PATIENCE_S, Reply, Server, serving
 from vectors import VECTORS
 
 TOOLS = "/api/tools"

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doors import rpc
-from signet.transports.pipes import MAX_LINE_BYTES, Lines
-from support import PATIENCE_S, ROOT, SIGNET, Pipe, piping
+from channels import rpc
+from processes import PATIENCE_S, ROOT, SIGNET, Pipe, piping
+from signet.transports.pipes import MAX_LINE_BYTES, LineSplitter
 
 ODD = (sys.executable, str(ROOT / "tests/odd.py"), "stdio")
 PING = {"jsonrpc": "2.0", "id": "p", "method": "ping"}
@@ -152,7 +152,7 @@ def test_a_client_that_does_not_read_stops_the_reading_and_loses_nothing(patient
 
 
 def _peak_mb(pid: int) -> float:
-    with open(f"/proc/{pid}/status") as status:  # noqa: PTH123
+    with open(f"/proc/{pid}/status") as status:
         return next(int(line.split()[1]) / 1024 for line in status if line.startswith("VmHWM"))
 
 
@@ -189,7 +189,7 @@ def test_a_client_that_is_gone_ends_the_process() -> None:
 def test_lines_come_out_as_they_went_in_however_they_were_cut(lines: list[bytes], step: int) -> None:
     lines = [line.replace(b"\n", b"") for line in lines]
     text = b"".join(line + b"\n" for line in lines)
-    cutter = Lines()
+    cutter = LineSplitter()
 
     found = [line for at in range(0, len(text), step) for line in cutter.feed(text[at : at + step])]
 
@@ -198,7 +198,7 @@ def test_lines_come_out_as_they_went_in_however_they_were_cut(lines: list[bytes]
 
 
 def test_of_a_line_that_is_too_long_nothing_is_kept() -> None:
-    cutter = Lines()
+    cutter = LineSplitter()
 
     for _ in range(100):
         assert list(cutter.feed(b"x" * (MAX_LINE_BYTES // 50))) == []

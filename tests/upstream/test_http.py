@@ -12,27 +12,27 @@ from typing import Any
 
 import pytest
 
-from doors import rpc
-from judge import (
+from channels import rpc
+from oj_harness import (
     DIRECT,
     PAGE,
     PROBLEM,
     SAMPLE,
     SIMILAR,
     TOOLS,
-    Judge,
+    OjHarness,
     call,
     http_answer,
-    judging,
     listening,
+    oj_sandbox,
     said,
     serving_oj,
     veiled,
 )
-from signet.kernel.port import Answer, Ask
+from processes import ROOT, SIGNET, Pipe, piping
+from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
 from signet.settings import Settings
 from signet.upstream.http import HttpUpstream, Limits
-from support import ROOT, SIGNET, Pipe, piping
 
 TOKEN = "a-token-for-the-way-out"
 MIB = 1_048_576
@@ -42,44 +42,44 @@ FAILED = ("failed", -32603)
 
 
 @pytest.fixture(scope="module")
-def elsewhere() -> Iterator[Judge]:
+def elsewhere() -> Iterator[OjHarness]:
     """Another origin."""
-    with judging() as judge:
+    with oj_sandbox() as judge:
         yield judge
 
 
 @pytest.fixture(scope="module")
-def process(the_judge: Judge) -> Iterator[Pipe]:
+def process(the_judge: OjHarness) -> Iterator[Pipe]:
     with serving_oj(the_judge.url, "--token", TOKEN) as pipe:
         yield pipe
 
 
 @pytest.fixture(scope="module")
-def impatient(the_judge: Judge) -> Iterator[Pipe]:
+def impatient(the_judge: OjHarness) -> Iterator[Pipe]:
     """A server whose requests may take one second."""
     with serving_oj(the_judge.url, env={"OJ_TIMEOUT_S": "1"}) as pipe:
         yield pipe
 
 
 @pytest.fixture
-def other(elsewhere: Judge) -> Judge:
+def other(elsewhere: OjHarness) -> OjHarness:
     elsewhere.clear()
     return elsewhere
 
 
 @pytest.fixture
-def pipe(judge: Judge, process: Pipe) -> Pipe:
+def pipe(judge: OjHarness, process: Pipe) -> Pipe:
     """A server with a token."""
     return process
 
 
-def fetched(judge: Judge, body_bytes: int = MIB) -> Answer:
+def fetched(judge: OjHarness, body_bytes: int = MIB) -> UpstreamResponse:
     """Ask the upstream once through the client itself, which shows what it keeps of a body."""
 
-    async def ask() -> Answer:
+    async def ask() -> UpstreamResponse:
         client = HttpUpstream(judge.url, Limits(30.0, body_bytes))
         try:
-            return await client.send(Ask(TARGET))
+            return await client.send(UpstreamRequest(TARGET))
         finally:
             await client.close()
 
@@ -102,7 +102,7 @@ def test_a_request_may_take_30_seconds_unless_told_otherwise() -> None:
 
 
 @pytest.mark.spec("1.S2.1.timeout", "1.S4.1.timeout")
-def test_a_body_that_drips_steadily_does_not_outlast_the_deadline(judge: Judge, impatient: Pipe) -> None:
+def test_a_body_that_drips_steadily_does_not_outlast_the_deadline(judge: OjHarness, impatient: Pipe) -> None:
     """Twenty bytes a second: no single wait is long, and all of the sample would take a minute and more."""
     judge.order("drip", rate=20)
 
@@ -116,7 +116,7 @@ def test_a_body_that_drips_steadily_does_not_outlast_the_deadline(judge: Judge, 
 
 
 @pytest.mark.spec("1.S2.1.never-responds", "1.S4.1.timeout")
-def test_a_server_that_never_responds_is_a_protocol_error(judge: Judge, impatient: Pipe) -> None:
+def test_a_server_that_never_responds_is_a_protocol_error(judge: OjHarness, impatient: Pipe) -> None:
     judge.order("hang")
 
     assert call(impatient, "get_problem", **ASK) == FAILED
@@ -125,7 +125,7 @@ def test_a_server_that_never_responds_is_a_protocol_error(judge: Judge, impatien
 
 
 @pytest.mark.spec("1.S2.1.timeout", "1.S2.1.redirects")
-def test_the_deadline_does_not_begin_anew_with_a_redirect(judge: Judge, impatient: Pipe) -> None:
+def test_the_deadline_does_not_begin_anew_with_a_redirect(judge: OjHarness, impatient: Pipe) -> None:
     judge.order("redirect_to", location="/api/v1/resolve/two", match=TARGET)
     judge.order("redirect_to", location="/api/v1/resolve/three", match="resolve/two")
     judge.order("drip", rate=20, match="resolve/three")
@@ -165,7 +165,7 @@ def test_a_request_is_a_plain_get_for_the_literal_path() -> None:
 
 
 @pytest.mark.spec("1.S1.2.present", "1.S2.1.one-client")
-def test_a_token_goes_with_every_request(judge: Judge, pipe: Pipe) -> None:
+def test_a_token_goes_with_every_request(judge: OjHarness, pipe: Pipe) -> None:
     for name, arguments in (
         ("get_daily_challenge", {}),
         ("get_problem", ASK),
@@ -180,7 +180,7 @@ def test_a_token_goes_with_every_request(judge: Judge, pipe: Pipe) -> None:
 
 
 @pytest.mark.spec("1.S1.2.absent")
-def test_without_a_token_no_request_has_the_header(judge: Judge) -> None:
+def test_without_a_token_no_request_has_the_header(judge: OjHarness) -> None:
     with serving_oj(judge.url) as pipe:
         for name, arguments in (("get_problem", ASK), ("resolve_problem", {"query": "1"}), ("get_daily_challenge", {})):
             call(pipe, name, **arguments)
@@ -190,7 +190,7 @@ def test_without_a_token_no_request_has_the_header(judge: Judge) -> None:
 
 @pytest.mark.spec("1.S1.2.present", "1.S4.2.canonical")
 def test_an_upstream_that_wants_a_token_is_content_with_the_right_one() -> None:
-    with judging(token=TOKEN) as strict:
+    with oj_sandbox(token=TOKEN) as strict:
         with serving_oj(strict.url, "--token", TOKEN) as pipe:
             assert call(pipe, "get_platform_status")[0] == "answer"
         with serving_oj(strict.url, "--token", "another") as pipe:
@@ -214,7 +214,7 @@ def test_nothing_can_be_read_on_the_way_to_an_https_origin() -> None:
 
 @pytest.mark.spec("1.S2.1.redirects", "1.S2.1.redirects-token")
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_ten_redirects_are_followed_and_the_token_goes_along(judge: Judge, pipe: Pipe, status: int) -> None:
+def test_ten_redirects_are_followed_and_the_token_goes_along(judge: OjHarness, pipe: Pipe, status: int) -> None:
     judge.order("redirect", hops=10, status=status)
 
     assert call(pipe, "get_problem", **ASK)[0] == "answer"
@@ -225,7 +225,7 @@ def test_ten_redirects_are_followed_and_the_token_goes_along(judge: Judge, pipe:
 
 @pytest.mark.spec("1.S2.1.redirects")
 @pytest.mark.parametrize("order", [{"fault": "redirect", "hops": 11}, {"fault": "redirect_loop"}])
-def test_the_eleventh_redirect_is_a_protocol_error(judge: Judge, pipe: Pipe, order: dict[str, Any]) -> None:
+def test_the_eleventh_redirect_is_a_protocol_error(judge: OjHarness, pipe: Pipe, order: dict[str, Any]) -> None:
     judge.order(**order)
 
     assert call(pipe, "get_problem", **ASK) == FAILED
@@ -233,7 +233,7 @@ def test_the_eleventh_redirect_is_a_protocol_error(judge: Judge, pipe: Pipe, ord
 
 
 @pytest.mark.spec("1.S2.1.redirects-token")
-def test_the_token_does_not_go_to_another_port(judge: Judge, other: Judge, pipe: Pipe) -> None:
+def test_the_token_does_not_go_to_another_port(judge: OjHarness, other: OjHarness, pipe: Pipe) -> None:
     judge.order("redirect_to", location=f"{other.url}{TARGET}")
 
     assert call(pipe, "get_problem", **ASK)[0] == "answer"
@@ -242,7 +242,7 @@ def test_the_token_does_not_go_to_another_port(judge: Judge, other: Judge, pipe:
 
 
 @pytest.mark.spec("1.S2.1.redirects-token")
-def test_the_token_does_not_go_to_another_host(judge: Judge, pipe: Pipe) -> None:
+def test_the_token_does_not_go_to_another_host(judge: OjHarness, pipe: Pipe) -> None:
     judge.order("redirect_to", location=judge.url.replace("127.0.0.1", "localhost") + TARGET, times=1)
 
     assert call(pipe, "get_problem", **ASK)[0] == "answer"
@@ -250,7 +250,7 @@ def test_the_token_does_not_go_to_another_host(judge: Judge, pipe: Pipe) -> None
 
 
 @pytest.mark.spec("1.S2.1.redirects-token")
-def test_the_token_does_not_come_back_with_a_redirect_home(judge: Judge, other: Judge, pipe: Pipe) -> None:
+def test_the_token_does_not_come_back_with_a_redirect_home(judge: OjHarness, other: OjHarness, pipe: Pipe) -> None:
     judge.order("redirect_to", location=f"{other.url}/away", times=1)
     other.order("redirect_to", location=f"{judge.url}{TARGET}")
 
@@ -260,7 +260,7 @@ def test_the_token_does_not_come_back_with_a_redirect_home(judge: Judge, other: 
 
 
 @pytest.mark.spec("1.S2.1.redirects-token")
-def test_the_next_request_has_the_token_again(judge: Judge, other: Judge, pipe: Pipe) -> None:
+def test_the_next_request_has_the_token_again(judge: OjHarness, other: OjHarness, pipe: Pipe) -> None:
     judge.order("redirect_to", location=f"{other.url}{TARGET}", times=1)
 
     call(pipe, "get_problem", **ASK)
@@ -283,7 +283,7 @@ def test_the_next_request_has_the_token_again(judge: Judge, other: Judge, pipe: 
         "http://h:99999/",
     ],
 )
-def test_a_redirect_to_nowhere_is_a_protocol_error(judge: Judge, pipe: Pipe, location: str) -> None:
+def test_a_redirect_to_nowhere_is_a_protocol_error(judge: OjHarness, pipe: Pipe, location: str) -> None:
     judge.order("redirect_to", location=location)
 
     assert call(pipe, "get_problem", **ASK) == FAILED
@@ -291,7 +291,7 @@ def test_a_redirect_to_nowhere_is_a_protocol_error(judge: Judge, pipe: Pipe, loc
 
 @pytest.mark.spec("1.S2.1.no-location", "1.S4.2.other-status")
 @pytest.mark.parametrize("status", [300, 301, 302, 303, 304, 307, 308])
-def test_a_redirect_that_does_not_say_where_is_told(judge: Judge, pipe: Pipe, status: int) -> None:
+def test_a_redirect_that_does_not_say_where_is_told(judge: OjHarness, pipe: Pipe, status: int) -> None:
     judge.order("no_location", status=status)
 
     assert call(pipe, "get_problem", **ASK) == ("told", f"[{status}] ")
@@ -303,7 +303,7 @@ def test_a_redirect_that_does_not_say_where_is_told(judge: Judge, pipe: Pipe, st
 
 @pytest.mark.spec("1.S2.1.no-retry", "1.S4.1.broken")
 @pytest.mark.parametrize("fault", ["close", "reset", "cut", "cut_chunked", "garbage"])
-def test_a_request_that_fails_on_a_kept_connection_is_not_made_again(judge: Judge, pipe: Pipe, fault: str) -> None:
+def test_a_request_that_fails_on_a_kept_connection_is_not_made_again(judge: OjHarness, pipe: Pipe, fault: str) -> None:
     """A second try would be answered, since the fault is ordered once."""
     assert call(pipe, "get_problem", **ASK)[0] == "answer"
     judge.clear()
@@ -315,7 +315,7 @@ def test_a_request_that_fails_on_a_kept_connection_is_not_made_again(judge: Judg
 
 @pytest.mark.spec("1.S2.1.no-retry", "1.S4.1.broken")
 @pytest.mark.parametrize("fault", ["close", "reset", "cut"])
-def test_a_request_that_fails_on_a_new_connection_is_not_made_again(judge: Judge, fault: str) -> None:
+def test_a_request_that_fails_on_a_new_connection_is_not_made_again(judge: OjHarness, fault: str) -> None:
     judge.order(fault, times=1)
 
     with serving_oj(judge.url) as pipe:
@@ -325,7 +325,7 @@ def test_a_request_that_fails_on_a_new_connection_is_not_made_again(judge: Judge
 
 
 @pytest.mark.spec("1.S2.1.no-retry", "1.S4.1.broken")
-def test_the_next_call_after_each_fault_is_served(judge: Judge, pipe: Pipe) -> None:
+def test_the_next_call_after_each_fault_is_served(judge: OjHarness, pipe: Pipe) -> None:
     for fault in ("close", "reset", "cut", "cut_chunked", "garbage", "short_length", "redirect_loop", "not_json"):
         judge.order(fault, times=1)
 
@@ -335,7 +335,7 @@ def test_the_next_call_after_each_fault_is_served(judge: Judge, pipe: Pipe) -> N
 
 @pytest.mark.spec("1.S4.1.refused")
 def test_a_refused_connection_is_a_protocol_error() -> None:
-    with judging() as gone:
+    with oj_sandbox() as gone:
         pass
 
     with serving_oj(gone.url) as pipe:
@@ -388,7 +388,7 @@ def test_the_embedded_upstream_is_asked_without_a_proxy() -> None:
 
 
 @pytest.mark.spec("1.S2.1.proxy")
-def test_a_proxy_is_not_used_for_the_hosts_that_need_none(judge: Judge) -> None:
+def test_a_proxy_is_not_used_for_the_hosts_that_need_none(judge: OjHarness) -> None:
     with listening(b"") as proxy:
         with serving_oj(judge.url, env={**DIRECT, "HTTP_PROXY": proxy.url, "ALL_PROXY": proxy.url}) as pipe:
             assert call(pipe, "get_problem", **ASK)[0] == "answer"
@@ -402,7 +402,7 @@ def test_a_proxy_is_not_used_for_the_hosts_that_need_none(judge: Judge) -> None:
 
 @pytest.mark.spec("1.S2.2.exactly", "1.S2.2.body-cap", "1.S2.2.streamed")
 @pytest.mark.parametrize("framing", ["length", "chunks"])
-def test_of_a_2_mib_body_exactly_1_mib_is_read(judge: Judge, framing: str) -> None:
+def test_of_a_2_mib_body_exactly_1_mib_is_read(judge: OjHarness, framing: str) -> None:
     judge.order("huge", chunked=framing == "chunks")
 
     answer = fetched(judge)
@@ -413,7 +413,7 @@ def test_of_a_2_mib_body_exactly_1_mib_is_read(judge: Judge, framing: str) -> No
 
 
 @pytest.mark.spec("1.S2.2.streamed", "1.S2.2.body-cap", "1.S5.1.stops")
-def test_the_rest_of_a_large_body_is_never_taken(judge: Judge, pipe: Pipe) -> None:
+def test_the_rest_of_a_large_body_is_never_taken(judge: OjHarness, pipe: Pipe) -> None:
     """The upstream counts what it could get rid of: the limit, and what fits into the buffers between."""
     judge.order("huge", size=256 * MIB)
     call(pipe, "get_problem", **ASK)
@@ -428,7 +428,7 @@ def test_the_rest_of_a_large_body_is_never_taken(judge: Judge, pipe: Pipe) -> No
 
 @pytest.mark.spec("1.S2.2.whole", "1.S2.2.body-cap")
 @pytest.mark.parametrize("framing", ["length", "chunks"])
-def test_a_body_of_exactly_the_limit_is_read_whole(judge: Judge, pipe: Pipe, framing: str) -> None:
+def test_a_body_of_exactly_the_limit_is_read_whole(judge: OjHarness, pipe: Pipe, framing: str) -> None:
     whole = call(pipe, "get_problem", **ASK)
     judge.order("huge", size=MIB, chunked=framing == "chunks")
 
@@ -437,14 +437,14 @@ def test_a_body_of_exactly_the_limit_is_read_whole(judge: Judge, pipe: Pipe, fra
 
 
 @pytest.mark.spec("1.S5.1.stops", "1.S2.2.body-cap")
-def test_json_that_is_cut_by_the_limit_cannot_be_read(judge: Judge, pipe: Pipe) -> None:
+def test_json_that_is_cut_by_the_limit_cannot_be_read(judge: OjHarness, pipe: Pipe) -> None:
     judge.order("huge", size=MIB + 1)
 
     assert call(pipe, "get_problem", **ASK) == FAILED
 
 
 @pytest.mark.spec("1.S5.1.stops", "1.S4.4.cut", "1.S4.2.any-status")
-def test_an_error_that_is_cut_by_the_limit_is_shown_by_the_fallback(judge: Judge, pipe: Pipe) -> None:
+def test_an_error_that_is_cut_by_the_limit_is_shown_by_the_fallback(judge: OjHarness, pipe: Pipe) -> None:
     judge.order("huge", status=500)
 
     kind, text = call(pipe, "get_problem", **ASK)
@@ -514,7 +514,7 @@ def test_a_long_header_is_no_fault() -> None:
 
 @pytest.mark.spec("1.S6.3.never")
 @pytest.mark.parametrize("spelling", [r"sla\/sh\u002Bplus-12345", "sla%2Fsh%2Bplus-12345", "sla&#47;sh&#43;plus-12345"])
-def test_a_token_that_is_sent_back_in_another_spelling_is_not_quoted(judge: Judge, spelling: str) -> None:
+def test_a_token_that_is_sent_back_in_another_spelling_is_not_quoted(judge: OjHarness, spelling: str) -> None:
     token = "sla/sh+plus-12345"
     judge.order(
         "answer", status=401, body=f'{{"title":"U","detail":"bad {spelling}"}}', type="application/problem+json"
@@ -532,7 +532,7 @@ def test_a_token_that_is_sent_back_in_another_spelling_is_not_quoted(judge: Judg
 
 @pytest.mark.spec("1.S2.3.fallback", "1.S2.3.never-parsed", "1.S2.3.gate")
 @pytest.mark.parametrize("name", TOOLS)
-def test_a_page_under_200_is_shown_by_the_fallback(judge: Judge, pipe: Pipe, name: str) -> None:
+def test_a_page_under_200_is_shown_by_the_fallback(judge: OjHarness, pipe: Pipe, name: str) -> None:
     page = "<html>" + "é" * 600
     judge.order("answer", type="text/html", body=page)
     arguments = {"get_problem": ASK, "find_similar_problems": {"query": "abc"}, "resolve_problem": {"query": "abc"}}
@@ -544,7 +544,7 @@ def test_a_page_under_200_is_shown_by_the_fallback(judge: Judge, pipe: Pipe, nam
 @pytest.mark.parametrize(
     "type_", ["application/json", "Application/JSON", "application/json;charset=UTF-8", "application/problem+json"]
 )
-def test_json_is_read_by_its_content_type_in_whatever_case(judge: Judge, pipe: Pipe, type_: str) -> None:
+def test_json_is_read_by_its_content_type_in_whatever_case(judge: OjHarness, pipe: Pipe, type_: str) -> None:
     judge.answers(PROBLEM, type=type_)
 
     assert call(pipe, "get_problem", **ASK) == ("answer", PAGE)
@@ -552,7 +552,7 @@ def test_json_is_read_by_its_content_type_in_whatever_case(judge: Judge, pipe: P
 
 @pytest.mark.spec("1.S2.3.gate", "1.S2.3.fallback")
 @pytest.mark.parametrize("type_", ["text/plain", "text/json", "application/xml", "", None])
-def test_json_of_another_content_type_is_not_read(judge: Judge, pipe: Pipe, type_: str | None) -> None:
+def test_json_of_another_content_type_is_not_read(judge: OjHarness, pipe: Pipe, type_: str | None) -> None:
     judge.answers(PROBLEM, type=type_)
 
     kind, text = call(pipe, "get_problem", **ASK)
@@ -561,7 +561,7 @@ def test_json_of_another_content_type_is_not_read(judge: Judge, pipe: Pipe, type
 
 
 @pytest.mark.spec("1.S2.3.error-gate")
-def test_an_error_of_another_content_type_is_not_read_as_a_problem_document(judge: Judge, pipe: Pipe) -> None:
+def test_an_error_of_another_content_type_is_not_read_as_a_problem_document(judge: OjHarness, pipe: Pipe) -> None:
     document = {"title": "t", "status": 1, "detail": "d"}
     judge.answers(document, status=404, type="text/plain")
 
@@ -572,7 +572,7 @@ def test_an_error_of_another_content_type_is_not_read_as_a_problem_document(judg
 
 
 @pytest.mark.spec("1.S4.2.any-status", "1.S4.2.4xx", "1.S4.2.5xx", "1.S4.3.template")
-def test_every_status_from_400_to_599_is_told(judge: Judge, pipe: Pipe) -> None:
+def test_every_status_from_400_to_599_is_told(judge: OjHarness, pipe: Pipe) -> None:
     for status in range(400, 600):
         judge.answers({"title": "T", "status": status, "detail": "d"}, status=status, times=1)
 
@@ -580,7 +580,7 @@ def test_every_status_from_400_to_599_is_told(judge: Judge, pipe: Pipe) -> None:
 
 
 @pytest.mark.spec("1.S4.2.5xx", "1.S4.4.template")
-def test_500_with_a_plain_text_is_told_as_it_came(judge: Judge, pipe: Pipe) -> None:
+def test_500_with_a_plain_text_is_told_as_it_came(judge: OjHarness, pipe: Pipe) -> None:
     judge.order("answer", status=500, type="text/plain", body="it broke")
 
     assert call(pipe, "get_problem", **ASK) == ("told", "[500] it broke")
@@ -588,7 +588,7 @@ def test_500_with_a_plain_text_is_told_as_it_came(judge: Judge, pipe: Pipe) -> N
 
 @pytest.mark.spec("1.S4.2.other-status")
 @pytest.mark.parametrize("status", [201, 202, 203, 204, 206, 226])
-def test_another_success_than_200_is_told(judge: Judge, pipe: Pipe, status: int) -> None:
+def test_another_success_than_200_is_told(judge: OjHarness, pipe: Pipe, status: int) -> None:
     body = "" if status == 204 else "{}"
     judge.order("answer", status=status, body=body)
 
@@ -598,7 +598,9 @@ def test_another_success_than_200_is_told(judge: Judge, pipe: Pipe, status: int)
 @pytest.mark.spec("1.S4.2.any-status", "1.S4.1.broken", "1.S4.1.not-utf8")
 @pytest.mark.parametrize("fault", ["cut", "cut_chunked", "not_json", "empty", "invalid_utf8", "no_type"])
 @pytest.mark.parametrize("status", [404, 500])
-def test_an_error_status_is_told_whatever_became_of_its_body(judge: Judge, pipe: Pipe, fault: str, status: int) -> None:
+def test_an_error_status_is_told_whatever_became_of_its_body(
+    judge: OjHarness, pipe: Pipe, fault: str, status: int
+) -> None:
     judge.order(fault, status=status)
 
     kind, text = call(pipe, "get_problem", **ASK)
@@ -608,7 +610,7 @@ def test_an_error_status_is_told_whatever_became_of_its_body(judge: Judge, pipe:
 
 
 @pytest.mark.spec("1.S4.2.any-status", "1.S4.1.broken")
-def test_an_error_that_does_not_come_to_its_end_in_time_is_told(judge: Judge, impatient: Pipe) -> None:
+def test_an_error_that_does_not_come_to_its_end_in_time_is_told(judge: OjHarness, impatient: Pipe) -> None:
     judge.order("drip", rate=20)
 
     kind, text = call(impatient, "get_problem", source=SAMPLE[0], id="no-such-id")
@@ -619,7 +621,7 @@ def test_an_error_that_does_not_come_to_its_end_in_time_is_told(judge: Judge, im
 
 @pytest.mark.spec("1.S4.1.not-json", "1.S4.1.not-utf8", "1.S4.1.broken")
 @pytest.mark.parametrize("fault", ["not_json", "empty", "invalid_utf8", "short_length", "cut", "cut_chunked"])
-def test_200_with_a_broken_body_is_a_protocol_error(judge: Judge, pipe: Pipe, fault: str) -> None:
+def test_200_with_a_broken_body_is_a_protocol_error(judge: OjHarness, pipe: Pipe, fault: str) -> None:
     judge.order(fault)
 
     assert call(pipe, "get_problem", **ASK) == FAILED
@@ -627,7 +629,7 @@ def test_200_with_a_broken_body_is_a_protocol_error(judge: Judge, pipe: Pipe, fa
 
 @pytest.mark.spec("1.S2.2.streamed")
 @pytest.mark.parametrize("size", [1, 7, 1024, 1_000_000])
-def test_a_body_in_chunks_of_any_size_is_read(judge: Judge, pipe: Pipe, size: int) -> None:
+def test_a_body_in_chunks_of_any_size_is_read(judge: OjHarness, pipe: Pipe, size: int) -> None:
     whole = call(pipe, "get_problem", **ASK)
     judge.order("chunked", size=size)
 
@@ -638,7 +640,7 @@ def test_a_body_in_chunks_of_any_size_is_read(judge: Judge, pipe: Pipe, size: in
 
 
 @pytest.mark.spec("1.S2.1.in-flight", "1.S2.1.one-client")
-def test_200_calls_wait_side_by_side_and_leave_memory_where_it_was(judge: Judge, pipe: Pipe) -> None:
+def test_200_calls_wait_side_by_side_and_leave_memory_where_it_was(judge: OjHarness, pipe: Pipe) -> None:
     judge.order("slow", delay_s=3.0, match="/similar")
     arguments = {"query": "numbers in an array"}
     params = {"name": "find_similar_problems", "arguments": arguments}
@@ -658,7 +660,7 @@ def test_200_calls_wait_side_by_side_and_leave_memory_where_it_was(judge: Judge,
 
 
 @pytest.mark.spec("1.S2.1.in-flight")
-def test_a_slow_answer_does_not_hold_up_another_call(judge: Judge, pipe: Pipe) -> None:
+def test_a_slow_answer_does_not_hold_up_another_call(judge: OjHarness, pipe: Pipe) -> None:
     judge.order("slow", delay_s=1.0, match="/similar", times=1)
     judge.answers(SIMILAR, match="q=quick")
 

@@ -14,10 +14,10 @@ from msgspec import UNSET, Raw, UnsetType
 
 from signet.kernel.errors import Code, Fault
 from signet.kernel.outcome import Call
+from signet.kernel.redaction import redact_labelled
 from signet.kernel.tools import Tool
-from signet.kernel.veil import unnamed
 
-from .record import Entry, Record
+from .record import JournalEntry, JournalRecord
 
 __all__ = ["CallError", "LoggedCall", "call_lines", "logged"]
 
@@ -48,16 +48,16 @@ class LoggedCall(msgspec.Struct, frozen=True, omit_defaults=True):
     """When it ended, as the journal says: ids that follow from the call are the same in every run."""
 
 
-def call_lines(pairs: list[tuple[Entry, Record]], redact: Redact) -> list[bytes]:
+def call_lines(pairs: list[tuple[JournalEntry, JournalRecord]], redact: Redact) -> list[bytes]:
     """Write the calls of a batch, without their secrets."""
     return [_line(entry, record, redact) for entry, record in pairs]
 
 
-def _line(entry: Entry, record: Record, redact: Redact) -> bytes:
+def _line(entry: JournalEntry, record: JournalRecord, redact: Redact) -> bytes:
     try:
         line = logged(record.requestId, entry.call, entry.tool, entry.fault, entry.body)
     except RecursionError:  # nested as deep as can be read: there is nothing to run again
-        line = LoggedCall(record.requestId, unnamed(entry.call.key))
+        line = LoggedCall(record.requestId, redact_labelled(entry.call.tool_key))
     return redact(_encode(msgspec.structs.replace(line, ts=record.ts)))
 
 
@@ -66,9 +66,9 @@ def logged(request_id: str, call: Call, tool: Tool | None, fault: Fault | None, 
     began = fault is None or tool is not None or fault.code is Code.NOT_FOUND
     return LoggedCall(
         request_id,
-        tool.slug if tool is not None else unnamed(call.key),
+        tool.slug if tool is not None else redact_labelled(call.tool_key),
         Raw(_encode(call.arguments)) if began else UNSET,
         Raw(body) if fault is None else UNSET,
-        UNSET if fault is None else CallError(fault.code.value, unnamed(fault.message)),
+        UNSET if fault is None else CallError(fault.code.value, redact_labelled(fault.message)),
         call.door.by_name and tool is None,
     )

@@ -16,11 +16,11 @@ from msgspec import Raw
 from signet.kernel.errors import Fault
 from signet.kernel.ids import Ids, deterministic, random
 from signet.kernel.outcome import Call
+from signet.kernel.redaction import SecretRedactor, redact_labelled
 from signet.kernel.schemas import PREFIX
 from signet.kernel.tools import Tool
-from signet.kernel.veil import Veil, unnamed
 
-__all__ = ["MAX_LINE_BYTES", "VOLATILE", "Entry", "Metadata", "Record", "Recorder"]
+__all__ = ["MAX_LINE_BYTES", "VOLATILE", "JournalEntry", "JournalRecord", "Metadata", "Recorder"]
 
 VOLATILE: Final = ("ts", "traceId", "spanId", "requestId", "durationMs", "transport", "route")
 """The fields in which two records of the same call may differ."""
@@ -50,7 +50,7 @@ class Metadata(msgspec.Struct, frozen=True):
     toolId: str | None  # noqa: N815
 
 
-class Record(msgspec.Struct, frozen=True):
+class JournalRecord(msgspec.Struct, frozen=True):
     """One line; its fields in the order of their names."""
 
     agentId: str  # noqa: N815 - spec 5's names, here and below
@@ -61,7 +61,7 @@ class Record(msgspec.Struct, frozen=True):
     metadata: Metadata
     method: str
     outputBytes: int  # noqa: N815
-    requestId: str  # noqa: N815
+    requestId: str  # noqa: N815 - the journal's name
     route: str
     spanId: str  # noqa: N815
     status: str
@@ -72,20 +72,20 @@ class Record(msgspec.Struct, frozen=True):
     ts: str
 
 
-class Entry(msgspec.Struct, frozen=True):
+class JournalEntry(msgspec.Struct, frozen=True):
     """What is kept of an outcome until its record is made: not the result, which may be large, unless it is wanted."""
 
     call: Call
     tool: Tool | None
     fault: Fault | None
-    noted: Fault | None
+    shadow_violation: Fault | None
     output_bytes: int
     ended_s: float
     took_s: float
     body: bytes = b""
 
 
-class Frame(msgspec.Struct, frozen=True):
+class RecordTemplate(msgspec.Struct, frozen=True):
     """What is the same in all records of one tool through one route."""
 
     about: Metadata
@@ -99,19 +99,19 @@ class Recorder:
 
     def __init__(self, *, deterministic_ids: bool = False, secrets: tuple[str, ...] = ()) -> None:
         self._deterministic = deterministic_ids
-        self._veil = Veil(secrets)
+        self._veil = SecretRedactor(secrets)
         self._steps: dict[str, int] = {}
-        self._frames: dict[tuple[str, str], Frame] = {}
+        self._frames: dict[tuple[str, str], RecordTemplate] = {}
 
-    def records(self, entries: list[Entry]) -> list[Record]:
+    def records(self, entries: list[JournalEntry]) -> list[JournalRecord]:
         """Make the records of many outcomes, in their order."""
         names = map(_named, entries) if self._deterministic else random(len(entries))
         return [self._record(entry, ids) for entry, ids in zip(entries, names, strict=True)]
 
-    def _record(self, entry: Entry, ids: Ids) -> Record:
+    def _record(self, entry: JournalEntry, ids: Ids) -> JournalRecord:
         call, frame = entry.call, self._frame(entry)
         # By place, in the order of the fields: by name it would take twice as long.
-        return Record(
+        return JournalRecord(
             AGENT,
             0,
             int(entry.took_s * 1_000_000) / 1000,
@@ -131,7 +131,7 @@ class Recorder:
             _timestamp(int(entry.ended_s * 1000)),
         )
 
-    def _frame(self, entry: Entry) -> Frame:
+    def _frame(self, entry: JournalEntry) -> RecordTemplate:
         """Give what the records of one tool through one route share."""
         if entry.tool is None or len(entry.call.door.route) > MAX_NAME_CHARS:
             return self._frame_of(entry)
@@ -143,20 +143,20 @@ class Recorder:
             found = self._frames[key] = self._frame_of(entry)
         return found
 
-    def _frame_of(self, entry: Entry) -> Frame:
+    def _frame_of(self, entry: JournalEntry) -> RecordTemplate:
         """Cut what callers may have written, once it is clean."""
-        name = entry.tool.slug if entry.tool is not None else entry.call.key.removeprefix(PREFIX)
+        name = entry.tool.slug if entry.tool is not None else entry.call.tool_key.removeprefix(PREFIX)
         about = Metadata(self._deterministic, None, SCHEMA_VERSION, self._clean(name)[:MAX_NAME_CHARS] or None)
         extra = len(_encode({"input": Raw(), "tool": PREFIX + _slug(entry)}))
-        return Frame(about, self._clean(entry.call.door.route)[:MAX_NAME_CHARS], extra)
+        return RecordTemplate(about, self._clean(entry.call.door.route)[:MAX_NAME_CHARS], extra)
 
     def _step(self, door: str) -> int:
         self._steps[door] = self._steps.get(door, 0) + 1
         return self._steps[door]
 
-    def _error(self, entry: Entry) -> dict[str, Any] | None:
-        """Say what was wrong; what was only noted, because contracts are in shadow, says so."""
-        fault = entry.fault or entry.noted
+    def _error(self, entry: JournalEntry) -> dict[str, Any] | None:
+        """Say what was wrong; what was only shadow_violation, because contracts are in shadow, says so."""
+        fault = entry.fault or entry.shadow_violation
         if fault is None:
             return None
         error: dict[str, Any] = {"code": fault.code.value, "message": self._clean(fault.message)}
@@ -164,11 +164,11 @@ class Recorder:
 
     def _clean(self, text: str) -> str:
         """Take secrets out of a text, those we were given and those that call themselves so."""
-        return unnamed(self._veil.text(text))[:MAX_MESSAGE_CHARS]
+        return redact_labelled(self._veil.text(text))[:MAX_MESSAGE_CHARS]
 
 
-def _slug(entry: Entry) -> str:
-    return entry.tool.slug if entry.tool is not None else entry.call.key.removeprefix(PREFIX)[:MAX_NAME_CHARS]
+def _slug(entry: JournalEntry) -> str:
+    return entry.tool.slug if entry.tool is not None else entry.call.tool_key.removeprefix(PREFIX)[:MAX_NAME_CHARS]
 
 
 def _size(arguments: Any) -> int:
@@ -178,7 +178,7 @@ def _size(arguments: Any) -> int:
         return 0
 
 
-def _named(entry: Entry) -> Ids:
+def _named(entry: JournalEntry) -> Ids:
     tool = PREFIX + _slug(entry)
     try:
         return deterministic(METHOD, "tool", {"arguments": entry.call.arguments, "toolId": tool})

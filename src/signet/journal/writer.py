@@ -20,8 +20,8 @@ import msgspec
 
 from signet.kernel.outcome import Outcome
 
-from .record import MAX_LINE_BYTES, Entry, Record, Recorder
-from .shelf import open_journal
+from .record import MAX_LINE_BYTES, JournalEntry, JournalRecord, Recorder
+from .retention import open_journal
 
 __all__ = ["JournalWriter"]
 
@@ -37,7 +37,7 @@ MAX_KEPT: Final = 20_000
 PAGE_BYTES: Final = 4096
 """A write is cut between two pages of a file, if the process is killed in it, and nowhere else."""
 
-Tape = Callable[[list[tuple[Entry, Record]]], None]
+Tape = Callable[[list[tuple[JournalEntry, JournalRecord]]], None]
 """Takes each batch too: what became of the calls, results included, and their records."""
 
 _encode: Final = msgspec.json.Encoder().encode
@@ -51,15 +51,15 @@ class JournalWriter:
         log_dir: str,
         recorder: Recorder,
         warn: Callable[[str], None],
-        tape: Tape | None = None,
+        on_calls: Tape | None = None,
         run: str = "",
     ) -> None:
         self._log_dir = log_dir
         self._run_name = run
         self._recorder = recorder
         self._warn = warn
-        self._tape = tape
-        self._waiting: list[Entry] = []
+        self._on_calls = on_calls
+        self._waiting: list[JournalEntry] = []
         self._unwritten: list[bytes] = []
         self._journal: int | None = None
         self._warned = False
@@ -71,8 +71,10 @@ class JournalWriter:
     def push(self, outcome: Outcome, took_s: float) -> None:
         """Take one outcome; it is on disk within half a second."""
         body = outcome.body
-        kept = b"" if self._tape is None else body
-        entry = Entry(outcome.call, outcome.tool, outcome.fault, outcome.noted, len(body), time.time(), took_s, kept)
+        kept = b"" if self._on_calls is None else body
+        entry = JournalEntry(
+            outcome.call, outcome.tool, outcome.fault, outcome.shadow_violation, len(body), time.time(), took_s, kept
+        )
         self._waiting.append(entry)
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
@@ -89,8 +91,8 @@ class JournalWriter:
             taken = self._waiting[:]
             del self._waiting[: len(taken)]
             records = self._recorder.records(taken)
-            if self._tape is not None and taken:
-                self._tape(list(zip(taken, records, strict=True)))
+            if self._on_calls is not None and taken:
+                self._on_calls(list(zip(taken, records, strict=True)))
             lines = [_encode(record) for record in records]
             waiting = self._unwritten + lines
             self._unwritten = waiting[self._write(waiting) :][-MAX_KEPT:] if waiting else []

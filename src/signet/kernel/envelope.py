@@ -7,19 +7,19 @@ from typing import Any, Final
 from .errors import METHOD_NOT_FOUND, PARSE_ERROR, TABLE, CanonicalError, Code, Fault
 from .outcome import UNKNOWN_DOOR, Call, Door, Outcome
 from .schemas import PREFIX, ContractError, SchemaRegistry
-from .tools import NO_CONTEXT, Context, Toolbox
-from .wire import Echo, Refused, Reply, failure, given_id, success
+from .tools import NULL_CONTEXT, Context, Toolbox
+from .wire import ProtocolError, Reply, ResponseId, failure, given_id, success
 
 __all__ = [
     "HTTP_STATUS",
     "INVOKE",
     "answer",
-    "echoed",
-    "force_open",
-    "is_meant",
+    "extract_call_leniently",
+    "looks_like_envelope",
     "open_envelope",
     "refusal",
     "refused_outcome",
+    "response_id",
 ]
 
 INVOKE: Final = "mcp.tool.invoke"
@@ -43,14 +43,14 @@ def open_envelope(
     if not contract.is_valid(value):
         raise refusal(Code.INVALID_INPUT, value) from ContractError(contract.places(value))
     if value["method"] != INVOKE:
-        raise Refused(METHOD_NOT_FOUND, "Method not found", value=value)
+        raise ProtocolError(METHOD_NOT_FOUND, "Method not found", value=value)
     tool: str = value["params"]["tool"]
     if path_key is not None and tool.removeprefix(PREFIX) != path_key.removeprefix(PREFIX):
         raise refusal(Code.INVALID_INPUT, value) from ContractError([("", "the path names another tool")])
     return Call(tool, value["params"]["input"], context, door)
 
 
-def force_open(
+def extract_call_leniently(
     toolbox: Toolbox, value: Any, context: Context, path_key: str | None = None, door: Door = UNKNOWN_DOOR
 ) -> Call | None:
     """Give the call inside an envelope that breaks its contract, if it names a tool and says no other method."""
@@ -68,11 +68,11 @@ def force_open(
 def refused_outcome(value: Any, door: Door, why: object) -> Outcome:
     """Give what became of an envelope that holds no call, as far as it can be told, and why."""
     tool = _params(value).get("tool")
-    call = Call(tool if isinstance(tool, str) else "", {}, NO_CONTEXT, door)
+    call = Call(tool if isinstance(tool, str) else "", {}, NULL_CONTEXT, door)
     return Outcome(call, None, fault=Fault(Code.INVALID_INPUT, f"the request is no envelope: {why}"))
 
 
-def is_meant(value: Any) -> bool:
+def looks_like_envelope(value: Any) -> bool:
     """Whether a message can only be an envelope: by its method, or without one by what its params hold."""
     method = value.get("method") if isinstance(value, dict) else None
     if isinstance(method, str) and method:
@@ -80,7 +80,7 @@ def is_meant(value: Any) -> bool:
     return {"tool", "input"} <= _params(value).keys() and not {"result", "error"} & value.keys()
 
 
-def echoed(value: Any) -> Echo:
+def response_id(value: Any) -> ResponseId:
     """Give the id to answer an envelope under: the one given, if the contract takes it."""
     given = value.get("id") if isinstance(value, dict) else None
     return given if isinstance(given, float) and given.is_integer() else given_id(value)
@@ -91,7 +91,7 @@ def _params(value: Any) -> dict[str, Any]:
     return params if isinstance(params, dict) else {}
 
 
-def answer(request_id: Echo, outcome: Outcome) -> Reply:
+def answer(request_id: ResponseId, outcome: Outcome) -> Reply:
     """Write an outcome as this surface shows it: the result itself, or the canonical error."""
     if outcome.fault is None:
         return success(request_id, outcome.body)
@@ -99,7 +99,7 @@ def answer(request_id: Echo, outcome: Outcome) -> Reply:
     return failure(request_id, error["code"], error["message"], error["data"])
 
 
-def refusal(code: Code, value: object = None) -> Refused:
+def refusal(code: Code, value: object = None) -> ProtocolError:
     """Refuse an envelope under a canonical code."""
     error = CanonicalError.to_jsonrpc_error(code)
-    return Refused(error["code"], error["message"], error["data"], value)
+    return ProtocolError(error["code"], error["message"], error["data"], value)

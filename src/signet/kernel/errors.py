@@ -25,8 +25,8 @@ __all__ = [
     "UNSUPPORTED_VERSION",
     "CanonicalError",
     "Code",
+    "ErrorRow",
     "Fault",
-    "Row",
     "bad_arguments",
     "not_unicode",
     "too_large",
@@ -53,7 +53,7 @@ class Code(StrEnum):
     INTERNAL_ERROR = "INTERNAL_ERROR"
 
 
-class Row(NamedTuple):
+class ErrorRow(NamedTuple):
     """How one canonical code looks at each door."""
 
     http_status: int
@@ -61,16 +61,16 @@ class Row(NamedTuple):
     message: str
     mcp_code: int
     """The MCP wires keep to their own codes; spec 5's stay on the envelope surface."""
-    told: bool
+    as_tool_result: bool
     """Whether the model can act on it, so that MCP sends it as a result with `isError`."""
 
 
-TABLE: Final[dict[str, Row]] = {
-    Code.INVALID_INPUT: Row(400, -32602, "Invalid params", INVALID_PARAMS, told=True),
-    Code.INVALID_OUTPUT: Row(502, -32002, "Invalid tool output", INTERNAL, told=False),
-    Code.NOT_FOUND: Row(404, -32004, "Resource not found", INVALID_PARAMS, told=True),
-    Code.UNAUTHORIZED: Row(401, -32001, "Unauthorized", INVALID_REQUEST, told=True),
-    Code.INTERNAL_ERROR: Row(500, -32603, "Internal error", INTERNAL, told=False),
+TABLE: Final[dict[str, ErrorRow]] = {
+    Code.INVALID_INPUT: ErrorRow(400, -32602, "Invalid params", INVALID_PARAMS, as_tool_result=True),
+    Code.INVALID_OUTPUT: ErrorRow(502, -32002, "Invalid tool output", INTERNAL, as_tool_result=False),
+    Code.NOT_FOUND: ErrorRow(404, -32004, "Resource not found", INVALID_PARAMS, as_tool_result=True),
+    Code.UNAUTHORIZED: ErrorRow(401, -32001, "Unauthorized", INVALID_REQUEST, as_tool_result=True),
+    Code.INTERNAL_ERROR: ErrorRow(500, -32603, "Internal error", INTERNAL, as_tool_result=False),
 }
 
 
@@ -89,7 +89,7 @@ class CanonicalError:
         return {"code": row.jsonrpc_code, "message": row.message, "data": {"canonical_code": str(code)}}
 
 
-class Fault(Exception):  # noqa: N818 - it is a value first; it is raised only to leave a tool
+class Fault(Exception):
     """What is wrong, in a sentence, under a canonical code; the rest has the table's defaults.
 
     `name` and `status` are REST's, `told` and `mcp_code` are MCP's, `data` joins a JSON-RPC error's data.
@@ -102,7 +102,7 @@ class Fault(Exception):  # noqa: N818 - it is a value first; it is raised only t
         *,
         name: str | None = None,
         status: int | None = None,
-        told: bool | None = None,
+        as_tool_result: bool | None = None,
         mcp_code: int | None = None,
         data: dict[str, Any] | None = None,
     ) -> None:
@@ -112,14 +112,14 @@ class Fault(Exception):  # noqa: N818 - it is a value first; it is raised only t
         self.message = message
         self.name = name or code.value
         self.status = status or row.http_status
-        self.told = row.told if told is None else told
+        self.as_tool_result = row.as_tool_result if as_tool_result is None else as_tool_result
         self.mcp_code = mcp_code or row.mcp_code
         self.data = data or {}
 
 
 def unknown_tool(key: str) -> Fault:
     """Say that no enabled tool answers to a name: the client's mistake, not an upstream's answer."""
-    return Fault(Code.NOT_FOUND, f"Tool '{key}' not found", name="TOOL_NOT_FOUND", told=False)
+    return Fault(Code.NOT_FOUND, f"Tool '{key}' not found", name="TOOL_NOT_FOUND", as_tool_result=False)
 
 
 def bad_arguments(tool: str, places: list[tuple[str, str]]) -> Fault:

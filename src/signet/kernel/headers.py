@@ -12,20 +12,20 @@ from typing import Any, Final, NamedTuple
 from msgspec import UNSET, Raw
 
 from .errors import HEADER_MISMATCH
-from .protocol import NO_META, Opening, check_meta, check_version
+from .protocol import NO_META, RequestPreamble, check_meta, check_version
 from .schemas import schema_of
-from .wire import Headers, Refused
+from .wire import Headers, ProtocolError
 
 __all__ = [
     "METHOD",
     "NAME",
     "VERSION",
-    "Mirror",
-    "check_mirrors",
+    "ParamHeader",
     "check_modern",
+    "check_param_headers",
     "check_routing",
     "in_era",
-    "mirrors",
+    "param_headers",
 ]
 
 VERSION: Final = "mcp-protocol-version"
@@ -36,7 +36,7 @@ NAMED_METHODS: Final = ("tools/call",)
 """The served methods whose `params.name` is mirrored into `Mcp-Name`."""
 
 
-def check_modern(method: str, opening: Opening, headers: Headers | None) -> None:
+def check_modern(method: str, opening: RequestPreamble, headers: Headers | None) -> None:
     """Hold a modern request to its envelope, its headers and a version that is served, in this order."""
     meta = opening.meta or NO_META
     try:
@@ -44,17 +44,17 @@ def check_modern(method: str, opening: Opening, headers: Headers | None) -> None
         if headers is not None:
             check_routing(headers, method, opening)
         check_version(meta)
-    except Refused as refused:
+    except ProtocolError as refused:
         raise in_era(refused, modern=True) from None
 
 
-def in_era(refused: Refused, *, modern: bool) -> Refused:
+def in_era(refused: ProtocolError, *, modern: bool) -> ProtocolError:
     """Say of a refusal which era it is of."""
     refused.modern = modern
     return refused
 
 
-def check_routing(headers: Headers, method: str, opening: Opening) -> None:
+def check_routing(headers: Headers, method: str, opening: RequestPreamble) -> None:
     """Compare the three routing headers with the body.
 
     Raises:
@@ -62,14 +62,14 @@ def check_routing(headers: Headers, method: str, opening: Opening) -> None:
     """
     for header in (VERSION, METHOD, NAME):
         if header in headers.repeated:
-            raise Refused(HEADER_MISMATCH, f"{header} is sent more than once")
+            raise ProtocolError(HEADER_MISMATCH, f"{header} is sent more than once")
     _hold(VERSION, headers.get(VERSION), (opening.meta or NO_META).version)
     _hold(METHOD, headers.get(METHOD), method)
     if method in NAMED_METHODS and opening.name is not UNSET:
         _hold(NAME, _decoded(headers.get(NAME)), opening.name, sent=NAME in headers)
 
 
-class Mirror(NamedTuple):
+class ParamHeader(NamedTuple):
     """An argument that a client repeats in a header of its own."""
 
     header: str
@@ -77,26 +77,26 @@ class Mirror(NamedTuple):
     type: str
 
 
-def mirrors(contract: Raw) -> list[Mirror]:
+def param_headers(contract: Raw) -> list[ParamHeader]:
     """Find the properties of an input contract that carry `x-mcp-header`."""
     if b"x-mcp-header" not in bytes(contract):
         return []
     return list(_found(schema_of(contract), ()))
 
 
-def _found(schema: Any, path: tuple[str, ...]) -> list[Mirror]:
-    found: list[Mirror] = []
+def _found(schema: Any, path: tuple[str, ...]) -> list[ParamHeader]:
+    found: list[ParamHeader] = []
     properties = schema.get("properties") if isinstance(schema, dict) else None
     for name, part in properties.items() if isinstance(properties, dict) else ():
         here = (*path, name)
         mark = part.get("x-mcp-header") if isinstance(part, dict) else None
         if isinstance(mark, str):
-            found.append(Mirror(PARAM_PREFIX + mark.lower(), here, str(part.get("type"))))
+            found.append(ParamHeader(PARAM_PREFIX + mark.lower(), here, str(part.get("type"))))
         found += _found(part, here)
     return found
 
 
-def check_mirrors(headers: Headers, mirrored: list[Mirror], arguments: dict[str, Any]) -> None:
+def check_param_headers(headers: Headers, mirrored: list[ParamHeader], arguments: dict[str, Any]) -> None:
     """Compare each mirrored argument with its header; both may be absent, a null argument counts as that.
 
     Raises:
@@ -107,19 +107,19 @@ def check_mirrors(headers: Headers, mirrored: list[Mirror], arguments: dict[str,
         for step in path:
             value = value.get(step) if isinstance(value, dict) else None
         if header in headers.repeated:
-            raise Refused(HEADER_MISMATCH, f"{header} is sent more than once")
+            raise ProtocolError(HEADER_MISMATCH, f"{header} is sent more than once")
         if value is None or isinstance(value, dict | list):
             if header in headers:
-                raise Refused(HEADER_MISMATCH, f"{header} is sent, but the body has no such argument")
+                raise ProtocolError(HEADER_MISMATCH, f"{header} is sent, but the body has no such argument")
         elif not (kind == "integer" and _same_number(headers.get(header), value)):
             _hold(header, _decoded(headers.get(header)), _plain(value), sent=header in headers)
 
 
 def _hold(header: str, given: str | None, value: object, *, sent: bool = False) -> None:
     if given is None and not sent:
-        raise Refused(HEADER_MISMATCH, f"{header} is missing: it must repeat what the body says")
+        raise ProtocolError(HEADER_MISMATCH, f"{header} is missing: it must repeat what the body says")
     if given != value:
-        raise Refused(HEADER_MISMATCH, f"{header} does not match the request body")
+        raise ProtocolError(HEADER_MISMATCH, f"{header} does not match the request body")
 
 
 def _plain(value: object) -> str:

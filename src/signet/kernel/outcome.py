@@ -10,7 +10,7 @@ from .errors import Fault
 from .schemas import ToolIO
 from .tools import Context, Tool
 
-__all__ = ["UNKNOWN_DOOR", "Call", "Door", "Outcome", "Ready"]
+__all__ = ["UNKNOWN_DOOR", "Call", "Door", "Outcome", "PreparedCall"]
 
 
 class Door(msgspec.Struct, frozen=True):
@@ -30,21 +30,21 @@ UNKNOWN_DOOR: Final = Door("none", "none", "none")
 class Call(msgspec.Struct, frozen=True):
     """One request to run a tool: the same value whichever door it came through."""
 
-    key: str
+    tool_key: str
     """The tool's name, slug or canonical id."""
     arguments: Any
     context: Context
     door: Door = UNKNOWN_DOOR
 
 
-class Ready(msgspec.Struct, frozen=True):
+class PreparedCall(msgspec.Struct, frozen=True):
     """A call that kept its input contract, with its typed arguments."""
 
     call: Call
     tool: Tool
     io: ToolIO
     args: Any
-    noted: Fault | None = None
+    shadow_violation: Fault | None = None
     """What would have refused it, had contracts not been in shadow."""
 
 
@@ -57,5 +57,5 @@ class Outcome(msgspec.Struct, frozen=True):
     body: bytes = b""
     """The result as JSON, written once for every door."""
     fault: Fault | None = None
-    noted: Fault | None = None
+    shadow_violation: Fault | None = None
     """What would have been a fault, had contracts not been in shadow."""

@@ -16,12 +16,12 @@ from typing import Any, Final
 import msgspec
 
 from .errors import Code, Fault, bad_arguments, unknown_tool
-from .outcome import Call, Outcome, Ready
+from .outcome import Call, Outcome, PreparedCall
 from .schemas import PREFIX, ContractError, SchemaRegistry
 from .tools import Tool, Toolbox
-from .wire import encode, unpack
+from .wire import decode_in_chunks, encode
 
-__all__ = ["CALL_TIMEOUT_S", "Mode", "Pipeline", "Watch"]
+__all__ = ["CALL_TIMEOUT_S", "Mode", "Observer", "Pipeline"]
 
 CALL_TIMEOUT_S: Final = 60.0
 """How long a tool may take before its call is given up."""
@@ -36,12 +36,12 @@ class Mode(StrEnum):
     ENFORCE = "enforce"
     """It is refused."""
     SHADOW = "shadow"
-    """It is noted, and the call goes on."""
+    """It is shadow_violation, and the call goes on."""
     OFF = "off"
     """Nobody looks."""
 
 
-class Watch(msgspec.Struct, frozen=True):
+class Observer(msgspec.Struct, frozen=True):
     """Who looks on: both are given each outcome, the first with the seconds it took, the second if it is a fault."""
 
     outcome: Callable[[Outcome, float], None] | None = None
@@ -60,24 +60,24 @@ class Pipeline:
         *,
         timeout_s: float = CALL_TIMEOUT_S,
         mode: Mode = Mode.ENFORCE,
-        watch: Watch | None = None,
+        observer: Observer | None = None,
     ) -> None:
         self.toolbox = toolbox
         self.registry = registry
         self._timeout_s = timeout_s
         self.mode = mode
-        self._watch = watch or Watch()
+        self._observer = observer or Observer()
         self._in_flight = 0
 
-    def run(self, call: Call, noted: Fault | None = None) -> Outcome | Coroutine[Any, Any, Outcome]:
+    def run(self, call: Call, shadow_violation: Fault | None = None) -> Outcome | Coroutine[Any, Any, Outcome]:
         """Give the outcome of a call: at once when its tool is a plain function, else once awaited.
 
-        `noted` is what would have refused the call before it came here, had contracts not been in shadow.
+        `shadow_violation` is what would have refused the call before it came here, had contracts not been in shadow.
         """
-        started_s = self._watch.clock()
-        ready = self.prepare(call, noted)
+        started_s = self._observer.clock()
+        ready = self.prepare(call, shadow_violation)
         if isinstance(ready, Outcome):
-            return self.seen(ready, started_s)
+            return self.notify(ready, started_s)
         context = call.context
         if ready.tool.upstream is not None:
             context = msgspec.structs.replace(context, upstream=ready.tool.upstream, options=ready.tool.options)
@@ -87,81 +87,83 @@ class Pipeline:
             value = error
         if hasattr(value, "__await__"):
             return self._settle(ready, value, started_s)
-        return self.seen(self.finish(ready, value), started_s)
+        return self.notify(self.finish(ready, value), started_s)
 
-    def prepare(self, call: Call, noted: Fault | None = None) -> Ready | Outcome:
+    def prepare(self, call: Call, shadow_violation: Fault | None = None) -> PreparedCall | Outcome:
         """Find the tool and hold the arguments to its input contract."""
-        tool = self.toolbox.named(call.key) if call.door.by_name else self.toolbox.find(call.key)
+        tool = self.toolbox.named(call.tool_key) if call.door.by_name else self.toolbox.find(call.tool_key)
         if tool is None:
-            return Outcome(call, None, fault=unknown_tool(call.key.removeprefix(PREFIX)))
+            return Outcome(call, None, fault=unknown_tool(call.tool_key.removeprefix(PREFIX)))
         io = self.registry.load_tool_io(tool.slug)
         arguments = call.arguments
         if self.mode is not Mode.OFF and not io.input_validator.is_valid(arguments):
             arguments = _without_nulls(arguments)
             places = io.input_validator.places(arguments)
             if places:
-                fault = tool.on_fault(bad_arguments(tool.name, places))
+                fault = tool.adapt_fault(bad_arguments(tool.name, places))
                 if self.mode is Mode.ENFORCE:
                     return Outcome(call, tool, fault=fault)
-                noted = noted or fault
+                shadow_violation = shadow_violation or fault
         if self.mode is not Mode.ENFORCE:
             arguments = _fitting(arguments, tool.args)
         try:
             # Not strict: to a contract 10.0 is an integer, and all else that would be bent it has refused.
-            return Ready(call, tool, io, msgspec.convert(arguments, tool.args, strict=False), noted)
+            return PreparedCall(call, tool, io, msgspec.convert(arguments, tool.args, strict=False), shadow_violation)
         except msgspec.ValidationError as error:
             # Only where nobody has looked: a tool cannot be given what it has no place for.
-            return Outcome(call, tool, fault=tool.on_fault(bad_arguments(tool.name, [("", str(error))])))
+            return Outcome(call, tool, fault=tool.adapt_fault(bad_arguments(tool.name, [("", str(error))])))
 
-    def finish(self, ready: Ready, value: object) -> Outcome:
+    def finish(self, ready: PreparedCall, value: object) -> Outcome:
         """Hold what a tool returned, as it would be sent, to its output contract and size."""
-        call, tool, noted = ready.call, ready.tool, ready.noted
+        call, tool, shadow_violation = ready.call, ready.tool, ready.shadow_violation
         if isinstance(value, BaseException):
-            fault = tool.on_fault(value if isinstance(value, Fault) else _bug(tool, value))
-            return Outcome(call, tool, fault=fault, noted=noted)
+            fault = tool.adapt_fault(value if isinstance(value, Fault) else _bug(tool, value))
+            return Outcome(call, tool, fault=fault, shadow_violation=shadow_violation)
         try:
             body = encode(value)
             if len(body) > tool.max_result_bytes:
                 raise ContractError([("", f"{len(body)} bytes, more than {tool.max_result_bytes}")])
-            result = unpack(body)
+            result = decode_in_chunks(body)
         except (TypeError, ValueError, RecursionError) as error:
             # What msgspec says of a value that is not JSON.
-            return Outcome(call, tool, fault=tool.on_fault(_broken_promise(tool, error)), noted=noted)
+            return Outcome(
+                call, tool, fault=tool.adapt_fault(_broken_promise(tool, error)), shadow_violation=shadow_violation
+            )
         contract = ready.io.output_validator
         if self.mode is not Mode.OFF and not contract.is_valid(result):
-            fault = tool.on_fault(_broken_promise(tool, ContractError(contract.places(result))))
+            fault = tool.adapt_fault(_broken_promise(tool, ContractError(contract.places(result))))
             if self.mode is Mode.ENFORCE:
                 return Outcome(call, tool, fault=fault)
-            noted = noted or fault
-        return Outcome(call, tool, result, body, noted=noted)
+            shadow_violation = shadow_violation or fault
+        return Outcome(call, tool, result, body, shadow_violation=shadow_violation)
 
-    async def _settle(self, ready: Ready, pending: Awaitable[object], started_s: float) -> Outcome:
+    async def _settle(self, ready: PreparedCall, pending: Awaitable[object], started_s: float) -> Outcome:
         """Await a tool, no longer than a call may take; a tool that clings on is left behind."""
         if self._in_flight >= MAX_IN_FLIGHT:
             # Accepted in the same breath as others that have begun since.
-            return self.seen(self.finish(ready, _too_many(pending)), started_s)
+            return self.notify(self.finish(ready, _too_many(pending)), started_s)
         task = asyncio.ensure_future(pending)
         self._in_flight += 1
         try:
             await asyncio.wait((task,), timeout=self._timeout_s)
             value = _value_of(task) if task.done() else _too_slow(ready.tool, self._timeout_s)
         except asyncio.CancelledError:
-            self.seen(self.finish(ready, _left()), started_s)
+            self.notify(self.finish(ready, _left()), started_s)
             raise
         finally:
             self._in_flight -= 1
             task.cancel()
-        if ready.tool.heavy:
-            return self.seen(await asyncio.to_thread(self.finish, ready, value), started_s)
-        return self.seen(self.finish(ready, value), started_s)
+        if ready.tool.validate_in_thread:
+            return self.notify(await asyncio.to_thread(self.finish, ready, value), started_s)
+        return self.notify(self.finish(ready, value), started_s)
 
-    def seen(self, outcome: Outcome, started_s: float | None = None) -> Outcome:
+    def notify(self, outcome: Outcome, started_s: float | None = None) -> Outcome:
         """Show an outcome to those who look on; what was refused before it began took no time."""
-        watch = self._watch
-        if watch.outcome is not None:
-            watch.outcome(outcome, watch.clock() - started_s if started_s is not None else 0.0)
-        if watch.fault is not None and outcome.fault is not None:
-            watch.fault(outcome)
+        observer = self._observer
+        if observer.outcome is not None:
+            observer.outcome(outcome, observer.clock() - started_s if started_s is not None else 0.0)
+        if observer.fault is not None and outcome.fault is not None:
+            observer.fault(outcome)
         return outcome
 
 

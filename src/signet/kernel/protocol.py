@@ -15,7 +15,7 @@ from .errors import INVALID_PARAMS, UNSUPPORTED_VERSION, Fault
 from .outcome import Outcome
 from .schemas import SchemaRegistry
 from .tools import Tool, Toolbox
-from .wire import Id, Refused, encode
+from .wire import Id, ProtocolError, encode
 
 __all__ = [
     "CAPABILITIES_KEY",
@@ -31,8 +31,8 @@ __all__ = [
     "InitializeParams",
     "ListParams",
     "Meta",
-    "Opening",
     "Params",
+    "RequestPreamble",
     "check_meta",
     "check_version",
     "eras",
@@ -77,7 +77,7 @@ class Params(msgspec.Struct, frozen=True):
     meta: Meta | None = msgspec.field(name="_meta", default=None)
 
 
-class Opening(Params, frozen=True):
+class RequestPreamble(Params, frozen=True):
     """What is read of any request before its method is looked at."""
 
     name: Any = UNSET
@@ -119,11 +119,11 @@ def check_meta(meta: Meta) -> None:
     required = (VERSION_KEY, meta.version), (CAPABILITIES_KEY, meta.capabilities)
     missing = [key for key, value in required if value is UNSET]
     if missing:
-        raise Refused(INVALID_PARAMS, f"Invalid params: params._meta lacks {' and '.join(missing)}")
+        raise ProtocolError(INVALID_PARAMS, f"Invalid params: params._meta lacks {' and '.join(missing)}")
     if not isinstance(meta.version, str):
-        raise Refused(INVALID_PARAMS, f"Invalid params: {VERSION_KEY} must be a string")
+        raise ProtocolError(INVALID_PARAMS, f"Invalid params: {VERSION_KEY} must be a string")
     if not isinstance(meta.capabilities, dict):
-        raise Refused(INVALID_PARAMS, f"Invalid params: {CAPABILITIES_KEY} must be an object")
+        raise ProtocolError(INVALID_PARAMS, f"Invalid params: {CAPABILITIES_KEY} must be an object")
 
 
 def check_version(meta: Meta) -> None:
@@ -136,10 +136,10 @@ def check_version(meta: Meta) -> None:
         raise unsupported(meta.version)
 
 
-def unsupported(version: str) -> Refused:
+def unsupported(version: str) -> ProtocolError:
     """Refuse a version that is not served, with those that are."""
     data = {"supported": list(MODERN_VERSIONS), "requested": version[:100]}
-    return Refused(UNSUPPORTED_VERSION, "Unsupported protocol version", data)
+    return ProtocolError(UNSUPPORTED_VERSION, "Unsupported protocol version", data)
 
 
 def listing(toolbox: Toolbox, registry: SchemaRegistry) -> bytes:
@@ -156,7 +156,7 @@ def _listed(tool: Tool, registry: SchemaRegistry) -> dict[str, Any]:
         "inputSchema": bundle.input,
         "annotations": {"title": tool.title, **tool.annotations},
     }
-    if tool.blocks is None:
+    if tool.to_content is None:
         # Clients hide the text when there is structured content, so tools that answer in blocks promise none.
         listed["outputSchema"] = bundle.output
     return listed
@@ -181,8 +181,8 @@ def eras(identity: Identity) -> tuple[Era, Era]:
 def tool_result(outcome: Outcome, era: Era) -> bytes:
     """Write a tool's result: structured and the same JSON as text, or the blocks that it makes itself."""
     tool = outcome.tool
-    if tool is not None and tool.blocks is not None:
-        content = b'{"content":' + encode(tool.blocks(outcome.result))
+    if tool is not None and tool.to_content is not None:
+        content = b'{"content":' + encode(tool.to_content(outcome.result))
     else:
         text = encode(outcome.body.decode())
         content = b'{"content":[{"type":"text","text":' + text + b'}],"structuredContent":' + outcome.body

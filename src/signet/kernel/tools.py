@@ -8,10 +8,10 @@ from typing import Any, Final, Protocol, TypeVar, get_type_hints
 import msgspec
 
 from .errors import Fault
-from .port import Answer, Ask, Upstream
 from .schemas import PREFIX
+from .upstream import Upstream, UpstreamRequest, UpstreamResponse
 
-__all__ = ["MAX_RESULT_BYTES", "NO_CONTEXT", "READ_ONLY", "Context", "Result", "Tool", "Toolbox", "tool"]
+__all__ = ["MAX_RESULT_BYTES", "NULL_CONTEXT", "READ_ONLY", "Context", "Result", "Tool", "Toolbox", "tool"]
 
 MAX_RESULT_BYTES: Final = 2_097_152
 """The largest result that a tool may give unless it states its own limit."""
@@ -45,7 +45,7 @@ class Context(msgspec.Struct, frozen=True):
     options: Any = None
     """What the tool's toolset was told at the start."""
 
-    def send(self, ask: Ask) -> Awaitable[Answer]:
+    def send(self, ask: UpstreamRequest) -> Awaitable[UpstreamResponse]:
         """Ask the service behind the tool."""
         if self.upstream is None:
             message = "this tool was given no upstream"
@@ -57,7 +57,7 @@ def _nothing(*_: object) -> Any:
     """Do nothing: there is nobody to do it for."""
 
 
-NO_CONTEXT: Final = Context(_nothing, _nothing, {})
+NULL_CONTEXT: Final = Context(_nothing, _nothing, {})
 """The context of what never runs."""
 
 
@@ -84,11 +84,11 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     public: bool = False
     """Whether any web page may call it: only for tools that need no secret and touch nothing."""
     max_result_bytes: int = MAX_RESULT_BYTES
-    heavy: bool = False
+    validate_in_thread: bool = False
     """Whether its results may be so large that they are checked beside the event loop."""
-    blocks: Callable[[Any], list[Any]] | None = None
+    to_content: Callable[[Any], list[Any]] | None = None
     """Makes MCP content blocks of a result; without it, MCP sends the result as structured content."""
-    on_fault: Callable[[Fault], Fault] = _as_it_is
+    adapt_fault: Callable[[Fault], Fault] = _as_it_is
     """Gives the pipeline's own faults the face that the tool's spec asks for."""
     upstream: Upstream | None = None
     options: Any = None

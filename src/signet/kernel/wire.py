@@ -10,24 +10,24 @@ from msgspec import UNSET, Raw, UnsetType
 from .errors import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR
 
 __all__ = [
-    "Echo",
     "Frame",
     "Id",
-    "NotUnicode",
-    "Refused",
+    "NotUnicodeError",
+    "ProtocolError",
     "Reply",
+    "ResponseId",
     "decode",
+    "decode_in_chunks",
     "encode",
     "failure",
     "given_id",
     "parse",
     "read",
     "success",
-    "unpack",
 ]
 
 Id = str | int
-Echo = Id | float | None
+ResponseId = Id | float | None
 """What an answer goes under: the id of its request, whole numbers however they were written, or null."""
 T = TypeVar("T")
 NO_PARAMS: Final = Raw(b"{}")
@@ -67,7 +67,7 @@ class Reply(msgspec.Struct, frozen=True):
     """Whether it refuses what was meant for the modern era, whose HTTP statuses differ."""
 
 
-class Refused(ValueError):  # noqa: N818 - names what happened to the message
+class ProtocolError(ValueError):
     """A message that the protocol refuses; `value` is the JSON it held, where it is no frame."""
 
     def __init__(self, code: int, message: str, data: object = None, value: object = None) -> None:
@@ -77,7 +77,7 @@ class Refused(ValueError):  # noqa: N818 - names what happened to the message
         self.value = value
         self.modern = False
 
-    def reply(self, request_id: Echo | UnsetType = UNSET) -> Reply:
+    def reply(self, request_id: ResponseId | UnsetType = UNSET) -> Reply:
         """Answer with the id of the request; of what is no frame, with the id given, if it is one."""
         if request_id is UNSET:
             request_id = given_id(self.value)
@@ -85,7 +85,7 @@ class Refused(ValueError):  # noqa: N818 - names what happened to the message
         return msgspec.structs.replace(reply, modern=True) if self.modern else reply
 
 
-class NotUnicode(Refused):
+class NotUnicodeError(ProtocolError):
     """A message that holds what is no Unicode text: bytes that are not UTF-8, or half a surrogate pair."""
 
 
@@ -118,7 +118,7 @@ def parse(message: bytes) -> Frame:
     value = decode(message)
     if isinstance(value, list):
         why = "batches are not served, send one message at a time"
-    raise Refused(INVALID_REQUEST, f"Invalid Request: {why[:MAX_WHY_CHARS]}", value=value)
+    raise ProtocolError(INVALID_REQUEST, f"Invalid Request: {why[:MAX_WHY_CHARS]}", value=value)
 
 
 def decode(text: bytes) -> Any:
@@ -133,13 +133,13 @@ def decode(text: bytes) -> Any:
         raise _not_json(error, text) from None
 
 
-def unpack(text: bytes | Raw) -> Any:
+def decode_in_chunks(text: bytes | Raw) -> Any:
     """Read a JSON value that is known to be one; a large one in pieces, so that no step holds the interpreter long."""
     view = memoryview(text)
     if view.nbytes > PIECE_BYTES and view[0] == ord("["):
-        return [unpack(part) for part in _list(text)]
+        return [decode_in_chunks(part) for part in _list(text)]
     if view.nbytes > PIECE_BYTES and view[0] == ord("{"):
-        return {name: unpack(part) for name, part in _dict(text).items()}
+        return {name: decode_in_chunks(part) for name, part in _dict(text).items()}
     return _any(text)
 
 
@@ -152,17 +152,17 @@ def read(params: Raw, decoder: msgspec.json.Decoder[T]) -> T:
     try:
         return decoder.decode(NO_PARAMS if bytes(params) == b"null" else params)
     except msgspec.ValidationError as error:
-        raise Refused(INVALID_PARAMS, f"Invalid params: {str(error)[:MAX_WHY_CHARS]}") from None
+        raise ProtocolError(INVALID_PARAMS, f"Invalid params: {str(error)[:MAX_WHY_CHARS]}") from None
     except (ValueError, RecursionError) as error:
         raise _not_json(error, bytes(params)) from None
 
 
-def success(request_id: Echo, result: bytes) -> Reply:
+def success(request_id: ResponseId, result: bytes) -> Reply:
     """Answer a request with a result that is JSON already."""
     return Reply(b'{"jsonrpc":"2.0","id":' + encode(request_id) + b',"result":' + result + b"}")
 
 
-def failure(request_id: Echo, code: int, message: str, data: object = None) -> Reply:
+def failure(request_id: ResponseId, code: int, message: str, data: object = None) -> Reply:
     """Answer a request with an error."""
     error: dict[str, object] = {"code": code, "message": message}
     if data is not None:
@@ -176,14 +176,14 @@ def given_id(value: object) -> Id | None:
     return given if (given and isinstance(given, str)) or type(given) is int else None
 
 
-def _not_json(error: Exception, text: bytes) -> Refused:
+def _not_json(error: Exception, text: bytes) -> ProtocolError:
     if isinstance(error, RecursionError):
-        return Refused(PARSE_ERROR, "Parse error: nested too deeply")
+        return ProtocolError(PARSE_ERROR, "Parse error: nested too deeply")
     if not _is_utf8(text):
-        return NotUnicode(PARSE_ERROR, "Parse error: not UTF-8")
+        return NotUnicodeError(PARSE_ERROR, "Parse error: not UTF-8")
     if not isinstance(error, msgspec.ValidationError) and b"\\u" in text and _is_json(text):
-        return NotUnicode(PARSE_ERROR, "Parse error: a string holds half a surrogate pair")
-    return Refused(PARSE_ERROR, f"Parse error: {str(error)[:MAX_WHY_CHARS]}")
+        return NotUnicodeError(PARSE_ERROR, "Parse error: a string holds half a surrogate pair")
+    return ProtocolError(PARSE_ERROR, f"Parse error: {str(error)[:MAX_WHY_CHARS]}")
 
 
 def _is_utf8(text: bytes) -> bool:

@@ -27,7 +27,7 @@ def build(name: str, token: str | None = None) -> Sandbox:
     if name not in SANDBOXES:
         message = f"there is no sandbox '{name}'; there are: {', '.join(SANDBOXES)}"
         raise ValueError(message)
-    sandbox: Sandbox = import_module(f"signet.sandbox.{name}").build(token)
+    sandbox: Sandbox = import_module(f"signet.toolsets.{name}.sandbox").build(token)
     return sandbox
 
 

@@ -17,31 +17,31 @@ import msgspec
 
 from signet.kernel.errors import Code, Fault
 
-from .faults import FAULTS, read_order
-from .message import Request, Response, json_of, problem_of
-from .order import Orders
-from .record import Log
+from .fault_rule import FaultRules
+from .faults import FAULTS, read_fault_rule
+from .message import SandboxRequest, SandboxResponse, json_of, problem_of
+from .request_log import RequestLog
 
 __all__ = ["Control"]
 
 ROOT: Final = "/_sandbox"
-DONE: Final = Response(204, type=None)
+DONE: Final = SandboxResponse(204, type=None)
 
 
 class Control:
     """Answers what is asked of the sandbox itself."""
 
-    def __init__(self, about: dict[str, Any], orders: Orders, log: Log) -> None:
+    def __init__(self, about: dict[str, Any], orders: FaultRules, log: RequestLog) -> None:
         self._about = {**about, "data": "sample data", "faults": FAULTS}
         self._orders = orders
         self._log = log
-        self._routes: dict[str, dict[str, Callable[[Request], Response]]] = {
+        self._routes: dict[str, dict[str, Callable[[SandboxRequest], SandboxResponse]]] = {
             ROOT: {"GET": self._tell},
             f"{ROOT}/faults": {"GET": self._list, "POST": self._order, "DELETE": self._clear},
             f"{ROOT}/requests": {"GET": self._read, "DELETE": self._forget},
         }
 
-    def answer(self, request: Request) -> Response | None:
+    def answer(self, request: SandboxRequest) -> SandboxResponse | None:
         """Answer a request to the sandbox itself; None when it is for the upstream that it plays."""
         path = request.path.removesuffix("/")
         if path != ROOT and not path.startswith(ROOT + "/"):
@@ -61,28 +61,28 @@ class Control:
         except Fault as fault:
             return problem_of(fault.status, fault.message)
 
-    def _tell(self, _: Request) -> Response:
+    def _tell(self, _: SandboxRequest) -> SandboxResponse:
         return json_of(self._about)
 
-    def _list(self, _: Request) -> Response:
+    def _list(self, _: SandboxRequest) -> SandboxResponse:
         return json_of({"faults": self._orders.all()})
 
-    def _order(self, request: Request) -> Response:
+    def _order(self, request: SandboxRequest) -> SandboxResponse:
         try:
             value = msgspec.json.decode(request.body, type=dict[str, Any])
         except (ValueError, RecursionError) as error:
             raise Fault(Code.INVALID_INPUT, f"an order is a JSON object: {error}") from None
-        order = read_order(value)
+        order = read_fault_rule(value)
         self._orders.add(order)
         return json_of(order, 201)
 
-    def _clear(self, _: Request) -> Response:
+    def _clear(self, _: SandboxRequest) -> SandboxResponse:
         self._orders.clear()
         return DONE
 
-    def _read(self, _: Request) -> Response:
+    def _read(self, _: SandboxRequest) -> SandboxResponse:
         return json_of({"requests": self._log.all()})
 
-    def _forget(self, _: Request) -> Response:
+    def _forget(self, _: SandboxRequest) -> SandboxResponse:
         self._log.clear()
         return DONE

@@ -9,11 +9,11 @@ import sys
 from collections.abc import Callable
 from typing import Final
 
-from .inlet import Inlet
-from .message import Request, Response, head_of
-from .record import Seen
+from .message import SandboxRequest, SandboxResponse, head_of
+from .reader import RequestReader
+from .request_log import LoggedRequest
 
-__all__ = ["Exchange"]
+__all__ = ["ResponseWriter"]
 
 PIECE_BYTES: Final = 8192
 """Written and counted at a time."""
@@ -21,14 +21,19 @@ PIECE_BYTES: Final = 8192
 LINGER_NONE: Final = struct.pack("hh" if sys.platform == "win32" else "ii", 1, 0)
 
 
-class Exchange:
+class ResponseWriter:
     """The writing half of one connection, for the length of one answer.
 
     Whatever writes or waits raises `ConnectionError` once the peer has left.
     """
 
     def __init__(
-        self, request: Request, seen: Seen, real: Callable[[], Response], inlet: Inlet, writer: asyncio.StreamWriter
+        self,
+        request: SandboxRequest,
+        seen: LoggedRequest,
+        real: Callable[[], SandboxResponse],
+        inlet: RequestReader,
+        writer: asyncio.StreamWriter,
     ) -> None:
         self.request = request
         self.real = real
@@ -38,14 +43,14 @@ class Exchange:
         self._inlet = inlet
         self._writer = writer
 
-    async def send(self, response: Response) -> None:
+    async def send(self, response: SandboxResponse) -> None:
         """Send an answer as it should be."""
         await self.begin(response, len(response.body))
         await self.write(response.body, chunked=response.chunked)
         if response.chunked:
             await self.frame(b"0\r\n\r\n")
 
-    async def begin(self, response: Response, length: int | None) -> None:
+    async def begin(self, response: SandboxResponse, length: int | None) -> None:
         """Send the head of an answer with the length that it shall promise."""
         self._seen.status = response.status
         await self._push(head_of(response, length, stays=self.stays))

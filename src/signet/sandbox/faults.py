@@ -42,24 +42,13 @@ import msgspec
 
 from signet.kernel.errors import Code, Fault
 
-from .bodies import (
-    Chunked,
-    Cut,
-    CutChunked,
-    Empty,
-    Huge,
-    InvalidUtf8,
-    NotJson,
-    NoType,
-    ShortLength,
-    WrongType,
-)
-from .exchange import Exchange
-from .message import Response, problem_of
-from .order import Order, Status
-from .redirects import NoLocation, Redirect, RedirectLoop, RedirectTo
+from .body_faults import Chunked, Cut, CutChunked, Empty, Huge, InvalidUtf8, NotJson, NoType, ShortLength, WrongType
+from .exchange import ResponseWriter
+from .fault_rule import FaultRule, Status
+from .message import SandboxResponse, problem_of
+from .redirect_faults import NoLocation, Redirect, RedirectLoop, RedirectTo
 
-__all__ = ["FAULTS", "read_order"]
+__all__ = ["FAULTS", "read_fault_rule"]
 
 NOISE: Final = b"\x16\x03\x01\x00\x2a\x02 this is not HTTP \xff\xfe\x00\r\n\r\n"
 PAGE: Final = (
@@ -71,23 +60,23 @@ Seconds = Annotated[float, msgspec.Meta(ge=0, le=3600)]
 Rate = Annotated[float, msgspec.Meta(gt=0, le=1e6)]
 
 
-class Slow(Order, frozen=True, tag="slow"):
+class Slow(FaultRule, frozen=True, tag="slow"):
     """The real answer, late."""
 
     delay_s: Seconds = 1.0
 
-    async def play(self, exchange: Exchange) -> None:
+    async def play(self, exchange: ResponseWriter) -> None:
         """Wait, then answer."""
         await exchange.pause(self.delay_s)
         await exchange.send(exchange.real())
 
 
-class Drip(Order, frozen=True, tag="drip"):
+class Drip(FaultRule, frozen=True, tag="drip"):
     """The real answer, a byte at a time."""
 
     rate: Rate = 1.0
 
-    async def play(self, exchange: Exchange) -> None:
+    async def play(self, exchange: ResponseWriter) -> None:
         """Send the head, and each byte after a pause."""
         real = exchange.real()
         await exchange.begin(msgspec.structs.replace(real, chunked=False), len(real.body))
@@ -96,38 +85,38 @@ class Drip(Order, frozen=True, tag="drip"):
             await exchange.write(real.body[place : place + 1])
 
 
-class Hang(Order, frozen=True, tag="hang"):
+class Hang(FaultRule, frozen=True, tag="hang"):
     """No answer, ever."""
 
-    async def play(self, exchange: Exchange) -> None:
+    async def play(self, exchange: ResponseWriter) -> None:
         """Wait for the peer to give up."""
         await exchange.pause(None)
 
 
-class Failing(Order, frozen=True, tag="status"):
+class FailingStatus(FaultRule, frozen=True, tag="status"):
     """A status as RFC 7807 has it."""
 
     status: Status = 500
     detail: str = "the sandbox was told to fail"
     headers: dict[str, str] = msgspec.field(default_factory=dict)
 
-    async def play(self, exchange: Exchange) -> None:
+    async def play(self, exchange: ResponseWriter) -> None:
         """Send the problem."""
         await exchange.send(problem_of(self.status, self.detail, self.headers))
 
 
-class Html(Order, frozen=True, tag="html"):
+class Html(FaultRule, frozen=True, tag="html"):
     """A page where JSON was asked for."""
 
     status: Status = 502
 
-    async def play(self, exchange: Exchange) -> None:
+    async def play(self, exchange: ResponseWriter) -> None:
         """Send the page."""
         page = PAGE.format(f"Sandbox says {self.status}").encode()
-        await exchange.send(Response(self.status, page, "text/html; charset=utf-8"))
+        await exchange.send(SandboxResponse(self.status, page, "text/html; charset=utf-8"))
 
 
-class Said(Order, frozen=True, tag="answer"):
+class CannedResponse(FaultRule, frozen=True, tag="answer"):
     """An answer as it is given."""
 
     status: Status = 200
@@ -135,44 +124,45 @@ class Said(Order, frozen=True, tag="answer"):
     body: str = ""
     headers: dict[str, str] = msgspec.field(default_factory=dict)
 
-    async def play(self, exchange: Exchange) -> None:
+    async def play(self, exchange: ResponseWriter) -> None:
         """Send it."""
-        await exchange.send(Response(self.status, self.body.encode(), self.type, self.headers))
+        await exchange.send(SandboxResponse(self.status, self.body.encode(), self.type, self.headers))
 
 
-class Reset(Order, frozen=True, tag="reset"):
+class Reset(FaultRule, frozen=True, tag="reset"):
     """A connection torn down."""
 
-    async def play(self, exchange: Exchange) -> None:
+    async def play(self, exchange: ResponseWriter) -> None:
         """Tear it down."""
         exchange.reset()
 
 
-class Close(Order, frozen=True, tag="close"):
+class Close(FaultRule, frozen=True, tag="close"):
     """A connection closed."""
 
-    async def play(self, exchange: Exchange) -> None:
+    async def play(self, exchange: ResponseWriter) -> None:
         """Close it."""
         exchange.drop()
 
 
-class Garbage(Order, frozen=True, tag="garbage"):
+class Garbage(FaultRule, frozen=True, tag="garbage"):
     """Noise."""
 
-    async def play(self, exchange: Exchange) -> None:
+    async def play(self, exchange: ResponseWriter) -> None:
         """Make it, and leave."""
         exchange.drop()
         await exchange.frame(NOISE)
 
 
 AnyFault = (
-    Slow | Drip | Hang | Failing | Html | Said | WrongType | NoType | InvalidUtf8 | NotJson | Empty | Cut | CutChunked
-    | ShortLength | Huge | Chunked | Redirect | RedirectLoop | RedirectTo | NoLocation | Reset | Close | Garbage
+    Slow | Drip | Hang | FailingStatus | Html | CannedResponse | WrongType | NoType | InvalidUtf8 | NotJson | Empty
+    | Cut | CutChunked | ShortLength | Huge | Chunked | Redirect | RedirectLoop | RedirectTo | NoLocation
+    | Reset | Close | Garbage
 )  # fmt: skip
 FAULTS: Final[tuple[str, ...]] = tuple(str(fault.__struct_config__.tag) for fault in get_args(AnyFault))
 
 
-def read_order(value: Mapping[str, Any]) -> Order:
+def read_fault_rule(value: Mapping[str, Any]) -> FaultRule:
     """Read an order.
 
     Raises:
@@ -181,7 +171,7 @@ def read_order(value: Mapping[str, Any]) -> Order:
     if (name := value.get("fault")) not in FAULTS:
         raise Fault(Code.INVALID_INPUT, f"there is no fault {name!r}; there are {', '.join(FAULTS)}")
     try:
-        order: Order = msgspec.convert(value, AnyFault)
+        order: FaultRule = msgspec.convert(value, AnyFault)
     except msgspec.ValidationError as error:
         raise Fault(Code.INVALID_INPUT, f"{name}: {error}") from None
     return order

@@ -10,7 +10,7 @@ import msgspec
 
 from signet.kernel.errors import Code, Fault
 
-__all__ = ["PROBLEM", "Request", "Response", "head_of", "json_of", "parse", "phrase_of", "problem_of"]
+__all__ = ["PROBLEM", "SandboxRequest", "SandboxResponse", "head_of", "json_of", "parse", "phrase_of", "problem_of"]
 
 MAX_BODY_BYTES: Final = 65_536
 """The largest body of a request that is read; only orders come with one."""
@@ -23,7 +23,7 @@ _LINE: Final = re.compile(r"([!-~]+) (/[!-~]*) (HTTP/1\.[01])")
 _FIELD: Final = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*?)[ \t]*")
 
 
-class Request(msgspec.Struct, frozen=True):
+class SandboxRequest(msgspec.Struct, frozen=True):
     """One request as it was sent: the target raw, the names of the headers in lower case."""
 
     method: str
@@ -66,7 +66,7 @@ class Request(msgspec.Struct, frozen=True):
         return int(told)
 
 
-class Response(msgspec.Struct, frozen=True):
+class SandboxResponse(msgspec.Struct, frozen=True):
     """One answer; `type` None sends no content type, `chunked` sends chunks in place of a length."""
 
     status: int = 200
@@ -76,15 +76,15 @@ class Response(msgspec.Struct, frozen=True):
     chunked: bool = False
 
 
-def json_of(value: object, status: int = 200) -> Response:
+def json_of(value: object, status: int = 200) -> SandboxResponse:
     """Answer with a value as JSON."""
-    return Response(status, msgspec.json.encode(value))
+    return SandboxResponse(status, msgspec.json.encode(value))
 
 
-def problem_of(status: int, detail: str, headers: dict[str, str] | None = None) -> Response:
+def problem_of(status: int, detail: str, headers: dict[str, str] | None = None) -> SandboxResponse:
     """Answer with an RFC 7807 problem under the status's usual title."""
     problem = {"type": "about:blank", "title": phrase_of(status), "status": status, "detail": detail}
-    return Response(status, msgspec.json.encode(problem), PROBLEM, headers or {})
+    return SandboxResponse(status, msgspec.json.encode(problem), PROBLEM, headers or {})
 
 
 def phrase_of(status: int) -> str:
@@ -95,7 +95,7 @@ def phrase_of(status: int) -> str:
         return "Unknown"
 
 
-def head_of(response: Response, length: int | None, *, stays: bool) -> bytes:
+def head_of(response: SandboxResponse, length: int | None, *, stays: bool) -> bytes:
     """Write the head of an answer, with whatever length it is to promise; None promises none."""
     fields = dict(response.headers)
     if response.type is not None:
@@ -110,7 +110,7 @@ def head_of(response: Response, length: int | None, *, stays: bool) -> bytes:
     return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
 
 
-def parse(head: bytes) -> Request:
+def parse(head: bytes) -> SandboxRequest:
     """Read the head of a request.
 
     Raises:
@@ -127,4 +127,4 @@ def parse(head: bytes) -> Request:
             raise Fault(Code.INVALID_INPUT, "a header is none")
         name, value = field[1].lower(), field[2]
         headers[name] = f"{headers[name]}, {value}" if name in headers else value
-    return Request(line[1], line[2], headers, line[3])
+    return SandboxRequest(line[1], line[2], headers, line[3])

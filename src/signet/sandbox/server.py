@@ -17,10 +17,10 @@ from typing import Any, Final
 
 import msgspec
 
-from .conversation import Handler, Stage, converse
-from .faults import read_order
-from .order import Order
-from .record import Seen
+from .fault_rule import FaultRule
+from .faults import read_fault_rule
+from .request_log import LoggedRequest
+from .router import Handler, RequestRouter, converse
 
 __all__ = ["Running", "Sandbox", "start"]
 
@@ -45,22 +45,22 @@ class Running:
         host, port = listener.getsockname()[:2]
         self.url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
         self._listener = listener
-        self._stage = Stage(sandbox.handler, {"sandbox": sandbox.name, **sandbox.about})
+        self._stage = RequestRouter(sandbox.handler, {"sandbox": sandbox.name, **sandbox.about})
         self._conversations: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
 
     @property
-    def requests(self) -> tuple[Seen, ...]:
+    def requests(self) -> tuple[LoggedRequest, ...]:
         """Every request so far, in order; those to the sandbox itself are not among them."""
         return self._stage.log.all()
 
-    def order(self, fault: str, *, match: str | None = None, times: int | None = None, **parameters: Any) -> Order:
+    def order(self, fault: str, *, match: str | None = None, times: int | None = None, **parameters: Any) -> FaultRule:
         """Let a fault befall the requests whose raw target holds `match`, `times` times or until cleared.
 
         Raises:
             Fault: there is no such fault, or it takes no such parameter.
         """
-        order = read_order({"fault": fault, "match": match, "times": times, **parameters})
+        order = read_fault_rule({"fault": fault, "match": match, "times": times, **parameters})
         self._stage.orders.add(order)
         return order
 

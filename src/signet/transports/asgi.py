@@ -14,15 +14,15 @@ from signet.kernel.wire import Headers
 __all__ = [
     "BODY_LIMIT_BYTES",
     "JSON",
-    "Answer",
+    "ClientDisconnected",
     "Fields",
-    "Gone",
     "Receive",
     "Request",
+    "Response",
     "Scope",
     "Send",
+    "cancel_on_disconnect",
     "preflight",
-    "unless_gone",
 ]
 
 Scope = MutableMapping[str, Any]
@@ -38,7 +38,7 @@ BODY_TIMEOUT_S: Final = 30.0
 JSON: Final = (b"content-type", b"application/json")
 
 
-class Gone(Exception):  # noqa: N818 - names what happened
+class ClientDisconnected(Exception):
     """The client has hung up: there is nobody to answer."""
 
 
@@ -83,7 +83,7 @@ class Request:
             if not message.get("more_body"):
                 return bytes(body)
             message = await self._receive()
-        raise Gone
+        raise ClientDisconnected
 
     async def gone(self) -> None:
         """Return once the client has hung up."""
@@ -91,7 +91,7 @@ class Request:
             pass
 
 
-class Answer(msgspec.Struct, frozen=True):
+class Response(msgspec.Struct, frozen=True):
     """One HTTP answer."""
 
     status: int
@@ -112,7 +112,7 @@ def preflight(request: Request, methods: bytes) -> Fields:
     return (b"access-control-allow-methods", methods), (b"access-control-allow-headers", asked.encode("latin-1"))
 
 
-async def unless_gone(request: Request, pending: Coroutine[Any, Any, T]) -> T:
+async def cancel_on_disconnect(request: Request, pending: Coroutine[Any, Any, T]) -> T:
     """Await a call, and cancel it when its client hangs up.
 
     Raises:
@@ -123,7 +123,7 @@ async def unless_gone(request: Request, pending: Coroutine[Any, Any, T]) -> T:
     try:
         await asyncio.wait((call, gone), return_when=asyncio.FIRST_COMPLETED)
         if not call.done():
-            raise Gone
+            raise ClientDisconnected
         return call.result()
     finally:
         call.cancel()

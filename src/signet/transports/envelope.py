@@ -7,7 +7,7 @@ from signet.kernel.errors import INVALID_REQUEST, Fault
 from signet.kernel.server import Pending, Server
 from signet.kernel.wire import failure
 
-from .asgi import JSON, Answer, Request, Send, unless_gone
+from .asgi import JSON, Request, Response, Send, cancel_on_disconnect
 
 __all__ = ["PATH", "EnvelopeDoor"]
 
@@ -20,16 +20,16 @@ class EnvelopeDoor:
     def __init__(self, server: Server) -> None:
         self._server = server
 
-    async def answer(self, request: Request, _: Send) -> Answer:
+    async def answer(self, request: Request, _: Send) -> Response:
         """Answer one envelope."""
         if request.method != "POST":
             reply = failure(None, INVALID_REQUEST, "Only POST method is allowed")
-            return Answer(405, reply.body, (JSON, (b"allow", b"POST, OPTIONS")))
+            return Response(405, reply.body, (JSON, (b"allow", b"POST, OPTIONS")))
         answer = self._server.invoke(await request.body(), request.path.removeprefix(PATH))
         if isinstance(answer, Pending):
-            answer = await unless_gone(request, answer.reply)
-        return Answer(HTTP_STATUS[answer.code], answer.body)
+            answer = await cancel_on_disconnect(request, answer.reply)
+        return Response(HTTP_STATUS[answer.code], answer.body)
 
-    def refuse(self, fault: Fault) -> Answer:
+    def refuse(self, fault: Fault) -> Response:
         """Write a fault of the door itself."""
-        return Answer(fault.status, refusal(fault.code).reply().body)
+        return Response(fault.status, refusal(fault.code).reply().body)

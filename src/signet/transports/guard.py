@@ -49,7 +49,9 @@ class Guard(msgspec.Struct, frozen=True):
         if "origin" in headers and not access.any_page and not self.lets_in(headers["origin"]):
             return _wrong_origin(headers["origin"])
         if self.token is not None and not access.no_token and method != "OPTIONS" and not self._has_token(headers):
-            return Fault(Code.UNAUTHORIZED, "Send the server's token as 'Authorization: Bearer …'", told=False)
+            return Fault(
+                Code.UNAUTHORIZED, "Send the server's token as 'Authorization: Bearer …'", as_tool_result=False
+            )
         if access.json_only and method == "POST" and not headers.get("content-type", "").lower().startswith(JSON):
             message = f"The content type must be {JSON}"
             return Fault(Code.INVALID_INPUT, message, name="UNSUPPORTED_MEDIA_TYPE", status=415)

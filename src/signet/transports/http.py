@@ -18,10 +18,10 @@ from signet.kernel.errors import (
 )
 from signet.kernel.headers import VERSION
 from signet.kernel.protocol import HANDSHAKE_VERSIONS
-from signet.kernel.server import Exchange, Pending, Server
+from signet.kernel.server import ClientChannel, Pending, Server
 from signet.kernel.wire import Reply, failure
 
-from .asgi import JSON, Answer, Gone, Request, Send, unless_gone
+from .asgi import JSON, ClientDisconnected, Request, Response, Send, cancel_on_disconnect
 
 __all__ = ["McpDoor"]
 
@@ -47,25 +47,25 @@ class McpDoor:
     def __init__(self, server: Server) -> None:
         self._server = server
 
-    async def answer(self, request: Request, send: Send) -> Answer | None:
+    async def answer(self, request: Request, send: Send) -> Response | None:
         """Answer one request; None once a stream has been sent."""
         if request.method != "POST":
             message = "Only POST is served here: there are no sessions and no standing streams"
-            return Answer(405, failure(None, INVALID_REQUEST, message).body, (JSON, (b"allow", b"POST, OPTIONS")))
+            return Response(405, failure(None, INVALID_REQUEST, message).body, (JSON, (b"allow", b"POST, OPTIONS")))
         body = await request.body()
         stream = _Stream(request, send)
-        answer = self._server.receive(body, Exchange(notify=stream.push, headers=request.headers))
+        answer = self._server.receive(body, ClientChannel(notify=stream.push, headers=request.headers))
         if isinstance(answer, Pending):
             if "text/event-stream" in request.headers.get("accept", ""):
                 return await stream.hold(answer)
-            answer = await unless_gone(request, answer.reply)
-        return _plain(request, answer) if answer is not None else Answer(202, headers=())
+            answer = await cancel_on_disconnect(request, answer.reply)
+        return _plain(request, answer) if answer is not None else Response(202, headers=())
 
-    def refuse(self, fault: Fault) -> Answer:
+    def refuse(self, fault: Fault) -> Response:
         """Write a fault of the door itself."""
         code = INVALID_REQUEST if fault.code is not Code.INTERNAL_ERROR else fault.mcp_code
         reply = failure(None, code, fault.message, {"canonical_code": fault.code})
-        return Answer(fault.status, reply.body)
+        return Response(fault.status, reply.body)
 
 
 class _Stream:
@@ -84,7 +84,7 @@ class _Stream:
         if self._bell is not None:
             self._bell.set()
 
-    async def hold(self, pending: Pending) -> Answer | None:
+    async def hold(self, pending: Pending) -> Response | None:
         """Tell progress as it comes, and the answer at the end."""
         bell = self._bell = asyncio.Event()
         call = asyncio.ensure_future(pending.reply)
@@ -96,7 +96,7 @@ class _Stream:
                 await bell.wait()
                 bell.clear()
                 if gone.done():
-                    raise Gone
+                    raise ClientDisconnected
                 await self._tell_all()
             return await self._end(call.result())
         finally:
@@ -115,14 +115,14 @@ class _Stream:
         event = b"event: message\r\ndata: " + message + b"\r\n\r\n"
         await self._send({"type": "http.response.body", "body": event, "more_body": not last})
 
-    async def _end(self, reply: Reply) -> Answer | None:
+    async def _end(self, reply: Reply) -> Response | None:
         if not self._begun:
             return _plain(self._request, reply)
         await self._tell(reply.body, last=True)
         return None
 
 
-def _plain(request: Request, reply: Reply) -> Answer:
+def _plain(request: Request, reply: Reply) -> Response:
     handshake = request.headers.get(VERSION, HANDSHAKE_VERSIONS[0]) in HANDSHAKE_VERSIONS
     table = HANDSHAKE_STATUS if handshake and not reply.modern else MODERN_STATUS
-    return Answer(table.get(reply.code, 200), reply.body)
+    return Response(table.get(reply.code, 200), reply.body)

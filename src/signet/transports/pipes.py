@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Final
 
-__all__ = ["MAX_LINE_BYTES", "Lines", "Outlet", "claim_wire", "unblocked"]
+__all__ = ["MAX_LINE_BYTES", "LineSplitter", "NonBlockingWriter", "claim_stdout", "unblocked"]
 
 MAX_LINE_BYTES: Final = 4 * 1024 * 1024
 """The longest line that is read; of a longer one, nothing is kept but the fact."""
@@ -19,7 +19,7 @@ MAX_BACKLOG_BYTES: Final = 1 << 20
 """Unread answers beyond this stop the reading of questions, so a client that does not read cannot fill memory."""
 
 
-def claim_wire() -> int:
+def claim_stdout() -> int:
     """Take fd 1 for the wire alone: from here on, whatever is printed goes to stderr.
 
     To be called before anything is imported that might print.
@@ -47,7 +47,7 @@ def _ensure_stdin() -> None:
         os.open(os.devnull, os.O_RDONLY)
 
 
-class Lines:
+class LineSplitter:
     """Cuts chunks of bytes into lines; None stands for a line that was too long."""
 
     def __init__(self) -> None:
@@ -76,7 +76,7 @@ class Lines:
             self._parts.clear()
 
 
-class Outlet:
+class NonBlockingWriter:
     """Writes to the wire without ever waiting in the event loop, where the system allows."""
 
     def __init__(self, fd: int, loop: asyncio.AbstractEventLoop, on_backlog: Callable[[bool], None]) -> None:

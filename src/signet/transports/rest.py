@@ -12,13 +12,13 @@ import msgspec
 from signet.kernel.errors import Code, Fault, not_unicode
 from signet.kernel.outcome import Call, Door, Outcome
 from signet.kernel.pipeline import Pipeline
-from signet.kernel.server import IDLE
+from signet.kernel.server import QUIET_CONTEXT
 from signet.kernel.tools import Tool
-from signet.kernel.wire import NotUnicode, Refused, decode, encode
+from signet.kernel.wire import NotUnicodeError, ProtocolError, decode, encode
 
-from .asgi import JSON, Answer, Fields, Request, Send, preflight, unless_gone
+from .asgi import JSON, Fields, Request, Response, Send, cancel_on_disconnect, preflight
 
-__all__ = ["DISCOVERY", "GET_HEADERS", "LEGACY", "Endpoint", "RestDoor", "shown", "wrong_method"]
+__all__ = ["DISCOVERY", "GET_HEADERS", "LEGACY", "Endpoint", "RestDoor", "to_response", "wrong_method"]
 
 DISCOVERY: Final = "/api/tools"
 LEGACY: Final = {"/mcp/v1/encode-plantuml": "encodePlantUML", "/mcp/encode-plantuml": "encodePlantUML"}
@@ -46,31 +46,31 @@ class RestDoor:
         self._pipeline = pipeline
         self._discovery: bytes | None = None
 
-    async def discover(self, request: Request, _: Send) -> Answer:
+    async def discover(self, request: Request, _: Send) -> Response:
         """List the tools: `GET /api/tools`."""
         if request.method == "OPTIONS":
-            return Answer(200, headers=GET_HEADERS)
+            return Response(200, headers=GET_HEADERS)
         if request.method != "GET":
-            return shown(wrong_method("GET"), (*GET_HEADERS, (b"allow", b"GET, OPTIONS")))
+            return to_response(wrong_method("GET"), (*GET_HEADERS, (b"allow", b"GET, OPTIONS")))
         if self._discovery is None:
             self._discovery = encode({"tools": [self._listed(tool) for tool in self._pipeline.toolbox]})
-        return Answer(200, self._discovery, GET_HEADERS)
+        return Response(200, self._discovery, GET_HEADERS)
 
-    async def call(self, endpoint: Endpoint, request: Request, _: Send) -> Answer:
+    async def call(self, endpoint: Endpoint, request: Request, _: Send) -> Response:
         """Run a tool: `POST /api/tools/{name}`, or a legacy path."""
         if request.method == "OPTIONS":
             allowed = () if endpoint.public else preflight(request, b"POST, OPTIONS")
-            return Answer(200, headers=endpoint.headers + allowed)
+            return Response(200, headers=endpoint.headers + allowed)
         if request.method != "POST":
             return endpoint.refuse(wrong_method("POST"), ((b"allow", b"POST, OPTIONS"),))
         try:
             arguments = endpoint.arguments(await request.body())
-            call = Call(endpoint.called(), arguments, IDLE, endpoint.door)
+            call = Call(endpoint.called(), arguments, QUIET_CONTEXT, endpoint.door)
         except Fault as fault:
             return endpoint.refuse(fault)
         outcome = self._pipeline.run(call)
         if not isinstance(outcome, Outcome):
-            outcome = await unless_gone(request, outcome)
+            outcome = await cancel_on_disconnect(request, outcome)
         return endpoint.show(outcome.fault or outcome.body)
 
     def endpoint(self, path: str) -> Endpoint:
@@ -120,11 +120,11 @@ class Endpoint(msgspec.Struct, frozen=True):
         """
         try:
             value = decode(body) if body or self.legacy else {}
-        except NotUnicode:
+        except NotUnicodeError:
             if self.tool is not None:
                 raise not_unicode() from None
             value = {}
-        except Refused:
+        except ProtocolError:
             if not self.legacy:
                 # Spec 4 has no code for it but that of the unexpected.
                 raise Fault(Code.INTERNAL_ERROR, "Internal server error") from None
@@ -133,14 +133,14 @@ class Endpoint(msgspec.Struct, frozen=True):
             raise not_unicode()
         return value
 
-    def show(self, outcome: Fault | bytes, more: Fields = ()) -> Answer:
+    def show(self, outcome: Fault | bytes, more: Fields = ()) -> Response:
         """Write what became of a call; its fault has the tool's face already."""
-        return (_flat if self.legacy else shown)(outcome, self.headers + more)
+        return (_flat if self.legacy else to_response)(outcome, self.headers + more)
 
-    def refuse(self, fault: Fault, more: Fields = ()) -> Answer:
+    def refuse(self, fault: Fault, more: Fields = ()) -> Response:
         """Write a fault of the door itself: as it is, unless the tool's spec has a code of its own for it."""
         if self.tool is not None:
-            faced = self.tool.on_fault(fault)
+            faced = self.tool.adapt_fault(fault)
             if faced.name != fault.name and (faced.name, faced.status) in self.tool.rest_errors:
                 fault = faced
         return self.show(fault, more)
@@ -152,17 +152,17 @@ def wrong_method(right: str) -> Fault:
     return Fault(Code.INVALID_INPUT, message, name="METHOD_NOT_ALLOWED", status=405)
 
 
-def shown(outcome: Fault | bytes, headers: Fields = (JSON,)) -> Answer:
+def to_response(outcome: Fault | bytes, headers: Fields = (JSON,)) -> Response:
     """Write a result or a fault in spec 4's shape."""
     if isinstance(outcome, bytes):
-        return Answer(200, b'{"success":true,"result":' + outcome + b"}", headers)
+        return Response(200, b'{"success":true,"result":' + outcome + b"}", headers)
     error = {"code": outcome.name, "message": outcome.message}
-    return Answer(outcome.status, encode({"success": False, "error": error}), headers)
+    return Response(outcome.status, encode({"success": False, "error": error}), headers)
 
 
-def _flat(outcome: Fault | bytes, headers: Fields) -> Answer:
+def _flat(outcome: Fault | bytes, headers: Fields) -> Response:
     """Write a result or a fault in the legacy shape."""
     if isinstance(outcome, bytes):
-        return Answer(200, b'{"status":"success",' + outcome[1:], headers)
+        return Response(200, b'{"status":"success",' + outcome[1:], headers)
     flat = {"status": "error", "code": outcome.name, "message": outcome.message}
-    return Answer(outcome.status, encode(flat), headers)
+    return Response(outcome.status, encode(flat), headers)

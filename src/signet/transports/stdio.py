@@ -16,10 +16,10 @@ from functools import partial
 from typing import Final
 
 from signet.kernel.errors import INVALID_REQUEST
-from signet.kernel.server import Exchange, Pending, Server
-from signet.kernel.wire import Echo, Id, Reply, failure
+from signet.kernel.server import ClientChannel, Pending, Server
+from signet.kernel.wire import Id, Reply, ResponseId, failure
 
-from .pipes import MAX_LINE_BYTES, Lines, Outlet, unblocked
+from .pipes import MAX_LINE_BYTES, LineSplitter, NonBlockingWriter, unblocked
 
 __all__ = ["Conversation", "serve"]
 
@@ -48,8 +48,8 @@ class Conversation:
         self._server = server
         self._wire = wire
         self._source = source
-        self._lines = Lines()
-        self._calls: dict[Echo, set[asyncio.Task[Reply]]] = {}
+        self._lines = LineSplitter()
+        self._calls: dict[ResponseId, set[asyncio.Task[Reply]]] = {}
         self._ended = asyncio.Event()
         self._stopped = False
         self._watched = self._reading = False
@@ -59,8 +59,8 @@ class Conversation:
     def open(self) -> None:
         """Get ready in the running event loop."""
         self._loop = asyncio.get_running_loop()
-        self._out = Outlet(self._wire, self._loop, self._halt)
-        self._exchange = Exchange(notify=self._notify, cancel=self._cancel)
+        self._out = NonBlockingWriter(self._wire, self._loop, self._halt)
+        self._exchange = ClientChannel(notify=self._notify, cancel=self._cancel)
 
     async def hold(self, *, in_thread: bool) -> bool:
         """Answer until the source ends or a signal comes; say whether anything is left behind."""
@@ -143,7 +143,7 @@ class Conversation:
         self._calls.setdefault(pending.id, set()).add(task)
         task.add_done_callback(partial(self._finish, pending.id))
 
-    def _finish(self, request_id: Echo, task: asyncio.Task[Reply]) -> None:
+    def _finish(self, request_id: ResponseId, task: asyncio.Task[Reply]) -> None:
         """Write the answer of a call that has ended; a cancelled one has none."""
         left = self._calls[request_id]
         left.discard(task)

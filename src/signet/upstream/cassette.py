@@ -22,12 +22,12 @@ from typing import Any, Final
 import msgspec
 
 from signet.kernel.errors import Code, Fault
-from signet.kernel.port import Answer, Ask, Upstream
+from signet.kernel.upstream import Upstream, UpstreamRequest, UpstreamResponse
 
-from .folder import ReadFolder, Source, WrittenFolder
-from .redact import Redactor
+from .cassette_folder import CassetteReader, CassetteWriter, RecordedOrigin
+from .cassette_redaction import CassetteRedactor
 
-__all__ = ["RecordingUpstream", "ReplayUpstream", "recorded_calendar", "replayed_calendar"]
+__all__ = ["RecordingUpstream", "ReplayUpstream", "recorded_today", "replayed_today"]
 
 _asking: ContextVar[str | None] = ContextVar("asking", default=None)
 """What a call is recorded as."""
@@ -38,7 +38,7 @@ DAY: Final = "what day it is"
 """Stands for the target of a question that is asked of the clock."""
 
 
-class Kept(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+class RecordedResponse(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """An answer as a file holds it: the body as text where it is UTF-8, else in base64."""
 
     status: int
@@ -49,31 +49,31 @@ class Kept(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     broken: str = ""
 
 
-class Failed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class RecordedFailure(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A fault as a file holds it."""
 
     code: Code
     message: str
     name: str
     status: int
-    told: bool
+    as_tool_result: bool = msgspec.field(name="told")
     mcp_code: int
     data: dict[str, Any]
 
 
-class Exchange(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+class RecordedExchange(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """One file: what was asked, and the answer or the fault that came of it."""
 
     toolset: str
     target: str
-    answer: Kept | None = None
-    fault: Failed | None = None
+    answer: RecordedResponse | None = None
+    fault: RecordedFailure | None = None
 
 
 class RecordingUpstream:
     """A way out that keeps what comes back through it; what is answered is what the way out inside answers."""
 
-    def __init__(self, inner: Upstream, toolset: str, files: WrittenFolder, redact: Redactor) -> None:
+    def __init__(self, inner: Upstream, toolset: str, files: CassetteWriter, redact: CassetteRedactor) -> None:
         self.origin = inner.origin
         self.has_token = inner.has_token
         self._inner = inner
@@ -81,7 +81,7 @@ class RecordingUpstream:
         self._files = files
         self._redact = redact
 
-    async def send(self, ask: Ask) -> Answer:
+    async def send(self, ask: UpstreamRequest) -> UpstreamResponse:
         """Give the answer, and keep it."""
         try:
             answer = await self._inner.send(ask)
@@ -99,27 +99,29 @@ class RecordingUpstream:
         """Hang up."""
         await self._inner.close()
 
-    def forget(self, ask: Ask) -> None:
+    def forget(self, ask: UpstreamRequest) -> None:
         """Let the way out inside keep an answer no longer; what was recorded stays."""
         self._inner.forget(ask)
 
-    def _keep(self, ask: Ask, *, answer: Kept | None = None, fault: Failed | None = None) -> None:
+    def _keep(
+        self, ask: UpstreamRequest, *, answer: RecordedResponse | None = None, fault: RecordedFailure | None = None
+    ) -> None:
         target = self._redact.target(ask.target)
-        exchange = Exchange(self._toolset, target, answer, fault)
+        exchange = RecordedExchange(self._toolset, target, answer, fault)
         self._files.keep(_name_of(self._toolset, target), _call_id(), _written(exchange))
 
 
 class ReplayUpstream:
     """A way out that leads nowhere: every question has the answer that it had when it was recorded."""
 
-    def __init__(self, toolset: str, source: Source, files: ReadFolder, redact: Redactor) -> None:
+    def __init__(self, toolset: str, source: RecordedOrigin, files: CassetteReader, redact: CassetteRedactor) -> None:
         self.origin = source.origin
         self.has_token = source.has_token
         self._toolset = toolset
         self._files = files
         self._redact = redact
 
-    async def send(self, ask: Ask) -> Answer:
+    async def send(self, ask: UpstreamRequest) -> UpstreamResponse:
         """Give the recorded answer; to a question asked more often than it was recorded, the last one again.
 
         Raises:
@@ -133,23 +135,23 @@ class ReplayUpstream:
     async def close(self) -> None:
         """Have nothing to hang up."""
 
-    def forget(self, ask: Ask) -> None:
+    def forget(self, ask: UpstreamRequest) -> None:
         """Forget nothing: what was answered is what was answered."""
 
 
-def recorded_calendar(toolset: str, today: Callable[[], str], files: WrittenFolder) -> Callable[[], str]:
+def recorded_today(toolset: str, today: Callable[[], str], files: CassetteWriter) -> Callable[[], str]:
     """Keep every day that is told."""
 
     def told() -> str:
         day = today()
-        exchange = Exchange(toolset, DAY, Kept(200, "text/plain", day))
+        exchange = RecordedExchange(toolset, DAY, RecordedResponse(200, "text/plain", day))
         files.keep(_name_of(toolset, DAY), _call_id(), _written(exchange))
         return day
 
     return told
 
 
-def replayed_calendar(toolset: str, files: ReadFolder) -> Callable[[], str]:
+def replayed_today(toolset: str, files: CassetteReader) -> Callable[[], str]:
     """Tell the days that were kept."""
 
     def told() -> str:
@@ -158,7 +160,7 @@ def replayed_calendar(toolset: str, files: ReadFolder) -> Callable[[], str]:
     return told
 
 
-def _looked_up(toolset: str, target: str, files: ReadFolder) -> Answer:
+def _looked_up(toolset: str, target: str, files: CassetteReader) -> UpstreamResponse:
     """Find what was recorded.
 
     Raises:
@@ -169,7 +171,7 @@ def _looked_up(toolset: str, target: str, files: ReadFolder) -> Answer:
         message = f"not recorded: the cassette has no answer to {target}; record it with --record"
         raise _unanswered(message)
     try:
-        exchange = msgspec.convert(json.loads(data), Exchange)
+        exchange = msgspec.convert(json.loads(data), RecordedExchange)
         if exchange.fault is None:
             return _answer(exchange.answer)
     except (ValueError, RecursionError) as error:
@@ -185,7 +187,7 @@ def _call_id() -> str:
     return str(_asking.get())
 
 
-def _next(name: str, files: ReadFolder) -> tuple[str, bytes]:
+def _next(name: str, files: CassetteReader) -> tuple[str, bytes]:
     """Give the file of a call's next exchange, or of its last one again, and what it holds."""
     left = _left.get()
     if left is None:
@@ -204,45 +206,47 @@ def _name_of(toolset: str, target: str) -> str:
 
 
 def _unanswered(message: str) -> Fault:
-    return Fault(Code.INTERNAL_ERROR, message, name="NOT_RECORDED", told=False)
+    return Fault(Code.INTERNAL_ERROR, message, name="NOT_RECORDED", as_tool_result=False)
 
 
-def _kept(answer: Answer, redact: Redactor) -> Kept:
+def _kept(answer: UpstreamResponse, redact: CassetteRedactor) -> RecordedResponse:
     body = redact.body(answer.body)
     text, packed = None, None
     try:
         text = body.decode()
     except UnicodeDecodeError:
         packed = base64.b64encode(body).decode()
-    return Kept(answer.status, redact.text(answer.content_type), text, packed, answer.cut, answer.broken)
+    return RecordedResponse(answer.status, redact.text(answer.content_type), text, packed, answer.cut, answer.broken)
 
 
-def _answer(kept: Kept | None) -> Answer:
+def _answer(kept: RecordedResponse | None) -> UpstreamResponse:
     if kept is None:
         message = "it holds neither an answer nor a fault"
         raise ValueError(message)
     body = (kept.text or "").encode() if kept.base64 is None else base64.b64decode(kept.base64, validate=True)
-    return Answer(kept.status, kept.content_type, body, kept.cut, kept.broken)
+    return UpstreamResponse(kept.status, kept.content_type, body, kept.cut, kept.broken)
 
 
-def _failed(fault: Fault, redact: Redactor) -> Failed:
+def _failed(fault: Fault, redact: CassetteRedactor) -> RecordedFailure:
     message = redact.text(fault.message)
-    return Failed(fault.code, message, fault.name, fault.status, fault.told, fault.mcp_code, fault.data)
+    return RecordedFailure(
+        fault.code, message, fault.name, fault.status, fault.as_tool_result, fault.mcp_code, fault.data
+    )
 
 
-def _fault(kept: Failed) -> Fault:
+def _fault(kept: RecordedFailure) -> Fault:
     return Fault(
         kept.code,
         kept.message,
         name=kept.name,
         status=kept.status,
-        told=kept.told,
+        as_tool_result=kept.as_tool_result,
         mcp_code=kept.mcp_code,
         data=kept.data,
     )
 
 
-def _written(exchange: Exchange) -> bytes:
+def _written(exchange: RecordedExchange) -> bytes:
     """Write an exchange for people too; a header may hold what is no Unicode, and is escaped then."""
     value = msgspec.to_builtins(exchange)
     try:

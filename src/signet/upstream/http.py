@@ -14,10 +14,10 @@ import msgspec
 
 from signet import __version__
 from signet.kernel.errors import Code, Fault
-from signet.kernel.port import NOT_GZIP, Answer, Ask
-from signet.kernel.veil import MIN_CHARS, Veil
+from signet.kernel.redaction import MIN_CHARS, SecretRedactor
+from signet.kernel.upstream import NOT_GZIP, UpstreamRequest, UpstreamResponse
 
-from .pace import Pace, Turn
+from .rate_limiter import RateLimiter, Slot
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession
@@ -83,21 +83,21 @@ class HttpUpstream:
         token: str | None = None,
         packed: bool = False,
         proxied: bool = True,
-        pace: Pace | None = None,
+        pace: RateLimiter | None = None,
         log: Callable[..., None] = _silent,
     ) -> None:
         self.origin = origin
         self._encoding = "gzip" if packed else "identity"
         self.has_token = token is not None
         self._token = token
-        self._veil = Veil([token or ""], min_chars=MIN_CHARS)
+        self._veil = SecretRedactor([token or ""], min_chars=MIN_CHARS)
         self._proxied = proxied
         self._limits = limits
         self._log = log
-        self._pace = pace or Pace()
+        self._pace = pace or RateLimiter()
         self._session: ClientSession | None = None
 
-    async def send(self, ask: Ask) -> Answer:
+    async def send(self, ask: UpstreamRequest) -> UpstreamResponse:
         """Give the answer, whatever its status."""
         import aiohttp
 
@@ -116,7 +116,7 @@ class HttpUpstream:
             raise self._failed(broken)
         self._log("upstream.answer", target=ask.target, status=reading.status, bytes=len(reading.body), broken=broken)
         body = self._veil.data(bytes(reading.body))
-        return Answer(reading.status, reading.content_type, body, reading.cut, broken)
+        return UpstreamResponse(reading.status, reading.content_type, body, reading.cut, broken)
 
     async def close(self) -> None:
         """Hang up."""
@@ -124,14 +124,14 @@ class HttpUpstream:
             await self._session.close()
             self._session = None
 
-    def forget(self, ask: Ask) -> None:
+    def forget(self, ask: UpstreamRequest) -> None:
         """Forget nothing: nothing is kept here."""
 
     def warm(self) -> None:
         """Import what the first request will need."""
         import aiohttp  # noqa: F401 - for its effect
 
-    async def _follow(self, session: ClientSession, ask: Ask, reading: _Reading) -> None:
+    async def _follow(self, session: ClientSession, ask: UpstreamRequest, reading: _Reading) -> None:
         """Make the request, and the next one as long as the answer points elsewhere; waiting for a turn is free."""
         from yarl import URL
 
@@ -158,7 +158,7 @@ class HttpUpstream:
         raise self._failed(lost)
 
     async def _visit(
-        self, session: ClientSession, url: URL, token: str | None, turn: Turn, reading: _Reading
+        self, session: ClientSession, url: URL, token: str | None, turn: Slot, reading: _Reading
     ) -> str | None:
         """Make one request: give where it points, or read its answer."""
         headers = {"Accept-Encoding": self._encoding}
@@ -196,7 +196,7 @@ class HttpUpstream:
 
     def _failed(self, why: str) -> Fault:
         self._log("upstream.failed", why=why)
-        return Fault(Code.INTERNAL_ERROR, f"request failed: {why}", name="UPSTREAM_FAILED", told=False)
+        return Fault(Code.INTERNAL_ERROR, f"request failed: {why}", name="UPSTREAM_FAILED", as_tool_result=False)
 
 
 class _Gunzip:

@@ -14,14 +14,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from processes import ROOT
 from signet.app import SCHEMA_ROOT
 from signet.kernel.errors import Fault
-from signet.kernel.port import Answer
 from signet.kernel.schemas import SchemaRegistry
-from signet.toolsets.boj.decode import LESS_DATA, LESS_METADATA, read_data, read_metadata, weigh
+from signet.kernel.upstream import UpstreamResponse
+from signet.toolsets.boj.decode import LESS_DATA, LESS_METADATA, check_size, read_data, read_metadata
 from signet.toolsets.boj.models import MAX_BODY_BYTES, DataOut, MetadataOut, Point, points_of
 from signet.toolsets.boj.query import DataCodeIn, DataLayerIn, MetadataIn
-from support import ROOT
 
 FIXTURES = ROOT / "tests/fixtures/boj"
 REGISTRY = SchemaRegistry(schema_root=SCHEMA_ROOT)
@@ -47,7 +47,7 @@ NO_NAMES = dict.fromkeys(
 
 def read(body: bytes | str, query: Any = CODE, kind: str = JSON, **more: Any) -> DataOut | MetadataOut:
     """Read a body as the answer to a question."""
-    answer = Answer(more.pop("status", 200), kind, body.encode() if isinstance(body, str) else body, **more)
+    answer = UpstreamResponse(more.pop("status", 200), kind, body.encode() if isinstance(body, str) else body, **more)
     return read_metadata(answer, query) if isinstance(query, MetadataIn) else read_data(answer, query)
 
 
@@ -220,7 +220,7 @@ def test_a_table_in_japanese_has_gaps_and_figures_to_the_last_digit() -> None:
         "name_of_time_series_j": "貿易・サービス収支",
         "unit_j": "億円",
         "frequency": "MONTHLY",
-        "category_j": "国際収支統計（6版基準）",  # noqa: RUF001 - the Bank's
+        "category_j": "国際収支統計（6版基準）",
         "last_update": "20251008",
         "points": points(
             ("202504", "-7754.330958"),
@@ -284,7 +284,7 @@ def test_metadata_in_japanese_has_both_languages_headings_and_an_hour_of_one_dig
     assert seen["entries"][0] == {
         "series_code": None,
         **NO_NAMES,
-        "name_of_time_series_j": "外国為替相場状況(日次）",  # noqa: RUF001 - the Bank's
+        "name_of_time_series_j": "外国為替相場状況(日次）",
         "name_of_time_series": "Foreign Exchange Rates (Daily)",
         "layer1": 1,
         **dict.fromkeys(("layer2", "layer3", "layer4", "layer5"), 0),
@@ -345,7 +345,7 @@ def test_metadata_as_a_table() -> None:
 @pytest.mark.parametrize("query", [CODE, LAYER, METADATA], ids=["code", "layer", "metadata"])
 @pytest.mark.parametrize("kind", [JSON, CSV, ""])
 @pytest.mark.parametrize("http_status", [200, 400, 500])
-def test_what_the_bank_refuses_it_refuses_in_json_whatever_was_asked(  # noqa: PLR0917 - a table of small things
+def test_what_the_bank_refuses_it_refuses_in_json_whatever_was_asked(
     name: str, status: int, message_id: str, query: Any, kind: str, http_status: int
 ) -> None:
     data = refusal(sample(name), query, kind, status=http_status)
@@ -511,7 +511,7 @@ def test_the_status_of_http_does_not_matter_to_a_readable_answer() -> None:
     ],
 )
 def test_a_table_says_what_its_characters_are_or_the_language_does(lang: str | None, kind: str, charset: str) -> None:
-    name = "－～①髙"  # noqa: RUF001 - plain Shift_JIS has none of these
+    name = "－～①髙"
 
     seen = told(
         f"STATUS,200\nSERIES_CODE,UNIT_J,SURVEY_DATES,VALUES\nA,{name},202401,1\n".encode(charset),
@@ -926,7 +926,7 @@ def test_what_is_no_table_cannot_be_read(rest: str) -> None:
     assert refusal(HEAD + rest, CODE, CSV)["message"].startswith("it is no CSV: ")
 
 
-names = st.text(alphabet="ab,\"' 業－\n", max_size=5)  # noqa: RUF001 - what the Bank's names are made of
+names = st.text(alphabet="ab,\"' 業－\n", max_size=5)
 figures = st.none() | st.decimals(-(10**6), 10**6, places=4).map(str)
 series_lists = st.lists(
     st.tuples(st.integers(0, 99), names, st.lists(figures, min_size=1, max_size=4)),
@@ -990,12 +990,12 @@ def test_the_whole_answer_is_added_as_text_only_when_asked_for(name: str, query:
         ("g_metadata_jp.json", METADATA),
     ],
 )
-def test_a_result_weighs_what_it_will_be_as_json(name: str, query: Any, include_raw: bool) -> None:  # noqa: FBT001
+def test_a_result_weighs_what_it_will_be_as_json(name: str, query: Any, include_raw: bool) -> None:
     asked = msgspec.structs.replace(query, include_raw=include_raw)
 
     result = read(sample(name), asked, JSON if name.endswith("json") else CSV)
 
-    assert weigh(result) == len(msgspec.json.encode(result))
+    assert check_size(result) == len(msgspec.json.encode(result))
 
 
 @given(st.text(), st.integers(0, 3))
@@ -1005,7 +1005,7 @@ def test_any_result_weighs_what_it_will_be_as_json(text: str, count: int) -> Non
 
     result = read(body, msgspec.structs.replace(CODE, include_raw=True))
 
-    assert weigh(result) == len(msgspec.json.encode(result))
+    assert check_size(result) == len(msgspec.json.encode(result))
 
 
 @pytest.mark.spec("3.limits.read")
@@ -1021,21 +1021,21 @@ def test_an_answer_that_was_cut_is_never_read_as_if_it_were_whole(query: Any, st
 @pytest.mark.spec("3.limits.answered")
 @pytest.mark.parametrize("query", [CODE, METADATA], ids=["data", "metadata"])
 def test_a_result_over_its_limit_says_how_to_ask_for_less(query: Any) -> None:
-    answer = Answer(200, JSON, b'{"STATUS":200}')
+    answer = UpstreamResponse(200, JSON, b'{"STATUS":200}')
     reads: Any = read_metadata if query is METADATA else read_data
 
-    fits = reads(answer, query, max_bytes=weigh(reads(answer, query)))
+    fits = reads(answer, query, max_bytes=check_size(reads(answer, query)))
     with pytest.raises(Fault) as caught:
-        reads(answer, query, max_bytes=weigh(fits) - 1)
+        reads(answer, query, max_bytes=check_size(fits) - 1)
 
-    said = f"the result has {weigh(fits)} bytes, and at most {weigh(fits) - 1} are passed on"
+    said = f"the result has {check_size(fits)} bytes, and at most {check_size(fits) - 1} are passed on"
     assert (caught.value.data["error_type"], caught.value.data["message"]) == ("DECODE_ERROR", said)
     assert caught.value.message.endswith(caught.value.data["hint"])
 
 
 @pytest.mark.spec("3.limits.answered")
 def test_a_whole_answer_that_cannot_fit_is_not_even_opened() -> None:
-    answer = Answer(200, JSON, b"{not JSON at all}")
+    answer = UpstreamResponse(200, JSON, b"{not JSON at all}")
 
     with pytest.raises(Fault) as caught:
         read_data(answer, msgspec.structs.replace(CODE, include_raw=True), max_bytes=16)
@@ -1084,7 +1084,7 @@ def test_as_much_as_is_read_is_looked_at(value: str) -> None:
 def test_a_comma_in_a_text_parts_no_values(text: str) -> None:
     body = f'{{"STATUS":200,"DB":"A","RESULTSET":[{{"SERIES_CODE":"X","NOTES":"{text}"}}]}}'
 
-    [entry] = read_metadata(Answer(200, JSON, body.encode()), METADATA, max_bytes=MAX_BODY_BYTES).entries
+    [entry] = read_metadata(UpstreamResponse(200, JSON, body.encode()), METADATA, max_bytes=MAX_BODY_BYTES).entries
 
     # Not shown in full when it fails: it is a million characters.
     same = entry.notes == json.loads(f'"{text}"')
@@ -1105,7 +1105,7 @@ words = st.sampled_from(
 bodies = st.binary(max_size=80) | st.lists(words, max_size=25).map(b"".join)
 
 
-def outcome(answer: Answer, query: Any) -> DataOut | MetadataOut | Fault:
+def outcome(answer: UpstreamResponse, query: Any) -> DataOut | MetadataOut | Fault:
     """Give whatever comes of an answer; nothing but a fault may be raised."""
     try:
         return read_metadata(answer, query) if isinstance(query, MetadataIn) else read_data(answer, query)
@@ -1126,7 +1126,7 @@ def outcome(answer: Answer, query: Any) -> DataOut | MetadataOut | Fault:
 def test_any_bytes_give_a_result_that_keeps_its_contract_or_a_fault(
     body: bytes, kind: str, query: Any, status: int
 ) -> None:
-    came = outcome(Answer(status, kind, body), query)
+    came = outcome(UpstreamResponse(status, kind, body), query)
 
     if isinstance(came, Fault):
         assert came.data["error_type"] in {"DECODE_ERROR", "TRANSPORT_ERROR", "API_ERROR"}
@@ -1144,6 +1144,6 @@ def test_a_real_answer_with_a_few_bytes_changed_gives_a_result_or_a_fault(path: 
         body[at : at + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=3))
     query = METADATA if "metadata" in path.name else data.draw(st.sampled_from([CODE, LAYER]))
 
-    came = outcome(Answer(200, JSON if path.suffix == ".json" else CSV, bytes(body)), query)
+    came = outcome(UpstreamResponse(200, JSON if path.suffix == ".json" else CSV, bytes(body)), query)
 
-    assert isinstance(came, Fault) or weigh(came) == len(msgspec.json.encode(came))
+    assert isinstance(came, Fault) or check_size(came) == len(msgspec.json.encode(came))

@@ -8,7 +8,7 @@ from signet.kernel.errors import Code
 from signet.toolsets.boj.faults import (
     BY_ID,
     MESSAGES,
-    Message,
+    BankMessage,
     refused,
     too_large,
     transport,
@@ -23,7 +23,7 @@ ERRORS = [message for message in MESSAGES if message.status != 200]
 def test_a_question_that_is_not_valid_is_invalid_params() -> None:
     fault = validation("CODE is required")
 
-    assert (fault.code, fault.told, fault.mcp_code, fault.message) == (
+    assert (fault.code, fault.as_tool_result, fault.mcp_code, fault.message) == (
         Code.INVALID_INPUT,
         False,
         -32602,
@@ -36,7 +36,7 @@ def test_a_question_that_is_not_valid_is_invalid_params() -> None:
 def test_a_broken_connection_is_an_internal_error() -> None:
     fault = transport("no answer within 10 s")
 
-    assert (fault.code, fault.told, fault.mcp_code) == (Code.INTERNAL_ERROR, False, -32603)
+    assert (fault.code, fault.as_tool_result, fault.mcp_code) == (Code.INTERNAL_ERROR, False, -32603)
     assert fault.message == "The Bank of Japan could not be asked: no answer within 10 s"
     assert fault.data == {"error_type": "TRANSPORT_ERROR", "message": "no answer within 10 s"}
 
@@ -45,7 +45,7 @@ def test_a_broken_connection_is_an_internal_error() -> None:
 def test_an_answer_that_cannot_be_read_is_an_internal_error() -> None:
     fault = undecodable("it has no STATUS")
 
-    assert (fault.code, fault.told, fault.mcp_code) == (Code.INTERNAL_ERROR, False, -32603)
+    assert (fault.code, fault.as_tool_result, fault.mcp_code) == (Code.INTERNAL_ERROR, False, -32603)
     assert fault.message == "The answer of the Bank of Japan cannot be read: it has no STATUS"
     assert fault.data == {"error_type": "DECODE_ERROR", "message": "it has no STATUS"}
 
@@ -54,7 +54,7 @@ def test_an_answer_that_cannot_be_read_is_an_internal_error() -> None:
 def test_an_answer_over_the_limits_says_how_to_ask_for_less() -> None:
     fault = too_large("it has more than 5 bytes", "Ask for less.")
 
-    assert (fault.code, fault.told, fault.mcp_code) == (Code.INTERNAL_ERROR, False, -32603)
+    assert (fault.code, fault.as_tool_result, fault.mcp_code) == (Code.INTERNAL_ERROR, False, -32603)
     assert fault.message == "The answer of the Bank of Japan is too large: it has more than 5 bytes. Ask for less."
     assert fault.data == {
         "error_type": "DECODE_ERROR",
@@ -65,11 +65,11 @@ def test_an_answer_over_the_limits_says_how_to_ask_for_less() -> None:
 
 @pytest.mark.spec("3.errors.api-400", "3.errors.api-other", "3.errors.data", "3.errors.hint")
 @pytest.mark.parametrize("known", ERRORS, ids=[message.id for message in ERRORS])
-def test_each_of_the_banks_codes_is_passed_on_with_a_remedy(known: Message) -> None:
+def test_each_of_the_banks_codes_is_passed_on_with_a_remedy(known: BankMessage) -> None:
     fault = refused(known.status, known.id, known.japanese)
 
     invalid = known.status == 400
-    assert (fault.code, fault.told, fault.mcp_code) == (
+    assert (fault.code, fault.as_tool_result, fault.mcp_code) == (
         (Code.INVALID_INPUT, False, -32602) if invalid else (Code.INTERNAL_ERROR, False, -32603)
     )
     assert fault.data == {

@@ -14,8 +14,8 @@ from msgspec import structs
 
 from signet.app import SCHEMA_ROOT
 from signet.kernel.errors import Code, Fault
-from signet.kernel.port import Ask
 from signet.kernel.schemas import SchemaRegistry
+from signet.kernel.upstream import UpstreamRequest
 from signet.toolsets.boj.query import (
     DataCodeIn,
     DataLayerIn,
@@ -36,7 +36,7 @@ METADATA = MetadataIn("FM08")
 FORBIDDEN = "<>!|\\;'\""
 
 
-def asked(args: Any) -> Ask:
+def asked(args: Any) -> UpstreamRequest:
     """Check a question and write its request."""
     match args:
         case DataCodeIn():
@@ -46,7 +46,7 @@ def asked(args: Any) -> Ask:
     return ask_metadata(check_metadata(args))
 
 
-def outcome(args: Any) -> Ask | Fault:
+def outcome(args: Any) -> UpstreamRequest | Fault:
     """Give the request or what is said instead."""
     try:
         return asked(args)
@@ -58,7 +58,7 @@ def refusal(args: Any) -> str:
     """Give the sentence that a question is refused with, having seen that it is a VALIDATION_ERROR with that text."""
     fault = outcome(args)
     assert isinstance(fault, Fault)
-    assert (fault.code, fault.told, fault.mcp_code) == (Code.INVALID_INPUT, False, -32602)
+    assert (fault.code, fault.as_tool_result, fault.mcp_code) == (Code.INVALID_INPUT, False, -32602)
     assert fault.data == {"error_type": "VALIDATION_ERROR", "message": fault.message}
     return fault.message
 
@@ -176,7 +176,7 @@ def test_a_date_for_codes_has_four_or_six_digits(date: str) -> None:
 
 @pytest.mark.spec("3.input.date-suffix")
 @pytest.mark.parametrize(("date", "keeps"), [("202400", False), ("202401", True), ("202412", True), ("202413", False)])
-def test_what_follows_the_year_for_codes_is_01_to_12(date: str, keeps: bool) -> None:  # noqa: FBT001
+def test_what_follows_the_year_for_codes_is_01_to_12(date: str, keeps: bool) -> None:
     args = structs.replace(CODE, start_date=date)
 
     if keeps:
@@ -407,12 +407,12 @@ def test_of_many_broken_rules_for_layers_the_first_is_told() -> None:
     ],
 )
 def test_a_request_is_written_byte_for_byte(args: Any, target: str) -> None:
-    assert asked(args) == Ask(target)
+    assert asked(args) == UpstreamRequest(target)
 
 
 @pytest.mark.spec("3.input.unknown-db")
 def test_a_database_that_nobody_knows_is_for_the_bank_to_refuse() -> None:
-    assert asked(MetadataIn("nowhere")) == Ask("/api/v1/getMetadata?db=NOWHERE")
+    assert asked(MetadataIn("nowhere")) == UpstreamRequest("/api/v1/getMetadata?db=NOWHERE")
 
 
 @pytest.mark.spec("3.input.spelling")
@@ -422,7 +422,9 @@ def test_only_the_database_layers_and_choices_are_written_anew() -> None:
 
     assert code == DataCodeIn(" CO ", (" a", "b", "B", "b"), "csv", "jp")
     assert layer == DataLayerIn("BP01", "FH", ("1", "1", "*", "7", "4294967295"))
-    assert ask_data_code(code) == Ask("/api/v1/getDataCode?format=csv&lang=jp&db=%20CO%20&code=%20a%2Cb%2CB%2Cb")
+    assert ask_data_code(code) == UpstreamRequest(
+        "/api/v1/getDataCode?format=csv&lang=jp&db=%20CO%20&code=%20a%2Cb%2CB%2Cb"
+    )
 
 
 @pytest.mark.spec("3.input.frequency-only-layer")

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge import PROBLEM, encoded
+from oj_harness import PROBLEM, encoded
 from signet.kernel.errors import Code, Fault
-from signet.kernel.port import Answer, Ask
+from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
 from signet.toolsets.oj import api
 from signet.toolsets.oj.models import Fetching, Problem, Resolved, Similar, Status
 
@@ -36,7 +36,7 @@ names = scalars.filter(lambda text: api.trim(text) not in {"", ".", ".."})
 statuses = st.integers(200, 599).filter(lambda status: status != 200)
 
 
-def refused(answer: Answer, shape: Any = Problem) -> Fault:
+def refused(answer: UpstreamResponse, shape: Any = Problem) -> Fault:
     with pytest.raises(Fault) as caught:
         api.read(answer, shape)
     return caught.value
@@ -57,13 +57,13 @@ def test_any_source_and_id_become_two_segments_that_decode_to_them(source: str, 
 
 @pytest.mark.spec("2.T2.encoded")
 def test_the_printed_example_of_encoding_holds() -> None:
-    assert api.ask_problem("a/b", "c d") == Ask("/api/v1/problems/a%2Fb/c%20d")
+    assert api.ask_problem("a/b", "c d") == UpstreamRequest("/api/v1/problems/a%2Fb/c%20d")
 
 
 @pytest.mark.spec("2.T4.encoded", "2.T4.endpoint")
 @given(names)
 def test_any_query_to_resolve_becomes_one_segment(query: str) -> None:
-    assert api.ask_resolve(query) == Ask(f"/api/v1/resolve/{encoded(query)}")
+    assert api.ask_resolve(query) == UpstreamRequest(f"/api/v1/resolve/{encoded(query)}")
 
 
 @pytest.mark.spec("2.T3.encoded", "2.T3.by-id")
@@ -71,7 +71,7 @@ def test_any_query_to_resolve_becomes_one_segment(query: str) -> None:
 def test_any_source_and_id_to_compare_with_are_encoded(source: str, problem_id: str) -> None:
     asked = api.ask_similar_to(source, problem_id, "limit=10&threshold=0")
 
-    assert asked == Ask(f"/api/v1/similar/{encoded(source)}/{encoded(problem_id)}?limit=10&threshold=0")
+    assert asked == UpstreamRequest(f"/api/v1/similar/{encoded(source)}/{encoded(problem_id)}?limit=10&threshold=0")
 
 
 @pytest.mark.spec("2.T3.query-encoded", "2.T3.by-query")
@@ -79,7 +79,7 @@ def test_any_source_and_id_to_compare_with_are_encoded(source: str, problem_id: 
 def test_any_query_to_search_for_is_encoded(query: str) -> None:
     asked = api.ask_similar_with(query, "limit=10&threshold=0")
 
-    assert asked == Ask(f"/api/v1/similar?q={encoded(query)}&limit=10&threshold=0")
+    assert asked == UpstreamRequest(f"/api/v1/similar?q={encoded(query)}&limit=10&threshold=0")
 
 
 @pytest.mark.spec("2.T3.filter-encoded")
@@ -104,7 +104,7 @@ def test_a_segment_that_a_url_would_swallow_is_refused(dots: str) -> None:
     ):
         with pytest.raises(Fault) as caught:
             asked()
-        assert (caught.value.code, caught.value.told) == (Code.INVALID_INPUT, True)
+        assert (caught.value.code, caught.value.as_tool_result) == (Code.INVALID_INPUT, True)
 
 
 @pytest.mark.spec("2.T2.trimmed", "2.T3.query-trimmed")
@@ -129,7 +129,7 @@ def test_nothing_trimmed_is_an_empty_text() -> None:
 def test_any_day_of_the_calendar_is_asked_for_as_it_is_written(day: date) -> None:
     written = f"{day.year:04}-{day.month:02}-{day.day:02}"
 
-    assert api.ask_daily("cn", written) == Ask(f"/api/v1/daily?domain=cn&date={written}")
+    assert api.ask_daily("cn", written) == UpstreamRequest(f"/api/v1/daily?domain=cn&date={written}")
 
 
 @pytest.mark.spec("2.T1.date-format", "2.T1.date-refused")
@@ -204,9 +204,9 @@ NO_REFUSALS: dict[str, Any] = {
 def test_a_problem_document_is_shown_as_status_title_and_detail(row: str, kind: str) -> None:
     document, shown = REFUSALS[row]
 
-    fault = refused(Answer(404, kind, json.dumps(document).encode()))
+    fault = refused(UpstreamResponse(404, kind, json.dumps(document).encode()))
 
-    assert (fault.message, fault.told, fault.code) == (shown, True, Code.NOT_FOUND)
+    assert (fault.message, fault.as_tool_result, fault.code) == (shown, True, Code.NOT_FOUND)
 
 
 @pytest.mark.spec("1.S4.3.template", "1.S4.3.as-is")
@@ -214,7 +214,7 @@ def test_a_problem_document_is_shown_as_status_title_and_detail(row: str, kind: 
 def test_any_problem_document_is_shown_by_the_template(status: int, title: str, detail: str) -> None:
     body = json.dumps({"status": status, "title": title, "detail": detail}).encode()
 
-    assert refused(Answer(500, PROBLEM_JSON, body)).message == f"[{status}] {title}: {detail}"
+    assert refused(UpstreamResponse(500, PROBLEM_JSON, body)).message == f"[{status}] {title}: {detail}"
 
 
 @pytest.mark.spec("1.S4.3.shape", "1.S4.4.template")
@@ -222,7 +222,7 @@ def test_any_problem_document_is_shown_by_the_template(status: int, title: str, 
 def test_json_that_is_no_problem_document_is_shown_as_it_came(row: str) -> None:
     body = json.dumps(NO_REFUSALS[row]).encode()
 
-    assert refused(Answer(404, PROBLEM_JSON, body)).message == f"[404] {body.decode()}"
+    assert refused(UpstreamResponse(404, PROBLEM_JSON, body)).message == f"[404] {body.decode()}"
 
 
 @pytest.mark.spec("1.S2.3.error-gate", "1.S2.3.gate")
@@ -232,16 +232,16 @@ def test_json_that_is_no_problem_document_is_shown_as_it_came(row: str) -> None:
 def test_a_problem_document_of_another_content_type_is_not_read(kind: str) -> None:
     body = json.dumps({"title": "t", "status": 1, "detail": "d"})
 
-    assert refused(Answer(404, kind, body.encode())).message == f"[404] {body}"
+    assert refused(UpstreamResponse(404, kind, body.encode())).message == f"[404] {body}"
 
 
 @pytest.mark.spec("1.S4.4.template", "1.S4.4.cut", "1.S4.4.no-suffix", "1.S4.4.unicode")
 @given(statuses, st.binary(max_size=40).map(lambda part: part * 60) | scalars.map(lambda text: (text * 60).encode()))
 def test_any_other_body_is_shown_up_to_500_characters(status: int, body: bytes) -> None:
-    fault = refused(Answer(status, "text/plain", body))
+    fault = refused(UpstreamResponse(status, "text/plain", body))
 
     assert fault.message == f"[{status}] {body.decode(errors='replace')[:500]}"
-    assert fault.told
+    assert fault.as_tool_result
 
 
 @pytest.mark.spec("1.S4.4.cut", "1.S4.4.no-suffix", "1.S4.4.unicode")
@@ -259,15 +259,15 @@ def test_any_other_body_is_shown_up_to_500_characters(status: int, body: bytes) 
     ],
 )
 def test_the_500_are_characters_and_none_is_cut_in_two(body: str, shown: str) -> None:
-    assert refused(Answer(500, "text/plain", body.encode())).message == f"[500] {shown}"
+    assert refused(UpstreamResponse(500, "text/plain", body.encode())).message == f"[500] {shown}"
 
 
 @pytest.mark.spec("1.S4.2.any-status", "1.S4.2.other-status", "1.S4.1.not-utf8", "2.common.errors")
 @given(statuses, st.sampled_from(["", JSON, PROBLEM_JSON, "text/html"]), st.binary())
 def test_any_other_status_than_200_is_told_whatever_its_body_is(status: int, kind: str, body: bytes) -> None:
-    fault = refused(Answer(status, kind, body))
+    fault = refused(UpstreamResponse(status, kind, body))
 
-    assert fault.told
+    assert fault.as_tool_result
     assert fault.message.startswith(f"[{status}] ")
 
 
@@ -275,7 +275,7 @@ def test_any_other_status_than_200_is_told_whatever_its_body_is(status: int, kin
 def test_each_status_has_its_canonical_code() -> None:
     others = dict.fromkeys(range(201, 600), "INTERNAL_ERROR")
 
-    codes = {status: refused(Answer(status, JSON, b"{}")).code for status in others}
+    codes = {status: refused(UpstreamResponse(status, JSON, b"{}")).code for status in others}
 
     assert codes == others | {
         400: "INVALID_INPUT", 422: "INVALID_INPUT", 401: "UNAUTHORIZED", 403: "UNAUTHORIZED", 404: "NOT_FOUND",
@@ -287,7 +287,7 @@ def test_each_status_has_its_canonical_code() -> None:
 def test_an_error_text_too_keeps_to_the_limit(filler: str) -> None:
     body = json.dumps({"title": "t", "status": 500, "detail": filler * 200_000}, ensure_ascii=False).encode()
 
-    shown = refused(Answer(500, PROBLEM_JSON, body)).message
+    shown = refused(UpstreamResponse(500, PROBLEM_JSON, body)).message
 
     assert shown.startswith(f"[500] t: {filler}")
     assert shown.endswith(f"{filler}{SUFFIX}")
@@ -297,7 +297,7 @@ def test_an_error_text_too_keeps_to_the_limit(filler: str) -> None:
 @pytest.mark.spec("1.S2.3.gate")
 @pytest.mark.parametrize("kind", [JSON, PROBLEM_JSON, "application/json; charset=utf-8", "application/json-seq"])
 def test_json_is_read_where_the_content_type_starts_so(kind: str) -> None:
-    assert api.read(Answer(200, kind, json.dumps(PROBLEM).encode()), Problem).title == "Two Sum"
+    assert api.read(UpstreamResponse(200, kind, json.dumps(PROBLEM).encode()), Problem).title == "Two Sum"
 
 
 @pytest.mark.spec("1.S2.3.fallback", "1.S2.3.gate", "1.S2.3.never-parsed")
@@ -306,9 +306,9 @@ def test_json_is_read_where_the_content_type_starts_so(kind: str) -> None:
     st.sampled_from([json.dumps(PROBLEM), "<html>...</html>", "{broken", ""]),
 )
 def test_200_of_another_content_type_is_shown_by_the_fallback_and_never_parsed(kind: str, body: str) -> None:
-    fault = refused(Answer(200, kind, body.encode()))
+    fault = refused(UpstreamResponse(200, kind, body.encode()))
 
-    assert (fault.message, fault.told, fault.code) == (f"[200] {body[:500]}", True, Code.INTERNAL_ERROR)
+    assert (fault.message, fault.as_tool_result, fault.code) == (f"[200] {body[:500]}", True, Code.INTERNAL_ERROR)
 
 
 BROKEN = {
@@ -330,9 +330,9 @@ BROKEN = {
 @pytest.mark.spec("1.S4.1.not-json", "1.S5.1.stops")
 @pytest.mark.parametrize("row", BROKEN)
 def test_200_with_broken_json_is_a_protocol_error(row: str) -> None:
-    fault = refused(Answer(200, JSON, BROKEN[row]))
+    fault = refused(UpstreamResponse(200, JSON, BROKEN[row]))
 
-    assert (fault.told, fault.code, fault.mcp_code) == (False, Code.INTERNAL_ERROR, -32603)
+    assert (fault.as_tool_result, fault.code, fault.mcp_code) == (False, Code.INTERNAL_ERROR, -32603)
 
 
 @pytest.mark.spec("1.S4.1.not-json")
@@ -353,9 +353,9 @@ def test_200_with_broken_json_is_a_protocol_error(row: str) -> None:
     ],
 )
 def test_json_of_another_shape_is_a_protocol_error(shape: Any, value: object) -> None:
-    fault = refused(Answer(200, JSON, json.dumps(value).encode()), shape)
+    fault = refused(UpstreamResponse(200, JSON, json.dumps(value).encode()), shape)
 
-    assert (fault.told, fault.mcp_code) == (False, -32603)
+    assert (fault.as_tool_result, fault.mcp_code) == (False, -32603)
 
 
 @pytest.mark.spec("1.S4.1.not-utf8")
@@ -367,16 +367,16 @@ def test_bytes_that_are_no_utf8_are_a_protocol_error_wherever_they_stand(data: s
     place = data.draw(st.sampled_from(places))
     wrong = data.draw(st.sampled_from([b"\xff", b"\xc3\x28", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\x80"]))
 
-    fault = refused(Answer(200, JSON, body[:place] + wrong + body[place:]))
+    fault = refused(UpstreamResponse(200, JSON, body[:place] + wrong + body[place:]))
 
-    assert (fault.told, fault.mcp_code) == (False, -32603)
+    assert (fault.as_tool_result, fault.mcp_code) == (False, -32603)
 
 
 @pytest.mark.spec("2.T1.nullable")
 def test_what_is_not_shown_may_be_anything() -> None:
     odd = {"id": 7, "rating": "?", "contest": [], "paid_only": {}, "similar_questions": None, "unheard-of": 1}
 
-    assert api.read(Answer(200, JSON, json.dumps(odd).encode()), Problem) == Problem(id=7)
+    assert api.read(UpstreamResponse(200, JSON, json.dumps(odd).encode()), Problem) == Problem(id=7)
 
 
 @pytest.mark.spec("2.T1.fetching", "2.T1.retry-after", "1.S2.3.never-parsed")
@@ -396,13 +396,13 @@ def test_what_is_not_shown_may_be_anything() -> None:
 )
 @pytest.mark.parametrize("kind", [JSON, "text/html", ""])
 def test_202_says_that_a_problem_is_on_its_way_whatever_it_holds(kind: str, body: bytes, told: Fetching) -> None:
-    assert api.fetching(Answer(202, kind, body)) == (told if kind == JSON else Fetching())
+    assert api.fetching(UpstreamResponse(202, kind, body)) == (told if kind == JSON else Fetching())
 
 
 @pytest.mark.spec("1.S4.2.other-status")
 @given(st.integers(200, 599).filter(lambda status: status != 202))
 def test_no_other_status_says_so(status: int) -> None:
-    assert api.fetching(Answer(status, JSON, b'{"retry_after":30}')) is None
+    assert api.fetching(UpstreamResponse(status, JSON, b'{"retry_after":30}')) is None
 
 
 @pytest.mark.spec("1.S2.1.timeout", "1.S2.2.body-cap")

@@ -1,7 +1,5 @@
 """Statements as Markdown: vectors, whole pages, Markdown left alone, and pages that were made to break it."""
 
-# ruff: noqa: RUF001 - Chinese statements have Chinese punctuation
-
 from __future__ import annotations
 
 import html
@@ -18,8 +16,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from signet.toolsets.oj.convert import NO_DESCRIPTION, to_markdown
-from signet.toolsets.oj.markup import MAX_TAGS
-from signet.toolsets.oj.page import MAX_DEPTH, MAX_MARKUP_CHARS, MAX_TABLE_CELLS
+from signet.toolsets.oj.html_tidy import MAX_TAGS
+from signet.toolsets.oj.html_writer import MAX_DEPTH, MAX_MARKUP_CHARS, MAX_TABLE_CELLS
 
 KILL_S = 240
 """When a process that converts hostile pages counts as hanging; nothing here measures speed."""
@@ -697,7 +695,7 @@ import sys
 before = set(sys.modules)  # a coverage tool has its own
 from signet.toolsets.oj.convert import to_markdown
 to_markdown("plain **Markdown**"), to_markdown(None)
-late = {"html", "html_to_markdown", "signet.toolsets.oj.markdown", "signet.toolsets.oj.markup"}
+late = {"html", "html_to_markdown", "signet.toolsets.oj.markdown", "signet.toolsets.oj.html_tidy"}
 late &= set(sys.modules) - before
 to_markdown("<p>x</p>")
 print(sorted(late), "html_to_markdown" in sys.modules)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from judge import HIT, PAGE, PROBLEM, SIMILAR, STATUS
+from oj_harness import HIT, PAGE, PROBLEM, SIMILAR, STATUS
 from signet.toolsets.oj.convert import to_markdown
 from signet.toolsets.oj.models import Fetching, Platform, Problem, Similar, SimilarProblem, Status
 from signet.toolsets.oj.render import problem_page, similar_page, status_page, truncate, wait_note

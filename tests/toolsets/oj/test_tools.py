@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doors import rpc
-from judge import HIT, PAGE, PROBLEM, SAMPLE, SIMILAR, STATUS, TOOLS, Judge, call, encoded, serving_oj
-from support import Pipe
+from channels import rpc
+from oj_harness import HIT, PAGE, PROBLEM, SAMPLE, SIMILAR, STATUS, TOOLS, OjHarness, call, encoded, serving_oj
+from processes import Pipe
 
 TOKEN = "a-token-for-the-tools"
 DAILY = {key: value for key, value in PROBLEM.items() if key != "source"} | {"date": "2026-02-27", "domain": "com"}
@@ -35,19 +35,19 @@ CALLS: dict[str, tuple[dict[str, Any], Any]] = {
 
 
 @pytest.fixture(scope="module")
-def process(the_judge: Judge) -> Iterator[Pipe]:
+def process(the_judge: OjHarness) -> Iterator[Pipe]:
     with serving_oj(the_judge.url, "--token", TOKEN) as pipe:
         yield pipe
 
 
 @pytest.fixture
-def pipe(judge: Judge, process: Pipe) -> Pipe:
+def pipe(judge: OjHarness, process: Pipe) -> Pipe:
     """A server with a token."""
     return process
 
 
 @pytest.fixture(scope="module")
-def without_token(the_judge: Judge) -> Iterator[Pipe]:
+def without_token(the_judge: OjHarness) -> Iterator[Pipe]:
     with serving_oj(the_judge.url) as pipe:
         yield pipe
 
@@ -67,7 +67,7 @@ def told(said: tuple[str, Any]) -> str:
 
 @pytest.mark.spec("2.common.markdown", "2.common.errors")
 @pytest.mark.parametrize("name", TOOLS)
-def test_every_tool_answers_with_one_text_and_says_that_it_is_no_error(judge: Judge, pipe: Pipe, name: str) -> None:
+def test_every_tool_answers_with_one_text_and_says_that_it_is_no_error(judge: OjHarness, pipe: Pipe, name: str) -> None:
     arguments, answer = CALLS[name]
     judge.answers(answer)
 
@@ -81,7 +81,7 @@ def test_every_tool_answers_with_one_text_and_says_that_it_is_no_error(judge: Ju
 
 @pytest.mark.spec("2.common.errors", "1.S4.3.template", "1.S4.2.4xx")
 @pytest.mark.parametrize("name", TOOLS)
-def test_every_tool_shows_an_error_of_the_upstream_as_a_result(judge: Judge, pipe: Pipe, name: str) -> None:
+def test_every_tool_shows_an_error_of_the_upstream_as_a_result(judge: OjHarness, pipe: Pipe, name: str) -> None:
     judge.order("status", status=404, detail="problem not found")
 
     assert call(pipe, name, **CALLS[name][0]) == ("told", "[404] Not Found: problem not found")
@@ -89,7 +89,7 @@ def test_every_tool_shows_an_error_of_the_upstream_as_a_result(judge: Judge, pip
 
 @pytest.mark.spec("2.common.errors", "1.S4.1.not-json")
 @pytest.mark.parametrize("name", TOOLS)
-def test_every_tool_fails_on_json_that_is_none(judge: Judge, pipe: Pipe, name: str) -> None:
+def test_every_tool_fails_on_json_that_is_none(judge: OjHarness, pipe: Pipe, name: str) -> None:
     judge.order("not_json", status=200)
 
     assert call(pipe, name, **CALLS[name][0]) == ("failed", -32603)
@@ -97,7 +97,7 @@ def test_every_tool_fails_on_json_that_is_none(judge: Judge, pipe: Pipe, name: s
 
 @pytest.mark.spec("2.common.closed", "1.S4.2.parameters")
 @pytest.mark.parametrize("name", TOOLS)
-def test_an_argument_that_is_not_there_is_told_and_nothing_is_asked(judge: Judge, pipe: Pipe, name: str) -> None:
+def test_an_argument_that_is_not_there_is_told_and_nothing_is_asked(judge: OjHarness, pipe: Pipe, name: str) -> None:
     text = told(call(pipe, name, **CALLS[name][0], sourec="x"))
 
     assert "sourec" in text
@@ -151,7 +151,7 @@ def test_every_parameter_and_every_tool_is_described(pipe: Pipe) -> None:
     ],
 )
 def test_an_optional_parameter_that_is_null_counts_as_left_out(
-    judge: Judge, pipe: Pipe, name: str, arguments: dict[str, Any], target: str
+    judge: OjHarness, pipe: Pipe, name: str, arguments: dict[str, Any], target: str
 ) -> None:
     judge.answers(CALLS[name][1])
 
@@ -162,7 +162,7 @@ def test_an_optional_parameter_that_is_null_counts_as_left_out(
 
 
 @pytest.mark.spec("2.common.optional")
-def test_arguments_may_be_left_out_altogether(judge: Judge, pipe: Pipe) -> None:
+def test_arguments_may_be_left_out_altogether(judge: OjHarness, pipe: Pipe) -> None:
     judge.answers(STATUS)
 
     answer = pipe.ask(rpc("tools/call", {"name": "get_platform_status"}))
@@ -172,7 +172,7 @@ def test_arguments_may_be_left_out_altogether(judge: Judge, pipe: Pipe) -> None:
 
 @pytest.mark.spec("2.common.unicode")
 @pytest.mark.parametrize("name", ["get_problem", "find_similar_problems", "resolve_problem", "get_daily_challenge"])
-def test_half_a_surrogate_pair_is_refused_and_the_next_call_served(judge: Judge, pipe: Pipe, name: str) -> None:
+def test_half_a_surrogate_pair_is_refused_and_the_next_call_served(judge: OjHarness, pipe: Pipe, name: str) -> None:
     half = b'{"source":"\\ud800","id":"\\ud800","query":"\\ud800\\ud800\\ud800","date":"\\ud800"}'
 
     refusal = pipe.ask(b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"%b","arguments":%b}}'
@@ -185,7 +185,7 @@ def test_half_a_surrogate_pair_is_refused_and_the_next_call_served(judge: Judge,
 
 
 @pytest.mark.spec("1.S5.2.any-response", "1.S5.2.suffix", "1.S5.2.outside", "1.S5.2.utf8")
-def test_a_text_over_the_limit_is_cut_on_the_wire_too(judge: Judge, pipe: Pipe) -> None:
+def test_a_text_over_the_limit_is_cut_on_the_wire_too(judge: OjHarness, pipe: Pipe) -> None:
     """A bar takes two bytes in a cell, so that a small answer makes a large text."""
     judge.answers({"rewritten_query": "q", "results": [{**HIT, "title": "|" * 60_000}]})
 
@@ -200,7 +200,7 @@ def test_a_text_over_the_limit_is_cut_on_the_wire_too(judge: Judge, pipe: Pipe) 
 
 
 @pytest.mark.spec("2.T1.endpoint", "2.T1.template", "2.T1.success", "2.T1.source", "2.T1.converted", "1.S1.1.appended")
-def test_the_daily_challenge_is_asked_for_and_shown(judge: Judge, pipe: Pipe) -> None:
+def test_the_daily_challenge_is_asked_for_and_shown(judge: OjHarness, pipe: Pipe) -> None:
     judge.answers(DAILY)
 
     said = call(pipe, "get_daily_challenge", domain="cn", date="2026-01-01")
@@ -213,7 +213,7 @@ def test_the_daily_challenge_is_asked_for_and_shown(judge: Judge, pipe: Pipe) ->
 
 @pytest.mark.spec("2.T1.source", "2.T1.success")
 @pytest.mark.parametrize("sent", [{}, {"source": None}, {"source": ""}])
-def test_a_daily_challenge_without_a_source_is_leetcodes(judge: Judge, pipe: Pipe, sent: dict[str, Any]) -> None:
+def test_a_daily_challenge_without_a_source_is_leetcodes(judge: OjHarness, pipe: Pipe, sent: dict[str, Any]) -> None:
     judge.answers({**DAILY, **sent})
 
     assert "- Source: leetcode | ID: 1 |" in call(pipe, "get_daily_challenge")[1]
@@ -221,7 +221,7 @@ def test_a_daily_challenge_without_a_source_is_leetcodes(judge: Judge, pipe: Pip
 
 @pytest.mark.spec("2.T1.domain-default", "2.T1.domain")
 @pytest.mark.parametrize(("arguments", "domain"), [({}, "com"), ({"domain": "com"}, "com"), ({"domain": "cn"}, "cn")])
-def test_the_domain_is_com_unless_given(judge: Judge, pipe: Pipe, arguments: dict[str, Any], domain: str) -> None:
+def test_the_domain_is_com_unless_given(judge: OjHarness, pipe: Pipe, arguments: dict[str, Any], domain: str) -> None:
     judge.answers(DAILY)
 
     call(pipe, "get_daily_challenge", date="2026-01-01", **arguments)
@@ -231,7 +231,7 @@ def test_the_domain_is_com_unless_given(judge: Judge, pipe: Pipe, arguments: dic
 
 @pytest.mark.spec("2.T1.domain", "1.S4.2.parameters")
 @pytest.mark.parametrize("domain", ["COM", "Cn", "", " com", "org", "com&date=2020-01-01", 5, ["com"]])
-def test_another_domain_is_told_and_nothing_is_asked(judge: Judge, pipe: Pipe, domain: Any) -> None:
+def test_another_domain_is_told_and_nothing_is_asked(judge: OjHarness, pipe: Pipe, domain: Any) -> None:
     text = told(call(pipe, "get_daily_challenge", domain=domain))
 
     assert "domain" in text
@@ -241,7 +241,9 @@ def test_another_domain_is_told_and_nothing_is_asked(judge: Judge, pipe: Pipe, d
 @pytest.mark.spec("2.T1.date-default", "2.T1.utc-only")
 @pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "Etc/GMT+12"])
 @pytest.mark.parametrize("domain", ["com", "cn"])
-def test_without_a_date_it_is_the_day_in_utc_wherever_the_machine_stands(judge: Judge, zone: str, domain: str) -> None:
+def test_without_a_date_it_is_the_day_in_utc_wherever_the_machine_stands(
+    judge: OjHarness, zone: str, domain: str
+) -> None:
     """Fourteen hours ahead and twelve behind: at any moment one of them has another day than UTC."""
     judge.answers(DAILY)
 
@@ -265,7 +267,9 @@ def test_without_a_date_it_is_the_day_in_utc_wherever_the_machine_stands(judge: 
     ],
     ids=lambda date: repr(date[:30]),
 )  # fmt: skip
-def test_a_date_that_is_none_is_told_with_the_format_and_nothing_is_asked(judge: Judge, pipe: Pipe, date: str) -> None:
+def test_a_date_that_is_none_is_told_with_the_format_and_nothing_is_asked(
+    judge: OjHarness, pipe: Pipe, date: str
+) -> None:
     text = told(call(pipe, "get_daily_challenge", date=date))
 
     assert "YYYY-MM-DD" in text
@@ -274,7 +278,7 @@ def test_a_date_that_is_none_is_told_with_the_format_and_nothing_is_asked(judge:
 
 @pytest.mark.spec("2.T1.date-format")
 @pytest.mark.parametrize("date", ["2024-02-29", "2020-04-01", "1999-12-31", "9999-12-31", "0001-01-01"])
-def test_a_day_of_the_calendar_is_asked_for_as_written(judge: Judge, pipe: Pipe, date: str) -> None:
+def test_a_day_of_the_calendar_is_asked_for_as_written(judge: OjHarness, pipe: Pipe, date: str) -> None:
     judge.answers(DAILY)
 
     call(pipe, "get_daily_challenge", date=date)
@@ -283,7 +287,7 @@ def test_a_day_of_the_calendar_is_asked_for_as_written(judge: Judge, pipe: Pipe,
 
 
 @pytest.mark.spec("2.T1.fetching", "2.T1.retry-after", "1.S4.5.not-an-error", "1.S4.5.retry")
-def test_202_is_told_as_information_with_the_time_to_wait(judge: Judge, pipe: Pipe) -> None:
+def test_202_is_told_as_information_with_the_time_to_wait(judge: OjHarness, pipe: Pipe) -> None:
     judge.answers({"retry_after": 37, "status": "fetching"}, status=202)
 
     kind, text = call(pipe, "get_daily_challenge")
@@ -296,7 +300,7 @@ def test_202_is_told_as_information_with_the_time_to_wait(judge: Judge, pipe: Pi
 @pytest.mark.spec("2.T1.fetching", "2.T1.retry-after", "1.S4.5.not-an-error")
 @pytest.mark.parametrize("body", ["", "<html>", "null", '{"retry_after":"soon"}', '{"retry_after":-1}'])
 @pytest.mark.parametrize("type_", ["application/json", "text/html", None])
-def test_202_is_information_whatever_it_holds(judge: Judge, pipe: Pipe, body: str, type_: str | None) -> None:
+def test_202_is_information_whatever_it_holds(judge: OjHarness, pipe: Pipe, body: str, type_: str | None) -> None:
     judge.order("answer", status=202, body=body, type=type_)
 
     kind, text = call(pipe, "get_daily_challenge")
@@ -307,7 +311,7 @@ def test_202_is_information_whatever_it_holds(judge: Judge, pipe: Pipe, body: st
 
 @pytest.mark.spec("2.T1.fetching", "1.S4.2.other-status")
 @pytest.mark.parametrize("name", [name for name in TOOLS if name != "get_daily_challenge"])
-def test_202_from_any_other_endpoint_is_an_error(judge: Judge, pipe: Pipe, name: str) -> None:
+def test_202_from_any_other_endpoint_is_an_error(judge: OjHarness, pipe: Pipe, name: str) -> None:
     judge.answers({"retry_after": 30}, status=202)
 
     assert told(call(pipe, name, **CALLS[name][0])) == '[202] {"retry_after": 30}'
@@ -317,7 +321,7 @@ def test_202_from_any_other_endpoint_is_an_error(judge: Judge, pipe: Pipe, name:
 
 
 @pytest.mark.spec("2.T2.endpoint", "2.T2.template", "2.T2.title")
-def test_a_problem_is_asked_for_and_shown(judge: Judge, pipe: Pipe) -> None:
+def test_a_problem_is_asked_for_and_shown(judge: OjHarness, pipe: Pipe) -> None:
     judge.answers(PROBLEM)
 
     said = call(pipe, "get_problem", source="leetcode", id="1")
@@ -330,7 +334,7 @@ def test_a_problem_is_asked_for_and_shown(judge: Judge, pipe: Pipe) -> None:
 @pytest.mark.spec("2.T2.encoded", "2.common.encoded")
 @given(source=names, problem_id=names)
 def test_any_source_and_id_stand_encoded_on_the_request_line(
-    the_judge: Judge, process: Pipe, source: str, problem_id: str
+    the_judge: OjHarness, process: Pipe, source: str, problem_id: str
 ) -> None:
     the_judge.clear()
     the_judge.answers(PROBLEM)
@@ -355,7 +359,7 @@ def test_any_source_and_id_stand_encoded_on_the_request_line(
     ],
 )
 def test_source_and_id_are_trimmed_and_encoded(
-    judge: Judge, pipe: Pipe, source: str, problem_id: str, path: str
+    judge: OjHarness, pipe: Pipe, source: str, problem_id: str, path: str
 ) -> None:
     judge.answers(PROBLEM)
 
@@ -368,7 +372,7 @@ def test_source_and_id_are_trimmed_and_encoded(
 @pytest.mark.parametrize("blank", ["", "  ", "\t\r\n", "\u3000\u00a0\u2028"])
 @pytest.mark.parametrize("which", ["source", "id"])
 def test_a_blank_source_or_id_is_told_by_the_tool_and_nothing_is_asked(
-    judge: Judge, pipe: Pipe, which: str, blank: str
+    judge: OjHarness, pipe: Pipe, which: str, blank: str
 ) -> None:
     text = told(call(pipe, "get_problem", **{"source": "leetcode", "id": "1", which: blank}))
 
@@ -380,7 +384,7 @@ def test_a_blank_source_or_id_is_told_by_the_tool_and_nothing_is_asked(
 @pytest.mark.spec("2.common.encoded")
 @pytest.mark.parametrize("dots", [".", "..", " .. "])
 @pytest.mark.parametrize("which", ["source", "id"])
-def test_a_segment_of_dots_is_told_and_nothing_is_asked(judge: Judge, pipe: Pipe, which: str, dots: str) -> None:
+def test_a_segment_of_dots_is_told_and_nothing_is_asked(judge: OjHarness, pipe: Pipe, which: str, dots: str) -> None:
     for name in ("get_problem", "find_similar_problems"):
         assert which in told(call(pipe, name, **{"source": "leetcode", "id": "1", which: dots}))
 
@@ -400,7 +404,7 @@ def test_a_segment_of_dots_is_told_and_nothing_is_asked(judge: Judge, pipe: Pipe
     ],
 )
 def test_source_and_id_are_required_strings(
-    judge: Judge, pipe: Pipe, arguments: dict[str, Any], named: list[str]
+    judge: OjHarness, pipe: Pipe, arguments: dict[str, Any], named: list[str]
 ) -> None:
     text = told(call(pipe, "get_problem", **arguments))
 
@@ -412,7 +416,7 @@ def test_source_and_id_are_required_strings(
 
 
 @pytest.mark.spec("2.T3.by-query", "2.T3.limit-default", "2.T3.threshold-default", "2.T3.table", "2.T3.rewritten-query")
-def test_a_search_by_text_is_asked_for_and_shown(judge: Judge, pipe: Pipe) -> None:
+def test_a_search_by_text_is_asked_for_and_shown(judge: OjHarness, pipe: Pipe) -> None:
     judge.answers(SIMILAR)
 
     kind, text = call(pipe, "find_similar_problems", query="arrays")
@@ -424,7 +428,7 @@ def test_a_search_by_text_is_asked_for_and_shown(judge: Judge, pipe: Pipe) -> No
 
 
 @pytest.mark.spec("2.T3.by-id", "2.T3.limit-default", "2.T3.threshold-default")
-def test_a_search_by_problem_is_asked_for_and_shown(judge: Judge, pipe: Pipe) -> None:
+def test_a_search_by_problem_is_asked_for_and_shown(judge: OjHarness, pipe: Pipe) -> None:
     judge.answers(SIMILAR)
 
     kind, text = call(pipe, "find_similar_problems", source="leetcode", id="1")
@@ -436,7 +440,9 @@ def test_a_search_by_problem_is_asked_for_and_shown(judge: Judge, pipe: Pipe) ->
 
 @pytest.mark.spec("2.T3.query-decides")
 @pytest.mark.parametrize("other", [{"source": "leetcode", "id": "1"}, {"source": ".."}, {"id": ""}])
-def test_a_query_decides_and_source_and_id_are_not_looked_at(judge: Judge, pipe: Pipe, other: dict[str, str]) -> None:
+def test_a_query_decides_and_source_and_id_are_not_looked_at(
+    judge: OjHarness, pipe: Pipe, other: dict[str, str]
+) -> None:
     judge.answers(SIMILAR)
 
     call(pipe, "find_similar_problems", query="arrays", **other)
@@ -452,7 +458,7 @@ def test_a_query_decides_and_source_and_id_are_not_looked_at(judge: Judge, pipe:
 )
 @pytest.mark.parametrize("other", [{}, {"source": "leetcode", "id": "1"}], ids=["alone", "with source and id"])
 def test_a_query_of_a_wrong_length_is_told_and_nothing_is_asked(
-    judge: Judge, pipe: Pipe, query: str, other: dict[str, str]
+    judge: OjHarness, pipe: Pipe, query: str, other: dict[str, str]
 ) -> None:
     text = told(call(pipe, "find_similar_problems", query=query, **other))
 
@@ -467,7 +473,7 @@ def test_a_query_of_a_wrong_length_is_told_and_nothing_is_asked(
     ["abc", "x" * 2000, "😀😀😀", "漢" * 2000, " abc ", "x" * 2000 + " " * 50, "a b&c=d#+"],
     ids=lambda query: f"{len(query)} of {query[:4]!r}",
 )
-def test_a_query_within_the_bounds_is_sent_trimmed_and_encoded(judge: Judge, pipe: Pipe, query: str) -> None:
+def test_a_query_within_the_bounds_is_sent_trimmed_and_encoded(judge: OjHarness, pipe: Pipe, query: str) -> None:
     judge.answers(SIMILAR)
 
     said = call(pipe, "find_similar_problems", query=query)
@@ -478,7 +484,7 @@ def test_a_query_within_the_bounds_is_sent_trimmed_and_encoded(judge: Judge, pip
 
 @pytest.mark.spec("2.T3.blank-query", "2.T3.needs-both", "2.T3.by-id", "2.T3.encoded")
 @pytest.mark.parametrize("blank", [{}, {"query": None}, {"query": ""}, {"query": " \u3000\n"}])
-def test_a_blank_query_leaves_the_search_to_source_and_id(judge: Judge, pipe: Pipe, blank: dict[str, Any]) -> None:
+def test_a_blank_query_leaves_the_search_to_source_and_id(judge: OjHarness, pipe: Pipe, blank: dict[str, Any]) -> None:
     judge.answers(SIMILAR)
 
     call(pipe, "find_similar_problems", source=" a b ", id="\tc/d", **blank)
@@ -501,7 +507,7 @@ def test_a_blank_query_leaves_the_search_to_source_and_id(judge: Judge, pipe: Pi
     ],
 )
 def test_without_a_query_both_source_and_id_are_needed(
-    judge: Judge, pipe: Pipe, blank: dict[str, str], rest: dict[str, Any]
+    judge: OjHarness, pipe: Pipe, blank: dict[str, str], rest: dict[str, Any]
 ) -> None:
     text = told(call(pipe, "find_similar_problems", **blank, **rest))
 
@@ -512,7 +518,7 @@ def test_without_a_query_both_source_and_id_are_needed(
 @pytest.mark.spec("2.T3.encoded")
 @given(source=names, problem_id=names)
 def test_any_source_and_id_to_compare_with_stand_encoded_on_the_request_line(
-    the_judge: Judge, process: Pipe, source: str, problem_id: str
+    the_judge: OjHarness, process: Pipe, source: str, problem_id: str
 ) -> None:
     the_judge.clear()
     the_judge.answers(SIMILAR)
@@ -532,7 +538,9 @@ def test_any_source_and_id_to_compare_with_stand_encoded_on_the_request_line(
         ("threshold", 1.0000000000000002), ("threshold", "0.5"), ("threshold", False), ("threshold", {}),
     ],
 )  # fmt: skip
-def test_a_number_out_of_range_is_told_and_nothing_is_asked(judge: Judge, pipe: Pipe, name: str, value: Any) -> None:
+def test_a_number_out_of_range_is_told_and_nothing_is_asked(
+    judge: OjHarness, pipe: Pipe, name: str, value: Any
+) -> None:
     text = told(call(pipe, "find_similar_problems", query="arrays", **{name: value}))
 
     assert name in text
@@ -541,7 +549,7 @@ def test_a_number_out_of_range_is_told_and_nothing_is_asked(judge: Judge, pipe: 
 
 @pytest.mark.spec("2.T3.threshold-range", "2.T3.limit-range")
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e400"])
-def test_what_is_no_number_in_json_never_reaches_the_upstream(judge: Judge, pipe: Pipe, number: str) -> None:
+def test_what_is_no_number_in_json_never_reaches_the_upstream(judge: OjHarness, pipe: Pipe, number: str) -> None:
     for name in ("limit", "threshold"):
         asked = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"find_similar_problems","arguments":'
         answer = pipe.ask(asked + f'{{"query":"abc","{name}":{number}}}}}}}'.encode())
@@ -565,7 +573,7 @@ def test_what_is_no_number_in_json_never_reaches_the_upstream(judge: Judge, pipe
         ({"limit": 7, "threshold": 0.25}, "limit=7&threshold=0.25"),
     ],
 )
-def test_a_number_in_range_is_sent(judge: Judge, pipe: Pipe, arguments: dict[str, Any], options: str) -> None:
+def test_a_number_in_range_is_sent(judge: OjHarness, pipe: Pipe, arguments: dict[str, Any], options: str) -> None:
     judge.answers(SIMILAR)
 
     call(pipe, "find_similar_problems", query="arrays", **arguments)
@@ -577,7 +585,7 @@ def test_a_number_in_range_is_sent(judge: Judge, pipe: Pipe, arguments: dict[str
 @pytest.mark.parametrize("rest", [{"query": "ab"}, {}, {"source": "leetcode"}, {"query": "x" * 2001}])
 @pytest.mark.parametrize(("name", "value"), [("limit", 0), ("threshold", 2)])
 def test_numbers_are_checked_before_anything_else(
-    judge: Judge, pipe: Pipe, name: str, value: int, rest: dict[str, Any]
+    judge: OjHarness, pipe: Pipe, name: str, value: int, rest: dict[str, Any]
 ) -> None:
     text = told(call(pipe, "find_similar_problems", **{name: value}, **rest))
 
@@ -600,7 +608,7 @@ def test_numbers_are_checked_before_anything_else(
     ],
 )
 def test_a_source_filter_is_sent_encoded_unless_it_is_blank(
-    judge: Judge, pipe: Pipe, source_filter: str | None, sent: str
+    judge: OjHarness, pipe: Pipe, source_filter: str | None, sent: str
 ) -> None:
     judge.answers(SIMILAR)
 
@@ -611,7 +619,7 @@ def test_a_source_filter_is_sent_encoded_unless_it_is_blank(
 
 
 @pytest.mark.spec("2.T3.similarity", "2.T3.numbered", "2.T3.cells", "2.T3.table")
-def test_rows_are_numbered_and_safe_and_show_a_percentage(judge: Judge, pipe: Pipe) -> None:
+def test_rows_are_numbered_and_safe_and_show_a_percentage(judge: OjHarness, pipe: Pipe) -> None:
     odd = {"source": "luogu", "id": "P1", "title": "a|b\nc", "difficulty": None, "link": None, "similarity": 1.0}
     judge.answers({"rewritten_query": None, "results": [{**HIT, "similarity": 0.791}, odd]})
 
@@ -628,7 +636,7 @@ def test_rows_are_numbered_and_safe_and_show_a_percentage(judge: Judge, pipe: Pi
 
 
 @pytest.mark.spec("2.T4.endpoint", "2.T4.encoded", "2.T4.template", "2.T4.nested")
-def test_a_url_is_resolved_as_one_segment_and_the_nested_problem_shown(judge: Judge, pipe: Pipe) -> None:
+def test_a_url_is_resolved_as_one_segment_and_the_nested_problem_shown(judge: OjHarness, pipe: Pipe) -> None:
     judge.answers(RESOLVED)
 
     said = call(pipe, "resolve_problem", query="https://leetcode.com/problems/two-sum/?a=1#b")
@@ -638,7 +646,7 @@ def test_a_url_is_resolved_as_one_segment_and_the_nested_problem_shown(judge: Ju
 
 
 @pytest.mark.spec("2.T4.nested")
-def test_a_nested_problem_without_a_source_does_not_borrow_the_one_beside_it(judge: Judge, pipe: Pipe) -> None:
+def test_a_nested_problem_without_a_source_does_not_borrow_the_one_beside_it(judge: OjHarness, pipe: Pipe) -> None:
     judge.answers({"source": "top", "id": "beside", "problem": {"id": "9", "title": "t"}})
 
     _, text = call(pipe, "resolve_problem", query="t")
@@ -648,7 +656,9 @@ def test_a_nested_problem_without_a_source_does_not_borrow_the_one_beside_it(jud
 
 @pytest.mark.spec("2.T4.nested")
 @pytest.mark.parametrize("beside", [{}, {"source": None, "id": None}, {"source": None, "id": 7}])
-def test_what_stands_beside_a_nested_problem_does_not_count(judge: Judge, pipe: Pipe, beside: dict[str, Any]) -> None:
+def test_what_stands_beside_a_nested_problem_does_not_count(
+    judge: OjHarness, pipe: Pipe, beside: dict[str, Any]
+) -> None:
     judge.answers({**beside, "problem": PROBLEM})
     found = call(pipe, "resolve_problem", query="two-sum")
     judge.clear()
@@ -662,7 +672,9 @@ def test_what_stands_beside_a_nested_problem_does_not_count(judge: Judge, pipe: 
 
 @pytest.mark.spec("2.T4.encoded")
 @given(query=names)
-def test_any_query_to_resolve_stands_encoded_on_the_request_line(the_judge: Judge, process: Pipe, query: str) -> None:
+def test_any_query_to_resolve_stands_encoded_on_the_request_line(
+    the_judge: OjHarness, process: Pipe, query: str
+) -> None:
     the_judge.clear()
     the_judge.answers(RESOLVED)
 
@@ -675,7 +687,9 @@ def test_any_query_to_resolve_stands_encoded_on_the_request_line(the_judge: Judg
 @pytest.mark.spec("2.T4.required", "1.S4.2.parameters")
 @pytest.mark.parametrize("arguments", [{}, {"query": ""}, {"query": " \n\u3000"}, {"query": None}, {"query": 5},
                                        {"query": ".."}, {"query": "."}])  # fmt: skip
-def test_a_query_that_is_none_is_told_and_nothing_is_asked(judge: Judge, pipe: Pipe, arguments: dict[str, Any]) -> None:
+def test_a_query_that_is_none_is_told_and_nothing_is_asked(
+    judge: OjHarness, pipe: Pipe, arguments: dict[str, Any]
+) -> None:
     text = told(call(pipe, "resolve_problem", **arguments))
 
     assert "query" in text
@@ -684,14 +698,14 @@ def test_a_query_that_is_none_is_told_and_nothing_is_asked(judge: Judge, pipe: P
 
 @pytest.mark.spec("2.T4.unknown")
 @pytest.mark.parametrize("problem", [{"problem": None}, {}], ids=["null", "missing"])
-def test_a_problem_that_nobody_knows_is_told_by_name(judge: Judge, pipe: Pipe, problem: dict[str, None]) -> None:
+def test_a_problem_that_nobody_knows_is_told_by_name(judge: OjHarness, pipe: Pipe, problem: dict[str, None]) -> None:
     judge.answers({"source": "leetcode", "id": "no-such-slug", **problem})
 
     assert call(pipe, "resolve_problem", query="no-such-slug") == ("told", "Problem not found: leetcode/no-such-slug")
 
 
 @pytest.mark.spec("2.T4.unknown")
-def test_a_query_of_no_known_judge_is_told(judge: Judge, pipe: Pipe) -> None:
+def test_a_query_of_no_known_judge_is_told(judge: OjHarness, pipe: Pipe) -> None:
     query = "https://example.com/problem/1"
     judge.answers({"source": "unknown", "id": query, "problem": None})
 
@@ -702,7 +716,7 @@ def test_a_query_of_no_known_judge_is_told(judge: Judge, pipe: Pipe) -> None:
 
 
 @pytest.mark.spec("2.T5.endpoint", "2.T5.heading", "2.T5.columns", "2.T5.rows", "2.T5.order", "2.T5.grouped")
-def test_the_platforms_are_asked_for_at_the_root_and_shown(judge: Judge, pipe: Pipe) -> None:
+def test_the_platforms_are_asked_for_at_the_root_and_shown(judge: OjHarness, pipe: Pipe) -> None:
     judge.answers(STATUS)
 
     kind, text = call(pipe, "get_platform_status")
@@ -721,7 +735,7 @@ def test_the_platforms_are_asked_for_at_the_root_and_shown(judge: Judge, pipe: P
 
 
 @pytest.mark.spec("2.T5.needs-token", "2.T5.before-request", "1.S4.2.token")
-def test_without_a_token_the_platforms_are_refused_before_any_request(judge: Judge, without_token: Pipe) -> None:
+def test_without_a_token_the_platforms_are_refused_before_any_request(judge: OjHarness, without_token: Pipe) -> None:
     text = told(call(without_token, "get_platform_status"))
 
     assert "authentication is required" in text
@@ -729,7 +743,7 @@ def test_without_a_token_the_platforms_are_refused_before_any_request(judge: Jud
 
 
 @pytest.mark.spec("2.T5.needs-token")
-def test_the_other_tools_need_no_token(judge: Judge, without_token: Pipe) -> None:
+def test_the_other_tools_need_no_token(judge: OjHarness, without_token: Pipe) -> None:
     for name in TOOLS[:4]:
         judge.answers(CALLS[name][1], times=1)
 
@@ -742,7 +756,7 @@ def test_the_other_tools_need_no_token(judge: Judge, without_token: Pipe) -> Non
 
 
 @pytest.mark.spec("2.T2.template", "2.T4.template", "2.T1.success", "2.T3.table", "2.T5.rows")
-def test_the_samples_come_through_every_tool(judge: Judge, pipe: Pipe) -> None:
+def test_the_samples_come_through_every_tool(judge: OjHarness, pipe: Pipe) -> None:
     source, problem_id = SAMPLE
 
     answers = [
@@ -760,7 +774,7 @@ def test_the_samples_come_through_every_tool(judge: Judge, pipe: Pipe) -> None:
 
 
 @pytest.mark.spec("2.T1.fetching")
-def test_the_samples_day_that_is_never_ready_is_information(judge: Judge, pipe: Pipe) -> None:
+def test_the_samples_day_that_is_never_ready_is_information(judge: OjHarness, pipe: Pipe) -> None:
     kind, text = call(pipe, "get_daily_challenge", date="2024-02-29")
 
     assert kind == "answer"
@@ -768,7 +782,7 @@ def test_the_samples_day_that_is_never_ready_is_information(judge: Judge, pipe: 
 
 
 @pytest.mark.spec("2.common.errors", "1.S4.3.template")
-def test_the_samples_refusals_are_shown_by_the_template(judge: Judge, pipe: Pipe) -> None:
+def test_the_samples_refusals_are_shown_by_the_template(judge: OjHarness, pipe: Pipe) -> None:
     assert told(call(pipe, "get_problem", source="nobody", id="1")) == "[400] Bad Request: invalid source: nobody"
     assert told(call(pipe, "get_problem", source="leetcode", id="0")) == "[404] Not Found: problem not found"
     assert json.dumps(judge.targets()) == '["/api/v1/problems/nobody/1", "/api/v1/problems/leetcode/0"]'

@@ -2,7 +2,6 @@
 
 Pure. Codes, names and fields are the Bank's, in the order of its manual.
 """
-# ruff: noqa: RUF001 - the Bank's own names, with the punctuation that they have
 
 from __future__ import annotations
 

@@ -21,27 +21,18 @@ import msgspec
 from msgspec import UNSET, Raw, structs
 
 from signet.kernel.errors import Fault
-from signet.kernel.port import Answer
+from signet.kernel.upstream import UpstreamResponse
 
-from .cells import as_parameter, clean, number
-from .documents import Document
+from .csv_response import CsvResponse
 from .faults import refused, too_large, transport, undecodable
-from .models import (
-    MAX_RESULT_BYTES,
-    CodeParameter,
-    DataOut,
-    Entry,
-    Head,
-    LayerParameter,
-    MetadataOut,
-    Series,
-)
+from .fields import as_parameter, clean, number
+from .json_response import JsonResponse
+from .models import MAX_RESULT_BYTES, CodeParameter, DataOut, Head, LayerParameter, MetadataEntry, MetadataOut, Series
 from .points import EMPTY
 from .query import DataCodeIn, DataLayerIn, MetadataIn, Query
-from .rules import unsigned
-from .tables import Table
+from .validation import unsigned
 
-__all__ = ["read_data", "read_metadata", "weigh"]
+__all__ = ["check_size", "read_data", "read_metadata"]
 
 Q = TypeVar("Q", DataCodeIn | DataLayerIn, MetadataIn)
 R = TypeVar("R", DataOut, MetadataOut)
@@ -77,7 +68,7 @@ class Limit(NamedTuple):
     advice: str
 
 
-class Page(Protocol):
+class ResponsePage(Protocol):
     """An answer, opened; what is in it is read when it is asked for."""
 
     def fact(self, name: str) -> str | None:
@@ -89,14 +80,16 @@ class Page(Protocol):
     def series(self) -> list[Series]:
         """Give the rows of a data answer."""
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[MetadataEntry]:
         """Give the rows of a metadata answer."""
 
     def text(self) -> str:
         """Give the whole answer as text."""
 
 
-def read_data(answer: Answer, query: DataCodeIn | DataLayerIn, *, max_bytes: int = MAX_RESULT_BYTES) -> DataOut:
+def read_data(
+    answer: UpstreamResponse, query: DataCodeIn | DataLayerIn, *, max_bytes: int = MAX_RESULT_BYTES
+) -> DataOut:
     """Read an answer with observations.
 
     Raises:
@@ -105,7 +98,7 @@ def read_data(answer: Answer, query: DataCodeIn | DataLayerIn, *, max_bytes: int
     return _read(answer, query, _data, Limit(max_bytes, LESS_DATA))
 
 
-def read_metadata(answer: Answer, query: MetadataIn, *, max_bytes: int = MAX_RESULT_BYTES) -> MetadataOut:
+def read_metadata(answer: UpstreamResponse, query: MetadataIn, *, max_bytes: int = MAX_RESULT_BYTES) -> MetadataOut:
     """Read an answer that lists a database's series.
 
     Raises:
@@ -114,7 +107,7 @@ def read_metadata(answer: Answer, query: MetadataIn, *, max_bytes: int = MAX_RES
     return _read(answer, query, _metadata, Limit(max_bytes, LESS_METADATA))
 
 
-def weigh(result: DataOut | MetadataOut) -> int:
+def check_size(result: DataOut | MetadataOut) -> int:
     """Give the size of a result as JSON, in small steps and without writing its points a second time."""
     raw = result.raw
     bare = structs.replace(result, raw=UNSET if raw is UNSET else "")
@@ -138,7 +131,7 @@ def _weigh_text(text: str) -> int:
     return sum(len(_encode(piece)) - len('""') for piece in pieces)
 
 
-def _read(answer: Answer, query: Q, make: Callable[[Page, Q], R], limit: Limit) -> R:
+def _read(answer: UpstreamResponse, query: Q, make: Callable[[ResponsePage, Q], R], limit: Limit) -> R:
     """Open an answer and make a result of it; whatever is wrong with it becomes a fault."""
     try:
         result = make(_opened(answer, query, limit), query)
@@ -155,7 +148,7 @@ def _read(answer: Answer, query: Q, make: Callable[[Page, Q], R], limit: Limit) 
     raise transport(why) if answer.status >= SERVER_BROKE else undecodable(why)
 
 
-def _opened(answer: Answer, query: Query, limit: Limit) -> Page:
+def _opened(answer: UpstreamResponse, query: Query, limit: Limit) -> ResponsePage:
     """Tell what an answer is by its first character, and where that tells nothing by its content type."""
     if answer.broken:
         raise undecodable(answer.broken)
@@ -172,18 +165,20 @@ def _opened(answer: Answer, query: Query, limit: Limit) -> Page:
         message = f"it has {len(body):,} bytes, and at most {limit.max_bytes:,} are passed on"
         raise too_large(message, limit.advice)
     is_json = opens or "json" in answer.content_type
-    return Document(body, limit.advice) if is_json else Table(body, _charset(answer, query.lang), limit.advice)
+    return (
+        JsonResponse(body, limit.advice) if is_json else CsvResponse(body, _charset(answer, query.lang), limit.advice)
+    )
 
 
 def _bounded(result: R, limit: Limit) -> R:
-    size = weigh(result)
+    size = check_size(result)
     if size > limit.max_bytes:
         message = f"the result has {size:,} bytes, and at most {limit.max_bytes:,} are passed on"
         raise too_large(message, limit.advice)
     return result
 
 
-def _charset(answer: Answer, lang: str | None) -> str:
+def _charset(answer: UpstreamResponse, lang: str | None) -> str:
     """Tell a table's characters: by its mark, by what it says, or by the language that was asked for."""
     if answer.body.startswith(BOM):
         return "utf-8"
@@ -192,7 +187,7 @@ def _charset(answer: Answer, lang: str | None) -> str:
     return CHARSETS.get(said[1], usual) if said else usual
 
 
-def _head(page: Page) -> Head:
+def _head(page: ResponsePage) -> Head:
     """Read how it went, before anything else.
 
     Raises:
@@ -208,7 +203,7 @@ def _head(page: Page) -> Head:
     return Head(status, message_id, message, clean(page.fact("DATE")))
 
 
-def _data(page: Page, query: DataCodeIn | DataLayerIn) -> DataOut:
+def _data(page: ResponsePage, query: DataCodeIn | DataLayerIn) -> DataOut:
     meta = _head(page)
     shape: Any = LayerParameter if isinstance(query, DataLayerIn) else CodeParameter
     parameter = as_parameter(shape, page.parameter())
@@ -218,7 +213,7 @@ def _data(page: Page, query: DataCodeIn | DataLayerIn) -> DataOut:
     return DataOut(meta, parameter, next_position, len(series), series, raw)
 
 
-def _metadata(page: Page, query: MetadataIn) -> MetadataOut:
+def _metadata(page: ResponsePage, query: MetadataIn) -> MetadataOut:
     meta = _head(page)
     entries = page.entries()
     raw = page.text() if query.include_raw else UNSET

@@ -9,7 +9,6 @@
 
 None of them is told as a result: MCP sends each as a JSON-RPC error.
 """
-# ruff: noqa: RUF001 - the Bank's own texts, with the punctuation that they have
 
 from __future__ import annotations
 
@@ -17,14 +16,14 @@ from typing import Any, Final, NamedTuple
 
 from signet.kernel.errors import Code, Fault
 
-__all__ = ["BY_ID", "MESSAGES", "Message", "refused", "too_large", "transport", "undecodable", "validation"]
+__all__ = ["BY_ID", "MESSAGES", "BankMessage", "refused", "too_large", "transport", "undecodable", "validation"]
 
 BAD_REQUEST: Final = 400
 MAX_CHARS: Final = 1_000
 """What is kept of a text from outside."""
 
 
-class Message(NamedTuple):
+class BankMessage(NamedTuple):
     """One of the codes that the Bank answers with."""
 
     status: int
@@ -47,15 +46,15 @@ _FREQUENCIES: Final = (
 )
 
 MESSAGES: Final = (
-    Message(200, "M181000I", "正常に終了しました。", "all is well"),
-    Message(
+    BankMessage(200, "M181000I", "正常に終了しました。", "all is well"),
+    BankMessage(
         200,
         "M181030I",
         "正常に終了しましたが、該当データはありませんでした。",
         "all is well, and there is no value in the span asked for",
         "Ask for another span: boj_get_metadata tells where each series starts and ends.",
     ),
-    Message(
+    BankMessage(
         400,
         "M181001E",
         "Invalid input parameters",
@@ -63,22 +62,22 @@ MESSAGES: Final = (
         "Leave out < > \" ! | \\ ; ' and all full-width characters, and give codes without the database in front: "
         "MADR1Z@D rather than IR01'MADR1Z@D.",
     ),
-    Message(
+    BankMessage(
         400,
         "M181002E",
         "Invalid language setting",
         "the language is unknown",
         "Give lang as jp or en, or leave it out.",
     ),
-    Message(
+    BankMessage(
         400,
         "M181003E",
         "結果ファイル形式が正しくありません。",
         "the format is unknown",
         "Give format as json or csv, or leave it out.",
     ),
-    Message(400, "M181004E", "DBが指定されていません。", "no database was named", "Give db, for example FM08."),
-    Message(
+    BankMessage(400, "M181004E", "DBが指定されていません。", "no database was named", "Give db, for example FM08."),
+    BankMessage(
         400,
         "M181005E",
         "DB名が正しくありません。",
@@ -86,14 +85,14 @@ MESSAGES: Final = (
         "Give the code of one of the 50 databases, for example FM08 (exchange rates), FM01 (call rate), "
         "PR01 (producer prices) or CO (TANKAN); `signet boj databases` lists all of them.",
     ),
-    Message(
+    BankMessage(
         400,
         "M181006E",
         "系列コードが指定されていません。",
         "no series was named",
         "Give codes; boj_get_metadata lists the series codes of a database.",
     ),
-    Message(
+    BankMessage(
         400,
         "M181007E",
         "系列コードの数が1250を超えています。",
@@ -101,38 +100,38 @@ MESSAGES: Final = (
         "Ask for at most 1,250 series: split the codes over several calls, or name deeper layers; layers count "
         "series of every frequency.",
     ),
-    Message(
+    BankMessage(
         400,
         "M181008E",
         "指定した開始期が正しくありません。",
         "the start is no date",
         f"Write start_date as {_DATES}.",
     ),
-    Message(
+    BankMessage(
         400, "M181009E", "指定した終了期が正しくありません。", "the end is no date", f"Write end_date as {_DATES}."
     ),
-    Message(
+    BankMessage(
         400,
         "M181010E",
         "時期は1850年から2050年までを数値で指定してください。",
         "a year is outside 1850 to 2050, or no number",
         "Keep start_date and end_date within 1850 and 2050, in digits only.",
     ),
-    Message(
+    BankMessage(
         400,
         "M181011E",
         "開始期と終了期の順序を正しく指定してください。",
         "the start comes after the end",
         "Exchange start_date and end_date.",
     ),
-    Message(
+    BankMessage(
         400,
         "M181012E",
         "検索開始位置が正しくありません。",
         "the position is no positive number",
         "Give start_position as the next_position of the answer before, or leave it out.",
     ),
-    Message(
+    BankMessage(
         400,
         "M181013E",
         "指定した系列コードは存在しません。：n番目のコード",
@@ -140,7 +139,7 @@ MESSAGES: Final = (
         "The Bank's message ends with the place of that code in codes, counted from 1; look it up with "
         "boj_get_metadata.",
     ),
-    Message(
+    BankMessage(
         400,
         "M181014E",
         "指定した系列コードの期種が一致しません。：n番目のコード",
@@ -148,32 +147,32 @@ MESSAGES: Final = (
         "Ask for series of one frequency at a time, weekly ones of one weekday; the Bank's message ends with the "
         "place of the first code that differs.",
     ),
-    Message(
+    BankMessage(
         400,
         "M181015E",
         "指定した開始期の設定形式が期種と一致しません。",
         "the start is written for another frequency",
         f"Write start_date as the frequency of the series wants it: {_DATES}.",
     ),
-    Message(
+    BankMessage(
         400,
         "M181016E",
         "指定した終了期の設定形式が期種と一致しません。",
         "the end is written for another frequency",
         f"Write end_date as the frequency of the series wants it: {_DATES}.",
     ),
-    Message(400, "M181017E", "期種が指定されていません。", "no frequency was named", _FREQUENCIES),
-    Message(400, "M181018E", "期種が正しくありません。", "there is no such frequency", _FREQUENCIES),
-    Message(400, "M181019E", "階層情報が指定されていません。", "no layer was named, or more than five", _LAYERS),
-    Message(400, "M181020E", "階層情報設定が正しくありません。", "a layer is neither a number nor *", _LAYERS),
-    Message(
+    BankMessage(400, "M181017E", "期種が指定されていません。", "no frequency was named", _FREQUENCIES),
+    BankMessage(400, "M181018E", "期種が正しくありません。", "there is no such frequency", _FREQUENCIES),
+    BankMessage(400, "M181019E", "階層情報が指定されていません。", "no layer was named, or more than five", _LAYERS),
+    BankMessage(400, "M181020E", "階層情報設定が正しくありません。", "a layer is neither a number nor *", _LAYERS),
+    BankMessage(
         500,
         "M181090S",
         "予期しないエラーが発生しました。時間をおいてからやり直してください。",
         "something unexpected happened at the Bank",
         _LATER,
     ),
-    Message(
+    BankMessage(
         503,
         "M181091S",
         "データベースにアクセス中にエラーになりました。時間をおいてからやり直してください。",
@@ -229,7 +228,7 @@ def refused(status: int, message_id: str, message: str) -> Fault:
 
 def _fault(code: Code, text: str, error_type: str, **facts: Any) -> Fault:
     data = {"error_type": error_type, **{name: fact for name, fact in facts.items() if fact is not None}}
-    return Fault(code, text, told=False, data=data)
+    return Fault(code, text, as_tool_result=False, data=data)
 
 
 def _with(text: str, hint: str | None) -> str:

@@ -15,9 +15,9 @@ __all__ = [
     "MAX_RESULT_BYTES",
     "CodeParameter",
     "DataOut",
-    "Entry",
     "Head",
     "LayerParameter",
+    "MetadataEntry",
     "MetadataOut",
     "Point",
     "Series",
@@ -106,7 +106,7 @@ class DataOut(Struct, frozen=True):
     raw: str | UnsetType = UNSET
 
 
-class Entry(Struct, frozen=True, gc=False):
+class MetadataEntry(Struct, frozen=True, gc=False):
     """One row of a database's tree: a series, or a heading, which has no code."""
 
     series_code: str | None
@@ -136,7 +136,7 @@ class MetadataOut(Struct, frozen=True):
     meta: Head
     db: str
     entries_count: int
-    entries: list[Entry]
+    entries: list[MetadataEntry]
     raw: str | UnsetType = UNSET
 
 

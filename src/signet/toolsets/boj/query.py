@@ -12,9 +12,9 @@ from typing import Annotated, Final
 
 from msgspec import Meta, Struct, structs
 
-from signet.kernel.port import Ask
+from signet.kernel.upstream import UpstreamRequest
 
-from . import rules
+from . import validation
 
 __all__ = [
     "DataCodeIn",
@@ -32,7 +32,7 @@ __all__ = [
 FORMATS: Final = ("json", "csv")
 LANGUAGES: Final = ("jp", "en")
 
-Position = Annotated[int, Meta(ge=0, le=rules.MAX_U32)]
+Position = Annotated[int, Meta(ge=0, le=validation.MAX_U32)]
 
 
 class DataCodeIn(Struct, frozen=True, forbid_unknown_fields=True):
@@ -85,10 +85,10 @@ def check_data_code(args: DataCodeIn) -> DataCodeIn:
         Fault: naming the first rule that it breaks.
     """
     form, lang = _format(args.format), _lang(args.lang)
-    db = rules.database(args.db)
-    rules.codes(args.codes)
-    rules.span(args.start_date, args.end_date, rules.ANY_SHAPE)
-    rules.position(args.start_position)
+    db = validation.database(args.db)
+    validation.codes(args.codes)
+    validation.span(args.start_date, args.end_date, validation.ANY_SHAPE)
+    validation.position(args.start_position)
     return structs.replace(args, db=db, format=form, lang=lang)
 
 
@@ -98,12 +98,12 @@ def check_data_layer(args: DataLayerIn) -> DataLayerIn:
     Raises:
         Fault: naming the first rule that it breaks.
     """
-    frequency = rules.choice("FREQUENCY", args.frequency, tuple(rules.FREQUENCIES))
+    frequency = validation.choice("FREQUENCY", args.frequency, tuple(validation.FREQUENCIES))
     form, lang = _format(args.format), _lang(args.lang)
-    db = rules.database(args.db)
-    layers = rules.layers(args.layers)
-    rules.span(args.start_date, args.end_date, rules.FREQUENCIES[frequency])
-    rules.position(args.start_position)
+    db = validation.database(args.db)
+    layers = validation.layers(args.layers)
+    validation.span(args.start_date, args.end_date, validation.FREQUENCIES[frequency])
+    validation.position(args.start_position)
     return structs.replace(args, db=db, frequency=frequency, layers=layers, format=form, lang=lang)
 
 
@@ -114,18 +114,18 @@ def check_metadata(args: MetadataIn) -> MetadataIn:
         Fault: naming the first rule that it breaks.
     """
     form, lang = _format(args.format), _lang(args.lang)
-    return structs.replace(args, db=rules.database(args.db), format=form, lang=lang)
+    return structs.replace(args, db=validation.database(args.db), format=form, lang=lang)
 
 
 def _format(value: str | None) -> str | None:
-    return None if value is None else rules.choice("FORMAT", value, FORMATS)
+    return None if value is None else validation.choice("FORMAT", value, FORMATS)
 
 
 def _lang(value: str | None) -> str | None:
-    return None if value is None else rules.choice("LANG", value, LANGUAGES)
+    return None if value is None else validation.choice("LANG", value, LANGUAGES)
 
 
-def ask_data_code(query: DataCodeIn) -> Ask:
+def ask_data_code(query: DataCodeIn) -> UpstreamRequest:
     """Write the request for a question that was checked."""
     return _ask(
         "getDataCode",
@@ -139,7 +139,7 @@ def ask_data_code(query: DataCodeIn) -> Ask:
     )
 
 
-def ask_data_layer(query: DataLayerIn) -> Ask:
+def ask_data_layer(query: DataLayerIn) -> UpstreamRequest:
     """Write the request for a question that was checked."""
     return _ask(
         "getDataLayer",
@@ -154,14 +154,14 @@ def ask_data_layer(query: DataLayerIn) -> Ask:
     )
 
 
-def ask_metadata(query: MetadataIn) -> Ask:
+def ask_metadata(query: MetadataIn) -> UpstreamRequest:
     """Write the request for a question that was checked."""
     return _ask("getMetadata", ("format", query.format), ("lang", query.lang), ("db", query.db))
 
 
-def _ask(name: str, *pairs: tuple[str, str | int | None]) -> Ask:
+def _ask(name: str, *pairs: tuple[str, str | int | None]) -> UpstreamRequest:
     """Write the pairs that are given, each value percent-encoded down to the unreserved characters."""
     from urllib.parse import quote
 
     query = "&".join(f"{key}={quote(str(value), safe='')}" for key, value in pairs if value is not None)
-    return Ask(f"/api/v1/{name}?{query}")
+    return UpstreamRequest(f"/api/v1/{name}?{query}")

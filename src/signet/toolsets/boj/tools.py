@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 from signet.kernel.errors import Code, Fault
-from signet.kernel.port import NOT_GZIP, Answer, Ask
 from signet.kernel.tools import READ_ONLY, Context, Tool, tool
+from signet.kernel.upstream import NOT_GZIP, UpstreamRequest, UpstreamResponse
 
 from .faults import transport, validation
 from .models import MAX_RESULT_BYTES, DataOut, MetadataOut
@@ -48,9 +48,9 @@ def _tool(name: str, title: str, example: dict[str, Any]) -> Callable[[Callable[
         slug=f"boj.{name}",
         title=title,
         annotations={**READ_ONLY, "openWorldHint": True},
-        on_fault=_face,
+        adapt_fault=_face,
         max_result_bytes=MAX_RESULT_BYTES,
-        heavy=True,
+        validate_in_thread=True,
         example=example,
     )
 
@@ -93,7 +93,7 @@ async def get_metadata(args: MetadataIn, ctx: Context) -> MetadataOut:
     return await _answered(ctx, ask_metadata(query), lambda answer: read_metadata(answer, query))
 
 
-async def _answered(ctx: Context, ask: Ask, read: Callable[[Answer], T]) -> T:
+async def _answered(ctx: Context, ask: UpstreamRequest, read: Callable[[UpstreamResponse], T]) -> T:
     """Ask until there is an answer or the policy gives up; a call that is cancelled asks no more."""
     retry = ctx.options if isinstance(ctx.options, Retry) else Retry()
     attempt = 0
@@ -110,7 +110,7 @@ async def _answered(ctx: Context, ask: Ask, read: Callable[[Answer], T]) -> T:
         attempt += 1
 
 
-async def _sent(ctx: Context, ask: Ask) -> Answer:
+async def _sent(ctx: Context, ask: UpstreamRequest) -> UpstreamResponse:
     """Ask once, and give the way out's own faults the names of spec 3."""
     try:
         answer = await ctx.send(ask)

@@ -19,7 +19,7 @@ Arguments = dict[str, Any]
 
 def _fixture(name: str, slug: str) -> Callable[[Callable[[Any, Context], Any]], Tool]:
     """Make a fixture tool, whose result is the content blocks themselves."""
-    return tool(name=name, slug=f"conformance.{slug}", title=name, blocks=lambda result: result["content"])
+    return tool(name=name, slug=f"conformance.{slug}", title=name, to_content=lambda result: result["content"])
 
 
 def _content(*blocks: dict[str, Any]) -> dict[str, Any]:
@@ -126,7 +126,7 @@ def missing_capability(args: Arguments, ctx: Context) -> dict[str, Any]:
         raise Fault(
             Code.INVALID_INPUT,
             "This tool needs a client that declares the sampling capability",
-            told=False,
+            as_tool_result=False,
             mcp_code=MISSING_CAPABILITY,
             data={"requiredCapabilities": {"sampling": {}}},
         )

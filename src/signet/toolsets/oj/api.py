@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from signet.kernel.errors import Code, Fault
-from signet.kernel.port import Answer, Ask
+from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
 
 from .models import Fetching, Refusal
 from .render import truncate
@@ -64,7 +64,7 @@ def trim(text: str | None) -> str:
 
 def refuse(message: str, code: Code = Code.INVALID_INPUT) -> Fault:
     """Make a fault that the model is told, whatever its code."""
-    return Fault(code, truncate(message), told=True)
+    return Fault(code, truncate(message), as_tool_result=True)
 
 
 def utc_today() -> str:
@@ -72,7 +72,7 @@ def utc_today() -> str:
     return datetime.now(UTC).date().isoformat()
 
 
-def ask_daily(domain: str, day: str) -> Ask:
+def ask_daily(domain: str, day: str) -> UpstreamRequest:
     """Ask for a day's challenge.
 
     Raises:
@@ -81,7 +81,7 @@ def ask_daily(domain: str, day: str) -> Ask:
     if not _is_date(day):
         message = f"'{day[:50]}' is not a date; write it as YYYY-MM-DD, for example 2026-01-31"
         raise refuse(message)
-    return Ask(f"/api/v1/daily?domain={domain}&date={day}")
+    return UpstreamRequest(f"/api/v1/daily?domain={domain}&date={day}")
 
 
 def _is_date(text: str) -> bool:
@@ -92,16 +92,16 @@ def _is_date(text: str) -> bool:
         return False
 
 
-def ask_problem(source: str, problem_id: str) -> Ask:
+def ask_problem(source: str, problem_id: str) -> UpstreamRequest:
     """Ask for one problem.
 
     Raises:
         Fault: a part of its path is blank, or one that URLs would swallow.
     """
-    return Ask(f"/api/v1/problems/{_segment('source', trim(source))}/{_segment('id', trim(problem_id))}")
+    return UpstreamRequest(f"/api/v1/problems/{_segment('source', trim(source))}/{_segment('id', trim(problem_id))}")
 
 
-def ask_resolve(query: str) -> Ask:
+def ask_resolve(query: str) -> UpstreamRequest:
     """Ask what a URL, slug or id stands for.
 
     Raises:
@@ -110,17 +110,17 @@ def ask_resolve(query: str) -> Ask:
     if not trim(query):
         message = "query must not be empty; give a problem's URL, slug or id"
         raise refuse(message)
-    return Ask(f"/api/v1/resolve/{_segment('query', query)}")
+    return UpstreamRequest(f"/api/v1/resolve/{_segment('query', query)}")
 
 
-def ask_similar_to(source: str, problem_id: str, options: str) -> Ask:
+def ask_similar_to(source: str, problem_id: str, options: str) -> UpstreamRequest:
     """Ask for problems like a given one."""
-    return Ask(f"/api/v1/similar/{_segment('source', source)}/{_segment('id', problem_id)}?{options}")
+    return UpstreamRequest(f"/api/v1/similar/{_segment('source', source)}/{_segment('id', problem_id)}?{options}")
 
 
-def ask_similar_with(query: str, options: str) -> Ask:
+def ask_similar_with(query: str, options: str) -> UpstreamRequest:
     """Ask for problems that a text describes."""
-    return Ask(f"/api/v1/similar?q={encoded(query)}&{options}")
+    return UpstreamRequest(f"/api/v1/similar?q={encoded(query)}&{options}")
 
 
 def similar_options(limit: int, threshold: float, source_filter: str) -> str:
@@ -131,9 +131,9 @@ def similar_options(limit: int, threshold: float, source_filter: str) -> str:
     return f"{options}&source={encoded(source_filter)}" if source_filter else options
 
 
-def ask_status() -> Ask:
+def ask_status() -> UpstreamRequest:
     """Ask how the backend is; it lies at the root, not under the API."""
-    return Ask("/status")
+    return UpstreamRequest("/status")
 
 
 def encoded(text: str) -> str:
@@ -154,7 +154,7 @@ def _segment(name: str, value: str) -> str:
     return encoded(value)
 
 
-def fetching(answer: Answer) -> Fetching | None:
+def fetching(answer: UpstreamResponse) -> Fetching | None:
     """Give the backend's word that a daily problem is on its way, if that is what it says."""
     if answer.status != ACCEPTED:
         return None
@@ -166,7 +166,7 @@ def fetching(answer: Answer) -> Fetching | None:
         return Fetching()
 
 
-def read(answer: Answer, shape: type[T]) -> T:
+def read(answer: UpstreamResponse, shape: type[T]) -> T:
     """Read an answer as what it should be.
 
     Raises:
@@ -176,7 +176,7 @@ def read(answer: Answer, shape: type[T]) -> T:
         raise refuse(_error_text(answer), CODES.get(answer.status, Code.INTERNAL_ERROR))
     if answer.broken:
         message = f"request failed: {answer.broken}"
-        raise Fault(Code.INTERNAL_ERROR, message, name="UPSTREAM_FAILED", told=False)
+        raise Fault(Code.INTERNAL_ERROR, message, name="UPSTREAM_FAILED", as_tool_result=False)
     if not _is_json(answer):
         raise refuse(_fallback(answer), Code.INTERNAL_ERROR)
     try:
@@ -185,14 +185,14 @@ def read(answer: Answer, shape: type[T]) -> T:
     except (ValueError, RecursionError) as error:
         cut = f" (only the first {MAX_BODY_BYTES} bytes were read)" if answer.cut else ""
         message = f"invalid JSON from the backend: {str(error)[:200]}{cut}"
-        raise Fault(Code.INTERNAL_ERROR, message, name="UPSTREAM_BROKEN", told=False) from None
+        raise Fault(Code.INTERNAL_ERROR, message, name="UPSTREAM_BROKEN", as_tool_result=False) from None
 
 
-def _is_json(answer: Answer) -> bool:
+def _is_json(answer: UpstreamResponse) -> bool:
     return answer.content_type.startswith(JSON_TYPES)
 
 
-def _error_text(answer: Answer) -> str:
+def _error_text(answer: UpstreamResponse) -> str:
     """Write an error as RFC 7807 has it, or as much of the body as tells what it is."""
     if _is_json(answer):
         try:
@@ -204,7 +204,7 @@ def _error_text(answer: Answer) -> str:
     return _fallback(answer)
 
 
-def _fallback(answer: Answer) -> str:
+def _fallback(answer: UpstreamResponse) -> str:
     # Four bytes a character at the most: no more of a large body needs decoding.
     text = answer.body[: MAX_FALLBACK_CHARS * 4].decode(errors="replace")
     return f"[{answer.status}] {text[:MAX_FALLBACK_CHARS]}"

@@ -40,7 +40,7 @@ def to_markdown(content: str | None) -> str:
 
 def _from_html(html: str) -> str:
     """Convert HTML; what cannot be converted loses its tags instead."""
-    from .markup import strip, tidy
+    from .html_tidy import strip, tidy
 
     markup = tidy(html)
     written = "" if markup is None else _converter()(markup)
@@ -52,7 +52,7 @@ def _converter() -> Callable[[str], str]:
     """Load the converter and set it up."""
     import html_to_markdown as library
 
-    from .signs import BACKSLASH
+    from .escaping import BACKSLASH
 
     options = library.ConversionOptions(
         autolinks=False,

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from .markup import BLOCKS, RAW, TAGS
-from .signs import BACKSLASH, code_span, decode, is_sign, label, raised
-from .values import attributes, safe_url
+from .attributes import attributes, safe_url
+from .escaping import BACKSLASH, code_span, decode, is_sign, label, raised
+from .html_tidy import BLOCKS, RAW, TAGS
 
 __all__ = ["Inline"]
 

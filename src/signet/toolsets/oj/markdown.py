@@ -17,9 +17,9 @@ from itertools import chain, islice, zip_longest
 from sys import maxsize
 from typing import Final
 
+from .html_tidy import NAMES
 from .inline import Inline
-from .markup import NAMES
-from .shields import MAX_PLACES, TAG, Span, Tag, blocks, code_and_math, indented, is_within
+from .protected_spans import MAX_PLACES, TAG, Span, Tag, blocks, code_and_math, indented, is_within
 
 __all__ = ["translate"]
 

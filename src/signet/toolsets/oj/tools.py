@@ -43,7 +43,7 @@ class DailyIn(Struct, frozen=True, forbid_unknown_fields=True):
     slug="oj.get_daily_challenge",
     title="LeetCode daily challenge",
     annotations=ASKS_OUTSIDE,
-    blocks=_text,
+    to_content=_text,
     rest_errors=REST_ERRORS,
 )
 async def get_daily_challenge(args: DailyIn, ctx: Context) -> Markdown:
@@ -72,7 +72,7 @@ class ProblemIn(Struct, frozen=True, forbid_unknown_fields=True):
     slug="oj.get_problem",
     title="Read a problem",
     annotations=ASKS_OUTSIDE,
-    blocks=_text,
+    to_content=_text,
     rest_errors=REST_ERRORS,
     example={"source": "leetcode", "id": "1"},
 )
@@ -101,7 +101,7 @@ class SimilarIn(Struct, frozen=True, forbid_unknown_fields=True):
     slug="oj.find_similar_problems",
     title="Find similar problems",
     annotations=ASKS_OUTSIDE,
-    blocks=_text,
+    to_content=_text,
     rest_errors=REST_ERRORS,
     example={"query": "shortest path in a grid", "limit": 5},
 )
@@ -133,7 +133,7 @@ class ResolveIn(Struct, frozen=True, forbid_unknown_fields=True):
     slug="oj.resolve_problem",
     title="Look a problem up",
     annotations=ASKS_OUTSIDE,
-    blocks=_text,
+    to_content=_text,
     rest_errors=REST_ERRORS,
     example={"query": "https://leetcode.com/problems/two-sum/"},
 )
@@ -161,7 +161,7 @@ class StatusIn(Struct, frozen=True, forbid_unknown_fields=True):
     slug="oj.get_platform_status",
     title="Judge platforms at a glance",
     annotations=ASKS_OUTSIDE,
-    blocks=_text,
+    to_content=_text,
     rest_errors=REST_ERRORS,
 )
 async def get_platform_status(args: StatusIn, ctx: Context) -> Markdown:

@@ -81,7 +81,7 @@ def _spec_4(fault: Fault) -> Fault:
     title="Encode a PlantUML diagram",
     example={"plantumlCode": "@startuml\nA --> B\n@enduml"},
     public=True,
-    on_fault=_spec_4,
+    adapt_fault=_spec_4,
     rest_errors=(("EMPTY_CODE", 400), ("CODE_TOO_LARGE", 413), ("ENCODING_FAILED", 500)),
 )
 def encode_plantuml(args: EncodeIn, ctx: Context) -> EncodeOut | Awaitable[EncodeOut]:

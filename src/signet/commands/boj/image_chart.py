@@ -1,0 +1,111 @@
+"""A chart as a picture: PNG or SVG, the same bytes for the same chart."""
+
+from __future__ import annotations
+
+import warnings
+from typing import IO, Any, Final
+
+from . import CREDIT, SAMPLE_SOURCE
+from .chart import Chart, Curve, Panel
+
+__all__ = ["JAPANESE", "paint"]
+
+COLORS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#999999")
+"""Told apart also by those who see few colours."""
+LINES: Final = ("-", "--")
+INK: Final = "#222222"
+FAINT: Final = "#666666"
+GRID: Final = "#dddddd"
+
+JAPANESE: Final = (
+    "Noto Sans CJK JP", "Noto Sans JP", "Source Han Sans JP", "IPAexGothic", "IPAGothic", "TakaoGothic", "VL Gothic",
+    "Hiragino Sans", "Hiragino Kaku Gothic ProN", "Yu Gothic", "Meiryo", "MS Gothic",
+)  # fmt: skip
+"""Fonts that have Japanese characters."""
+
+WIDTH_IN: Final = 9.0
+LEFT_IN: Final = 0.95
+RIGHT_IN: Final = 0.25
+HEAD_IN: Final = 0.5
+ROW_IN: Final = 0.2
+PANEL_IN: Final = 3.0
+DATES_IN: Final = 0.6
+FOOT_IN: Final = 0.1
+"""Where everything stands is counted from the top, so that it depends on nothing but the chart."""
+
+TICKS: Final = 9
+DPI: Final = 150
+RC: Final = {"svg.hashsalt": "signet", "text.parse_math": False, "axes.unicode_minus": False}
+"""Ids that are not random, and a dollar that is a dollar."""
+METADATA: Final[dict[str, dict[str, Any]]] = {"svg": {"Date": None, "Creator": "Signet"}, "png": {"Software": "Signet"}}
+"""Neither a date nor the version of what drew it."""
+
+
+def paint(matplotlib: Any, chart: Chart, file: IO[bytes], form: str, font: str | None = None) -> None:
+    """Draw a chart into a file."""
+    families = ["DejaVu Sans"] if font is None else ["DejaVu Sans", font]
+    # A character that no font has is a box in the picture, and no reason for lines on the screen.
+    with matplotlib.rc_context(), warnings.catch_warnings(action="ignore"):
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update({**RC, "font.family": families})
+        _figure(chart).savefig(file, format=form, dpi=DPI, metadata=METADATA[form])
+
+
+def _figure(chart: Chart) -> Any:
+    """Put title, panels and source one below the other."""
+    from matplotlib.figure import Figure
+
+    foot = (f"Source: {chart.source}", CREDIT)
+    rows = [len(panel.curves) for panel in chart.panels]
+    height_in = HEAD_IN + sum(rows) * ROW_IN + len(rows) * (PANEL_IN + DATES_IN) + len(foot) * ROW_IN + FOOT_IN
+    figure = Figure((WIDTH_IN, height_in), facecolor="white")
+    _write(figure, chart.title, 0.3, size=13, weight="bold")
+    if chart.source == SAMPLE_SOURCE:
+        _write(figure, "sample data", 0.3, x_in=WIDTH_IN - RIGHT_IN, ha="right", size=11, color=COLORS[1])
+    top_in = HEAD_IN
+    for panel in chart.panels:
+        top_in += len(panel.curves) * ROW_IN
+        left, width = LEFT_IN / WIDTH_IN, 1 - (LEFT_IN + RIGHT_IN) / WIDTH_IN
+        _panel(figure.add_axes((left, 1 - (top_in + PANEL_IN) / height_in, width, PANEL_IN / height_in)), chart, panel)
+        top_in += PANEL_IN + DATES_IN
+    for number, line in enumerate(foot):
+        _write(figure, line, top_in + number * ROW_IN, size=7.5, color=FAINT)
+    return figure
+
+
+def _write(figure: Any, text: str, top_in: float, *, x_in: float = RIGHT_IN, **look: Any) -> None:
+    figure.text(x_in / WIDTH_IN, 1 - top_in / figure.get_figheight(), text, **{"color": INK, "va": "center", **look})
+
+
+def _panel(axes: Any, chart: Chart, panel: Panel) -> None:
+    for curve in panel.curves:
+        _curve(axes, curve)
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+    axes.spines["bottom"].set_color(FAINT)
+    axes.grid(axis="y", color=GRID, linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.tick_params(colors=FAINT, labelsize=9, length=3)
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylabel(panel.unit, color=INK, fontsize=9)
+    axes.set_xlabel(chart.scale.word, color=FAINT, fontsize=9)
+    axes.set_xlim(chart.first, max(chart.last, chart.first + 1))
+    ticks = chart.scale.ticks(chart.first, chart.last, TICKS)
+    axes.set_xticks([place for place, _ in ticks], [text for _, text in ticks])
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
+    axes.legend(
+        loc="lower left", bbox_to_anchor=(0, 1.01), frameon=False, fontsize=9, borderpad=0, borderaxespad=0,
+        labelspacing=0.35, handlelength=1.8,
+    )  # fmt: skip
+
+
+def _curve(axes: Any, curve: Curve) -> None:
+    """Draw the runs of a series; one value by itself is a dot."""
+    color = COLORS[curve.number % len(COLORS)]
+    line = LINES[curve.number // len(COLORS) % len(LINES)]
+    label: str | None = f"{curve.code}  {curve.name}".rstrip()
+    for run in curve.runs or [[]]:
+        places, values = [place for place, _ in run], [value for _, value in run]
+        dot = "." if len(run) == 1 else None
+        axes.plot(places, values, line, color=color, linewidth=1.5, marker=dot, label=label)
+        label = None

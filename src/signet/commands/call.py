@@ -1,0 +1,102 @@
+"""One call from the command line: arguments read as the contract types them, the one road walked."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Final
+
+import msgspec
+
+from signet.kernel.outcome import Call, Door, Outcome
+from signet.kernel.pipeline import Pipeline
+from signet.kernel.schemas import schema_of
+from signet.kernel.server import QUIET_CONTEXT, Server
+from signet.kernel.wire import ProtocolError, decode
+from signet.settings import UsageError
+
+__all__ = ["COMMAND_LINE", "arguments_of", "call_once", "walk"]
+
+COMMAND_LINE: Final = Door("cli", "call", "cli")
+
+
+def arguments_of(pipeline: Pipeline, name: str, pairs: list[str], text: str | None) -> Any:
+    """Read arguments: a JSON text or file, or pairs whose values are read as the contract types them.
+
+    Raises:
+        UsageError: they cannot be read.
+    """
+    if not _is_text(name) or not all(map(_is_text, pairs)):
+        message = "the tool's name or an argument is not UTF-8 text; write it in UTF-8"
+        raise UsageError(message)
+    if text is not None and pairs:
+        message = "arguments are given twice: write either key=value or --json"
+        raise UsageError(message)
+    if text is not None:
+        return _json(text)
+    tool = pipeline.toolbox.find(name)
+    schema = schema_of(pipeline.registry.load_bundle(tool.slug).input) if tool is not None else {}
+    return dict(_pair(pair, schema.get("properties", {})) for pair in pairs)
+
+
+def _json(text: str) -> Any:
+    source = "--json"
+    if text.startswith("@"):
+        source = text[1:]
+        try:
+            with open(text[1:], "rb") as file:
+                data = file.read()
+        except OSError as error:
+            message = f"cannot read {text[1:]} ({error.strerror}); write --json @FILE with a file that can be read"
+            raise UsageError(message) from None
+    else:
+        data = text.encode(errors="surrogateescape")
+    try:
+        arguments = decode(data)
+        why = "" if isinstance(arguments, dict) else "it is JSON, but no object"
+    except ProtocolError as error:
+        why = str(error).removeprefix("Parse error: ")
+    if why:
+        message = f"""{source} cannot be read ({why}); write a JSON object such as '{{"key": "value"}}'"""
+        raise UsageError(message)
+    return arguments
+
+
+def _is_text(given: str) -> bool:
+    """Whether the bytes of an argument were UTF-8; those that were not are half surrogate pairs here."""
+    try:
+        given.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _pair(pair: str, properties: dict[str, Any]) -> tuple[str, Any]:
+    key, equals, value = pair.partition("=")
+    if not equals or not key:
+        message = f"'{pair}' is not an argument; write key=value"
+        raise UsageError(message)
+    if properties.get(key, {}).get("type", "string") == "string":
+        return key, value
+    try:
+        return key, msgspec.json.decode(value)
+    except msgspec.DecodeError:
+        # The contract will name the place better than a parser could.
+        return key, value
+
+
+def call_once(server: Server, name: str, arguments: Any) -> Outcome:
+    """Walk the one road once, and let go of what is outside; what is to be written down is written then."""
+    return asyncio.run(_settle(server, name, arguments))
+
+
+async def _settle(server: Server, name: str, arguments: Any) -> Outcome:
+    try:
+        return await walk(server, name, arguments)
+    finally:
+        await server.close()
+
+
+async def walk(server: Server, name: str, arguments: Any, door: Door = COMMAND_LINE) -> Outcome:
+    """Walk the one road, by the command line's own door unless another is meant."""
+    outcome = server.pipeline.run(Call(name, arguments, QUIET_CONTEXT, door))
+    return outcome if isinstance(outcome, Outcome) else await outcome

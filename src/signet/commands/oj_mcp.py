@@ -1,0 +1,89 @@
+"""The `oj-mcp-rs` command: the online judge's tools on stdio, as spec 1 has it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import TYPE_CHECKING, Final
+
+from .arguments import Parser, add_drop_in, print_err
+
+if TYPE_CHECKING:
+    from signet.kernel.server import Server
+    from signet.settings import Settings
+
+__all__ = ["NAME", "main", "parser"]
+
+NAME: Final = "oj-mcp-rs"
+HELP: Final = """\
+The token may also be set as OJ_TOKEN, where no process list shows it. RUST_LOG steers the log on stderr: off, error,
+warn, info (the default), debug or trace, or target=level.
+"""
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Serve until standard input ends; the result is the exit status."""
+    from signet.settings import UsageError
+
+    args = _parse(argv)
+    try:
+        settings = _settings(args)
+        from .stdio_process import run_stdio
+
+        return run_stdio(lambda: _build(settings), in_thread=settings.stdio_reader == "thread")
+    except UsageError as error:
+        print_err(f"error: {error}\n")
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _parse(argv: list[str] | None) -> argparse.Namespace:
+    """Read the command line; only a replay needs no backend."""
+    program = parser()
+    args: argparse.Namespace = program.parse_args(argv)
+    if args.base_url is None and not (args.replay or os.environ.get("SIGNET_REPLAY")):
+        program.error("the following arguments are required: --base-url")
+    return args
+
+
+def parser() -> Parser:
+    """Say what can be written."""
+    program = Parser(
+        prog=NAME,
+        description="Online-judge problems as MCP tools on standard input and output.",
+        epilog=HELP,
+    )
+    program.add_argument("--base-url", metavar="URL", help="origin of the backend: scheme, host, port")
+    program.add_argument("--token", help="bearer token that the backend asks for")
+    add_drop_in(program)
+    return program
+
+
+def _settings(args: argparse.Namespace) -> Settings:
+    from signet.settings import Settings
+
+    flags = {
+        "toolsets": "oj",
+        "oj_base_url": args.base_url,
+        "oj_token": args.token,
+        "deterministic_ids": getattr(args, "deterministic_ids", None),
+        "log_dir": args.log_dir,
+        "record": args.record,
+        "replay": args.replay,
+        "log": f"info,{os.environ.get('RUST_LOG', '')}",
+        "log_lenient": True,
+    }
+    return Settings.read(os.environ, flags)
+
+
+def _build(settings: Settings) -> Server:
+    from signet.app import build_server, open_log
+    from signet.logs import INFO
+
+    server = build_server(settings, NAME)
+    log = open_log(settings, NAME)
+    for upstream in server.upstreams:
+        log.line(INFO, "", f"base url: {upstream.origin}")
+        log.line(INFO, "", "token: configured" if upstream.has_token else "token: not configured")
+    return server

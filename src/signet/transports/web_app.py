@@ -1,0 +1,173 @@
+"""The web application: one path, one door, with the guard before each.
+
+/mcp                        MCP            /api/tools, /api/tools/{name}   REST
+/mcp/tool/{slug}            envelope       /mcp/v1/encode-plantuml         REST, the legacy shape
+/openapi.json, /healthz, /readyz, /        for people and their machines
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from signet.kernel.errors import Code, Fault
+from signet.kernel.server import Server
+from signet.kernel.wire import encode
+
+from .asgi import JSON, ClientDisconnected, Fields, Receive, Request, Response, Scope, Send, preflight
+from .envelope import PATH as ENVELOPE_PATH
+from .envelope import EnvelopeDoor
+from .guard import Access, Guard
+from .http import McpDoor
+from .openapi import describe
+from .rest import DISCOVERY, GET_HEADERS, LEGACY, RestDoor, to_response, wrong_method
+
+__all__ = ["App"]
+
+FOR_ALL = Access(any_page=True)
+FOR_CALLERS = Access(json_only=True)
+FOR_PEOPLE = Access()
+FOR_BALANCERS = Access(no_token=True)
+
+
+class Route(msgspec.Struct, frozen=True):
+    """What a path leads to."""
+
+    access: Access
+    answer: Callable[[Request, Send], Awaitable[Response | None]]
+    refuse: Callable[[Fault], Response]
+
+
+class App:
+    """An ASGI application over one server."""
+
+    def __init__(self, server: Server, guard: Guard, about: dict[str, Any]) -> None:
+        self._server = server
+        self._guard = guard
+        self._about = about
+        self._rest = RestDoor(server.pipeline)
+        self._envelope = EnvelopeDoor(server)
+        self._routes = self._fixed_routes(McpDoor(server))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+        if scope["type"] != "http":
+            return
+        request = Request(scope, receive)
+        route = self._routes.get(request.path) or self._route(request.path)
+        fault = self._guard.refusal(request.method, request.headers, route.access)
+        try:
+            answer = await route.answer(request, send) if fault is None else _refused(route, fault)
+        except ClientDisconnected:
+            return
+        except Fault as raised:
+            answer = route.refuse(raised)
+        if answer is not None:
+            extra = self._cors(request, route) if "origin" in request.headers else ()
+            await answer.send(send, extra, head=request.method == "HEAD")
+
+    def _fixed_routes(self, mcp: McpDoor) -> dict[str, Route]:
+        pages = {"/": self._about, "/healthz": {"status": "ok"}}
+        routes = {path: _page(path, encode(page)) for path, page in pages.items()}
+        routes["/readyz"] = _page("/readyz", self._ready)
+        routes["/openapi.json"] = _page("/openapi.json", self._openapi)
+        routes["/mcp"] = Route(FOR_CALLERS, _with_preflight(mcp.answer), mcp.refuse)
+        routes[DISCOVERY] = Route(FOR_ALL, self._rest.discover, partial(to_response, headers=GET_HEADERS))
+        toolbox = self._server.pipeline.toolbox
+        paths = [f"{DISCOVERY}/{tool.name}" for tool in toolbox] + [f"{ENVELOPE_PATH}{tool.slug}" for tool in toolbox]
+        legacy = [path for path, name in LEGACY.items() if toolbox.find(name) is not None]
+        return routes | {path: self._route(path) for path in paths + legacy}
+
+    def _route(self, path: str) -> Route:
+        """Find a route by its path's beginning."""
+        if path.startswith(DISCOVERY + "/") or path in LEGACY:
+            endpoint = self._rest.endpoint(path)
+            access = FOR_ALL if endpoint.public else FOR_CALLERS
+            call = partial(self._rest.call, endpoint)
+            return Route(access, self._bare_discovery if path == DISCOVERY + "/" else call, endpoint.refuse)
+        if path.startswith(ENVELOPE_PATH):
+            tool = self._server.pipeline.toolbox.find(path.removeprefix(ENVELOPE_PATH))
+            access = FOR_PEOPLE if tool is None or tool.public else FOR_CALLERS
+            return Route(access, _with_preflight(self._envelope.answer), self._envelope.refuse)
+        return _nowhere(path)
+
+    async def _bare_discovery(self, request: Request, send: Send) -> Response | None:
+        """Answer `/api/tools/`: a list to those who look, a missing name to those who call."""
+        if request.method in {"GET", "OPTIONS"}:
+            return await self._rest.discover(request, send)
+        return await self._rest.call(self._rest.endpoint(request.path), request, send)
+
+    def _cors(self, request: Request, route: Route) -> Fields:
+        """Let the pages that the guard lets in read what they asked for."""
+        origin = request.headers["origin"]
+        if route.access.any_page or not self._guard.lets_in(origin):
+            return ()
+        return (b"access-control-allow-origin", origin.encode("latin-1")), (b"vary", b"Origin")
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        """Keep the server's lifespan: the ways out are warmed at its start and closed at its end."""
+        while True:
+            message = await receive()
+            if message["type"] == "lifespan.startup" and self._server.upstreams:
+                asyncio.get_running_loop().run_in_executor(None, self._server.warm)
+            if message["type"] == "lifespan.shutdown":
+                await self._server.close()
+            await send({"type": message["type"] + ".complete"})
+            if message["type"] == "lifespan.shutdown":
+                return
+
+    def _openapi(self) -> bytes:
+        return encode(describe(self._server.pipeline, self._about, secured=self._guard.token is not None))
+
+    def _ready(self) -> bytes:
+        """Say that every contract is usable, once each has been compiled."""
+        for tool in self._server.pipeline.toolbox:
+            self._server.pipeline.registry.load_tool_io(tool.slug)
+        return encode({"status": "ready", "tools": [tool.name for tool in self._server.pipeline.toolbox]})
+
+
+def _page(path: str, content: bytes | Callable[[], bytes]) -> Route:
+    """Make a page that anyone with access may GET."""
+
+    async def answer(request: Request, _: Send) -> Response:
+        if request.method not in {"GET", "HEAD"}:
+            return to_response(wrong_method("GET"), (JSON, (b"allow", b"GET, HEAD, OPTIONS")))
+        return Response(200, content if isinstance(content, bytes) else content())
+
+    access = FOR_BALANCERS if path in {"/healthz", "/readyz"} else FOR_PEOPLE
+    return Route(access, _with_preflight(answer), to_response)
+
+
+def _nowhere(path: str) -> Route:
+    async def answer(_: Request, __: Send) -> Response:
+        return to_response(Fault(Code.NOT_FOUND, f"Nothing is served at '{path[:200]}'; GET / names what is"))
+
+    return Route(FOR_PEOPLE, answer, to_response)
+
+
+def _with_preflight(
+    answer: Callable[[Request, Send], Awaitable[Response | None]],
+) -> Callable[[Request, Send], Awaitable[Response | None]]:
+    """Answer a browser's OPTIONS before a door that has no answer of its own to it."""
+
+    def either(request: Request, send: Send) -> Awaitable[Response | None]:
+        return answer(request, send) if request.method != "OPTIONS" else _preflight(request)
+
+    return either
+
+
+async def _preflight(request: Request) -> Response:
+    return Response(204, headers=preflight(request, b"GET, POST, OPTIONS"))
+
+
+def _refused(route: Route, fault: Fault) -> Response:
+    answer = route.refuse(fault)
+    if fault.code is not Code.UNAUTHORIZED:
+        return answer
+    return msgspec.structs.replace(answer, headers=(*answer.headers, (b"www-authenticate", b"Bearer")))

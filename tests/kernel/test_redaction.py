@@ -1,0 +1,84 @@
+"""Secrets are taken out of what is said, in whatever spelling, and by whatever name they call themselves."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from signet.kernel.redaction import SecretRedactor, redact_labelled
+
+SECRET = 'tok/en+"1\\2 é😀=345'
+SPELLINGS = {
+    "as it is": SECRET,
+    "JSON": 'tok/en+\\"1\\\\2 é😀=345',
+    "JSON in ASCII": 'tok/en+\\"1\\\\2 \\u00e9\\ud83d\\ude00=345',
+    "JSON by others": "tok\\/en\\u002B\\u00221\\u005C2 \\u00E9\\uD83D\\uDE00\\u003d345",
+    "a request line": "tok%2Fen%2B%221%5C2%20%C3%A9%F0%9F%98%80%3D345",
+    "a form": "tok%2fen%2b%221%5c2+%c3%a9%f0%9f%98%80%3d345",
+    "HTML": "tok/en+&quot;1\\2 é😀=345",
+    "HTML in numbers": "tok&#47;en&#x2b;&#034;1&#92;2&#32;&eacute;&#128512;&#x3D;345",
+}
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_a_secret_is_taken_out_in_every_spelling(spelling: str) -> None:
+    veil = SecretRedactor([SECRET])
+    text = f"<{SPELLINGS[spelling]}> and <{SPELLINGS[spelling]}>"
+
+    assert veil.text(text) == "<[redacted]> and <[redacted]>"
+    assert veil.data(text.encode()) == b"<[redacted]> and <[redacted]>"
+
+
+@given(st.text(min_size=1).filter(str.strip), st.text(), st.text())
+def test_any_secret_is_taken_out_of_any_text(secret: str, before: str, after: str) -> None:
+    assert secret not in SecretRedactor([secret]).text(f"{before}{secret}{after}", "")
+
+
+@given(st.text(alphabet="ab/+ %&#;\\u002f"))
+def test_what_holds_no_secret_stays_as_it_is(text: str) -> None:
+    veil = SecretRedactor(["hunter/two"])
+
+    assert (veil.text(text), veil.data(text.encode())) == (text, text.encode())
+
+
+def test_a_secret_that_is_no_unicode_is_taken_out_all_the_same() -> None:
+    secret = b"hunter\xfftwo".decode(errors="surrogateescape")
+
+    assert SecretRedactor([secret]).text(f"<{secret}>") == "<[redacted]>"
+    assert SecretRedactor([secret]).data(b"<hunter\xfftwo>") == b"<[redacted]>"
+
+
+def test_a_secret_within_another_leaves_nothing_behind() -> None:
+    assert SecretRedactor(["abc", "abc-def"]).text("abc-def abc") == "[redacted] [redacted]"
+
+
+def test_what_is_blank_or_too_short_is_no_secret() -> None:
+    assert SecretRedactor(["", " ", "short"], min_chars=8).text("a short text") == "a short text"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"authorization":"Basic dXNlcjpwYXNz"}', '{"authorization":[redacted]}'),
+        ("Authorization: Bearer abc.def, more", "Authorization: [redacted]"),
+        ('{"cookie":"sid=abc; auth=SECRET"}', '{"cookie":[redacted]}'),
+        ('{"password":"correct horse battery"}', '{"password":[redacted]}'),
+        ("'token': 'a b' x", "'token': [redacted] x"),
+        ('{"api key":"sk-12345"}', '{"api key":[redacted]}'),
+        ("x.api.key: abc", "x.api.key: [redacted]"),
+        ("tokenValue=abc next", "tokenValue=[redacted] next"),
+        ("/api/tools/token=SECRET/x", "/api/tools/token=[redacted]"),
+        ('passwd = "a\\"b" next', "passwd = [redacted] next"),
+        ("a token is a word, and so is secretary: x", "a token is a word, and so is secretary: x"),
+    ],
+)
+def test_what_calls_itself_a_secret_is_taken_out(text: str, said: str) -> None:
+    assert redact_labelled(text) == said
+
+
+@pytest.mark.parametrize(
+    "text", ["token" * 200_000, "token:" * 150_000, '"token":"' * 100_000, "cookie" + " " * 1_000_000]
+)
+def test_a_long_text_is_looked_through_once(text: str) -> None:
+    assert len(redact_labelled(text)) <= 2 * len(text)

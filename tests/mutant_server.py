@@ -1,0 +1,149 @@
+"""Servers for the proof of parity: the real ones with a fault in one door, or odd tools with a journal.
+
+`python crooked.py FAULT KIND` with a fault of `FAULTS` and `stdio`, `serve` or `call`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import misbehaving_server
+from signet.app import open_journal, open_log
+from signet.kernel.pipeline import Observer, Pipeline
+from signet.kernel.protocol import Identity
+from signet.kernel.server import Server
+from signet.runs import open_run
+from signet.settings import Settings
+
+
+def none() -> None:
+    """Serve as always."""
+
+
+def result() -> None:
+    """REST calls the picture another."""
+    from signet.transports import rest
+
+    shown = rest.to_response
+
+    def crooked(outcome: Any, headers: Any) -> Any:
+        return shown(outcome.replace(b'"svg"', b'"png"') if isinstance(outcome, bytes) else outcome, headers)
+
+    rest.to_response = crooked
+
+
+def code() -> None:
+    """The envelope gives all faults one code."""
+    from signet.kernel.errors import CanonicalError
+
+    table = CanonicalError.to_jsonrpc_error
+    CanonicalError.to_jsonrpc_error = staticmethod(lambda _: table("INTERNAL_ERROR"))
+
+
+def record() -> None:
+    """The journal counts in twos."""
+    from signet.journal.record import Recorder
+
+    step = Recorder._step
+    Recorder._step = lambda self, door: 2 * step(self, door)  # type: ignore[method-assign]
+
+
+def forgets() -> None:
+    """The journal leaves out the second call."""
+    from signet.journal.record import Recorder
+
+    records = Recorder.records
+    seen: list[Any] = []
+
+    def forgetful(self: Recorder, entries: list[Any]) -> Any:
+        start = len(seen)
+        seen.extend(entries)
+        return records(self, [entry for place, entry in enumerate(entries, start) if place != 1])
+
+    Recorder.records = forgetful  # type: ignore[method-assign]
+
+
+def mumbles() -> None:
+    """MCP writes no JSON."""
+    from signet.kernel import server
+
+    server.tool_result = lambda *_: b"{hm"
+
+
+def dies() -> None:
+    """Any call is the end."""
+    Pipeline.run = lambda *_: os._exit(3)  # type: ignore[method-assign, assignment]
+
+
+def hands_over() -> None:
+    """Say which process this is."""
+    (Path(os.environ["PIDS"]) / str(os.getpid())).touch()
+
+
+FAULTS: dict[str, Callable[[], None]] = {
+    one.__name__: one for one in (none, result, code, record, forgets, mumbles, dies, hands_over)
+}
+
+
+def real(kind: str) -> None:
+    from signet.commands.cli import main
+    from signet.commands.parity.cli_worker import main as call
+
+    if kind == "call":
+        call()
+    else:
+        sys.exit(main([kind, *(["--port", "0"] if kind == "serve" else [])]))
+
+
+def build(folder: str) -> Server:
+    """Put the odd tools behind a journal."""
+    settings = Settings.read(os.environ, {})
+    journal = open_journal(settings, open_log(settings), open_run(settings, open_log(settings)))
+    assert journal is not None
+    plain = misbehaving_server.build(folder).pipeline
+    watch = Observer(journal.push, None, time.perf_counter)
+    pipeline = Pipeline(plain.toolbox, plain.registry, timeout_s=misbehaving_server.TIMEOUT_S, observer=watch)
+    return Server(pipeline, Identity("odd", "1"), "Odd tools.", (), journal.close)
+
+
+def strange(kind: str) -> None:
+    """Serve the odd tools."""
+    with tempfile.TemporaryDirectory() as folder:
+        if kind == "call":
+            from signet.commands.parity.cli_worker import main as call
+
+            call(partial(build, folder))
+        elif kind == "stdio":
+            from signet.commands.stdio_process import run_stdio
+
+            run_stdio(partial(build, folder))
+        else:
+            serve(folder)
+
+
+def serve(folder: str) -> None:
+    from signet.transports.guard import Guard
+    from signet.transports.uvicorn_server import bind, end_on_signals
+    from signet.transports.uvicorn_server import serve as serve_web
+    from signet.transports.web_app import App
+
+    end_on_signals()
+    listener = bind("127.0.0.1", 0)
+    print(f"listening on http://127.0.0.1:{listener.getsockname()[1]}", file=sys.stderr, flush=True)
+    serve_web(lambda: App(build(folder), Guard(), {"version": "1"}), listener)
+
+
+if __name__ == "__main__":
+    fault, kind = sys.argv[1:]
+    if fault == "odd":
+        strange(kind)
+    else:
+        FAULTS[fault]()
+        real(kind)

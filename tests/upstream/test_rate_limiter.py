@@ -1,0 +1,94 @@
+"""The pace of requests: turns that last until a request has gone out, redirects and all."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from boj_harness import CODE, SPOT, BojHarness, call, serving_boj
+from processes import Pipe
+from signet.app import open_log
+from signet.settings import Settings
+from signet.upstream.rate_limiter import RateLimiter
+from signet.wiring import build_runtime
+
+APART_S = 0.15
+
+
+@pytest.fixture
+def pipe(bank: BojHarness) -> Iterator[Pipe]:
+    with serving_boj(bank.url, "--min-interval-ms", "200") as pipe:
+        yield pipe
+
+
+@pytest.mark.spec("3.polite.spaced")
+def test_a_request_that_is_long_on_its_way_out_keeps_the_next_one_waiting() -> None:
+    async def run() -> None:
+        pace = RateLimiter(0.5)
+        first = await pace.turn()
+        second = asyncio.ensure_future(pace.turn())
+        await asyncio.sleep(0)
+        assert not second.done()
+        first.gone()
+        first.gone()
+        (await second).gone()
+
+    asyncio.run(run())
+
+
+def test_a_request_that_never_gets_out_does_not_hold_the_others_up() -> None:
+    async def run() -> None:
+        pace = RateLimiter(0.05)
+        stuck = await pace.turn()
+        (await pace.turn()).gone()
+        stuck.gone()
+        (await pace.turn()).gone()
+
+    asyncio.run(run())
+
+
+def test_who_leaves_the_queue_lets_the_next_one_in() -> None:
+    async def run() -> None:
+        pace = RateLimiter(0.05)
+        (await pace.turn()).gone()
+        left = asyncio.ensure_future(pace.turn())
+        await asyncio.sleep(0)
+        left.cancel()
+        await asyncio.wait([left])
+        (await pace.turn()).gone()
+
+    asyncio.run(run())
+
+
+@pytest.mark.spec("3.polite.spaced")
+def test_redirected_requests_are_spaced_too(bank: BojHarness, pipe: Pipe) -> None:
+    bank.order("redirect", hops=2)
+
+    assert call(pipe, CODE, **SPOT)["series_count"] == 1
+    assert len(bank.gaps_s()) == 2
+    assert min(bank.gaps_s()) > APART_S
+
+
+@pytest.mark.spec("3.polite.spaced")
+def test_waiting_for_a_turn_takes_nothing_from_a_requests_time(bank: BojHarness) -> None:
+    """Two redirects, each of which waits longer for its turn than a request may take."""
+    bank.order("redirect", hops=2)
+    with serving_boj(bank.url, "--min-interval-ms", "700", "--timeout-ms", "500", "--retry-max", "0") as pipe:
+        assert call(pipe, CODE, **SPOT)["series_count"] == 1
+
+    assert len(bank.targets()) == 3
+
+
+@pytest.mark.spec("3.polite.spaced")
+@pytest.mark.parametrize(("workers", "interval_s"), [(1, 1.0), (4, 4.0)])
+def test_several_workers_keep_the_pace_of_one(monkeypatch: pytest.MonkeyPatch, workers: int, interval_s: float) -> None:
+    seen: list[Any] = []
+    monkeypatch.setattr("signet.upstream.rate_limiter.Pace.__init__", lambda _, interval_s=0.0: seen.append(interval_s))
+    settings = Settings(workers=workers)
+
+    build_runtime("boj", settings, open_log(settings))
+
+    assert seen == [interval_s]
