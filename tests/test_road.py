@@ -48,14 +48,14 @@ ENGINE = [
     "kernel.wire",
     "kernel.server",
 ]
-WEB = ["transports.site", "transports.asgi", "kernel.wire", "transports.guard"]
+WEB = ["transports.web_app", "transports.asgi", "kernel.wire", "transports.guard"]
 DOORS = {
     "stdio": (
         ["transports.stdio", "transports.pipes", "transports.stdio", *ENGINE],
         ["kernel.server", "kernel.protocol", "kernel.wire", "transports.stdio", "transports.pipes"],
     ),
     "/mcp": (
-        [*WEB, "transports.site", "transports.http", "transports.asgi", "transports.http", *ENGINE],
+        [*WEB, "transports.web_app", "transports.http", "transports.asgi", "transports.http", *ENGINE],
         ["kernel.server", "kernel.protocol", "kernel.wire", "transports.http", "transports.asgi"],
     ),
     "/api/tools/encodePlantUML": (
@@ -63,7 +63,7 @@ DOORS = {
         ["transports.rest", "transports.asgi"],
     ),
     "/mcp/tool/plantuml.encode": (
-        [*WEB, "transports.site", "transports.envelope", "transports.asgi", "kernel.server", "kernel.wire",
+        [*WEB, "transports.web_app", "transports.envelope", "transports.asgi", "kernel.server", "kernel.wire",
          "kernel.envelope", "kernel.schemas", "kernel.server"],
         ["kernel.envelope", "kernel.wire", "transports.asgi"],
     ),
