@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from signet.app import SCHEMA_ROOT
-from signet.catalogue import TOOLSETS, tools_of
+from signet.catalogue import TOOLSETS, find_toolset
 from signet.commands import boj_mcp, oj_mcp
 from signet.commands.cli import parser
 from signet.kernel.errors import TABLE, ErrorRow
@@ -40,7 +40,7 @@ def tools() -> Iterator[str]:
     yield "## Tools"
     for toolset in TOOLSETS:
         yield f"### Toolset `{toolset}`"
-        for tool in tools_of(toolset):
+        for tool in find_toolset(toolset).load_tools():
             yield from one_tool(tool, registry)
 
 

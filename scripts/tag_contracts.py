@@ -12,7 +12,7 @@ from pathlib import Path
 
 from signet import __version__
 from signet.app import SCHEMA_ROOT
-from signet.catalogue import TOOLSETS, tools_of
+from signet.catalogue import TOOLSETS, find_toolset
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -25,7 +25,11 @@ def main() -> int:
     args = parser.parse_args()
 
     kept = args.into / __version__
-    files = [Path(SCHEMA_ROOT) / f"tools/{tool.slug}.json" for toolset in TOOLSETS for tool in tools_of(toolset)]
+    files = [
+        Path(SCHEMA_ROOT) / f"tools/{tool.slug}.json"
+        for toolset in TOOLSETS
+        for tool in find_toolset(toolset).load_tools()
+    ]
     written = {file.name: file.read_bytes() for file in files}
     if kept.exists():
         there = {file.name: file.read_bytes() for file in (kept / "tools").glob("*.json")}

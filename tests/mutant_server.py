@@ -72,9 +72,9 @@ def forgets() -> None:
 
 def mumbles() -> None:
     """MCP writes no JSON."""
-    from signet.kernel import server
+    from signet.kernel import protocol
 
-    server.tool_result = lambda *_: b"{hm"
+    protocol._tool_result = lambda *_: b"{hm"
 
 
 def dies() -> None:

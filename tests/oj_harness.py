@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from channels import rpc
 from processes import BIN, PATIENCE_S, Pipe, piping
+from signet.catalogue import find_toolset
 from signet.sandbox import start_in_thread
 
 OJ = str(BIN / "oj-mcp-rs")
@@ -135,7 +136,7 @@ def veiled(token: str) -> str:
 @contextlib.contextmanager
 def oj_sandbox(token: str | None = None) -> Iterator[OjHarness]:
     """Play the upstream until the block ends."""
-    url, stop = start_in_thread("oj", token=token)
+    url, stop = start_in_thread(find_toolset("oj"), token=token)
     try:
         yield OjHarness(url)
     finally:

@@ -402,7 +402,7 @@ def source_in(out: Path) -> str | None:
     ],
 )
 def test_figures_of_the_public_host_are_the_banks(url: str) -> None:
-    settings = Settings(toolsets="boj", boj_base_url=url)
+    settings = Settings.read({}, {"toolsets": "boj", "boj_base_url": url})
 
     origin = origin_of(settings, build_server(settings))
 
@@ -419,7 +419,7 @@ def test_figures_of_the_public_host_are_the_banks(url: str) -> None:
     ],
 )
 def test_figures_of_any_other_host_are_not_the_banks(url: str, origin: str) -> None:
-    settings = Settings(toolsets="boj", boj_base_url=url)
+    settings = Settings.read({}, {"toolsets": "boj", "boj_base_url": url})
 
     found = origin_of(settings, build_server(settings))
 

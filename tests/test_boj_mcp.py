@@ -39,6 +39,7 @@ from boj_harness import (
 from channels import INITIALIZE, rpc, run_on_one_message
 from oj_harness import listening
 from processes import PATIENCE_S, Pipe, piping
+from signet.catalogue import find_toolset
 from signet.settings import Settings
 
 SENTENCE = re.compile(r"(error|boj-mcp-server): [^\n]+\n")
@@ -81,9 +82,9 @@ WAYS = ["flag", "flag=value", "environment"]
     "3.config.base-url", "3.config.timeout", "3.config.retry-max", "3.config.retry-backoff", "3.retry.default"
 )
 def test_the_defaults_are_the_specs() -> None:
-    settings = Settings.read({}, {})
+    settings = Settings.read({}, {}).of(find_toolset("boj"))
 
-    assert (settings.boj_base_url, settings.boj_timeout_ms, settings.boj_retry_max, settings.boj_retry_backoff_ms) == (
+    assert (settings.base_url, settings.timeout_ms, settings.retry_max, settings.retry_backoff_ms) == (
         "https://www.stat-search.boj.or.jp",
         10_000,
         2,

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from processes import ROOT
 from signet.app import SCHEMA_ROOT
-from signet.catalogue import HIDDEN, TOOLSETS, tools_of
+from signet.catalogue import HIDDEN, TOOLSETS, find_toolset
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.tools import Tool
 
 REGISTRY = SchemaRegistry(schema_root=SCHEMA_ROOT)
-IN_THE_BOX = [tool for toolset in TOOLSETS for tool in tools_of(toolset)]
-ALL = [*IN_THE_BOX, *(tool for toolset in HIDDEN for tool in tools_of(toolset))]
+IN_THE_BOX = [tool for toolset in TOOLSETS for tool in find_toolset(toolset).load_tools()]
+ALL = [*IN_THE_BOX, *(tool for toolset in HIDDEN for tool in find_toolset(toolset).load_tools())]
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),

@@ -64,10 +64,10 @@ def test_nothing_slow_is_loaded_on_the_way_to_the_list() -> None:
     probe = """
 import sys, signet.commands.cli, signet.transports.stdio
 from signet.app import build_server
-from signet.kernel.server import Exchange
+from signet.kernel.server import ClientChannel
 from signet.settings import Settings
 asked = b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
-print(build_server(Settings()).receive(asked, Exchange()).code)
+print(build_server(Settings()).receive(asked, ClientChannel()).code)
 print(*sys.modules)
 """
 

@@ -1,4 +1,9 @@
-"""The composition root: settings in, a server that is put together out."""
+"""The composition root: settings in, a server out.
+
+resolve ── Settings ── open_toolbox ── Toolbox ──┐
+                └───── open_run ── runtimes ─────┼── Pipeline ── Server ── App
+                └───── journal, log ── Observer ─┘
+"""
 
 from __future__ import annotations
 
@@ -7,134 +12,111 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-import msgspec
-
 from signet import __version__
-from signet.catalogue import enabled, tools_of
 from signet.kernel.outcome import Outcome
 from signet.kernel.pipeline import Mode, Observer, Pipeline
 from signet.kernel.protocol import Identity
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.server import Server
 from signet.kernel.tools import Toolbox
+from signet.kernel.toolset import Toolset
 from signet.logs import DEBUG, ERROR, WARN, Filter, Log
-from signet.runs import LiveRun, open_run
+from signet.runs import Run, open_run, settings_of_replay
 from signet.settings import Settings, UsageError
-from signet.wiring import build_runtime
 
 if TYPE_CHECKING:
     from signet.journal.writer import JournalWriter
     from signet.transports.web_app import App
 
-__all__ = ["SCHEMA_ROOT", "build_app", "build_server", "embed", "open_log"]
+__all__ = ["SAMPLE_TOKEN", "SCHEMA_ROOT", "build_app", "build_server", "check", "open_log", "open_toolbox", "resolve"]
 
 SCHEMA_ROOT: Final = os.path.join(os.path.dirname(__file__), "schemas")
 
 SAMPLE_TOKEN: Final = "sample-token"  # noqa: S105 - it guards nothing
-"""What the embedded judge wants to be asked with, so that all of its tools can be tried."""
+"""The token that an embedded upstream asks for, so that all tools can be tried."""
 
 INSTRUCTIONS: Final = "Tools under contract: arguments and results keep the schemas that tools/list publishes."
 
 
-def build_server(settings: Settings, name: str = "signet") -> Server:
-    """Put a server together.
+def resolve(settings: Settings) -> Settings:
+    """Return the settings as they will hold: of a recording that is replayed, or with embedded upstreams started.
 
     Raises:
-        UsageError: the settings name what is not there, or what cannot be used.
+        UsageError: there is no cassette to replay, or no such toolset.
     """
-    log = open_log(settings, name)
-    run = open_run(settings, log)
-    settings = run.settings(settings)
-    outfits = {toolset: build_runtime(toolset, settings, log, run) for toolset in enabled(settings)}
-    tools = [
-        tool
-        if outfit.upstream is None
-        else msgspec.structs.replace(tool, upstream=outfit.upstream, options=outfit.options)
-        for toolset, outfit in outfits.items()
-        for tool in tools_of(toolset)
-    ]
-    try:
-        toolbox = Toolbox(tuple(tools))
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-    journal = open_journal(settings, log, run)
-    pipeline = Pipeline(
-        toolbox,
-        SchemaRegistry(schema_root=SCHEMA_ROOT),
-        timeout_s=settings.call_timeout_s,
-        mode=Mode(settings.validation),
-        observer=_observer(log, journal),
-    )
-    outside = tuple(outfit.upstream for outfit in outfits.values() if outfit.upstream is not None)
-    end = journal.close if journal is not None else _nothing
-    return Server(pipeline, Identity(name, __version__), INSTRUCTIONS, outside, end)
-
-
-def embed(settings: Settings) -> Settings:
-    """Start the embedded upstreams that `--sandbox` asks for, and point the settings at them."""
-    if not settings.sandbox or settings.replay:
+    if settings.replay:
+        return settings_of_replay(settings)
+    if not settings.sandbox:
         return settings
     from signet.sandbox import start_in_thread
 
-    if "oj" in enabled(settings):
-        url, _ = start_in_thread("oj", token=SAMPLE_TOKEN)
-        settings = msgspec.structs.replace(settings, oj_base_url=url, oj_token=SAMPLE_TOKEN)
-    if "boj" in enabled(settings):
-        url, _ = start_in_thread("boj")
-        settings = msgspec.structs.replace(settings, boj_base_url=url)
+    for toolset in settings.enabled():
+        if toolset.sandbox is not None:
+            token = {"token": SAMPLE_TOKEN} if toolset.sandbox.wants_token else {}
+            url, _ = start_in_thread(toolset, **token)
+            settings = settings.with_toolset(toolset, base_url=url, **token)
     return settings
 
 
-def open_journal(settings: Settings, log: Log, run: LiveRun) -> JournalWriter | None:
-    """Open the journal, if one is to be kept; with a recording, its calls too."""
-    if settings.log_dir is None or not settings.journal:
-        return None
-    from signet.journal.record import Recorder
-    from signet.journal.writer import JournalWriter
-
-    recorder = Recorder(deterministic_ids=settings.deterministic_ids, secrets=settings.secrets())
-    # One folder, one warning.
-    warn_once = run.warn_once if settings.log_dir == settings.record else None
-    warn = warn_once or partial(_tell_unwritable, log)
-    return JournalWriter(settings.log_dir, recorder, warn, run.on_calls, settings.run_name)
-
-
-def _tell_unwritable(log: Log, why: str) -> None:
-    log.line(WARN, "journal", "journal.unwritable", why=why)
-
-
-def _observer(log: Log, journal: JournalWriter | None) -> Observer:
-    """Let the journal look on, and the log as far as it is listened to."""
-    bug = partial(_tell_bug, log)
-    if log.level_of("call") < DEBUG:
-        return Observer(journal.push if journal is not None else None, bug, time.perf_counter)
-
-    def both(outcome: Outcome, took_s: float) -> None:
-        _tell(log, outcome, took_s)
-        if journal is not None:
-            journal.push(outcome, took_s)
-
-    return Observer(both, bug, time.perf_counter)
-
-
-def _nothing() -> None:
-    """Do nothing."""
-
-
-def open_log(settings: Settings, name: str = "signet") -> Log:
-    """Open the log that the settings ask for.
+def open_toolbox(toolsets: tuple[Toolset, ...]) -> tuple[Toolbox, SchemaRegistry]:
+    """Return the tools of some toolsets, and their contracts.
 
     Raises:
-        UsageError: they ask for what is none.
+        UsageError: two tools have one name, or a tool has no usable contract.
     """
+    roots = tuple(toolset.schema_root for toolset in toolsets if toolset.schema_root is not None)
+    registry = SchemaRegistry(schema_root=SCHEMA_ROOT, tool_roots=roots)
     try:
-        return Log(name, Filter.parse(settings.log, WARN, lenient=settings.log_lenient), secrets=settings.secrets())
+        toolbox = Toolbox(tuple(tool for toolset in toolsets for tool in toolset.load_tools()))
+        for tool in toolbox:
+            registry.load_bundle(tool.slug)
+    except KeyError as error:
+        message = f"the tool {error} has no contract: write tools/{error.args[0]}.json in {(*roots, SCHEMA_ROOT)[0]}"
+        raise UsageError(message) from None
     except ValueError as error:
         raise UsageError(str(error)) from None
+    return toolbox, registry
+
+
+def check(settings: Settings) -> tuple[Toolbox, SchemaRegistry]:
+    """Return the tools and contracts that a server with these settings will serve, without building it.
+
+    Raises:
+        UsageError: no server can be built.
+    """
+    run = open_run(settings, open_log(settings))
+    for toolset in settings.enabled():
+        run.runtime(toolset)
+    return open_toolbox(settings.enabled())
+
+
+def build_server(settings: Settings, name: str = "signet") -> Server:
+    """Return a server for settings that are resolved.
+
+    Raises:
+        UsageError: the settings name a thing that is not there, or that cannot be used.
+    """
+    log = open_log(settings, name)
+    toolsets = settings.enabled()
+    toolbox, registry = open_toolbox(toolsets)
+    run = open_run(settings, log)
+    runtimes = [(toolset, run.runtime(toolset)) for toolset in toolsets]
+    journal = open_journal(settings, log, run)
+    pipeline = Pipeline(
+        toolbox,
+        registry,
+        timeout_s=settings.call_timeout_s,
+        mode=Mode(settings.validation),
+        observer=_observer(log, journal),
+        runtimes={tool.slug: runtime for toolset, runtime in runtimes for tool in toolset.load_tools()},
+    )
+    upstreams = tuple(runtime.upstream for _, runtime in runtimes if runtime.upstream is not None)
+    on_close = journal.close if journal is not None else _nothing
+    return Server(pipeline, Identity(name, __version__), INSTRUCTIONS, upstreams, on_close)
 
 
 def build_app(settings: Settings) -> App:
-    """Put the web application together."""
+    """Return the web application for settings that are resolved."""
     from signet.transports.guard import LOOPBACK, Guard
     from signet.transports.web_app import App
 
@@ -146,17 +128,66 @@ def build_app(settings: Settings) -> App:
         "doors": {"mcp": "/mcp", "rest": "/api/tools", "envelope": "/mcp/tool/{slug}", "openapi": "/openapi.json"},
         "tools": [tool.name for tool in server.pipeline.toolbox],
     }
-    return App(server, Guard(hosts, settings.token), about)
+    legacy = {path: name for toolset in settings.enabled() for path, name in toolset.legacy_paths.items()}
+    return App(server, Guard(hosts, settings.token), about, legacy)
 
 
-def _tell(log: Log, outcome: Outcome, took_s: float) -> None:
-    """Log one call: names and codes, never what was said."""
+def open_log(settings: Settings, name: str = "signet") -> Log:
+    """Return the log that the settings describe.
+
+    Raises:
+        UsageError: its filter cannot be read.
+    """
+    try:
+        return Log(name, Filter.parse(settings.log, WARN, lenient=settings.log_lenient), secrets=settings.secrets())
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def open_journal(settings: Settings, log: Log, run: Run) -> JournalWriter | None:
+    """Return the journal, if one is to be kept; a recording run gets its calls from it too."""
+    if settings.log_dir is None or not settings.journal:
+        return None
+    from signet.journal.record import Recorder
+    from signet.journal.writer import JournalWriter
+
+    recorder = Recorder(deterministic_ids=settings.deterministic_ids, secrets=settings.secrets())
+    # One folder, one warning.
+    warn_once = run.warn_once if settings.log_dir == settings.record else None
+    warn = warn_once or partial(_log_unwritable, log)
+    return JournalWriter(settings.log_dir, recorder, warn, run.on_calls, settings.run_name)
+
+
+def _log_unwritable(log: Log, why: str) -> None:
+    log.line(WARN, "journal", "journal.unwritable", why=why)
+
+
+def _observer(log: Log, journal: JournalWriter | None) -> Observer:
+    """Return an observer for the journal and, where the filter lets its lines through, for the log."""
+    on_bug = partial(_log_bug, log)
+    if log.level_of("call") < DEBUG:
+        return Observer(journal.push if journal is not None else None, on_bug, time.perf_counter)
+
+    def on_outcome(outcome: Outcome, took_s: float) -> None:
+        _log_call(log, outcome, took_s)
+        if journal is not None:
+            journal.push(outcome, took_s)
+
+    return Observer(on_outcome, on_bug, time.perf_counter)
+
+
+def _nothing() -> None:
+    """Do nothing."""
+
+
+def _log_call(log: Log, outcome: Outcome, took_s: float) -> None:
+    """Log one call: names and codes, never arguments or results."""
     code = outcome.fault.code if outcome.fault else "OK"
     log.line(DEBUG, "call", "call.done", tool=_slug(outcome), code=code, ms=round(took_s * 1000, 3))
 
 
-def _tell_bug(log: Log, outcome: Outcome) -> None:
-    """Log a fault that is the server's own, by what raised it and where."""
+def _log_bug(log: Log, outcome: Outcome) -> None:
+    """Log a fault that is the server's own, by the exception's class and place."""
     if outcome.fault is not None and outcome.fault.__cause__ is not None:
         cause = _place_of(outcome.fault.__cause__)
         log.line(ERROR, "call", "call.bug", tool=_slug(outcome), code=outcome.fault.code, cause=cause)
@@ -167,7 +198,7 @@ def _slug(outcome: Outcome) -> str:
 
 
 def _place_of(error: BaseException) -> str:
-    """Name an exception and the line it came from; its text may hold what must not be logged."""
+    """Return an exception's class and the line that raised it; its text may hold a secret."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

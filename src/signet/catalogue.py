@@ -1,41 +1,31 @@
-"""Which toolsets there are: one word each, and nothing of them imported before it is asked for."""
+"""The catalogue: which toolsets exist. One word each; a toolset is imported when it is looked up."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import Final
 
-from signet.kernel.tools import Tool
-from signet.settings import Settings, UsageError
+from signet.kernel.toolset import Toolset
 
-__all__ = ["HIDDEN", "TOOLSETS", "enabled", "tools_of"]
+__all__ = ["HIDDEN", "TOOLSETS", "find_toolset", "register"]
 
-TOOLSETS: Final = ("plantuml", "boj", "oj")
-ALWAYS: Final = ("plantuml", "boj")
-"""What is enabled unless toolsets are named; `oj` joins them once it is told where its backend is."""
+TOOLSETS: Final = ["plantuml", "boj", "oj"]
+"""The toolsets in the order in which their tools are listed: each is the `TOOLSET` of `signet.toolsets.<word>`."""
 HIDDEN: Final = ("conformance",)
 """For the official conformance suite alone: unknown unless `SIGNET_CONFORMANCE` is set."""
 
-
-def enabled(settings: Settings) -> tuple[str, ...]:
-    """Give the toolsets that the settings name, or the default ones.
-
-    Raises:
-        UsageError: there is no such toolset.
-    """
-    known = (*TOOLSETS, *HIDDEN) if settings.conformance else TOOLSETS
-    for name in settings.toolset_names():
-        if name not in known:
-            message = f"there is no toolset '{name}'; write --toolsets with one or more of: {', '.join(known)}"
-            raise UsageError(message)
-    if settings.toolset_names():
-        return settings.toolset_names()
-    if settings.sandbox:
-        return TOOLSETS
-    return ALWAYS if settings.oj_base_url is None else (*ALWAYS, "oj")
+_registered: Final[dict[str, Toolset]] = {}
 
 
-def tools_of(toolset: str) -> tuple[Tool, ...]:
-    """Give the tools of one toolset, importing it now."""
-    tools: tuple[Tool, ...] = import_module(f"signet.toolsets.{toolset}").TOOLS
-    return tools
+def register(toolset: Toolset) -> None:
+    """Add a toolset that is not part of Signet, for this process."""
+    if toolset.name not in TOOLSETS:
+        TOOLSETS.append(toolset.name)
+    _registered[toolset.name] = toolset
+
+
+def find_toolset(name: str) -> Toolset:
+    """Return the toolset with this name, importing it now."""
+    if name not in _registered:
+        _registered[name] = import_module(f"signet.toolsets.{name}").TOOLSET
+    return _registered[name]

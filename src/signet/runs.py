@@ -1,152 +1,203 @@
-"""Whether a run is live, recorded or replayed: how a toolset gets its way out, and what else is kept."""
+"""A run: live, recorded, or answered from a recording. It decides what each toolset finds in its context.
+
+LiveRun        tool ── upstream (caching, rate, HTTP) ── the network
+RecordingRun   tool ── recorder ── the same
+ReplayRun      tool ── cassette
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
 from signet import __version__
-from signet.catalogue import enabled
+from signet.kernel.tools import ToolsetRuntime
+from signet.kernel.toolset import Toolset
 from signet.kernel.upstream import Upstream
-from signet.logs import WARN, Log
-from signet.settings import Settings, UsageError
+from signet.logs import DEBUG, WARN, Log
+from signet.settings import Settings, UsageError, recorded_names
 
 if TYPE_CHECKING:
     from signet.journal.record import JournalEntry, JournalRecord
-    from signet.upstream.cassette_folder import CassetteManifest, CassetteWriter
-    from signet.upstream.cassette_redaction import CassetteRedactor
+    from signet.upstream.cassette_folder import CassetteManifest
 
-__all__ = ["REMEMBERED", "LiveRun", "RecordingRun", "ReplayRun", "open_run"]
+__all__ = ["LiveRun", "RecordingRun", "ReplayRun", "Run", "open_run", "read_manifest_of", "settings_of_replay"]
 
-QUESTIONS: Final = ("boj_retry_max",)
-"""The settings that decide which questions reach an upstream; a replay has them from its cassette."""
-REMEMBERED: Final = (*QUESTIONS, "validation")
-"""The settings that a cassette keeps."""
+OnCalls = Callable[[list[tuple["JournalEntry", "JournalRecord"]]], None]
+
+
+class Run(Protocol):
+    """What the composition of a server asks of a run."""
+
+    on_calls: OnCalls | None
+    """Called with the calls of each batch of the journal, where the run keeps them."""
+    warn_once: Callable[[str], None] | None
+    """Log once that the recording cannot be written, where there is one."""
+
+    def runtime(self, toolset: Toolset) -> ToolsetRuntime:
+        """Return what the tools of a toolset find in their context.
+
+        Raises:
+            UsageError: the settings name no usable upstream.
+        """
 
 
 class LiveRun:
     """A run that is neither recorded nor replayed."""
 
-    on_calls: Callable[[list[tuple[JournalEntry, JournalRecord]]], None] | None = None
-    """Takes the calls of each batch of the journal, where they are kept."""
+    on_calls: OnCalls | None = None
     warn_once: Callable[[str], None] | None = None
-    """Says once that the folder of the recording cannot be written to, where there is one."""
 
-    def settings(self, given: Settings) -> Settings:
-        """Give the settings that the run is to have."""
-        return given
+    def __init__(self, settings: Settings, log: Log) -> None:
+        self._settings = settings
+        self._log = log
 
-    def upstream_for(self, toolset: str, make: Callable[[], Upstream]) -> Upstream:  # noqa: ARG002 - others need it
-        """Give a toolset its way out."""
-        return make()
-
-    def today_for(self, toolset: str, today: Callable[[], str]) -> Callable[[], str]:  # noqa: ARG002 - others need it
-        """Give a toolset what it learns the day from."""
-        return today
+    def runtime(self, toolset: Toolset) -> ToolsetRuntime:
+        """Return the toolset's settings, its upstream and the clock's day."""
+        upstream = open_upstream(toolset, self._settings, partial(self._log.line, DEBUG, "upstream"))
+        return ToolsetRuntime(upstream, self._settings.of(toolset), utc_today)
 
 
-class RecordingRun(LiveRun):
-    """A run that is recorded."""
+class RecordingRun:
+    """A run whose exchanges with upstreams, days and calls are written into a folder."""
 
-    def __init__(self, folder: CassetteWriter, redact: CassetteRedactor) -> None:
-        self._folder = folder
-        self._redact = redact
-        self.on_calls = self._keep
-        self.warn_once = folder.warn_once
+    def __init__(self, settings: Settings, log: Log) -> None:
+        from signet.upstream.cassette_folder import CassetteManifest, CassetteWriter
+        from signet.upstream.cassette_redaction import CassetteRedactor
 
-    def upstream_for(self, toolset: str, make: Callable[[], Upstream]) -> Upstream:
-        """Give a toolset its way out, with a recorder around it."""
-        from signet.upstream.cassette import RecordingUpstream
+        names = [toolset.name for toolset in settings.enabled()]
+        manifest = CassetteManifest(__version__, dict.fromkeys(names), settings.recorded())
+        warn = partial(log.line, WARN, "record", "record.unwritable")
+        self._folder = CassetteWriter(settings.record or "", manifest, lambda why: warn(why=why))
+        self._redactor = CassetteRedactor(settings.secrets())
+        self._live = LiveRun(settings, log)
+        self.on_calls: OnCalls | None = self._write_calls
+        self.warn_once: Callable[[str], None] | None = self._folder.warn_once
+
+    def runtime(self, toolset: Toolset) -> ToolsetRuntime:
+        """Return a live runtime with recorders around its upstream and its day."""
+        from signet.upstream.cassette import RecordingUpstream, recorded_today
         from signet.upstream.cassette_folder import RecordedOrigin
 
-        inner = make()
-        self._folder.set_origin(toolset, RecordedOrigin(inner.origin, inner.has_token))
-        return RecordingUpstream(inner, toolset, self._folder, self._redact)
+        live = self._live.runtime(toolset)
+        today = recorded_today(toolset.name, live.today, self._folder)
+        if live.upstream is None:
+            return ToolsetRuntime(None, live.settings, today)
+        self._folder.set_origin(toolset.name, RecordedOrigin(live.upstream.origin, live.upstream.has_token))
+        # Outside of the cache: a response that was kept or shared then is not asked for again in a replay.
+        recorder = RecordingUpstream(live.upstream, toolset.name, self._folder, self._redactor)
+        return ToolsetRuntime(recorder, live.settings, today)
 
-    def today_for(self, toolset: str, today: Callable[[], str]) -> Callable[[], str]:
-        """Give a toolset what it learns the day from; the day is kept like an answer."""
-        from signet.upstream.cassette import recorded_today
-
-        return recorded_today(toolset, today, self._folder)
-
-    def _keep(self, pairs: list[tuple[JournalEntry, JournalRecord]]) -> None:
+    def _write_calls(self, pairs: list[tuple[JournalEntry, JournalRecord]]) -> None:
         from signet.journal.calls import call_lines
 
-        self._folder.keep_calls(call_lines(pairs, self._redact.body))
+        self._folder.keep_calls(call_lines(pairs, self._redactor.body))
 
 
-class ReplayRun(LiveRun):
-    """A run that is answered from a cassette, and that nobody outside hears of."""
+class ReplayRun:
+    """A run that is answered from a cassette; no request leaves the process."""
 
-    def __init__(self, folder: str, label: CassetteManifest, redact: CassetteRedactor) -> None:
+    on_calls: OnCalls | None = None
+    warn_once: Callable[[str], None] | None = None
+
+    def __init__(self, settings: Settings) -> None:
         from signet.upstream.cassette_folder import CassetteReader
+        from signet.upstream.cassette_redaction import CassetteRedactor
 
-        self._label = label
+        folder = settings.replay or ""
+        self._settings = settings
+        self._manifest = read_manifest_of(folder)
         self._folder = CassetteReader(folder)
-        self._redact = redact
+        self._redactor = CassetteRedactor(settings.secrets())
 
-    def settings(self, given: Settings) -> Settings:
-        """Ask as it was asked then, and wait for nobody: there is no one to be polite to."""
-        sources = self._label.toolsets
-        known = {f"{name}_base_url": source.origin for name, source in sources.items() if source is not None}
-        asked = {name: value for name, value in self._label.settings.items() if name in QUESTIONS}
-        changed = {
-            **known,
-            **asked,
-            "toolsets": given.toolsets or ",".join(sources),
-            "boj_retry_backoff_ms": 0,
-            "sandbox": False,
-        }
-        try:
-            return msgspec.convert({**msgspec.structs.asdict(given), **changed}, Settings)
-        except msgspec.ValidationError as error:
-            message = f"the cassette's label cannot be used ({error})"
-            raise UsageError(message) from None
-
-    def upstream_for(self, toolset: str, make: Callable[[], Upstream]) -> Upstream:  # noqa: ARG002 - others need it
-        """Give a toolset what was recorded in place of its way out."""
-        from signet.upstream.cassette import ReplayUpstream
+    def runtime(self, toolset: Toolset) -> ToolsetRuntime:
+        """Return the recorded responses and days in place of the upstream and the clock."""
+        from signet.upstream.cassette import ReplayUpstream, replayed_today
         from signet.upstream.cassette_folder import RecordedOrigin
 
-        source = self._label.toolsets.get(toolset) or RecordedOrigin("nowhere")
-        return ReplayUpstream(toolset, source, self._folder, self._redact)
-
-    def today_for(self, toolset: str, today: Callable[[], str]) -> Callable[[], str]:  # noqa: ARG002 - others need it
-        """Give a toolset the days of the recorded run."""
-        from signet.upstream.cassette import replayed_today
-
-        return replayed_today(toolset, self._folder)
+        today = replayed_today(toolset.name, self._folder)
+        if toolset.upstream is None:
+            return ToolsetRuntime(None, self._settings.of(toolset), today)
+        origin = self._manifest.toolsets.get(toolset.name) or RecordedOrigin("nowhere")
+        upstream = ReplayUpstream(toolset.name, origin, self._folder, self._redactor)
+        return ToolsetRuntime(upstream, self._settings.of(toolset), today)
 
 
-def open_run(settings: Settings, log: Log) -> LiveRun:
+def open_run(settings: Settings, log: Log) -> Run:
     """Begin a run as the settings say.
 
     Raises:
         UsageError: there is no cassette to replay.
     """
-    if not settings.record and not settings.replay:
-        return LiveRun()
-    from signet.upstream.cassette_folder import CassetteManifest, CassetteWriter
-    from signet.upstream.cassette_redaction import CassetteRedactor
-
-    redact = CassetteRedactor(settings.secrets())
     if settings.replay:
-        return ReplayRun(settings.replay, read_manifest_of(settings.replay), redact)
-    remembered = {name: getattr(settings, name) for name in REMEMBERED}
-    label = CassetteManifest(__version__, dict.fromkeys(enabled(settings)), remembered)
-    folder = settings.record or ""
-    return RecordingRun(
-        CassetteWriter(folder, label, lambda why: log.line(WARN, "record", "record.unwritable", why=why)), redact
+        return ReplayRun(settings)
+    return RecordingRun(settings, log) if settings.record else LiveRun(settings, log)
+
+
+def open_upstream(toolset: Toolset, settings: Settings, log: Callable[..., None]) -> Upstream | None:
+    """Return the upstream of a toolset: HTTP, at the pace and with the cache that the toolset states.
+
+    Raises:
+        UsageError: the settings name none, or one that cannot be used.
+    """
+    if toolset.upstream is None:
+        return None
+    from signet.upstream.caching import CachePolicy, CachingUpstream
+    from signet.upstream.http import HttpUpstream, Limits, check_token
+    from signet.upstream.origin import parse_origin
+    from signet.upstream.rate_limiter import RateLimiter
+
+    spec = toolset.upstream(settings.of(toolset))
+    if spec.base_url is None:
+        name = toolset.name
+        message = f"the {name} toolset has no backend: write --{name}-base-url or set {name.upper()}_BASE_URL"
+        raise UsageError(message)
+    try:
+        origin = parse_origin(spec.base_url, with_path=spec.allows_path)
+        token = check_token(spec.token)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    limits = Limits(spec.timeout_s, spec.max_body_bytes, spec.max_redirects)
+    # Processes do not know of each other: each keeps the rate of all.
+    rate = RateLimiter(spec.interval_s(origin) * settings.workers)
+    http = HttpUpstream(
+        origin, limits, token=token, gzip=spec.gzip, proxied=not settings.sandbox, rate_limiter=rate, log=log
     )
+    return CachingUpstream(http, CachePolicy(spec.cache_s, spec.may_cache)) if spec.coalesce else http
+
+
+def settings_of_replay(settings: Settings) -> Settings:
+    """Return settings under which a replay sends the requests that were recorded, and waits for nothing.
+
+    Raises:
+        UsageError: there is no cassette, or its manifest cannot be used.
+    """
+    manifest = read_manifest_of(settings.replay or "")
+    names = settings.toolsets or ",".join(manifest.toolsets)
+    settings = msgspec.structs.replace(settings, toolsets=names, sandbox=False)
+    for toolset in settings.enabled():
+        origin = manifest.toolsets.get(toolset.name)
+        recorded = {
+            name: manifest.settings[flat] for name, flat in recorded_names(toolset) if flat in manifest.settings
+        }
+        changes = {**({"base_url": origin.origin} if origin else {}), **recorded, **toolset.without_waiting}
+        try:
+            settings = settings.with_toolset(toolset, **changes)
+        except msgspec.ValidationError as error:
+            message = f"the cassette's label cannot be used ({error})"
+            raise UsageError(message) from None
+    return settings
 
 
 def read_manifest_of(folder: str) -> CassetteManifest:
-    """Read the label of the cassette in a folder.
+    """Return the manifest of the cassette in a folder.
 
     Raises:
-        UsageError: there is none.
+        UsageError: there is none, or it cannot be read.
     """
     from signet.upstream.cassette_folder import LABEL, read_manifest
 
@@ -157,3 +208,8 @@ def read_manifest_of(folder: str) -> CassetteManifest:
     except ValueError as error:
         message = f"{LABEL} in {folder} cannot be read ({error})"
     raise UsageError(message)
+
+
+def utc_today() -> str:
+    """Return the day by UTC, as ISO writes it."""
+    return datetime.now(UTC).date().isoformat()

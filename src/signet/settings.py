@@ -1,189 +1,220 @@
-"""Everything that the process may be told from outside: one frozen struct with working defaults."""
+"""Settings: everything that the process can be told from outside, as frozen structs with working defaults.
 
-from __future__ import annotations
+    defaults ◀── environment ◀── flags          the process: `Settings`, `SIGNET_PORT`, `--port`
+                                                a toolset: its own struct, `BOJ_BASE_URL`, `--boj-base-url`
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Final, Literal, get_args, get_type_hints
+Annotations are evaluated in this module (no `from __future__ import annotations`): flags and pages are made from them.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Final, Literal, Self
 
 import msgspec
 from msgspec import Meta, Struct
 
-__all__ = ["PREFIX", "Settings", "UsageError"]
+from signet.catalogue import HIDDEN, TOOLSETS, find_toolset
+from signet.kernel.settings import Setting, setting, settings_of
+from signet.kernel.toolset import Toolset
+
+__all__ = ["PREFIX", "Settings", "UsageError", "known_settings", "recorded_names", "variable_prefixes"]
 
 PREFIX: Final = "SIGNET_"
 
-SERVICES: Final = ("OJ_", "BOJ_")
-"""Settings of a service are also variables without our prefix: `OJ_TOKEN`, `BOJ_BASE_URL`."""
-
-MAX_U32: Final = 2**32 - 1
-MAX_U64: Final = 2**64 - 1
-A_YEAR_MS: Final = 365 * 24 * 3_600_000
-
-WHOLE_NUMBERS: Final = (
-    "port",
-    "workers",
-    "boj_timeout_ms",
-    "boj_retry_max",
-    "boj_retry_backoff_ms",
-    "boj_min_interval_ms",
-    "boj_cache_s",
-)
-"""Settings that are written in digits alone; a lenient reader would take 1e3 and null too."""
-
-UNSIGNED_64: Final = ("boj_timeout_ms", "boj_retry_backoff_ms")
-"""Those that spec 3 counts in 64 bits, more than a timer can wait: what is above a year is a year."""
-
-SWITCHED: Final = {"yes": "true", "on": "true", "no": "false", "off": "false"}
-"""What people write for true and false, beside 1 and 0."""
-
 
 class UsageError(Exception):
-    """A start that cannot be made as asked; the text says what to write instead."""
+    """A start that cannot be made as requested; the text says what to write instead."""
 
 
 class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What flags and environment may set; `SIGNET_PORT` is `port`, and a flag wins over it."""
+    """The settings of the process, and those of each toolset."""
 
-    host: str = "127.0.0.1"
-    port: Annotated[int, Meta(ge=0, le=65_535)] = 8080
-    toolsets: str = ""
-    token: str | None = None
-    workers: Annotated[int, Meta(ge=1, le=64)] = 1
-    allowed_hosts: str = ""
-    quiet: bool = False
-    call_timeout_s: Annotated[float, Meta(gt=0, le=3600)] = 60.0
-    log: str = "warn"
+    host: Annotated[str, setting("address to listen on", metavar="HOST")] = "127.0.0.1"
+    port: Annotated[int, Meta(ge=0, le=65_535), setting("port to listen on; 0 picks a free one", metavar="PORT")] = 8080
+    toolsets: Annotated[str, setting("toolsets to serve, separated by commas", metavar="A,B")] = ""
+    token: Annotated[
+        str | None,
+        setting(
+            "bearer token that callers must send; better in SIGNET_TOKEN, where no process list shows it", secret=True
+        ),
+    ] = None
+    workers: Annotated[int, Meta(ge=1, le=64), setting("number of server processes", metavar="N")] = 1
+    allowed_hosts: Annotated[
+        str, setting("further host names to answer to, separated by commas; * for any", metavar="NAMES")
+    ] = ""
+    quiet: Annotated[bool, setting("do not print example lines at the start")] = False
+    call_timeout_s: Annotated[float, Meta(gt=0, le=3600), setting("seconds that a call may take", metavar="S")] = 60.0
+    log: Annotated[
+        str,
+        setting("log filter for stderr: off, error, warn, info, debug, trace, or target=level", metavar="FILTER"),
+    ] = "warn"
     log_lenient: bool = False
-    oj_base_url: str | None = None
-    oj_token: str | None = None
-    oj_timeout_s: Annotated[float, Meta(gt=0, le=30)] = 30.0
-    boj_base_url: str = "https://www.stat-search.boj.or.jp"
-    boj_timeout_ms: Annotated[int, Meta(ge=0, le=A_YEAR_MS)] = 10_000
-    boj_retry_max: Annotated[int, Meta(ge=0, le=MAX_U32)] = 2
-    boj_retry_backoff_ms: Annotated[int, Meta(ge=0, le=A_YEAR_MS)] = 200
-    boj_min_interval_ms: Annotated[int, Meta(ge=0, le=60_000)] | None = None
-    boj_cache_s: Annotated[int, Meta(ge=0, le=86_400)] = 3600
-    log_dir: str | None = None
-    journal: bool = True
-    deterministic_ids: bool = False
-    validation: Literal["off", "shadow", "enforce"] = "enforce"
-    sandbox: bool = False
-    record: str | None = None
-    replay: str | None = None
-    stdio_reader: Literal["auto", "thread"] = "auto"
+    log_dir: Annotated[str | None, setting("folder of the journal", metavar="DIR")] = None
+    journal: Annotated[bool, setting("write a journal of calls")] = True
+    deterministic_ids: Annotated[bool, setting("derive ids from the call (UUIDv5) instead of random ones")] = False
+    validation: Annotated[
+        Literal["off", "shadow", "enforce"],
+        setting(
+            "what to do with a value that breaks its contract: enforce (refuse it), shadow (record it), off",
+            metavar="MODE",
+            recorded=True,
+        ),
+    ] = "enforce"
+    sandbox: Annotated[bool, setting("serve every toolset on embedded sample data")] = False
+    record: Annotated[str | None, setting("record every upstream exchange and every call in DIR", metavar="DIR")] = None
+    replay: Annotated[str | None, setting("answer from the recording in DIR, without network", metavar="DIR")] = None
+    stdio_reader: Annotated[
+        Literal["auto", "thread"], setting("how standard input is read: by the event loop where it can, or by a thread")
+    ] = "auto"
     run_name: str = ""
-    """What the processes of one run have in common; they are told so."""
+    """The name that the processes of one run have in common."""
     conformance: bool = False
+    by_toolset: dict[str, Any] = {}
+    """The settings of each toolset by its name, where they are not the defaults."""
 
     @classmethod
-    def read(cls, environ: Mapping[str, str], flags: Mapping[str, Any], *, prefix: str = "") -> Settings:
-        """Make settings of the environment and the flags that were given; a flag's name may lack a `prefix`.
+    def read(
+        cls,
+        environ: Mapping[str, str],
+        flags: Mapping[str, Any],
+        *,
+        prefix: str = "",
+        default_log_dir: str | None = None,
+    ) -> Self:
+        """Return the settings that the environment and the flags describe; a flag's name may lack a `prefix`.
 
         Raises:
-            UsageError: a name or value that is not known.
+            UsageError: a name or a value is not known.
         """
+        known = known_settings()
         given = {name.removeprefix(PREFIX).lower(): value for name, value in environ.items() if name.startswith(PREFIX)}
-        unknown = sorted(set(given) - set(cls.__struct_fields__))
+        unknown = sorted(set(given) - set(known))
         if unknown:
-            known = ", ".join(PREFIX + name.upper() for name in cls.__struct_fields__)
-            message = f"{PREFIX}{unknown[0].upper()} is not a setting of Signet; these are: {known}"
+            names = ", ".join(PREFIX + name.upper() for name in known)
+            message = f"{PREFIX}{unknown[0].upper()} is not a setting of Signet; these are: {names}"
             raise UsageError(message)
-        # A variable that is set to nothing, as an unset one of a container's configuration is, is not set.
+        # An unset variable of a container's configuration is set to nothing: it counts as not set.
         given = {name: value for name, value in given.items() if value.strip()}
-        named = {
-            name.lower(): value
-            for name, value in environ.items()
-            if name.startswith(SERVICES) and name.lower() in cls.__struct_fields__
-        }
-        merged = {**named, **given, **{name: value for name, value in flags.items() if value is not None}}
+        # A toolset's variables need no prefix: BOJ_BASE_URL is SIGNET_BOJ_BASE_URL.
+        toolsets = [name for name in known if name not in cls.__struct_fields__]
+        services = {name: environ[name.upper()] for name in toolsets if name.upper() in environ}
+        merged = {**services, **given, **{name: value for name, value in flags.items() if value is not None}}
+        values = {}
         for name, value in merged.items():
-            if name != "token" and isinstance(value, str) and not _is_text(value):
-                raise _wrong(name, "it is not UTF-8 text; write it in UTF-8", flags, given, prefix)
-        try:
-            settings = msgspec.convert(_spelt(merged), cls, strict=False)
-        except msgspec.ValidationError as error:
-            name = str(error).partition(" - at `$.")[2].rstrip("`")
-            what = f"{str(merged[name])[:50]!r} cannot be used; write {_wanted(name)}"
-            raise _wrong(name, what, flags, given, prefix) from None
-        if not all(" " <= char <= "~" or char == "\t" for char in settings.token or ""):
-            what = "the token has characters that no HTTP header can carry; write it in printable ASCII"
-            raise _wrong("token", what, flags, given, prefix)
-        return _with_recording(settings)
+            try:
+                values[name] = _read_token(value) if name == "token" else known[name].read(value)
+            except ValueError as error:
+                raise _usage_error(name, str(error), flags, given, prefix) from None
+        return cls._build(values, default_log_dir)
 
-    def toolset_names(self) -> tuple[str, ...]:
-        """Give the toolsets that were asked for; none means the default ones."""
-        return tuple(name.strip() for name in self.toolsets.split(",") if name.strip())
+    @classmethod
+    def _build(cls, values: dict[str, Any], default_log_dir: str | None) -> Self:
+        """Make the structs; a recording's folder holds the journal too, unless another is named."""
+        if values.get("record") and values.get("replay"):
+            message = "a run is either recorded or replayed: write --record (SIGNET_RECORD) or --replay (SIGNET_REPLAY)"
+            raise UsageError(message)
+        values["log_dir"] = values.get("log_dir") or values.get("record") or default_log_dir
+        own = {name: value for name, value in values.items() if name in cls.__struct_fields__}
+        by_toolset = {}
+        for toolset in _toolsets():
+            names = {name: _flat(toolset, name) for name in toolset.settings.__struct_fields__}
+            changed = {name: values[flat] for name, flat in names.items() if flat in values}
+            if changed:
+                by_toolset[toolset.name] = toolset.settings(**changed)
+        return cls(**own, by_toolset=by_toolset)
+
+    def of(self, toolset: Toolset) -> Any:
+        """Return the settings of a toolset."""
+        return self.by_toolset.get(toolset.name) or toolset.settings()
+
+    def with_toolset(self, toolset: Toolset, **changes: Any) -> Self:
+        """Return settings in which some of a toolset's own have changed.
+
+        Raises:
+            msgspec.ValidationError: a value is not of its setting's type.
+        """
+        changed = msgspec.convert({**msgspec.structs.asdict(self.of(toolset)), **changes}, toolset.settings)
+        return msgspec.structs.replace(self, by_toolset={**self.by_toolset, toolset.name: changed})
+
+    def enabled(self) -> tuple[Toolset, ...]:
+        """Return the toolsets that are named, or the default ones.
+
+        Raises:
+            UsageError: there is no such toolset.
+        """
+        known = (*TOOLSETS, *HIDDEN) if self.conformance else TOOLSETS
+        names = tuple(name.strip() for name in self.toolsets.split(",") if name.strip())
+        for name in names:
+            if name not in known:
+                message = f"there is no toolset '{name}'; write --toolsets with one or more of: {', '.join(known)}"
+                raise UsageError(message)
+        if names:
+            return tuple(map(find_toolset, names))
+        toolsets = tuple(map(find_toolset, TOOLSETS))
+        return tuple(one for one in toolsets if self.sandbox or not one.needs or getattr(self.of(one), one.needs))
 
     def secrets(self) -> tuple[str, ...]:
-        """Give what must not be written anywhere."""
-        return tuple(secret for secret in (self.token, self.oj_token) if secret)
+        """Return the values that must not be written anywhere."""
+        values = [self.token]
+        for own in self.by_toolset.values():
+            values += [getattr(own, field.name) for field in settings_of(type(own)) if field.secret]
+        return tuple(value for value in values if value)
+
+    def recorded(self) -> dict[str, Any]:
+        """Return the settings that a cassette keeps, by their flat names."""
+        own = {field.name: getattr(self, field.name) for field in settings_of(Settings) if field.recorded}
+        for toolset in _toolsets():
+            own |= {flat: getattr(self.of(toolset), name) for name, flat in recorded_names(toolset)}
+        return own
 
     def host_names(self) -> frozenset[str]:
-        """Give the host names that were asked for beside the loopback ones."""
+        """Return the host names to answer to beside the loopback ones."""
         return frozenset(name.strip().lower() for name in self.allowed_hosts.split(",") if name.strip())
 
 
-DEFAULTS: Final = Settings()
-"""What holds where nothing is set."""
+def known_settings() -> dict[str, Setting]:
+    """Return every setting by its flat name: `port`, `boj_base_url`."""
+    known = {field.name: field for field in settings_of(Settings) if field.name != "by_toolset"}
+    for toolset in _toolsets():
+        known |= {_flat(toolset, field.name): field for field in settings_of(toolset.settings)}
+    return known
 
 
-def _with_recording(settings: Settings) -> Settings:
-    """Let the journal of what is recorded lie with it, unless it is to lie elsewhere.
+def variable_prefixes() -> tuple[str, ...]:
+    """Return how the names of all variables begin that set anything here."""
+    return (PREFIX, *(_flat(toolset, "").upper() for toolset in _toolsets()))
+
+
+def recorded_names(toolset: Toolset) -> list[tuple[str, str]]:
+    """Return the settings of a toolset that a cassette keeps: each one's name and flat name."""
+    return [(field.name, _flat(toolset, field.name)) for field in settings_of(toolset.settings) if field.recorded]
+
+
+def _toolsets() -> Iterator[Toolset]:
+    return map(find_toolset, TOOLSETS)
+
+
+def _flat(toolset: Toolset, name: str) -> str:
+    """Return the name of a toolset's setting among all: the `base_url` of `boj` is `boj_base_url`."""
+    return f"{toolset.name}_{name}".replace("-", "_")
+
+
+def _read_token(value: object) -> str | None:
+    """Return the token that callers must send; None for a blank one.
 
     Raises:
-        UsageError: the run is to be recorded and replayed.
+        ValueError: no header can carry it; the text does not repeat it.
     """
-    if settings.record and settings.replay:
-        message = "a run is either recorded or replayed: write --record (SIGNET_RECORD) or --replay (SIGNET_REPLAY)"
-        raise UsageError(message)
-    if not settings.record or settings.log_dir is not None:
-        return settings
-    return msgspec.structs.replace(settings, log_dir=settings.record)
+    # No header carries the blanks at its ends.
+    token = str(value).strip()
+    if not all(" " <= char <= "~" or char == "\t" for char in token):
+        raise ValueError("the token has characters that no HTTP header can carry; write it in printable ASCII")
+    return token or None
 
 
-def _is_text(value: str) -> bool:
-    """Whether the bytes of a value were UTF-8; those that were not are half surrogate pairs here."""
-    return not any("\ud800" <= char <= "\udfff" for char in value)
-
-
-def _spelt(merged: Mapping[str, Any]) -> dict[str, Any]:
-    """Spell what people write as the types of the settings read it; what they must not read becomes empty."""
-    values = dict(merged)
-    for name, value in merged.items():
-        if not isinstance(value, str):
-            continue
-        if name in WHOLE_NUMBERS and not (value.isascii() and value.isdecimal()):
-            values[name] = ""
-        elif name in UNSIGNED_64 and len(value) <= len(str(MAX_U64)) and int(value) <= MAX_U64:
-            values[name] = min(int(value), A_YEAR_MS)
-        elif isinstance(getattr(DEFAULTS, name), bool):
-            values[name] = SWITCHED.get(value.lower(), value)
-        elif name == "token":
-            # No header carries the blanks at its ends.
-            values[name] = value.strip() or None
-        elif name == "oj_token":
-            values[name] = value if value.strip() else None
-    return values
-
-
-def _wanted(name: str) -> str:
-    """Say what to write for a setting, as its type has it."""
-    hint = get_type_hints(Settings, include_extras=True)[name]
-    if hint is bool:
-        return "true or false"
-    kind, *rest = get_args(hint)
-    if isinstance(kind, str):
-        return f"{', '.join([kind, *rest[:-1]])} or {rest[-1]}"
-    limits = rest[0] if isinstance(rest[0], Meta) else get_args(kind)[1]
-    if limits.ge is None:
-        return f"a number above {limits.gt}, at most {limits.le}"
-    return f"a whole number from {limits.ge} to {MAX_U64 if name in UNSIGNED_64 else limits.le}"
-
-
-def _wrong(name: str, what: str, flags: Mapping[str, Any], given: Mapping[str, str], prefix: str) -> UsageError:
-    """Say which flag or variable is wrong, and how."""
+def _usage_error(name: str, why: str, flags: Mapping[str, Any], given: Mapping[str, str], prefix: str) -> UsageError:
+    """Name the flag or the variable that is wrong."""
     if flags.get(name) is not None:
         source = f"--{name.removeprefix(prefix).replace('_', '-')}"
     else:
         source = PREFIX + name.upper() if name in given else name.upper()
-    return UsageError(f"{source}: {what}")
+    return UsageError(f"{source}: {why}")

@@ -10,7 +10,7 @@ import pytest
 
 import signet
 from processes import ROOT
-from signet.catalogue import TOOLSETS, tools_of
+from signet.catalogue import TOOLSETS, find_toolset
 from signet.commands.contract.diff import compare
 from signet.commands.contract.sources import ContractSet, Terms, read_set
 from signet.commands.contract.versions import may_break, newest
@@ -30,7 +30,7 @@ def test_no_contract_breaks_without_a_version_that_says_so() -> None:
 
 
 def test_the_tagged_set_is_that_of_the_toolsets_in_the_box() -> None:
-    tools = {tool.slug for toolset in TOOLSETS for tool in tools_of(toolset)}
+    tools = {tool.slug for toolset in TOOLSETS for tool in find_toolset(toolset).load_tools()}
 
     assert set(read_set(str(TAGGED / "0.1.0")).tools) <= tools
     assert not any(slug.startswith("conformance.") for slug in read_set(str(TAGGED / LAST)).tools)

@@ -14,7 +14,7 @@ from deepdiff import DeepDiff
 import misbehaving_server
 from channels import doors, invocation
 from processes import ROOT, SIGNET, Pipe, Server, piping, serving
-from signet.catalogue import tools_of
+from signet.catalogue import find_toolset
 from signet.journal.record import MAX_LINE_BYTES, VOLATILE, JournalEntry, Recorder
 from signet.journal.retention import FOLDER, LATEST
 from signet.journal.writer import PAGE_BYTES, paged
@@ -227,7 +227,7 @@ def test_where_a_line_had_to_cross_a_page_the_next_ones_do_not() -> None:
 
 def test_routes_that_callers_make_up_are_cleaned_and_not_remembered_for_ever() -> None:
     recorder = Recorder()
-    tool = tools_of("plantuml")[0]
+    tool = find_toolset("plantuml").load_tools()[0]
     entries = [
         JournalEntry(
             Call("x", {}, NULL_CONTEXT, Door("http", f"/api/tools/token={number}/x", "rest")),

@@ -24,7 +24,7 @@ from starlette.datastructures import Headers as TheirHeaders
 
 from signet.kernel.errors import HEADER_MISMATCH
 from signet.kernel.headers import METHOD, NAME, VERSION, ParamHeader, check_param_headers, check_routing, param_headers
-from signet.kernel.protocol import CAPABILITIES_KEY, VERSION_KEY, Meta, RequestPreamble
+from signet.kernel.protocol import CAPABILITIES_KEY, VERSION_KEY
 from signet.kernel.wire import Headers, ProtocolError
 
 Pairs = tuple[tuple[str, str], ...]
@@ -88,8 +88,7 @@ class Routed(NamedTuple):
 
 
 def our_routing(case: Routed) -> int | None:
-    opening = RequestPreamble(meta=Meta(version=case.version, capabilities={}), name=case.name)
-    return refusal(lambda: check_routing(Headers(list(case.pairs)), case.method, opening))
+    return refusal(lambda: check_routing(Headers(list(case.pairs)), case.method, case.name, case.version))
 
 
 def their_routing(case: Routed) -> int | None:
@@ -241,7 +240,7 @@ def test_a_refusal_names_the_header_and_not_what_it_held() -> None:
     headers = Headers([(VERSION, MODERN), (METHOD, "secret")])
 
     with pytest.raises(ProtocolError) as caught:
-        check_routing(headers, "tools/list", RequestPreamble(meta=Meta(version=MODERN)))
+        check_routing(headers, "tools/list", UNSET, MODERN)
 
     assert (caught.value.code, str(caught.value)) == (HEADER_MISMATCH, "mcp-method does not match the request body")
 

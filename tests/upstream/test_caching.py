@@ -34,13 +34,14 @@ from boj_harness import (
 )
 from processes import PATIENCE_S, Pipe
 from signet.app import open_log
+from signet.catalogue import find_toolset
 from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
+from signet.runs import LiveRun
 from signet.settings import Settings
 from signet.toolsets.boj.rate_policy import PUBLIC_ORIGIN, interval_s, may_keep
-from signet.upstream.caching import MAX_KEPT_BYTES, CachePolicy, CachingUpstream
+from signet.upstream.caching import MAX_CACHED_BYTES, CachePolicy, CachingUpstream
 from signet.upstream.http import HttpUpstream, Limits
 from signet.upstream.origin import parse_origin
-from signet.wiring import build_runtime
 
 MIB = 1_048_576
 INTERVAL_MS = 400
@@ -144,11 +145,11 @@ def test_other_hosts_are_asked_as_often_as_one_likes_unless_told_otherwise(url: 
 def test_told_nothing_a_server_has_the_manners_of_the_public_host() -> None:
     settings = Settings()
 
-    upstream_for = build_runtime("boj", settings, open_log(settings)).upstream
+    upstream = LiveRun(settings, open_log(settings)).runtime(find_toolset("boj")).upstream
 
-    assert isinstance(upstream_for, CachingUpstream)
-    assert upstream_for.origin == PUBLIC_ORIGIN
-    assert upstream_for._manners == CachePolicy(3600, may_keep)
+    assert isinstance(upstream, CachingUpstream)
+    assert upstream.origin == PUBLIC_ORIGIN
+    assert upstream._policy == CachePolicy(3600, may_keep)
 
 
 # --- shared
@@ -425,17 +426,17 @@ def test_what_is_kept_has_a_bound_and_the_oldest_goes_first(bank: BojHarness) ->
     bank.order("huge", size=16 * MIB)
 
     async def ask() -> int:
-        upstream_for = HttpUpstream(bank.url, Limits(30.0, 20 * MIB))
-        polite = CachingUpstream(upstream_for, CachePolicy(keep_s=3600, may_keep=may_keep))
+        upstream = HttpUpstream(bank.url, Limits(30.0, 20 * MIB))
+        polite = CachingUpstream(upstream, CachePolicy(keep_s=3600, may_cache=may_keep))
         try:
             for target in [*targets, targets[4], targets[1], targets[0]]:
                 answer = await polite.send(UpstreamRequest(target))
                 assert (len(answer.body), answer.cut) == (16 * MIB, False)
-            return sum(len(kept.body) for _, kept in polite._kept.values())
+            return sum(len(kept.body) for _, kept in polite._cache.values())
         finally:
             await polite.close()
 
     held_bytes = asyncio.run(ask())
 
     assert bank.targets() == [*targets, targets[0]]
-    assert held_bytes == MAX_KEPT_BYTES == 64 * MIB
+    assert held_bytes == MAX_CACHED_BYTES == 64 * MIB

@@ -30,6 +30,7 @@ from oj_harness import (
     veiled,
 )
 from processes import ROOT, SIGNET, Pipe, piping
+from signet.catalogue import find_toolset
 from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
 from signet.settings import Settings
 from signet.upstream.http import HttpUpstream, Limits
@@ -97,7 +98,7 @@ def rss_kib(pipe: Pipe) -> int:
 
 @pytest.mark.spec("1.S2.1.timeout")
 def test_a_request_may_take_30_seconds_unless_told_otherwise() -> None:
-    assert Settings().oj_timeout_s == 30.0
+    assert find_toolset("oj").settings().timeout_s == 30.0
     assert Settings().call_timeout_s > 30.0
 
 

@@ -11,9 +11,10 @@ import pytest
 from boj_harness import CODE, SPOT, BojHarness, call, serving_boj
 from processes import Pipe
 from signet.app import open_log
+from signet.catalogue import find_toolset
+from signet.runs import LiveRun
 from signet.settings import Settings
 from signet.upstream.rate_limiter import RateLimiter
-from signet.wiring import build_runtime
 
 APART_S = 0.15
 
@@ -27,38 +28,38 @@ def pipe(bank: BojHarness) -> Iterator[Pipe]:
 @pytest.mark.spec("3.polite.spaced")
 def test_a_request_that_is_long_on_its_way_out_keeps_the_next_one_waiting() -> None:
     async def run() -> None:
-        pace = RateLimiter(0.5)
-        first = await pace.turn()
-        second = asyncio.ensure_future(pace.turn())
+        limiter = RateLimiter(0.5)
+        first = await limiter.slot()
+        second = asyncio.ensure_future(limiter.slot())
         await asyncio.sleep(0)
         assert not second.done()
-        first.gone()
-        first.gone()
-        (await second).gone()
+        first.release()
+        first.release()
+        (await second).release()
 
     asyncio.run(run())
 
 
 def test_a_request_that_never_gets_out_does_not_hold_the_others_up() -> None:
     async def run() -> None:
-        pace = RateLimiter(0.05)
-        stuck = await pace.turn()
-        (await pace.turn()).gone()
-        stuck.gone()
-        (await pace.turn()).gone()
+        limiter = RateLimiter(0.05)
+        stuck = await limiter.slot()
+        (await limiter.slot()).release()
+        stuck.release()
+        (await limiter.slot()).release()
 
     asyncio.run(run())
 
 
 def test_who_leaves_the_queue_lets_the_next_one_in() -> None:
     async def run() -> None:
-        pace = RateLimiter(0.05)
-        (await pace.turn()).gone()
-        left = asyncio.ensure_future(pace.turn())
+        limiter = RateLimiter(0.05)
+        (await limiter.slot()).release()
+        left = asyncio.ensure_future(limiter.slot())
         await asyncio.sleep(0)
         left.cancel()
         await asyncio.wait([left])
-        (await pace.turn()).gone()
+        (await limiter.slot()).release()
 
     asyncio.run(run())
 
@@ -86,9 +87,11 @@ def test_waiting_for_a_turn_takes_nothing_from_a_requests_time(bank: BojHarness)
 @pytest.mark.parametrize(("workers", "interval_s"), [(1, 1.0), (4, 4.0)])
 def test_several_workers_keep_the_pace_of_one(monkeypatch: pytest.MonkeyPatch, workers: int, interval_s: float) -> None:
     seen: list[Any] = []
-    monkeypatch.setattr("signet.upstream.rate_limiter.Pace.__init__", lambda _, interval_s=0.0: seen.append(interval_s))
+    monkeypatch.setattr(
+        "signet.upstream.rate_limiter.RateLimiter.__init__", lambda _, interval_s=0.0: seen.append(interval_s)
+    )
     settings = Settings(workers=workers)
 
-    build_runtime("boj", settings, open_log(settings))
+    LiveRun(settings, open_log(settings)).runtime(find_toolset("boj"))
 
     assert seen == [interval_s]

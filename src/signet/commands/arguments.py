@@ -1,24 +1,36 @@
-"""The command line, read: one sentence for what cannot be, which never repeats what might be a secret."""
+"""The command line: flags made from the settings, and errors in one sentence that never repeats a secret."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
-from typing import Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from signet import __version__
 
-__all__ = ["USAGE", "Formatter", "Parser", "add_drop_in", "add_recording", "print_err", "redirect_to_null"]
+if TYPE_CHECKING:
+    from signet.kernel.settings import Setting
+
+__all__ = [
+    "USAGE",
+    "Formatter",
+    "Parser",
+    "add_drop_in",
+    "add_settings",
+    "print_err",
+    "redirect_to_null",
+    "with_default",
+]
 
 USAGE: Final = 2
-"""The exit status of a command that was not written right."""
+"""The exit status of a command that cannot be parsed."""
 
 HELP_WIDTH: Final = 110
 
 
 def print_err(text: str) -> None:
-    """Write to standard error; whether anybody can be told there never decides what a command does."""
+    """Write to standard error; a closed or full one never decides what a command does."""
     if sys.stderr is None:
         return
     try:
@@ -29,9 +41,9 @@ def print_err(text: str) -> None:
 
 
 def redirect_to_null(fd: int) -> None:
-    """Let an output lead nowhere, here and in processes to come.
+    """Point a descriptor at /dev/null, also for child processes.
 
-    A closed one would be the next descriptor's number; a full one would be tried once more when the interpreter ends.
+    Left closed, the next open() would reuse its number; left full, Python would retry the flush at exit and fail.
     """
     null = os.open(os.devnull, os.O_WRONLY)
     if null == fd:
@@ -42,7 +54,7 @@ def redirect_to_null(fd: int) -> None:
 
 
 def Formatter(prog: str) -> argparse.HelpFormatter:  # noqa: N802 - argparse wants a class here
-    """Format help to a fixed width: to ask the terminal, argparse would import shutil at every start."""
+    """Return a formatter of fixed width: to ask the terminal, argparse would import shutil at every start."""
     return argparse.RawDescriptionHelpFormatter(prog, width=HELP_WIDTH, max_help_position=32)
 
 
@@ -50,7 +62,7 @@ class Parser(argparse.ArgumentParser):
     """argparse, with one sentence where it prints its usage."""
 
     behind: str | None = None
-    """The arguments that may stand behind the flags too; argparse itself takes them from one place."""
+    """The positional arguments that may stand after the flags too; argparse itself takes them from one place."""
 
     def __init__(self, **facts: Any) -> None:
         super().__init__(**{"allow_abbrev": False, "formatter_class": Formatter, **facts})
@@ -58,11 +70,11 @@ class Parser(argparse.ArgumentParser):
             "--deterministic-ids",
             action="store_true",
             default=argparse.SUPPRESS,
-            help="ids that follow from the call, not from chance",
+            help="derive ids from the call (UUIDv5) instead of random ones",
         )
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Read all of a command line; what is left over is refused here, where it is known which command it was."""
+        """Parse a command line; refuse unknown arguments here, where the command is known."""
         known, rest = super().parse_known_args(args, namespace)
         if self.behind is not None and not any(one.startswith("-") for one in rest):
             getattr(known, self.behind).extend(rest)
@@ -71,24 +83,50 @@ class Parser(argparse.ArgumentParser):
         return known, []
 
     def _refuse(self, rest: list[str]) -> NoReturn:
-        """Say which flags are not known; a value beside one may be a secret that was meant for another."""
+        """Name the flags that are not known; a value beside one may be a secret."""
         flags = [one.partition("=")[0] for one in rest if one.startswith("-")]
         self.error(f"there is no {' and no '.join(flags)}" if flags else "an argument stands where none is expected")
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong, and where to look."""
+        """Print one sentence with the way to the help, and exit."""
         print_err(f"{self.prog.partition(' ')[0]}: {message}; '{self.prog} --help' shows what can be written\n")
         raise SystemExit(USAGE)
 
 
-def add_recording(command: argparse.ArgumentParser) -> None:
-    """Add the flags by which a run is recorded or replayed."""
-    command.add_argument("--record", metavar="DIR", help="keep every exchange with an upstream, and every call, in DIR")
-    command.add_argument("--replay", metavar="DIR", help="answer from what was recorded in DIR, with no network at all")
+def add_settings(command: argparse.ArgumentParser, *names: str, prefix: str = "", **texts: str) -> None:
+    """Add the flags of some settings, with the help text and the default that the settings state.
+
+    Args:
+        command: the parser that gets the flags.
+        names: the flat names of the settings, such as `boj_base_url`.
+        prefix: a part of the names that the flags leave out.
+        texts: help texts to use in place of the settings' own.
+    """
+    from signet.settings import known_settings
+
+    known = known_settings()
+    for name in names:
+        field = known[name]
+        flag = name.removeprefix(prefix).replace("_", "-")
+        text = texts.get(name) or with_default(field)
+        if field.is_switch and field.default:
+            text = f"do not {text}"
+            command.add_argument(f"--no-{flag}", dest=name, action="store_false", default=None, help=text)
+        elif field.is_switch:
+            command.add_argument(f"--{flag}", dest=name, action="store_true", default=None, help=text)
+        else:
+            command.add_argument(f"--{flag}", dest=name, metavar=field.metavar or None, help=text)
+
+
+def with_default(field: Setting) -> str:
+    """Return the help text of a setting, with its default."""
+    if field.default in {None, ""} or field.is_switch or "(default" in field.help:
+        return field.help
+    default = f"{field.default:g}" if isinstance(field.default, float) else str(field.default)
+    return f"{field.help} (default: {default})"
 
 
 def add_drop_in(server: argparse.ArgumentParser) -> None:
-    """Add what the drop-in servers have beside the flags of their specs."""
-    server.add_argument("--log-dir", metavar="DIR", help="keep a journal of calls below this folder (none is kept)")
-    add_recording(server)
+    """Add the flags that the drop-in servers have beside those of their specs."""
+    add_settings(server, "log_dir", "record", "replay", log_dir="write a journal of calls below DIR (default: none)")
     server.add_argument("--version", action="version", version=f"{server.prog} {__version__}")

@@ -6,7 +6,9 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Final
 
-from .arguments import USAGE, Parser, add_drop_in, print_err
+from signet.toolsets.boj import BojSettings
+
+from .arguments import USAGE, Parser, add_drop_in, add_settings, print_err
 from .boj import CREDIT
 
 if TYPE_CHECKING:
@@ -17,20 +19,11 @@ __all__ = ["NAME", "main", "parser"]
 
 NAME: Final = "boj-mcp-server"
 OWN_TIME_S: Final = 3600
-"""Attempts have a time of their own here, and as many as the user asks for."""
-
-FLAGS: Final = {
-    "--base-url": ("URL", "where the API is, without /api/v1 (BOJ_BASE_URL, https://www.stat-search.boj.or.jp)"),
-    "--timeout-ms": ("MS", "how long one attempt may take (BOJ_TIMEOUT_MS, 10000)"),
-    "--retry-max": ("N", "how often to ask again (BOJ_RETRY_MAX, 2)"),
-    "--retry-backoff-ms": ("MS", "the wait before the first retry, doubled each time (BOJ_RETRY_BACKOFF_MS, 200)"),
-    "--min-interval-ms": ("MS", "least time between requests (BOJ_MIN_INTERVAL_MS, 1000 for the public host, else 0)"),
-    "--cache-s": ("S", "how long lists of series are kept (BOJ_CACHE_S, 3600)"),
-}
+"""Each attempt has a timeout of its own, and the user decides how many there are."""
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Serve until standard input ends; the result is the exit status."""
+    """Serve until standard input ends; return the exit status."""
     from signet.settings import UsageError
 
     args = parser().parse_args(argv)
@@ -47,14 +40,14 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def parser() -> Parser:
-    """Say what can be written."""
+    """Return the parser of the command line, with the environment in its help."""
     program = Parser(
         prog=NAME,
         description="Statistics of the Bank of Japan as MCP tools on standard input and output.",
         epilog=CREDIT,
     )
-    for flag, (metavar, text) in FLAGS.items():
-        program.add_argument(flag, metavar=metavar, help=text)
+    names = [f"boj_{name}" for name in BojSettings.__struct_fields__]
+    add_settings(program, *names, prefix="boj_")
     add_drop_in(program)
     return program
 
@@ -62,15 +55,11 @@ def parser() -> Parser:
 def _settings(args: argparse.Namespace) -> Settings:
     from signet.settings import Settings
 
-    given = vars(args)
-    shared = {name: given.pop(name, None) for name in ("deterministic_ids", "log_dir", "record", "replay")}
-    flags = {f"boj_{name}": value for name, value in given.items()}
-    if "SIGNET_CALL_TIMEOUT_S" not in os.environ:
-        shared["call_timeout_s"] = OWN_TIME_S
-    return Settings.read(os.environ, {**flags, **shared, "toolsets": "boj"}, prefix="boj_")
+    timeout = {} if "SIGNET_CALL_TIMEOUT_S" in os.environ else {"call_timeout_s": OWN_TIME_S}
+    return Settings.read(os.environ, {**vars(args), **timeout, "toolsets": "boj"}, prefix="boj_")
 
 
 def _build(settings: Settings) -> Server:
-    from signet.app import build_server, embed
+    from signet.app import build_server, resolve
 
-    return build_server(embed(settings), NAME)
+    return build_server(resolve(settings), NAME)

@@ -6,7 +6,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Final
 
-from .arguments import Parser, add_drop_in, print_err
+from .arguments import Parser, add_drop_in, add_settings, print_err
 
 if TYPE_CHECKING:
     from signet.kernel.server import Server
@@ -22,7 +22,7 @@ warn, info (the default), debug or trace, or target=level.
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Serve until standard input ends; the result is the exit status."""
+    """Serve until standard input ends; return the exit status."""
     from signet.settings import UsageError
 
     args = _parse(argv)
@@ -39,23 +39,23 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _parse(argv: list[str] | None) -> argparse.Namespace:
-    """Read the command line; only a replay needs no backend."""
+    """Parse the command line; only a replay needs no backend."""
     program = parser()
     args: argparse.Namespace = program.parse_args(argv)
-    if args.base_url is None and not (args.replay or os.environ.get("SIGNET_REPLAY")):
+    if args.oj_base_url is None and not (args.replay or os.environ.get("SIGNET_REPLAY")):
         program.error("the following arguments are required: --base-url")
     return args
 
 
 def parser() -> Parser:
-    """Say what can be written."""
+    """Return the parser of the command line."""
     program = Parser(
         prog=NAME,
         description="Online-judge problems as MCP tools on standard input and output.",
         epilog=HELP,
     )
-    program.add_argument("--base-url", metavar="URL", help="origin of the backend: scheme, host, port")
-    program.add_argument("--token", help="bearer token that the backend asks for")
+    text = "origin of the backend: scheme, host, port"
+    add_settings(program, "oj_base_url", "oj_token", prefix="oj_", oj_base_url=text)
     add_drop_in(program)
     return program
 
@@ -63,25 +63,15 @@ def parser() -> Parser:
 def _settings(args: argparse.Namespace) -> Settings:
     from signet.settings import Settings
 
-    flags = {
-        "toolsets": "oj",
-        "oj_base_url": args.base_url,
-        "oj_token": args.token,
-        "deterministic_ids": getattr(args, "deterministic_ids", None),
-        "log_dir": args.log_dir,
-        "record": args.record,
-        "replay": args.replay,
-        "log": f"info,{os.environ.get('RUST_LOG', '')}",
-        "log_lenient": True,
-    }
-    return Settings.read(os.environ, flags)
+    log = {"log": f"info,{os.environ.get('RUST_LOG', '')}", "log_lenient": True}
+    return Settings.read(os.environ, {**vars(args), **log, "toolsets": "oj"}, prefix="oj_")
 
 
 def _build(settings: Settings) -> Server:
-    from signet.app import build_server, open_log
+    from signet.app import build_server, open_log, resolve
     from signet.logs import INFO
 
-    server = build_server(settings, NAME)
+    server = build_server(resolve(settings), NAME)
     log = open_log(settings, NAME)
     for upstream in server.upstreams:
         log.line(INFO, "", f"base url: {upstream.origin}")

@@ -21,10 +21,10 @@ from typing import Any, Final, TypeVar
 import msgspec
 from msgspec import UNSET
 
-from signet.app import build_server
+from signet.app import build_server, resolve
 from signet.journal.calls import LoggedCall, logged
 from signet.kernel.server import Server
-from signet.runs import REMEMBERED, read_manifest_of
+from signet.runs import read_manifest_of
 from signet.settings import Settings, UsageError
 from signet.upstream.cassette_folder import CALLS, LABEL
 from signet.upstream.cassette_redaction import CassetteRedactor
@@ -98,8 +98,9 @@ def _run(args: argparse.Namespace) -> int:
 
 def _settings(folder: str) -> Settings:
     """Give the settings that the run was recorded under."""
-    then = {name: value for name, value in read_manifest_of(folder).settings.items() if name in REMEMBERED}
-    return Settings.read({}, {**then, "replay": folder})
+    known = Settings().recorded()
+    recorded = {name: value for name, value in read_manifest_of(folder).settings.items() if name in known}
+    return resolve(Settings.read({}, {**recorded, "replay": folder}))
 
 
 def _calls(folder: str) -> list[LoggedCall]:

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from msgspec import UNSET, Raw
 
 from .errors import HEADER_MISMATCH
-from .protocol import NO_META, RequestPreamble, check_meta, check_version
+from .protocol import HANDSHAKE_VERSIONS, Meta, check_meta, check_version
 from .schemas import schema_of
 from .wire import Headers, ProtocolError
 
@@ -25,6 +25,7 @@ __all__ = [
     "check_param_headers",
     "check_routing",
     "in_era",
+    "is_modern",
     "param_headers",
 ]
 
@@ -36,37 +37,48 @@ NAMED_METHODS: Final = ("tools/call",)
 """The served methods whose `params.name` is mirrored into `Mcp-Name`."""
 
 
-def check_modern(method: str, opening: RequestPreamble, headers: Headers | None) -> None:
-    """Hold a modern request to its envelope, its headers and a version that is served, in this order."""
-    meta = opening.meta or NO_META
+def check_modern(method: str, name: object, meta: Meta, headers: Headers | None) -> None:
+    """Check a modern request: its `_meta`, then its headers, then that its version is served.
+
+    Raises:
+        ProtocolError: the first check that fails.
+    """
     try:
         check_meta(meta)
         if headers is not None:
-            check_routing(headers, method, opening)
+            check_routing(headers, method, name, meta.version)
         check_version(meta)
-    except ProtocolError as refused:
-        raise in_era(refused, modern=True) from None
+    except ProtocolError as error:
+        raise in_era(error, modern=True) from None
 
 
-def in_era(refused: ProtocolError, *, modern: bool) -> ProtocolError:
-    """Say of a refusal which era it is of."""
-    refused.modern = modern
-    return refused
+def is_modern(method: str, meta: Meta, headers: Headers) -> bool:
+    """Return whether a message is of the modern era: by its version header, its `_meta`, or its method."""
+    by_header = headers.get(VERSION, HANDSHAKE_VERSIONS[0]) not in HANDSHAKE_VERSIONS
+    if by_header or method == "initialize":
+        return by_header
+    return method == "server/discover" or meta.version is not UNSET or meta.capabilities is not UNSET
 
 
-def check_routing(headers: Headers, method: str, opening: RequestPreamble) -> None:
+def in_era(error: ProtocolError, *, modern: bool) -> ProtocolError:
+    """Return the error, marked with the era of the request that it refuses."""
+    error.modern = modern
+    return error
+
+
+def check_routing(headers: Headers, method: str, name: object, version: object) -> None:
     """Compare the three routing headers with the body.
 
     Raises:
-        Refused: -32020 for the first that is repeated, missing or different.
+        ProtocolError: -32020 for the first header that is repeated, missing or different.
     """
     for header in (VERSION, METHOD, NAME):
         if header in headers.repeated:
             raise ProtocolError(HEADER_MISMATCH, f"{header} is sent more than once")
-    _hold(VERSION, headers.get(VERSION), (opening.meta or NO_META).version)
+    _hold(VERSION, headers.get(VERSION), version)
     _hold(METHOD, headers.get(METHOD), method)
-    if method in NAMED_METHODS and opening.name is not UNSET:
-        _hold(NAME, _decoded(headers.get(NAME)), opening.name, sent=NAME in headers)
+    if method in NAMED_METHODS and name is not UNSET:
+        _hold(NAME, _decoded(headers.get(NAME)), name, sent=NAME in headers)
 
 
 class ParamHeader(NamedTuple):

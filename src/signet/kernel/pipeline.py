@@ -9,7 +9,7 @@ What a tool raises becomes a value here, and nowhere else.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from enum import StrEnum
 from typing import Any, Final
 
@@ -18,7 +18,7 @@ import msgspec
 from .errors import Code, Fault, bad_arguments, unknown_tool
 from .outcome import Call, Outcome, PreparedCall
 from .schemas import PREFIX, ContractError, SchemaRegistry
-from .tools import Tool, Toolbox
+from .tools import Tool, Toolbox, ToolsetRuntime
 from .wire import decode_in_chunks, encode
 
 __all__ = ["CALL_TIMEOUT_S", "Mode", "Observer", "Pipeline"]
@@ -61,12 +61,14 @@ class Pipeline:
         timeout_s: float = CALL_TIMEOUT_S,
         mode: Mode = Mode.ENFORCE,
         observer: Observer | None = None,
+        runtimes: Mapping[str, ToolsetRuntime] | None = None,
     ) -> None:
         self.toolbox = toolbox
         self.registry = registry
         self._timeout_s = timeout_s
         self.mode = mode
         self._observer = observer or Observer()
+        self._runtimes = runtimes or {}
         self._in_flight = 0
 
     def run(self, call: Call, shadow_violation: Fault | None = None) -> Outcome | Coroutine[Any, Any, Outcome]:
@@ -79,8 +81,11 @@ class Pipeline:
         if isinstance(ready, Outcome):
             return self.notify(ready, started_s)
         context = call.context
-        if ready.tool.upstream is not None:
-            context = msgspec.structs.replace(context, upstream=ready.tool.upstream, options=ready.tool.options)
+        runtime = self._runtimes.get(ready.tool.slug)
+        if runtime is not None:
+            context = msgspec.structs.replace(
+                context, upstream=runtime.upstream, settings=runtime.settings, today=runtime.today
+            )
         try:
             value = ready.tool.run(ready.args, context)
         except Exception as error:  # noqa: BLE001 - the one place where a tool's failure becomes a value

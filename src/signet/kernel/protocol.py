@@ -15,7 +15,7 @@ from .errors import INVALID_PARAMS, UNSUPPORTED_VERSION, Fault
 from .outcome import Outcome
 from .schemas import SchemaRegistry
 from .tools import Tool, Toolbox
-from .wire import Id, ProtocolError, encode
+from .wire import Id, ProtocolError, Reply, ResponseId, encode, failure, success
 
 __all__ = [
     "CAPABILITIES_KEY",
@@ -36,9 +36,9 @@ __all__ = [
     "check_meta",
     "check_version",
     "eras",
-    "error_result",
     "listing",
-    "tool_result",
+    "progress_notification",
+    "to_reply",
     "unsupported",
 ]
 
@@ -178,7 +178,7 @@ def eras(identity: Identity) -> tuple[Era, Era]:
     return Era(False, b"", {}), Era(True, b',"resultType":"complete","_meta":' + encode(about), about)  # noqa: FBT003
 
 
-def tool_result(outcome: Outcome, era: Era) -> bytes:
+def _tool_result(outcome: Outcome, era: Era) -> bytes:
     """Write a tool's result: structured and the same JSON as text, or the blocks that it makes itself."""
     tool = outcome.tool
     if tool is not None and tool.to_content is not None:
@@ -189,9 +189,26 @@ def tool_result(outcome: Outcome, era: Era) -> bytes:
     return content + b',"isError":false' + era.tail + b"}"
 
 
-def error_result(fault: Fault, era: Era) -> bytes:
+def _error_result(fault: Fault, era: Era) -> bytes:
     """Write a fault that the model can act on as a result; its canonical code goes into `_meta`."""
     result: dict[str, Any] = {"content": [{"type": "text", "text": fault.message}], "isError": True}
     if era.modern:
         result["resultType"] = "complete"
     return encode({**result, "_meta": {**era.about, "canonical_code": fault.code}})
+
+
+def to_reply(era: Era, request_id: ResponseId, outcome: Outcome) -> Reply:
+    """Write an outcome as MCP shows it."""
+    fault = outcome.fault
+    if fault is None:
+        return success(request_id, _tool_result(outcome, era))
+    if fault.as_tool_result:
+        return success(request_id, _error_result(fault, era))
+    return failure(request_id, fault.mcp_code, fault.message, {"canonical_code": fault.code, **fault.data})
+
+
+def progress_notification(token: Id, done: float, total: float | None, message: str | None) -> bytes:
+    """Write the notification that reports how far a call is."""
+    values = {"progressToken": token, "progress": done, "total": total, "message": message}
+    params = {key: value for key, value in values.items() if value is not None}
+    return encode({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})

@@ -3,8 +3,9 @@
     schema_root/envelope.schema.json       the request envelope
     schema_root/tool_io.schema.json        what a bundle must look like
     schema_root/tools/<slug>.json          one bundle per tool: {tool, input, output}
+    tool_root/tools/<slug>.json            the same, for a toolset that brings its own contracts
 
-This is the one kernel module that reads files, and only below `schema_root`.
+This is the one kernel module that reads files, and only below these folders.
 """
 
 from __future__ import annotations
@@ -95,8 +96,9 @@ class Bundle(msgspec.Struct, frozen=True):
 class SchemaRegistry:
     """The contracts below one folder, each compiled once, shared by fingerprint."""
 
-    def __init__(self, *, schema_root: str | PathLike[str]) -> None:
+    def __init__(self, *, schema_root: str | PathLike[str], tool_roots: tuple[str, ...] = ()) -> None:
         self.schema_root = str(schema_root)
+        self._tool_roots = (self.schema_root, *tool_roots)
         self._contracts: dict[str, Contract] = {}
         self._bundles: dict[str, Bundle] = {}
         self._tools: dict[str, ToolIO] = {}
@@ -125,7 +127,7 @@ class SchemaRegistry:
             path = f"tools/{slug}.json"
             try:
                 # One line: a contract is published inside messages that a line end would break.
-                bundle = msgspec.json.decode(msgspec.json.format(self._read(path), indent=-1), type=Bundle)
+                bundle = msgspec.json.decode(msgspec.json.format(self._read_tool(path), indent=-1), type=Bundle)
             except FileNotFoundError:
                 raise KeyError(tool_id) from None
             except msgspec.DecodeError as error:
@@ -138,7 +140,7 @@ class SchemaRegistry:
     def _compile_tool(self, slug: str) -> ToolIO:
         bundle = self.load_bundle(slug)
         path = f"tools/{slug}.json"
-        broken = self._contract_in("tool_io.schema.json").places(msgspec.json.decode(self._read(path)))
+        broken = self._contract_in("tool_io.schema.json").places(msgspec.json.decode(self._read_tool(path)))
         if broken:
             _refuse(path, ContractError(broken))
         io = ToolIO(self._contract(bundle.input, path), self._contract(bundle.output, path))
@@ -146,7 +148,7 @@ class SchemaRegistry:
         return io
 
     def _contract_in(self, path: str) -> Contract:
-        return self._contract(self._read(path), path)
+        return self._contract(_read(f"{self.schema_root}/{path}"), path)
 
     def _contract(self, raw: bytes | msgspec.Raw, path: str) -> Contract:
         """Compile a schema unless an equal one is there already."""
@@ -161,9 +163,19 @@ class SchemaRegistry:
             _refuse(path, error)
         return self._contracts[fingerprint]
 
-    def _read(self, path: str) -> bytes:
-        with open(f"{self.schema_root}/{path}", "rb") as file:
-            return file.read()
+    def _read_tool(self, path: str) -> bytes:
+        """Return a bundle's file from the first folder that has it."""
+        for root in self._tool_roots[:-1]:
+            try:
+                return _read(f"{root}/{path}")
+            except FileNotFoundError:
+                continue
+        return _read(f"{self._tool_roots[-1]}/{path}")
+
+
+def _read(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
 
 
 def slug_of(tool_id: str) -> str:

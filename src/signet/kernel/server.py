@@ -1,4 +1,4 @@
-"""The engine: one message in, one answer out, whichever transport carries it.
+"""The engine: one message in, one reply out, whichever transport carries it.
 
 bytes ── wire.parse ── era ── method ── pipeline ── Reply
                                             └────── Pending, when the tool has to be awaited
@@ -16,7 +16,7 @@ from msgspec import UNSET
 
 from . import envelope
 from .errors import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Fault
-from .headers import VERSION, ParamHeader, check_modern, check_param_headers, in_era, param_headers
+from .headers import VERSION, ParamHeader, check_modern, check_param_headers, in_era, is_modern, param_headers
 from .outcome import Call, Door, Outcome
 from .pipeline import Mode, Pipeline
 from .protocol import (
@@ -31,35 +31,38 @@ from .protocol import (
     InitializeParams,
     ListParams,
     Meta,
+    Params,
     RequestPreamble,
     eras,
-    error_result,
     listing,
-    tool_result,
+    progress_notification,
+    to_reply,
     unsupported,
 )
 from .tools import Context
 from .upstream import Upstream
-from .wire import Frame, Headers, Id, ProtocolError, Reply, ResponseId, decode, encode, failure, parse, read, success
+from .wire import NO_HEADERS, Frame, Headers, Id, ProtocolError, Reply, ResponseId, decode, encode, parse, read, success
 
-__all__ = ["QUIET_CONTEXT", "ClientChannel", "Pending", "Server"]
+__all__ = ["HTTP_MCP", "QUIET_CONTEXT", "STDIO_MCP", "ClientChannel", "Pending", "Server"]
 
 CAPABILITIES: Final = {"tools": {"listChanged": False}}
 
-_OPENING: Final = msgspec.json.Decoder(RequestPreamble)
-_INITIALIZE: Final = msgspec.json.Decoder(InitializeParams)
-_LIST: Final = msgspec.json.Decoder(ListParams)
-_CALL: Final = msgspec.json.Decoder(CallParams)
+_PREAMBLE: Final = msgspec.json.Decoder(RequestPreamble)
 _CANCEL: Final = msgspec.json.Decoder(CancelParams)
+_PARAMS: Final[dict[str, msgspec.json.Decoder[Any]]] = {
+    "initialize": msgspec.json.Decoder(InitializeParams),
+    "tools/list": msgspec.json.Decoder(ListParams),
+    "tools/call": msgspec.json.Decoder(CallParams),
+}
+"""The decoder of each method's params; the others have nothing that is read."""
 
 
-def _nobody(*_: object) -> None:
-    """Tell nobody."""
+def _ignore(*_: object) -> None:
+    """Do nothing: nobody listens."""
 
 
-QUIET_CONTEXT: Final = Context(asyncio.to_thread, _nobody, {})
-"""The context of a call whose client listens to nothing but the answer."""
-
+QUIET_CONTEXT: Final = Context(asyncio.to_thread, _ignore, {})
+"""The context of a call whose client waits for the reply alone."""
 
 STDIO_MCP: Final = Door("stdio", "tools/call", "stdio mcp", by_name=True)
 STDIO_ENVELOPE: Final = Door("stdio", envelope.INVOKE, "stdio envelope")
@@ -67,29 +70,44 @@ HTTP_MCP: Final = Door("http", "/mcp", "http mcp", by_name=True)
 
 
 class ClientChannel(msgspec.Struct, frozen=True):
-    """How the client of a message can be reached beside the answer."""
+    """The way back to the client of a message, beside the reply, and the door that it came through."""
 
-    notify: Callable[[bytes], None] = _nobody
-    cancel: Callable[[Id], None] = _nobody
-    headers: Headers | None = None
-    """The headers of an HTTP request; None where the transport has none."""
+    notify: Callable[[bytes], None] = _ignore
+    cancel: Callable[[Id], None] = _ignore
+    door: Door = STDIO_MCP
+    headers: Headers = NO_HEADERS
+    """The headers of an HTTP request."""
+
+    @property
+    def is_http(self) -> bool:
+        """Whether requests come with headers; on stdio an envelope may come in place of an MCP message."""
+        return self.door is HTTP_MCP
 
 
 class Pending(msgspec.Struct, frozen=True):
-    """An answer that has to be awaited, and the id by which it can be cancelled."""
+    """A reply that has to be awaited, and the id by which it can be cancelled."""
 
     id: ResponseId
     reply: Coroutine[Any, Any, Reply]
 
 
-ServerReply = Reply | Pending | None
-"""What becomes of a message; None where none is owed."""
-Show = Callable[[ResponseId, Outcome], Reply]
+class RpcRequest(msgspec.Struct, frozen=True):
+    """One MCP request, as a method's handler gets it."""
+
+    id: Id
+    params: Any
+    meta: Meta
+    channel: ClientChannel
+    era: Era
+
+
+Handler = Callable[[RpcRequest], Reply | Pending]
+ToReply = Callable[[ResponseId, Outcome], Reply]
 """How a door writes an outcome."""
 
 
 class Server:
-    """Speaks MCP in both eras, and the envelope, over one pipeline."""
+    """Serves MCP in both eras, and the envelope, over one pipeline."""
 
     def __init__(
         self,
@@ -97,7 +115,7 @@ class Server:
         identity: Identity,
         instructions: str,
         upstreams: tuple[Upstream, ...] = (),
-        on_close: Callable[[], None] = _nobody,
+        on_close: Callable[[], None] = _ignore,
     ) -> None:
         self.pipeline = pipeline
         self.upstreams = upstreams
@@ -105,103 +123,105 @@ class Server:
         self._identity = identity
         self._instructions = instructions
         self._handshake, self._modern = eras(identity)
-        self._mirrors: dict[str, list[ParamHeader]] = {}
+        self._param_headers: dict[str, list[ParamHeader]] = {}
         self._lists: dict[bool, bytes] = {}
-        self._methods: dict[bool, dict[str, Callable[[Frame, Id, Meta, ClientChannel, Era], ServerReply]]] = {
-            False: {
-                "initialize": self._initialize, "ping": self._ping,
-                "tools/list": self._list, "tools/call": self._call,
-            },
-            True: {"server/discover": self._discover, "tools/list": self._list, "tools/call": self._call},
-        }  # fmt: skip
+        both = {"tools/list": self._list, "tools/call": self._call}
+        self._methods: dict[bool, dict[str, Handler]] = {
+            False: {"initialize": self._initialize, "ping": self._ping, **both},
+            True: {"server/discover": self._discover, **both},
+        }
 
-    def receive(self, message: bytes, exchange: ClientChannel) -> ServerReply:
-        """Answer one MCP message; where there are no headers, an envelope too."""
+    def receive(self, message: bytes, channel: ClientChannel) -> Reply | Pending | None:
+        """Return the reply to one MCP message, or on stdio to one envelope; None where no reply is owed."""
         try:
             frame = parse(message)
-            if exchange.headers is None and (
+            if not channel.is_http and (
                 frame.method == envelope.INVOKE
                 or (frame.method == "" and envelope.looks_like_envelope(decode(message)))
             ):
                 return self.invoke(message)
-        except ProtocolError as refused:
-            if exchange.headers is None and envelope.looks_like_envelope(refused.value):
+        except ProtocolError as error:
+            if not channel.is_http and envelope.looks_like_envelope(error.value):
                 return self.invoke(message)
-            # What answers something is not answered, however badly it does so: two such peers would never end.
-            posted = exchange.headers is not None and exchange.headers.get(VERSION) in MODERN_VERSIONS
-            return None if _is_answer(refused.value) and not posted else refused.reply()
+            # A malformed response is not replied to: two peers that did so would never end.
+            is_modern = channel.headers.get(VERSION) in MODERN_VERSIONS
+            return None if _is_response(error.value) and not is_modern else error.reply()
         if frame.method is UNSET or frame.id is UNSET:
-            return self._hear(frame, exchange)
+            return self._handle_notification(frame, channel)
         try:
-            return self._answer(frame, frame.method, frame.id, exchange)
-        except ProtocolError as refused:
-            return refused.reply(frame.id)
+            return self._dispatch(frame, frame.method, frame.id, channel)
+        except ProtocolError as error:
+            return error.reply(frame.id)
 
     def invoke(self, message: bytes, path_key: str | None = None) -> Reply | Pending:
-        """Answer one request envelope (spec 5)."""
+        """Return the reply to one request envelope (spec 5)."""
         door = STDIO_ENVELOPE if path_key is None else Door("http", f"/mcp/tool/{path_key}", "http envelope")
         value = None
         try:
             value = decode(message)
             call = envelope.open_envelope(self.pipeline.registry, value, QUIET_CONTEXT, path_key, door)
-        except ProtocolError as refused:
-            return self._unopened(value, refused, path_key, door)
-        return self._finish(value["id"], call, envelope.answer)
+        except ProtocolError as error:
+            return self._reject_envelope(value, error, path_key, door)
+        return self._run(value["id"], call, envelope.answer)
 
     def warm(self) -> None:
-        """Get ready for the first call of a tool that asks outside; slow, so not for the event loop."""
+        """Prepare the upstreams for their first request; slow, so not for the event loop."""
         for upstream in self.upstreams:
             upstream.warm()
 
     async def close(self) -> None:
-        """Let go of what is outside."""
+        """Close the upstreams, and whatever else was opened for the server."""
         for upstream in self.upstreams:
             await upstream.close()
         self._on_close()
 
-    def _answer(self, frame: Frame, method: str, request_id: Id, exchange: ClientChannel) -> ServerReply:
-        opening = read(frame.params, _OPENING)
-        meta = opening.meta or NO_META
-        modern = _is_modern(method, meta, exchange.headers)
+    def _dispatch(self, frame: Frame, method: str, request_id: Id, channel: ClientChannel) -> Reply | Pending:
+        params: Params
+        failed: ProtocolError | None = None
+        try:
+            params = read(frame.params, _PARAMS.get(method, _PREAMBLE))
+        except ProtocolError as error:
+            # What is wrong with the era, the headers or the method comes first.
+            params, failed = read(frame.params, _PREAMBLE), error
+        meta = params.meta or NO_META
+        modern = is_modern(method, meta, channel.headers)
         if modern:
-            check_modern(method, opening, exchange.headers)
+            check_modern(method, getattr(params, "name", UNSET), meta, channel.headers if channel.is_http else None)
         handler = self._methods[modern].get(method)
         if handler is None:
             raise in_era(ProtocolError(METHOD_NOT_FOUND, "Method not found"), modern=modern)
-        return handler(frame, request_id, meta, exchange, self._modern if modern else self._handshake)
+        if failed is not None:
+            raise failed
+        return handler(RpcRequest(request_id, params, meta, channel, self._modern if modern else self._handshake))
 
-    def _hear(self, frame: Frame, exchange: ClientChannel) -> Reply | None:
-        """Hear what owes no answer: of all notifications and posted responses, only a cancellation matters.
+    def _handle_notification(self, frame: Frame, channel: ClientChannel) -> Reply | None:
+        """Cancel a call where a notification asks for it; other notifications and responses change nothing.
 
-        Over HTTP the version of each message is looked at, and the modern era has no responses to post.
+        Over HTTP the version of each message is checked, and the modern era has no responses to post.
         """
-        version = (
-            HANDSHAKE_VERSIONS[-1]
-            if exchange.headers is None
-            else exchange.headers.get(VERSION, HANDSHAKE_VERSIONS[-1])
-        )
+        version = channel.headers.get(VERSION, HANDSHAKE_VERSIONS[-1])
         if version not in (*HANDSHAKE_VERSIONS, *MODERN_VERSIONS):
             return unsupported(version).reply()
         if version in MODERN_VERSIONS and frame.method is UNSET:
             return ProtocolError(INVALID_REQUEST, "Invalid Request: clients post no responses").reply()
         if frame.method == "notifications/cancelled":
             try:
-                exchange.cancel(read(frame.params, _CANCEL).request_id)
+                channel.cancel(read(frame.params, _CANCEL).request_id)
             except ProtocolError:
                 return None
         return None
 
-    def _initialize(self, frame: Frame, request_id: Id, _: Meta, __: ClientChannel, ___: Era) -> Reply:
-        asked = read(frame.params, _INITIALIZE).version
+    def _initialize(self, request: RpcRequest) -> Reply:
+        version = request.params.version
         result = {
-            "protocolVersion": asked if asked in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1],
+            "protocolVersion": version if version in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1],
             "capabilities": CAPABILITIES,
             "serverInfo": self._identity,
             "instructions": self._instructions,
         }
-        return success(request_id, encode(result))
+        return success(request.id, encode(result))
 
-    def _discover(self, _: Frame, request_id: Id, __: Meta, ___: ClientChannel, era: Era) -> Reply:
+    def _discover(self, request: RpcRequest) -> Reply:
         result = {
             "supportedVersions": MODERN_VERSIONS,
             "capabilities": CAPABILITIES,
@@ -209,94 +229,75 @@ class Server:
             "ttlMs": LIST_TTL_MS,
             "cacheScope": "public",
         }
-        return success(request_id, encode(result)[:-1] + era.tail + b"}")
+        return success(request.id, encode(result)[:-1] + request.era.tail + b"}")
 
-    def _ping(self, _: Frame, request_id: Id, __: Meta, ___: ClientChannel, ____: Era) -> Reply:
-        return success(request_id, b"{}")
+    def _ping(self, request: RpcRequest) -> Reply:
+        return success(request.id, b"{}")
 
-    def _list(self, frame: Frame, request_id: Id, _: Meta, __: ClientChannel, era: Era) -> Reply:
-        if read(frame.params, _LIST).cursor is not None:
+    def _list(self, request: RpcRequest) -> Reply:
+        era = request.era
+        if request.params.cursor is not None:
             raise ProtocolError(INVALID_PARAMS, "Invalid params: there is one page, ask for it without a cursor")
         if era.modern not in self._lists:
             tools = listing(self.pipeline.toolbox, self.pipeline.registry)
             hints = b',"ttlMs":%d,"cacheScope":"public"' % LIST_TTL_MS if era.modern else b""
             self._lists[era.modern] = b'{"tools":' + tools + hints + era.tail + b"}"
-        return success(request_id, self._lists[era.modern])
+        return success(request.id, self._lists[era.modern])
 
-    def _call(self, frame: Frame, request_id: Id, meta: Meta, exchange: ClientChannel, era: Era) -> Reply | Pending:
-        params = read(frame.params, _CALL)
+    def _call(self, request: RpcRequest) -> Reply | Pending:
+        params, meta, channel, era = request.params, request.meta, request.channel, request.era
         arguments = params.arguments or {}
-        if era.modern and exchange.headers is not None:
-            check_param_headers(exchange.headers, self._mirrored(params.name), arguments)
+        if era.modern and channel.is_http:
+            check_param_headers(channel.headers, self._param_headers_of(params.name), arguments)
         context = QUIET_CONTEXT
         if era.modern or meta.progress_token is not UNSET:
-            context = Context(asyncio.to_thread, _progress(exchange, meta), meta.capabilities if era.modern else {})
-        door = STDIO_MCP if exchange.headers is None else HTTP_MCP
-        return self._finish(request_id, Call(params.name, arguments, context, door), partial(_to_reply, era))
+            progress = _progress(channel, meta.progress_token) if meta.progress_token is not UNSET else _ignore
+            context = Context(asyncio.to_thread, progress, meta.capabilities if era.modern else {})
+        return self._run(request.id, Call(params.name, arguments, context, channel.door), partial(to_reply, era))
 
-    def _unopened(self, value: object, refused: ProtocolError, path_key: str | None, door: Door) -> Reply | Pending:
+    def _reject_envelope(
+        self, value: object, error: ProtocolError, path_key: str | None, door: Door
+    ) -> Reply | Pending:
         """Refuse an envelope, unless contracts are not enforced and there is a call in it all the same."""
         request_id, mode = envelope.response_id(value), self.pipeline.mode
-        if refused.data is None:
-            return refused.reply(request_id)
-        outcome = envelope.refused_outcome(value, door, refused.__cause__)
+        if error.data is None:
+            return error.reply(request_id)
+        outcome = envelope.refused_outcome(value, door, error.__cause__)
         call = envelope.extract_call_leniently(self.pipeline.toolbox, value, QUIET_CONTEXT, path_key, door)
         if call is None or mode is Mode.ENFORCE:
             self.pipeline.notify(outcome)
-            return refused.reply(request_id)
-        return self._finish(request_id, call, envelope.answer, outcome.fault if mode is Mode.SHADOW else None)
+            return error.reply(request_id)
+        return self._run(request_id, call, envelope.answer, outcome.fault if mode is Mode.SHADOW else None)
 
-    def _finish(
-        self, request_id: ResponseId, call: Call, show: Show, shadow_violation: Fault | None = None
+    def _run(
+        self, request_id: ResponseId, call: Call, to_reply: ToReply, shadow_violation: Fault | None = None
     ) -> Reply | Pending:
         outcome = self.pipeline.run(call, shadow_violation)
         if isinstance(outcome, Outcome):
-            return show(request_id, outcome)
-        return Pending(request_id, _later(request_id, outcome, show))
+            return to_reply(request_id, outcome)
+        return Pending(request_id, _await_reply(request_id, outcome, to_reply))
 
-    def _mirrored(self, name: str) -> list[ParamHeader]:
-        if name not in self._mirrors:
+    def _param_headers_of(self, name: str) -> list[ParamHeader]:
+        if name not in self._param_headers:
             tool = self.pipeline.toolbox.named(name)
             if tool is None:
                 return []
-            self._mirrors[name] = param_headers(self.pipeline.registry.load_bundle(tool.slug).input)
-        return self._mirrors[name]
+            self._param_headers[name] = param_headers(self.pipeline.registry.load_bundle(tool.slug).input)
+        return self._param_headers[name]
 
 
-async def _later(request_id: ResponseId, pending: Coroutine[Any, Any, Outcome], show: Show) -> Reply:
-    return show(request_id, await pending)
+async def _await_reply(request_id: ResponseId, pending: Coroutine[Any, Any, Outcome], to_reply: ToReply) -> Reply:
+    return to_reply(request_id, await pending)
 
 
-def _to_reply(era: Era, request_id: ResponseId, outcome: Outcome) -> Reply:
-    """Write an outcome as MCP shows it."""
-    fault = outcome.fault
-    if fault is None:
-        return success(request_id, tool_result(outcome, era))
-    if fault.as_tool_result:
-        return success(request_id, error_result(fault, era))
-    return failure(request_id, fault.mcp_code, fault.message, {"canonical_code": fault.code, **fault.data})
+def _progress(channel: ClientChannel, token: Id) -> Callable[[float, float | None, str | None], None]:
+    """Return the function by which a tool reports progress."""
+
+    def report(done: float, total: float | None = None, message: str | None = None) -> None:
+        channel.notify(progress_notification(token, done, total, message))
+
+    return report
 
 
-def _progress(exchange: ClientChannel, meta: Meta) -> Callable[[float, float | None, str | None], None]:
-    """Give the function by which a tool tells its progress: to nobody unless the client gave a token."""
-    if meta.progress_token is UNSET:
-        return _nobody
-
-    def tell(done: float, total: float | None = None, message: str | None = None) -> None:
-        told = {"progressToken": meta.progress_token, "progress": done, "total": total, "message": message}
-        params = {key: value for key, value in told.items() if value is not None}
-        exchange.notify(encode({"jsonrpc": "2.0", "method": "notifications/progress", "params": params}))
-
-    return tell
-
-
-def _is_modern(method: str, meta: Meta, headers: Headers | None) -> bool:
-    """Tell a message's era: by what it carries or its version header says; only `initialize` belongs to one alone."""
-    said = headers is not None and headers.get(VERSION, HANDSHAKE_VERSIONS[0]) not in HANDSHAKE_VERSIONS
-    if said or method == "initialize":
-        return said
-    return method == "server/discover" or meta.version is not UNSET or meta.capabilities is not UNSET
-
-
-def _is_answer(value: object) -> bool:
+def _is_response(value: object) -> bool:
     return isinstance(value, dict) and "method" not in value and ("error" in value or "result" in value)

@@ -11,7 +11,17 @@ from .errors import Fault
 from .schemas import PREFIX
 from .upstream import Upstream, UpstreamRequest, UpstreamResponse
 
-__all__ = ["MAX_RESULT_BYTES", "NULL_CONTEXT", "READ_ONLY", "Context", "Result", "Tool", "Toolbox", "tool"]
+__all__ = [
+    "MAX_RESULT_BYTES",
+    "NULL_CONTEXT",
+    "READ_ONLY",
+    "Context",
+    "Result",
+    "Tool",
+    "Toolbox",
+    "ToolsetRuntime",
+    "tool",
+]
 
 MAX_RESULT_BYTES: Final = 2_097_152
 """The largest result that a tool may give unless it states its own limit."""
@@ -41,16 +51,26 @@ class Context(msgspec.Struct, frozen=True):
     capabilities: Mapping[str, Any]
     """What the client of this call says that it can do."""
     upstream: Upstream | None = None
-    """The service behind the tool, where there is one."""
-    options: Any = None
-    """What the tool's toolset was told at the start."""
+    """The service behind the toolset, where there is one."""
+    settings: Any = None
+    """The toolset's own settings."""
+    today: Callable[[], str] = str
+    """Return the day by UTC, as ISO writes it; a replay returns the day of the recording."""
 
-    def send(self, ask: UpstreamRequest) -> Awaitable[UpstreamResponse]:
+    def send(self, request: UpstreamRequest) -> Awaitable[UpstreamResponse]:
         """Ask the service behind the tool."""
         if self.upstream is None:
             message = "this tool was given no upstream"
             raise RuntimeError(message)
-        return self.upstream.send(ask)
+        return self.upstream.send(request)
+
+
+class ToolsetRuntime(msgspec.Struct, frozen=True):
+    """What the tools of one toolset find in their context while a server runs."""
+
+    upstream: Upstream | None
+    settings: Any
+    today: Callable[[], str]
 
 
 def _nothing(*_: object) -> Any:
@@ -90,9 +110,6 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """Makes MCP content blocks of a result; without it, MCP sends the result as structured content."""
     adapt_fault: Callable[[Fault], Fault] = _as_it_is
     """Gives the pipeline's own faults the face that the tool's spec asks for."""
-    upstream: Upstream | None = None
-    options: Any = None
-    """Both handed to the tool in its context."""
     rest_errors: tuple[tuple[str, int], ...] = ()
     """The REST codes and statuses beyond the canonical ones, for the OpenAPI page."""
 

@@ -1,4 +1,4 @@
-"""The port: what a tool asks of the world outside, and what comes back."""
+"""The port to a service: the request that a tool makes, and the response."""
 
 from __future__ import annotations
 
@@ -10,50 +10,59 @@ import msgspec
 __all__ = ["NOT_GZIP", "Upstream", "UpstreamRequest", "UpstreamResponse"]
 
 NOT_GZIP: Final = "the body is not the gzip that it claims to be"
-"""What `Answer.broken` says of a body that came whole and cannot be unpacked."""
+"""The value of `UpstreamResponse.broken` for a body that came whole and cannot be unpacked."""
 
 
 class UpstreamRequest(msgspec.Struct, frozen=True):
-    """One GET to a toolset's upstream."""
+    """One request to a toolset's upstream."""
 
     target: str
-    """Path and query, percent-encoded, as they are to stand on the request line."""
+    """Path and query, percent-encoded, as on the request line."""
+    method: str = "GET"
+    headers: tuple[tuple[str, str], ...] = ()
+    """Headers beside those that the upstream sends itself: authorization, encoding, user agent."""
+    body: bytes = b""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is a GET with no headers and no body of its own: only such a response is shared or cached."""
+        return self.method == "GET" and not self.headers and not self.body
 
 
 class UpstreamResponse(msgspec.Struct, frozen=True):
-    """What an upstream answered."""
+    """What an upstream sent back."""
 
     status: int
     content_type: str
-    """Its media type in lower case, with whatever follows it; empty where none was sent."""
+    """The media type in lower case, with its parameters; empty where none was sent."""
     body: bytes
-    """As much of the body as the upstream's limit lets through."""
+    """The body, up to the upstream's limit."""
     cut: bool = False
-    """Whether there was more, and it was not asked for."""
+    """Whether the body was longer than the limit."""
     broken: str = ""
-    """Why the body ended before its end, if it did."""
+    """Why the body ended early, if it did."""
 
 
 class Upstream(Protocol):
-    """The way out to one service."""
+    """One service."""
 
     origin: str
     """Where it is."""
     has_token: bool
-    """Whether requests carry a bearer token; the token itself stays inside."""
+    """Whether requests carry a bearer token."""
 
-    def send(self, ask: UpstreamRequest) -> Awaitable[UpstreamResponse]:
-        """Give the answer, whatever its status.
+    def send(self, request: UpstreamRequest) -> Awaitable[UpstreamResponse]:
+        """Return the response, whatever its status.
 
         Raises:
-            Fault: the network failed, or no answer began in time.
+            Fault: the network failed, or no response began in time.
         """
 
     def warm(self) -> None:
-        """Get ready for the first request, as far as that can be done beforehand."""
+        """Load what the first request needs."""
 
-    def forget(self, ask: UpstreamRequest) -> None:
-        """Keep an answer no longer, where answers are kept: it could not be read."""
+    def forget(self, request: UpstreamRequest) -> None:
+        """Drop a cached response: it could not be read."""
 
     def close(self) -> Awaitable[None]:
-        """Hang up."""
+        """Close the connections."""

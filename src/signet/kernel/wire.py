@@ -58,6 +58,9 @@ class Headers(dict[str, str]):
             self.repeated = frozenset(name for name in self if names.count(name) > 1)
 
 
+NO_HEADERS: Final = Headers([])
+
+
 class Reply(msgspec.Struct, frozen=True):
     """One JSON-RPC answer as bytes, and its error code (0: a result)."""
 

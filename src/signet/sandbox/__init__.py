@@ -3,54 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
+
+from signet.kernel.toolset import Toolset
 
 if TYPE_CHECKING:
     from .server import Sandbox
 
-__all__ = ["SANDBOXES", "build", "run", "start_in_thread"]
-
-SANDBOXES: Final = {
-    "oj": "an online-judge backend with sample problems",
-    "boj": "the Bank of Japan's statistics API with sample series",
-}
-"""Which there are, and what each plays; `signet.sandbox.<name>` builds it."""
+__all__ = ["build", "run", "start_in_thread"]
 
 
-def build(name: str, token: str | None = None) -> Sandbox:
-    """Put a sandbox together; with a token it wants to be asked with it.
+def build(toolset: Toolset, token: str | None = None) -> Sandbox:
+    """Return the sandbox of a toolset. If `token` is given, requests must send it as a bearer token.
 
     Raises:
-        ValueError: there is none of this name.
+        ValueError: the toolset has none.
     """
-    if name not in SANDBOXES:
-        message = f"there is no sandbox '{name}'; there are: {', '.join(SANDBOXES)}"
+    if toolset.sandbox is None:
+        message = f"the toolset {toolset.name} has no sandbox"
         raise ValueError(message)
-    sandbox: Sandbox = import_module(f"signet.toolsets.{name}.sandbox").build(token)
+    sandbox: Sandbox = toolset.sandbox.build(token)
     return sandbox
 
 
-def run(name: str, host: str, port: int, *, token: str | None, announce: Callable[[str], None]) -> None:
-    """Play an upstream until SIGINT or SIGTERM; `announce` is given its URL once it is answered there.
+def run(toolset: Toolset, host: str, port: int, *, token: str | None, announce: Callable[[str], None]) -> None:
+    """Serve a toolset's sandbox until SIGINT or SIGTERM; `announce` is called with its URL once it answers.
 
     Raises:
-        ValueError: there is none of this name, or the address is not this machine's alone.
+        ValueError: the toolset has none, or the address is not this machine's alone.
         OSError: the address cannot be had.
     """
     from .hosting import host_until_signal
 
-    host_until_signal(build(name, token), host, port, announce)
+    host_until_signal(build(toolset, token), host, port, announce)
 
 
-def start_in_thread(name: str, *, token: str | None = None) -> tuple[str, Callable[[], None]]:
-    """Play an upstream from a daemon thread of this process; give its URL and what ends it.
+def start_in_thread(toolset: Toolset, *, token: str | None = None) -> tuple[str, Callable[[], None]]:
+    """Serve a toolset's sandbox from a daemon thread of this process; return its URL and the function that stops it.
 
     Raises:
-        ValueError: there is none of this name.
+        ValueError: the toolset has none.
         OSError: there is no port to be had.
     """
     from .hosting import host_in_thread
 
-    running, stop = host_in_thread(build(name, token))
+    running, stop = host_in_thread(build(toolset, token))
     return running.url, stop

@@ -18,7 +18,7 @@ from signet.kernel.errors import (
 )
 from signet.kernel.headers import VERSION
 from signet.kernel.protocol import HANDSHAKE_VERSIONS
-from signet.kernel.server import ClientChannel, Pending, Server
+from signet.kernel.server import HTTP_MCP, ClientChannel, Pending, Server
 from signet.kernel.wire import Reply, failure
 
 from .asgi import JSON, ClientDisconnected, Request, Response, Send, cancel_on_disconnect
@@ -54,7 +54,7 @@ class McpDoor:
             return Response(405, failure(None, INVALID_REQUEST, message).body, (JSON, (b"allow", b"POST, OPTIONS")))
         body = await request.body()
         stream = _Stream(request, send)
-        answer = self._server.receive(body, ClientChannel(notify=stream.push, headers=request.headers))
+        answer = self._server.receive(body, ClientChannel(stream.push, door=HTTP_MCP, headers=request.headers))
         if isinstance(answer, Pending):
             if "text/event-stream" in request.headers.get("accept", ""):
                 return await stream.hold(answer)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from signet.kernel.errors import TABLE
 from signet.kernel.pipeline import Pipeline
 from signet.kernel.schemas import Bundle, schema_of
 from signet.kernel.tools import Tool
-
-from .rest import LEGACY
 
 __all__ = ["describe"]
 
@@ -45,7 +44,7 @@ CHECKS: Final = {
 """Pages to be read: the operation's name, what it answers, and the text that its answer holds at least."""
 
 
-def describe(pipeline: Pipeline, about: Json, *, secured: bool) -> Json:
+def describe(pipeline: Pipeline, about: Json, legacy: Mapping[str, str], *, secured: bool) -> Json:
     """Describe the web doors of the enabled tools."""
     page: Json = {
         "openapi": "3.1.0",
@@ -61,7 +60,8 @@ def describe(pipeline: Pipeline, about: Json, *, secured: bool) -> Json:
     for tool in pipeline.toolbox:
         contracts = _contracts(pipeline.registry.load_bundle(tool.slug))
         page["components"]["schemas"] |= contracts
-        page["paths"] |= _paths(tool, contracts, secured=secured)
+        paths = [path for path, name in legacy.items() if name == tool.name]
+        page["paths"] |= _paths(tool, contracts, paths, secured=secured)
     if secured:
         page["components"]["securitySchemes"] = {"bearer": {"type": "http", "scheme": "bearer"}}
         page["security"] = [{"bearer": []}]
@@ -86,15 +86,14 @@ def _moved(part: Any, root: str) -> Any:
     return moved
 
 
-def _paths(tool: Tool, contracts: Json, *, secured: bool) -> Json:
+def _paths(tool: Tool, contracts: Json, legacy: list[str], *, secured: bool) -> Json:
     success = _object({"success": {"const": True}, "result": _ref(f"{tool.slug}.output")})
     paths = {f"/api/tools/{tool.name}": _rest(tool, success, "Error", secured=secured)}
     paths[f"/mcp/tool/{tool.slug}"] = _envelope(tool, secured=secured)
-    for path, name in LEGACY.items():
-        if name == tool.name:
-            flat = _object({"status": {"const": "success"}, **contracts[f"{tool.slug}.output"]["properties"]})
-            paths[path] = _rest(tool, flat, "FlatError", secured=secured)
-            paths[path]["post"] |= {"deprecated": True, "operationId": path.strip("/").replace("/", "_")}
+    for path in legacy:
+        flat = _object({"status": {"const": "success"}, **contracts[f"{tool.slug}.output"]["properties"]})
+        paths[path] = _rest(tool, flat, "FlatError", secured=secured)
+        paths[path]["post"] |= {"deprecated": True, "operationId": path.strip("/").replace("/", "_")}
     return paths
 
 

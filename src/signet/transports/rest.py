@@ -5,6 +5,7 @@ Checks run in this order, and the first that fails answers: method, JSON, name, 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
@@ -18,11 +19,9 @@ from signet.kernel.wire import NotUnicodeError, ProtocolError, decode, encode
 
 from .asgi import JSON, Fields, Request, Response, Send, cancel_on_disconnect, preflight
 
-__all__ = ["DISCOVERY", "GET_HEADERS", "LEGACY", "Endpoint", "RestDoor", "to_response", "wrong_method"]
+__all__ = ["DISCOVERY", "GET_HEADERS", "Endpoint", "RestDoor", "to_response", "wrong_method"]
 
 DISCOVERY: Final = "/api/tools"
-LEGACY: Final = {"/mcp/v1/encode-plantuml": "encodePlantUML", "/mcp/encode-plantuml": "encodePlantUML"}
-"""The flat endpoints that came before, and the tool behind each."""
 
 
 def _cors(methods: str) -> tuple[tuple[bytes, bytes], ...]:
@@ -42,8 +41,10 @@ POST_HEADERS: Final = _cors("POST, OPTIONS")
 class RestDoor:
     """Answers `/api/tools` and the legacy paths."""
 
-    def __init__(self, pipeline: Pipeline) -> None:
+    def __init__(self, pipeline: Pipeline, legacy: Mapping[str, str]) -> None:
         self._pipeline = pipeline
+        self.legacy = legacy
+        """The flat paths that came before `/api/tools`, and the tool behind each."""
         self._discovery: bytes | None = None
 
     async def discover(self, request: Request, _: Send) -> Response:
@@ -75,9 +76,9 @@ class RestDoor:
 
     def endpoint(self, path: str) -> Endpoint:
         """Give what a path stands for: of a legacy one, its tool; else the last segment that is not empty, as sent."""
-        name = LEGACY.get(path) or path.rstrip("/").rpartition("/")[2]
-        door = Door("http", path, "rest, legacy" if path in LEGACY else "rest", by_name=True)
-        return Endpoint(name, self._pipeline.toolbox.named(name), door, legacy=path in LEGACY)
+        name = self.legacy.get(path) or path.rstrip("/").rpartition("/")[2]
+        door = Door("http", path, "rest, legacy" if path in self.legacy else "rest", by_name=True)
+        return Endpoint(name, self._pipeline.toolbox.named(name), door, legacy=path in self.legacy)
 
     def _listed(self, tool: Tool) -> dict[str, Any]:
         schema = self._pipeline.registry.load_bundle(tool.slug).input

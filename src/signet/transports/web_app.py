@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -24,7 +24,7 @@ from .envelope import EnvelopeDoor
 from .guard import Access, Guard
 from .http import McpDoor
 from .openapi import describe
-from .rest import DISCOVERY, GET_HEADERS, LEGACY, RestDoor, to_response, wrong_method
+from .rest import DISCOVERY, GET_HEADERS, RestDoor, to_response, wrong_method
 
 __all__ = ["App"]
 
@@ -45,11 +45,13 @@ class Route(msgspec.Struct, frozen=True):
 class App:
     """An ASGI application over one server."""
 
-    def __init__(self, server: Server, guard: Guard, about: dict[str, Any]) -> None:
+    def __init__(
+        self, server: Server, guard: Guard, about: dict[str, Any], legacy: Mapping[str, str] | None = None
+    ) -> None:
         self._server = server
         self._guard = guard
         self._about = about
-        self._rest = RestDoor(server.pipeline)
+        self._rest = RestDoor(server.pipeline, legacy or {})
         self._envelope = EnvelopeDoor(server)
         self._routes = self._fixed_routes(McpDoor(server))
 
@@ -81,12 +83,12 @@ class App:
         routes[DISCOVERY] = Route(FOR_ALL, self._rest.discover, partial(to_response, headers=GET_HEADERS))
         toolbox = self._server.pipeline.toolbox
         paths = [f"{DISCOVERY}/{tool.name}" for tool in toolbox] + [f"{ENVELOPE_PATH}{tool.slug}" for tool in toolbox]
-        legacy = [path for path, name in LEGACY.items() if toolbox.find(name) is not None]
+        legacy = [path for path, name in self._rest.legacy.items() if toolbox.find(name) is not None]
         return routes | {path: self._route(path) for path in paths + legacy}
 
     def _route(self, path: str) -> Route:
         """Find a route by its path's beginning."""
-        if path.startswith(DISCOVERY + "/") or path in LEGACY:
+        if path.startswith(DISCOVERY + "/") or path in self._rest.legacy:
             endpoint = self._rest.endpoint(path)
             access = FOR_ALL if endpoint.public else FOR_CALLERS
             call = partial(self._rest.call, endpoint)
@@ -123,7 +125,9 @@ class App:
                 return
 
     def _openapi(self) -> bytes:
-        return encode(describe(self._server.pipeline, self._about, secured=self._guard.token is not None))
+        return encode(
+            describe(self._server.pipeline, self._about, self._rest.legacy, secured=self._guard.token is not None)
+        )
 
     def _ready(self) -> bytes:
         """Say that every contract is usable, once each has been compiled."""

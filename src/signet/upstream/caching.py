@@ -1,4 +1,4 @@
-"""Good manners towards a service: equal questions asked once, some answers kept for a while."""
+"""An upstream that shares requests: equal ones under way at once are sent once, and some responses are cached."""
 
 from __future__ import annotations
 
@@ -12,19 +12,18 @@ from signet.kernel.upstream import Upstream, UpstreamRequest, UpstreamResponse
 
 __all__ = ["CachePolicy", "CachingUpstream"]
 
-MAX_KEPT_BYTES: Final = 67_108_864
-"""The most that kept answers may take together; the oldest go first."""
+MAX_CACHED_BYTES: Final = 67_108_864
+"""The most that cached bodies may take together; the oldest are dropped first."""
 
 
 class CachePolicy(msgspec.Struct, frozen=True):
-    """How a service is to be treated."""
+    """Which responses are cached, and for how long."""
 
     keep_s: float = 0.0
-    """How long an answer that may be kept is kept."""
-    may_keep: Callable[[UpstreamRequest, UpstreamResponse], bool] = lambda _, __: False
+    may_cache: Callable[[UpstreamRequest, UpstreamResponse], bool] = lambda _, __: False
 
 
-class _Shared(msgspec.Struct):
+class _SharedRequest(msgspec.Struct):
     """One request that several callers wait for."""
 
     task: asyncio.Task[UpstreamResponse]
@@ -32,67 +31,69 @@ class _Shared(msgspec.Struct):
 
 
 class CachingUpstream:
-    """A way out with manners; what is answered is what the way out behind it answers."""
+    """Sends plain GET requests once for all who wait, and returns cached responses; the rest passes through."""
 
-    def __init__(self, inner: Upstream, manners: CachePolicy) -> None:
+    def __init__(self, inner: Upstream, policy: CachePolicy) -> None:
         self.origin = inner.origin
         self.has_token = inner.has_token
         self._inner = inner
-        self._manners = manners
-        self._asked: dict[str, _Shared] = {}
-        self._kept: dict[str, tuple[float, UpstreamResponse]] = {}
+        self._policy = policy
+        self._under_way: dict[str, _SharedRequest] = {}
+        self._cache: dict[str, tuple[float, UpstreamResponse]] = {}
 
-    async def send(self, ask: UpstreamRequest) -> UpstreamResponse:
-        """Give a kept answer, join a request that is under way, or make one."""
-        kept = self._kept_answer(ask)
-        if kept is not None:
-            return kept
-        shared = self._asked.get(ask.target)
+    async def send(self, request: UpstreamRequest) -> UpstreamResponse:
+        """Return a cached response, join an equal request that is under way, or send one."""
+        if not request.is_plain:
+            return await self._inner.send(request)
+        cached = self._cached(request)
+        if cached is not None:
+            return cached
+        shared = self._under_way.get(request.target)
         if shared is None:
-            shared = own = self._asked[ask.target] = _Shared(asyncio.ensure_future(self._ask(ask)))
-            own.task.add_done_callback(lambda _: self._done(ask, own))
+            shared = own = self._under_way[request.target] = _SharedRequest(asyncio.ensure_future(self._send(request)))
+            own.task.add_done_callback(lambda _: self._end(request, own))
         shared.waiting += 1
         try:
-            # Shielded: one caller who leaves must not take the answer from the others.
+            # Shielded: one caller who leaves must not take the response from the others.
             return await asyncio.shield(shared.task)
         finally:
             shared.waiting -= 1
             if shared.waiting == 0 and not shared.task.done():
                 shared.task.cancel()
-                self._done(ask, shared)
+                self._end(request, shared)
 
     def warm(self) -> None:
-        """Get ready for the first request."""
+        """Load what the first request needs."""
         self._inner.warm()
 
     async def close(self) -> None:
-        """Hang up."""
+        """Close the connections."""
         await self._inner.close()
 
-    def forget(self, ask: UpstreamRequest) -> None:
-        """Keep an answer no longer: whoever read it could not."""
-        self._kept.pop(ask.target, None)
+    def forget(self, request: UpstreamRequest) -> None:
+        """Drop a cached response: it could not be read."""
+        self._cache.pop(request.target, None)
 
-    def _done(self, ask: UpstreamRequest, shared: _Shared) -> None:
-        """Let nobody join a request any more; one that was begun in its place is not touched."""
-        if self._asked.get(ask.target) is shared:
-            del self._asked[ask.target]
+    def _end(self, request: UpstreamRequest, shared: _SharedRequest) -> None:
+        """Let nobody join a request any more; a later request for the same target is not touched."""
+        if self._under_way.get(request.target) is shared:
+            del self._under_way[request.target]
 
-    async def _ask(self, ask: UpstreamRequest) -> UpstreamResponse:
-        answer = await self._inner.send(ask)
-        if self._manners.keep_s > 0 and self._manners.may_keep(ask, answer):
-            self._keep(ask, answer)
-        return answer
+    async def _send(self, request: UpstreamRequest) -> UpstreamResponse:
+        response = await self._inner.send(request)
+        if self._policy.keep_s > 0 and self._policy.may_cache(request, response):
+            self._keep(request, response)
+        return response
 
-    def _kept_answer(self, ask: UpstreamRequest) -> UpstreamResponse | None:
-        until, answer = self._kept.get(ask.target, (0.0, None))
-        if answer is not None and until <= asyncio.get_running_loop().time():
-            del self._kept[ask.target]
+    def _cached(self, request: UpstreamRequest) -> UpstreamResponse | None:
+        until, response = self._cache.get(request.target, (0.0, None))
+        if response is not None and until <= asyncio.get_running_loop().time():
+            del self._cache[request.target]
             return None
-        return answer
+        return response
 
-    def _keep(self, ask: UpstreamRequest, answer: UpstreamResponse) -> None:
-        self._kept.pop(ask.target, None)
-        self._kept[ask.target] = (asyncio.get_running_loop().time() + self._manners.keep_s, answer)
-        while sum(len(one.body) for _, one in self._kept.values()) > MAX_KEPT_BYTES:
-            del self._kept[next(iter(self._kept))]
+    def _keep(self, request: UpstreamRequest, response: UpstreamResponse) -> None:
+        self._cache.pop(request.target, None)
+        self._cache[request.target] = (asyncio.get_running_loop().time() + self._policy.keep_s, response)
+        while sum(len(cached.body) for _, cached in self._cache.values()) > MAX_CACHED_BYTES:
+            del self._cache[next(iter(self._cache))]

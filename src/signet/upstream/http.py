@@ -1,6 +1,6 @@
-"""The HTTP client of an upstream: one session, one deadline for all of a request, bounded bodies, no retries.
+"""The HTTP client of an upstream: one session, one deadline for a whole request, bounded bodies, no retries.
 
-aiohttp is imported when the first request is made: it costs more than the rest of a start together.
+aiohttp is imported with the first request: its import costs more than the rest of a start together.
 """
 
 from __future__ import annotations
@@ -25,28 +25,50 @@ if TYPE_CHECKING:
 
 __all__ = ["HttpUpstream", "Limits", "check_token"]
 
-MAX_REDIRECTS: Final = 10
-REDIRECTS: Final = (301, 302, 303, 307, 308)
+SEE_OTHER: Final = 303
+REDIRECTS: Final = (301, 302, SEE_OTHER, 307, 308)
 KEEP_ALIVE_S: Final = 4.0
 """Shorter than servers keep idle connections, so that none is closed just when a request goes out on it."""
 
 CHUNK_BYTES: Final = 65_536
 GZIP: Final = 31
-"""zlib's word for a gzip stream."""
+"""zlib's window bits for a gzip stream."""
 MAX_HEADER_BYTES: Final = 65_536
-"""How long one header of an answer may be; aiohttp's own limit is shorter than some servers' policies."""
+"""The longest header of a response; aiohttp's own limit is shorter than some servers' policies."""
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """What a request may take."""
+    """The limits of one request."""
 
     deadline_s: float
     """From the first byte sent to the last byte read, redirects included."""
     body_bytes: int
+    redirects: int = 10
+
+
+class _Hop(msgspec.Struct):
+    """One request on the way to a response: the first one, or the one that a redirect leads to."""
+
+    url: URL
+    method: str
+    headers: dict[str, str]
+    body: bytes
+
+    def follow(self, status: int, location: str) -> None:
+        """Go where a redirect points, as browsers do."""
+        from yarl import URL
+
+        target = self.url.join(URL(location))
+        if target.origin() != self.url.origin():
+            # Another server was not given the token, nor any other header of the caller.
+            self.headers = {}
+        if status == SEE_OTHER or (status in {301, 302} and self.method == "POST"):
+            self.method, self.body = "GET", b""
+        self.url = target
 
 
 class _Reading(msgspec.Struct):
-    """What has been read of an answer so far: what a broken one leaves behind."""
+    """The part of a response that has been read so far; a broken response leaves it behind."""
 
     status: int = 0
     content_type: str = ""
@@ -55,10 +77,10 @@ class _Reading(msgspec.Struct):
 
 
 def check_token(token: str | None) -> str | None:
-    """Give a token that can stand in a header; a blank one counts as none.
+    """Return a token that a header can carry; None for a blank one.
 
     Raises:
-        ValueError: it cannot; the text does not repeat it.
+        ValueError: no header can carry it; the text does not repeat it.
     """
     if token is None or not token.strip():
         return None
@@ -81,101 +103,104 @@ class HttpUpstream:
         limits: Limits,
         *,
         token: str | None = None,
-        packed: bool = False,
+        gzip: bool = False,
         proxied: bool = True,
-        pace: RateLimiter | None = None,
+        rate_limiter: RateLimiter | None = None,
         log: Callable[..., None] = _silent,
     ) -> None:
         self.origin = origin
-        self._encoding = "gzip" if packed else "identity"
+        self._encoding = "gzip" if gzip else "identity"
         self.has_token = token is not None
         self._token = token
-        self._veil = SecretRedactor([token or ""], min_chars=MIN_CHARS)
+        self._redactor = SecretRedactor([token or ""], min_chars=MIN_CHARS)
         self._proxied = proxied
         self._limits = limits
         self._log = log
-        self._pace = pace or RateLimiter()
+        self._rate_limiter = rate_limiter or RateLimiter()
         self._session: ClientSession | None = None
 
-    async def send(self, ask: UpstreamRequest) -> UpstreamResponse:
-        """Give the answer, whatever its status."""
+    async def send(self, request: UpstreamRequest) -> UpstreamResponse:
+        """Return the response, whatever its status."""
         import aiohttp
 
         if self._session is None:
             self._session = _open_session()
-        self._log("upstream.ask", target=ask.target)
+        self._log("upstream.ask", target=request.target)
         reading = _Reading()
         broken = ""
         try:
-            await self._follow(self._session, ask, reading)
+            await self._follow(self._session, request, reading)
         except TimeoutError:
             broken = f"no answer within {self._limits.deadline_s:g} s"
         except (aiohttp.ClientError, ValueError, OSError) as error:
             broken = _in_words(error)
         if broken and not reading.status:
             raise self._failed(broken)
-        self._log("upstream.answer", target=ask.target, status=reading.status, bytes=len(reading.body), broken=broken)
-        body = self._veil.data(bytes(reading.body))
+        self._log(
+            "upstream.answer", target=request.target, status=reading.status, bytes=len(reading.body), broken=broken
+        )
+        body = self._redactor.data(bytes(reading.body))
         return UpstreamResponse(reading.status, reading.content_type, body, reading.cut, broken)
 
     async def close(self) -> None:
-        """Hang up."""
+        """Close the connections."""
         if self._session is not None:
             await self._session.close()
             self._session = None
 
-    def forget(self, ask: UpstreamRequest) -> None:
-        """Forget nothing: nothing is kept here."""
+    def forget(self, request: UpstreamRequest) -> None:
+        """Do nothing: nothing is cached here."""
 
     def warm(self) -> None:
-        """Import what the first request will need."""
+        """Import the HTTP client."""
         import aiohttp  # noqa: F401 - for its effect
 
-    async def _follow(self, session: ClientSession, ask: UpstreamRequest, reading: _Reading) -> None:
-        """Make the request, and the next one as long as the answer points elsewhere; waiting for a turn is free."""
+    async def _follow(self, session: ClientSession, request: UpstreamRequest, reading: _Reading) -> None:
+        """Send the request, and follow redirects; the time spent waiting for a slot does not count."""
         from yarl import URL
 
-        url = URL(self.origin + ask.target, encoded=True)
-        token, left_s = self._token, self._limits.deadline_s
+        headers = dict(request.headers)
+        if self._token is not None:
+            headers["Authorization"] = f"Bearer {self._token}"
+        hop = _Hop(URL(self.origin + request.target, encoded=True), request.method, headers, request.body)
+        left_s = self._limits.deadline_s
         now = asyncio.get_running_loop().time
-        for _ in range(MAX_REDIRECTS + 1):
-            turn = await self._pace.turn()
+        for _ in range(self._limits.redirects + 1):
+            slot = await self._rate_limiter.slot()
             begun = now()
             try:
                 async with asyncio.timeout(left_s):
-                    location = await self._visit(session, url, token, turn, reading)
+                    redirect = await self._visit(session, hop, slot, reading)
             finally:
-                turn.gone()
-            if location is None:
+                slot.release()
+            if redirect is None:
                 return
             left_s -= now() - begun
-            onward = url.join(URL(location))
-            if onward.origin() != url.origin():
-                # Whoever is there now was not who the token was given to.
-                token = None
-            url = onward
-        lost = f"more than {MAX_REDIRECTS} redirects"
-        raise self._failed(lost)
+            hop.follow(*redirect)
+        message = f"more than {self._limits.redirects} redirects"
+        raise self._failed(message)
 
-    async def _visit(
-        self, session: ClientSession, url: URL, token: str | None, turn: Slot, reading: _Reading
-    ) -> str | None:
-        """Make one request: give where it points, or read its answer."""
-        headers = {"Accept-Encoding": self._encoding}
-        if token is not None:
-            headers["Authorization"] = f"Bearer {token}"
-        proxy = _proxy_for(url) if self._proxied else None
-        async with session.get(
-            url, headers=headers, allow_redirects=False, proxy=proxy, trace_request_ctx=turn
+    async def _visit(self, session: ClientSession, hop: _Hop, slot: Slot, reading: _Reading) -> tuple[int, str] | None:
+        """Send one request; return the status and location of a redirect, or read the response."""
+        headers = {**hop.headers, "Accept-Encoding": self._encoding}
+        proxy = _proxy_for(hop.url) if self._proxied else None
+        async with session.request(
+            hop.method,
+            hop.url,
+            headers=headers,
+            data=hop.body or None,
+            allow_redirects=False,
+            proxy=proxy,
+            trace_request_ctx=slot,
         ) as response:
             location = response.headers.get("Location")
             if response.status in REDIRECTS and location is not None:
-                return location
+                return response.status, location
             await self._read(response, reading)
         return None
 
     async def _read(self, response: ClientResponse, reading: _Reading) -> None:
-        """Read the body up to its limit, packed and unpacked; what comes after is never asked for."""
+        """Read the body up to its limit, compressed and decompressed; the rest is never read."""
         packed = "gzip" in response.headers.get("Content-Encoding", "").lower()
         unpack = _Gunzip() if packed else None
         reading.status = response.status
@@ -200,18 +225,18 @@ class HttpUpstream:
 
 
 class _Gunzip:
-    """Unpacks gzip, member after member."""
+    """A gzip decoder, member after member."""
 
     def __init__(self) -> None:
         self._member = zlib.decompressobj(GZIP)
         self.is_whole = True
-        """Whether it ends where a member ends."""
+        """Whether the input so far ends with a member."""
 
     def more(self, chunk: bytes, room: int) -> bytes:
-        """Unpack as much as there is room for: a few bytes could hold gigabytes.
+        """Decompress as much as there is room for: a few bytes could hold gigabytes.
 
         Raises:
-            ValueError: this is no gzip.
+            ValueError: the input is not gzip.
         """
         unpacked = bytearray()
         try:
@@ -232,11 +257,11 @@ class _Gunzip:
 def _open_session() -> ClientSession:
     import aiohttp
 
-    async def gone(_: object, context: Any, __: object) -> None:
-        context.trace_request_ctx.gone()
+    async def release_slot(_: object, context: Any, __: object) -> None:
+        context.trace_request_ctx.release()
 
     trace = aiohttp.TraceConfig()
-    trace.on_request_headers_sent.append(gone)
+    trace.on_request_headers_sent.append(release_slot)
     session = aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_ALIVE_S),
         cookie_jar=aiohttp.DummyCookieJar(),
@@ -247,13 +272,13 @@ def _open_session() -> ClientSession:
         max_field_size=MAX_HEADER_BYTES,
         trace_configs=[trace],
     )
-    # aiohttp asks a second time, unasked, when a connection breaks; whether to ask again is not its to decide.
+    # aiohttp repeats a request by itself when a connection breaks; retrying is the tool's decision.
     session._retry_connection = False  # noqa: SLF001 - there is no public switch
     return session
 
 
 def _proxy_for(url: URL) -> str | None:
-    """Give the proxy that the environment names for a URL, if it does."""
+    """Return the proxy that the environment names for a URL, or None."""
     from urllib.request import getproxies, proxy_bypass
 
     proxies = getproxies()
@@ -264,7 +289,7 @@ def _proxy_for(url: URL) -> str | None:
 
 
 def _in_words(error: Exception) -> str:
-    """Say what went wrong on the network without saying what was sent."""
+    """Describe a network error without repeating what was sent."""
     if str(error) == NOT_GZIP:
         return NOT_GZIP
     reason: Any = getattr(error, "os_error", None)

@@ -1,4 +1,4 @@
-"""The pace at which a service is asked: the least time between the starts of two requests."""
+"""A rate limiter: the least time between the starts of two requests to one service."""
 
 from __future__ import annotations
 
@@ -8,39 +8,39 @@ __all__ = ["RateLimiter", "Slot"]
 
 
 class Slot:
-    """One request's turn: it lasts until the request has gone out, or for as long as two requests are to be apart."""
+    """The right to send one request. It ends when the request has been sent, or after the limiter's interval."""
 
-    def __init__(self, pace: RateLimiter | None = None) -> None:
-        self._pace = pace
-        self._is_gone = pace is None
-        # Whoever cannot connect does not hold up the others for longer.
-        self._timer = None if pace is None else asyncio.get_running_loop().call_later(pace.interval_s, self._end)
+    def __init__(self, limiter: RateLimiter | None = None) -> None:
+        self._limiter = limiter
+        self._is_counted = limiter is None
+        # A request that cannot connect does not hold up the others for longer.
+        self._timer = None if limiter is None else asyncio.get_running_loop().call_later(limiter.interval_s, self._end)
 
-    def gone(self) -> None:
-        """Let the next turn begin, counted from now; said again, it says nothing."""
-        if self._pace is not None and not self._is_gone:
-            self._is_gone = True
-            self._pace.count()
+    def release(self) -> None:
+        """Start the interval before the next slot now. Idempotent."""
+        if self._limiter is not None and not self._is_counted:
+            self._is_counted = True
+            self._limiter.start_interval()
         self._end()
 
     def _end(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-            if self._pace is not None:
-                self._pace.release()
+            if self._limiter is not None:
+                self._limiter.open_gate()
 
 
 class RateLimiter:
-    """Gives turns; a turn counts from when its request really went out, not from when it was allowed to."""
+    """Gives out slots one after the other; an interval counts from when its request was sent."""
 
     def __init__(self, interval_s: float = 0.0) -> None:
         self.interval_s = interval_s
         self._next_s = 0.0
         self._gate = asyncio.Lock()
 
-    async def turn(self) -> Slot:
-        """Return when the service may be asked again; whoever waits longer goes first."""
+    async def slot(self) -> Slot:
+        """Wait for the next slot; first come, first served."""
         if self.interval_s <= 0:
             return Slot()
         await self._gate.acquire()
@@ -52,10 +52,10 @@ class RateLimiter:
             raise
         return Slot(self)
 
-    def count(self) -> None:
-        """Count from now: a request is on its way, or never will be."""
+    def start_interval(self) -> None:
+        """Count the interval from now."""
         self._next_s = asyncio.get_running_loop().time() + self.interval_s
 
-    def release(self) -> None:
-        """Let the next one wait for its time."""
+    def open_gate(self) -> None:
+        """Let the next caller wait for its time."""
         self._gate.release()

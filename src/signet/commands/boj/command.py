@@ -95,9 +95,9 @@ def _upstream(command: argparse.ArgumentParser) -> None:
 
 
 def _settings(args: argparse.Namespace) -> Settings:
-    from signet.settings import Settings
+    from signet.settings import Settings, known_settings
 
-    flags = {name: value for name, value in vars(args).items() if name in Settings.__struct_fields__}
+    flags = {name: value for name, value in vars(args).items() if name in known_settings()}
     return Settings.read(os.environ, {**flags, "toolsets": "boj"})
 
 

@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 from typing import Any, Final
 
-from signet.app import build_server, embed
+from signet.app import build_server, resolve
 from signet.kernel.errors import Code, Fault
 from signet.kernel.server import Server
 from signet.settings import Settings
@@ -33,7 +33,7 @@ def fetch(asked: Any, settings: Settings) -> int:
     out = Path(asked.out)
     form = form_of(out, FORMS)
     check_form(form)
-    server = build_server(embed(settings))
+    server = build_server(resolve(settings))
     question = series_query_of(asked, origin_of(settings, server))
     try:
         part = PartialDownload(out.with_name(f"{out.name}.part"), question, restart=asked.restart)

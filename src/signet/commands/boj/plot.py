@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
-from signet.app import build_server, embed
+from signet.app import build_server, resolve
 from signet.commands.terminal import write
 from signet.kernel.errors import Fault
 from signet.kernel.server import Server
@@ -48,7 +48,7 @@ def plot(asked: Any, settings: Settings) -> int:
     Raises:
         UsageError: it cannot be drawn.
     """
-    server = build_server(embed(settings))
+    server = build_server(resolve(settings))
     question = series_query_of(asked, origin_of(settings, server))
     if (question.last_position or 0) > MAX_SERIES:
         message = f"more than {MAX_SERIES} series cannot be told apart: write fewer --codes"

@@ -112,9 +112,9 @@ def as_listed(found: ContractSet) -> ContractSet:
     """Give bundles as our own servers list them: by MCP name, and no output where a tool answers in text."""
     if found.listed:
         return found
-    from signet.catalogue import HIDDEN, TOOLSETS, tools_of
+    from signet.catalogue import HIDDEN, TOOLSETS, find_toolset
 
-    known = {tool.slug: tool for toolset in (*TOOLSETS, *HIDDEN) for tool in tools_of(toolset)}
+    known = {tool.slug: tool for toolset in (*TOOLSETS, *HIDDEN) for tool in find_toolset(toolset).load_tools()}
     tools = {}
     for slug, terms in found.tools.items():
         tool = known.get(slug)

@@ -8,7 +8,7 @@ from typing import Final, NoReturn
 
 import msgspec
 
-from signet.catalogue import TOOLSETS, enabled, tools_of
+from signet.catalogue import TOOLSETS
 from signet.commands.terminal import write
 from signet.settings import Settings
 
@@ -46,9 +46,10 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def _run(args: argparse.Namespace) -> int:
     """Play, compare, show."""
-    toolsets = enabled(Settings(toolsets=args.toolsets)) if args.toolsets else TOOLSETS
+    enabled = Settings(toolsets=args.toolsets or ",".join(TOOLSETS)).enabled()
+    toolsets = [toolset.name for toolset in enabled]
     calls = read_corpus(args.corpus) if args.corpus is not None else built_in(toolsets)
-    calls = named(calls, [tool for toolset in toolsets for tool in tools_of(toolset)])
+    calls = named(calls, [tool for toolset in enabled for tool in toolset.load_tools()])
     # What was started must be stopped, however this ends.
     signal.signal(signal.SIGTERM, _leave)
     with watching(len(calls), len(CHANNELS)) as watch:

@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
+from signet.catalogue import TOOLSETS, find_toolset
 from signet.kernel.errors import Fault
 from signet.kernel.tools import Tool
-from signet.sandbox import SANDBOXES
 from signet.sandbox.faults import read_fault_rule
 from signet.settings import UsageError
 
@@ -87,7 +87,11 @@ def _named(asked: CorpusCall, names: dict[str, str], slugs: set[str]) -> CorpusC
         message = f"'{asked.name}': {asked.tool} and {other} are not name and slug of one enabled tool"
         raise UsageError(message)
     toolset = slug.partition(".")[0]
-    if asked.order and (toolset not in SANDBOXES or toolset not in {one.partition(".")[0] for one in slugs}):
+    if asked.order and (not _has_sandbox(toolset) or toolset not in {one.partition(".")[0] for one in slugs}):
         message = f"'{asked.name}' orders faults, but no upstream stands behind {asked.tool}"
         raise UsageError(message)
     return msgspec.structs.replace(asked, slug=slug)
+
+
+def _has_sandbox(toolset: str) -> bool:
+    return toolset in TOOLSETS and find_toolset(toolset).sandbox is not None

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Final
 
-from signet.settings import PREFIX, SERVICES
+from signet.settings import PREFIX, variable_prefixes
 
 from .channels import CHANNELS, Channel
 from .clients import ChannelClient, HttpChannelClient, StdioChannelClient
@@ -96,7 +96,7 @@ def play(
 
 def _environ(toolsets: Sequence[str], told: Mapping[str, str]) -> dict[str, str]:
     """Give the environment of every process: nothing of the user's settings, no proxy before the sandboxes."""
-    ours = (PREFIX, *SERVICES)
+    ours = variable_prefixes()
     kept = {
         name: value
         for name, value in os.environ.items()

@@ -1,62 +1,62 @@
-"""The upstreams that every way sees: one sandbox of each kind, whose clock stands still while a corpus is played."""
+"""The sandboxes that every channel sees: one per toolset, whose clock stands still while a corpus is played."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import ExitStack
 from datetime import UTC, datetime
-from typing import Any, Final, Self
+from typing import Any, Self
 
 from signet.app import SAMPLE_TOKEN
-from signet.sandbox import SANDBOXES
+from signet.catalogue import find_toolset
+from signet.sandbox.hosting import host_in_thread
 from signet.sandbox.server import Running
 
 __all__ = ["SandboxUpstreams"]
 
-PATIENT: Final = {"BOJ_RETRY_BACKOFF_MS": "0", "BOJ_MIN_INTERVAL_MS": "0", "BOJ_CACHE_S": "0"}
-"""No pauses, and nothing kept: a fault that was ordered must be met."""
-
 
 class SandboxUpstreams:
-    """The sandboxes of some toolsets, from `with` to its end."""
+    """The sandboxes of some toolsets, while the `with` block lasts."""
 
     def __init__(self, toolsets: Iterable[str]) -> None:
-        self._names = [name for name in toolsets if name in SANDBOXES]
+        self._toolsets = [toolset for toolset in map(find_toolset, toolsets) if toolset.sandbox is not None]
         self._running: dict[str, Running] = {}
-        self._ends = ExitStack()
+        self._stops = ExitStack()
 
     def __enter__(self) -> Self:
         now = datetime.now(UTC)
-        with ExitStack() as ends:
-            for name in self._names:
-                self._running[name], stop = _start(name, lambda: now)
-                ends.callback(stop)
-            self._ends = ends.pop_all()
+        with ExitStack() as stops:
+            for toolset in self._toolsets:
+                if toolset.sandbox is not None:
+                    # Dates in answers are those of the clock.
+                    sandbox = toolset.sandbox.build(SAMPLE_TOKEN, clock=lambda: now)
+                    self._running[toolset.name], stop = host_in_thread(sandbox)
+                    stops.callback(stop)
+            self._stops = stops.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._ends.close()
+        self._stops.close()
 
     def environ(self) -> dict[str, str]:
-        """Give the settings by which a server finds them."""
-        urls = {f"{name.upper()}_BASE_URL": running.url for name, running in self._running.items()}
-        return {**urls, **PATIENT, "OJ_TOKEN": SAMPLE_TOKEN}
+        """Return the variables by which a server finds the sandboxes, and under which it waits for nothing.
+
+        Nothing is cached either: a fault that was ordered must be met.
+        """
+        variables: dict[str, str] = {}
+        for toolset in self._toolsets:
+            values = {"base_url": self._running[toolset.name].url, **toolset.without_waiting}
+            if toolset.sandbox is not None and toolset.sandbox.wants_token:
+                values["token"] = SAMPLE_TOKEN
+            variables |= {f"{toolset.name}_{name}".upper(): str(value) for name, value in values.items()}
+        return variables
 
     def order(self, toolset: str, faults: Iterable[dict[str, Any]]) -> None:
-        """Let faults befall what the tools of a toolset ask from now on."""
+        """Order faults for the requests that the tools of a toolset make from now on."""
         for fault in faults:
             self._running[toolset].order(**fault)
 
     def clear(self) -> None:
-        """Let no order stand."""
+        """Take all orders back."""
         for running in self._running.values():
             running.clear()
-
-
-def _start(name: str, clock: Callable[[], datetime]) -> tuple[Running, Callable[[], None]]:
-    """Start one; dates in its answers are those of the clock."""
-    from importlib import import_module
-
-    from signet.sandbox.hosting import host_in_thread
-
-    return host_in_thread(import_module(f"signet.toolsets.{name}.sandbox").build(SAMPLE_TOKEN, clock))

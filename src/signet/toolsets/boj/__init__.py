@@ -1,6 +1,91 @@
 """Statistics of the Bank of Japan: observations and lists of series, read from its public API (spec 3)."""
 
-from .retry import Retry
-from .tools import TOOLS
+from collections.abc import Sequence
+from functools import partial
+from typing import Annotated, Any, Final
 
-__all__ = ["TOOLS", "Retry"]
+from msgspec import Meta, Struct
+
+from signet.kernel.settings import setting
+from signet.kernel.tools import Tool
+from signet.kernel.toolset import CorpusRow, SandboxSpec, Toolset, UpstreamSpec
+
+__all__ = ["TOOLSET", "BojSettings"]
+
+MAX_U32: Final = 2**32 - 1
+MAX_U64: Final = 2**64 - 1
+"""Spec 3 counts milliseconds in 64 bits, more than a timer can wait: what is above a year counts as a year."""
+A_YEAR_MS: Final = 365 * 24 * 3_600_000
+
+
+class BojSettings(Struct, frozen=True, kw_only=True):
+    """How the Bank of Japan's API is asked."""
+
+    base_url: Annotated[
+        str, setting("origin of the Bank of Japan's API, without /api/v1", metavar="URL", flag=True)
+    ] = "https://www.stat-search.boj.or.jp"
+    timeout_ms: Annotated[
+        int, Meta(ge=0, le=A_YEAR_MS), setting("milliseconds that one attempt may take", metavar="MS", up_to=MAX_U64)
+    ] = 10_000
+    retry_max: Annotated[
+        int, Meta(ge=0, le=MAX_U32), setting("number of further attempts", metavar="N", recorded=True)
+    ] = 2
+    retry_backoff_ms: Annotated[
+        int,
+        Meta(ge=0, le=A_YEAR_MS),
+        setting("milliseconds before the first retry, doubled each time", metavar="MS", up_to=MAX_U64),
+    ] = 200
+    min_interval_ms: Annotated[
+        Annotated[int, Meta(ge=0, le=60_000)] | None,
+        setting("least milliseconds between requests (default: 1000 for the public host, else 0)", metavar="MS"),
+    ] = None
+    cache_s: Annotated[
+        int, Meta(ge=0, le=86_400), setting("seconds for which lists of series are kept", metavar="S")
+    ] = 3600
+
+
+def _tools() -> tuple[Tool, ...]:
+    from .tools import TOOLS
+
+    return TOOLS
+
+
+def _upstream(settings: BojSettings) -> UpstreamSpec:
+    from .models import MAX_BODY_BYTES
+    from .rate_policy import interval_s, may_keep
+
+    return UpstreamSpec(
+        base_url=settings.base_url,
+        allows_path=True,
+        timeout_s=settings.timeout_ms / 1000,
+        max_body_bytes=MAX_BODY_BYTES,
+        gzip=True,
+        interval_s=partial(interval_s, asked_ms=settings.min_interval_ms),
+        cache_s=settings.cache_s,
+        may_cache=may_keep,
+        coalesce=True,
+    )
+
+
+def _sandbox(token: str | None = None, **more: Any) -> Any:
+    from .sandbox import build
+
+    return build(token, **more)
+
+
+def _corpus() -> Sequence[CorpusRow]:
+    from .corpus import ROWS
+
+    return ROWS
+
+
+TOOLSET = Toolset(
+    name="boj",
+    title="Bank of Japan",
+    tools=_tools,
+    settings=BojSettings,
+    upstream=_upstream,
+    sandbox=SandboxSpec("the Bank of Japan's statistics API with sample series", _sandbox),
+    without_waiting={"retry_backoff_ms": 0, "min_interval_ms": 0, "cache_s": 0},
+    corpus=_corpus,
+)

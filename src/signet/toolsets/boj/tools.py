@@ -95,7 +95,7 @@ async def get_metadata(args: MetadataIn, ctx: Context) -> MetadataOut:
 
 async def _answered(ctx: Context, ask: UpstreamRequest, read: Callable[[UpstreamResponse], T]) -> T:
     """Ask until there is an answer or the policy gives up; a call that is cancelled asks no more."""
-    retry = ctx.options if isinstance(ctx.options, Retry) else Retry()
+    retry = Retry(ctx.settings.retry_max, ctx.settings.retry_backoff_ms)
     attempt = 0
     while True:
         try:

@@ -1,5 +1,17 @@
 """Fixture tools that the official MCP conformance suite calls by name; hidden from everybody else."""
 
-from .tools import TOOLS
+from __future__ import annotations
 
-__all__ = ["TOOLS"]
+from signet.kernel.tools import Tool
+from signet.kernel.toolset import Toolset
+
+__all__ = ["TOOLSET"]
+
+
+def _tools() -> tuple[Tool, ...]:
+    from .tools import TOOLS
+
+    return TOOLS
+
+
+TOOLSET = Toolset(name="conformance", title="MCP conformance suite", tools=_tools)

@@ -1,5 +1,67 @@
 """Online judges: problems, daily challenges and searches, read from one backend (specs 1 and 2)."""
 
-from .tools import TOOLS
+from collections.abc import Sequence
+from typing import Annotated, Any
 
-__all__ = ["TOOLS"]
+from msgspec import Meta, Struct
+
+from signet.kernel.settings import setting
+from signet.kernel.tools import Tool
+from signet.kernel.toolset import CorpusRow, SandboxSpec, Toolset, UpstreamSpec
+
+__all__ = ["TOOLSET", "OjSettings"]
+
+
+class OjSettings(Struct, frozen=True, kw_only=True):
+    """How the online-judge backend is reached."""
+
+    base_url: Annotated[
+        str | None, setting("origin of the online-judge backend; enables oj", metavar="URL", flag=True)
+    ] = None
+    token: Annotated[
+        str | None, setting("its bearer token; better in OJ_TOKEN", metavar="TOKEN", flag=True, secret=True)
+    ] = None
+    timeout_s: Annotated[
+        float, Meta(gt=0, le=30), setting("seconds that a request to the backend may take", metavar="S")
+    ] = 30.0
+
+
+def _tools() -> tuple[Tool, ...]:
+    from .tools import TOOLS
+
+    return TOOLS
+
+
+def _upstream(settings: OjSettings) -> UpstreamSpec:
+    from .api import MAX_BODY_BYTES
+
+    return UpstreamSpec(
+        base_url=settings.base_url,
+        token=settings.token,
+        timeout_s=settings.timeout_s,
+        max_body_bytes=MAX_BODY_BYTES,
+    )
+
+
+def _sandbox(token: str | None = None, **more: Any) -> Any:
+    from .sandbox import build
+
+    return build(token, **more)
+
+
+def _corpus() -> Sequence[CorpusRow]:
+    from .corpus import ROWS
+
+    return ROWS
+
+
+TOOLSET = Toolset(
+    name="oj",
+    title="Online judge",
+    tools=_tools,
+    settings=OjSettings,
+    needs="base_url",
+    upstream=_upstream,
+    sandbox=SandboxSpec("an online-judge backend with sample problems", _sandbox, wants_token=True),
+    corpus=_corpus,
+)

@@ -51,7 +51,7 @@ async def get_daily_challenge(args: DailyIn, ctx: Context) -> Markdown:
 
     When the judge has not published it to the backend yet, the answer says when to ask again.
     """
-    day = ctx.options() if args.date is None else args.date
+    day = ctx.today() if args.date is None else args.date
     answer = await ctx.send(api.ask_daily(args.domain, day))
     waiting = api.fetching(answer)
     if waiting is not None:

@@ -1,7 +1,31 @@
 """PlantUML: diagrams as links (spec 4)."""
 
-from .tools import encode_plantuml
+from __future__ import annotations
 
-__all__ = ["TOOLS"]
+from collections.abc import Sequence
 
-TOOLS = (encode_plantuml,)
+from signet.kernel.tools import Tool
+from signet.kernel.toolset import CorpusRow, Toolset
+
+__all__ = ["TOOLSET"]
+
+
+def _tools() -> tuple[Tool, ...]:
+    from .tools import TOOLS
+
+    return TOOLS
+
+
+def _corpus() -> Sequence[CorpusRow]:
+    from .corpus import ROWS
+
+    return ROWS
+
+
+TOOLSET = Toolset(
+    name="plantuml",
+    title="PlantUML",
+    tools=_tools,
+    legacy_paths={"/mcp/v1/encode-plantuml": "encodePlantUML", "/mcp/encode-plantuml": "encodePlantUML"},
+    corpus=_corpus,
+)

@@ -12,7 +12,7 @@ from signet.kernel.tools import Context, tool
 
 from .encoding import encode_bytes
 
-__all__ = ["encode_plantuml"]
+__all__ = ["TOOLS"]
 
 MAX_CODE_BYTES: Final = 51_200
 """Spec 4's 50 KB, measured on the code as it came, in UTF-8."""
@@ -97,3 +97,6 @@ def encode_plantuml(args: EncodeIn, ctx: Context) -> EncodeOut | Awaitable[Encod
 def _link(data: bytes) -> EncodeOut:
     encoded = encode_bytes(data)
     return EncodeOut(VIEWER + encoded, encoded)
+
+
+TOOLS: Final = (encode_plantuml,)

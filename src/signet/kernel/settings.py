@@ -1,0 +1,123 @@
+"""A setting: one field of a settings struct, described beside its type, read from text, shown to people. Pure."""
+
+from __future__ import annotations
+
+import types
+from typing import Annotated, Any, Final, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+
+__all__ = ["Setting", "setting", "settings_of"]
+
+SWITCHES: Final = {"yes": "true", "on": "true", "no": "false", "off": "false"}
+"""What people write for true and false, beside 1 and 0."""
+
+
+def setting(
+    text: str, *, metavar: str = "", flag: bool = False, secret: bool = False, recorded: bool = False, up_to: int = 0
+) -> msgspec.Meta:
+    """Describe one field of a settings struct, as an annotation beside its type.
+
+    Args:
+        text: what the setting does, as `--help` and the reference page print it.
+        metavar: what stands for the value in `--help`.
+        flag: whether `signet` has a flag for it; every setting has an environment variable.
+        secret: whether the value must never be written anywhere.
+        recorded: whether the value decides which requests reach the upstream, so that a cassette must keep it.
+        up_to: a larger limit that is accepted too; values above the field's own limit count as that limit.
+    """
+    facts = {"metavar": metavar, "flag": flag, "secret": secret, "recorded": recorded, "up_to": up_to}
+    return msgspec.Meta(description=text, extra=facts)
+
+
+class Setting(NamedTuple):
+    """One field of a settings struct: how it is written, read and shown."""
+
+    name: str
+    type: Any
+    default: Any
+    help: str = ""
+    metavar: str = ""
+    flag: bool = False
+    secret: bool = False
+    recorded: bool = False
+    up_to: int = 0
+
+    @property
+    def is_switch(self) -> bool:
+        """Whether it is true or false."""
+        return _bare(self.type) is bool
+
+    def read(self, value: Any) -> Any:
+        """Return the value of a text as people write it.
+
+        Raises:
+            ValueError: it cannot be used; the text says what to write, and repeats no secret.
+        """
+        if not isinstance(value, str):
+            return msgspec.convert(value, self.type)
+        if self.secret and not value.strip():
+            return None
+        if any("\ud800" <= char <= "\udfff" for char in value):
+            # Bytes that are not UTF-8 become half surrogate pairs.
+            raise ValueError("it is not UTF-8 text; write it in UTF-8")
+        try:
+            return msgspec.convert(self._normalise(value), self.type, strict=False)
+        except msgspec.ValidationError:
+            message = f"{value[:50]!r} cannot be used; write {self._expected()}"
+            raise ValueError(message) from None
+
+    def _normalise(self, value: str) -> Any:
+        """Return what msgspec reads leniently; empty where it would read what nobody should write (1e3, null)."""
+        if self.is_switch:
+            return SWITCHES.get(value.lower(), value)
+        if _bare(self.type) is not int:
+            return value
+        if not (value.isascii() and value.isdecimal()):
+            return ""
+        if self.up_to and len(value) <= len(str(self.up_to)) and int(value) <= self.up_to:
+            return min(int(value), _limits(self.type).le or self.up_to)
+        return value
+
+    def _expected(self) -> str:
+        """Describe the values that the type allows."""
+        if self.is_switch:
+            return "true or false"
+        if get_origin(_bare(self.type)) is Literal:
+            *most, last = get_args(_bare(self.type))
+            return f"{', '.join(most)} or {last}"
+        limits = _limits(self.type)
+        if limits.ge is None:
+            return f"a number above {limits.gt}, at most {limits.le}"
+        return f"a whole number from {limits.ge} to {self.up_to or limits.le}"
+
+
+def settings_of(struct: type[Any]) -> tuple[Setting, ...]:
+    """Return the fields of a settings struct in their order; one that is not described is not documented."""
+    hints = struct.__annotations__
+    if any(isinstance(hint, str) for hint in hints.values()):
+        hints = get_type_hints(struct, include_extras=True)
+    defaults = dict(zip(reversed(struct.__struct_fields__), reversed(struct.__struct_defaults__), strict=False))
+    return tuple(_setting(name, hints[name], defaults.get(name)) for name in struct.__struct_fields__)
+
+
+def _setting(name: str, hint: Any, default: Any) -> Setting:
+    for note in getattr(hint, "__metadata__", ()):
+        if note.description is not None:
+            return Setting(name, hint, default, note.description, **(note.extra or {}))
+    return Setting(name, hint, default)
+
+
+def _bare(hint: Any) -> Any:
+    """Return a type without its annotations and without None."""
+    if get_origin(hint) is Annotated:
+        return _bare(get_args(hint)[0])
+    if get_origin(hint) in {Union, types.UnionType}:
+        return _bare(next(part for part in get_args(hint) if part is not types.NoneType))
+    return hint
+
+
+def _limits(hint: Any) -> msgspec.Meta:
+    """Return the annotation with a type's limits."""
+    notes = [note for note in getattr(hint, "__metadata__", ()) if note.le is not None]
+    return notes[0] if notes else _limits(next(part for part in get_args(get_args(hint)[0]) if get_args(part)))

@@ -1,0 +1,102 @@
+"""A toolset: one value that holds everything the rest of Signet needs to know about it. Pure.
+
+catalogue ── Toolset ─┬─ settings    flags, environment, --help, reference page
+                      ├─ upstream    how its service is reached
+                      ├─ sandbox     a stand-in for that service, with sample data
+                      ├─ corpus      the calls that `signet parity` makes
+                      └─ tools       loaded when the toolset is enabled
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from .tools import Tool
+from .upstream import UpstreamRequest, UpstreamResponse
+
+__all__ = ["CorpusRow", "SandboxSpec", "Toolset", "UpstreamSpec"]
+
+MAX_REDIRECTS: Final = 10
+
+CorpusRow = tuple[str, str, Mapping[str, Any]] | tuple[str, str, Mapping[str, Any], Sequence[Mapping[str, Any]]]
+"""A call for the parity corpus: its name, the tool, the arguments, and the faults that the sandbox plays for it."""
+
+
+class NoSettings(msgspec.Struct, frozen=True):
+    """The settings of a toolset that has none."""
+
+
+def _never(_: UpstreamRequest, __: UpstreamResponse) -> bool:
+    return False
+
+
+def _no_interval(_: str) -> float:
+    return 0.0
+
+
+class UpstreamSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """How the service behind a toolset is reached."""
+
+    base_url: str | None
+    """The origin of the service; None where the settings name none."""
+    allows_path: bool = False
+    """Whether the base URL may have a path."""
+    token: str | None = None
+    """The bearer token that requests carry."""
+    timeout_s: float = 30.0
+    """From the first byte sent to the last byte read, redirects included."""
+    max_body_bytes: int = 1_048_576
+    gzip: bool = False
+    """Whether responses may come compressed."""
+    max_redirects: int = MAX_REDIRECTS
+    interval_s: Callable[[str], float] = _no_interval
+    """Return the least time between the starts of two requests to an origin."""
+    cache_s: float = 0.0
+    """How long a response that may be cached is kept."""
+    may_cache: Callable[[UpstreamRequest, UpstreamResponse], bool] = _never
+    coalesce: bool = False
+    """Whether equal requests that are under way at once are sent once; needed for the cache too."""
+
+
+class SandboxSpec(msgspec.Struct, frozen=True):
+    """A stand-in for the service behind a toolset, on loopback."""
+
+    plays: str
+    """What it plays, for people."""
+    build: Callable[..., Any]
+    """Build a `signet.sandbox.server.Sandbox`; called with the bearer token to ask for and, where given, a `clock`."""
+    wants_token: bool = False
+    """Whether it is started with a token, so that every tool can be tried."""
+
+
+class Toolset(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that the rest of Signet needs to know about one toolset."""
+
+    name: str
+    """The word behind `--toolsets`; the prefix of its flags, its variables and its tools' slugs."""
+    title: str
+    """What people call the service."""
+    tools: tuple[Tool, ...] | Callable[[], tuple[Tool, ...]]
+    """The tools, or a function that imports them when the toolset is enabled."""
+    settings: type[Any] = NoSettings
+    """A frozen struct whose fields are annotated with `setting`; tools find its value in their context."""
+    needs: str = ""
+    """The setting without which the toolset is not enabled by default."""
+    upstream: Callable[[Any], UpstreamSpec] | None = None
+    """Return the upstream for a value of `settings`."""
+    sandbox: SandboxSpec | None = None
+    without_waiting: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    """Settings under which no call waits and nothing is cached, for parity runs and replays."""
+    legacy_paths: Mapping[str, str] = msgspec.field(default_factory=dict)
+    """Further REST paths, each with the name of the tool behind it, answered in the flat shape."""
+    corpus: Callable[[], Sequence[CorpusRow]] = tuple
+    """Return the calls that a parity run makes."""
+    schema_root: str | None = None
+    """The folder with `tools/<slug>.json`, where the contracts are not among Signet's own."""
+
+    def load_tools(self) -> tuple[Tool, ...]:
+        """Return the tools, importing them where that is still to be done."""
+        return self.tools() if callable(self.tools) else self.tools
