@@ -23,7 +23,7 @@ COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-has
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
-.PHONY: help demo test check bench docs contracts lock tools clean
+.PHONY: help demo test check bench measure docs contracts lock tools clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,6 +46,9 @@ check: $(TEST_STAMP) ## Lint, format, types and the import rules
 bench: $(BENCH_STAMP) ## Measure against the official SDK and FastMCP (ARGS="--help")
 	@env -u PYTHONDONTWRITEBYTECODE $(BENCH)/bin/python -m compileall -q src bench
 	@env -u PYTHONDONTWRITEBYTECODE $(BENCH)/bin/python -m bench $(ARGS)
+
+measure: $(TEST_STAMP) ## Measure the source tree: modules, lines, functions, the road of a call
+	@$(BIN)/python scripts/measure_house.py $(ARGS)
 
 docs: $(TEST_STAMP) ## Write the generated pages of docs/ anew
 	@$(BIN)/python scripts/spec_matrix.py
