@@ -40,7 +40,7 @@ def tools() -> Iterator[str]:
     yield "## Tools"
     for toolset in TOOLSETS:
         yield f"### Toolset `{toolset}`"
-        for tool in find_toolset(toolset).load_tools():
+        for tool in find_toolset(toolset).tools():
             yield from one_tool(tool, registry)
 
 

@@ -26,9 +26,7 @@ def main() -> int:
 
     kept = args.into / __version__
     files = [
-        Path(SCHEMA_ROOT) / f"tools/{tool.slug}.json"
-        for toolset in TOOLSETS
-        for tool in find_toolset(toolset).load_tools()
+        Path(SCHEMA_ROOT) / f"tools/{tool.slug}.json" for toolset in TOOLSETS for tool in find_toolset(toolset).tools()
     ]
     written = {file.name: file.read_bytes() for file in files}
     if kept.exists():

@@ -18,8 +18,8 @@ from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.tools import Tool
 
 REGISTRY = SchemaRegistry(schema_root=SCHEMA_ROOT)
-IN_THE_BOX = [tool for toolset in TOOLSETS for tool in find_toolset(toolset).load_tools()]
-ALL = [*IN_THE_BOX, *(tool for toolset in HIDDEN for tool in find_toolset(toolset).load_tools())]
+IN_THE_BOX = [tool for toolset in TOOLSETS for tool in find_toolset(toolset).tools()]
+ALL = [*IN_THE_BOX, *(tool for toolset in HIDDEN for tool in find_toolset(toolset).tools())]
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),

@@ -54,7 +54,7 @@ def apart(board: ParityReport) -> dict[str, dict[str, str]]:
 @pytest.fixture(scope="module")
 def whole() -> ParityReport:
     """What comes of the built-in corpus."""
-    tools = [tool for toolset in TOOLSETS for tool in find_toolset(toolset).load_tools()]
+    tools = [tool for toolset in TOOLSETS for tool in find_toolset(toolset).tools()]
     return play(named(built_in(TOOLSETS), tools), TOOLSETS)
 
 
@@ -68,7 +68,7 @@ def test_every_call_means_the_same_over_all_eight_ways(whole: ParityReport) -> N
 
 
 def test_the_corpus_has_every_tool_at_its_best_and_at_its_worst(whole: ParityReport) -> None:
-    tools = {tool.name for toolset in TOOLSETS for tool in find_toolset(toolset).load_tools()}
+    tools = {tool.name for toolset in TOOLSETS for tool in find_toolset(toolset).tools()}
     good = {row.tool for row in whole.rows if row.outcome == "OK"}
     bad = {row.tool for row in whole.rows if row.outcome != "OK"}
 

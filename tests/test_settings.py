@@ -144,7 +144,7 @@ def test_the_token_is_not_told_when_something_else_is_wrong() -> None:
 def test_lists_are_split_at_commas() -> None:
     settings = Settings(toolsets=" oj, boj,", allowed_hosts="One.example ,two.example")
 
-    assert [toolset.name for toolset in settings.enabled()] == ["oj", "boj"]
+    assert [toolset.name for toolset, _ in settings.enabled()] == ["oj", "boj"]
 
     assert settings.host_names() == {"one.example", "two.example"}
 

@@ -19,10 +19,9 @@ from signet.kernel.protocol import Identity
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.server import Server
 from signet.kernel.tools import Toolbox
-from signet.kernel.toolset import Toolset
 from signet.logs import DEBUG, ERROR, WARN, Filter, Log
 from signet.runs import Run, open_run, settings_of_replay
-from signet.settings import Settings, UsageError
+from signet.settings import EnabledToolset, Settings, UsageError
 
 if TYPE_CHECKING:
     from signet.journal.writer import JournalWriter
@@ -50,7 +49,7 @@ def resolve(settings: Settings) -> Settings:
         return settings
     from signet.sandbox import start_in_thread
 
-    for toolset in settings.enabled():
+    for toolset, _ in settings.enabled():
         if toolset.sandbox is not None:
             token = {"token": SAMPLE_TOKEN} if toolset.sandbox.wants_token else {}
             url, _ = start_in_thread(toolset, **token)
@@ -58,18 +57,19 @@ def resolve(settings: Settings) -> Settings:
     return settings
 
 
-def open_toolbox(toolsets: tuple[Toolset, ...]) -> tuple[Toolbox, SchemaRegistry]:
+def open_toolbox(enabled: list[EnabledToolset]) -> tuple[Toolbox, SchemaRegistry]:
     """Return the tools of some toolsets, and their contracts.
 
     Raises:
         UsageError: two tools have one name, or a tool has no usable contract.
     """
-    roots = tuple(toolset.schema_root for toolset in toolsets if toolset.schema_root is not None)
-    registry = SchemaRegistry(schema_root=SCHEMA_ROOT, tool_roots=roots)
+    roots = tuple([toolset.schema_root for toolset, _ in enabled if toolset.schema_root is not None])
     try:
-        toolbox = Toolbox(tuple(tool for toolset in toolsets for tool in toolset.load_tools()))
-        for tool in toolbox:
-            registry.load_bundle(tool.slug)
+        toolbox = Toolbox(*[toolset.tools() for toolset, _ in enabled])
+        slugs = [tool.slug for tool in toolbox]
+        registry = SchemaRegistry(schema_root=SCHEMA_ROOT, tool_roots=roots)
+        for slug in slugs:
+            registry.load_bundle(slug)
     except KeyError as error:
         message = f"the tool {error} has no contract: write tools/{error.args[0]}.json in {(*roots, SCHEMA_ROOT)[0]}"
         raise UsageError(message) from None
@@ -85,9 +85,10 @@ def check(settings: Settings) -> tuple[Toolbox, SchemaRegistry]:
         UsageError: no server can be built.
     """
     run = open_run(settings, open_log(settings))
-    for toolset in settings.enabled():
-        run.runtime(toolset)
-    return open_toolbox(settings.enabled())
+    enabled = settings.enabled()
+    for one in enabled:
+        run.runtime(one)
+    return open_toolbox(enabled)
 
 
 def build_server(settings: Settings, name: str = "signet") -> Server:
@@ -97,20 +98,23 @@ def build_server(settings: Settings, name: str = "signet") -> Server:
         UsageError: the settings name a thing that is not there, or that cannot be used.
     """
     log = open_log(settings, name)
-    toolsets = settings.enabled()
-    toolbox, registry = open_toolbox(toolsets)
+    logs_calls = log.level_of("call") >= DEBUG
+    enabled = settings.enabled()
+    toolbox, registry = open_toolbox(enabled)
     run = open_run(settings, log)
-    runtimes = [(toolset, run.runtime(toolset)) for toolset in toolsets]
+    runtimes = list(map(run.runtime, enabled))
+    upstreams = tuple([runtime.upstream for runtime in runtimes if runtime.upstream is not None])
     journal = open_journal(settings, log, run)
     pipeline = Pipeline(
         toolbox,
         registry,
         timeout_s=settings.call_timeout_s,
         mode=Mode(settings.validation),
-        observer=_observer(log, journal),
-        runtimes={tool.slug: runtime for toolset, runtime in runtimes for tool in toolset.load_tools()},
+        observer=_observer(log, journal, logs_calls=logs_calls),
+        runtimes={
+            tool.slug: runtime for runtime, tools in zip(runtimes, toolbox.groups, strict=True) for tool in tools
+        },
     )
-    upstreams = tuple(runtime.upstream for _, runtime in runtimes if runtime.upstream is not None)
     on_close = journal.close if journal is not None else _nothing
     return Server(pipeline, Identity(name, __version__), INSTRUCTIONS, upstreams, on_close)
 
@@ -128,7 +132,7 @@ def build_app(settings: Settings) -> App:
         "doors": {"mcp": "/mcp", "rest": "/api/tools", "envelope": "/mcp/tool/{slug}", "openapi": "/openapi.json"},
         "tools": [tool.name for tool in server.pipeline.toolbox],
     }
-    legacy = {path: name for toolset in settings.enabled() for path, name in toolset.legacy_paths.items()}
+    legacy = {path: name for toolset, _ in settings.enabled() for path, name in toolset.legacy_paths.items()}
     return App(server, Guard(hosts, settings.token), about, legacy)
 
 
@@ -138,8 +142,9 @@ def open_log(settings: Settings, name: str = "signet") -> Log:
     Raises:
         UsageError: its filter cannot be read.
     """
+    secrets = settings.secrets()
     try:
-        return Log(name, Filter.parse(settings.log, WARN, lenient=settings.log_lenient), secrets=settings.secrets())
+        return Log(name, Filter.parse(settings.log, WARN, lenient=settings.log_lenient), secrets=secrets)
     except ValueError as error:
         raise UsageError(str(error)) from None
 
@@ -162,10 +167,10 @@ def _log_unwritable(log: Log, why: str) -> None:
     log.line(WARN, "journal", "journal.unwritable", why=why)
 
 
-def _observer(log: Log, journal: JournalWriter | None) -> Observer:
+def _observer(log: Log, journal: JournalWriter | None, *, logs_calls: bool) -> Observer:
     """Return an observer for the journal and, where the filter lets its lines through, for the log."""
     on_bug = partial(_log_bug, log)
-    if log.level_of("call") < DEBUG:
+    if not logs_calls:
         return Observer(journal.push if journal is not None else None, on_bug, time.perf_counter)
 
     def on_outcome(outcome: Outcome, took_s: float) -> None:

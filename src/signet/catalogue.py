@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import Final
 
@@ -22,10 +23,11 @@ def register(toolset: Toolset) -> None:
     if toolset.name not in TOOLSETS:
         TOOLSETS.append(toolset.name)
     _registered[toolset.name] = toolset
+    find_toolset.cache_clear()
 
 
+@cache
 def find_toolset(name: str) -> Toolset:
     """Return the toolset with this name, importing it now."""
-    if name not in _registered:
-        _registered[name] = import_module(f"signet.toolsets.{name}").TOOLSET
-    return _registered[name]
+    toolset: Toolset = _registered.get(name) or import_module(f"signet.toolsets.{name}").TOOLSET
+    return toolset

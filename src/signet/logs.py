@@ -12,6 +12,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Final
 
 import msgspec
@@ -67,9 +68,14 @@ class Log:
         write: Callable[[str], object] | None = None,
     ) -> None:
         self._program = program.replace("-", "_")
-        self._veil = SecretRedactor(secrets)
+        self._secrets = secrets
         self._filter = chosen
         self._write = write or _to_stderr
+
+    @cached_property
+    def _redactor(self) -> SecretRedactor:
+        """Made with the first line: most runs log nothing."""
+        return SecretRedactor(self._secrets)
 
     def level_of(self, part: str) -> int:
         """Give the level up to which a part of the program is heard."""
@@ -82,7 +88,7 @@ class Log:
         target = f"{self._program}::{part}" if part else self._program
         when = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         told = "".join(f" {name}={_plain(value)}" for name, value in facts.items())
-        self._write(f"{when} {LEVELS[level].upper():>5} {target}: {event}{self._veil.text(told)}\n")
+        self._write(f"{when} {LEVELS[level].upper():>5} {target}: {event}{self._redactor.text(told)}\n")
 
 
 def _plain(value: object) -> str:

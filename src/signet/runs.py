@@ -16,10 +16,9 @@ import msgspec
 
 from signet import __version__
 from signet.kernel.tools import ToolsetRuntime
-from signet.kernel.toolset import Toolset
 from signet.kernel.upstream import Upstream
 from signet.logs import DEBUG, WARN, Log
-from signet.settings import Settings, UsageError, recorded_names
+from signet.settings import EnabledToolset, Settings, UsageError, recorded_names
 
 if TYPE_CHECKING:
     from signet.journal.record import JournalEntry, JournalRecord
@@ -38,7 +37,7 @@ class Run(Protocol):
     warn_once: Callable[[str], None] | None
     """Log once that the recording cannot be written, where there is one."""
 
-    def runtime(self, toolset: Toolset) -> ToolsetRuntime:
+    def runtime(self, enabled: EnabledToolset) -> ToolsetRuntime:
         """Return what the tools of a toolset find in their context.
 
         Raises:
@@ -56,10 +55,10 @@ class LiveRun:
         self._settings = settings
         self._log = log
 
-    def runtime(self, toolset: Toolset) -> ToolsetRuntime:
+    def runtime(self, enabled: EnabledToolset) -> ToolsetRuntime:
         """Return the toolset's settings, its upstream and the clock's day."""
-        upstream = open_upstream(toolset, self._settings, partial(self._log.line, DEBUG, "upstream"))
-        return ToolsetRuntime(upstream, self._settings.of(toolset), utc_today)
+        upstream = open_upstream(enabled, self._settings, partial(self._log.line, DEBUG, "upstream"))
+        return ToolsetRuntime(upstream, enabled.settings, utc_today)
 
 
 class RecordingRun:
@@ -69,7 +68,7 @@ class RecordingRun:
         from signet.upstream.cassette_folder import CassetteManifest, CassetteWriter
         from signet.upstream.cassette_redaction import CassetteRedactor
 
-        names = [toolset.name for toolset in settings.enabled()]
+        names = [toolset.name for toolset, _ in settings.enabled()]
         manifest = CassetteManifest(__version__, dict.fromkeys(names), settings.recorded())
         warn = partial(log.line, WARN, "record", "record.unwritable")
         self._folder = CassetteWriter(settings.record or "", manifest, lambda why: warn(why=why))
@@ -78,18 +77,18 @@ class RecordingRun:
         self.on_calls: OnCalls | None = self._write_calls
         self.warn_once: Callable[[str], None] | None = self._folder.warn_once
 
-    def runtime(self, toolset: Toolset) -> ToolsetRuntime:
+    def runtime(self, enabled: EnabledToolset) -> ToolsetRuntime:
         """Return a live runtime with recorders around its upstream and its day."""
         from signet.upstream.cassette import RecordingUpstream, recorded_today
         from signet.upstream.cassette_folder import RecordedOrigin
 
-        live = self._live.runtime(toolset)
-        today = recorded_today(toolset.name, live.today, self._folder)
+        live, name = self._live.runtime(enabled), enabled.toolset.name
+        today = recorded_today(name, live.today, self._folder)
         if live.upstream is None:
             return ToolsetRuntime(None, live.settings, today)
-        self._folder.set_origin(toolset.name, RecordedOrigin(live.upstream.origin, live.upstream.has_token))
+        self._folder.set_origin(name, RecordedOrigin(live.upstream.origin, live.upstream.has_token))
         # Outside of the cache: a response that was kept or shared then is not asked for again in a replay.
-        recorder = RecordingUpstream(live.upstream, toolset.name, self._folder, self._redactor)
+        recorder = RecordingUpstream(live.upstream, name, self._folder, self._redactor)
         return ToolsetRuntime(recorder, live.settings, today)
 
     def _write_calls(self, pairs: list[tuple[JournalEntry, JournalRecord]]) -> None:
@@ -109,22 +108,21 @@ class ReplayRun:
         from signet.upstream.cassette_redaction import CassetteRedactor
 
         folder = settings.replay or ""
-        self._settings = settings
         self._manifest = read_manifest_of(folder)
         self._folder = CassetteReader(folder)
         self._redactor = CassetteRedactor(settings.secrets())
 
-    def runtime(self, toolset: Toolset) -> ToolsetRuntime:
+    def runtime(self, enabled: EnabledToolset) -> ToolsetRuntime:
         """Return the recorded responses and days in place of the upstream and the clock."""
         from signet.upstream.cassette import ReplayUpstream, replayed_today
         from signet.upstream.cassette_folder import RecordedOrigin
 
+        toolset, own = enabled
         today = replayed_today(toolset.name, self._folder)
         if toolset.upstream is None:
-            return ToolsetRuntime(None, self._settings.of(toolset), today)
+            return ToolsetRuntime(None, own, today)
         origin = self._manifest.toolsets.get(toolset.name) or RecordedOrigin("nowhere")
-        upstream = ReplayUpstream(toolset.name, origin, self._folder, self._redactor)
-        return ToolsetRuntime(upstream, self._settings.of(toolset), today)
+        return ToolsetRuntime(ReplayUpstream(toolset.name, origin, self._folder, self._redactor), own, today)
 
 
 def open_run(settings: Settings, log: Log) -> Run:
@@ -138,12 +136,13 @@ def open_run(settings: Settings, log: Log) -> Run:
     return RecordingRun(settings, log) if settings.record else LiveRun(settings, log)
 
 
-def open_upstream(toolset: Toolset, settings: Settings, log: Callable[..., None]) -> Upstream | None:
+def open_upstream(enabled: EnabledToolset, settings: Settings, log: Callable[..., None]) -> Upstream | None:
     """Return the upstream of a toolset: HTTP, at the pace and with the cache that the toolset states.
 
     Raises:
         UsageError: the settings name none, or one that cannot be used.
     """
+    toolset, own = enabled
     if toolset.upstream is None:
         return None
     from signet.upstream.caching import CachePolicy, CachingUpstream
@@ -151,19 +150,19 @@ def open_upstream(toolset: Toolset, settings: Settings, log: Callable[..., None]
     from signet.upstream.origin import parse_origin
     from signet.upstream.rate_limiter import RateLimiter
 
-    spec = toolset.upstream(settings.of(toolset))
+    spec = toolset.upstream(own)
     if spec.base_url is None:
         name = toolset.name
         message = f"the {name} toolset has no backend: write --{name}-base-url or set {name.upper()}_BASE_URL"
         raise UsageError(message)
     try:
         origin = parse_origin(spec.base_url, with_path=spec.allows_path)
+        # Processes do not know of each other: each keeps the rate of all.
+        rate = RateLimiter(spec.interval_s * settings.workers)
         token = check_token(spec.token)
     except ValueError as error:
         raise UsageError(str(error)) from None
     limits = Limits(spec.timeout_s, spec.max_body_bytes, spec.max_redirects)
-    # Processes do not know of each other: each keeps the rate of all.
-    rate = RateLimiter(spec.interval_s(origin) * settings.workers)
     http = HttpUpstream(
         origin, limits, token=token, gzip=spec.gzip, proxied=not settings.sandbox, rate_limiter=rate, log=log
     )
@@ -179,7 +178,7 @@ def settings_of_replay(settings: Settings) -> Settings:
     manifest = read_manifest_of(settings.replay or "")
     names = settings.toolsets or ",".join(manifest.toolsets)
     settings = msgspec.structs.replace(settings, toolsets=names, sandbox=False)
-    for toolset in settings.enabled():
+    for toolset, _ in settings.enabled():
         origin = manifest.toolsets.get(toolset.name)
         recorded = {
             name: manifest.settings[flat] for name, flat in recorded_names(toolset) if flat in manifest.settings

@@ -7,7 +7,7 @@ Annotations are evaluated in this module (no `from __future__ import annotations
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, NamedTuple, Self
 
 import msgspec
 from msgspec import Meta, Struct
@@ -16,13 +16,34 @@ from signet.catalogue import HIDDEN, TOOLSETS, find_toolset
 from signet.kernel.settings import Setting, setting, settings_of
 from signet.kernel.toolset import Toolset
 
-__all__ = ["PREFIX", "Settings", "UsageError", "known_settings", "recorded_names", "variable_prefixes"]
+__all__ = [
+    "PREFIX",
+    "EnabledToolset",
+    "Settings",
+    "UsageError",
+    "known_settings",
+    "recorded_names",
+    "variable_prefixes",
+]
 
 PREFIX: Final = "SIGNET_"
 
 
 class UsageError(Exception):
     """A start that cannot be made as requested; the text says what to write instead."""
+
+
+class EnabledToolset(NamedTuple):
+    """A toolset and its settings."""
+
+    toolset: Toolset
+    settings: Any
+
+    @property
+    def has_what_it_needs(self) -> bool:
+        """Whether the setting without which the toolset cannot work is set."""
+        needs = self.toolset.needs
+        return not needs or bool(getattr(self.settings, needs))
 
 
 class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -85,7 +106,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Raises:
             UsageError: a name or a value is not known.
         """
-        known = known_settings()
+        known = _known_names()
         given = {name.removeprefix(PREFIX).lower(): value for name, value in environ.items() if name.startswith(PREFIX)}
         unknown = sorted(set(given) - set(known))
         if unknown:
@@ -101,7 +122,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         values = {}
         for name, value in merged.items():
             try:
-                values[name] = _read_token(value) if name == "token" else known[name].read(value)
+                values[name] = _read_token(value) if name == "token" else known_settings()[name].read(value)
             except ValueError as error:
                 raise _usage_error(name, str(error), flags, given, prefix) from None
         return cls._build(values, default_log_dir)
@@ -135,8 +156,8 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         changed = msgspec.convert({**msgspec.structs.asdict(self.of(toolset)), **changes}, toolset.settings)
         return msgspec.structs.replace(self, by_toolset={**self.by_toolset, toolset.name: changed})
 
-    def enabled(self) -> tuple[Toolset, ...]:
-        """Return the toolsets that are named, or the default ones.
+    def enabled(self) -> list[EnabledToolset]:
+        """Return the toolsets that are named, or the default ones, each with its settings.
 
         Raises:
             UsageError: there is no such toolset.
@@ -147,10 +168,8 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             if name not in known:
                 message = f"there is no toolset '{name}'; write --toolsets with one or more of: {', '.join(known)}"
                 raise UsageError(message)
-        if names:
-            return tuple(map(find_toolset, names))
-        toolsets = tuple(map(find_toolset, TOOLSETS))
-        return tuple(one for one in toolsets if self.sandbox or not one.needs or getattr(self.of(one), one.needs))
+        toolsets = [EnabledToolset(toolset, self.of(toolset)) for toolset in map(find_toolset, names or TOOLSETS)]
+        return [one for one in toolsets if names or self.sandbox or one.has_what_it_needs]
 
     def secrets(self) -> tuple[str, ...]:
         """Return the values that must not be written anywhere."""
@@ -177,6 +196,13 @@ def known_settings() -> dict[str, Setting]:
     for toolset in _toolsets():
         known |= {_flat(toolset, field.name): field for field in settings_of(toolset.settings)}
     return known
+
+
+def _known_names() -> dict[str, None]:
+    """Return the flat names of all settings, without looking at their types."""
+    own = [name for name in Settings.__struct_fields__ if name != "by_toolset"]
+    toolsets = [_flat(toolset, name) for toolset in _toolsets() for name in toolset.settings.__struct_fields__]
+    return dict.fromkeys(own + toolsets)
 
 
 def variable_prefixes() -> tuple[str, ...]:

@@ -30,7 +30,7 @@ def test_no_contract_breaks_without_a_version_that_says_so() -> None:
 
 
 def test_the_tagged_set_is_that_of_the_toolsets_in_the_box() -> None:
-    tools = {tool.slug for toolset in TOOLSETS for tool in find_toolset(toolset).load_tools()}
+    tools = {tool.slug for toolset in TOOLSETS for tool in find_toolset(toolset).tools()}
 
     assert set(read_set(str(TAGGED / "0.1.0")).tools) <= tools
     assert not any(slug.startswith("conformance.") for slug in read_set(str(TAGGED / LAST)).tools)

@@ -227,7 +227,7 @@ def test_where_a_line_had_to_cross_a_page_the_next_ones_do_not() -> None:
 
 def test_routes_that_callers_make_up_are_cleaned_and_not_remembered_for_ever() -> None:
     recorder = Recorder()
-    tool = find_toolset("plantuml").load_tools()[0]
+    tool = find_toolset("plantuml").tools()[0]
     entries = [
         JournalEntry(
             Call("x", {}, NULL_CONTEXT, Door("http", f"/api/tools/token={number}/x", "rest")),

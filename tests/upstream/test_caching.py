@@ -34,7 +34,6 @@ from boj_harness import (
 )
 from processes import PATIENCE_S, Pipe
 from signet.app import open_log
-from signet.catalogue import find_toolset
 from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
 from signet.runs import LiveRun
 from signet.settings import Settings
@@ -145,7 +144,7 @@ def test_other_hosts_are_asked_as_often_as_one_likes_unless_told_otherwise(url: 
 def test_told_nothing_a_server_has_the_manners_of_the_public_host() -> None:
     settings = Settings()
 
-    upstream = LiveRun(settings, open_log(settings)).runtime(find_toolset("boj")).upstream
+    upstream = LiveRun(settings, open_log(settings)).runtime(settings.enabled()[1]).upstream
 
     assert isinstance(upstream, CachingUpstream)
     assert upstream.origin == PUBLIC_ORIGIN

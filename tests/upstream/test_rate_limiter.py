@@ -11,7 +11,6 @@ import pytest
 from boj_harness import CODE, SPOT, BojHarness, call, serving_boj
 from processes import Pipe
 from signet.app import open_log
-from signet.catalogue import find_toolset
 from signet.runs import LiveRun
 from signet.settings import Settings
 from signet.upstream.rate_limiter import RateLimiter
@@ -92,6 +91,6 @@ def test_several_workers_keep_the_pace_of_one(monkeypatch: pytest.MonkeyPatch, w
     )
     settings = Settings(workers=workers)
 
-    LiveRun(settings, open_log(settings)).runtime(find_toolset("boj"))
+    LiveRun(settings, open_log(settings)).runtime(settings.enabled()[1])
 
     assert seen == [interval_s]

@@ -67,7 +67,7 @@ def _greeting(settings: Settings, port: int, toolbox: Toolbox) -> str:
     url = f"http://{host}:{port}"
     text = f"Signet {__version__} is listening on {url}\n"
     if settings.sandbox:
-        titles = [toolset.title for toolset in settings.enabled() if toolset.sandbox is not None]
+        titles = [toolset.title for toolset, _ in settings.enabled() if toolset.sandbox is not None]
         text += f"{' and '.join(titles)} answer from embedded sample data.\n" if titles else ""
     if settings.quiet:
         return text
@@ -80,6 +80,8 @@ def _flags_again(settings: Settings) -> str:
         return " --sandbox"
     if settings.replay:
         return f" --replay {quote(settings.replay)}"
-    needed = [(toolset, toolset.needs) for toolset in settings.enabled() if toolset.needs]
-    flags = [f" --{one.name}-{name.replace('_', '-')} {getattr(settings.of(one), name)}" for one, name in needed]
-    return "".join(flags)
+    flags = ""
+    for toolset, own in settings.enabled():
+        if toolset.needs:
+            flags += f" --{toolset.name}-{toolset.needs.replace('_', '-')} {getattr(own, toolset.needs)}"
+    return flags

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from msgspec import UNSET, Raw
 
 from .errors import HEADER_MISMATCH
-from .protocol import HANDSHAKE_VERSIONS, Meta, check_meta, check_version
+from .protocol import Meta, check_meta, check_version
 from .schemas import schema_of
 from .wire import Headers, ProtocolError
 
@@ -25,7 +25,6 @@ __all__ = [
     "check_param_headers",
     "check_routing",
     "in_era",
-    "is_modern",
     "param_headers",
 ]
 
@@ -50,14 +49,6 @@ def check_modern(method: str, name: object, meta: Meta, headers: Headers | None)
         check_version(meta)
     except ProtocolError as error:
         raise in_era(error, modern=True) from None
-
-
-def is_modern(method: str, meta: Meta, headers: Headers) -> bool:
-    """Return whether a message is of the modern era: by its version header, its `_meta`, or its method."""
-    by_header = headers.get(VERSION, HANDSHAKE_VERSIONS[0]) not in HANDSHAKE_VERSIONS
-    if by_header or method == "initialize":
-        return by_header
-    return method == "server/discover" or meta.version is not UNSET or meta.capabilities is not UNSET
 
 
 def in_era(error: ProtocolError, *, modern: bool) -> ProtocolError:

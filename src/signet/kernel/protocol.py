@@ -35,7 +35,10 @@ __all__ = [
     "RequestPreamble",
     "check_meta",
     "check_version",
+    "discover_result",
     "eras",
+    "initialize_result",
+    "list_result",
     "listing",
     "progress_notification",
     "to_reply",
@@ -49,6 +52,7 @@ VERSION_KEY: Final = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES_KEY: Final = "io.modelcontextprotocol/clientCapabilities"
 SERVER_INFO_KEY: Final = "io.modelcontextprotocol/serverInfo"
 
+CAPABILITIES: Final = {"tools": {"listChanged": False}}
 LIST_TTL_MS: Final = 3_600_000
 """How long a client may keep a list: it changes only with the server's version."""
 
@@ -195,6 +199,35 @@ def _error_result(fault: Fault, era: Era) -> bytes:
     if era.modern:
         result["resultType"] = "complete"
     return encode({**result, "_meta": {**era.about, "canonical_code": fault.code}})
+
+
+def initialize_result(version: str, identity: Identity, instructions: str) -> bytes:
+    """Write the answer to `initialize`; a version that is not served is answered with the newest one."""
+    result = {
+        "protocolVersion": version if version in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1],
+        "capabilities": CAPABILITIES,
+        "serverInfo": identity,
+        "instructions": instructions,
+    }
+    return encode(result)
+
+
+def discover_result(instructions: str, era: Era) -> bytes:
+    """Write the answer to `server/discover`."""
+    result = {
+        "supportedVersions": MODERN_VERSIONS,
+        "capabilities": CAPABILITIES,
+        "instructions": instructions,
+        "ttlMs": LIST_TTL_MS,
+        "cacheScope": "public",
+    }
+    return encode(result)[:-1] + era.tail + b"}"
+
+
+def list_result(toolbox: Toolbox, registry: SchemaRegistry, era: Era) -> bytes:
+    """Write the answer to `tools/list`."""
+    hints = b',"ttlMs":%d,"cacheScope":"public"' % LIST_TTL_MS if era.modern else b""
+    return b'{"tools":' + listing(toolbox, registry) + hints + era.tail + b"}"
 
 
 def to_reply(era: Era, request_id: ResponseId, outcome: Outcome) -> Reply:

@@ -16,12 +16,11 @@ from msgspec import UNSET
 
 from . import envelope
 from .errors import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Fault
-from .headers import VERSION, ParamHeader, check_modern, check_param_headers, in_era, is_modern, param_headers
+from .headers import VERSION, ParamHeader, check_modern, check_param_headers, in_era, param_headers
 from .outcome import Call, Door, Outcome
 from .pipeline import Mode, Pipeline
 from .protocol import (
     HANDSHAKE_VERSIONS,
-    LIST_TTL_MS,
     MODERN_VERSIONS,
     NO_META,
     CallParams,
@@ -33,19 +32,19 @@ from .protocol import (
     Meta,
     Params,
     RequestPreamble,
+    discover_result,
     eras,
-    listing,
+    initialize_result,
+    list_result,
     progress_notification,
     to_reply,
     unsupported,
 )
 from .tools import Context
 from .upstream import Upstream
-from .wire import NO_HEADERS, Frame, Headers, Id, ProtocolError, Reply, ResponseId, decode, encode, parse, read, success
+from .wire import NO_HEADERS, Frame, Headers, Id, ProtocolError, Reply, ResponseId, decode, parse, read, success
 
 __all__ = ["HTTP_MCP", "QUIET_CONTEXT", "STDIO_MCP", "ClientChannel", "Pending", "Server"]
-
-CAPABILITIES: Final = {"tools": {"listChanged": False}}
 
 _PREAMBLE: Final = msgspec.json.Decoder(RequestPreamble)
 _CANCEL: Final = msgspec.json.Decoder(CancelParams)
@@ -184,7 +183,7 @@ class Server:
             # What is wrong with the era, the headers or the method comes first.
             params, failed = read(frame.params, _PREAMBLE), error
         meta = params.meta or NO_META
-        modern = is_modern(method, meta, channel.headers)
+        modern = _is_modern(method, meta, channel.headers)
         if modern:
             check_modern(method, getattr(params, "name", UNSET), meta, channel.headers if channel.is_http else None)
         handler = self._methods[modern].get(method)
@@ -212,37 +211,21 @@ class Server:
         return None
 
     def _initialize(self, request: RpcRequest) -> Reply:
-        version = request.params.version
-        result = {
-            "protocolVersion": version if version in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1],
-            "capabilities": CAPABILITIES,
-            "serverInfo": self._identity,
-            "instructions": self._instructions,
-        }
-        return success(request.id, encode(result))
+        return success(request.id, initialize_result(request.params.version, self._identity, self._instructions))
 
     def _discover(self, request: RpcRequest) -> Reply:
-        result = {
-            "supportedVersions": MODERN_VERSIONS,
-            "capabilities": CAPABILITIES,
-            "instructions": self._instructions,
-            "ttlMs": LIST_TTL_MS,
-            "cacheScope": "public",
-        }
-        return success(request.id, encode(result)[:-1] + request.era.tail + b"}")
+        return success(request.id, discover_result(self._instructions, request.era))
 
     def _ping(self, request: RpcRequest) -> Reply:
         return success(request.id, b"{}")
 
     def _list(self, request: RpcRequest) -> Reply:
-        era = request.era
         if request.params.cursor is not None:
             raise ProtocolError(INVALID_PARAMS, "Invalid params: there is one page, ask for it without a cursor")
-        if era.modern not in self._lists:
-            tools = listing(self.pipeline.toolbox, self.pipeline.registry)
-            hints = b',"ttlMs":%d,"cacheScope":"public"' % LIST_TTL_MS if era.modern else b""
-            self._lists[era.modern] = b'{"tools":' + tools + hints + era.tail + b"}"
-        return success(request.id, self._lists[era.modern])
+        modern = request.era.modern
+        if modern not in self._lists:
+            self._lists[modern] = list_result(self.pipeline.toolbox, self.pipeline.registry, request.era)
+        return success(request.id, self._lists[modern])
 
     def _call(self, request: RpcRequest) -> Reply | Pending:
         params, meta, channel, era = request.params, request.meta, request.channel, request.era
@@ -297,6 +280,14 @@ def _progress(channel: ClientChannel, token: Id) -> Callable[[float, float | Non
         channel.notify(progress_notification(token, done, total, message))
 
     return report
+
+
+def _is_modern(method: str, meta: Meta, headers: Headers) -> bool:
+    """Return whether a message is of the modern era: by its version header, its `_meta`, or its method."""
+    by_header = headers.get(VERSION, HANDSHAKE_VERSIONS[0]) not in HANDSHAKE_VERSIONS
+    if by_header or method == "initialize":
+        return by_header
+    return method == "server/discover" or meta.version is not UNSET or meta.capabilities is not UNSET
 
 
 def _is_response(value: object) -> bool:

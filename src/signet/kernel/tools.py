@@ -133,8 +133,10 @@ def tool(**facts: Any) -> Callable[[Callable[[Any, Context], Any]], Tool]:
 class Toolbox:
     """The enabled tools in their listing order, each found by name, slug or canonical id."""
 
-    def __init__(self, tools: tuple[Tool, ...]) -> None:
-        self._tools = tools
+    def __init__(self, *groups: tuple[Tool, ...]) -> None:
+        self.groups = groups
+        """The tools of each toolset."""
+        self._tools = tools = tuple(tool for group in groups for tool in group)
         self._index: dict[str, Tool] = {}
         for one in tools:
             for key in {one.name, one.slug, one.id}:

@@ -33,10 +33,6 @@ def _never(_: UpstreamRequest, __: UpstreamResponse) -> bool:
     return False
 
 
-def _no_interval(_: str) -> float:
-    return 0.0
-
-
 class UpstreamSpec(msgspec.Struct, frozen=True, kw_only=True):
     """How the service behind a toolset is reached."""
 
@@ -52,8 +48,8 @@ class UpstreamSpec(msgspec.Struct, frozen=True, kw_only=True):
     gzip: bool = False
     """Whether responses may come compressed."""
     max_redirects: int = MAX_REDIRECTS
-    interval_s: Callable[[str], float] = _no_interval
-    """Return the least time between the starts of two requests to an origin."""
+    interval_s: float = 0.0
+    """The least time between the starts of two requests."""
     cache_s: float = 0.0
     """How long a response that may be cached is kept."""
     may_cache: Callable[[UpstreamRequest, UpstreamResponse], bool] = _never
@@ -79,8 +75,8 @@ class Toolset(msgspec.Struct, frozen=True, kw_only=True):
     """The word behind `--toolsets`; the prefix of its flags, its variables and its tools' slugs."""
     title: str
     """What people call the service."""
-    tools: tuple[Tool, ...] | Callable[[], tuple[Tool, ...]]
-    """The tools, or a function that imports them when the toolset is enabled."""
+    tools: Callable[[], tuple[Tool, ...]]
+    """Return the tools, importing them: it is called when the toolset is enabled."""
     settings: type[Any] = NoSettings
     """A frozen struct whose fields are annotated with `setting`; tools find its value in their context."""
     needs: str = ""
@@ -96,7 +92,3 @@ class Toolset(msgspec.Struct, frozen=True, kw_only=True):
     """Return the calls that a parity run makes."""
     schema_root: str | None = None
     """The folder with `tools/<slug>.json`, where the contracts are not among Signet's own."""
-
-    def load_tools(self) -> tuple[Tool, ...]:
-        """Return the tools, importing them where that is still to be done."""
-        return self.tools() if callable(self.tools) else self.tools

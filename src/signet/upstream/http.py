@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import zlib
 from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -112,12 +113,15 @@ class HttpUpstream:
         self._encoding = "gzip" if gzip else "identity"
         self.has_token = token is not None
         self._token = token
-        self._redactor = SecretRedactor([token or ""], min_chars=MIN_CHARS)
         self._proxied = proxied
         self._limits = limits
         self._log = log
         self._rate_limiter = rate_limiter or RateLimiter()
         self._session: ClientSession | None = None
+
+    @cached_property
+    def _redactor(self) -> SecretRedactor:
+        return SecretRedactor([self._token or ""], min_chars=MIN_CHARS)
 
     async def send(self, request: UpstreamRequest) -> UpstreamResponse:
         """Return the response, whatever its status."""

@@ -114,7 +114,7 @@ def as_listed(found: ContractSet) -> ContractSet:
         return found
     from signet.catalogue import HIDDEN, TOOLSETS, find_toolset
 
-    known = {tool.slug: tool for toolset in (*TOOLSETS, *HIDDEN) for tool in find_toolset(toolset).load_tools()}
+    known = {tool.slug: tool for toolset in (*TOOLSETS, *HIDDEN) for tool in find_toolset(toolset).tools()}
     tools = {}
     for slug, terms in found.tools.items():
         tool = known.get(slug)

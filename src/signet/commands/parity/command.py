@@ -47,9 +47,9 @@ def add(parser: argparse.ArgumentParser) -> None:
 def _run(args: argparse.Namespace) -> int:
     """Play, compare, show."""
     enabled = Settings(toolsets=args.toolsets or ",".join(TOOLSETS)).enabled()
-    toolsets = [toolset.name for toolset in enabled]
+    toolsets = [toolset.name for toolset, _ in enabled]
     calls = read_corpus(args.corpus) if args.corpus is not None else built_in(toolsets)
-    calls = named(calls, [tool for toolset in enabled for tool in toolset.load_tools()])
+    calls = named(calls, [tool for toolset, _ in enabled for tool in toolset.tools()])
     # What was started must be stopped, however this ends.
     signal.signal(signal.SIGTERM, _leave)
     with watching(len(calls), len(CHANNELS)) as watch:

@@ -1,7 +1,6 @@
 """Statistics of the Bank of Japan: observations and lists of series, read from its public API (spec 3)."""
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Annotated, Any, Final
 
 from msgspec import Meta, Struct
@@ -60,7 +59,7 @@ def _upstream(settings: BojSettings) -> UpstreamSpec:
         timeout_s=settings.timeout_ms / 1000,
         max_body_bytes=MAX_BODY_BYTES,
         gzip=True,
-        interval_s=partial(interval_s, asked_ms=settings.min_interval_ms),
+        interval_s=interval_s(settings.base_url, settings.min_interval_ms),
         cache_s=settings.cache_s,
         may_cache=may_keep,
         coalesce=True,

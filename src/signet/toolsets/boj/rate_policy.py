@@ -32,7 +32,7 @@ def is_public(origin: str) -> bool:
 
 
 def _host(origin: str) -> str:
-    return origin.partition("://")[2].partition("/")[0].partition(":")[0].removesuffix(".")
+    return origin.strip().lower().partition("://")[2].partition("/")[0].partition(":")[0].removesuffix(".")
 
 
 def may_keep(ask: UpstreamRequest, answer: UpstreamResponse) -> bool:
