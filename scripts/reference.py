@@ -21,11 +21,11 @@ from signet.commands.cli import parser
 from signet.kernel.errors import TABLE, ErrorRow
 from signet.kernel.schemas import SchemaRegistry, schema_of
 from signet.kernel.tools import Tool
-from signet.settings import PREFIX, Settings
+from signet.settings import PREFIX, known_settings, variable_of
 from signet.transports.openapi import DOOR_ERRORS, PRIVATE_ERRORS
 
 READS_NO_ENVIRONMENT = ("signet sandbox", "signet contract", "signet parity", "signet replay", "signet boj databases")
-"""Commands that are told all by their flags."""
+"""Commands that read nothing from the environment."""
 
 PAGE = Path(__file__).resolve().parent.parent / "docs/reference.md"
 HEAD = """# Reference
@@ -90,7 +90,7 @@ def _faces(row: ErrorRow) -> tuple[str, str, str, str]:
 def settings() -> Iterator[str]:
     """Show the flags of each command, and the variable behind each."""
     yield "## Commands and settings"
-    yield f"A flag wins over its `{PREFIX}…` variable, and that over the default (in parentheses)."
+    yield "A flag wins over its variable, and the variable over the default."
     for name in _commands(parser([])):
         yield from _command(_commands(parser([name]))[name], f"signet {name}", "###")
 
@@ -106,16 +106,14 @@ def variables() -> Iterator[str]:
     yield "### Variables"
     yield (
         "Read by `signet serve`, `stdio`, `tools`, `call`, `boj fetch` and `boj plot`, and by the drop-in servers."
-        f" Those of a service are also read without `{PREFIX}`: `OJ_TOKEN`, `BOJ_BASE_URL`."
+        f" The variables of a toolset may also begin with `{PREFIX}`: `{PREFIX}OJ_TOKEN` is `OJ_TOKEN`."
     )
-    defaults = msgspec.to_builtins(Settings())
-    hidden = {"run_name", "conformance", "log_lenient"}
     rows = [
-        (f"`{PREFIX}{name.upper()}`", f"`{defaults[name]}`" if defaults[name] not in {None, ""} else "")
-        for name in Settings.__struct_fields__
-        if name not in hidden
+        (f"`{variable_of(name)}`", f"`{field.shown_default}`" if field.shown_default else "", field.help)
+        for name, field in known_settings().items()
+        if field.help
     ]
-    yield table(("variable", "default"), rows)
+    yield table(("variable", "default", "meaning"), rows)
 
 
 def _command(command: argparse.ArgumentParser, name: str, level: str) -> Iterator[str]:
@@ -124,8 +122,8 @@ def _command(command: argparse.ArgumentParser, name: str, level: str) -> Iterato
     yield command.description or ""
     below = _commands(command)
     if not below:
-        known = () if name.startswith(READS_NO_ENVIRONMENT) else Settings.__struct_fields__
-        yield table(("argument", "variable", "meaning"), [_flag(action, known) for action in command._actions])
+        shown = [_flag(action, reads=not name.startswith(READS_NO_ENVIRONMENT)) for action in command._actions]
+        yield table(("argument", "variable", "meaning"), shown)
     for word, one in below.items():
         yield from _command(one, f"{name} {word}", level + "#")
 
@@ -136,12 +134,14 @@ def _commands(program: argparse.ArgumentParser) -> dict[str, argparse.ArgumentPa
     return {name: command for one in found for name, command in one.choices.items()}
 
 
-def _flag(action: argparse.Action, known: tuple[str, ...]) -> tuple[str, str, str]:
+def _flag(action: argparse.Action, *, reads: bool) -> tuple[str, str, str]:
     flags = ", ".join(action.option_strings) or str(action.metavar or action.dest)
+    variable = getattr(action, "variable", "")
+    if reads and action.dest == "deterministic_ids":
+        variable = variable_of(action.dest)
     # A flag that switches off is a variable that says no.
     value = "=no" if isinstance(action, argparse._StoreFalseAction) else ""
-    variable = f"`{PREFIX}{action.dest.upper()}{value}`" if action.dest in known else ""
-    return f"`{flags}`", variable, action.help or ""
+    return f"`{flags}`", f"`{variable}{value}`" if variable else "", action.help or ""
 
 
 def table(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:

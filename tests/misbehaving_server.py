@@ -1,4 +1,4 @@
-"""A server of misbehaving tools on the real doors: `python odd.py stdio` or `python odd.py serve`."""
+"""A server of misbehaving tools on the real doors: `python misbehaving_server.py stdio`, or `serve`."""
 
 from __future__ import annotations
 

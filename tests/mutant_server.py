@@ -1,6 +1,6 @@
 """Servers for the proof of parity: the real ones with a fault in one door, or odd tools with a journal.
 
-`python crooked.py FAULT KIND` with a fault of `FAULTS` and `stdio`, `serve` or `call`.
+`python mutant_server.py FAULT KIND` with a fault of `FAULTS` and `stdio`, `serve` or `call`.
 """
 
 from __future__ import annotations

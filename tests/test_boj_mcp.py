@@ -335,7 +335,8 @@ def test_a_setting_of_signet_that_there_is_not_is_refused_too() -> None:
 def test_help_names_every_flag_with_its_variable_and_its_default_and_credits_the_bank() -> None:
     status, out, err = run("--help")
 
-    lines = {line.split()[0]: line for line in out.splitlines() if line.startswith("  --")}
+    options = [" ".join(text.split()) for text in out.partition("options:")[2].split("\n  -")]
+    lines = {f"-{text.split()[0]}": text for text in options}
     assert (status, err) == (0, "")
     for flag, variable, default in (
         ("--base-url", "BOJ_BASE_URL", "https://www.stat-search.boj.or.jp"),
@@ -345,7 +346,7 @@ def test_help_names_every_flag_with_its_variable_and_its_default_and_credits_the
         ("--min-interval-ms", "BOJ_MIN_INTERVAL_MS", "1000 for the public host, else 0"),
         ("--cache-s", "BOJ_CACHE_S", "3600"),
     ):
-        assert lines[flag].endswith(f"({variable}, {default})")
+        assert lines[flag].endswith(f"({variable}, default: {default})"), lines[flag]
     words = " ".join(out.split())
     assert "uses the API of the Bank of Japan's Time-Series Data Search" in words
     assert "the Bank of Japan does not guarantee its content" in words

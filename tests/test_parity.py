@@ -27,7 +27,7 @@ from signet.commands.parity.report import ParityReport
 from signet.commands.parity.server_process import ServerProcess
 from signet.kernel.errors import Code
 
-CROOKED = (sys.executable, str(ROOT / "tests/crooked.py"))
+CROOKED = (sys.executable, str(ROOT / "tests/mutant_server.py"))
 NAMES = [way.name for way in CHANNELS]
 LONG_S = 240.0
 """How long a test waits for a whole corpus before it calls it stuck."""

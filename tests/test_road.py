@@ -39,24 +39,17 @@ ROAD = [
 ]
 """What every door has in common."""
 
-ENGINE = [
-    "kernel.server",
-    "kernel.wire",
-    "kernel.server",
-    "kernel.wire",
-    "kernel.server",
-    "kernel.wire",
-    "kernel.server",
-]
+ENGINE = ["kernel.server", "kernel.wire", "kernel.server", "kernel.wire", "kernel.server"]
+"""The message is decoded once, and its params once."""
 WEB = ["transports.web_app", "transports.asgi", "kernel.wire", "transports.guard"]
 DOORS = {
     "stdio": (
         ["transports.stdio", "transports.pipes", "transports.stdio", *ENGINE],
-        ["kernel.server", "kernel.protocol", "kernel.wire", "transports.stdio", "transports.pipes"],
+        ["kernel.protocol", "kernel.wire", "transports.stdio", "transports.pipes"],
     ),
     "/mcp": (
         [*WEB, "transports.web_app", "transports.http", "transports.asgi", "transports.http", *ENGINE],
-        ["kernel.server", "kernel.protocol", "kernel.wire", "transports.http", "transports.asgi"],
+        ["kernel.protocol", "kernel.wire", "transports.http", "transports.asgi"],
     ),
     "/api/tools/encodePlantUML": (
         [*WEB, "transports.rest", "transports.asgi", "transports.rest", "kernel.wire", "transports.rest"],

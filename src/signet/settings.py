@@ -23,6 +23,7 @@ __all__ = [
     "UsageError",
     "known_settings",
     "recorded_names",
+    "variable_of",
     "variable_prefixes",
 ]
 
@@ -54,9 +55,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     toolsets: Annotated[str, setting("toolsets to serve, separated by commas", metavar="A,B")] = ""
     token: Annotated[
         str | None,
-        setting(
-            "bearer token that callers must send; better in SIGNET_TOKEN, where no process list shows it", secret=True
-        ),
+        setting("bearer token that callers must send; a process list shows a flag, but not a variable", secret=True),
     ] = None
     workers: Annotated[int, Meta(ge=1, le=64), setting("number of server processes", metavar="N")] = 1
     allowed_hosts: Annotated[
@@ -203,6 +202,11 @@ def _known_names() -> dict[str, None]:
     own = [name for name in Settings.__struct_fields__ if name != "by_toolset"]
     toolsets = [_flat(toolset, name) for toolset in _toolsets() for name in toolset.settings.__struct_fields__]
     return dict.fromkeys(own + toolsets)
+
+
+def variable_of(name: str) -> str:
+    """Return the environment variable of a setting: a toolset's needs no prefix."""
+    return PREFIX + name.upper() if name in Settings.__struct_fields__ else name.upper()
 
 
 def variable_prefixes() -> tuple[str, ...]:

@@ -36,7 +36,7 @@ def server() -> Iterator[Server]:
 @pytest.fixture(scope="module")
 def private() -> Iterator[Server]:
     """A server whose tools are not public."""
-    with serving_command(sys.executable, str(ROOT / "tests/odd.py"), "serve") as running:
+    with serving_command(sys.executable, str(ROOT / "tests/misbehaving_server.py"), "serve") as running:
         yield running
 
 

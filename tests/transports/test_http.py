@@ -15,7 +15,7 @@ import pytest
 from channels import META, modern_headers, rpc
 from processes import ROOT, SIGNET, Server, serving, serving_command
 
-ODD = (sys.executable, str(ROOT / "tests/odd.py"), "serve", "60")
+ODD = (sys.executable, str(ROOT / "tests/misbehaving_server.py"), "serve", "60")
 NAME = "encodePlantUML"
 CALL = {"name": NAME, "arguments": {"plantumlCode": "A"}}
 ANSWER = {"url": "https://www.plantuml.com/plantuml/svg/SmG0", "encoded": "SmG0", "format": "svg"}

@@ -17,7 +17,7 @@ from channels import rpc
 from processes import PATIENCE_S, ROOT, SIGNET, Pipe, piping
 from signet.transports.pipes import MAX_LINE_BYTES, LineSplitter
 
-ODD = (sys.executable, str(ROOT / "tests/odd.py"), "stdio")
+ODD = (sys.executable, str(ROOT / "tests/misbehaving_server.py"), "stdio")
 PING = {"jsonrpc": "2.0", "id": "p", "method": "ping"}
 PONG = {"jsonrpc": "2.0", "id": "p", "result": {}}
 

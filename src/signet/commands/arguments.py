@@ -20,7 +20,6 @@ __all__ = [
     "add_settings",
     "print_err",
     "redirect_to_null",
-    "with_default",
 ]
 
 USAGE: Final = 2
@@ -99,31 +98,32 @@ def add_settings(command: argparse.ArgumentParser, *names: str, prefix: str = ""
     Args:
         command: the parser that gets the flags.
         names: the flat names of the settings, such as `boj_base_url`.
-        prefix: a part of the names that the flags leave out.
+        prefix: a part of the names that the flags leave out; the help shows the variables then.
         texts: help texts to use in place of the settings' own.
     """
-    from signet.settings import known_settings
+    from signet.settings import known_settings, variable_of
 
     known = known_settings()
     for name in names:
         field = known[name]
         flag = name.removeprefix(prefix).replace("_", "-")
-        text = texts.get(name) or with_default(field)
-        if field.is_switch and field.default:
-            text = f"do not {text}"
-            command.add_argument(f"--no-{flag}", dest=name, action="store_false", default=None, help=text)
-        elif field.is_switch:
-            command.add_argument(f"--{flag}", dest=name, action="store_true", default=None, help=text)
+        text = texts.get(name) or _help(field, variable_of(name) if prefix else "")
+        more: dict[str, Any] = {"dest": name, "help": text}
+        if field.is_switch:
+            more |= {"action": "store_false" if field.default else "store_true", "default": None}
         else:
-            command.add_argument(f"--{flag}", dest=name, metavar=field.metavar or None, help=text)
+            more["metavar"] = field.metavar or None
+        if field.default is True:
+            flag, more["help"] = f"no-{flag}", f"do not {text}"
+        # The reference page names the variable beside the flag.
+        command.add_argument(f"--{flag}", **more).__dict__["variable"] = variable_of(name)
 
 
-def with_default(field: Setting) -> str:
-    """Return the help text of a setting, with its default."""
-    if field.default in {None, ""} or field.is_switch or "(default" in field.help:
-        return field.help
-    default = f"{field.default:g}" if isinstance(field.default, float) else str(field.default)
-    return f"{field.help} (default: {default})"
+def _help(field: Setting, variable: str) -> str:
+    """Return the help text of a setting, with its variable where one is given, and its default."""
+    notes = [variable, f"default: {field.shown_default}" if field.shown_default else ""]
+    note = ", ".join(filter(None, notes))
+    return f"{field.help} ({note})" if note else field.help
 
 
 def add_drop_in(server: argparse.ArgumentParser) -> None:

@@ -16,8 +16,7 @@ __all__ = ["NAME", "main", "parser"]
 
 NAME: Final = "oj-mcp-rs"
 HELP: Final = """\
-The token may also be set as OJ_TOKEN, where no process list shows it. RUST_LOG steers the log on stderr: off, error,
-warn, info (the default), debug or trace, or target=level.
+RUST_LOG filters the log on stderr: off, error, warn, info, debug, trace, or target=level (default: info).
 """
 
 
@@ -54,8 +53,10 @@ def parser() -> Parser:
         description="Online-judge problems as MCP tools on standard input and output.",
         epilog=HELP,
     )
-    text = "origin of the backend: scheme, host, port"
-    add_settings(program, "oj_base_url", "oj_token", prefix="oj_", oj_base_url=text)
+    # Spec 1 wants the flag: the variable alone is not enough here.
+    text = "origin of the backend: scheme, host, port (required)"
+    program.add_argument("--base-url", dest="oj_base_url", metavar="URL", help=text)
+    add_settings(program, "oj_token", prefix="oj_")
     add_drop_in(program)
     return program
 

@@ -14,20 +14,28 @@ SWITCHES: Final = {"yes": "true", "on": "true", "no": "false", "off": "false"}
 
 
 def setting(
-    text: str, *, metavar: str = "", flag: bool = False, secret: bool = False, recorded: bool = False, up_to: int = 0
+    text: str,
+    *,
+    metavar: str = "",
+    default_text: str = "",
+    flag: bool = False,
+    secret: bool = False,
+    recorded: bool = False,
+    up_to: int = 0,
 ) -> msgspec.Meta:
     """Describe one field of a settings struct, as an annotation beside its type.
 
     Args:
         text: what the setting does, as `--help` and the reference page print it.
         metavar: what stands for the value in `--help`.
+        default_text: the default in words, where the field's default does not say it.
         flag: whether `signet` has a flag for it; every setting has an environment variable.
         secret: whether the value must never be written anywhere.
         recorded: whether the value decides which requests reach the upstream, so that a cassette must keep it.
         up_to: a larger limit that is accepted too; values above the field's own limit count as that limit.
     """
-    facts = {"metavar": metavar, "flag": flag, "secret": secret, "recorded": recorded, "up_to": up_to}
-    return msgspec.Meta(description=text, extra=facts)
+    facts = {"metavar": metavar, "default_text": default_text, "flag": flag}
+    return msgspec.Meta(description=text, extra={**facts, "secret": secret, "recorded": recorded, "up_to": up_to})
 
 
 class Setting(NamedTuple):
@@ -38,10 +46,18 @@ class Setting(NamedTuple):
     default: Any
     help: str = ""
     metavar: str = ""
+    default_text: str = ""
     flag: bool = False
     secret: bool = False
     recorded: bool = False
     up_to: int = 0
+
+    @property
+    def shown_default(self) -> str:
+        """The default as people read it; empty where there is none to show."""
+        if self.default_text or self.default is None or self.is_switch:
+            return self.default_text
+        return f"{self.default:g}" if isinstance(self.default, float) else str(self.default)
 
     @property
     def is_switch(self) -> bool:

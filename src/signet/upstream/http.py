@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import zlib
 from collections.abc import Callable
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -119,16 +118,13 @@ class HttpUpstream:
         self._rate_limiter = rate_limiter or RateLimiter()
         self._session: ClientSession | None = None
 
-    @cached_property
-    def _redactor(self) -> SecretRedactor:
-        return SecretRedactor([self._token or ""], min_chars=MIN_CHARS)
-
     async def send(self, request: UpstreamRequest) -> UpstreamResponse:
         """Return the response, whatever its status."""
         import aiohttp
 
         if self._session is None:
             self._session = _open_session()
+            self._redactor = SecretRedactor([self._token or ""], min_chars=MIN_CHARS)
         self._log("upstream.ask", target=request.target)
         reading = _Reading()
         broken = ""

@@ -36,7 +36,7 @@ class BojSettings(Struct, frozen=True, kw_only=True):
     ] = 200
     min_interval_ms: Annotated[
         Annotated[int, Meta(ge=0, le=60_000)] | None,
-        setting("least milliseconds between requests (default: 1000 for the public host, else 0)", metavar="MS"),
+        setting("least milliseconds between requests", metavar="MS", default_text="1000 for the public host, else 0"),
     ] = None
     cache_s: Annotated[
         int, Meta(ge=0, le=86_400), setting("seconds for which lists of series are kept", metavar="S")

@@ -19,7 +19,13 @@ class OjSettings(Struct, frozen=True, kw_only=True):
         str | None, setting("origin of the online-judge backend; enables oj", metavar="URL", flag=True)
     ] = None
     token: Annotated[
-        str | None, setting("its bearer token; better in OJ_TOKEN", metavar="TOKEN", flag=True, secret=True)
+        str | None,
+        setting(
+            "bearer token for the backend; a process list shows a flag, but not a variable",
+            metavar="TOKEN",
+            flag=True,
+            secret=True,
+        ),
     ] = None
     timeout_s: Annotated[
         float, Meta(gt=0, le=30), setting("seconds that a request to the backend may take", metavar="S")
