@@ -335,7 +335,7 @@ def test_a_setting_of_signet_that_there_is_not_is_refused_too() -> None:
 def test_help_names_every_flag_with_its_variable_and_its_default_and_credits_the_bank() -> None:
     status, out, err = run("--help")
 
-    options = [" ".join(text.split()) for text in out.partition("options:")[2].split("\n  -")]
+    options = [" ".join(text.split()) for text in out.partition("options:")[2].split("\n  -")[1:]]
     lines = {f"-{text.split()[0]}": text for text in options}
     assert (status, err) == (0, "")
     for flag, variable, default in (
