@@ -87,3 +87,70 @@ def test_a_link_between_pages_leads_somewhere(page: Path) -> None:
     links = re.findall(r"\]\((?!https?:|#|mailto:)([^)#\s]+)", page.read_text())
 
     assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+REFERENCE = (ROOT / "docs/reference.md").read_text()
+SERVERS = {
+    "signet serve": ["signet", "serve", "--port", "0"],
+    "signet stdio": ["signet", "stdio"],
+    "oj-mcp-rs": ["oj-mcp-rs", "--base-url", "http://127.0.0.1:1"],
+    "boj-mcp-server": ["boj-mcp-server"],
+}
+REFUSALS = {
+    "OJ_TOKEN": ("t\u00f6ken", "the token has characters that no HTTP header can carry"),
+    "OJ_BASE_URL": ("not a url", "the base URL 'not a url' has white space in it"),
+    "BOJ_BASE_URL": ("not a url", "the base URL 'not a url' has white space in it"),
+    "SIGNET_TOOLSETS": ("nonsense", "there is no toolset 'nonsense'"),
+    "SIGNET_REPLAY": ("/nonexistent", "there is no cassette in /nonexistent"),
+    "SIGNET_LOG": ("a b", "'a b' is not a log directive"),
+    "SIGNET_TOKEN": ("t\u00f6ken", "SIGNET_TOKEN: the token has characters that no HTTP header can carry"),
+    "SIGNET_HOST": ("0.0.0.0", "0.0.0.0 can be reached by others"),
+}
+"""Variables that take a text: a value that cannot be used, and how each is refused."""
+FOLDERS = {"SIGNET_LOG_DIR", "SIGNET_RECORD"}
+WITHOUT_EFFECT_HERE = {"SIGNET_ALLOWED_HOSTS"}
+"""Any text is a host name; tests/transports/test_guard.py shows what it does."""
+FIXED = {"SIGNET_TOOLSETS": {"oj-mcp-rs", "boj-mcp-server"}, "SIGNET_PORT": {"signet serve"}}
+
+
+def documented() -> list[tuple[str, str]]:
+    """Each server and each variable that the reference page puts beside one of its flags."""
+    rows = []
+    for server in SERVERS:
+        part = REFERENCE.partition(f"### `{server}`\n")[2].partition("\n### ")[0]
+        rows += [(server, name) for name in re.findall(r"^\| `[^|]*` \| `([A-Z_]+)(?:=no)?` \|", part, re.MULTILINE)]
+    return rows
+
+
+@pytest.mark.parametrize(("server", "variable"), documented())
+def test_a_documented_variable_is_read_by_the_server_that_it_is_documented_for(
+    server: str, variable: str, tmp_path: Path
+) -> None:
+    """A value that cannot be used is refused by name; a folder is made."""
+    if variable in WITHOUT_EFFECT_HERE or server in FIXED.get(variable, ()):
+        return
+    value, sentence = REFUSALS.get(variable, ("nonsense", f"{variable}: 'nonsense' cannot be used; write "))
+    folder = tmp_path / "made"
+    command = [str(BIN / SERVERS[server][0]), *SERVERS[server][1:]]
+    backend = {"OJ_BASE_URL": "http://127.0.0.1:1"} if variable == "OJ_TOKEN" else {}
+    env = clean_env({**backend, variable: str(folder) if variable in FOLDERS else value})
+    if variable in FOLDERS:
+        command = [str(BIN / "signet"), "stdio", "--toolsets", "plantuml"] if "signet" in server else command
+    call = {"name": "encodePlantUML" if "signet" in server else "nobody", "arguments": {"plantumlCode": "A"}}
+    message = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}).encode() + b"\n"
+
+    done = subprocess.run(
+        command, input=message, capture_output=True, env=env, cwd=tmp_path, timeout=PATIENCE_S, check=False
+    )
+
+    if variable in FOLDERS:
+        assert folder.is_dir(), done.stderr
+    else:
+        assert done.returncode != 0
+        assert sentence in done.stderr.decode()
+
+
+def test_the_token_of_the_judge_is_documented_by_the_name_that_the_server_reads() -> None:
+    assert ("oj-mcp-rs", "OJ_TOKEN") in documented()
+    assert ("oj-mcp-rs", "SIGNET_TOKEN") not in documented()
+    assert {("boj-mcp-server", f"BOJ_{name}") for name in ("TIMEOUT_MS", "RETRY_MAX", "CACHE_S")} <= set(documented())
