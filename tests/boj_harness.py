@@ -17,9 +17,9 @@ from jsonschema import Draft202012Validator
 
 from channels import rpc
 from processes import BIN, PATIENCE_S, Pipe, clean_env, piping
+from signet.sandbox.exchange import LoggedRequest
 from signet.sandbox.hosting import host_in_thread
 from signet.sandbox.message import SandboxRequest
-from signet.sandbox.request_log import LoggedRequest
 from signet.sandbox.server import Running, Sandbox
 from signet.toolsets.boj.sandbox import build
 from signet.toolsets.boj.sandbox.messages import order_of

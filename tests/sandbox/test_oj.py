@@ -706,12 +706,12 @@ def test_the_sandbox_lists_its_samples_and_calls_them_so(oj: Running) -> None:
 
 PROBE = """
 import hashlib, sys
-from signet.sandbox.message import Request
+from signet.sandbox.message import SandboxRequest
 from signet.toolsets.oj.sandbox import build
 handler = build().handler
 digest = hashlib.sha256()
 for path in sys.argv[1:]:
-    digest.update(handler(Request("GET", path)).body)
+    digest.update(handler(SandboxRequest("GET", path)).body)
 print(digest.hexdigest())
 """
 

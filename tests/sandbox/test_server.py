@@ -22,10 +22,9 @@ from processes import PATIENCE_S, clean_env
 from signet import sandbox
 from signet.kernel.errors import Fault
 from signet.sandbox import faults
+from signet.sandbox.exchange import MAX_HEAD_BYTES, LoggedRequest, fingerprint
 from signet.sandbox.hosting import host_in_thread
-from signet.sandbox.message import SandboxRequest, SandboxResponse, json_of
-from signet.sandbox.reader import MAX_HEAD_BYTES
-from signet.sandbox.request_log import LoggedRequest, fingerprint
+from signet.sandbox.message import SandboxRequest, SandboxResponse, json_response
 from signet.sandbox.server import Running, Sandbox, start
 
 THING = {"name": "thing", "n": 1, "text": "港"}
@@ -36,7 +35,7 @@ GET = b"GET /thing HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"
 def play(request: SandboxRequest) -> SandboxResponse:
     """A small upstream: a thing, a thing in chunks, an echo, and nothing else."""
     if request.path == "/thing":
-        return json_of(THING)
+        return json_response(THING)
     if request.path == "/chunks":
         return SandboxResponse(200, BODY, chunked=True)
     if request.path == "/echo":

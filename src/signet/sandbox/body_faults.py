@@ -1,4 +1,4 @@
-"""Faults of the body: the real answer, changed, cut, stretched or sent in pieces."""
+"""The base of all fault rules, and the faults that change, cut or pad the normal response."""
 
 from __future__ import annotations
 
@@ -6,177 +6,171 @@ import gzip
 from typing import Annotated, Final
 
 import msgspec
+from msgspec.structs import replace
 
-from .exchange import ResponseWriter
-from .fault_rule import FaultRule, Status
+from .exchange import LAST_CHUNK, ResponseWriter
 from .message import SandboxResponse
 
-__all__ = [
-    "Chunked",
-    "Cut",
-    "CutChunked",
-    "Empty",
-    "Huge",
-    "InvalidUtf8",
-    "NoType",
-    "NotJson",
-    "ShortLength",
-    "WrongType",
-]
+__all__ = ["BodyFault", "FaultRule", "Status"]
 
 NOT_JSON: Final = b"{this is not JSON"
-BLOCK: Final = b"x" * 65_536
+PADDING: Final = b"x" * 65_536
 MAX_SIZE_BYTES: Final = 1 << 30
 
+Status = Annotated[int, msgspec.Meta(ge=200, le=599)]
 Size = Annotated[int, msgspec.Meta(ge=0, le=MAX_SIZE_BYTES)]
-Some = Annotated[int, msgspec.Meta(ge=1, le=MAX_SIZE_BYTES)]
+PositiveSize = Annotated[int, msgspec.Meta(ge=1, le=MAX_SIZE_BYTES)]
 
 
-class Changed(FaultRule, frozen=True):
-    """A fault that changes the real answer."""
+class FaultRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="fault"):
+    """A fault for every request whose raw target contains `match`, `times` times or until cleared."""
+
+    match: str | None = None
+    times: Annotated[int, msgspec.Meta(ge=1)] | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the fault."""
+        return str(self.__struct_config__.tag)
+
+    async def apply(self, writer: ResponseWriter) -> None:
+        """Respond as the fault describes; the base rule sends the normal response."""
+        await writer.send(writer.normal())
+
+
+class ResponseFault(FaultRule, frozen=True):
+    """A fault that changes the normal response; `status` replaces its status."""
 
     status: Status | None = None
 
-    def real(self, exchange: ResponseWriter) -> SandboxResponse:
-        """Give the real answer under the status that was ordered, if one was."""
-        real = exchange.real()
-        return real if self.status is None else msgspec.structs.replace(real, status=self.status)
+    def normal(self, writer: ResponseWriter) -> SandboxResponse:
+        response = writer.normal()
+        return response if self.status is None else replace(response, status=self.status)
 
-    def change(self, real: SandboxResponse) -> SandboxResponse:
-        """Give what is sent in its place."""
-        return real
+    def change(self, response: SandboxResponse) -> SandboxResponse:
+        return response
 
-    async def play(self, exchange: ResponseWriter) -> None:
-        """Send what has become of the real answer."""
-        await exchange.send(self.change(self.real(exchange)))
+    async def apply(self, writer: ResponseWriter) -> None:
+        await writer.send(self.change(self.normal(writer)))
 
 
-class WrongType(Changed, frozen=True, tag="wrong_type"):
-    """The real body, called something else."""
+class WrongType(ResponseFault, frozen=True, tag="wrong_type"):
+    """Send the normal body under another content type."""
 
     type: str = "text/plain"
 
-    def change(self, real: SandboxResponse) -> SandboxResponse:
-        """Call it so."""
-        return msgspec.structs.replace(real, type=self.type)
+    def change(self, response: SandboxResponse) -> SandboxResponse:
+        return replace(response, type=self.type)
 
 
-class NoType(Changed, frozen=True, tag="no_type"):
-    """The real body, called nothing."""
+class NoType(ResponseFault, frozen=True, tag="no_type"):
+    """Send the normal body without a content type."""
 
-    def change(self, real: SandboxResponse) -> SandboxResponse:
-        """Take the name away."""
-        return msgspec.structs.replace(real, type=None)
-
-
-class InvalidUtf8(Changed, frozen=True, tag="invalid_utf8"):
-    """JSON but for two bytes."""
-
-    def change(self, real: SandboxResponse) -> SandboxResponse:
-        """Spoil the first string that is a value."""
-        real = _unpacked(real)
-        body = real.body if b':"' in real.body else b'{"spoilt":""}'
-        return msgspec.structs.replace(real, body=body.replace(b':"', b':"\xc3\x28', 1))
+    def change(self, response: SandboxResponse) -> SandboxResponse:
+        return replace(response, type=None)
 
 
-class NotJson(Changed, frozen=True, tag="not_json"):
-    """A body that is not what its type says."""
+class InvalidUtf8(ResponseFault, frozen=True, tag="invalid_utf8"):
+    """Put two bytes that are not UTF-8 into the first string value."""
 
-    def change(self, real: SandboxResponse) -> SandboxResponse:
-        """Put another body in."""
-        return msgspec.structs.replace(_unpacked(real), body=NOT_JSON, type="application/json")
-
-
-class Empty(Changed, frozen=True, tag="empty"):
-    """No body."""
-
-    def change(self, real: SandboxResponse) -> SandboxResponse:
-        """Take the body out."""
-        return msgspec.structs.replace(_unpacked(real), body=b"", type="application/json")
+    def change(self, response: SandboxResponse) -> SandboxResponse:
+        response = _uncompressed(response)
+        body = response.body if b':"' in response.body else b'{"spoilt":""}'
+        return replace(response, body=body.replace(b':"', b':"\xc3\x28', 1))
 
 
-class Cut(Changed, frozen=True, tag="cut"):
-    """Less than was promised."""
+class NotJson(ResponseFault, frozen=True, tag="not_json"):
+    """Send a body that is not JSON as application/json."""
+
+    def change(self, response: SandboxResponse) -> SandboxResponse:
+        return replace(_uncompressed(response), body=NOT_JSON, type="application/json")
+
+
+class Empty(ResponseFault, frozen=True, tag="empty"):
+    """Send an empty body as application/json."""
+
+    def change(self, response: SandboxResponse) -> SandboxResponse:
+        return replace(_uncompressed(response), body=b"", type="application/json")
+
+
+class Cut(ResponseFault, frozen=True, tag="cut"):
+    """Declare the full length, send a part of the body, close."""
 
     at: Size | None = None
 
-    async def play(self, exchange: ResponseWriter) -> None:
-        """Promise all, send some, leave."""
-        real = self.real(exchange)
-        exchange.drop()
-        await exchange.begin(msgspec.structs.replace(real, chunked=False), len(real.body))
-        await exchange.write(_part(real.body, self.at))
+    async def apply(self, writer: ResponseWriter) -> None:
+        response = self.normal(writer)
+        writer.close()
+        await writer.begin(replace(response, chunked=False), len(response.body))
+        await writer.write(_cut(response.body, self.at))
 
 
-class CutChunked(Changed, frozen=True, tag="cut_chunked"):
-    """A chunk that is not ended."""
+class CutChunked(ResponseFault, frozen=True, tag="cut_chunked"):
+    """Begin a chunk of the full length, send a part of it, close."""
 
     at: Size | None = None
 
-    async def play(self, exchange: ResponseWriter) -> None:
-        """Begin a chunk of all, send some, leave."""
-        real = self.real(exchange)
-        exchange.drop()
-        await exchange.begin(msgspec.structs.replace(real, chunked=True), None)
-        await exchange.frame(b"%x\r\n" % len(real.body))
-        await exchange.write(_part(real.body, self.at))
+    async def apply(self, writer: ResponseWriter) -> None:
+        response = self.normal(writer)
+        writer.close()
+        await writer.begin(replace(response, chunked=True), None)
+        await writer.write_raw(b"%x\r\n" % len(response.body))
+        await writer.write(_cut(response.body, self.at))
 
 
-class ShortLength(Changed, frozen=True, tag="short_length"):
-    """More than was promised."""
+class ShortLength(ResponseFault, frozen=True, tag="short_length"):
+    """Declare less than the full length, send the whole body, close."""
 
-    by: Some = 1
+    by: PositiveSize = 1
 
-    async def play(self, exchange: ResponseWriter) -> None:
-        """Promise some, send all, leave."""
-        real = self.real(exchange)
-        exchange.drop()
-        await exchange.begin(msgspec.structs.replace(real, chunked=False), max(0, len(real.body) - self.by))
-        await exchange.write(real.body)
+    async def apply(self, writer: ResponseWriter) -> None:
+        response = self.normal(writer)
+        writer.close()
+        await writer.begin(replace(response, chunked=False), max(0, len(response.body) - self.by))
+        await writer.write(response.body)
 
 
-class Huge(Changed, frozen=True, tag="huge"):
-    """The real answer, and padding."""
+class Huge(ResponseFault, frozen=True, tag="huge"):
+    """Add a key with padding to the normal JSON object, without holding the body in memory."""
 
-    size: Some = 2 * 1024 * 1024
+    size: PositiveSize = 2 * 1024 * 1024
     chunked: bool = False
 
-    async def play(self, exchange: ResponseWriter) -> None:
-        """Send the real object with one more key in it, without ever holding it whole."""
-        real = msgspec.structs.replace(_unpacked(self.real(exchange)), chunked=self.chunked)
-        body = real.body[:-1] if real.body.startswith(b"{") and real.body.endswith(b"}") else b"{"
-        opening = body + (b'"padding":"' if body == b"{" else b',"padding":"')
-        padding = max(0, self.size - len(opening) - 2)
-        await exchange.begin(real, len(opening) + padding + 2)
-        await exchange.write(opening, chunked=self.chunked)
-        for start in range(0, padding, len(BLOCK)):
-            await exchange.write(BLOCK[: padding - start], chunked=self.chunked)
-        await exchange.write(b'"}', chunked=self.chunked)
+    async def apply(self, writer: ResponseWriter) -> None:
+        response = replace(_uncompressed(self.normal(writer)), chunked=self.chunked)
+        is_object = response.body.startswith(b"{") and response.body.endswith(b"}")
+        start = response.body[:-1] if is_object else b"{"
+        start += b'"padding":"' if start == b"{" else b',"padding":"'
+        padding = max(0, self.size - len(start) - 2)
+        await writer.begin(response, len(start) + padding + 2)
+        await writer.write(start, chunked=self.chunked)
+        for offset in range(0, padding, len(PADDING)):
+            await writer.write(PADDING[: padding - offset], chunked=self.chunked)
+        await writer.write(b'"}', chunked=self.chunked)
         if self.chunked:
-            await exchange.frame(b"0\r\n\r\n")
+            await writer.write_raw(LAST_CHUNK)
 
 
 class Chunked(FaultRule, frozen=True, tag="chunked"):
-    """The real answer, its length untold."""
+    """Send the normal response in chunks."""
 
-    size: Some = 1024
+    size: PositiveSize = 1024
 
-    async def play(self, exchange: ResponseWriter) -> None:
-        """Send it in chunks."""
-        real = msgspec.structs.replace(exchange.real(), chunked=True)
-        await exchange.begin(real, None)
-        await exchange.write(real.body, chunked=True, piece=self.size)
-        await exchange.frame(b"0\r\n\r\n")
+    async def apply(self, writer: ResponseWriter) -> None:
+        await writer.send(replace(writer.normal(), chunked=True), chunk_bytes=self.size)
 
 
-def _unpacked(real: SandboxResponse) -> SandboxResponse:
-    """Give an answer as plain bytes, for a change that would be lost in packed ones."""
-    if real.headers.get("content-encoding") != "gzip":
-        return real
-    headers = {name: value for name, value in real.headers.items() if name != "content-encoding"}
-    return msgspec.structs.replace(real, body=gzip.decompress(real.body), headers=headers)
+BodyFault = WrongType | NoType | InvalidUtf8 | NotJson | Empty | Cut | CutChunked | ShortLength | Huge | Chunked
 
 
-def _part(body: bytes, at: int | None) -> bytes:
-    """Give what is sent of a body that is cut: never all of it."""
+def _uncompressed(response: SandboxResponse) -> SandboxResponse:
+    """Return a response without gzip, for a change that compressed bytes would hide."""
+    if response.headers.get("content-encoding") != "gzip":
+        return response
+    headers = {name: value for name, value in response.headers.items() if name != "content-encoding"}
+    return replace(response, body=gzip.decompress(response.body), headers=headers)
+
+
+def _cut(body: bytes, at: int | None) -> bytes:
+    """Return the first `at` bytes, half of the body if None, and never all of it."""
     return body[: len(body) // 2 if at is None else min(at, len(body) - 1)]

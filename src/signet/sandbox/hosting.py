@@ -1,4 +1,4 @@
-"""Two ways to keep a sandbox running: until a signal comes, or in a thread of its own beside anything else."""
+"""Two ways to run a sandbox: until a signal arrives, or in a background thread."""
 
 from __future__ import annotations
 
@@ -15,60 +15,60 @@ __all__ = ["host_in_thread", "host_until_signal"]
 
 
 def host_until_signal(sandbox: Sandbox, host: str, port: int, announce: Callable[[str], None]) -> None:
-    """Listen until SIGINT or SIGTERM; `announce` is given the URL once it is answered there."""
-    with contextlib.suppress(KeyboardInterrupt):  # Windows, where a loop minds no signals
+    """Serve until SIGINT or SIGTERM; call `announce` with the URL once it answers."""
+    with contextlib.suppress(KeyboardInterrupt):  # Windows loops have no signal handlers.
         asyncio.run(_until_signal(sandbox, host, port, announce))
 
 
 async def _until_signal(sandbox: Sandbox, host: str, port: int, announce: Callable[[str], None]) -> None:
-    ended = asyncio.Event()
-    for one in (signal.SIGINT, signal.SIGTERM):
+    stopped = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
         with contextlib.suppress(RuntimeError):
-            asyncio.get_running_loop().add_signal_handler(one, ended.set)
+            asyncio.get_running_loop().add_signal_handler(number, stopped.set)
     running = await start(sandbox, host, port)
     try:
         announce(running.url)
-        await ended.wait()
+        await stopped.wait()
     finally:
         await running.stop()
 
 
 def host_in_thread(sandbox: Sandbox) -> tuple[Running, Callable[[], None]]:
-    """Listen on a free port from a daemon thread; what is called second ends it, and waits until it has ended.
+    """Serve on a free port from a daemon thread and return (running, stop).
 
-    Orders and the log of what is returned first may be used from any thread.
+    `running` may be used from any thread; `stop()` ends the sandbox and joins the thread.
 
     Raises:
-        OSError: there is no port to be had.
+        OSError: no port can be bound.
     """
-    begun: Future[tuple[Running, Callable[[], None]]] = Future()
-    thread = threading.Thread(target=_in_thread, args=(sandbox, begun), name=f"sandbox-{sandbox.name}", daemon=True)
+    started: Future[tuple[Running, Callable[[], None]]] = Future()
+    thread = threading.Thread(target=_in_thread, args=(sandbox, started), name=f"sandbox-{sandbox.name}", daemon=True)
     thread.start()
-    running, end = begun.result()
+    running, request_stop = started.result()
 
     def stop() -> None:
-        end()
+        request_stop()
         thread.join()
 
     return running, stop
 
 
-def _in_thread(sandbox: Sandbox, begun: Future[tuple[Running, Callable[[], None]]]) -> None:
+def _in_thread(sandbox: Sandbox, started: Future[tuple[Running, Callable[[], None]]]) -> None:
     async def main() -> None:
         loop = asyncio.get_running_loop()
-        ended = asyncio.Event()
+        stopped = asyncio.Event()
 
-        def end() -> None:
-            with contextlib.suppress(RuntimeError):  # it has ended already
-                loop.call_soon_threadsafe(ended.set)
+        def request_stop() -> None:
+            with contextlib.suppress(RuntimeError):  # The loop has ended already.
+                loop.call_soon_threadsafe(stopped.set)
 
         try:
             running = await start(sandbox)
         except OSError as error:
-            begun.set_exception(error)
+            started.set_exception(error)
             return
-        begun.set_result((running, end))
-        await ended.wait()
+        started.set_result((running, request_stop))
+        await stopped.wait()
         await running.stop()
 
     asyncio.run(main())

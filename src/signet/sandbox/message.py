@@ -1,4 +1,4 @@
-"""HTTP/1.1 messages as values: a request that was read, a response to be written; pure, no I/O."""
+"""HTTP/1.1 messages as values: requests to parse and responses to write; pure, no I/O."""
 
 from __future__ import annotations
 
@@ -10,21 +10,20 @@ import msgspec
 
 from signet.kernel.errors import Code, Fault
 
-__all__ = ["PROBLEM", "SandboxRequest", "SandboxResponse", "head_of", "json_of", "parse", "phrase_of", "problem_of"]
+__all__ = ["SandboxRequest", "SandboxResponse", "json_response", "parse_head", "problem_response", "response_head"]
 
 MAX_BODY_BYTES: Final = 65_536
-"""The largest body of a request that is read; only orders come with one."""
+"""The largest request body that is read; only fault rules come with a body."""
 
-PROBLEM: Final = "application/problem+json"
 BODILESS: Final = {HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED}
-"""What has neither a body nor a length by its nature."""
+"""Statuses that carry neither a body nor a content-length."""
 
-_LINE: Final = re.compile(r"([!-~]+) (/[!-~]*) (HTTP/1\.[01])")
+_REQUEST_LINE: Final = re.compile(r"([!-~]+) (/[!-~]*) (HTTP/1\.[01])")
 _FIELD: Final = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*?)[ \t]*")
 
 
 class SandboxRequest(msgspec.Struct, frozen=True):
-    """One request as it was sent: the target raw, the names of the headers in lower case."""
+    """A request as the client sent it: the target is raw, header names are in lower case."""
 
     method: str
     target: str
@@ -43,31 +42,31 @@ class SandboxRequest(msgspec.Struct, frozen=True):
         return self.target.partition("?")[2]
 
     @property
-    def stays(self) -> bool:
-        """Whether the peer wants the connection kept."""
-        asked = self.headers.get("connection", "").lower()
-        return asked == "keep-alive" if self.version == "HTTP/1.0" else asked != "close"
+    def keep_alive(self) -> bool:
+        """True if the client wants to reuse the connection."""
+        connection = self.headers.get("connection", "").lower()
+        return connection == "keep-alive" if self.version == "HTTP/1.0" else connection != "close"
 
     @property
-    def length(self) -> int:
-        """How many bytes of body follow the head.
+    def content_length(self) -> int:
+        """The number of body bytes that follow the head.
 
         Raises:
-            Fault: it cannot be told, or is too much.
+            Fault: the length is missing, malformed or too large.
         """
-        told = self.headers.get("content-length", "0")
+        length = self.headers.get("content-length", "0")
         if "transfer-encoding" in self.headers:
             raise Fault(Code.INVALID_INPUT, "a body must state its length", status=HTTPStatus.LENGTH_REQUIRED)
-        if not (told.isascii() and told.isdigit()):
+        if not (length.isascii() and length.isdigit()):
             raise Fault(Code.INVALID_INPUT, "the content-length is no number")
-        if len(told) > len(str(MAX_BODY_BYTES)) or int(told) > MAX_BODY_BYTES:
+        if len(length) > len(str(MAX_BODY_BYTES)) or int(length) > MAX_BODY_BYTES:
             message = f"a body may hold {MAX_BODY_BYTES} bytes"
             raise Fault(Code.INVALID_INPUT, message, status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
-        return int(told)
+        return int(length)
 
 
 class SandboxResponse(msgspec.Struct, frozen=True):
-    """One answer; `type` None sends no content type, `chunked` sends chunks in place of a length."""
+    """A response to send; `type` None sends no content-type, `chunked` replaces the content-length."""
 
     status: int = 200
     body: bytes = b""
@@ -76,27 +75,19 @@ class SandboxResponse(msgspec.Struct, frozen=True):
     chunked: bool = False
 
 
-def json_of(value: object, status: int = 200) -> SandboxResponse:
-    """Answer with a value as JSON."""
+def json_response(value: object, status: int = 200) -> SandboxResponse:
+    """Return a response with a value as JSON."""
     return SandboxResponse(status, msgspec.json.encode(value))
 
 
-def problem_of(status: int, detail: str, headers: dict[str, str] | None = None) -> SandboxResponse:
-    """Answer with an RFC 7807 problem under the status's usual title."""
-    problem = {"type": "about:blank", "title": phrase_of(status), "status": status, "detail": detail}
-    return SandboxResponse(status, msgspec.json.encode(problem), PROBLEM, headers or {})
+def problem_response(status: int, detail: str, headers: dict[str, str] | None = None) -> SandboxResponse:
+    """Return an RFC 7807 problem with the status's usual title."""
+    problem = {"type": "about:blank", "title": _reason(status), "status": status, "detail": detail}
+    return SandboxResponse(status, msgspec.json.encode(problem), "application/problem+json", headers or {})
 
 
-def phrase_of(status: int) -> str:
-    """Name a status; one that nobody has defined goes by its class."""
-    try:
-        return HTTPStatus(status).phrase
-    except ValueError:
-        return "Unknown"
-
-
-def head_of(response: SandboxResponse, length: int | None, *, stays: bool) -> bytes:
-    """Write the head of an answer, with whatever length it is to promise; None promises none."""
+def response_head(response: SandboxResponse, length: int | None, *, keep_alive: bool) -> bytes:
+    """Write the status line and the headers; `length` is the content-length to declare, None declares none."""
     fields = dict(response.headers)
     if response.type is not None:
         fields["content-type"] = response.type
@@ -104,20 +95,20 @@ def head_of(response: SandboxResponse, length: int | None, *, stays: bool) -> by
         fields["transfer-encoding"] = "chunked"
     elif length is not None and response.status not in BODILESS:
         fields["content-length"] = str(length)
-    if not stays:
+    if not keep_alive:
         fields["connection"] = "close"
-    lines = [f"HTTP/1.1 {response.status} {phrase_of(response.status)}", *(f"{n}: {v}" for n, v in fields.items())]
+    lines = [f"HTTP/1.1 {response.status} {_reason(response.status)}", *(f"{n}: {v}" for n, v in fields.items())]
     return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
 
 
-def parse(head: bytes) -> SandboxRequest:
-    """Read the head of a request.
+def parse_head(head: bytes) -> SandboxRequest:
+    """Parse a request line and its headers; repeated headers are joined with a comma.
 
     Raises:
-        Fault: it is none.
+        Fault: the request line or a header is malformed.
     """
     first, *rest = head.decode("latin-1").split("\r\n")
-    line = _LINE.fullmatch(first)
+    line = _REQUEST_LINE.fullmatch(first)
     if line is None:
         raise Fault(Code.INVALID_INPUT, "the request line is not one of HTTP/1.1 with a path")
     headers: dict[str, str] = {}
@@ -128,3 +119,10 @@ def parse(head: bytes) -> SandboxRequest:
         name, value = field[1].lower(), field[2]
         headers[name] = f"{headers[name]}, {value}" if name in headers else value
     return SandboxRequest(line[1], line[2], headers, line[3])
+
+
+def _reason(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return "Unknown"

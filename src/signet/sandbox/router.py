@@ -1,106 +1,113 @@
-"""A conversation: the requests of one connection, each answered as the handler or an order will have it."""
+"""Decide how a request is answered: by the control API, a redirect, a fault rule or the handler; no I/O.
+
+The control API under `/_sandbox` is for other processes:
+
+GET    /_sandbox             what the sandbox is, and the faults that it knows
+GET    /_sandbox/faults      the active fault rules, with their remaining times
+POST   /_sandbox/faults      add a fault rule
+DELETE /_sandbox/faults      remove all fault rules
+GET    /_sandbox/requests    the request log
+DELETE /_sandbox/requests    clear the request log
+"""
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
-from signet.kernel.errors import Fault
+import msgspec
 
-from .control import Control
-from .exchange import ResponseWriter
-from .fault_rule import FaultRule, FaultRules
-from .message import SandboxRequest, SandboxResponse, head_of, problem_of
-from .reader import RequestReader
-from .redirect_faults import detour
-from .request_log import LoggedRequest, RequestLog
+from signet.kernel.errors import Code, Fault
 
-__all__ = ["Handler", "RequestRouter", "converse"]
+from .body_faults import FaultRule
+from .exchange import LoggedRequest, RequestLog
+from .faults import FAULTS, FaultRules, follow_redirect, read_fault_rule
+from .message import SandboxRequest, SandboxResponse, json_response, problem_response
+
+__all__ = ["Handler", "RequestRouter"]
 
 Handler = Callable[[SandboxRequest], SandboxResponse]
 
-PLAIN: Final = FaultRule()
-"""No fault: the answer as it should be."""
-
-LINGER_S: Final = 1.0
-"""How long a peer whose request was refused may go on sending before it is hung up on."""
+ROOT: Final = "/_sandbox"
+NO_CONTENT: Final = SandboxResponse(204, type=None)
+NO_FAULT: Final = FaultRule()
 
 
 class RequestRouter:
-    """What the connections of one sandbox share."""
+    """The state that the connections of one sandbox share: its handler, fault rules and log."""
 
     def __init__(self, handler: Handler, about: dict[str, Any]) -> None:
-        self.orders = FaultRules()
+        self.rules = FaultRules()
         self.log = RequestLog()
         self._handler = handler
-        self._control = Control(about, self.orders, self.log)
+        self._control = ControlApi(about, self.rules, self.log)
 
-    def direct(self, request: SandboxRequest) -> tuple[Callable[[], SandboxResponse], FaultRule, LoggedRequest]:
-        """Decide what becomes of a request: its real answer, how that is sent, and where it is shadow_violation."""
-        seen = self.log.see(request)
-        told = self._control.answer(request)
-        if told is not None:
-            return (lambda: told), PLAIN, seen
-        self.log.add(seen)
-        way = detour(request)
-        if isinstance(way, SandboxResponse):
-            return (lambda: way), PLAIN, seen
-        order = self.orders.take(request.target) if way is None else None
-        seen.fault = order.name if order else None
-        return partial(self._handler, way or request), order or PLAIN, seen
-
-
-async def converse(stage: RequestRouter, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Answer one request after another until the peer leaves or a fault ends it."""
-    # Nothing is buffered here, so that a write has come to its end when the system has all of it.
-    writer.transport.set_write_buffer_limits(0)
-    inlet = RequestReader(reader)
-    try:
-        while await _turn(stage, inlet, writer):
-            pass
-    except ConnectionError:
-        writer.transport.abort()
-    except asyncio.CancelledError:
-        writer.transport.abort()
-        raise
-    finally:
-        writer.close()
-        with contextlib.suppress(ConnectionError):
-            await writer.wait_closed()
+    def route(self, request: SandboxRequest) -> tuple[Callable[[], SandboxResponse], FaultRule, LoggedRequest]:
+        """Return the normal response as a function, the rule that sends it, and the log entry of the request."""
+        entry = self.log.describe(request)
+        control = self._control.answer(request)
+        if control is not None:
+            return (lambda: control), NO_FAULT, entry
+        self.log.add(entry)
+        redirect = follow_redirect(request)
+        if isinstance(redirect, SandboxResponse):
+            return (lambda: redirect), NO_FAULT, entry
+        rule = self.rules.take(request.target) if redirect is None else None
+        entry.fault = rule.name if rule else None
+        return partial(self._handler, redirect or request), rule or NO_FAULT, entry
 
 
-async def _turn(stage: RequestRouter, inlet: RequestReader, writer: asyncio.StreamWriter) -> bool:
-    """Answer one request, and say whether there may be another."""
-    try:
-        request = await inlet.request()
-    except Fault as fault:
-        await _refuse(fault, inlet, writer)
-        return False
-    if request is None:
-        return False
-    real, order, seen = stage.direct(request)
-    exchange = ResponseWriter(request, seen, real, inlet, writer)
-    try:
-        await order.play(exchange)
-        seen.end = "answered"
-    except ConnectionError:
-        seen.end = "gone"
-        raise
-    except asyncio.CancelledError:
-        seen.end = "stopped"
-        raise
-    return exchange.stays
+class ControlApi:
+    """The HTTP API under `/_sandbox`."""
+
+    def __init__(self, about: dict[str, Any], rules: FaultRules, log: RequestLog) -> None:
+        self._rules = rules
+        self._log = log
+        about = {**about, "data": "sample data", "faults": FAULTS}
+        self._routes: dict[str, dict[str, Callable[[SandboxRequest], SandboxResponse]]] = {
+            ROOT: {"GET": lambda _: json_response(about)},
+            f"{ROOT}/faults": {
+                "GET": lambda _: json_response({"faults": rules.all()}),
+                "POST": self._add_rule,
+                "DELETE": lambda _: _cleared(rules),
+            },
+            f"{ROOT}/requests": {
+                "GET": lambda _: json_response({"requests": log.all()}),
+                "DELETE": lambda _: _cleared(log),
+            },
+        }
+
+    def answer(self, request: SandboxRequest) -> SandboxResponse | None:
+        """Return the response to a control request, or None for any other request."""
+        path = request.path.removesuffix("/")
+        if path != ROOT and not path.startswith(ROOT + "/"):
+            return None
+        # A page of another site can send a request here, but never one without an Origin.
+        if "origin" in request.headers:
+            return problem_response(403, "web pages have no say here")
+        methods = self._routes.get(path)
+        if methods is None:
+            return problem_response(404, f"the sandbox has no {path}")
+        # The writer omits the body of a response to HEAD.
+        method = "GET" if request.method == "HEAD" else request.method
+        if method not in methods:
+            return problem_response(405, f"{path} takes {', '.join(methods)}", {"allow": ", ".join(methods)})
+        try:
+            return methods[method](request)
+        except Fault as fault:
+            return problem_response(fault.status, fault.message)
+
+    def _add_rule(self, request: SandboxRequest) -> SandboxResponse:
+        try:
+            value = msgspec.json.decode(request.body, type=dict[str, Any])
+        except (ValueError, RecursionError) as error:
+            raise Fault(Code.INVALID_INPUT, f"an order is a JSON object: {error}") from None
+        rule = read_fault_rule(value)
+        self._rules.add(rule)
+        return json_response(rule, 201)
 
 
-async def _refuse(fault: Fault, inlet: RequestReader, writer: asyncio.StreamWriter) -> None:
-    """Say why, and let the peer finish, since closing over unread bytes would take the answer back."""
-    response = problem_of(fault.status, fault.message)
-    writer.write(head_of(response, len(response.body), stays=False) + response.body)
-    await writer.drain()
-    writer.write_eof()
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(LINGER_S):
-            await inlet.discard()
+def _cleared(items: FaultRules | RequestLog) -> SandboxResponse:
+    items.clear()
+    return NO_CONTENT

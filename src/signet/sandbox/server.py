@@ -1,37 +1,44 @@
-"""A small HTTP/1.1 server on loopback that plays an upstream, well or with faults to order.
+"""A small HTTP/1.1 server on loopback that stands in for an upstream, with faults that tests can order.
 
-    connection ── Inlet ── Request ──┬── /_sandbox ─────── Control
-                                     ├── /_hop, /_loop ─── a redirect on its way
-                                     └── Log ── Orders ──┬─ none: the handler's Response, as it should be
-                                                         └─ a fault: what the table in `faults` says
+    connection ── RequestReader ── SandboxRequest ── RequestRouter ──┬── /_sandbox ─────── ControlApi
+                                                                     ├── /_hop, /_loop ─── the next redirect
+                                                                     └── RequestLog ── FaultRules
+    connection ◀── ResponseWriter ◀── no rule: the handler's response; a rule: the fault of the table in `faults`
 
-It knows nothing of what it plays: that is the handler's business.
+The handler knows the upstream's endpoints and data; the server does not.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ipaddress
 import socket
 from typing import Any, Final
 
 import msgspec
 
-from .fault_rule import FaultRule
+from signet.kernel.errors import Fault
+
+from .body_faults import FaultRule
+from .exchange import LoggedRequest, RequestReader, ResponseWriter
 from .faults import read_fault_rule
-from .request_log import LoggedRequest
-from .router import Handler, RequestRouter, converse
+from .message import problem_response, response_head
+from .router import Handler, RequestRouter
 
 __all__ = ["Running", "Sandbox", "start"]
 
 SEND_BUFFER_BYTES: Final = 131_072
-"""What the system may hold for a peer that does not read; small, so that the log tells what a peer took."""
+"""The send buffer of a connection; small, so that the log shows how much a client has taken."""
 
 BACKLOG: Final = 1024
 
+LINGER_S: Final = 1.0
+"""How long a client whose request was refused may keep sending before the connection is closed."""
+
 
 class Sandbox(msgspec.Struct, frozen=True):
-    """An upstream to play: a name, what answers, and what it says of itself."""
+    """An upstream to serve: its name, the handler of its requests, and the description under `/_sandbox`."""
 
     name: str
     handler: Handler
@@ -45,58 +52,58 @@ class Running:
         host, port = listener.getsockname()[:2]
         self.url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
         self._listener = listener
-        self._stage = RequestRouter(sandbox.handler, {"sandbox": sandbox.name, **sandbox.about})
-        self._conversations: set[asyncio.Task[None]] = set()
+        self._router = RequestRouter(sandbox.handler, {"sandbox": sandbox.name, **sandbox.about})
+        self._connections: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
 
     @property
     def requests(self) -> tuple[LoggedRequest, ...]:
-        """Every request so far, in order; those to the sandbox itself are not among them."""
-        return self._stage.log.all()
+        """All logged requests, in order; requests to the control API are not logged."""
+        return self._router.log.all()
 
     def order(self, fault: str, *, match: str | None = None, times: int | None = None, **parameters: Any) -> FaultRule:
-        """Let a fault befall the requests whose raw target holds `match`, `times` times or until cleared.
+        """Apply a fault to the requests whose raw target contains `match`, `times` times or until cleared.
 
         Raises:
-            Fault: there is no such fault, or it takes no such parameter.
+            Fault: the fault or one of its parameters is unknown or invalid.
         """
-        order = read_fault_rule({"fault": fault, "match": match, "times": times, **parameters})
-        self._stage.orders.add(order)
-        return order
+        rule = read_fault_rule({"fault": fault, "match": match, "times": times, **parameters})
+        self._router.rules.add(rule)
+        return rule
 
     def clear(self) -> None:
-        """Let no order stand, and forget the requests."""
-        self._stage.orders.clear()
-        self._stage.log.clear()
+        """Remove all fault rules and logged requests."""
+        self._router.rules.clear()
+        self._router.log.clear()
 
     async def listen(self) -> None:
-        """Begin to answer."""
+        """Start to accept connections."""
         self._server = await asyncio.start_server(self._accept, sock=self._listener, backlog=BACKLOG)
 
     async def stop(self) -> None:
-        """End every connection and free the address; a second time does nothing."""
+        """End every connection and free the address; idempotent."""
         if self._server is None:
             return
         server, self._server = self._server, None
         server.close()
-        for task in self._conversations:
+        for task in self._connections:
             task.cancel()
-        if self._conversations:
-            await asyncio.wait(self._conversations)
+        if self._connections:
+            await asyncio.wait(self._connections)
         await server.wait_closed()
 
-    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.get_running_loop().create_task(converse(self._stage, reader, writer))
-        self._conversations.add(task)
-        task.add_done_callback(self._conversations.discard)
+    def _accept(self, reader: asyncio.StreamReader, stream: asyncio.StreamWriter) -> None:
+        task = asyncio.get_running_loop().create_task(_serve_connection(self._router, RequestReader(reader), stream))
+        self._connections.add(task)
+        task.add_done_callback(self._connections.discard)
 
 
 async def start(sandbox: Sandbox, host: str = "127.0.0.1", port: int = 0) -> Running:
-    """Play an upstream on a loopback address; port 0 is any free one.
+    """Serve a sandbox on a loopback address; port 0 picks a free port.
 
     Raises:
-        ValueError: the address is not this machine's alone.
-        OSError: it cannot be had.
+        ValueError: the address is not a loopback address.
+        OSError: the address cannot be bound.
     """
     running = Running(sandbox, _bind(host, port))
     await running.listen()
@@ -111,10 +118,62 @@ def _bind(host: str, port: int) -> socket.socket:
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        # Before it listens: the connections that it accepts inherit this.
+        # Set before listening: accepted connections inherit it.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
         listener.bind(address)
     except OSError:
         listener.close()
         raise
     return listener
+
+
+async def _serve_connection(router: RequestRouter, reader: RequestReader, stream: asyncio.StreamWriter) -> None:
+    """Answer the requests of one connection until the client leaves or a fault closes it."""
+    # Without a buffer, a write ends when the operating system has all of its bytes.
+    stream.transport.set_write_buffer_limits(0)
+    try:
+        while await _serve_request(router, reader, stream):
+            pass
+    except ConnectionError:
+        stream.transport.abort()
+    except asyncio.CancelledError:
+        stream.transport.abort()
+        raise
+    finally:
+        stream.close()
+        with contextlib.suppress(ConnectionError):
+            await stream.wait_closed()
+
+
+async def _serve_request(router: RequestRouter, reader: RequestReader, stream: asyncio.StreamWriter) -> bool:
+    """Answer one request; return True if the connection stays open."""
+    try:
+        request = await reader.read_request()
+    except Fault as fault:
+        await _refuse(fault, reader, stream)
+        return False
+    if request is None:
+        return False
+    normal, rule, entry = router.route(request)
+    writer = ResponseWriter(request, entry, normal, reader, stream)
+    try:
+        await rule.apply(writer)
+        entry.end = "answered"
+    except ConnectionError:
+        entry.end = "gone"
+        raise
+    except asyncio.CancelledError:
+        entry.end = "stopped"
+        raise
+    return writer.keep_alive
+
+
+async def _refuse(fault: Fault, reader: RequestReader, stream: asyncio.StreamWriter) -> None:
+    """Send the reason and let the client finish: closing with unread bytes would discard the response."""
+    response = problem_response(fault.status, fault.message)
+    stream.write(response_head(response, len(response.body), keep_alive=False) + response.body)
+    await stream.drain()
+    stream.write_eof()
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(LINGER_S):
+            await reader.discard()

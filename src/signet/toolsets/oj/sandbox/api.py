@@ -11,7 +11,7 @@ from typing import Final
 from urllib.parse import unquote
 
 from signet.kernel.errors import Code, Fault
-from signet.sandbox.message import SandboxRequest, SandboxResponse, json_of, problem_of
+from signet.sandbox.message import SandboxRequest, SandboxResponse, json_response, problem_response
 
 from .daily import RETRY_AFTER_S, Calendar
 from .listing import list_problems, list_tags
@@ -70,7 +70,7 @@ class OjSandboxApi:
                 if request.method not in ("GET", "HEAD"):
                     return SandboxResponse(405, type=None, headers={"allow": "GET,HEAD"})
                 if (route, answer) in self._guarded and not self._may_enter(request):
-                    return problem_of(401, "missing or invalid token")
+                    return problem_response(401, "missing or invalid token")
                 try:
                     return answer(QueryParameters(request.query), *map(unquote, found.groups()))
                 except Fault as fault:
@@ -83,29 +83,29 @@ class OjSandboxApi:
         return self._token is None or (scheme == "Bearer" and hmac.compare_digest(given.encode("latin-1"), known))
 
     def _health(self, _: QueryParameters) -> SandboxResponse:
-        return json_of({"status": "ok", "db": True, "sqlite_vec": False, "vec_dimension": None})
+        return json_response({"status": "ok", "db": True, "sqlite_vec": False, "vec_dimension": None})
 
     def _status(self, _: QueryParameters) -> SandboxResponse:
-        return json_of({"version": VERSION, "platforms": self._shelf.counts()})
+        return json_response({"version": VERSION, "platforms": self._shelf.counts()})
 
     def _daily(self, query: QueryParameters) -> SandboxResponse:
         found = self._calendar.ask(query)
         if found is None:
-            return json_of({"status": "fetching", "retry_after": RETRY_AFTER_S}, HTTPStatus.ACCEPTED)
-        return json_of(found)
+            return json_response({"status": "fetching", "retry_after": RETRY_AFTER_S}, HTTPStatus.ACCEPTED)
+        return json_response(found)
 
     def _problem(self, _: QueryParameters, source: str, problem_id: str) -> SandboxResponse:
         _check_source(source)
         problem = self._shelf.find(source, problem_id)
-        return problem_of(404, "problem not found") if problem is None else json_of(problem)
+        return problem_response(404, "problem not found") if problem is None else json_response(problem)
 
     def _list(self, query: QueryParameters, source: str) -> SandboxResponse:
         _check_source(source)
-        return json_of(list_problems(self._shelf.of(source), query))
+        return json_response(list_problems(self._shelf.of(source), query))
 
     def _tags(self, _: QueryParameters, source: str) -> SandboxResponse:
         _check_source(source)
-        return json_of(list_tags(self._shelf.of(source)))
+        return json_response(list_tags(self._shelf.of(source)))
 
     def _similar_to_text(self, query: QueryParameters) -> SandboxResponse:
         bounds = _bounds(query)
@@ -125,7 +125,7 @@ class OjSandboxApi:
         bounds = _bounds(query)
         found = self._search.by_id(source, problem_id)
         if found is None:
-            return problem_of(404, "no embedding found for this problem")
+            return problem_response(404, "no embedding found for this problem")
         return _found(query, bounds, *found)
 
     def _resolve(self, _: QueryParameters, text: str) -> SandboxResponse:
@@ -135,7 +135,7 @@ class OjSandboxApi:
             problem_id = problem_id.lower()
             known = self._shelf.find_slug(source, problem_id)
             problem_id = known.id if known else problem_id
-        return json_of({"source": source, "id": problem_id, "problem": self._shelf.find(source, problem_id)})
+        return json_response({"source": source, "id": problem_id, "problem": self._shelf.find(source, problem_id)})
 
 
 def _bounds(query: QueryParameters) -> tuple[int, float]:
@@ -150,7 +150,7 @@ def _found(query: QueryParameters, bounds: tuple[int, float], told: str | None, 
     if (wanted := query.get("source")) is not None:
         sources = {name.strip() for name in wanted.split(",")}
         near = [hit for hit in near if hit.source in sources]
-    return json_of({"rewritten_query": told, "results": near[:limit]})
+    return json_response({"rewritten_query": told, "results": near[:limit]})
 
 
 def _check_source(source: str) -> None:
@@ -162,4 +162,4 @@ def _refusal(fault: Fault) -> SandboxResponse:
     """Write a refusal: in plain text where the backend's framework refuses before the backend sees it."""
     if fault.name == "QUERY":
         return SandboxResponse(fault.status, fault.message.encode(), "text/plain; charset=utf-8")
-    return problem_of(fault.status, fault.message)
+    return problem_response(fault.status, fault.message)
