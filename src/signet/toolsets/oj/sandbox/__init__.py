@@ -1,4 +1,4 @@
-"""The online-judge backend, played over sample problems that were written for this project."""
+"""The online-judge backend on loopback, with sample problems written for this project."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from datetime import datetime
 from signet.sandbox.server import Sandbox
 
 from .api import OjSandboxApi, utc_now
-from .problem import SOURCES
-from .problem_store import ProblemStore
+from .problem_store import SOURCES, ProblemStore
 
 __all__ = ["build"]
 
 
 def build(token: str | None = None, clock: Callable[[], datetime] = utc_now) -> Sandbox:
-    """Put it together; with a token it wants to be asked with it, and the clock says which day is today."""
-    shelf = ProblemStore.load()
-    ids = {source: [one.id for one in shelf.of(source)] for source in SOURCES}
-    return Sandbox("oj", OjSandboxApi(shelf, token, clock), {"plays": "an online-judge backend", "problems": ids})
+    """Build the sandbox; with a token it requires this bearer token, and `clock` decides which day is today."""
+    store = ProblemStore.load()
+    ids = {source: [problem.id for problem in store.of(source)] for source in SOURCES}
+    return Sandbox("oj", OjSandboxApi(store, token, clock), {"plays": "an online-judge backend", "problems": ids})

@@ -1,4 +1,4 @@
-"""The backend's routes over the samples: shapes, statuses and texts as the real one has them."""
+"""The backend's endpoints over the samples, with the shapes, statuses and texts of the real backend."""
 
 from __future__ import annotations
 
@@ -7,105 +7,131 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from http import HTTPStatus
+from math import isfinite
 from typing import Final
-from urllib.parse import unquote
+from urllib.parse import parse_qsl, unquote
 
 from signet.kernel.errors import Code, Fault
 from signet.sandbox.message import SandboxRequest, SandboxResponse, json_response, problem_response
 
-from .daily import RETRY_AFTER_S, Calendar
-from .listing import list_problems, list_tags
-from .problem import SOURCES
-from .problem_store import ProblemStore
-from .query import QueryParameters
+from .daily import RETRY_AFTER_S, DailyCalendar
+from .problem_store import SOURCES, ProblemStore
 from .resolve import identify
-from .search import Hit, Search
+from .search import SearchHit, SearchIndex
 
-__all__ = ["VERSION", "OjSandboxApi"]
+__all__ = ["OjSandboxApi", "utc_now"]
 
 VERSION: Final = "0.2.1+sample"
-"""The backend that is played, and the word that it is not it."""
+"""The version of the real backend, marked as a sample."""
 
 DEFAULT_LIMIT: Final = 10
 MAX_LIMIT: Final = 50
 MAX_NEIGHBOURS: Final = 200
 MIN_QUERY_BYTES: Final = 3
 MAX_QUERY_BYTES: Final = 2000
+MAX_WHOLE: Final = 2**32 - 1
 
-NOTHING: Final = SandboxResponse(404, type=None)
-"""The answer on a route that does not exist."""
+OPEN: Final = "/health"
+"""The only path that needs no token."""
 
-Route = tuple[re.Pattern[str], Callable[..., SandboxResponse]]
+NO_ROUTE: Final = SandboxResponse(404, type=None)
 
 
 def utc_now() -> datetime:
-    """Tell the time."""
+    """Return the current time in UTC."""
     return datetime.now(UTC)
 
 
-class OjSandboxApi:
-    """Answers requests as the backend would, with its bearer check when a token is given."""
+class QueryParameters(dict[str, str]):
+    """The decoded query parameters; of equal names the first counts."""
 
-    def __init__(self, shelf: ProblemStore, token: str | None = None, clock: Callable[[], datetime] = utc_now) -> None:
-        self._shelf = shelf
-        self._search = Search(shelf.samples)
-        self._calendar = Calendar(shelf.of("leetcode"), clock)
+    def __init__(self, raw: str) -> None:
+        super().__init__(reversed(parse_qsl(raw, keep_blank_values=True)))
+
+    def whole(self, name: str, default: int) -> int:
+        """Return an unsigned 32-bit integer.
+
+        Raises:
+            Fault: the value is not such an integer.
+        """
+        text = self.get(name)
+        if text is None:
+            return default
+        if not (text.isascii() and text.isdigit()) or len(text) > len(str(MAX_WHOLE)) or int(text) > MAX_WHOLE:
+            raise _not_a_number(name)
+        return int(text)
+
+    def real(self, name: str, default: float) -> float:
+        """Return a finite number.
+
+        Raises:
+            Fault: the value is not a finite number.
+        """
+        try:
+            number = float(self.get(name, default))
+        except ValueError:
+            raise _not_a_number(name) from None
+        if not isfinite(number):
+            raise _not_a_number(name)
+        return number
+
+
+class OjSandboxApi:
+    """The handler of all requests; with a token it checks the bearer token as the backend does."""
+
+    def __init__(self, store: ProblemStore, token: str | None = None, clock: Callable[[], datetime] = utc_now) -> None:
+        self._store = store
+        self._search = SearchIndex(store.entries)
+        self._calendar = DailyCalendar(store.of("leetcode"), clock)
         self._token = token
-        self._open: tuple[Route, ...] = ((re.compile("/health"), self._health),)
-        self._guarded: tuple[Route, ...] = (
-            (re.compile("/status"), self._status),
-            (re.compile("/api/v1/daily"), self._daily),
-            (re.compile("/api/v1/problems/([^/]+)/([^/]+)"), self._problem),
-            (re.compile("/api/v1/problems/([^/]+)"), self._list),
-            (re.compile("/api/v1/tags/([^/]+)"), self._tags),
-            (re.compile("/api/v1/similar"), self._similar_to_text),
-            (re.compile("/api/v1/similar/([^/]+)/([^/]+)"), self._similar_to_problem),
-            (re.compile("/api/v1/resolve/(.+)"), self._resolve),
-        )
+        routes: dict[str, Callable[..., SandboxResponse]] = {
+            OPEN: self._health,
+            "/status": self._status,
+            "/api/v1/daily": self._daily,
+            "/api/v1/problems/([^/]+)/([^/]+)": self._problem,
+            "/api/v1/similar": self._similar_to_text,
+            "/api/v1/similar/([^/]+)/([^/]+)": self._similar_to_problem,
+            "/api/v1/resolve/(.+)": self._resolve,
+        }
+        self._routes = [(re.compile(path), answer) for path, answer in routes.items()]
 
     def __call__(self, request: SandboxRequest) -> SandboxResponse:
-        """Answer one request."""
-        for route, answer in (*self._open, *self._guarded):
-            if found := route.fullmatch(request.path):
+        """Return the response to a request."""
+        for path, answer in self._routes:
+            if match := path.fullmatch(request.path):
                 if request.method not in ("GET", "HEAD"):
                     return SandboxResponse(405, type=None, headers={"allow": "GET,HEAD"})
-                if (route, answer) in self._guarded and not self._may_enter(request):
+                if request.path != OPEN and not self._is_authorised(request):
                     return problem_response(401, "missing or invalid token")
                 try:
-                    return answer(QueryParameters(request.query), *map(unquote, found.groups()))
+                    return answer(QueryParameters(request.query), *map(unquote, match.groups()))
                 except Fault as fault:
                     return _refusal(fault)
-        return NOTHING
+        return NO_ROUTE
 
-    def _may_enter(self, request: SandboxRequest) -> bool:
-        scheme, _, given = request.headers.get("authorization", "").partition(" ")
-        known = (self._token or "").encode()
-        return self._token is None or (scheme == "Bearer" and hmac.compare_digest(given.encode("latin-1"), known))
+    def _is_authorised(self, request: SandboxRequest) -> bool:
+        if self._token is None:
+            return True
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        return scheme == "Bearer" and hmac.compare_digest(token.encode("latin-1"), self._token.encode())
 
     def _health(self, _: QueryParameters) -> SandboxResponse:
         return json_response({"status": "ok", "db": True, "sqlite_vec": False, "vec_dimension": None})
 
     def _status(self, _: QueryParameters) -> SandboxResponse:
-        return json_response({"version": VERSION, "platforms": self._shelf.counts()})
+        return json_response({"version": VERSION, "platforms": self._store.counts()})
 
     def _daily(self, query: QueryParameters) -> SandboxResponse:
-        found = self._calendar.ask(query)
-        if found is None:
+        problem = self._calendar.find(query)
+        if problem is None:
             return json_response({"status": "fetching", "retry_after": RETRY_AFTER_S}, HTTPStatus.ACCEPTED)
-        return json_response(found)
+        return json_response(problem)
 
     def _problem(self, _: QueryParameters, source: str, problem_id: str) -> SandboxResponse:
-        _check_source(source)
-        problem = self._shelf.find(source, problem_id)
+        if source not in SOURCES:
+            raise Fault(Code.INVALID_INPUT, f"invalid source: {source}")
+        problem = self._store.find(source, problem_id)
         return problem_response(404, "problem not found") if problem is None else json_response(problem)
-
-    def _list(self, query: QueryParameters, source: str) -> SandboxResponse:
-        _check_source(source)
-        return json_response(list_problems(self._shelf.of(source), query))
-
-    def _tags(self, _: QueryParameters, source: str) -> SandboxResponse:
-        _check_source(source)
-        return json_response(list_tags(self._shelf.of(source)))
 
     def _similar_to_text(self, query: QueryParameters) -> SandboxResponse:
         bounds = _bounds(query)
@@ -119,47 +145,48 @@ class OjSandboxApi:
             raise Fault(Code.INVALID_INPUT, f"query must be at least {MIN_QUERY_BYTES} characters")
         if size > MAX_QUERY_BYTES:
             raise Fault(Code.INVALID_INPUT, f"query must be at most {MAX_QUERY_BYTES} characters")
-        return _found(query, bounds, *self._search.by_text(text))
+        return _results(query, bounds, *self._search.by_text(text))
 
     def _similar_to_problem(self, query: QueryParameters, source: str, problem_id: str) -> SandboxResponse:
         bounds = _bounds(query)
-        found = self._search.by_id(source, problem_id)
-        if found is None:
+        neighbours = self._search.by_id(source, problem_id)
+        if neighbours is None:
             return problem_response(404, "no embedding found for this problem")
-        return _found(query, bounds, *found)
+        return _results(query, bounds, *neighbours)
 
     def _resolve(self, _: QueryParameters, text: str) -> SandboxResponse:
-        # Decoded twice, once by the router and once more here, as the backend does.
+        # Like the backend, decode a second time after the router.
         source, problem_id = identify(unquote(text))
         if source == "leetcode" and not (problem_id.isascii() and problem_id.isdigit()):
             problem_id = problem_id.lower()
-            known = self._shelf.find_slug(source, problem_id)
-            problem_id = known.id if known else problem_id
-        return json_response({"source": source, "id": problem_id, "problem": self._shelf.find(source, problem_id)})
+            problem = self._store.find_slug(source, problem_id)
+            problem_id = problem.id if problem else problem_id
+        return json_response({"source": source, "id": problem_id, "problem": self._store.find(source, problem_id)})
 
 
 def _bounds(query: QueryParameters) -> tuple[int, float]:
-    """Read the numbers of a search; the backend's framework does so before the backend looks at anything."""
+    """Read limit and threshold; the backend's framework does so before the backend checks anything else."""
     return min(query.whole("limit", DEFAULT_LIMIT), MAX_LIMIT), query.real("threshold", 0.0)
 
 
-def _found(query: QueryParameters, bounds: tuple[int, float], told: str | None, hits: list[Hit]) -> SandboxResponse:
-    """Cut what was found to what was asked for: the filter comes after the nearest neighbours, so rows may be few."""
+def _results(
+    query: QueryParameters, bounds: tuple[int, float], rewritten: str | None, hits: list[SearchHit]
+) -> SandboxResponse:
+    """Cut the hits to the request; the source filter sees only the nearest neighbours, so results may be few."""
     limit, threshold = bounds
     near = [hit for hit in hits if hit.similarity >= threshold][: min(limit * 4, MAX_NEIGHBOURS)]
-    if (wanted := query.get("source")) is not None:
-        sources = {name.strip() for name in wanted.split(",")}
+    if (source_filter := query.get("source")) is not None:
+        sources = {name.strip() for name in source_filter.split(",")}
         near = [hit for hit in near if hit.source in sources]
-    return json_response({"rewritten_query": told, "results": near[:limit]})
-
-
-def _check_source(source: str) -> None:
-    if source not in SOURCES:
-        raise Fault(Code.INVALID_INPUT, f"invalid source: {source}")
+    return json_response({"rewritten_query": rewritten, "results": near[:limit]})
 
 
 def _refusal(fault: Fault) -> SandboxResponse:
-    """Write a refusal: in plain text where the backend's framework refuses before the backend sees it."""
+    """Return a refusal; the backend's framework refuses a malformed query in plain text."""
     if fault.name == "QUERY":
         return SandboxResponse(fault.status, fault.message.encode(), "text/plain; charset=utf-8")
     return problem_response(fault.status, fault.message)
+
+
+def _not_a_number(name: str) -> Fault:
+    return Fault(Code.INVALID_INPUT, f"the query string cannot be read: {name} must be a number", name="QUERY")

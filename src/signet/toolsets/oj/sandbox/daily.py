@@ -1,7 +1,7 @@
-"""The daily challenge: which date may be asked for, which problem it has, and when it is still being fetched.
+"""The daily challenge: the problem of a date, or the notice that it is still being fetched.
 
-Any date from 2020-04-01 on has a problem, except that `2024-02-29` is always still being fetched, and
-`2024-02-28` is when it is asked for the first time (once for each domain).
+Every date from 2020-04-01 on has a problem, except that `2024-02-29` is always still being fetched, and `2024-02-28`
+is being fetched at its first request (once for each domain).
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import msgspec
 
 from signet.kernel.errors import Code, Fault
 
-from .problem import SampleProblem
+from .problem_store import SampleProblem
 
-__all__ = ["ALWAYS_FETCHING", "FIRST_DAY", "FIRST_FETCHING", "RETRY_AFTER_S", "Calendar"]
+__all__ = ["RETRY_AFTER_S", "DailyCalendar"]
 
 FIRST_DAY: Final = date(2020, 4, 1)
 ALWAYS_FETCHING: Final = date(2024, 2, 29)
@@ -30,28 +30,28 @@ ZONES: Final = {"com": UTC, "cn": timezone(timedelta(hours=8))}
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
-class Calendar:
-    """The days, and the problems that take turns in them."""
+class DailyCalendar:
+    """The dates and the problems that are assigned to them in turn."""
 
     def __init__(self, problems: list[SampleProblem], clock: Callable[[], datetime]) -> None:
-        self._problems = [one for one in problems if one.content is not None and one.title is not None]
+        self._problems = [it for it in problems if it.content is not None and it.title is not None]
         self._clock = clock
-        self._asked: set[str] = set()
+        self._fetched: set[str] = set()
 
-    def ask(self, query: Mapping[str, str]) -> dict[str, Any] | None:
-        """Give the problem of a day, None while it is being fetched.
+    def find(self, query: Mapping[str, str]) -> dict[str, Any] | None:
+        """Return the problem of the requested date, or None while it is being fetched.
 
         Raises:
-            Fault: the query names no such day.
+            Fault: the date, the domain or the source is invalid.
         """
         domain = _domain(query.get("domain"), query.get("source"))
         day = self._day(query.get("date"), domain)
-        if day == ALWAYS_FETCHING or (day == FIRST_FETCHING and domain not in self._asked):
-            self._asked.add(domain)
+        if day == ALWAYS_FETCHING or (day == FIRST_FETCHING and domain not in self._fetched):
+            self._fetched.add(domain)
             return None
-        # Odd, so that the two domains do not walk in step.
-        turn = day.toordinal() * (1 if domain == "com" else 5)
-        fields = msgspec.structs.asdict(self._problems[turn % len(self._problems)])
+        # Another step for the second domain, so that the two domains differ.
+        place = day.toordinal() * (1 if domain == "com" else 5)
+        fields = msgspec.structs.asdict(self._problems[place % len(self._problems)])
         del fields["source"]
         return {"date": day.isoformat(), "domain": domain, **fields}
 
@@ -60,31 +60,31 @@ class Calendar:
         if text is None:
             return today
         if not _DATE.fullmatch(text):
-            raise _bad("invalid date format, expected YYYY-MM-DD")
+            raise _invalid("invalid date format, expected YYYY-MM-DD")
         try:
             day = date.fromisoformat(text)
         except ValueError:
-            raise _bad("invalid calendar date") from None
+            raise _invalid("invalid calendar date") from None
         if day < FIRST_DAY:
-            raise _bad("date must be >= " + FIRST_DAY.isoformat())
+            raise _invalid("date must be >= " + FIRST_DAY.isoformat())
         if day > today:
-            raise _bad("date must be <= today")
+            raise _invalid("date must be <= today")
         return day
 
 
 def _domain(domain: str | None, source: str | None) -> str:
     if domain is not None and domain not in DOMAINS:
-        raise _bad("domain must be 'com' or 'cn'")
+        raise _invalid("domain must be 'com' or 'cn'")
     if source is None:
         return domain or "com"
-    named = next((short for short, name in DOMAINS.items() if name == source), None)
-    if named is None:
+    source_domain = next((short for short, name in DOMAINS.items() if name == source), None)
+    if source_domain is None:
         message = f"invalid source '{source}', expected 'leetcode.com' or 'leetcode.cn'"
-        raise _bad(message)
-    if domain not in (None, named):
-        raise _bad("domain and source conflict")
-    return named
+        raise _invalid(message)
+    if domain not in (None, source_domain):
+        raise _invalid("domain and source conflict")
+    return source_domain
 
 
-def _bad(detail: str) -> Fault:
+def _invalid(detail: str) -> Fault:
     return Fault(Code.INVALID_INPUT, detail)

@@ -1,126 +1,125 @@
-"""A real search over the samples: SQLite's FTS5 in memory, ranked by bm25.
+"""A search over the samples: cosine similarity of word vectors; pure.
 
-Each thing that is asked for is looked up by itself. A problem's similarity is the weighted mean of how well it does
-on each, where the problem that does best on a thing has 1 and the weight is that best score, so that rare words count
-for more. Hence 1 is "the best for every word", 0 is "none of them", and the order is bm25's.
+A word counts for more in a title or a tag, and for more the fewer problems have it. Chinese and Japanese have no
+spaces, so a run of their characters is cut into overlapping pairs.
 """
 
 from __future__ import annotations
 
-import sqlite3
-import weakref
+import re
 from collections import Counter
-from collections.abc import Iterable
-from math import log
+from collections.abc import Iterable, Iterator
+from html import unescape
+from math import log, sqrt
 from typing import Final
 
 import msgspec
 
-from .problem import SampleFile
-from .problem_store import natural
-from .tokens import BOILERPLATE, plain, rewrite, words
+from .problem_store import SampleProblem, StoredProblem, natural_key
 
-__all__ = ["GHOST", "Hit", "Search"]
+__all__ = ["SearchHit", "SearchIndex"]
 
-WEIGHTS: Final = (4.0, 3.0, 1.0)
-"""What a word in the title, the tags and the statement is worth."""
+TITLE_WEIGHT: Final = 2
+TAG_WEIGHT: Final = 3
+STOP_WORDS: Final = {
+    "a", "about", "all", "an", "and", "any", "are", "as", "at", "be", "by", "can", "do", "each", "every", "find", "for",
+    "from", "give", "given", "has", "have", "how", "i", "in", "into", "is", "it", "its", "me", "my", "no", "not", "of",
+    "on", "or", "out", "print", "problem", "problems", "return", "so", "that", "the", "their", "them", "then", "there",
+    "they", "this", "to", "want", "what", "when", "where", "which", "who", "will", "with", "you", "your",
+}  # fmt: skip
+TERMS: Final = {
+    "shortest path": "最短路", "dynamic programming": "动态规划", "binary search": "二分", "graph": "图论",
+    "greedy": "贪心", "hash": "哈希", "lantern": "灯笼", "market": "集市", "ferry": "渡口", "lighthouse": "灯塔",
+    "math": "数学", "simulation": "模拟",
+}  # fmt: skip
+"""Terms that a query in either language finds."""
 
-MAX_BODY_CHARS: Final = 4000
-"""How much of a statement is indexed, so that a very long one does not drown in its own length."""
+GHOST: Final = SampleProblem(
+    id="9003A", source="codeforces", slug="9003A", title=None, title_cn=None, tags=[], link=None,
+    content="Lantern festival: pairs of lanterns and the brightness of the street of a far town, with drums, dances, "
+    "rice cakes and fireworks over the quay.",
+)  # fmt: skip
+"""A problem that the index has and the store does not: title, difficulty and link are null."""
 
-KEYWORDS: Final = 12
-"""How many words of a problem are looked for to find others like it."""
+_CJK: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_WORD: Final = re.compile(rf"\b({'|'.join(TERMS)})(?:e?s|ing| table)?\b|[{_CJK}]+|[^\W_{_CJK}]+")
+_ENDING: Final = re.compile(r"(?<=[a-z]{3})(?:ings?|s)$")
+_MARKUP: Final = re.compile(r"<[a-z/!][^>]*>|https?://\S+|\\[a-z]+|^#+ .*$", re.IGNORECASE | re.MULTILINE)
 
 
-class Hit(msgspec.Struct, frozen=True):
-    """One problem that was found, as the backend tells it."""
+class SearchHit(msgspec.Struct, frozen=True):
+    """One result, with the fields of the backend."""
 
     source: str
     id: str
     title: str | None
     difficulty: str | None
     link: str | None
-    similarity: float = 0.0
+    similarity: float
 
 
-GHOST: Final = Hit("codeforces", "9003A", None, None, None)
-"""A problem that the index still knows and the shelf does not: title, difficulty and link are null."""
-GHOST_TEXT: Final = "lantern festival: pairs of lanterns and the brightness of the street"
+class SearchIndex:
+    """The word vectors of all embedded problems."""
 
+    def __init__(self, entries: Iterable[StoredProblem]) -> None:
+        problems = [GHOST, *(entry.problem for entry in entries if entry.embedded)]
+        weights = [_weigh(unescape(_MARKUP.sub(" ", it.content or "")), *_title_and_tags(it)) for it in problems]
+        spread = Counter(word for words in weights for word in words)
+        self._rarity = {word: log(len(problems) / number) for word, number in spread.items()}
+        self._unknown = log(len(problems))
+        vectors = map(self._vector, weights)
+        self._documents = {(it.source, it.id): (it, vector) for it, vector in zip(problems, vectors, strict=True)}
 
-class Search:
-    """The index, and how it is asked."""
+    def by_text(self, query: str) -> tuple[str | None, list[SearchHit]]:
+        """Return the query without stop words, or None if nothing is left, and its results, best first."""
+        words = dict.fromkeys(_words(query))
+        rewritten = " ".join(f"{word} ({TERMS[word]})" if word in TERMS else word for word in words)
+        return rewritten or None, self._rank(self._vector(_weigh(query)))
 
-    def __init__(self, samples: Iterable[SampleFile]) -> None:
-        # Asked from one thread at a time, though not from the one that made it.
-        self._index = sqlite3.connect(":memory:", check_same_thread=False)
-        weakref.finalize(self, self._index.close)
-        self._index.execute("CREATE VIRTUAL TABLE sample USING fts5(title, tags, body, tokenize = 'porter unicode61')")
-        self._hits: list[Hit] = []
-        self._texts: dict[tuple[str, str], tuple[str, str, str]] = {}
-        for one in samples:
-            if one.embedded:
-                it = one.problem
-                text = (
-                    f"{it.title or ''} {it.title_cn or ''}",
-                    " ".join(it.tags),
-                    plain(it.content or "")[:MAX_BODY_CHARS],
-                )
-                self._add(Hit(it.source, it.id, it.title, it.difficulty, it.link), text)
-        self._add(GHOST, ("", "", GHOST_TEXT))
-        self._seen_in = Counter(word for text in self._texts.values() for word in set(words(" ".join(text))))
-
-    def by_text(self, query: str) -> tuple[str | None, list[Hit]]:
-        """Find problems for a text; the first value tells how it was understood, None for nothing but filler."""
-        asked = rewrite(query)
-        told = " ".join(f"{item[0]} ({item[1]})" if len(item) > 1 else item[0] for item in asked)
-        return told or None, self._rank(asked)
-
-    def by_id(self, source: str, problem_id: str) -> tuple[str | None, list[Hit]] | None:
-        """Find problems like one of them; None when the index does not know it."""
-        text = self._texts.get((source, problem_id))
-        if text is None:
+    def by_id(self, source: str, problem_id: str) -> tuple[str | None, list[SearchHit]] | None:
+        """Return the title and tags of a problem and the problems like it; None if the index does not have it."""
+        if (source, problem_id) not in self._documents:
             return None
-        title, tags, _ = (" ".join(part.split()) for part in text)
-        asked = rewrite(f"{title} {tags}") + [(word,) for word in self._keywords(text)]
-        told = ": ".join(part for part in (title, tags) if part)
-        return told or None, self._rank(list(dict.fromkeys(asked)), (source, problem_id))
+        problem, vector = self._documents[source, problem_id]
+        hits = [hit for hit in self._rank(vector) if (hit.source, hit.id) != (source, problem_id)]
+        return ": ".join(filter(None, _title_and_tags(problem))) or None, hits
 
-    def _add(self, hit: Hit, text: tuple[str, str, str]) -> None:
-        self._hits.append(hit)
-        self._texts[hit.source, hit.id] = text
-        row = (len(self._hits) - 1, *(" ".join(words(part)) for part in text))
-        self._index.execute("INSERT INTO sample(rowid, title, tags, body) VALUES (?, ?, ?, ?)", row)
+    def _vector(self, weights: dict[str, float]) -> dict[str, float]:
+        vector = {word: weight * self._rarity.get(word, self._unknown) for word, weight in weights.items()}
+        length = sqrt(sum(weight * weight for weight in vector.values())) or 1
+        return {word: weight / length for word, weight in vector.items()}
 
-    def _keywords(self, text: tuple[str, str, str]) -> list[str]:
-        """Give the words that a problem shares with few others."""
-        telling = (word for word in words(text[2]) if len(word) > 1 and not word.isdigit() and word not in BOILERPLATE)
-        counted = Counter(word for word in telling if self._seen_in[word] > 1)
-        worth = {word: n * log(len(self._texts) / self._seen_in[word]) for word, n in counted.items()}
-        return sorted(worth, key=lambda word: (-worth[word], word))[:KEYWORDS]
+    def _rank(self, query: dict[str, float]) -> list[SearchHit]:
+        hits = []
+        for it, vector in self._documents.values():
+            if similarity := round(sum(weight * vector.get(word, 0) for word, weight in query.items()), 4):
+                hits.append(SearchHit(it.source, it.id, it.title, it.difficulty, it.link, similarity))
+        return sorted(hits, key=lambda hit: (-hit.similarity, hit.source, natural_key(hit.id)))
 
-    def _rank(self, asked: list[tuple[str, ...]], but: tuple[str, str] | None = None) -> list[Hit]:
-        """Give every problem but one that has any of what is asked for, the most similar first."""
-        found = [scores for item in asked if (scores := self._scores(item, but))]
-        if not found:
-            return []
-        weights = [max(scores.values()) for scores in found]
-        # What no problem has weighs as much as the mean of the rest: it keeps all of them from being a full match.
-        whole = sum(weights) * len(asked) / len(found)
-        totals: Counter[int] = Counter()
-        for scores in found:
-            totals.update(scores)
-        hits = [msgspec.structs.replace(self._hits[row], similarity=round(n / whole, 4)) for row, n in totals.items()]
-        return sorted(hits, key=lambda hit: (-hit.similarity, hit.source, natural(hit.id)))
 
-    def _scores(self, item: tuple[str, ...], but: tuple[str, str] | None) -> dict[int, float]:
-        """Give the score of each problem that has a thing, however it is said; the best of its ways counts."""
-        best: dict[int, float] = {}
-        for way in item:
-            phrase = '"' + " ".join(words(way)) + '"'
-            query = "SELECT rowid, -bm25(sample, ?, ?, ?) FROM sample WHERE sample MATCH ?"
-            for row, score in self._index.execute(query, (*WEIGHTS, phrase)):
-                hit = self._hits[row]
-                if (hit.source, hit.id) != but:
-                    best[row] = max(score, best.get(row, 0.0))
-        return best
+def _title_and_tags(problem: SampleProblem) -> tuple[str, str]:
+    return " ".join(f"{problem.title or ''} {problem.title_cn or ''}".split()), " ".join(problem.tags)
+
+
+def _words(text: str) -> Iterator[str]:
+    """Yield English terms, runs of Chinese or Japanese, and other words; skip stop words."""
+    text = text.lower()
+    for english, chinese in TERMS.items():
+        text = text.replace(chinese, f" {english} ")
+    return (match[1] or match[0] for match in _WORD.finditer(text) if match[0] not in STOP_WORDS)
+
+
+def _weigh(text: str, title: str = "", tags: str = "") -> dict[str, float]:
+    weights = {stem: 1 + log(number) for stem, number in Counter(_stems(text)).items()}
+    for part, weight in ((title, TITLE_WEIGHT), (tags, TAG_WEIGHT)):
+        for stem in _stems(part):
+            weights[stem] = weights.get(stem, 0) + weight
+    return weights
+
+
+def _stems(text: str) -> Iterator[str]:
+    for word in _words(text):
+        if re.match(f"[{_CJK}]{{2}}", word):
+            yield from (word[place : place + 2] for place in range(len(word) - 1))
+        else:
+            yield _ENDING.sub("", word)
