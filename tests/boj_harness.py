@@ -15,14 +15,15 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
+from boj_messages import order_of
 from channels import rpc
+from large_metadata import with_large_metadata
 from processes import BIN, PATIENCE_S, Pipe, clean_env, piping
 from signet.sandbox.exchange import LoggedRequest
 from signet.sandbox.hosting import host_in_thread
 from signet.sandbox.message import SandboxRequest
 from signet.sandbox.server import Running, Sandbox
 from signet.toolsets.boj.sandbox import build
-from signet.toolsets.boj.sandbox.messages import order_of
 
 BOJ = str(BIN / "boj-mcp-server")
 CODE, LAYER, METADATA = TOOLS = ["boj_get_data_code", "boj_get_data_layer", "boj_get_metadata"]
@@ -110,7 +111,7 @@ class BojHarness:
 @contextlib.contextmanager
 def boj_sandbox() -> Iterator[BojHarness]:
     """Play the Bank until the block ends."""
-    sandbox = build(clock=lambda: NOW)
+    sandbox = with_large_metadata(build(clock=lambda: NOW))
     running, stop = host_in_thread(sandbox)
     try:
         yield BojHarness(sandbox, running)

@@ -13,10 +13,10 @@ from mcp import Client, MCPError, StdioServerParameters
 
 import signet
 from boj_harness import BOJ, CALLS, CODE, DATE, DIRECT, LAYER, METADATA, SPOT, TOOLS, BojHarness, call, published
+from boj_messages import order_of
 from channels import doors, invocation, rpc
 from processes import SIGNET, Pipe, Server, piping, run, serving
 from real.witness import inspected
-from signet.toolsets.boj.sandbox.messages import order_of
 
 pytestmark = pytest.mark.usefixtures("bank")
 

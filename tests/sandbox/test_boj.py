@@ -23,14 +23,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from boj_messages import KNOWN_ENGLISH, order_of
+from large_metadata import SERIES, GeneratedBytes, with_large_metadata
 from processes import PATIENCE_S, Reply
 from signet.sandbox import SANDBOXES, start_in_thread
 from signet.sandbox.hosting import host_in_thread
 from signet.sandbox.server import Running
 from signet.toolsets.boj.sandbox import build
-from signet.toolsets.boj.sandbox.catalogue import FAILING, RESERVED
-from signet.toolsets.boj.sandbox.large_metadata import SERIES, Whole
-from signet.toolsets.boj.sandbox.messages import KNOWN_ENGLISH, MESSAGES, order_of
+from signet.toolsets.boj.sandbox.database import FAILING, RESERVED
+from signet.toolsets.boj.sandbox.messages import MESSAGES
 
 NOW = datetime(2026, 2, 19, 11, 45, 38, 677_000, tzinfo=UTC)
 DATE = "2026-02-19T20:45:38.677+09:00"
@@ -58,7 +59,7 @@ DATABASES = [
 
 @pytest.fixture(scope="module")
 def bank() -> Iterator[Running]:
-    running, stop = host_in_thread(build(clock=lambda: NOW))
+    running, stop = host_in_thread(with_large_metadata(build(clock=lambda: NOW)))
     yield running
     stop()
 
@@ -927,7 +928,7 @@ def test_the_metadata_of_a_huge_database_are_whole_in_each_manner(bank: Running,
 
 @given(st.integers(-90, 90), st.integers(-90, 90))
 def test_any_part_of_what_is_made_while_it_is_sent_is_that_part_of_the_whole(start: int, stop: int) -> None:
-    made = Whole.of(b"opening", b",row 1000000", 5, b"end")
+    made = GeneratedBytes.of(b"opening", b",row 1000000", 5, b"end")
     plain = b"opening,row 1000000,row 1000001,row 1000002,row 1000003,row 1000004end"
 
     assert (len(made), made[start:stop]) == (len(plain), plain[start:stop])
@@ -935,7 +936,7 @@ def test_any_part_of_what_is_made_while_it_is_sent_is_that_part_of_the_whole(sta
 
 
 def test_a_client_that_leaves_is_not_sent_the_rest() -> None:
-    running, stop = host_in_thread(build())
+    running, stop = host_in_thread(with_large_metadata(build()))
     pieces = stream(running, "/api/v1/getMetadata?db=CO_WHOLE", {})
 
     next(pieces)

@@ -26,8 +26,9 @@ from boj_harness import (
     request,
     serving_boj,
 )
+from boj_messages import order_of
 from processes import Pipe
-from signet.toolsets.boj.sandbox.messages import MESSAGES, order_of
+from signet.toolsets.boj.sandbox.messages import MESSAGES
 
 REFUSED, FAILED = (-32602, "API_ERROR"), (-32603, "API_ERROR")
 TRANSPORT, DECODE = (-32603, "TRANSPORT_ERROR"), (-32603, "DECODE_ERROR")

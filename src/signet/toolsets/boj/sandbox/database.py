@@ -1,56 +1,64 @@
-"""A database: its rows in the order of their layers, read from a table of samples that says much in few lines.
+"""The databases with their rows, read from compact tables of samples.
 
-An entry of a table is one row, or with `count` that many, one beside the other. `{n}` in its code and names counts from
-`first`, `{code}` in its names is the code. An entry without a code is a heading; one with a code has what the table's
-`defaults` say and it does not.
+The catalogue has the Bank's 50 databases, and a few more under names that the Bank does not use:
+
+| name | purpose |
+|---|---|
+| `TREE` | the manual's example of layers, series `A` to `M` |
+| `FAIL500` | every request is answered with M181090S |
+| `FAIL503` | every request is answered with M181091S |
+
+A database without a table has a heading and three series of each of its frequencies. An entry of a table is one row, or
+`count` consecutive rows. `{n}` in its code and names counts from `first`, `{code}` in its names is the code. An entry
+without a code is a heading; an entry with a code takes missing fields from the table's `defaults`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.resources import files
 from typing import Any, Final
 
 import msgspec
 
-from .periods import FREQUENCIES
-from .series import Known, Number, SampleRow, SampleRule, SampleSeries
+from .messages import refuse
+from .series import FREQUENCIES, Number, SampleRow, SampleRule, SampleSeries
 
-__all__ = ["LEVELS", "EndPeriod", "Pair", "Position", "SampleDatabase", "SampleTable", "read_rows"]
+__all__ = ["FAILING", "LEVELS", "RESERVED", "Catalogue", "SampleDatabase"]
+
+FAILING: Final = {"FAIL500": "M181090S", "FAIL503": "M181091S"}
+RESERVED: Final = {
+    "TREE": "the manual's example of layers, series A to M",
+    **{name: f"answers {message_id}" for name, message_id in FAILING.items()},
+}
+"""The databases that the Bank does not have."""
 
 LEVELS: Final = 5
-"""How deep a tree may go; a level that is not used is 0."""
+"""The number of layers; an unused layer is 0."""
+
+SERIES_PER_FREQUENCY: Final = 3
+"""How many series of each frequency a database without a table has."""
 
 Pair = tuple[str, str]
-"""Japanese and English."""
-
-Position = tuple[int, SampleSeries]
-"""A series and the number of its row in its database, headings counted, from 1."""
+"""A text in Japanese and in English."""
 
 
 class EndPeriod(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How far series go; what the metadata tell of it is the same unless it is told here."""
+    """The last period and update of series; the metadata list the same unless they have their own."""
 
     end: str
     update: int
-    told_end: str = ""
-    told_update: str = ""
-
-
-class SampleTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The samples of one database as they are stored."""
-
-    rows: list[dict[str, Any]]
-    defaults: dict[str, Any] = {}
-    ends: dict[str, EndPeriod] = {}
+    metadata_end: str = ""
+    metadata_update: str = ""
 
 
 class SampleEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One line of a table."""
+    """One entry of a table."""
 
     at: list[int]
     names: Pair
     code: str = ""
-    every: str = ""
+    frequency: str = ""
     start: str = ""
     until: EndPeriod | None = None
     units: Pair = ("", "")
@@ -62,8 +70,33 @@ class SampleEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     first: int = 1
 
 
+class SampleTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The stored samples of one database."""
+
+    rows: list[dict[str, Any]]
+    defaults: dict[str, Any] = {}
+    ends: dict[str, EndPeriod] = {}
+
+
+class IndexEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One of the Bank's databases; `frequencies` is empty if it has a table."""
+
+    code: str
+    names: Pair
+    frequencies: list[str] = []
+
+
+class DatabaseIndex(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The list of databases, with the default end periods and the start periods and fields of generated tables."""
+
+    ends: dict[str, EndPeriod]
+    starts: dict[str, str]
+    defaults: dict[str, Any]
+    databases: list[IndexEntry]
+
+
 class SampleDatabase:
-    """The rows of one database, found by code or by layer."""
+    """The rows of one database, in the order of their layers."""
 
     def __init__(self, code: str, rows: list[SampleRow]) -> None:
         self.code = code
@@ -71,57 +104,97 @@ class SampleDatabase:
         self._by_code = {row.code.upper(): row for row in self.rows if isinstance(row, SampleSeries)}
 
     def find(self, code: str) -> SampleSeries | None:
-        """Give a series by its code in any case."""
+        """Return the series with this code in any case, or None."""
         return self._by_code.get(code.upper())
 
-    def under(self, layers: tuple[int | None, ...]) -> list[Position]:
-        """Give the series whose first layers are these, None being any; headings are none."""
+    def under(self, layers: tuple[int | None, ...]) -> list[tuple[int, SampleSeries]]:
+        """Return the series below these layers, None being any, each with its row number counted from 1."""
         return [
             (number, row)
             for number, row in enumerate(self.rows, 1)
             if isinstance(row, SampleSeries)
-            and all(asked in (None, own) for asked, own in zip(layers, row.layers, strict=False))
+            and all(wanted in (None, own) for wanted, own in zip(layers, row.layers, strict=False))
         ]
 
 
-def read_rows(table: SampleTable, ends: dict[str, EndPeriod]) -> list[SampleRow]:
-    """Write out a table; `ends` are those of frequencies of which it says nothing itself."""
-    known_ends = {**ends, **table.ends}
+class Catalogue:
+    """All databases by name; each is read when it is first used."""
+
+    def __init__(self) -> None:
+        self._folder = files(__package__) / "samples"
+        self._index = msgspec.json.decode((self._folder / "databases.json").read_bytes(), type=DatabaseIndex)
+        self._entries = {entry.code: entry for entry in self._index.databases}
+        self._databases: dict[str, SampleDatabase] = {}
+
+    @property
+    def names(self) -> dict[str, Pair]:
+        """The names of the Bank's 50 databases, in the order of its manual."""
+        return {code: entry.names for code, entry in self._entries.items()}
+
+    def find(self, name: str) -> SampleDatabase:
+        """Return the database with this name in any case.
+
+        Raises:
+            Fault: the database does not exist, or exists in order to fail.
+        """
+        code = name.upper()
+        if code in FAILING:
+            raise refuse(FAILING[code])
+        if code not in self._entries and code not in RESERVED:
+            raise refuse("M181005E")
+        if code not in self._databases:
+            self._databases[code] = SampleDatabase(code, _read_rows(self._table(code), self._index.ends))
+        return self._databases[code]
+
+    def _table(self, code: str) -> SampleTable:
+        entry = self._entries.get(code)
+        if entry is None or not entry.frequencies:
+            return msgspec.json.decode((self._folder / f"{code}.json").read_bytes(), type=SampleTable)
+        rows: list[dict[str, Any]] = [{"at": [1], "names": entry.names}]
+        for number, frequency in enumerate(entry.frequencies, 1):
+            fields = {"code": f"SAMPLE_{code}_{frequency}{{n}}", "start": self._index.starts[frequency]}
+            rows.append({"at": [1, number, 1], "count": SERIES_PER_FREQUENCY, "frequency": frequency, **fields})
+        return SampleTable(rows, {**self._index.defaults, "categories": entry.names})
+
+
+def _read_rows(table: SampleTable, default_ends: dict[str, EndPeriod]) -> list[SampleRow]:
+    ends = {**default_ends, **table.ends}
     rows: list[SampleRow] = []
-    for line in table.rows:
-        entry = msgspec.convert({**table.defaults, **line} if "code" in line else line, SampleEntry)
-        rows += _written_out(entry, known_ends)
+    for fields in table.rows:
+        entry = msgspec.convert({**table.defaults, **fields} if "code" in fields else fields, SampleEntry)
+        rows += _expand(entry, ends)
     return rows
 
 
-def _written_out(entry: SampleEntry, ends: dict[str, EndPeriod]) -> Iterator[SampleRow]:
-    parts = _parts(entry, ends) if entry.code else {}
+def _expand(entry: SampleEntry, ends: dict[str, EndPeriod]) -> Iterator[SampleRow]:
+    """Yield the rows of an entry."""
+    series_fields = _series_fields(entry, ends) if entry.code else {}
     for step in range(entry.count):
         number, code = entry.first + step, entry.code.format(n=entry.first + step)
-        at = (*entry.at[:-1], entry.at[-1] + step)
+        layers = (*entry.at[:-1], entry.at[-1] + step)
         japanese, english = (name.format(n=number, code=code) for name in entry.names)
         make = SampleSeries if entry.code else SampleRow
         yield make(
-            layers=at + (0,) * (LEVELS - len(at)),
+            layers=layers + (0,) * (LEVELS - len(layers)),
             names=(japanese, english),
             code=code,
             units=entry.units,
             categories=entry.categories,
             notes=entry.notes,
-            **parts,
+            **series_fields,
         )
 
 
-def _parts(entry: SampleEntry, ends: dict[str, EndPeriod]) -> dict[str, Any]:
-    """Give what a series has beyond a heading."""
-    frequency = FREQUENCIES[entry.every]
-    until = entry.until or ends[entry.every]
-    known: Known = {}
+def _series_fields(entry: SampleEntry, ends: dict[str, EndPeriod]) -> dict[str, Any]:
+    """Return the fields that a series has and a heading has not."""
+    frequency = FREQUENCIES[entry.frequency]
+    until = entry.until or ends[entry.frequency]
+    known: dict[int, Number] = {}
     for label, values in entry.known.items():
         known |= dict(enumerate(values, frequency.index(label)))
     return {
-        "every": frequency.name,
-        "told": (entry.start, until.told_end or until.end, until.told_update or str(until.update)),
+        "frequency_name": frequency.name,
+        "listed": (entry.start, until.metadata_end or until.end, until.metadata_update or str(until.update)),
         "frequency": frequency,
         "start": frequency.index(entry.start),
         "end": frequency.index(until.end),

@@ -1,22 +1,20 @@
-"""The 24 messages that the API answers with, and the body of an answer that is nothing but one.
+"""The 24 messages of the API, and the fault that stands for a message.
 
-The Japanese texts and the English ones in `KNOWN_ENGLISH` are the Bank's own; the other English ones are ours, since
-the Bank has published none.
+The Japanese texts are the Bank's own, and so are the six English texts that its responses have shown; the Bank has not
+published the other English texts, so those were written for this sandbox.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
-
-import msgspec
+from typing import Final, NamedTuple
 
 from signet.kernel.errors import Code, Fault
 
-__all__ = ["DONE", "KNOWN_ENGLISH", "LANGS", "MESSAGES", "NO_DATA", "SampleMessage", "order_of", "refuse", "text_of"]
+__all__ = ["DONE", "LANGS", "MESSAGES", "NO_DATA", "SampleMessage", "refuse", "text_of"]
 
 
 class SampleMessage(NamedTuple):
-    """What is told, in both languages; `{n}` is the number of the code that it is about."""
+    """A message in both languages; `{n}` is the number of the series code that it concerns."""
 
     status: int
     japanese: str
@@ -24,7 +22,7 @@ class SampleMessage(NamedTuple):
 
 
 LANGS: Final = ("jp", "en")
-"""The first is the one that is spoken when none is asked for."""
+"""The languages of responses; the first is the default."""
 
 DONE: Final = "M181000I"
 NO_DATA: Final = "M181030I"
@@ -77,12 +75,9 @@ MESSAGES: Final = {
     ),
 }
 
-KNOWN_ENGLISH: Final = {DONE, "M181001E", "M181002E", "M181005E", "M181013E", "M181018E"}
-"""The messages whose English text has been seen in the Bank's own answers."""
-
 
 def refuse(message_id: str, n: int = 0) -> Fault:
-    """Make the fault that is answered with a message; `n` is the number of the code that it is about."""
+    """Return the fault for a message; `n` is the number of the series code that it concerns."""
     message = MESSAGES[message_id]
     code = Code.INTERNAL_ERROR if message_id.endswith("S") else Code.INVALID_INPUT
     text = message.english.format(n=n)
@@ -90,14 +85,6 @@ def refuse(message_id: str, n: int = 0) -> Fault:
 
 
 def text_of(message_id: str, lang: str, n: int = 0) -> str:
-    """Give a message in the language that was asked for."""
+    """Return the text of a message in a language."""
     message = MESSAGES[message_id]
     return (message.english if lang == "en" else message.japanese).format(n=n)
-
-
-def order_of(message_id: str, *, lang: str = "jp", times: int | None = None) -> dict[str, Any]:
-    """Write the order that has the sandbox answer with a message, whatever it is asked."""
-    status = MESSAGES[message_id].status
-    text = text_of(message_id, lang, 1)
-    body = {"STATUS": status, "MESSAGEID": message_id, "MESSAGE": text, "DATE": "2026-02-19T20:45:46.957+09:00"}
-    return {"fault": "answer", "status": status, "body": msgspec.json.encode(body).decode(), "times": times}

@@ -1,7 +1,7 @@
-"""What is asked: the parameters of a request, checked as far as they can be without looking into a database; pure.
+"""The parameters of a request, checked as far as possible without a database; pure.
 
-Every check is one message. They come in this order: what may not stand in any value, language, format; is there all
-that must be; are the values values. Whether what they name exists is not known here.
+Every failed check has one message. The order is: forbidden characters, language and format; required parameters; valid
+values. Whether a database or a series exists is checked elsewhere.
 """
 
 from __future__ import annotations
@@ -13,39 +13,38 @@ import msgspec
 
 from .database import LEVELS
 from .messages import LANGS, refuse
-from .periods import ASKED, FIRST_YEAR, LAST_YEAR, Frequency
+from .series import MONTH_DIGITS, MONTHS, REQUEST_CODES, YEAR_DIGITS, Frequency, SampleSeries
 
 __all__ = ["MAX_CODES", "SamplePeriod", "SampleQuery"]
 
 MAX_CODES: Final = 1250
-"""How many series one question may be about."""
+"""The largest number of series in one request."""
 
 FORBIDDEN: Final = set("<>\"!|\\;'")
 MAX_DIGITS: Final = 10
-"""More than any position or layer has; a longer number is none."""
+"""The longest position or layer that is accepted."""
 
-MONTHS: Final = 12
-YEAR_DIGITS: Final = 4
-MONTH_DIGITS: Final = 6
+FIRST_YEAR: Final = 1850
+LAST_YEAR: Final = 2050
 ANY: Final = "*"
 
 
 class SamplePeriod(msgspec.Struct, frozen=True):
-    """From when to when, as it was asked; empty is unbounded."""
+    """The requested start and end; empty is unbounded."""
 
     start: str
     end: str
 
-    def within(self, frequency: Frequency, first: int, last: int) -> tuple[int, int]:
-        """Give the first and the last period for a series that has these."""
-        start, end = frequency.span(self.start), frequency.span(self.end)
-        return start[0] if start else first, end[1] if end else last
+    def within(self, series: SampleSeries) -> tuple[int, int]:
+        """Return the first and the last period index for a series."""
+        start, end = series.frequency.span(self.start), series.frequency.span(self.end)
+        return start[0] if start else series.start, end[1] if end else series.end
 
     def check(self, frequency: Frequency) -> None:
-        """See that the dates are written as the frequency has them.
+        """Check that the dates fit the frequency.
 
         Raises:
-            Fault: they are not.
+            Fault: a date has the form of another frequency.
         """
         for text, message_id in ((self.start, "M181015E"), (self.end, "M181016E")):
             if text and frequency.span(text) is None:
@@ -53,48 +52,48 @@ class SamplePeriod(msgspec.Struct, frozen=True):
 
 
 class SampleQuery:
-    """The parameters of a request, whatever the case of their names."""
+    """The parameters of a request; their names are case-insensitive."""
 
     def __init__(self, raw: str) -> None:
         self._texts = {name.lower(): value for name, value in reversed(parse_qsl(raw, keep_blank_values=True))}
 
     def text(self, name: str) -> str:
-        """Give a parameter as it was sent; empty when it was not."""
+        """Return a parameter as it was sent, or an empty text."""
         return self._texts.get(name.lower(), "")
 
     def lang(self) -> str:
-        """Give the language of the answer.
+        """Return the language of the response.
 
         Raises:
-            Fault: there is a character that must not be, or no such language.
+            Fault: a parameter holds a forbidden character, or the language is unknown.
         """
         if any(not value.isascii() or FORBIDDEN & set(value) for value in self._texts.values()):
             raise refuse("M181001E")
-        return self._one_of("lang", LANGS, "M181002E")
+        return self._choice("lang", LANGS, "M181002E")
 
     def format(self) -> str:
-        """Give the format of the answer.
+        """Return the format of the response.
 
         Raises:
-            Fault: there is no such format.
+            Fault: the format is unknown.
         """
-        return self._one_of("format", ("json", "csv"), "M181003E")
+        return self._choice("format", ("json", "csv"), "M181003E")
 
-    def need(self, **names: str) -> None:
-        """See that there is all that must be.
+    def require(self, **message_ids: str) -> None:
+        """Check that parameters are present.
 
         Raises:
-            Fault: the first that is not there, with the message that goes with its name.
+            Fault: the first missing parameter, with its message.
         """
-        for name, message_id in names.items():
+        for name, message_id in message_ids.items():
             if not self.text(name):
                 raise refuse(message_id)
 
     def codes(self) -> list[str]:
-        """Give the series codes as they were sent.
+        """Return the series codes as they were sent.
 
         Raises:
-            Fault: they are too many.
+            Fault: there are too many codes.
         """
         codes = self.text("code").split(",")
         if len(codes) > MAX_CODES:
@@ -102,18 +101,18 @@ class SampleQuery:
         return codes
 
     def frequency(self) -> str:
-        """Give the frequency that is asked for.
+        """Return the requested frequency.
 
         Raises:
-            Fault: there is no such frequency.
+            Fault: the frequency is unknown.
         """
-        return self._one_of("frequency", ASKED, "M181018E")
+        return self._choice("frequency", REQUEST_CODES, "M181018E")
 
     def levels(self) -> list[str]:
-        """Give the layers as they were sent.
+        """Return the layers as they were sent.
 
         Raises:
-            Fault: there are none, or more than a tree can have.
+            Fault: there is no layer, or there are too many.
         """
         levels = self.text("layer").split(",")
         if not levels[0] or len(levels) > LEVELS:
@@ -121,21 +120,21 @@ class SampleQuery:
         return levels
 
     def layers(self) -> tuple[int | None, ...]:
-        """Give the layers that are asked for, None for any.
+        """Return the layers as numbers, None for any.
 
         Raises:
-            Fault: one of them is none.
+            Fault: a layer is invalid.
         """
         levels = self.levels()
-        if not all(level == ANY or _is_counting(level) for level in levels):
+        if not all(level == ANY or _is_positive(level) for level in levels):
             raise refuse("M181020E")
         return tuple(None if level == ANY else int(level) for level in levels)
 
     def period(self) -> SamplePeriod:
-        """Give the dates that are asked for.
+        """Return the requested dates.
 
         Raises:
-            Fault: one of them is none, or they are in the wrong order.
+            Fault: a date is invalid, or the dates are in the wrong order.
         """
         period = SamplePeriod(self.text("startDate"), self.text("endDate"))
         _check_date(period.start, "M181008E")
@@ -145,27 +144,28 @@ class SampleQuery:
         return period
 
     def position(self) -> int:
-        """Give the position from which on to answer.
+        """Return the start position.
 
         Raises:
-            Fault: it is none.
+            Fault: the position is not a positive number.
         """
         text = self.text("startPosition") or "1"
-        if not _is_counting(text):
+        if not _is_positive(text):
             raise refuse("M181012E")
         return int(text)
 
-    def _one_of(self, name: str, known: tuple[str, ...], message_id: str) -> str:
+    def _choice(self, name: str, choices: tuple[str, ...], message_id: str) -> str:
+        """Return a parameter in the spelling of `choices`, by default the first."""
         text = self.text(name)
-        for one in known:
-            if one.lower() == text.lower():
-                return one
+        for choice in choices:
+            if choice.lower() == text.lower():
+                return choice
         if text:
             raise refuse(message_id)
-        return known[0]
+        return choices[0]
 
 
-def _is_counting(text: str) -> bool:
+def _is_positive(text: str) -> bool:
     return text.isdigit() and len(text) <= MAX_DIGITS and int(text) > 0
 
 

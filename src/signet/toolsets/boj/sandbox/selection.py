@@ -1,8 +1,8 @@
-"""Which series an answer holds: those that are asked for, up to the limits of one answer; pure.
+"""The series that a response holds: the requested series, up to the limits of one response; pure.
 
-An answer holds at most 250 series and 60,000 values, missing ones counted; it is cut where a series ends, and says at
-which position to go on. A series that alone has more values is not cut. One without a single period in the question is
-not told at all.
+A response holds at most 250 series and 60,000 values, missing values included. It is cut between series and states the
+position at which the next response starts. A single series with more values is not cut. A series without a period in
+the request is left out.
 """
 
 from __future__ import annotations
@@ -12,68 +12,68 @@ from typing import Final
 
 import msgspec
 
-from .database import Position, SampleDatabase
+from .database import SampleDatabase
 from .messages import refuse
-from .periods import FREQUENCIES
 from .query import MAX_CODES, SamplePeriod, SampleQuery
-from .series import Number, SampleSeries, window
+from .series import FREQUENCIES, Number, SampleSeries, window
 
-__all__ = ["MAX_POINTS", "MAX_SERIES", "SamplePiece", "SampleSelection", "by_code", "by_layer"]
+__all__ = ["SamplePiece", "SampleSelection", "select_by_code", "select_by_layer"]
 
 MAX_SERIES: Final = 250
-MAX_POINTS: Final = 60_000
+MAX_VALUES: Final = 60_000
 
 
 class SamplePiece(msgspec.Struct, frozen=True):
-    """One series as far as it is asked for."""
+    """The requested periods of one series."""
 
     series: SampleSeries
     first: int
     last: int
 
     def window(self) -> tuple[list[int], list[Number]]:
-        """Give its periods and values."""
+        """Return the period labels and the values."""
         return window(self.series, self.first, self.last)
 
 
 class SampleSelection(msgspec.Struct, frozen=True):
-    """What one answer holds, and where the next one begins if there is more."""
+    """The pieces of one response, and the position of the next response if there is more."""
 
     pieces: list[SamplePiece]
     next_position: int | None = None
 
 
-def by_code(database: SampleDatabase, query: SampleQuery) -> SampleSelection:
-    """Select series by their codes; a position is a place in the list as it was sent.
+def select_by_code(database: SampleDatabase, query: SampleQuery) -> SampleSelection:
+    """Select series by code; a position is a place in the list of codes.
 
     Raises:
-        Fault: the question is none, or asks for what there is not.
+        Fault: a parameter is invalid, or a series does not exist or has another frequency.
     """
     codes, period, position = query.codes(), query.period(), query.position()
-    found = list(enumerate(_find(database, codes), 1))
-    frequency = found[0][1].frequency
-    for number, series in found:
+    numbered = list(enumerate(_find_all(database, codes), 1))
+    frequency = numbered[0][1].frequency
+    for number, series in numbered:
         if series.frequency != frequency:
             raise refuse("M181014E", number)
     period.check(frequency)
-    return _cut(found, period, position)
+    return _cut(numbered, period, position)
 
 
-def by_layer(database: SampleDatabase, query: SampleQuery) -> SampleSelection:
-    """Select series by their place in the tree; a position is a row of the database, headings counted.
+def select_by_layer(database: SampleDatabase, query: SampleQuery) -> SampleSelection:
+    """Select series by layer; a position is a row number of the database, headings included.
 
     Raises:
-        Fault: the question is none, or is about too many series, of whatever frequency.
+        Fault: a parameter is invalid, or the layers hold too many series of any frequency.
     """
-    asked, layers, period, position = query.frequency(), query.layers(), query.period(), query.position()
-    period.check(next(one for one in FREQUENCIES.values() if one.asked == asked))
-    found = database.under(layers)
-    if len(found) > MAX_CODES:
+    request_code, layers, period, position = query.frequency(), query.layers(), query.period(), query.position()
+    period.check(next(it for it in FREQUENCIES.values() if it.request_code == request_code))
+    numbered = database.under(layers)
+    if len(numbered) > MAX_CODES:
         raise refuse("M181007E")
-    return _cut([(number, one) for number, one in found if one.frequency.asked == asked], period, position)
+    matching = [(number, series) for number, series in numbered if series.frequency.request_code == request_code]
+    return _cut(matching, period, position)
 
 
-def _find(database: SampleDatabase, codes: list[str]) -> Iterator[SampleSeries]:
+def _find_all(database: SampleDatabase, codes: list[str]) -> Iterator[SampleSeries]:
     for number, code in enumerate(codes, 1):
         series = database.find(code)
         if series is None:
@@ -81,15 +81,15 @@ def _find(database: SampleDatabase, codes: list[str]) -> Iterator[SampleSeries]:
         yield series
 
 
-def _cut(found: Iterable[Position], period: SamplePeriod, position: int) -> SampleSelection:
+def _cut(numbered: Iterable[tuple[int, SampleSeries]], period: SamplePeriod, position: int) -> SampleSelection:
     pieces: list[SamplePiece] = []
-    points = 0
-    for number, series in found:
+    values = 0
+    for number, series in numbered:
         if number < position:
             continue
-        first, last = period.within(series.frequency, series.start, series.end)
-        points += max(0, last - first + 1)
-        if pieces and (len(pieces) == MAX_SERIES or points > MAX_POINTS):
+        first, last = period.within(series)
+        values += max(0, last - first + 1)
+        if pieces and (len(pieces) == MAX_SERIES or values > MAX_VALUES):
             return SampleSelection(pieces, number)
         if first <= last:
             pieces.append(SamplePiece(series, first, last))
