@@ -1,4 +1,4 @@
-"""The Bank of Japan's API, played: over a real connection it answers what the real one was seen to answer."""
+"""The sandbox of the Bank of Japan's API: over a real connection it answers as the real API was seen to answer."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def bank() -> Iterator[Running]:
 
 
 def fetch(bank: Running, target: str, headers: dict[str, str] | None = None, method: str = "GET") -> Reply:
-    """Send one request and read the answer as it came."""
+    """Send one request and return the raw response."""
     connection = http.client.HTTPConnection(urlsplit(bank.url).netloc, timeout=PATIENCE_S)
     try:
         connection.request(method, target, headers=headers or {})
@@ -76,17 +76,17 @@ def fetch(bank: Running, target: str, headers: dict[str, str] | None = None, met
 
 
 def ask(bank: Running, endpoint: str, **parameters: object) -> Reply:
-    """Ask an endpoint."""
+    """Call an endpoint."""
     return fetch(bank, f"/api/v1/{endpoint}?{urlencode(parameters)}")
 
 
-def told(bank: Running, endpoint: str, **parameters: object) -> Any:
-    """Ask an endpoint for JSON."""
+def ask_json(bank: Running, endpoint: str, **parameters: object) -> Any:
+    """Call an endpoint and return its JSON."""
     return ask(bank, endpoint, format="json", **parameters).json()
 
 
 def table(reply: Reply, encoding: str = "utf-8") -> list[list[str]]:
-    """Read CSV."""
+    """Return the lines of a CSV response."""
     return list(csv.reader(io.StringIO(reply.body.decode(encoding), newline="")))
 
 
@@ -95,7 +95,7 @@ def codes_of(answer: Any) -> list[str]:
 
 
 def points_of(answer: Any) -> dict[int, Any]:
-    """Give the values of the only series by period."""
+    """Return the values of the only series by period."""
     (series,) = answer["RESULTSET"]
     return dict(zip(series["VALUES"]["SURVEY_DATES"], series["VALUES"]["VALUES"], strict=True))
 
@@ -126,7 +126,7 @@ def test_a_code_answer_is_the_banks_byte_for_byte(bank: Running) -> None:
 
 
 def test_a_series_without_data_is_listed_with_nulls_and_told_so(bank: Running) -> None:
-    answer = told(bank, CODE, lang="jp", db="CO", code=DI, startDate="195001", endDate="195004")
+    answer = ask_json(bank, CODE, lang="jp", db="CO", code=DI, startDate="195001", endDate="195004")
 
     text = "正常に終了しましたが、該当データはありませんでした。"
     echo = {"FORMAT": "JSON", "LANG": "JP", "DB": "CO", "STARTDATE": "195001", "ENDDATE": "195004", "STARTPOSITION": ""}
@@ -137,8 +137,8 @@ def test_a_series_without_data_is_listed_with_nulls_and_told_so(bank: Running) -
 
 
 def test_a_wildcard_layer_answer_is_the_banks(bank: Running) -> None:
-    answer = told(bank, LAYER, lang="en", db="md10", frequency="q", layer="*", startPosition=1)
-    second = told(bank, LAYER, lang="en", db="md10", frequency="q", layer="*", startPosition=255)
+    answer = ask_json(bank, LAYER, lang="en", db="md10", frequency="q", layer="*", startPosition=1)
+    second = ask_json(bank, LAYER, lang="en", db="md10", frequency="q", layer="*", startPosition=255)
 
     total, demand, current = answer["RESULTSET"][:3]
     name = "Total of All Depositors/Domestically Licensed Banks"
@@ -239,7 +239,7 @@ def test_an_english_csv_answer_is_the_banks_with_commas_in_quotes(bank: Running)
 def test_a_flow_of_funds_answer_is_the_banks(bank: Running) -> None:
     parameters = {"db": "FF", "frequency": "Q", "layer": "1,1,2", "startDate": "202401", "endDate": "202502"}
 
-    answer = told(bank, LAYER, lang="jp", **parameters, startPosition=1)
+    answer = ask_json(bank, LAYER, lang="jp", **parameters, startPosition=1)
     lines = table(ask(bank, LAYER, format="csv", **parameters, startPosition=1), "cp932")
 
     deposits, second = answer["RESULTSET"]
@@ -272,7 +272,7 @@ def heading(japanese: str, english: str, first: int) -> dict[str, Any]:
 
 
 def test_japanese_metadata_are_the_banks_in_both_languages(bank: Running) -> None:
-    answer = told(bank, METADATA, db="FM08")
+    answer = ask_json(bank, METADATA, db="FM08")
 
     rows = answer["RESULTSET"]
     by_code = {row["SERIES_CODE"]: row for row in rows if row["SERIES_CODE"]}
@@ -342,8 +342,8 @@ def test_japanese_csv_metadata_have_the_columns_of_both_languages(bank: Running)
 
 
 def test_values_that_were_seen_are_kept_and_gaps_are_null(bank: Running) -> None:
-    spot = points_of(told(bank, CODE, db="FM08", code="FXERD01", startDate="202610", endDate="202610"))
-    judged = points_of(told(bank, CODE, lang="en", db="CO", code=DI, startDate="202504", endDate="202603"))
+    spot = points_of(ask_json(bank, CODE, db="FM08", code="FXERD01", startDate="202610", endDate="202610"))
+    judged = points_of(ask_json(bank, CODE, lang="en", db="CO", code=DI, startDate="202504", endDate="202603"))
 
     assert [spot[20261000 + day] for day in range(1, 6)] == [157.56, 157.94, None, None, 157.74]
     assert judged == {202504: 15, 202601: 17, 202602: 22, 202603: 24}
@@ -362,7 +362,7 @@ def test_json_and_csv_tell_the_same_in_each_language(bank: Running, endpoint: st
 
     reply = ask(bank, endpoint, format=format_, **parameters)
 
-    answer = told(bank, endpoint, **parameters)
+    answer = ask_json(bank, endpoint, **parameters)
     assert [list(series) for series in answer["RESULTSET"]] == [[*columns, "LAST_UPDATE", "VALUES"]] * 2
     if format_ == "json":
         assert reply.json() == answer
@@ -398,7 +398,7 @@ def test_each_of_the_fifty_databases_tells_its_rows_and_has_what_they_name(bank:
     assert len(set(codes)) == len(codes) > 0
     assert rows[0]["SERIES_CODE"] == ""
     first = next(row for row in rows if row["SERIES_CODE"])
-    answer = told(bank, CODE, lang="en", db=db, code=first["SERIES_CODE"])
+    answer = ask_json(bank, CODE, lang="en", db=db, code=first["SERIES_CODE"])
     assert answer["MESSAGEID"] == "M181000I"
     assert str(answer["RESULTSET"][0]["VALUES"]["SURVEY_DATES"][0]) == first["START_OF_THE_TIME_SERIES"]
     assert answer["RESULTSET"][0]["FREQUENCY"] == first["FREQUENCY"]
@@ -413,7 +413,7 @@ def test_names_and_values_may_be_in_any_case_and_order_and_are_echoed_as_sent(ba
         "FORMAT": "JSON", "LANG": "EN", "DB": "cO", "STARTDATE": "202401", "ENDDATE": "202401", "STARTPOSITION": "",
     }  # fmt: skip
     assert codes_of(answer) == [DI]
-    assert told(bank, METADATA, db="fm01")["DB"] == "FM01"
+    assert ask_json(bank, METADATA, db="fm01")["DB"] == "FM01"
 
 
 @pytest.mark.parametrize(
@@ -474,7 +474,7 @@ def test_every_answer_says_that_it_is_a_sample(bank: Running) -> None:
 
 
 @pytest.mark.parametrize(
-    ("db", "code", "asked", "dates"),
+    ("db", "code", "period", "dates"),
     [
         ("BP01", "BPBP6KA", ("2020", "2022"), [2020, 2021, 2022]),
         ("LA03", "DLKCK_DLKCTL", ("2023", "2025"), [2023, 2024, 2025]),
@@ -488,22 +488,22 @@ def test_every_answer_says_that_it_is_a_sample(bank: Running) -> None:
     ],
 )
 def test_periods_are_written_as_their_frequency_has_them(
-    bank: Running, db: str, code: str, asked: tuple[str, str], dates: list[int]
+    bank: Running, db: str, code: str, period: tuple[str, str], dates: list[int]
 ) -> None:
-    answer = told(bank, CODE, db=db, code=code, startDate=asked[0], endDate=asked[1])
+    answer = ask_json(bank, CODE, db=db, code=code, startDate=period[0], endDate=period[1])
 
     assert list(points_of(answer)) == dates
 
 
 def test_without_dates_a_series_is_told_from_its_start_to_its_end(bank: Running) -> None:
-    rate = points_of(told(bank, CODE, db="IR01", code="MADR1Z@D"))
+    rate = points_of(ask_json(bank, CODE, db="IR01", code="MADR1Z@D"))
 
     assert (len(rate), min(rate), max(rate)) == (52_470, 18821011, 20260607)
 
 
 def test_dates_beyond_a_series_are_told_as_null_and_a_period_of_none_tells_nothing(bank: Running) -> None:
-    beyond = points_of(told(bank, CODE, db="BP01", code="BPBP6KA", startDate="1994", endDate="2026"))
-    after = told(bank, CODE, db="BP01", code="BPBP6KA", startDate="2030")
+    beyond = points_of(ask_json(bank, CODE, db="BP01", code="BPBP6KA", startDate="1994", endDate="2026"))
+    after = ask_json(bank, CODE, db="BP01", code="BPBP6KA", startDate="2030")
     after_csv = table(ask(bank, CODE, format="csv", lang="en", db="BP01", code="BPBP6KA", startDate="2030"))
 
     assert [year for year, value in beyond.items() if value is None] == [1994, 1995, 2025, 2026]
@@ -512,8 +512,8 @@ def test_dates_beyond_a_series_are_told_as_null_and_a_period_of_none_tells_nothi
 
 
 def test_a_zero_is_a_value_and_a_closed_day_is_none(bank: Running) -> None:
-    half = points_of(told(bank, CODE, db="MD10", code="SAMPLE_MD10_0004", startDate="202001", endDate="202004"))
-    days = points_of(told(bank, CODE, db="FM01", code="STRDCLUCONH", startDate="202601", endDate="202601"))
+    half = points_of(ask_json(bank, CODE, db="MD10", code="SAMPLE_MD10_0004", startDate="202001", endDate="202004"))
+    days = points_of(ask_json(bank, CODE, db="FM01", code="STRDCLUCONH", startDate="202601", endDate="202601"))
 
     assert [value == 0 for value in half.values()] == [False, True, False, True]
     assert None not in half.values()
@@ -522,7 +522,7 @@ def test_a_zero_is_a_value_and_a_closed_day_is_none(bank: Running) -> None:
 
 
 def test_a_series_has_gaps_where_its_rule_says(bank: Running) -> None:
-    values = points_of(told(bank, CODE, db="LA03", code="SAMPLE_LA03_M1", startDate="202001", endDate="202412"))
+    values = points_of(ask_json(bank, CODE, db="LA03", code="SAMPLE_LA03_M1", startDate="202001", endDate="202412"))
 
     missing = [date for date, value in values.items() if value is None]
     assert missing == [202005, 202210]
@@ -547,16 +547,16 @@ def test_a_series_has_gaps_where_its_rule_says(bank: Running) -> None:
     ],
 )
 def test_a_layer_selects_the_series_of_the_manuals_tree(bank: Running, layer: str, codes: str) -> None:
-    answer = told(bank, LAYER, db="TREE", frequency="M", layer=layer)
+    answer = ask_json(bank, LAYER, db="TREE", frequency="M", layer=layer)
 
     assert "".join(codes_of(answer)) == codes
     assert answer["MESSAGEID"] == ("M181000I" if codes else "M181030I")
 
 
 def test_a_layer_answer_has_only_the_frequency_that_is_asked_for(bank: Running) -> None:
-    fiscal = told(bank, LAYER, db="LA03", frequency="fy", layer="*", startDate="2024", endDate="2025")
-    weekly = told(bank, LAYER, db="IR02", frequency="W", layer="*", startDate="202402", endDate="202402")
-    none = told(bank, LAYER, db="LA03", frequency="D", layer="*")
+    fiscal = ask_json(bank, LAYER, db="LA03", frequency="fy", layer="*", startDate="2024", endDate="2025")
+    weekly = ask_json(bank, LAYER, db="IR02", frequency="W", layer="*", startDate="202402", endDate="202402")
+    none = ask_json(bank, LAYER, db="LA03", frequency="D", layer="*")
 
     assert {series["FREQUENCY"] for series in fiscal["RESULTSET"]} == {"ANNUAL(MAR)"}
     assert {series["FREQUENCY"] for series in weekly["RESULTSET"]} == {"WEEKLY(MONDAY)", "WEEKLY(THURSDAY)"}
@@ -567,10 +567,10 @@ def test_a_layer_answer_has_only_the_frequency_that_is_asked_for(bank: Running) 
 
 
 def pages(bank: Running, endpoint: str, **parameters: object) -> Iterator[Any]:
-    """Go on where each answer says, until one says nothing."""
+    """Follow the next positions until there is none."""
     position: int | None = 1
     while position is not None:
-        answer = told(bank, endpoint, **parameters, startPosition=position)
+        answer = ask_json(bank, endpoint, **parameters, startPosition=position)
         yield answer
         position = answer["NEXTPOSITION"]
 
@@ -578,7 +578,7 @@ def pages(bank: Running, endpoint: str, **parameters: object) -> Iterator[Any]:
 def test_pages_of_a_layer_go_on_at_rows_of_the_database_headings_counted(bank: Running) -> None:
     answers = list(pages(bank, LAYER, db="MD10", frequency="Q", layer="*"))
 
-    rows = told(bank, METADATA, db="MD10")["RESULTSET"]
+    rows = ask_json(bank, METADATA, db="MD10")["RESULTSET"]
     assert [answer["NEXTPOSITION"] for answer in answers] == [255, 507, 759, 1010, None]
     assert [len(answer["RESULTSET"]) for answer in answers] == [250, 250, 250, 250, 214]
     assert [code for answer in answers for code in codes_of(answer)] == [
@@ -590,18 +590,18 @@ def test_pages_of_a_layer_go_on_at_rows_of_the_database_headings_counted(bank: R
 
 
 def test_a_position_of_one_layer_holds_for_another_of_the_same_database(bank: Running) -> None:
-    all_of_it = told(bank, LAYER, db="MD10", frequency="Q", layer="*", startPosition=507)
-    part = told(bank, LAYER, db="MD10", frequency="Q", layer="1,5", startPosition=507)
+    all_of_it = ask_json(bank, LAYER, db="MD10", frequency="Q", layer="*", startPosition=507)
+    part = ask_json(bank, LAYER, db="MD10", frequency="Q", layer="1,5", startPosition=507)
 
     assert codes_of(part) == codes_of(all_of_it)[:10]
 
 
 def test_pages_of_codes_go_on_at_places_in_the_list(bank: Running) -> None:
-    """The values are too many long before the series are."""
+    """The limit of values is reached long before the limit of series."""
     answers = list(pages(bank, CODE, db="FM08", code=",".join(FX_DAILY)))
     by_layer = list(pages(bank, LAYER, db="FM08", frequency="D", layer="1"))
 
-    points = [sum(len(one["VALUES"]["VALUES"]) for one in answer["RESULTSET"]) for answer in answers]
+    points = [sum(len(series["VALUES"]["VALUES"]) for series in answer["RESULTSET"]) for answer in answers]
     assert [answer["NEXTPOSITION"] for answer in answers] == [6, 11, None]
     assert [len(answer["RESULTSET"]) for answer in answers] == [5, 5, 12]
     assert [code for answer in answers for code in codes_of(answer)] == FX_DAILY
@@ -614,8 +614,8 @@ def test_pages_of_codes_go_on_at_places_in_the_list(bank: Running) -> None:
 def test_whichever_limit_comes_first_cuts(bank: Running) -> None:
     codes = ",".join(f"SAMPLE_CO_{n:04}" for n in range(3, 303))
 
-    few_values = told(bank, CODE, db="CO", code=codes, startDate="202001", endDate="202904")
-    many_values = told(bank, CODE, db="CO", code=codes, startDate="195001", endDate="202404")
+    few_values = ask_json(bank, CODE, db="CO", code=codes, startDate="202001", endDate="202904")
+    many_values = ask_json(bank, CODE, db="CO", code=codes, startDate="195001", endDate="202404")
 
     assert (len(few_values["RESULTSET"]), few_values["NEXTPOSITION"]) == (250, 251)
     assert (len(many_values["RESULTSET"]), many_values["NEXTPOSITION"]) == (200, 201)
@@ -624,27 +624,27 @@ def test_whichever_limit_comes_first_cuts(bank: Running) -> None:
 def test_exactly_at_a_limit_nothing_is_cut(bank: Running) -> None:
     codes = [f"SAMPLE_CO_{n:04}" for n in range(3, 253)]
 
-    answer = told(bank, CODE, db="CO", code=",".join(codes), startDate="199001", endDate="204904")
+    answer = ask_json(bank, CODE, db="CO", code=",".join(codes), startDate="199001", endDate="204904")
 
-    assert sum(len(one["VALUES"]["VALUES"]) for one in answer["RESULTSET"]) == 60_000
+    assert sum(len(series["VALUES"]["VALUES"]) for series in answer["RESULTSET"]) == 60_000
     assert (codes_of(answer), answer["NEXTPOSITION"]) == (codes, None)
 
 
 def test_a_series_that_alone_is_over_the_limit_is_not_cut(bank: Running) -> None:
-    answer = told(bank, CODE, db="IR01", code="MADR1Z@D,MADR1Z@D", startDate="185001", endDate="205012")
+    answer = ask_json(bank, CODE, db="IR01", code="MADR1Z@D,MADR1Z@D", startDate="185001", endDate="205012")
 
     assert len(points_of(answer)) == 73_414
     assert answer["NEXTPOSITION"] == 2
 
 
 def test_the_same_code_twice_is_told_twice(bank: Running) -> None:
-    answer = told(bank, CODE, db="CO", code=f"{DI},{DI}", startDate="202401", endDate="202401")
+    answer = ask_json(bank, CODE, db="CO", code=f"{DI},{DI}", startDate="202401", endDate="202401")
 
     assert codes_of(answer) == [DI, DI]
 
 
 def test_a_position_after_the_last_finds_no_data(bank: Running) -> None:
-    answer = told(bank, CODE, db="CO", code=DI, startPosition=2)
+    answer = ask_json(bank, CODE, db="CO", code=DI, startPosition=2)
 
     assert (answer["MESSAGEID"], answer["RESULTSET"], answer["NEXTPOSITION"]) == ("M181030I", [], None)
 
@@ -652,16 +652,18 @@ def test_a_position_after_the_last_finds_no_data(bank: Running) -> None:
 def test_1250_codes_are_taken(bank: Running) -> None:
     codes = [f"SAMPLE_CO_{n:04}" for n in range(3, 1253)]
 
-    answer = told(bank, CODE, db="CO", code=",".join(codes), startDate="202401", endDate="202401", startPosition=1001)
+    answer = ask_json(
+        bank, CODE, db="CO", code=",".join(codes), startDate="202401", endDate="202401", startPosition=1001
+    )
 
     assert codes_of(answer) == codes[1000:]
 
 
 def test_a_layer_is_counted_before_its_frequency(bank: Running) -> None:
-    """800 monthly and 500 quarterly series are too many, even for a question about the monthly ones."""
-    over = told(bank, LAYER, db="BP01", frequency="M", layer="1")
+    """800 monthly and 500 quarterly series are too many, even for a request about the monthly series."""
+    over = ask_json(bank, LAYER, db="BP01", frequency="M", layer="1")
     under = list(pages(bank, LAYER, db="BP01", frequency="M", layer="1,1", startDate="202508", endDate="202508"))
-    fits = told(bank, LAYER, db="MD10", frequency="Q", layer="*", startDate="202503", endDate="202503")
+    fits = ask_json(bank, LAYER, db="MD10", frequency="Q", layer="*", startDate="202503", endDate="202503")
 
     assert over["MESSAGEID"] == "M181007E"
     assert [len(answer["RESULTSET"]) for answer in under] == [250, 250, 250, 50]
@@ -734,15 +736,15 @@ def test_a_question_that_is_none_is_refused_with_its_message(
 
 
 def test_there_are_24_messages_and_each_can_be_had() -> None:
-    """Those of success are had by other tests."""
+    """Other tests prove the two messages of success."""
     assert len(MESSAGES) == 24
     assert {message_id for message_id, _, _ in REFUSED} | {"M181000I", "M181030I"} == set(MESSAGES)
 
 
 def test_the_texts_that_the_bank_was_seen_to_send_are_its_own(bank: Running) -> None:
     english = {message_id: MESSAGES[message_id].english for message_id in KNOWN_ENGLISH}
-    missing = told(bank, CODE, db="CO", code=f"{DI},NONE")
-    missing_english = told(bank, CODE, lang="en", db="CO", code=f"{DI},{DI},NONE,NONE")
+    missing = ask_json(bank, CODE, db="CO", code=f"{DI},NONE")
+    missing_english = ask_json(bank, CODE, lang="en", db="CO", code=f"{DI},{DI},NONE,NONE")
 
     assert english == {
         "M181000I": "Successfully completed", "M181001E": "Invalid input parameters",
@@ -851,16 +853,16 @@ def test_answers_are_the_same_from_run_to_run() -> None:
 
 
 def test_values_that_are_made_by_rule_are_made_by_the_same_rule_for_ever(bank: Running) -> None:
-    """Whoever has written one down may rely on it."""
-    euro = points_of(told(bank, CODE, db="FM08", code="FXERD31", startDate="202401", endDate="202401"))
-    index = points_of(told(bank, CODE, db="OT", code="SAMPLE_OT_M1", startDate="202401", endDate="202404"))
+    """Users may rely on values that they have written down."""
+    euro = points_of(ask_json(bank, CODE, db="FM08", code="FXERD31", startDate="202401", endDate="202401"))
+    index = points_of(ask_json(bank, CODE, db="OT", code="SAMPLE_OT_M1", startDate="202401", endDate="202404"))
 
     assert list(euro.values())[:10] == [None, None, None, 1.2257, 1.2231, None, None, 1.226, 1.2235, 1.2315]
     assert index == {202401: 95.3, 202402: 95.4, 202403: 95.5, 202404: 96.3}
 
 
 def stream(bank: Running, target: str, headers: dict[str, str]) -> Iterator[bytes]:
-    """Read an answer piece by piece and keep none."""
+    """Yield a response in pieces, without keeping them."""
     connection = http.client.HTTPConnection(urlsplit(bank.url).netloc, timeout=PATIENCE_S)
     try:
         connection.request("GET", target, headers=headers)
@@ -898,13 +900,13 @@ def test_the_metadata_of_a_huge_database_are_never_held_whole(bank: Running, acc
 
 
 class Code(msgspec.Struct):
-    """As much of a row as a test can hold 166,513 times."""
+    """The part of a row that a test can hold 166,513 times."""
 
     SERIES_CODE: str
 
 
 class Listing(msgspec.Struct):
-    """As much of metadata."""
+    """Metadata with such rows."""
 
     DB: str
     RESULTSET: list[Code]

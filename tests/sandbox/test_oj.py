@@ -1,4 +1,4 @@
-"""The online-judge sandbox: the backend's endpoints, shapes, errors and texts over the sample problems."""
+"""The online-judge sandbox: endpoints, shapes, errors and texts of the backend, over the sample problems."""
 
 from __future__ import annotations
 
@@ -63,15 +63,15 @@ def ask(running: Running, path: str, method: str = "GET", **headers: str) -> Rep
 
 
 def get(running: Running, path: str) -> Any:
-    """Read a success: 200 and JSON."""
+    """Return the JSON of a response with status 200."""
     reply = ask(running, path)
     assert (reply.status, reply.headers["content-type"]) == (200, "application/json"), reply.body
     return reply.json()
 
 
 def problem(status: int, title: str, detail: str) -> tuple[int, str, dict[str, Any]]:
-    told = {"type": "about:blank", "title": title, "status": status, "detail": detail}
-    return status, "application/problem+json", told
+    fields = {"type": "about:blank", "title": title, "status": status, "detail": detail}
+    return status, "application/problem+json", fields
 
 
 def refused(running: Running, path: str, **headers: str) -> tuple[int, str, dict[str, Any]]:
@@ -88,59 +88,59 @@ def sample(running: Running, source: str, problem_id: str) -> Any:
 
 @pytest.mark.parametrize(("source", "problem_id"), EVERY)
 def test_a_problem_has_every_field_in_its_type(oj: Running, source: str, problem_id: str) -> None:
-    found = sample(oj, source, problem_id)
+    fields = sample(oj, source, problem_id)
 
-    assert list(found) == FIELDS
-    assert (found["source"], found["id"]) == (source, problem_id)
+    assert list(fields) == FIELDS
+    assert (fields["source"], fields["id"]) == (source, problem_id)
     for name in ("id", "source", "slug"):
-        assert isinstance(found[name], str)
+        assert isinstance(fields[name], str)
     for name in ("title", "title_cn", "difficulty", "contest", "problem_index", "link", "category", "content"):
-        assert found[name] is None or isinstance(found[name], str), name
+        assert fields[name] is None or isinstance(fields[name], str), name
     for name in ("ac_rate", "rating"):
-        assert found[name] is None or isinstance(found[name], float), name
+        assert fields[name] is None or isinstance(fields[name], float), name
     for name in ("tags", "similar_questions"):
-        assert all(isinstance(item, str) for item in found[name])
-    assert found["paid_only"] in (None, 0, 1)
+        assert all(isinstance(item, str) for item in fields[name])
+    assert fields["paid_only"] in (None, 0, 1)
 
 
 @pytest.mark.parametrize(("source", "problem_id"), EVERY)
 def test_each_source_fills_the_fields_that_it_fills(oj: Running, source: str, problem_id: str) -> None:
-    found = sample(oj, source, problem_id)
+    fields = sample(oj, source, problem_id)
 
     if source in ("atcoder", "codeforces"):
-        assert (found["difficulty"], found["ac_rate"]) == (None, None)
+        assert (fields["difficulty"], fields["ac_rate"]) == (None, None)
     if source in ("atcoder", "luogu", "spoj"):
-        assert found["rating"] is None
+        assert fields["rating"] is None
     if source == "leetcode":
-        assert found["difficulty"] in (None, "Easy", "Medium", "Hard")
-    if found["content"] is not None:
-        assert (re.search(r"</\w+>", found["content"]) is not None) == (source == "leetcode") or problem_id == "9002E"
+        assert fields["difficulty"] in (None, "Easy", "Medium", "Hard")
+    if fields["content"] is not None:
+        assert (re.search(r"</\w+>", fields["content"]) is not None) == (source == "leetcode") or problem_id == "9002E"
 
 
 @pytest.mark.parametrize(("source", "problem_id"), EVERY)
 def test_a_link_and_every_image_leads_to_example_com(oj: Running, source: str, problem_id: str) -> None:
-    found = sample(oj, source, problem_id)
+    fields = sample(oj, source, problem_id)
 
-    addresses = re.findall(r"https?://([^/\s)\"]+)", f"{found['link']} {found['content']}")
+    addresses = re.findall(r"https?://([^/\s)\"]+)", f"{fields['link']} {fields['content']}")
 
     assert set(addresses) <= {"example.com"}
 
 
 @pytest.mark.parametrize(("source", "problem_id"), EVERY)
 def test_a_link_resolves_to_its_problem(oj: Running, source: str, problem_id: str) -> None:
-    found = sample(oj, source, problem_id)
-    if found["link"] is None:
+    fields = sample(oj, source, problem_id)
+    if fields["link"] is None:
         assert (source, problem_id) == ("leetcode", "9007")
         return
 
-    resolved = get(oj, f"/api/v1/resolve/{quote(found['link'], safe='')}")
+    resolved = get(oj, f"/api/v1/resolve/{quote(fields['link'], safe='')}")
 
-    assert resolved == {"source": source, "id": problem_id, "problem": found}
+    assert resolved == {"source": source, "id": problem_id, "problem": fields}
 
 
 def test_the_samples_cover_what_a_client_must_bear(oj: Running) -> None:
     texts = {key: sample(oj, *key) for key in EVERY}
-    content = {problem_id: it["content"] for (_, problem_id), it in texts.items()}
+    content = {problem_id: fields["content"] for (_, problem_id), fields in texts.items()}
 
     assert (texts["leetcode", "9006"]["paid_only"], content["9006"], content["agc901_a"]) == (1, None, None)
     nameless = texts["leetcode", "9007"]
@@ -153,7 +153,9 @@ def test_the_samples_cover_what_a_client_must_bear(oj: Running) -> None:
     assert texts["leetcode", "9001"]["content_cn"].startswith("<p>一条街上")
     for mark in ("<table", "<img", "<sup>", "<sub>", "<ol>", "<pre>", "<script>", "<style>", "$f(r, c, p)", "&nbsp;"):
         assert any(mark in text for text in content.values() if text), mark
-    markdown = [it["content"] for (source, _), it in texts.items() if source != "leetcode" and it["content"]]
+    markdown = [
+        fields["content"] for (source, _), fields in texts.items() if source != "leetcode" and fields["content"]
+    ]
     for mark in ("```", "| ", "![", "$$", "  - ", "<br>", "~~~", "    4 2"):
         assert any(mark in text for text in markdown), mark
 
@@ -194,7 +196,7 @@ def test_an_unknown_source_is_refused_before_the_id_is_looked_at(oj: Running, so
     ],
 )
 def test_only_an_id_as_it_is_written_is_found(oj: Running, source: str, problem_id: str) -> None:
-    """No slugs, no other case."""
+    """Not a slug, and not an id in another case."""
     answer = refused(oj, f"/api/v1/problems/{source}/{problem_id}")
 
     assert answer == problem(404, "Not Found", "problem not found")
@@ -297,8 +299,8 @@ def similar(running: Running, query: str, **more: object) -> Any:
     return get(running, f"/api/v1/similar?q={quote(query, safe='')}" + "".join(f"&{k}={v}" for k, v in more.items()))
 
 
-def found(answer: Any) -> list[str]:
-    return [one["id"] for one in answer["results"]]
+def ids_of(answer: Any) -> list[str]:
+    return [hit["id"] for hit in answer["results"]]
 
 
 def test_a_result_has_six_fields_and_the_best_comes_first(oj: Running) -> None:
@@ -306,12 +308,12 @@ def test_a_result_has_six_fields_and_the_best_comes_first(oj: Running) -> None:
 
     assert list(answer) == ["rewritten_query", "results"]
     assert len(answer["results"]) > 3
-    for one in answer["results"]:
-        assert list(one) == ["source", "id", "title", "difficulty", "link", "similarity"]
-        assert 0 < one["similarity"] <= 1
-        known = sample(oj, one["source"], one["id"])
-        assert one == {**{name: known[name] for name in list(one)[:5]}, "similarity": one["similarity"]}
-    ranks = [one["similarity"] for one in answer["results"]]
+    for hit in answer["results"]:
+        assert list(hit) == ["source", "id", "title", "difficulty", "link", "similarity"]
+        assert 0 < hit["similarity"] <= 1
+        known = sample(oj, hit["source"], hit["id"])
+        assert hit == {**{name: known[name] for name in list(hit)[:5]}, "similarity": hit["similarity"]}
+    ranks = [hit["similarity"] for hit in answer["results"]]
     assert ranks == sorted(ranks, reverse=True)
 
 
@@ -330,7 +332,7 @@ def test_a_result_has_six_fields_and_the_best_comes_first(oj: Running) -> None:
     ],
 )
 def test_what_is_described_is_found_first(oj: Running, query: str, best: list[str]) -> None:
-    assert found(similar(oj, query))[: len(best)] == best
+    assert ids_of(similar(oj, query))[: len(best)] == best
 
 
 @pytest.mark.parametrize("query", ["shortest path", "Shortest paths!", "最短路"])
@@ -338,7 +340,7 @@ def test_one_thing_is_found_in_both_languages(oj: Running, query: str) -> None:
     answer = similar(oj, query)
 
     assert answer["rewritten_query"] == "shortest path (最短路)"
-    assert set(found(answer)) == {"abc901_c", "9001B", "P90003", "SP90002"}
+    assert set(ids_of(answer)) == {"abc901_c", "9001B", "P90003", "SP90002"}
 
 
 def test_a_query_is_rewritten_without_filler_and_with_terms_in_both_languages(oj: Running) -> None:
@@ -376,8 +378,8 @@ def test_a_query_is_words_and_never_syntax(oj: Running, query: str) -> None:
 def test_a_problem_finds_those_like_it(oj: Running, source: str, problem_id: str, near: set[str]) -> None:
     answer = get(oj, f"/api/v1/similar/{source}/{problem_id}")
 
-    assert set(found(answer)[: len(near)]) == near
-    assert problem_id not in found(answer)
+    assert set(ids_of(answer)[: len(near)]) == near
+    assert problem_id not in ids_of(answer)
 
 
 def test_a_problem_is_told_by_its_title_and_tags(oj: Running) -> None:
@@ -394,7 +396,7 @@ def test_a_problem_without_title_and_tags_has_no_rewritten_query(oj: Running) ->
 
 
 def test_a_problem_that_only_the_index_knows_has_nulls(oj: Running) -> None:
-    ghost = next(one for one in similar(oj, "lantern festival")["results"] if one["id"] == "9003A")
+    ghost = next(hit for hit in similar(oj, "lantern festival")["results"] if hit["id"] == "9003A")
 
     assert ghost["similarity"] > 0
     assert [ghost[name] for name in ("source", "title", "difficulty", "link")] == ["codeforces", None, None, None]
@@ -405,7 +407,7 @@ def test_a_problem_that_only_the_index_knows_has_nulls(oj: Running) -> None:
     [("leetcode", "9006"), ("spoj", "SP90005"), ("leetcode", "1"), ("uva", "100"), ("leetcode", "lantern-pairs")],
 )
 def test_a_problem_that_the_index_does_not_know_is_told_so(oj: Running, source: str, problem_id: str) -> None:
-    """Without a statement, with one that nobody has indexed, or not there at all."""
+    """A problem without a statement, with a statement that is not indexed, or a problem that does not exist."""
     answer = refused(oj, f"/api/v1/similar/{source}/{problem_id}")
 
     assert answer == problem(404, "Not Found", "no embedding found for this problem")
@@ -421,11 +423,11 @@ def test_limit_threshold_and_source_narrow_the_results(oj: Running) -> None:
     assert similar(oj, query, limit=4_000_000_000)["results"] == everything
     bar = everything[4]["similarity"]
     assert similar(oj, query, limit=50, threshold=bar)["results"] == [
-        one for one in everything if one["similarity"] >= bar
+        hit for hit in everything if hit["similarity"] >= bar
     ]
     assert similar(oj, query, threshold=1)["results"] == []
     chosen = similar(oj, query, limit=50, source="luogu,%20spoj")["results"]
-    assert chosen == [one for one in everything if one["source"] in ("luogu", "spoj")]
+    assert chosen == [hit for hit in everything if hit["source"] in ("luogu", "spoj")]
     for nobody in ("", "LUOGU", "luo", "uva"):
         assert similar(oj, query, source=nobody)["results"] == []
 
@@ -434,7 +436,7 @@ def test_the_filter_sees_only_the_nearest_four_times_the_limit(oj: Running) -> N
     everything = similar(oj, "lantern brightness street sum", limit=50)["results"]
     far = everything[4]["source"]
 
-    near = [one for one in everything[:4] if one["source"] == far]
+    near = [hit for hit in everything[:4] if hit["source"] == far]
 
     assert similar(oj, "lantern brightness street sum", limit=1, source=far)["results"] == near[:1]
 
@@ -507,7 +509,7 @@ def test_what_is_no_number_is_refused_in_plain_text_before_all_else(oj: Running,
         ("https://www.luogu.com.cn/problem/AT300", "atcoder", "at300"),
         ("https://www.luogu.com.cn/problem/SP1", "spoj", "SP1"),
         ("https://www.luogu.com.cn/problem/SPX", "luogu", "SPX"),
-        # Prefixes in any case, and what follows them as it is.
+        # Prefixes in any case; the rest is taken as it is.
         ("LuoGu:p1001", "luogu", "p1001"),
         ("codeforces:1900a", "codeforces", "1900a"),
         ("LEETCODE:1", "leetcode", "1"),
@@ -595,9 +597,9 @@ def test_status_counts_the_samples_by_source(oj: Running) -> None:
         ("spoj", 5, 0, 1),
     ]
 
-    told = get(oj, "/status")
+    status = get(oj, "/status")
 
-    assert told == {"version": "0.2.1+sample", "platforms": [dict(zip(names, row, strict=True)) for row in rows]}
+    assert status == {"version": "0.2.1+sample", "platforms": [dict(zip(names, row, strict=True)) for row in rows]}
 
 
 def test_health_is_open_and_well(guarded: Running) -> None:
@@ -662,16 +664,16 @@ def test_without_a_token_nobody_is_asked_for_one(oj: Running) -> None:
 def test_a_token_is_never_told(guarded: Running) -> None:
     ask(guarded, "/status", authorization=f"Bearer {TOKEN}")
 
-    told = ask(guarded, "/_sandbox").body + ask(guarded, "/_sandbox/requests").body
+    bodies = ask(guarded, "/_sandbox").body + ask(guarded, "/_sandbox/requests").body
 
-    assert TOKEN.encode() not in told
+    assert TOKEN.encode() not in bodies
     assert TOKEN not in repr(guarded.requests)
 
 
 def test_the_sandbox_lists_its_samples_and_calls_them_so(oj: Running) -> None:
-    told = get(oj, "/_sandbox")
+    about = get(oj, "/_sandbox")
 
-    assert (told["sandbox"], told["data"], told["problems"]) == ("oj", "sample data", IDS)
+    assert (about["sandbox"], about["data"], about["problems"]) == ("oj", "sample data", IDS)
 
 
 PROBE = """
@@ -693,7 +695,7 @@ def test_answers_are_the_same_bytes_from_run_to_run() -> None:
         *("/status", "/health", "/api/v1/daily?date=2024-01-15", "/api/v1/daily?date=2025-12-31&domain=cn"),
     ]
 
-    told = {
+    digests = {
         subprocess.run(
             [sys.executable, "-c", PROBE, *paths],
             capture_output=True,
@@ -703,4 +705,4 @@ def test_answers_are_the_same_bytes_from_run_to_run() -> None:
         for seed in ("0", "1", "2")
     }
 
-    assert len(told) == 1
+    assert len(digests) == 1

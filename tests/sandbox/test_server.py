@@ -1,4 +1,4 @@
-"""The sandbox's server: HTTP as it should be, every fault as its table says, a log that tells what became of each."""
+"""The sandbox server: valid HTTP, every fault of the table, and a log of each request and its response."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ BODY = msgspec.json.encode(THING)
 GET = b"GET /thing HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"
 
 
-def play(request: SandboxRequest) -> SandboxResponse:
-    """A small upstream: a thing, a thing in chunks, an echo, and nothing else."""
+def handle(request: SandboxRequest) -> SandboxResponse:
+    """Answer as a small upstream: a thing, a thing in chunks, an echo, or 404."""
     if request.path == "/thing":
         return json_response(THING)
     if request.path == "/chunks":
@@ -45,13 +45,13 @@ def play(request: SandboxRequest) -> SandboxResponse:
 
 @pytest.fixture
 def running() -> Iterator[Running]:
-    it, stop = host_in_thread(Sandbox("small", play, {"plays": "a thing"}))
-    yield it
+    running, stop = host_in_thread(Sandbox("small", handle, {"plays": "a thing"}))
+    yield running
     stop()
 
 
 class Reply:
-    """An answer as it came: its status, its headers, every byte after them."""
+    """A response as received: its status, its headers, every byte after them."""
 
     def __init__(self, raw: bytes) -> None:
         head, _, self.body = raw.partition(b"\r\n\r\n")
@@ -82,7 +82,7 @@ def rest_of(peer: socket.socket) -> bytes:
 
 
 def raw(running: Running, sent: bytes = GET) -> bytes:
-    """Send bytes and read until the other side ends."""
+    """Send bytes and read until the server closes the connection."""
     with connect(running) as peer:
         peer.sendall(sent)
         return rest_of(peer)
@@ -102,10 +102,10 @@ def until(condition: Callable[[], Any]) -> None:
 
 
 def ends(running: Running) -> list[tuple[str | None, int | None, int, str | None]]:
-    return [(one.fault, one.status, one.body_bytes, one.end) for one in running.requests]
+    return [(entry.fault, entry.status, entry.body_bytes, entry.end) for entry in running.requests]
 
 
-# --- HTTP as it should be ---------------------------------------------------------------------
+# --- valid HTTP -------------------------------------------------------------------------------
 
 
 def test_an_answer_has_exactly_these_bytes(running: Running) -> None:
@@ -115,7 +115,7 @@ def test_an_answer_has_exactly_these_bytes(running: Running) -> None:
 
 
 def test_a_connection_carries_one_request_after_another(running: Running) -> None:
-    """Also when the second is there before the first is answered."""
+    """Also when the second request arrives before the first is answered."""
     first = GET.replace(b"connection: close\r\n", b"")
     with connect(running) as peer:
         peer.sendall(first + first + GET)
@@ -123,7 +123,7 @@ def test_a_connection_carries_one_request_after_another(running: Running) -> Non
         answers = rest_of(peer)
 
     assert answers.count(b"HTTP/1.1 200 OK") == 3
-    assert [one.end for one in running.requests] == ["answered"] * 3
+    assert [entry.end for entry in running.requests] == ["answered"] * 3
 
 
 @pytest.mark.parametrize(
@@ -205,14 +205,14 @@ def test_a_head_of_the_full_size_is_read(running: Running) -> None:
 
 def test_a_sandbox_listens_on_loopback_only() -> None:
     with pytest.raises(ValueError, match="loopback only"):
-        asyncio.run(start(Sandbox("small", play), "0.0.0.0"))
+        asyncio.run(start(Sandbox("small", handle), "0.0.0.0"))
 
 
 def test_an_address_that_is_taken_is_an_os_error(running: Running) -> None:
     port = int(running.url.rpartition(":")[2])
 
     with pytest.raises(OSError, match="in use"):
-        asyncio.run(start(Sandbox("small", play), port=port))
+        asyncio.run(start(Sandbox("small", handle), port=port))
 
 
 # --- the log ----------------------------------------------------------------------------------
@@ -233,9 +233,9 @@ def test_the_log_tells_every_request_in_order(running: Running) -> None:
 def test_the_log_keeps_no_secret_but_can_tell_whether_two_are_the_same(running: Running) -> None:
     ask(running, authorization="Bearer secret-1", cookie="a=secret-1")
 
-    told = ask(running, "/_sandbox/requests").body
+    log = ask(running, "/_sandbox/requests").body
 
-    assert b"secret-1" not in told
+    assert b"secret-1" not in log
     assert running.requests[0].headers["authorization"] == fingerprint("Bearer secret-1")
     assert fingerprint("Bearer secret-1").startswith("Bearer sha256:")
     assert fingerprint("Bearer secret-1") != fingerprint("Bearer secret-2")
@@ -253,24 +253,24 @@ def test_an_answer_on_its_way_has_no_end_yet(running: Running) -> None:
 
 
 def test_stopping_ends_what_is_on_its_way() -> None:
-    it, stop = host_in_thread(Sandbox("small", play))
-    it.order("hang", match="/thing")
-    it.order("huge", match="/other", size=1 << 28)
-    with connect(it) as idle, connect(it) as hanging, connect(it, 4096) as full:
+    running, stop = host_in_thread(Sandbox("small", handle))
+    running.order("hang", match="/thing")
+    running.order("huge", match="/other", size=1 << 28)
+    with connect(running) as idle, connect(running) as hanging, connect(running, 4096) as full:
         hanging.sendall(GET)
         full.sendall(GET.replace(b"/thing", b"/other"))
-        until(lambda: len(it.requests) == 2)
+        until(lambda: len(running.requests) == 2)
 
         stop()
         stop()
 
-        assert {one.end for one in it.requests} == {"stopped"}
+        assert {entry.end for entry in running.requests} == {"stopped"}
         assert idle.recv(1) == b""
     with pytest.raises(ConnectionRefusedError):
-        connect(it)
+        connect(running)
 
 
-# --- orders -----------------------------------------------------------------------------------
+# --- fault rules ------------------------------------------------------------------------------
 
 
 def test_an_order_befalls_what_it_matches_as_often_as_it_says(running: Running) -> None:
@@ -371,7 +371,7 @@ def test_a_peer_that_floods_while_it_should_wait_is_hung_up_on(running: Running)
         with contextlib.suppress(ConnectionError):
             peer.sendall(b"x" * (4 * MAX_HEAD_BYTES))
 
-        until(lambda: [one.end for one in running.requests] == ["gone"])
+        until(lambda: [entry.end for entry in running.requests] == ["gone"])
 
 
 def test_drip_sends_the_head_at_once_and_the_body_a_byte_at_a_time(running: Running) -> None:
@@ -456,7 +456,7 @@ def test_no_type_is_the_real_body_under_no_name(running: Running) -> None:
 
 
 def test_invalid_utf8_is_json_but_for_its_bytes(running: Running) -> None:
-    """So that only the encoding can be what a client refuses."""
+    """Only the encoding can be the reason why a client refuses the body."""
     running.order("invalid_utf8")
 
     reply, nothing = ask(running), ask(running, "/nothing")
@@ -575,8 +575,8 @@ def test_redirect_leads_over_so_many_hops_to_the_real_answer(running: Running, h
 
     assert statuses == [status] * hops
     assert reply.json() == THING
-    assert len({one.target for one in running.requests}) == hops + 1
-    assert all(one.target.endswith("/thing?a=%2F&b") for one in running.requests)
+    assert len({entry.target for entry in running.requests}) == hops + 1
+    assert all(entry.target.endswith("/thing?a=%2F&b") for entry in running.requests)
 
 
 def test_redirect_loop_never_ends(running: Running) -> None:
@@ -630,18 +630,20 @@ def test_garbage_is_not_http(running: Running) -> None:
 
 
 def test_a_fault_that_lets_no_answer_through_does_not_ask_for_one() -> None:
-    asked: list[str] = []
-    it, stop = host_in_thread(Sandbox("small", lambda request: asked.append(request.target) or SandboxResponse()))
+    targets: list[str] = []
+    running, stop = host_in_thread(
+        Sandbox("small", lambda request: targets.append(request.target) or SandboxResponse())
+    )
     for fault in ("status", "html", "answer", "close", "garbage", "redirect_loop", "no_location"):
-        it.order(fault, times=1)
-        raw(it)
+        running.order(fault, times=1)
+        raw(running)
 
     stop()
 
-    assert asked == []
+    assert targets == []
 
 
-# --- control from other processes -------------------------------------------------------------
+# --- control API ------------------------------------------------------------------------------
 
 
 def order(running: Running, value: object) -> Reply:
@@ -649,9 +651,9 @@ def order(running: Running, value: object) -> Reply:
 
 
 def test_the_sandbox_says_what_it_is(running: Running) -> None:
-    told = ask(running, "/_sandbox").json()
+    about = ask(running, "/_sandbox").json()
 
-    assert told == {"sandbox": "small", "plays": "a thing", "data": "sample data", "faults": list(faults.FAULTS)}
+    assert about == {"sandbox": "small", "plays": "a thing", "data": "sample data", "faults": list(faults.FAULTS)}
 
 
 def test_faults_are_ordered_listed_and_cleared_over_http(running: Running) -> None:
@@ -677,7 +679,7 @@ def test_the_log_is_read_and_emptied_over_http(running: Running) -> None:
     ask(running, "/_sandbox/requests", "DELETE")
 
     assert set(read[0]) == set(LoggedRequest.__struct_fields__)
-    assert [(one["method"], one["target"], one["fault"], one["end"]) for one in read] == [
+    assert [(entry["method"], entry["target"], entry["fault"], entry["end"]) for entry in read] == [
         ("GET", "/thing", "cut", "answered")
     ]
     assert running.requests == ()
@@ -691,7 +693,7 @@ def test_no_order_befalls_the_sandbox_itself(running: Running) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "detail"),
     [
         (b"", "an order is a JSON object"),
         (b"[]", "an order is a JSON object"),
@@ -703,11 +705,11 @@ def test_no_order_befalls_the_sandbox_itself(running: Running) -> None:
         (b'{"fault":"slow","speed":1}', "slow: Object contains unknown field `speed`"),
     ],
 )
-def test_a_bad_order_is_refused_with_the_reason(running: Running, body: bytes, told: str) -> None:
+def test_a_bad_order_is_refused_with_the_reason(running: Running, body: bytes, detail: str) -> None:
     reply = ask(running, "/_sandbox/faults", "POST", body)
 
     assert reply.status == 400
-    assert reply.json()["detail"].startswith(told)
+    assert reply.json()["detail"].startswith(detail)
 
 
 def test_the_sandbox_itself_knows_its_paths_and_methods(running: Running) -> None:
@@ -740,7 +742,7 @@ print("ended", flush=True)
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_a_sandbox_cleanly(how: signal.Signals) -> None:
-    """Also while a peer is being kept waiting."""
+    """Also while a client is waiting for a response."""
     process = subprocess.Popen(
         [sys.executable, "-c", HOST], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=clean_env()
     )
@@ -780,15 +782,15 @@ def test_a_sandbox_that_does_not_exist_is_named_with_those_that_do() -> None:
 
 def test_a_sandbox_can_be_started_from_a_loop_of_ones_own() -> None:
     async def main() -> tuple[str, str]:
-        it = await start(Sandbox("small", play), "localhost")
-        reader, writer = await asyncio.open_connection("127.0.0.1", int(it.url.rpartition(":")[2]))
+        running = await start(Sandbox("small", handle), "localhost")
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(running.url.rpartition(":")[2]))
         writer.write(GET)
         answer = await reader.read()
         writer.close()
         await writer.wait_closed()
-        await it.stop()
-        await it.stop()
-        return it.url, answer.decode()
+        await running.stop()
+        await running.stop()
+        return running.url, answer.decode()
 
     url, answer = asyncio.run(main())
 
