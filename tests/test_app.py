@@ -69,5 +69,5 @@ def test_two_tools_of_one_name_stop_the_start() -> None:
     plantuml = find_toolset("plantuml")
     twin = msgspec.structs.replace(plantuml, name="twin")
 
-    with pytest.raises(UsageError, match="^two enabled tools answer to '"):
+    with pytest.raises(UsageError, match=r"^two enabled tools answer to '"):
         open_toolbox(enabled(plantuml, twin))

@@ -26,7 +26,8 @@ from hypothesis import strategies as st
 from boj_messages import KNOWN_ENGLISH, order_of
 from large_metadata import SERIES, GeneratedBytes, with_large_metadata
 from processes import PATIENCE_S, Reply
-from signet.sandbox import SANDBOXES, start_in_thread
+from signet.catalogue import find_toolset
+from signet.sandbox import start_in_thread
 from signet.sandbox.hosting import host_in_thread
 from signet.sandbox.server import Running
 from signet.toolsets.boj.sandbox import build
@@ -959,7 +960,7 @@ def test_the_samples_are_small_and_can_be_written_in_the_banks_encoding() -> Non
 
 
 def test_it_is_started_by_its_name() -> None:
-    url, stop = start_in_thread("boj")
+    url, stop = start_in_thread(find_toolset("boj"))
     connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=PATIENCE_S)
 
     try:
@@ -969,5 +970,5 @@ def test_it_is_started_by_its_name() -> None:
         connection.close()
         stop()
 
-    assert "boj" in SANDBOXES
+    assert find_toolset("boj").sandbox is not None
     assert about["sandbox"] == "boj"

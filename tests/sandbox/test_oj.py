@@ -16,6 +16,7 @@ import pytest
 from long_statement import sandbox_with_long_statement
 from oj_harness import call, serving_oj
 from processes import PATIENCE_S, Reply, clean_env
+from signet.catalogue import find_toolset
 from signet.sandbox import build
 from signet.sandbox.hosting import host_in_thread
 from signet.sandbox.server import Running
@@ -47,7 +48,7 @@ def oj() -> Iterator[Running]:
 
 @pytest.fixture(scope="module")
 def guarded() -> Iterator[Running]:
-    running, stop = host_in_thread(build("oj", TOKEN))
+    running, stop = host_in_thread(build(find_toolset("oj"), TOKEN))
     yield running
     stop()
 
@@ -255,7 +256,7 @@ def test_one_date_is_always_being_fetched(oj: Running) -> None:
 
 
 def test_another_date_is_being_fetched_when_it_is_asked_for_first() -> None:
-    running, stop = host_in_thread(build("oj"))
+    running, stop = host_in_thread(build(find_toolset("oj")))
     paths = [f"/api/v1/daily?domain={domain}&date=2024-02-28" for domain in ("com", "cn", "com", "cn")]
 
     statuses = [ask(running, path).status for path in paths]

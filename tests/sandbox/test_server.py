@@ -18,8 +18,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from processes import PATIENCE_S, clean_env
+from processes import PATIENCE_S, clean_env, run
 from signet import sandbox
+from signet.catalogue import find_toolset
 from signet.kernel.errors import Fault
 from signet.sandbox import faults
 from signet.sandbox.exchange import MAX_HEAD_BYTES, LoggedRequest, fingerprint
@@ -761,8 +762,8 @@ def test_a_signal_ends_a_sandbox_cleanly(how: signal.Signals) -> None:
 
 
 def test_a_sandbox_runs_in_a_thread_beside_anything_else() -> None:
-    first, end_first = sandbox.start_in_thread("oj")
-    second, end_second = sandbox.start_in_thread("oj", token="t")
+    first, end_first = sandbox.start_in_thread(find_toolset("oj"))
+    second, end_second = sandbox.start_in_thread(find_toolset("oj"), token="t")
     try:
         for url in (first, second):
             with socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2])), PATIENCE_S) as peer:
@@ -776,8 +777,15 @@ def test_a_sandbox_runs_in_a_thread_beside_anything_else() -> None:
 
 
 def test_a_sandbox_that_does_not_exist_is_named_with_those_that_do() -> None:
-    with pytest.raises(ValueError, match=f"there is no sandbox 'nope'; there are: {', '.join(sandbox.SANDBOXES)}"):
-        sandbox.start_in_thread("nope")
+    done = run("sandbox", "nope")
+
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr == b"signet: there is no sandbox 'nope'; there are: boj, oj\n"
+
+
+def test_a_toolset_without_a_sandbox_has_none_to_start() -> None:
+    with pytest.raises(ValueError, match="the toolset plantuml has no sandbox"):
+        sandbox.start_in_thread(find_toolset("plantuml"))
 
 
 def test_a_sandbox_can_be_started_from_a_loop_of_ones_own() -> None:
