@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from typing import Final
 from uuid import uuid4
 
+from signet.files import lock
+
 __all__ = ["FOLDER", "KEPT_RUNS", "LATEST", "open_journal"]
 
 FOLDER: Final = os.path.join("mcp_server", "envelope_validation")
@@ -32,7 +34,9 @@ def open_journal(log_dir: str, run: str = "") -> int:
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     name = f"{NAME}.{stamp}.{run or uuid4()}.{os.getpid()}.jsonl"
     journal = os.open(os.path.join(folder, name), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_EXCL, 0o644)
-    _lock(journal)
+    # The lock tells `_let_go`, in any process, that this journal is still written.
+    with contextlib.suppress(OSError):
+        lock(journal)
     # Neither is worth a record: what cannot be pointed at can still be written, and too much can be kept.
     with contextlib.suppress(OSError):
         _point(folder, name)
@@ -73,26 +77,13 @@ def _journals(folder: str) -> Iterator[str]:
             yield entry.path
 
 
-def _lock(journal: int) -> None:
-    """Show others that a journal is being written."""
-    try:
-        import fcntl
-    except ImportError:  # Windows keeps open files from being removed by itself
-        return
-    with contextlib.suppress(OSError):
-        fcntl.flock(journal, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
 def _is_written(path: str) -> bool:
-    try:
-        import fcntl
-    except ImportError:
-        return False
+    """Return True if a process holds the lock of this journal."""
+    # Where there are no locks (Windows), the system itself keeps an open file from being removed.
     journal = os.open(path, os.O_RDONLY)
     try:
-        fcntl.flock(journal, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return not lock(journal)
     except OSError:
         return True
     finally:
         os.close(journal)
-    return False

@@ -19,6 +19,8 @@ from typing import Any, Final
 
 import msgspec
 
+from signet.files import lock, replacing
+
 __all__ = ["CALLS", "LABEL", "CassetteManifest", "CassetteReader", "CassetteWriter", "RecordedOrigin", "read_manifest"]
 
 LABEL: Final = "cassette.json"
@@ -72,7 +74,9 @@ class CassetteWriter:
             self._begin()
             calls = os.open(self._path(CALLS), os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
             try:
-                _lock(calls)
+                # Where there are no locks, the lines of several processes may mix.
+                with contextlib.suppress(OSError):
+                    lock(calls, wait=True)
                 _append(calls, b"".join(line + b"\n" for line in lines))
             finally:
                 os.close(calls)
@@ -106,15 +110,9 @@ class CassetteWriter:
 
     def _put(self, name: str, data: bytes) -> None:
         """Write a file aside and move it into its place."""
-        aside = self._path(f".{name}.{os.getpid()}.{threading.get_ident()}")
-        try:
-            with open(aside, "wb") as file:
-                file.write(data)
-            os.replace(aside, self._path(name))
-        except OSError:
-            with contextlib.suppress(OSError):
-                os.unlink(aside)
-            raise
+        temporary = self._path(f".{name}.{os.getpid()}.{threading.get_ident()}")
+        with replacing(self._path(name), temporary) as file:
+            file.write(data)
 
     def _path(self, name: str) -> str:
         return os.path.join(self._folder, name)
@@ -174,16 +172,6 @@ def read_manifest(folder: str) -> CassetteManifest:
     """
     with open(os.path.join(folder, LABEL), "rb") as file:
         return msgspec.json.decode(file.read(), type=CassetteManifest)
-
-
-def _lock(file: int) -> None:
-    """Keep others from writing at the same time, where the system can."""
-    try:
-        import fcntl
-    except ImportError:
-        return
-    with contextlib.suppress(OSError):
-        fcntl.flock(file, fcntl.LOCK_EX)
 
 
 def _append(file: int, data: bytes) -> None:
