@@ -1,10 +1,11 @@
-"""What people are shown: tables, answers, lines to paste."""
+"""Output for people: plain and safe text, tables, results, lines to paste."""
 
 from __future__ import annotations
 
 import shlex
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -14,16 +15,33 @@ from signet.kernel.tools import Tool, Toolbox
 from .arguments import print_err
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.table import Column
 
-__all__ = ["paste_lines", "show", "tool_table", "write"]
+__all__ = [
+    "IDEOGRAPHIC_SPACE",
+    "Cell",
+    "on_terminal",
+    "paste_lines",
+    "printable",
+    "say",
+    "show",
+    "table",
+    "tool_table",
+    "write",
+]
+
+IDEOGRAPHIC_SPACE: Final = "\u3000"
+"""The blank of Japanese names; it is not printable by Python's rule, and harmless."""
+
+Cell = str | tuple[str, str]
+"""The text of a table cell, alone or with its rich style."""
 
 
 def write(text: str) -> None:
     """Write a line to standard output.
 
     Raises:
-        OSError: it is closed or full, or has no such characters.
+        OSError: standard output is closed or full, or its encoding lacks a character.
     """
     if sys.stdout is None:
         raise OSError(0, "it is closed")
@@ -33,62 +51,93 @@ def write(text: str) -> None:
         raise OSError(0, f"its encoding, {sys.stdout.encoding}, lacks a character; set PYTHONUTF8=1") from None
 
 
-def tool_table(toolbox: Toolbox) -> None:
-    """Show the tools: name, slug, and what each is for."""
-    from rich.table import Table
+def say(text: str) -> None:
+    """Write one sentence to standard error, behind the name of the program."""
+    print_err(f"signet: {printable(text, keep=IDEOGRAPHIC_SPACE)}\n")
 
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for heading in ("tool", "slug", "what it does"):
-        table.add_column(heading, overflow="fold")
-    for tool in toolbox:
-        table.add_row(tool.name, tool.slug, tool.description)
-    console = _console()
-    with console.capture() as shown:
-        console.print(table)
-    write(shown.get())
+
+def printable(text: str, *, keep: str = "", substitute: str = " ") -> str:
+    """Substitute every character that could move a terminal's cursor or change its colours.
+
+    The text may come from outside. Python calls white space other than the blank unprintable: `keep` names the
+    characters that stay all the same, such as the line feed.
+    """
+    return "".join(char if char.isprintable() or char in keep else substitute for char in text)
+
+
+def on_terminal() -> bool:
+    """Return True if standard output is a terminal."""
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
+def table(
+    columns: Iterable[str | Column],
+    rows: Iterable[Sequence[Cell]],
+    *,
+    pipe_width: int | None = None,
+    strip: bool = False,
+) -> str:
+    """Return a table as text, in colours on a terminal; cells are plain text, never markup.
+
+    A column given by its heading alone folds long cells. `pipe_width` is the width where there is no terminal
+    (default: 80 columns, or COLUMNS); `strip` removes the blanks at the end of lines.
+    """
+    from rich.console import Console
+    from rich.table import Column, Table
+    from rich.text import Text
+
+    headings = (Column(column, overflow="fold") if isinstance(column, str) else column for column in columns)
+    grid = Table(*headings, box=None, header_style="bold", pad_edge=False)
+    for row in rows:
+        grid.add_row(*(Text(cell) if isinstance(cell, str) else Text(*cell) for cell in row))
+    console = Console(width=None if on_terminal() else pipe_width)
+    with console.capture() as captured:
+        console.print(grid)
+    lines = captured.get().splitlines()
+    return "\n".join(line.rstrip() for line in lines) if strip else captured.get()
+
+
+def tool_table(toolbox: Toolbox) -> None:
+    """Print the tools: name, slug and description."""
+    write(table(("tool", "slug", "what it does"), ((tool.name, tool.slug, tool.description) for tool in toolbox)))
 
 
 def show(outcome: Outcome) -> None:
-    """Show an answer: for a person on a terminal, as one line of JSON into a pipe."""
-    terminal = sys.stdout is not None and sys.stdout.isatty()
+    """Print an outcome: for a person on a terminal, as one line of JSON into a pipe."""
     fault = outcome.fault
     if fault is not None:
         hint = "; 'signet tools' lists what there is" if outcome.tool is None else ""
         print_err(f"signet: {fault.name}: {fault.message}{hint}\n")
-        if not terminal:
+        if not on_terminal():
             error = {"code": fault.name, "canonical_code": fault.code, "message": fault.message}
             write(msgspec.json.encode({"error": error}).decode())
-    elif terminal:
+    elif on_terminal():
         write(_for_people(outcome))
     else:
         write(outcome.body.decode())
 
 
 def _for_people(outcome: Outcome) -> str:
-    """Give the text that a tool's result is, or its JSON in colours."""
+    """Return the text content of a tool's result, or its JSON in colours."""
     if outcome.tool is not None and outcome.tool.to_content is not None:
         return "\n".join(block["text"] for block in outcome.tool.to_content(outcome.result) if block["type"] == "text")
-    console = _console()
-    with console.capture() as shown:
-        console.print_json(outcome.body.decode())
-    return shown.get()
-
-
-def _console() -> Console:
     from rich.console import Console
 
-    return Console()
+    console = Console()
+    with console.capture() as captured:
+        console.print_json(outcome.body.decode())
+    return captured.get()
 
 
 def _program() -> str:
-    """Give what to write to start this program again."""
+    """Return the shell words that start this program."""
     if sys.argv[0].endswith("__main__.py"):
         return f"{shlex.quote(sys.executable)} -m signet"
     return shlex.quote(sys.argv[0])
 
 
 def paste_lines(url: str, tool: Tool, flags: str, *, secured: bool) -> str:
-    """Give three lines that work at once: curl, a client's configuration, the command line with its flags."""
+    """Return three lines to paste: curl, a client's configuration, the command line with its flags."""
     body = msgspec.json.encode(tool.example).decode()
     header = ' -H "Authorization: Bearer $SIGNET_TOKEN"' if secured else ""
     server: dict[str, object] = {"type": "http", "url": f"{url}/mcp"}
