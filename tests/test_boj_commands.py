@@ -20,7 +20,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import msgspec
 import plotext
 import pyarrow.parquet
@@ -32,14 +31,12 @@ from processes import BIN, PATIENCE_S, ROOT, SIGNET, Server, clean_env, run, ser
 from signet.app import build_server
 from signet.commands import boj_mcp
 from signet.commands.boj import CREDIT, SAMPLE_SOURCE, SOURCE
-from signet.commands.boj.chart import chart_of
-from signet.commands.boj.files import FORMS
-from signet.commands.boj.image_chart import JAPANESE, paint
-from signet.commands.boj.pages import FetchedSeries, SeriesPage
+from signet.commands.boj.chart import chart_of, scale_of
+from signet.commands.boj.image_chart import JAPANESE_FONTS, paint
+from signet.commands.boj.output_files import FORMATS
 from signet.commands.boj.partial_download import PartialDownload
-from signet.commands.boj.periods import scale_of
-from signet.commands.boj.series_query import SeriesQuery, origin_of
-from signet.commands.boj.terminal_chart import drawn
+from signet.commands.boj.plot import draw_text
+from signet.commands.boj.series_query import FetchedSeries, SeriesPage, SeriesQuery, origin_of
 from signet.kernel.errors import Code, Fault
 from signet.settings import Settings
 
@@ -100,10 +97,10 @@ def bank(process: Server) -> Bank:
 def whole(process: Server, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """What a fetch gives that nobody breaks off."""
     folder = tmp_path_factory.mktemp("whole")
-    for form in FORMS:
+    for form in FORMATS:
         done = run("boj", "fetch", *DEPOSITS, "--boj-base-url", process.url, "--out", str(folder / f"all.{form}"))
         assert done.returncode == 0, done.stderr
-    return {form: (folder / f"all.{form}").read_bytes() for form in FORMS}
+    return {form: (folder / f"all.{form}").read_bytes() for form in FORMATS}
 
 
 def shaped(origin: str) -> str:
@@ -295,7 +292,7 @@ def series_of(frequency: str, values: Mapping[str, str | None]) -> FetchedSeries
 
 def refused_by_parquet(value: str) -> Code:
     with pytest.raises(Fault, match=f"'{value}'") as caught:
-        FORMS["parquet"](io.BytesIO(), QUESTION, [SeriesPage(1, None, [series_of("MONTHLY", {"202401": value})])])
+        FORMATS["parquet"](io.BytesIO(), QUESTION, [SeriesPage(1, None, [series_of("MONTHLY", {"202401": value})])])
 
     return caught.value.code
 
@@ -307,7 +304,7 @@ def test_a_value_keeps_its_digits_and_a_missing_one_is_nothing() -> None:
     written = {}
     for form, values in (("csv", told | odd), ("json", told | odd), ("parquet", told)):
         file = io.BytesIO()
-        FORMS[form](file, QUESTION, [SeriesPage(1, None, []), SeriesPage(1, None, [series_of("MONTHLY", values)])])
+        FORMATS[form](file, QUESTION, [SeriesPage(1, None, []), SeriesPage(1, None, [series_of("MONTHLY", values)])])
         written[form] = file.getvalue()
 
     refused = [refused_by_parquet(value) for value in ("n.a.", "1e999", "-1e999")]
@@ -371,7 +368,7 @@ def test_a_fetch_leaves_nothing_but_its_file(bank: Bank, tmp_path: Path) -> None
     assert left_in(tmp_path) == ["all.csv"]
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", FORMATS)
 def test_the_embedded_sample_data_are_called_so(tmp_path: Path, form: str) -> None:
     """A table is plain rows and says nothing of itself; who fetched it is told."""
     out = tmp_path / f"rates.{form}"
@@ -667,7 +664,7 @@ def test_a_disk_that_is_full_while_pages_come_loses_none_of_them(
     assert bank.asked() == STARTS[3:]
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", FORMATS)
 def test_a_disk_that_is_full_when_the_file_is_written_loses_nothing(
     bank: Bank, tmp_path: Path, whole: dict[str, bytes], form: str
 ) -> None:
@@ -910,7 +907,7 @@ def test_the_picture_in_the_docs_is_drawn_by_its_script(tmp_path: Path) -> None:
 
 def test_japanese_names_need_a_font_that_has_them(bank: Bank, tmp_path: Path) -> None:
     """In text they are as they are; in a picture they would be boxes."""
-    there_is_one = bool(set(JAPANESE) & set(get_font_names()))
+    there_is_one = bool(set(JAPANESE_FONTS) & set(get_font_names()))
 
     text = plot(bank, *INDEXES, "--lang", "jp")
     picture = plot(bank, *INDEXES, "--lang", "jp", "--out", str(tmp_path / "rates.png"))
@@ -1017,7 +1014,7 @@ def test_a_curve_is_cut_where_a_value_is_missing(
     frequency: str, values: dict[str, str | None], runs: list[list[float]]
 ) -> None:
     """Zero is a value; a weekend in a daily series is no gap."""
-    chart = chart_of(QUESTION, "X", [series_of(frequency, values)])
+    chart = chart_of(QUESTION, [series_of(frequency, values)])
 
     (curve,) = chart.panels[0].curves
     assert [[value for _, value in run] for run in curve.runs] == runs
@@ -1026,7 +1023,7 @@ def test_a_curve_is_cut_where_a_value_is_missing(
 @pytest.mark.parametrize("value", ["n.a.", "NaN", "Infinity", "1e999", "-1e999", "1e301", "-1.7e308"])
 def test_what_is_no_number_or_too_large_a_one_is_not_drawn(value: str) -> None:
     with pytest.raises(Fault) as caught:
-        chart_of(QUESTION, "X", [series_of("MONTHLY", {"202401": "1", "202402": value})])
+        chart_of(QUESTION, [series_of("MONTHLY", {"202401": "1", "202402": value})])
 
     assert (caught.value.code, f"'{value}'" in caught.value.message) == (Code.INVALID_OUTPUT, True)
 
@@ -1034,11 +1031,11 @@ def test_what_is_no_number_or_too_large_a_one_is_not_drawn(value: str) -> None:
 @pytest.mark.parametrize("color", [False, True], ids=["signs", "colours"])
 @pytest.mark.parametrize("values", [("1e300", "-1e300"), ("1e300", "1e300"), ("5e-324", "-5e-324")], ids=" ".join)
 def test_the_largest_numbers_and_the_smallest_are_drawn(values: tuple[str, str], color: bool) -> None:
-    chart = chart_of(QUESTION, "X", [series_of("MONTHLY", dict(zip(("202401", "202402"), values, strict=True)))])
+    chart = chart_of(QUESTION, [series_of("MONTHLY", dict(zip(("202401", "202402"), values, strict=True)))])
     picture = io.BytesIO()
 
-    text = drawn(plotext, chart, (80, 20), color=color)
-    paint(mpl, chart, picture, "svg")
+    text = draw_text(plotext, chart, (80, 20), color=color)
+    paint(chart, picture, "svg")
 
     assert text.startswith("X\n")
     assert picture.getvalue().endswith(b"</svg>\n")

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from processes import run
-from signet.commands.boj.cli_errors import to_flags
+from signet.commands.boj.series_query import to_flags
 from signet.kernel.errors import Code, Fault
 from signet.toolsets.boj import validation
 from signet.toolsets.boj.decode import LESS_DATA
@@ -79,8 +79,8 @@ RULES = {
     "the database 'A,B' has a comma in it: name one database at a time": lambda: validation.database("A,B"),
     "--codes 'CODE and DB;' has the forbidden character ;": lambda: validation.codes(("CODE and DB;",)),
     "--layers '0' must be * or a positive integer": lambda: validation.layers(("0",)),
-    "--frequency must be one of Q, M, not 'X'": lambda: validation.choice("FREQUENCY", "X", ("Q", "M")),
-    "--lang must be one of jp, en, not 'fr'": lambda: validation.choice("LANG", "fr", ("jp", "en")),
+    "--frequency must be one of Q, M, not 'X'": lambda: validation.choice("frequency", "X", ("Q", "M")),
+    "--lang must be one of jp, en, not 'fr'": lambda: validation.choice("lang", "fr", ("jp", "en")),
     "--start '2024-01' must be numeric: the date is written in digits only": lambda: validation.span(
         "2024-01", None, validation.ANY_SHAPE
     ),

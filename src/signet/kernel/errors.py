@@ -10,6 +10,7 @@ A `Fault` is raised by a tool or made by a rule, and from there on is a value th
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
@@ -27,6 +28,7 @@ __all__ = [
     "Code",
     "ErrorRow",
     "Fault",
+    "Wording",
     "bad_arguments",
     "not_unicode",
     "too_large",
@@ -89,10 +91,22 @@ class CanonicalError:
         return {"code": row.jsonrpc_code, "message": row.message, "data": {"canonical_code": str(code)}}
 
 
+class Wording(NamedTuple):
+    """A fault's message as a template, so that a command can write its own names for the parameters."""
+
+    template: str
+    values: dict[str, Any]
+
+    def render(self, names: Mapping[str, str]) -> str:
+        """Return the message with these names; a value is never read as a template."""
+        return self.template.format_map({**names, **self.values})
+
+
 class Fault(Exception):
     """What is wrong, in a sentence, under a canonical code; the rest has the table's defaults.
 
     `name` and `status` are REST's, `told` and `mcp_code` are MCP's, `data` joins a JSON-RPC error's data.
+    `wording` is for commands in this process and is never published.
     """
 
     def __init__(
@@ -105,6 +119,7 @@ class Fault(Exception):
         as_tool_result: bool | None = None,
         mcp_code: int | None = None,
         data: dict[str, Any] | None = None,
+        wording: Wording | None = None,
     ) -> None:
         super().__init__(message)
         row = TABLE[code]
@@ -115,6 +130,7 @@ class Fault(Exception):
         self.as_tool_result = row.as_tool_result if as_tool_result is None else as_tool_result
         self.mcp_code = mcp_code or row.mcp_code
         self.data = data or {}
+        self.wording = wording
 
 
 def unknown_tool(key: str) -> Fault:

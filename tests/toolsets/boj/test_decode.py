@@ -19,8 +19,8 @@ from signet.app import SCHEMA_ROOT
 from signet.kernel.errors import Fault
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.upstream import UpstreamResponse
-from signet.toolsets.boj.decode import LESS_DATA, LESS_METADATA, check_size, read_data, read_metadata
-from signet.toolsets.boj.models import MAX_BODY_BYTES, DataOut, MetadataOut, Point, points_of
+from signet.toolsets.boj.decode import json_size, read_data, read_metadata
+from signet.toolsets.boj.models import MAX_BODY_BYTES, DataOut, MetadataOut, Point, decode_points
 from signet.toolsets.boj.query import DataCodeIn, DataLayerIn, MetadataIn
 
 FIXTURES = ROOT / "tests/fixtures/boj"
@@ -42,6 +42,12 @@ SECOND = {
 NOTHING = {"format": None, "lang": None, "db": None, "start_date": None, "end_date": None, "start_position": None}
 NO_NAMES = dict.fromkeys(
     ("name_of_time_series_j", "name_of_time_series", "unit_j", "unit", "frequency", "category_j", "category")
+)
+
+LESS_DATA = "Ask for fewer series at a time or for a shorter span (start_date, end_date), and without include_raw."
+LESS_METADATA = (
+    "Ask with lang=en, which leaves out the Japanese names, and without include_raw; if that is still too much, read "
+    'the series by their place, without the list: boj_get_data_layer with layers ["1", "1"], ["1", "2"] and so on.'
 )
 
 
@@ -804,7 +810,9 @@ def test_any_plain_values_come_out_as_their_text(pairs: list[tuple[Any, Any]], i
     result = read(one_series(*written))
 
     assert isinstance(result, DataOut)
-    assert points_of(result.series[0]) == [Point(str(text_of(date)), text_of(value)) for date, value in pairs]
+    assert decode_points(result.series[0].points) == [
+        Point(str(text_of(date)), text_of(value)) for date, value in pairs
+    ]
 
 
 @pytest.mark.spec("3.output.values")
@@ -814,7 +822,7 @@ def test_sixty_thousand_points_come_out_in_order() -> None:
     result = read(one_series(json.dumps(list(dates)), json.dumps(values)))
 
     assert isinstance(result, DataOut)
-    assert [(int(point.survey_date), point.value) for point in points_of(result.series[0])] == [
+    assert [(int(point.survey_date), point.value) for point in decode_points(result.series[0].points)] == [
         (date, None if value is None else str(value)) for date, value in zip(dates, values, strict=True)
     ]
 
@@ -995,7 +1003,7 @@ def test_a_result_weighs_what_it_will_be_as_json(name: str, query: Any, include_
 
     result = read(sample(name), asked, JSON if name.endswith("json") else CSV)
 
-    assert check_size(result) == len(msgspec.json.encode(result))
+    assert json_size(result) == len(msgspec.json.encode(result))
 
 
 @given(st.text(), st.integers(0, 3))
@@ -1005,7 +1013,7 @@ def test_any_result_weighs_what_it_will_be_as_json(text: str, count: int) -> Non
 
     result = read(body, msgspec.structs.replace(CODE, include_raw=True))
 
-    assert check_size(result) == len(msgspec.json.encode(result))
+    assert json_size(result) == len(msgspec.json.encode(result))
 
 
 @pytest.mark.spec("3.limits.read")
@@ -1024,11 +1032,11 @@ def test_a_result_over_its_limit_says_how_to_ask_for_less(query: Any) -> None:
     answer = UpstreamResponse(200, JSON, b'{"STATUS":200}')
     reads: Any = read_metadata if query is METADATA else read_data
 
-    fits = reads(answer, query, max_bytes=check_size(reads(answer, query)))
+    fits = reads(answer, query, max_bytes=json_size(reads(answer, query)))
     with pytest.raises(Fault) as caught:
-        reads(answer, query, max_bytes=check_size(fits) - 1)
+        reads(answer, query, max_bytes=json_size(fits) - 1)
 
-    said = f"the result has {check_size(fits)} bytes, and at most {check_size(fits) - 1} are passed on"
+    said = f"the result has {json_size(fits)} bytes, and at most {json_size(fits) - 1} are passed on"
     assert (caught.value.data["error_type"], caught.value.data["message"]) == ("DECODE_ERROR", said)
     assert caught.value.message.endswith(caught.value.data["hint"])
 
@@ -1146,4 +1154,4 @@ def test_a_real_answer_with_a_few_bytes_changed_gives_a_result_or_a_fault(path: 
 
     came = outcome(UpstreamResponse(200, JSON if path.suffix == ".json" else CSV, bytes(body)), query)
 
-    assert isinstance(came, Fault) or check_size(came) == len(msgspec.json.encode(came))
+    assert isinstance(came, Fault) or json_size(came) == len(msgspec.json.encode(came))

@@ -20,12 +20,8 @@ from signet.toolsets.boj.query import (
     DataCodeIn,
     DataLayerIn,
     MetadataIn,
-    ask_data_code,
-    ask_data_layer,
-    ask_metadata,
-    check_data_code,
-    check_data_layer,
-    check_metadata,
+    check,
+    request_of,
 )
 
 REGISTRY = SchemaRegistry(schema_root=SCHEMA_ROOT)
@@ -38,12 +34,7 @@ FORBIDDEN = "<>!|\\;'\""
 
 def asked(args: Any) -> UpstreamRequest:
     """Check a question and write its request."""
-    match args:
-        case DataCodeIn():
-            return ask_data_code(check_data_code(args))
-        case DataLayerIn():
-            return ask_data_layer(check_data_layer(args))
-    return ask_metadata(check_metadata(args))
+    return request_of(check(args))
 
 
 def outcome(args: Any) -> UpstreamRequest | Fault:
@@ -417,12 +408,12 @@ def test_a_database_that_nobody_knows_is_for_the_bank_to_refuse() -> None:
 
 @pytest.mark.spec("3.input.spelling")
 def test_only_the_database_layers_and_choices_are_written_anew() -> None:
-    code = check_data_code(DataCodeIn(" co ", (" a", "b", "B", "b"), "CSV", "Jp"))
-    layer = check_data_layer(DataLayerIn("bp01", "fh", ("01", "+1", "*", "0007", "4294967295")))
+    code = check(DataCodeIn(" co ", (" a", "b", "B", "b"), "CSV", "Jp"))
+    layer = check(DataLayerIn("bp01", "fh", ("01", "+1", "*", "0007", "4294967295")))
 
     assert code == DataCodeIn(" CO ", (" a", "b", "B", "b"), "csv", "jp")
     assert layer == DataLayerIn("BP01", "FH", ("1", "1", "*", "7", "4294967295"))
-    assert ask_data_code(code) == UpstreamRequest(
+    assert request_of(code) == UpstreamRequest(
         "/api/v1/getDataCode?format=csv&lang=jp&db=%20CO%20&code=%20a%2Cb%2CB%2Cb"
     )
 
@@ -520,6 +511,6 @@ def test_a_request_says_what_was_asked(db: str, codes: list[str], span: list[str
 
 @given(sound_texts, st.lists(st.integers(1, 4_294_967_295).map(str) | st.just("*"), min_size=1, max_size=5), spans)
 def test_a_question_that_was_checked_is_left_as_it_is(db: str, layers: list[str], span: list[str]) -> None:
-    once = check_data_layer(DataLayerIn(db, "w", tuple(layers), "Json", "JP", *span))
+    once = check(DataLayerIn(db, "w", tuple(layers), "Json", "JP", *span))
 
-    assert check_data_layer(once) == once
+    assert check(once) == once

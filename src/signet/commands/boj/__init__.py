@@ -1,10 +1,10 @@
-"""Statistics of the Bank of Japan for people at a terminal: find a database, fetch series into a file, draw them.
+"""`signet boj`: Bank of Japan statistics at the terminal. List databases, download series into a file, draw them.
 
-    question ── pages ──┬── part ── files          fetch: page by page onto the disk, then into one file
-                        └── curves ──┬── canvas    plot: as text
-                                     └── picture         as PNG or SVG
+    series_query ──┬── partial_download ── output_files    fetch: page by page onto the disk, then into one file
+                   └── chart ──┬── plot                    plot: as text
+                               └── image_chart                   as PNG or SVG
 
-Every page walks the one road: the pipeline, the tool and its polite upstream.
+Every page goes through the call pipeline, the tool and its rate-limited upstream.
 """
 
 from typing import Final
@@ -12,13 +12,13 @@ from typing import Final
 __all__ = ["CREDIT", "SAMPLE_SOURCE", "SOURCE"]
 
 SOURCE: Final = "Bank of Japan, Time-Series Data Search"
-"""Whose figures they are."""
+"""The source of figures from the Bank's own host."""
 
 SAMPLE_SOURCE: Final = f"sample data in the shape of {SOURCE}"
-"""The same, of the embedded upstream."""
+"""The source of figures from the embedded sandbox."""
 
 CREDIT: Final = (
     "This service uses the API of the Bank of Japan's Time-Series Data Search; "
     "the Bank of Japan does not guarantee its content."
 )
-"""What the Bank asks every service over its API to show."""
+"""The notice that the Bank requires of every service that uses its API."""

@@ -1,4 +1,4 @@
-"""What can be written behind `signet boj`, and what each of it runs; what they need is imported when they run."""
+"""The arguments of `signet boj`, and its command `databases`; every other module is imported when a command runs."""
 
 from __future__ import annotations
 
@@ -6,14 +6,18 @@ import argparse
 import io
 import os
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from . import CREDIT
 
 if TYPE_CHECKING:
     from signet.settings import Settings
+    from signet.toolsets.boj.databases import Database
 
 __all__ = ["add"]
+
+FAILED: Final = 1
 
 EXAMPLES: Final = f"""\
 examples:
@@ -22,53 +26,61 @@ examples:
   signet boj fetch MD10 --layers '*' --frequency Q --out deposits.parquet
   signet boj plot FM09 --codes FX180110001,FX180110002 --start 200001 --out rates.svg
 
---sandbox asks embedded sample data in place of the Bank of Japan.
+--sandbox uses embedded sample data instead of the Bank of Japan.
 {CREDIT}
 """
 
 UPSTREAM: Final = {
-    "--boj-base-url": ("URL", "where the API is (the Bank of Japan's public host)"),
-    "--boj-timeout-ms": ("MS", "how long one attempt may take (10000)"),
-    "--boj-retry-max": ("N", "how often to ask again (2)"),
-    "--boj-retry-backoff-ms": ("MS", "the wait before the first retry, doubled each time (200)"),
-    "--boj-min-interval-ms": ("MS", "least time between requests (1000 for the public host, else 0)"),
-    "--call-timeout-s": ("S", "seconds that a page may take (60)"),
-    "--log": ("FILTER", "what is logged on stderr: off, error … trace, or target=level (warn)"),
+    "--boj-base-url": ("URL", "origin of the API (default: the Bank of Japan's public host)"),
+    "--boj-timeout-ms": ("MS", "timeout of one attempt in milliseconds (default: 10000)"),
+    "--boj-retry-max": ("N", "number of retries after a temporary failure (default: 2)"),
+    "--boj-retry-backoff-ms": ("MS", "delay before the first retry in milliseconds, doubled each time (default: 200)"),
+    "--boj-min-interval-ms": ("MS", "minimum time between requests (default: 1000 for the public host, else 0)"),
+    "--call-timeout-s": ("S", "timeout of one page in seconds (default: 60)"),
+    "--log": ("FILTER", "log filter for stderr: off, error … trace, or target=level (default: warn)"),
 }
-"""The settings that a question is asked under."""
+"""The settings that can be given as flags."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Say what can be written."""
+    """Add the commands and flags of `signet boj`."""
     parser.epilog = EXAMPLES
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, prog=parser.prog)
 
-    databases = _command(parser, commands, "databases", _databases, "list the databases, in both languages")
-    databases.add_argument("text", nargs="*", help="words that a database must have in its code, name or field")
-    databases.add_argument("--json", action="store_true", help="as JSON")
+    databases = _command(parser, commands, "databases", _databases, "list the databases in English and Japanese")
+    databases.add_argument("text", nargs="*", help="words to find in code, name or field; all must match")
+    databases.add_argument("--json", action="store_true", help="print JSON")
 
-    text = "fetch series into a file, page by page to the end; after a break the same command goes on where it stopped"
+    text = "download series into a file, page by page; after an interruption, the same command resumes the download"
     fetch = _command(parser, commands, "fetch", _fetch, text)
-    fetch.add_argument("db", help="the database, such as FM08")
-    which = fetch.add_mutually_exclusive_group(required=True)
-    _codes(which)
-    which.add_argument("--layers", metavar="1,*,2", help="series by their place in the database: 1 to 5 levels")
-    fetch.add_argument("--frequency", metavar="F", help="with --layers: CY, FY, CH, FH, Q, M, W or D")
-    _span(fetch)
-    fetch.add_argument("--out", required=True, metavar="FILE", help="where to: .csv, .json or .parquet")
-    fetch.add_argument("--restart", action="store_true", help="discard what an earlier fetch left in FILE.part")
-    _upstream(fetch)
+    fetch.add_argument("db", help="database code, for example FM08")
+    selection = fetch.add_mutually_exclusive_group(required=True)
+    _add_codes(selection)
+    selection.add_argument(
+        "--layers", metavar="1,*,2", help="select series by layer: 1 to 5 levels, a number or * each"
+    )
+    fetch.add_argument(
+        "--frequency", metavar="F", help="frequency, required with --layers: CY, FY, CH, FH, Q, M, W or D"
+    )
+    _add_span(fetch)
+    fetch.add_argument("--out", required=True, metavar="FILE", help="output file: .csv, .json or .parquet")
+    fetch.add_argument(
+        "--restart", action="store_true", help="discard the pages that an earlier fetch left in FILE.part"
+    )
+    _add_upstream(fetch)
 
-    plot = _command(parser, commands, "plot", _plot, "draw series in the terminal, and into a PNG or SVG")
-    plot.add_argument("db", help="the database, such as FM08")
-    _codes(plot, required=True)
-    _span(plot)
-    plot.add_argument("--out", metavar="FILE", help="a picture too: .png or .svg")
-    _upstream(plot)
+    plot = _command(parser, commands, "plot", _plot, "draw series in the terminal, and with --out into an image")
+    plot.add_argument("db", help="database code, for example FM08")
+    _add_codes(plot, required=True)
+    _add_span(plot)
+    plot.add_argument("--out", metavar="FILE", help="also write an image: .png or .svg")
+    _add_upstream(plot)
     plot.set_defaults(layers=None, frequency=None)
 
 
-def _command(parser: argparse.ArgumentParser, commands: Any, name: str, run: Any, text: str) -> argparse.ArgumentParser:
+def _command(
+    parser: argparse.ArgumentParser, commands: Any, name: str, run: Callable[[argparse.Namespace], int], text: str
+) -> argparse.ArgumentParser:
     sentence = text[:1].upper() + text[1:] + "."
     command: argparse.ArgumentParser = commands.add_parser(
         name, help=text, description=sentence, formatter_class=parser.formatter_class
@@ -77,21 +89,24 @@ def _command(parser: argparse.ArgumentParser, commands: Any, name: str, run: Any
     return command
 
 
-def _codes(container: Any, **more: Any) -> None:
-    container.add_argument("--codes", metavar="A,B", help="series by their codes, all of one frequency", **more)
+def _add_codes(container: Any, **options: Any) -> None:
+    text = "select series by code; all must have the same frequency"
+    container.add_argument("--codes", metavar="A,B", help=text, **options)
 
 
-def _span(command: argparse.ArgumentParser) -> None:
-    shape = "YYYY, or YYYY and the half, quarter or month"
-    command.add_argument("--start", metavar="DATE", help=f"the first period: {shape} (all there is)")
-    command.add_argument("--end", metavar="DATE", help="the last period, written likewise")
-    command.add_argument("--lang", choices=("en", "jp"), default="en", help="the language of names and units (en)")
+def _add_span(command: argparse.ArgumentParser) -> None:
+    shape = "YYYY, or YYYY and two digits for the half, quarter or month"
+    command.add_argument("--start", metavar="DATE", help=f"first period: {shape} (default: the first available)")
+    command.add_argument("--end", metavar="DATE", help="last period, in the same format (default: the last available)")
+    text = "language of names and units: en or jp (default: en)"
+    command.add_argument("--lang", choices=("en", "jp"), default="en", help=text)
 
 
-def _upstream(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--sandbox", action="store_true", default=None, help="ask embedded sample data")
-    for flag, (metavar, text) in UPSTREAM.items():
-        command.add_argument(flag, metavar=metavar, help=text)
+def _add_upstream(command: argparse.ArgumentParser) -> None:
+    text = "use embedded sample data instead of the Bank of Japan"
+    command.add_argument("--sandbox", action="store_true", default=None, help=text)
+    for flag, (metavar, meaning) in UPSTREAM.items():
+        command.add_argument(flag, metavar=metavar, help=meaning)
 
 
 def _settings(args: argparse.Namespace) -> Settings:
@@ -101,17 +116,53 @@ def _settings(args: argparse.Namespace) -> Settings:
     return Settings.read(os.environ, {**flags, "toolsets": "boj"})
 
 
-def _speak_up() -> None:
-    """Let an output that has no Japanese, or no lines to draw with, show a question mark in their place."""
+def _replace_unencodable() -> None:
+    """Print a question mark for each character, Japanese or of a drawing, that the output's encoding lacks."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
 
 
 def _databases(args: argparse.Namespace) -> int:
-    from .listing import databases
+    import msgspec
 
-    _speak_up()
-    return databases(" ".join(args.text), as_json=args.json)
+    from signet.commands.terminal import on_terminal, say, write
+    from signet.toolsets.boj.databases import search
+
+    _replace_unencodable()
+    text = " ".join(args.text)
+    matches = search(text)
+    if args.json:
+        write(msgspec.json.encode([database._asdict() for database in matches]).decode())
+    elif matches:
+        write(_table(matches) if on_terminal() else _lines(matches))
+    if matches:
+        return 0
+    say(f"no database has '{text}' in its code, name or field; without a text, all are listed")
+    return FAILED
+
+
+def _table(databases: list[Database]) -> str:
+    """Return a table of databases under the headings of their fields."""
+    from itertools import groupby
+
+    from rich.table import Column
+
+    from signet.commands.terminal import Cell, table
+
+    columns = (
+        Column("database", no_wrap=True),
+        Column("name", overflow="fold", ratio=3),
+        Column("Japanese name", overflow="fold", ratio=2),
+    )
+    rows: list[tuple[Cell, ...]] = []
+    for (japanese, english), group in groupby(databases, lambda each: (each.category_japanese, each.category_english)):
+        rows.append(("", (english, "bold cyan"), (japanese, "cyan")))
+        rows += [(database.code, database.english, database.japanese) for database in group]
+    return table(columns, rows)
+
+
+def _lines(databases: list[Database]) -> str:
+    return "\n".join(f"{each.code}\t{each.english}\t{each.japanese}\t{each.category_english}" for each in databases)
 
 
 def _fetch(args: argparse.Namespace) -> int:
@@ -128,5 +179,5 @@ def _fetch(args: argparse.Namespace) -> int:
 def _plot(args: argparse.Namespace) -> int:
     from .plot import plot
 
-    _speak_up()
+    _replace_unencodable()
     return plot(args, _settings(args))

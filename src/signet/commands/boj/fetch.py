@@ -1,22 +1,28 @@
-"""`signet boj fetch`: every page of a question, onto the disk as it comes, and then into one file."""
+"""`signet boj fetch`: download every page of a query onto the disk, then write one file.
+
+Progress goes to standard error: a bar on a terminal, a line per page elsewhere.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from signet.app import build_server, resolve
+from signet.commands.terminal import say
 from signet.kernel.errors import Code, Fault
 from signet.kernel.server import Server
 from signet.settings import Settings
 
-from .cli_errors import to_flags
-from .files import FORMS, check_form, form_of, write_file
-from .pages import read_page
+from .output_files import FORMATS, check_installed, replacing_output, suffix_of
 from .partial_download import PartialDownload
-from .progress import amount, say, watching
-from .series_query import SeriesQuery, origin_of, series_query_of
+from .series_query import SeriesPage, SeriesQuery, open_query, read_pages, to_flags
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 __all__ = ["fetch"]
 
@@ -24,64 +30,98 @@ FAILED: Final = 1
 INTERRUPTED: Final = 130
 
 
-def fetch(asked: Any, settings: Settings) -> int:
-    """Fetch what was asked for, from where an earlier fetch stopped; the result is the exit status.
+def fetch(args: Any, settings: Settings) -> int:
+    """Download the series, resuming an earlier download if there is one; return the exit status.
 
     Raises:
-        UsageError: it cannot be asked for.
+        UsageError: the query or the output file is not valid.
     """
-    out = Path(asked.out)
-    form = form_of(out, FORMS)
-    check_form(form)
-    server = build_server(resolve(settings))
-    question = series_query_of(asked, origin_of(settings, server))
+    out = Path(args.out)
+    suffix = suffix_of(out, FORMATS)
+    check_installed(suffix)
+    server, query = open_query(args, settings)
     try:
-        part = PartialDownload(out.with_name(f"{out.name}.part"), question, restart=asked.restart)
+        part = PartialDownload(out.with_name(f"{out.name}.part"), query, restart=args.restart)
     except Fault as fault:
         say(fault.message)
         return FAILED
     except OSError as error:
         say(f"cannot write {error.filename or out} ({error.strerror}); write another --out")
         return FAILED
-    return _run(server, question, part, out, form)
+    return _run(server, query, part, out, suffix)
 
 
-def _run(server: Server, question: SeriesQuery, part: PartialDownload, out: Path, form: str) -> int:
-    """Get what is missing and write the file; whatever stops it, the pages that have come are kept."""
+def _run(server: Server, query: SeriesQuery, part: PartialDownload, out: Path, suffix: str) -> int:
+    """Download the missing pages and write the file; after a failure, the downloaded pages are kept."""
     status = FAILED
     try:
         if part.pages:
-            say(f"going on with {part.path}, which has {amount(part)}")
-        asyncio.run(_collect(server, question, part))
-        write_file(out, lambda file: FORMS[form](file, question, part.stored()))
-        say(f"wrote {out}: {amount(part)}; source: {question.source}")
+            say(f"going on with {part.path}, which has {_amount(part)}")
+        _download(server, query, part)
+        with replacing_output(out) as file:
+            FORMATS[suffix](file, query, part.stored())
+        say(f"wrote {out}: {_amount(part)}; source: {query.source}")
         status = 0
     except Fault as fault:
-        say(to_flags(fault).removesuffix(".") + _outlook(part, again=fault.code is not Code.INVALID_INPUT))
+        say(to_flags(fault).removesuffix(".") + _outlook(part, retryable=fault.code is not Code.INVALID_INPUT))
     except OSError as error:
         say(f"cannot write {out} ({error.strerror})" + _outlook(part))
     except KeyboardInterrupt:
         say("interrupted" + _outlook(part))
         status = INTERRUPTED
     finally:
-        # A part without a page is nothing to go on with.
+        # Without a page there is nothing to resume.
         part.close(keep=status != 0 and part.pages > 0)
     return status
 
 
-async def _collect(server: Server, question: SeriesQuery, part: PartialDownload) -> None:
-    """Ask page after page, each once the one before it is on the disk."""
-    try:
-        with watching(question, part) as watch:
-            while part.next is not None:
-                part.add(await read_page(server, question, part.next))
-                watch(part)
-    finally:
-        await server.close()
+def _download(server: Server, query: SeriesQuery, part: PartialDownload) -> None:
+    """Download the missing pages; each is on the disk before the next is requested."""
+    with _progress(query, part) as show:
+
+        def keep(page: SeriesPage) -> None:
+            part.add(page)
+            show()
+
+        asyncio.run(read_pages(server, query, keep, part.next))
 
 
-def _outlook(part: PartialDownload, *, again: bool = True) -> str:
-    """Say what the same command would do now."""
+def _outlook(part: PartialDownload, *, retryable: bool = True) -> str:
+    """Return what the same command would do next."""
     if part.pages:
-        return f"; {amount(part)} are kept in {part.path}: the same command goes on where this one stopped"
-    return "; no page had come: the same command begins again" if again else ""
+        return f"; {_amount(part)} are kept in {part.path}: the same command goes on where this one stopped"
+    return "; no page had come: the same command begins again" if retryable else ""
+
+
+def _amount(part: PartialDownload) -> str:
+    return f"{_count(part.pages, 'page')}, {part.series:,} series, {_count(part.points, 'observation')}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+@contextlib.contextmanager
+def _progress(query: SeriesQuery, part: PartialDownload) -> Iterator[Callable[[], None]]:
+    """Show the progress of a download; yield the function that shows a new state."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield lambda: say(f"{query.db}: {_amount(part)} so far")
+        return
+    with _bar() as bar:
+        # A query by layers has no known total: the bar only moves.
+        task = bar.add_task(query.db, total=query.last_position, amount=_amount(part))
+
+        def show() -> None:
+            completed = query.last_position if part.next is None else part.next - 1
+            bar.update(task, completed=completed or 0, amount=_amount(part))
+
+        show()
+        yield show
+
+
+def _bar() -> Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[amount]}"), TimeElapsedColumn())
+    return Progress(*columns, console=Console(stderr=True))

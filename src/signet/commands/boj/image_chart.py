@@ -1,28 +1,28 @@
-"""A chart as a picture: PNG or SVG, the same bytes for the same chart."""
+"""A chart as an image: PNG or SVG, the same bytes for the same chart."""
 
 from __future__ import annotations
 
 import warnings
 from typing import IO, Any, Final
 
+from signet.settings import UsageError
+
 from . import CREDIT, SAMPLE_SOURCE
 from .chart import Chart, Curve, Panel
 
-__all__ = ["JAPANESE", "paint"]
+__all__ = ["JAPANESE_FONTS", "SUFFIXES", "japanese_font", "paint"]
 
 COLORS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#999999")
-"""Told apart also by those who see few colours."""
+"""Colours that colour-blind readers can tell apart."""
 LINES: Final = ("-", "--")
 INK: Final = "#222222"
 FAINT: Final = "#666666"
 GRID: Final = "#dddddd"
 
-JAPANESE: Final = (
+JAPANESE_FONTS: Final = (
     "Noto Sans CJK JP", "Noto Sans JP", "Source Han Sans JP", "IPAexGothic", "IPAGothic", "TakaoGothic", "VL Gothic",
     "Hiragino Sans", "Hiragino Kaku Gothic ProN", "Yu Gothic", "Meiryo", "MS Gothic",
 )  # fmt: skip
-"""Fonts that have Japanese characters."""
-
 WIDTH_IN: Final = 9.0
 LEFT_IN: Final = 0.95
 RIGHT_IN: Final = 0.25
@@ -31,28 +31,47 @@ ROW_IN: Final = 0.2
 PANEL_IN: Final = 3.0
 DATES_IN: Final = 0.6
 FOOT_IN: Final = 0.1
-"""Where everything stands is counted from the top, so that it depends on nothing but the chart."""
+"""The layout in inches, from the top: it depends on nothing but the chart."""
 
 TICKS: Final = 9
 DPI: Final = 150
 RC: Final = {"svg.hashsalt": "signet", "text.parse_math": False, "axes.unicode_minus": False}
-"""Ids that are not random, and a dollar that is a dollar."""
-METADATA: Final[dict[str, dict[str, Any]]] = {"svg": {"Date": None, "Creator": "Signet"}, "png": {"Software": "Signet"}}
-"""Neither a date nor the version of what drew it."""
+"""Reproducible ids in SVG, and no formulas between dollar signs."""
+METADATA: Final[dict[str, dict[str, Any]]] = {"png": {"Software": "Signet"}, "svg": {"Date": None, "Creator": "Signet"}}
+"""No date and no version of matplotlib: they would change the bytes."""
+SUFFIXES: Final = tuple(METADATA)
 
 
-def paint(matplotlib: Any, chart: Chart, file: IO[bytes], form: str, font: str | None = None) -> None:
-    """Draw a chart into a file."""
+def japanese_font() -> str:
+    """Return an installed font that has Japanese characters.
+
+    Raises:
+        UsageError: none is installed.
+    """
+    from matplotlib.font_manager import get_font_names
+
+    installed = set(get_font_names())
+    font = next((name for name in JAPANESE_FONTS if name in installed), None)
+    if font is None:
+        message = f"no font with Japanese characters is installed: install {JAPANESE_FONTS[0]}, or leave out --lang jp"
+        raise UsageError(message)
+    return font
+
+
+def paint(chart: Chart, file: IO[bytes], suffix: str, font: str | None = None) -> None:
+    """Draw a chart into a file, with a second font for characters that the first one lacks."""
+    import matplotlib as mpl
+
     families = ["DejaVu Sans"] if font is None else ["DejaVu Sans", font]
-    # A character that no font has is a box in the picture, and no reason for lines on the screen.
-    with matplotlib.rc_context(), warnings.catch_warnings(action="ignore"):
-        matplotlib.rcdefaults()
-        matplotlib.rcParams.update({**RC, "font.family": families})
-        _figure(chart).savefig(file, format=form, dpi=DPI, metadata=METADATA[form])
+    # A character that no font has becomes a box in the image; the warning would only clutter the screen.
+    with mpl.rc_context(), warnings.catch_warnings(action="ignore"):
+        mpl.rcdefaults()
+        mpl.rcParams.update({**RC, "font.family": families})
+        _figure(chart).savefig(file, format=suffix, dpi=DPI, metadata=METADATA[suffix])
 
 
 def _figure(chart: Chart) -> Any:
-    """Put title, panels and source one below the other."""
+    """Return a figure with title, panels and source from top to bottom."""
     from matplotlib.figure import Figure
 
     foot = (f"Source: {chart.source}", CREDIT)
@@ -100,7 +119,7 @@ def _panel(axes: Any, chart: Chart, panel: Panel) -> None:
 
 
 def _curve(axes: Any, curve: Curve) -> None:
-    """Draw the runs of a series; one value by itself is a dot."""
+    """Draw the runs of a series; a single value is a dot."""
     color = COLORS[curve.number % len(COLORS)]
     line = LINES[curve.number // len(COLORS) % len(LINES)]
     label: str | None = f"{curve.code}  {curve.name}".rstrip()

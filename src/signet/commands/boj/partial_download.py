@@ -1,10 +1,11 @@
-"""The pages of an unfinished fetch, in a file that no break can spoil.
+"""The pages of an unfinished fetch, in a file that no interruption can spoil.
 
-    {"signet_part":1,"question":{…}}              whose pages these are
-    {"sum":"…","page":{"start":1,"next":251,…}}   one line a page, on the disk before the next one is asked for
-    {"sum":"…","pa                                what a break left of a line: dropped, and asked for again
+    {"signet_part":1,"question":{…}}              the query
+    {"sum":"…","page":{"start":1,"next":251,…}}   a line per page, on the disk before the next page is requested
+    {"sum":"…","pa                                an incomplete line, left by an interruption: dropped and read again
 
-A sum is over its page, and a page starts where the one before it says, so that none is changed, lost or moved unseen.
+The sum is the SHA-256 of the page, and each page starts where the previous one says, so that no page is changed, lost
+or moved unnoticed. The file can be cut anywhere: the complete pages before the cut are used.
 """
 
 from __future__ import annotations
@@ -19,28 +20,23 @@ from typing import Final
 import msgspec
 from msgspec import Raw, Struct
 
+from signet.files import lock
 from signet.kernel.errors import Code, Fault
 
-from .pages import SeriesPage, points_of
-from .series_query import SeriesQuery
+from .series_query import SeriesPage, SeriesQuery
 
 __all__ = ["PartialDownload"]
 
 FORMAT: Final = 1
-"""Goes up when the lines change their meaning; a file of another format is not gone on with."""
+"""The version of the format; a file of another version is not resumed."""
 OPENING: Final = b'{"signet_part":'
-"""How the first line begins in every format."""
+"""The first bytes of a file, in every version."""
 
 
-class _Header(Struct, frozen=True, forbid_unknown_fields=True):
+class _Header(Struct, frozen=True):
     signet_part: int
-    question: SeriesQuery
-
-
-class _Mark(Struct, frozen=True):
-    """What the first line has in every format."""
-
-    signet_part: int
+    question: Raw = Raw(b"null")
+    """The query, as this version writes it."""
 
 
 class _Line(Struct, frozen=True, forbid_unknown_fields=True):
@@ -49,127 +45,113 @@ class _Line(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 _encode: Final = msgspec.json.Encoder().encode
-_marks: Final = msgspec.json.Decoder(_Mark)
+_headers: Final = msgspec.json.Decoder(_Header)
 _lines: Final = msgspec.json.Decoder(_Line)
 _pages: Final = msgspec.json.Decoder(SeriesPage)
 
 
 class PartialDownload:
-    """An unfinished fetch: what has come of it, and where it goes on."""
+    """An unfinished download: its pages so far, and the position of the next one."""
 
-    def __init__(self, path: Path, question: SeriesQuery, *, restart: bool = False) -> None:
-        """Open the pages that there are of a question, or begin with none.
+    def __init__(self, path: Path, query: SeriesQuery, *, restart: bool = False) -> None:
+        """Open the download of a query, or begin one.
 
         Raises:
-            Fault: they are another question's, or in use.
-            OSError: the file cannot be had.
+            Fault: the file holds something else, or another process writes it.
+            OSError: the file cannot be opened or written.
         """
         self.path = path
         self.next: int | None = 1
-        """Where the next page starts; None once all have come."""
+        """The position of the next page; None after the last page."""
         self.pages = self.series = self.points = 0
-        self._header = _Header(FORMAT, question)
-        self._end = 0
         self._file = path.open("a+b", buffering=0)
         try:
-            self._lock()
-            if not self._goes_on(restart=restart):
-                self._begin()
-            self._take()
+            if not lock(self._file.fileno()):
+                raise self._refusal("is being written by another process: wait for it, or write another --out")
+            header = _encode(_Header(FORMAT, Raw(_encode(query)))) + b"\n"
+            if not self._resumes(header, restart=restart):
+                self._file.truncate(0)
+                self._append(header)
+            self._load()
         except (Fault, OSError):
             self._file.close()
             raise
 
     def add(self, page: SeriesPage) -> None:
-        """Write a page, and see that it is on the disk.
+        """Append a page and sync it to the disk.
 
         Raises:
-            Fault: it cannot be written; the pages before it are safe.
+            Fault: the page cannot be written; the pages before it are safe.
         """
         body = _encode(page)
-        line = _Line(_sum(body), Raw(body))
         try:
-            self._write(_encode(line) + b"\n")
+            self._append(_encode(_Line(_sum(body), Raw(body))) + b"\n")
         except OSError as error:
             raise Fault(Code.INTERNAL_ERROR, f"cannot write {self.path} ({error.strerror})") from None
         self._count(page)
 
     def stored(self) -> Iterator[SeriesPage]:
-        """Give the pages in their order, one at a time."""
+        """Yield the pages in order."""
         with self.path.open("rb") as file:
             file.readline()
             for _ in range(self.pages):
                 yield _pages.decode(_lines.decode(file.readline()).page)
 
     def close(self, *, keep: bool) -> None:
-        """Let go of the file, or take it away."""
+        """Close the file and, unless it is kept, remove it."""
         self._file.close()
         if not keep:
             self.path.unlink(missing_ok=True)
 
-    def _lock(self) -> None:
-        """Keep other processes out until this one ends, however it ends; where the system has no such lock, trust."""
-        try:
-            import fcntl
-        except ImportError:
-            return
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            message = f"{self.path} is being written by another process: wait for it, or write another --out"
-            raise Fault(Code.INVALID_INPUT, message) from None
-
-    def _goes_on(self, *, restart: bool) -> bool:
-        """Whether there is something to go on with, and not something that somebody may want for another end.
+    def _resumes(self, header: bytes, *, restart: bool) -> bool:
+        """Return True if the file can be resumed for this query.
 
         Raises:
-            Fault: there is, and it is not to be discarded.
+            Fault: the file holds something else that is worth keeping.
         """
         with self.path.open("rb") as file:
             first, second = file.readline(), file.readline()
-        own = _encode(self._header) + b"\n"
-        # What a break left of a first line, if it left anything.
+        # An empty file, or the beginning of a header that an interruption cut off.
         if not first.endswith(b"\n") and first[: len(OPENING)] == OPENING[: len(first)]:
             return False
         try:
-            mark = _marks.decode(first)
+            version = _headers.decode(first).signet_part
         except (ValueError, RecursionError):
-            message = f"{self.path} is in the way and no part of a fetch: move it, or write another --out"
-            raise Fault(Code.INVALID_INPUT, message) from None
-        if first == own or restart or not second.endswith(b"\n"):
-            return first == own and not restart
-        whose = "another question" if mark.signet_part == FORMAT else "another version of Signet"
-        message = f"{self.path} holds pages of {whose}: write --restart to discard them, or another --out"
-        raise Fault(Code.INVALID_INPUT, message)
+            raise self._refusal("is in the way and no part of a fetch: move it, or write another --out") from None
+        if first == header or restart or not second.endswith(b"\n"):
+            return first == header and not restart
+        owner = "another question" if version == FORMAT else "another version of Signet"
+        why = f"holds pages of {owner}: write --restart to discard them, or another --out"
+        raise self._refusal(why)
 
-    def _begin(self) -> None:
-        self._file.truncate(0)
-        self._write(_encode(self._header) + b"\n")
+    def _refusal(self, why: str) -> Fault:
+        return Fault(Code.INVALID_INPUT, f"{self.path} {why}")
 
-    def _take(self) -> None:
-        """Count the pages that are whole, and drop what is behind them."""
+    def _load(self) -> None:
+        """Count the complete pages, and cut off the rest of the file."""
         with self.path.open("rb") as file:
-            self._end = len(file.readline())
+            end = len(file.readline())
             for line in file:
-                page = self._whole(line)
+                page = self._parse(line)
                 if page is None:
                     break
-                self._end += len(line)
+                end += len(line)
                 self._count(page)
-        self._file.truncate(self._end)
+        self._file.truncate(end)
 
-    def _whole(self, line: bytes) -> SeriesPage | None:
-        """Read a line if it is one, and the next one in order."""
+    def _parse(self, line: bytes) -> SeriesPage | None:
+        """Return the page of a line, or None if the line is incomplete, changed or out of order."""
         try:
-            told = _lines.decode(line)
-            page = _pages.decode(told.page)
+            entry = _lines.decode(line)
+            page = _pages.decode(entry.page)
         except (ValueError, RecursionError):
             return None
-        fits = line.endswith(b"\n") and page.start == self.next and told.sum == _sum(bytes(told.page))
-        return page if fits else None
+        is_sound = line.endswith(b"\n") and page.start == self.next and entry.sum == _sum(bytes(entry.page))
+        return page if is_sound else None
 
-    def _write(self, line: bytes) -> None:
-        """Write a line whole; what a full disk took of it is taken back."""
+    def _append(self, line: bytes) -> None:
+        """Write a line and sync it; if that fails, cut off its beginning."""
+        end = self._file.seek(0, os.SEEK_END)
         try:
             rest = memoryview(line)
             while rest:
@@ -177,15 +159,14 @@ class PartialDownload:
             os.fsync(self._file.fileno())
         except OSError:
             with contextlib.suppress(OSError):
-                self._file.truncate(self._end)
+                self._file.truncate(end)
             raise
-        self._end += len(line)
 
     def _count(self, page: SeriesPage) -> None:
         self.next = page.next
         self.pages += 1
         self.series += len(page.series)
-        self.points += sum(len(points_of(one)) for one in page.series)
+        self.points += sum(len(series.observations()) for series in page.series)
 
 
 def _sum(page: bytes) -> str:

@@ -1,31 +1,68 @@
-"""What is asked of the Bank of Japan from page to page: which tool, with which arguments, and where.
+"""A query for series: from the command line, page by page, to the series that are kept.
 
-Pure. A question is held to the toolset's own rules before anything is opened or sent.
+    command line ── open_query ──▶ SeriesQuery ── read_pages ──▶ SeriesPage, SeriesPage, …
+                        └─ a broken rule, with flags in place of arguments ──▶ UsageError
+
+A query is checked against the rules of the toolset before anything is opened or sent.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from collections.abc import Callable
+from typing import Any, Final
 
-from msgspec import Struct, structs, to_builtins
+import msgspec
+from msgspec import Raw, Struct, structs, to_builtins
 
-from signet.kernel.errors import Fault
-from signet.kernel.server import Server
+from signet.app import build_server, resolve
+from signet.kernel.errors import Code, Fault
+from signet.kernel.outcome import Call, Outcome
+from signet.kernel.server import QUIET_CONTEXT, Server
 from signet.settings import Settings, UsageError
-from signet.toolsets.boj.query import DataCodeIn, DataLayerIn, check_data_code, check_data_layer
+from signet.toolsets.boj.models import Point, Series, decode_points
+from signet.toolsets.boj.query import DataCodeIn, DataLayerIn, check
 from signet.toolsets.boj.rate_policy import is_public
+from signet.toolsets.boj.validation import BANK_NAMES
 
 from . import SAMPLE_SOURCE, SOURCE
-from .cli_errors import to_flags
 
-__all__ = ["SeriesQuery", "origin_of", "series_query_of"]
+__all__ = [
+    "FetchedSeries",
+    "SeriesPage",
+    "SeriesQuery",
+    "is_number",
+    "open_query",
+    "origin_of",
+    "read_pages",
+    "to_flags",
+]
+
+FLAGS: Final = {
+    "boj_get_metadata": "`signet call boj_get_metadata db=DB`",
+    "codes": "--codes",
+    "db": "the database",
+    "end_date": "--end",
+    "frequency": "--frequency",
+    "lang": "--lang",
+    "layers": "--layers",
+    "layers_example": "'1,*,2'",
+    "start_date": "--start",
+    "fix_position": "Begin again: `signet boj fetch` does with --restart.",
+    # The commands have no such flags.
+    "fix_format": "",
+    "without_raw": "",
+}
+"""The words of `signet boj` for the parameters of the toolset's faults."""
+
+NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 
 
 class SeriesQuery(Struct, frozen=True):
-    """A tool and its arguments in the Bank's spelling; equal questions have equal answers."""
+    """A tool and its arguments in the Bank's spelling; equal queries have equal results."""
 
     origin: str
-    """Where it is asked; of the embedded upstream, whose port is another every time, a name."""
+    """The origin of the API; a fixed name for the sandbox, whose port changes with every start."""
     tool: str
     arguments: dict[str, Any]
 
@@ -41,7 +78,7 @@ class SeriesQuery(Struct, frozen=True):
 
     @property
     def source(self) -> str:
-        """Whose figures the answers are; only what the Bank's own host says is the Bank's."""
+        """The source of the figures; only the Bank's own host is named as the Bank."""
         if self.origin == SAMPLE_SOURCE:
             return SAMPLE_SOURCE
         if is_public(self.origin):
@@ -51,42 +88,127 @@ class SeriesQuery(Struct, frozen=True):
 
     @property
     def last_position(self) -> int | None:
-        """The last position there is, where the question itself tells it."""
+        """The last position of a query by codes; None for a query by layers, where only the Bank knows it."""
         codes = self.arguments.get("codes")
         return None if codes is None else len(codes)
 
     def at(self, position: int) -> dict[str, Any]:
-        """Give the arguments for the page that starts at a position."""
+        """Return the arguments for the page that starts at this position."""
         return self.arguments if position == 1 else {**self.arguments, "start_position": position}
 
 
-def origin_of(settings: Settings, server: Server) -> str:
-    """Tell where a server for these settings asks; a replay has it from its cassette."""
-    embedded = settings.sandbox and not settings.replay
-    return SAMPLE_SOURCE if embedded else server.upstreams[0].origin
+class FetchedSeries(Struct, frozen=True, gc=False):
+    """The part of a series that is kept; it is equal for equal queries, unlike the time of the response."""
+
+    series_code: str
+    name: str | None
+    unit: str | None
+    frequency: str | None
+    points: Raw
+    """The list of observations as JSON."""
+
+    def observations(self) -> list[Point]:
+        """Return the observations as values."""
+        return decode_points(self.points)
 
 
-def series_query_of(asked: Any, origin: str) -> SeriesQuery:
-    """Make a question of what was written on the command line.
+class SeriesPage(Struct, frozen=True):
+    """The series of one request, its position, and the position of the next page, if any."""
+
+    start: int
+    next: int | None
+    series: list[FetchedSeries]
+
+
+class _PageResult(Struct):
+    """The part of `DataOut` that is read."""
+
+    next_position: int | None
+    series: list[Series]
+
+
+_results: Final = msgspec.json.Decoder(_PageResult)
+
+
+def open_query(args: Any, settings: Settings) -> tuple[Server, SeriesQuery]:
+    """Build a server, and the query that the command line describes.
 
     Raises:
-        UsageError: it breaks one of the rules.
+        UsageError: the query breaks a rule.
     """
-    span = {"lang": asked.lang, "start_date": asked.start, "end_date": asked.end}
+    server = build_server(resolve(settings))
+    origin = origin_of(settings, server)
+    span = {"lang": args.lang, "start_date": args.start, "end_date": args.end}
     try:
-        if asked.codes is not None:
-            by_code = check_data_code(DataCodeIn(asked.db, _listed(asked.codes), **span))
-            return _question(origin, "boj_get_data_code", by_code)
-        by_layer = check_data_layer(DataLayerIn(asked.db, asked.frequency, _listed(asked.layers), **span))
-        return _question(origin, "boj_get_data_layer", by_layer)
+        if args.codes is not None:
+            by_code = check(DataCodeIn(args.db, _items(args.codes), **span))
+            return server, _query(origin, "boj_get_data_code", by_code)
+        by_layer = check(DataLayerIn(args.db, args.frequency, _items(args.layers), **span))
+        return server, _query(origin, "boj_get_data_layer", by_layer)
     except Fault as fault:
         raise UsageError(to_flags(fault)) from None
 
 
-def _listed(text: str) -> tuple[str, ...]:
-    return tuple(one.strip() for one in text.split(","))
+def _items(text: str) -> tuple[str, ...]:
+    return tuple(item.strip() for item in text.split(","))
 
 
-def _question(origin: str, tool: str, query: DataCodeIn | DataLayerIn) -> SeriesQuery:
-    given = {name: value for name, value in structs.asdict(query).items() if value is not None and value is not False}
-    return SeriesQuery(origin, tool, to_builtins(given))
+def _query(origin: str, tool: str, checked: DataCodeIn | DataLayerIn) -> SeriesQuery:
+    fields = structs.asdict(checked).items()
+    arguments = {name: value for name, value in fields if value is not None and value is not False}
+    return SeriesQuery(origin, tool, to_builtins(arguments))
+
+
+def origin_of(settings: Settings, server: Server) -> str:
+    """Return the origin that a server reads from; a replay has the recorded one."""
+    is_sample = settings.sandbox and not settings.replay
+    return SAMPLE_SOURCE if is_sample else server.upstreams[0].origin
+
+
+def to_flags(fault: Fault) -> str:
+    """Return the message of a fault, with flags in place of the tools' arguments."""
+    if fault.wording is None:
+        return fault.message
+    return fault.wording.render({**BANK_NAMES, **FLAGS}).rstrip()
+
+
+async def read_pages(
+    server: Server, query: SeriesQuery, keep: Callable[[SeriesPage], None], position: int | None = 1
+) -> None:
+    """Read the pages from a position on, and pass each to `keep` before the next is requested; close the server.
+
+    Raises:
+        Fault: a page cannot be read.
+    """
+    try:
+        while position is not None:
+            page = await _read_page(server, query, position)
+            keep(page)
+            position = page.next
+    finally:
+        await server.close()
+
+
+async def _read_page(server: Server, query: SeriesQuery, position: int) -> SeriesPage:
+    pending = server.pipeline.run(Call(query.tool, query.at(position), QUIET_CONTEXT))
+    outcome = pending if isinstance(pending, Outcome) else await pending
+    if outcome.fault is not None:
+        raise outcome.fault
+    result = _results.decode(outcome.body)
+    # Otherwise the same pages would be requested without end.
+    if result.next_position is not None and result.next_position <= position:
+        message = f"the Bank of Japan says to go on at position {result.next_position}, which is not after {position}"
+        raise Fault(Code.INTERNAL_ERROR, message)
+    return SeriesPage(position, result.next_position, [_fetched(series, query.lang) for series in result.series])
+
+
+def _fetched(series: Series, lang: str) -> FetchedSeries:
+    is_english = lang == "en"
+    name = series.name_of_time_series if is_english else series.name_of_time_series_j
+    unit = series.unit if is_english else series.unit_j
+    return FetchedSeries(series.series_code, name, unit, series.frequency, series.points)
+
+
+def is_number(text: str) -> bool:
+    """Return True if a value is a number in the syntax of JSON, as the Bank's values are."""
+    return NUMBER.fullmatch(text) is not None

@@ -1,4 +1,4 @@
-"""The databases of the Bank of Japan: the list that its API has no way to ask for.
+"""The list of the Bank of Japan's databases, which its API does not offer.
 
 Pure. Codes, names and fields are the Bank's, in the order of its manual.
 """
@@ -12,7 +12,7 @@ __all__ = ["DATABASES", "Database", "search"]
 
 
 class Database(NamedTuple):
-    """One database, and the field of statistics that it belongs to, in both languages."""
+    """A database and its field of statistics, in both languages."""
 
     code: str
     japanese: str
@@ -189,16 +189,16 @@ _FIELDS: Final = (
     (("その他", "Others"), (("OT", "その他", "Others"),)),
 )
 
-DATABASES: Final = tuple(Database(*one, *field) for field, ones in _FIELDS for one in ones)
+DATABASES: Final = tuple(Database(*database, *field) for field, databases in _FIELDS for database in databases)
 """The 50 databases."""
 
 
 def search(text: str) -> list[Database]:
-    """Find the databases that have every word of a text in their code, name or field, in either language."""
-    words = _plain(text).split()
-    return [one for one in DATABASES if all(word in _plain(" ".join(one)) for word in words)]
+    """Return the databases that have every word of the text in their code, name or field, in either language."""
+    words = _normalise(text).split()
+    return [database for database in DATABASES if all(word in _normalise(" ".join(database)) for word in words)]
 
 
-def _plain(text: str) -> str:
-    """Take away what people do not type: capitals, and the full width of Latin letters and signs."""
+def _normalise(text: str) -> str:
+    """Return the text in lower case, with half-width letters and signs."""
     return normalize("NFKC", text).casefold()

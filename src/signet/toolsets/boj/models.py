@@ -1,6 +1,6 @@
-"""What the Bank of Japan's answers become: the results of the three tools.
+"""The results of the three tools.
 
-Dates and values are texts, as the Bank wrote them, so that no figure is ever rounded.
+Dates and values are texts as the Bank wrote them, so that no figure is ever rounded.
 """
 
 from __future__ import annotations
@@ -21,28 +21,29 @@ __all__ = [
     "MetadataOut",
     "Point",
     "Series",
-    "points_of",
+    "SeriesAttributes",
+    "decode_points",
 ]
 
 MAX_BODY_BYTES: Final = 16_777_216
-"""What is read of an answer; one pass over so much holds the interpreter for about 25 ms."""
+"""The limit of a response; one pass over so many bytes holds the interpreter for about 25 ms."""
 
 MAX_RESULT_BYTES: Final = 4_194_304
-"""What a result may be as JSON: 60,000 points, the most that the Bank gives at once, are about three million bytes."""
+"""The limit of a result as JSON: 60,000 points, the Bank's limit for one response, are about three million bytes."""
 
 
 class Head(Struct, frozen=True):
-    """How the Bank says that it went."""
+    """The head of a successful response."""
 
     status: int
     message_id: str
     message: str
     date: str | None
-    """When the answer was made; its hour may have one digit."""
+    """The time of the response; its hour may have one digit."""
 
 
 class CodeParameter(Struct, frozen=True):
-    """What the Bank understood of a question for series codes."""
+    """A query by series codes, as the Bank understood it."""
 
     format: str | None = None
     lang: str | None = None
@@ -54,7 +55,7 @@ class CodeParameter(Struct, frozen=True):
 
 
 class LayerParameter(Struct, frozen=True):
-    """What the Bank understood of a question for layers."""
+    """A query by layers, as the Bank understood it."""
 
     format: str | None = None
     lang: str | None = None
@@ -72,42 +73,14 @@ class LayerParameter(Struct, frozen=True):
 
 
 class Point(Struct, frozen=True, gc=False):
-    """One observation; a value that is missing is null, which is not the same as 0."""
+    """One observation; a missing value is null, which is not the same as 0."""
 
     survey_date: str
     value: str | None
 
 
-class Series(Struct, frozen=True, gc=False):
-    """One series and its observations."""
-
-    series_code: str
-    name_of_time_series_j: str | None
-    name_of_time_series: str | None
-    unit_j: str | None
-    unit: str | None
-    frequency: str | None
-    category_j: str | None
-    category: str | None
-    last_update: str | None
-    points: Raw
-    """The list of `Point` as JSON: as Python values it would take ten times the room of the Bank's own text."""
-    extras: dict[str, str | None]
-
-
-class DataOut(Struct, frozen=True):
-    """Observations of some series: one page, and where the next one starts."""
-
-    meta: Head
-    parameter: CodeParameter | LayerParameter
-    next_position: int | None
-    series_count: int
-    series: list[Series]
-    raw: str | UnsetType = UNSET
-
-
-class MetadataEntry(Struct, frozen=True, gc=False):
-    """One row of a database's tree: a series, or a heading, which has no code."""
+class SeriesAttributes(Struct, frozen=True, gc=False):
+    """The attributes that every response has for a series."""
 
     series_code: str | None
     name_of_time_series_j: str | None
@@ -117,6 +90,32 @@ class MetadataEntry(Struct, frozen=True, gc=False):
     frequency: str | None
     category_j: str | None
     category: str | None
+
+
+class Series(SeriesAttributes, frozen=True, gc=False):
+    """A series and its observations."""
+
+    series_code: str
+    last_update: str | None
+    points: Raw
+    """The list of `Point` as JSON: Python values would take ten times the memory of the Bank's text."""
+    extras: dict[str, str | None]
+
+
+class DataOut(Struct, frozen=True):
+    """One page of series with their observations, and the position of the next page."""
+
+    meta: Head
+    parameter: CodeParameter | LayerParameter
+    next_position: int | None
+    series_count: int
+    series: list[Series]
+    raw: str | UnsetType = UNSET
+
+
+class MetadataEntry(SeriesAttributes, frozen=True, gc=False):
+    """A row of a database's tree: a series, or a heading, which has no code."""
+
     layer1: int | None
     layer2: int | None
     layer3: int | None
@@ -140,6 +139,9 @@ class MetadataOut(Struct, frozen=True):
     raw: str | UnsetType = UNSET
 
 
-def points_of(series: Series) -> list[Point]:
-    """Give the observations of a series as values."""
-    return msgspec.json.decode(series.points, type=list[Point])
+_points: Final = msgspec.json.Decoder(list[Point])
+
+
+def decode_points(points: Raw) -> list[Point]:
+    """Return the observations of a series as values."""
+    return _points.decode(points)

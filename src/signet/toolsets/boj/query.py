@@ -1,14 +1,14 @@
-"""What may be asked of the Bank of Japan: the tools' typed input, and the request that it becomes.
+"""The tools' typed input, its check against the rules, and the request to the Bank of Japan.
 
-    …In ── check_… ──▶ the same in the Bank's spelling ── ask_… ──▶ Ask
-              └─ the first broken rule ──▶ Fault
+    …In ── check ──▶ the same query in the Bank's spelling ── request_of ──▶ UpstreamRequest
+             └─ the first broken rule ──▶ Fault
 
-Pure. Rules are held in one fixed order, and what breaks one is not sent.
+Pure. Rules are checked in one fixed order; a query that breaks one is not sent.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated, Any, Final, TypeVar
 
 from msgspec import Meta, Struct, structs
 
@@ -16,27 +16,15 @@ from signet.kernel.upstream import UpstreamRequest
 
 from . import validation
 
-__all__ = [
-    "DataCodeIn",
-    "DataLayerIn",
-    "MetadataIn",
-    "Query",
-    "ask_data_code",
-    "ask_data_layer",
-    "ask_metadata",
-    "check_data_code",
-    "check_data_layer",
-    "check_metadata",
-]
+__all__ = ["DataCodeIn", "DataLayerIn", "MetadataIn", "Query", "check", "request_of"]
 
-FORMATS: Final = ("json", "csv")
-LANGUAGES: Final = ("jp", "en")
+CHOICES: Final = {"format": ("json", "csv"), "lang": ("jp", "en")}
 
 Position = Annotated[int, Meta(ge=0, le=validation.MAX_U32)]
 
 
 class DataCodeIn(Struct, frozen=True, forbid_unknown_fields=True):
-    """Which series to read, by their codes."""
+    """The series to read, by code."""
 
     db: str
     codes: tuple[str, ...]
@@ -47,11 +35,11 @@ class DataCodeIn(Struct, frozen=True, forbid_unknown_fields=True):
     start_position: Position | None = None
     include_raw: bool = False
     frequency: str | None = None
-    """Not looked at: a series has the frequency that it has."""
+    """Ignored: a series has a frequency of its own."""
 
 
 class DataLayerIn(Struct, frozen=True, forbid_unknown_fields=True):
-    """Which series to read, by their place in the database's tree."""
+    """The series to read, by their place in the tree of the database."""
 
     db: str
     frequency: str
@@ -65,103 +53,73 @@ class DataLayerIn(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class MetadataIn(Struct, frozen=True, forbid_unknown_fields=True):
-    """Which database to list the series of."""
+    """The database whose series to list."""
 
     db: str
     format: str | None = None
     lang: str | None = None
     include_raw: bool = False
     frequency: str | None = None
-    """Not looked at."""
+    """Ignored."""
 
 
 Query = DataCodeIn | DataLayerIn | MetadataIn
 
 
-def check_data_code(args: DataCodeIn) -> DataCodeIn:
-    """Hold a question for series codes to the rules and give it in the Bank's spelling.
+Q = TypeVar("Q", DataCodeIn, DataLayerIn, MetadataIn)
 
-    Raises:
-        Fault: naming the first rule that it breaks.
-    """
-    form, lang = _format(args.format), _lang(args.lang)
-    db = validation.database(args.db)
-    validation.codes(args.codes)
-    validation.span(args.start_date, args.end_date, validation.ANY_SHAPE)
-    validation.position(args.start_position)
-    return structs.replace(args, db=db, format=form, lang=lang)
-
-
-def check_data_layer(args: DataLayerIn) -> DataLayerIn:
-    """Hold a question for layers to the rules and give it in the Bank's spelling.
-
-    Raises:
-        Fault: naming the first rule that it breaks.
-    """
-    frequency = validation.choice("FREQUENCY", args.frequency, tuple(validation.FREQUENCIES))
-    form, lang = _format(args.format), _lang(args.lang)
-    db = validation.database(args.db)
-    layers = validation.layers(args.layers)
-    validation.span(args.start_date, args.end_date, validation.FREQUENCIES[frequency])
-    validation.position(args.start_position)
-    return structs.replace(args, db=db, frequency=frequency, layers=layers, format=form, lang=lang)
-
-
-def check_metadata(args: MetadataIn) -> MetadataIn:
-    """Hold a question for a database's series to the rules and give it in the Bank's spelling.
-
-    Raises:
-        Fault: naming the first rule that it breaks.
-    """
-    form, lang = _format(args.format), _lang(args.lang)
-    return structs.replace(args, db=validation.database(args.db), format=form, lang=lang)
-
-
-def _format(value: str | None) -> str | None:
-    return None if value is None else validation.choice("FORMAT", value, FORMATS)
-
-
-def _lang(value: str | None) -> str | None:
-    return None if value is None else validation.choice("LANG", value, LANGUAGES)
-
-
-def ask_data_code(query: DataCodeIn) -> UpstreamRequest:
-    """Write the request for a question that was checked."""
-    return _ask(
+ENDPOINTS: Final[dict[type[Query], tuple[str, tuple[str, ...]]]] = {
+    DataCodeIn: (
         "getDataCode",
-        ("format", query.format),
-        ("lang", query.lang),
-        ("db", query.db),
-        ("startDate", query.start_date),
-        ("endDate", query.end_date),
-        ("code", ",".join(query.codes)),
-        ("startPosition", query.start_position),
-    )
-
-
-def ask_data_layer(query: DataLayerIn) -> UpstreamRequest:
-    """Write the request for a question that was checked."""
-    return _ask(
+        ("format", "lang", "db", "start_date", "end_date", "codes", "start_position"),
+    ),
+    DataLayerIn: (
         "getDataLayer",
-        ("format", query.format),
-        ("lang", query.lang),
-        ("db", query.db),
-        ("frequency", query.frequency),
-        ("layer", ",".join(query.layers)),
-        ("startDate", query.start_date),
-        ("endDate", query.end_date),
-        ("startPosition", query.start_position),
-    )
+        ("format", "lang", "db", "frequency", "layers", "start_date", "end_date", "start_position"),
+    ),
+    MetadataIn: ("getMetadata", ("format", "lang", "db")),
+}
+"""The endpoint of each query, and the arguments that are sent there, in this order."""
 
 
-def ask_metadata(query: MetadataIn) -> UpstreamRequest:
-    """Write the request for a question that was checked."""
-    return _ask("getMetadata", ("format", query.format), ("lang", query.lang), ("db", query.db))
+def check(query: Q) -> Q:
+    """Return the query in the Bank's spelling.
+
+    Raises:
+        Fault: the query breaks a rule; the fault names the first one.
+    """
+    changes: dict[str, Any] = {}
+    shape = validation.ANY_SHAPE
+    if isinstance(query, DataLayerIn):
+        changes["frequency"] = validation.choice("frequency", query.frequency, tuple(validation.FREQUENCIES))
+        shape = validation.FREQUENCIES[changes["frequency"]]
+    for argument, options in CHOICES.items():
+        value = getattr(query, argument)
+        changes[argument] = None if value is None else validation.choice(argument, value, options)
+    changes["db"] = validation.database(query.db)
+    if isinstance(query, DataCodeIn):
+        validation.codes(query.codes)
+    if isinstance(query, DataLayerIn):
+        changes["layers"] = validation.layers(query.layers)
+    if not isinstance(query, MetadataIn):
+        validation.span(query.start_date, query.end_date, shape)
+        validation.position(query.start_position)
+    return structs.replace(query, **changes)
 
 
-def _ask(name: str, *pairs: tuple[str, str | int | None]) -> UpstreamRequest:
-    """Write the pairs that are given, each value percent-encoded down to the unreserved characters."""
+def request_of(query: Query) -> UpstreamRequest:
+    """Return the request for a checked query; values are percent-encoded down to the unreserved characters."""
     from urllib.parse import quote
 
-    query = "&".join(f"{key}={quote(str(value), safe='')}" for key, value in pairs if value is not None)
-    return UpstreamRequest(f"/api/v1/{name}?{query}")
+    endpoint, arguments = ENDPOINTS[type(query)]
+    values = ((argument, getattr(query, argument)) for argument in arguments)
+    pairs = (
+        f"{validation.PARAMETERS[argument]}={quote(_text(value), safe='')}"
+        for argument, value in values
+        if value is not None
+    )
+    return UpstreamRequest(f"/api/v1/{endpoint}?{'&'.join(pairs)}")
+
+
+def _text(value: str | int | tuple[str, ...]) -> str:
+    return ",".join(value) if isinstance(value, tuple) else str(value)

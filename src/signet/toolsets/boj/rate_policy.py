@@ -1,4 +1,4 @@
-"""How the Bank of Japan wants to be treated: asked moderately, and not again for what has just been said.
+"""Limits that spare the Bank of Japan: the interval between requests, and which responses to cache.
 
 Pure.
 """
@@ -14,20 +14,20 @@ __all__ = ["PUBLIC_ORIGIN", "interval_s", "is_public", "may_keep"]
 
 PUBLIC_ORIGIN: Final = "https://www.stat-search.boj.or.jp"
 PUBLIC_INTERVAL_MS: Final = 1000
-"""The Bank publishes no number and cuts off those who ask too often; one request a second is what others keep to."""
+"""The Bank publishes no limit and blocks clients that ask too often; other clients keep to one request per second."""
 
 SUCCESS: Final = re.compile(rb'^\W*"?STATUS"?\s*[:,]\s*"?200\b')
 
 
-def interval_s(origin: str, asked_ms: int | None) -> float:
-    """Give the time between two requests: what was asked for, or what the public host deserves."""
-    if asked_ms is not None:
-        return asked_ms / 1000
+def interval_s(origin: str, configured_ms: int | None) -> float:
+    """Return the least time between two requests: the given one, or the default of the origin."""
+    if configured_ms is not None:
+        return configured_ms / 1000
     return PUBLIC_INTERVAL_MS / 1000 if is_public(origin) else 0.0
 
 
 def is_public(origin: str) -> bool:
-    """Whether it is the Bank itself that answers there."""
+    """Return True if the origin is the Bank's own host."""
     return _host(origin) == _host(PUBLIC_ORIGIN)
 
 
@@ -35,7 +35,7 @@ def _host(origin: str) -> str:
     return origin.strip().lower().partition("://")[2].partition("/")[0].partition(":")[0].removesuffix(".")
 
 
-def may_keep(ask: UpstreamRequest, answer: UpstreamResponse) -> bool:
-    """Whether an answer stays true for a while: a list of series, whole, that the Bank calls a success."""
-    whole = not answer.cut and not answer.broken
-    return "/getMetadata?" in ask.target and whole and SUCCESS.match(answer.body[:200]) is not None
+def may_keep(request: UpstreamRequest, response: UpstreamResponse) -> bool:
+    """Return True if a response may be cached: a complete and successful list of series."""
+    is_complete = not response.cut and not response.broken
+    return "/getMetadata?" in request.target and is_complete and SUCCESS.match(response.body[:200]) is not None

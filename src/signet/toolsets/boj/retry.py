@@ -1,6 +1,6 @@
-"""When to ask the Bank of Japan again: spec 3's policy, without a clock.
+"""The retry policy of spec 3, without a clock.
 
-Pure. Only what may pass by itself is asked again: a broken connection, and the Bank's own statuses 500 and 503.
+Pure. Only temporary failures are retried: a broken connection, and the Bank's own statuses 500 and 503.
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ from signet.kernel.errors import Fault
 __all__ = ["MAX_DELAY_MS", "Retry", "delay_ms"]
 
 MAX_DELAY_MS: Final = 2**63 - 1
-"""Where delays stop growing; timers count no further."""
+"""The limit of a delay: the largest number that timers take."""
 
-PASSING: Final = frozenset({500, 503})
-"""The statuses of the Bank's that may pass by themselves."""
+TEMPORARY: Final = frozenset({500, 503})
+"""The Bank's statuses for temporary failures."""
 
 
 class Retry(Struct, frozen=True):
-    """How often to ask again, and how long to wait before the first time."""
+    """The number of retries, and the delay before the first one."""
 
     max: int = 2
     backoff_ms: int = 200
 
 
 def delay_ms(retry: Retry, attempt: int, fault: Fault) -> int | None:
-    """Give the wait after a failed attempt, counted from 0; None when it was the last one."""
-    if attempt >= retry.max or not _may_pass(fault):
+    """Return the delay after a failed attempt (counted from 0), or None if there is no retry."""
+    if attempt >= retry.max or not _is_temporary(fault):
         return None
-    # Doubling more than 63 times is past the end already, and 2 to the power of a large number is memory.
+    # 63 doublings reach the limit from any backoff, and a shift by a large number would take memory.
     return min(retry.backoff_ms << min(attempt, 63), MAX_DELAY_MS)
 
 
-def _may_pass(fault: Fault) -> bool:
-    kind = fault.data.get("error_type")
-    return kind == "TRANSPORT_ERROR" or (kind == "API_ERROR" and fault.data.get("status") in PASSING)
+def _is_temporary(fault: Fault) -> bool:
+    error_type = fault.data.get("error_type")
+    return error_type == "TRANSPORT_ERROR" or (error_type == "API_ERROR" and fault.data.get("status") in TEMPORARY)

@@ -12,17 +12,7 @@ from signet.kernel.upstream import NOT_GZIP, UpstreamRequest, UpstreamResponse
 
 from .faults import transport, validation
 from .models import MAX_RESULT_BYTES, DataOut, MetadataOut
-from .query import (
-    DataCodeIn,
-    DataLayerIn,
-    MetadataIn,
-    ask_data_code,
-    ask_data_layer,
-    ask_metadata,
-    check_data_code,
-    check_data_layer,
-    check_metadata,
-)
+from .query import DataCodeIn, DataLayerIn, MetadataIn, Query, check, request_of
 from .retry import Retry, delay_ms
 
 __all__ = ["TOOLS"]
@@ -30,25 +20,25 @@ __all__ = ["TOOLS"]
 T = TypeVar("T")
 
 
-def _face(fault: Fault) -> Fault:
-    """Give the pipeline's own faults the faces of spec 3: what is not valid, and what is nobody's but ours."""
+def _adapt(fault: Fault) -> Fault:
+    """Return a fault of the pipeline with the data of spec 3: a validation error, or an internal one."""
     if "error_type" in fault.data:
         return fault
     if fault.code is Code.INVALID_INPUT:
         return validation(fault.message)
-    faced = Fault(fault.code, fault.message, data={"error_type": "INTERNAL_ERROR", "message": fault.message})
-    faced.__cause__ = fault.__cause__
-    return faced
+    adapted = Fault(fault.code, fault.message, data={"error_type": "INTERNAL_ERROR", "message": fault.message})
+    adapted.__cause__ = fault.__cause__
+    return adapted
 
 
 def _tool(name: str, title: str, example: dict[str, Any]) -> Callable[[Callable[[Any, Context], Any]], Tool]:
-    """Make a tool that asks the Bank."""
+    """Return a decorator for a tool that reads from the Bank."""
     return tool(
         name=f"boj_{name}",
         slug=f"boj.{name}",
         title=title,
         annotations={**READ_ONLY, "openWorldHint": True},
-        adapt_fault=_face,
+        adapt_fault=_adapt,
         max_result_bytes=MAX_RESULT_BYTES,
         validate_in_thread=True,
         example=example,
@@ -64,8 +54,8 @@ async def get_data_code(args: DataCodeIn, ctx: Context) -> DataOut:
     """
     from .decode import read_data
 
-    query = check_data_code(args)
-    return await _answered(ctx, ask_data_code(query), lambda answer: read_data(answer, query))
+    query = check(args)
+    return await _fetch(ctx, query, lambda response: read_data(response, query))
 
 
 @_tool("get_data_layer", "Read Bank of Japan series by layer", {"db": "FM08", "frequency": "D", "layers": ["1", "1"]})
@@ -77,8 +67,8 @@ async def get_data_layer(args: DataLayerIn, ctx: Context) -> DataOut:
     """
     from .decode import read_data
 
-    query = check_data_layer(args)
-    return await _answered(ctx, ask_data_layer(query), lambda answer: read_data(answer, query))
+    query = check(args)
+    return await _fetch(ctx, query, lambda response: read_data(response, query))
 
 
 @_tool("get_metadata", "List a Bank of Japan database", {"db": "FM08", "lang": "en"})
@@ -89,37 +79,38 @@ async def get_metadata(args: MetadataIn, ctx: Context) -> MetadataOut:
     """
     from .decode import read_metadata
 
-    query = check_metadata(args)
-    return await _answered(ctx, ask_metadata(query), lambda answer: read_metadata(answer, query))
+    query = check(args)
+    return await _fetch(ctx, query, lambda response: read_metadata(response, query))
 
 
-async def _answered(ctx: Context, ask: UpstreamRequest, read: Callable[[UpstreamResponse], T]) -> T:
-    """Ask until there is an answer or the policy gives up; a call that is cancelled asks no more."""
+async def _fetch(ctx: Context, query: Query, read: Callable[[UpstreamResponse], T]) -> T:
+    """Send a query and read its response; retry as the policy says, until the call is cancelled."""
+    request = request_of(query)
     retry = Retry(ctx.settings.retry_max, ctx.settings.retry_backoff_ms)
     attempt = 0
     while True:
         try:
-            return await ctx.offload(read, await _sent(ctx, ask))
+            return await ctx.offload(read, await _send(ctx, request))
         except Fault as fault:
             if fault.data.get("error_type") == "DECODE_ERROR" and ctx.upstream is not None:
-                ctx.upstream.forget(ask)
-            wait_ms = delay_ms(retry, attempt, fault)
-            if wait_ms is None:
+                ctx.upstream.forget(request)
+            pause_ms = delay_ms(retry, attempt, fault)
+            if pause_ms is None:
                 raise
-        await asyncio.sleep(wait_ms / 1000)
+        await asyncio.sleep(pause_ms / 1000)
         attempt += 1
 
 
-async def _sent(ctx: Context, ask: UpstreamRequest) -> UpstreamResponse:
-    """Ask once, and give the way out's own faults the names of spec 3."""
+async def _send(ctx: Context, request: UpstreamRequest) -> UpstreamResponse:
+    """Send a request once; raise a fault of the upstream as a transport error of spec 3."""
     try:
-        answer = await ctx.send(ask)
+        response = await ctx.send(request)
     except Fault as fault:
         raise transport(fault.message) from None
-    # A body that came whole and cannot be unpacked is an answer that cannot be read, like any other.
-    if answer.broken and answer.broken != NOT_GZIP:
-        raise transport(answer.broken)
-    return answer
+    # A complete body that is not gzip is a decode error, which `read` raises.
+    if response.broken and response.broken != NOT_GZIP:
+        raise transport(response.broken)
+    return response
 
 
 TOOLS: Final = (get_data_code, get_data_layer, get_metadata)

@@ -1,21 +1,26 @@
-"""The rules that a value must keep before it goes to the Bank of Japan; each names the first one that is broken.
+"""The rules that a value must keep before it is sent to the Bank of Japan; a fault names the first broken one.
 
-Pure. A fault names the Bank's own parameter (DB, CODE, LAYER, STARTDATE, …), as the Bank's messages do.
+Pure. A fault names the Bank's own parameter (DB, CODE, LAYER, STARTDATE, …), as the Bank's messages do; its wording
+names the argument, so that a command can write its flag instead.
 """
 
 from __future__ import annotations
 
 from typing import Final, NamedTuple, NoReturn
 
+from signet.kernel.errors import Wording
+
 from .faults import validation
 
 __all__ = [
     "ANY_SHAPE",
+    "BANK_NAMES",
     "FREQUENCIES",
     "MAX_CODES",
     "MAX_U32",
+    "PARAMETERS",
     "WHITE",
-    "Shape",
+    "DateShape",
     "choice",
     "codes",
     "database",
@@ -25,16 +30,32 @@ __all__ = [
     "unsigned",
 ]
 
+PARAMETERS: Final = {
+    "format": "format",
+    "lang": "lang",
+    "db": "db",
+    "frequency": "frequency",
+    "codes": "code",
+    "layers": "layer",
+    "start_date": "startDate",
+    "end_date": "endDate",
+    "start_position": "startPosition",
+}
+"""The Bank's parameter for each argument, as requests spell it."""
+
+BANK_NAMES: Final = {argument: parameter.upper() for argument, parameter in PARAMETERS.items()}
+"""The Bank's parameter for each argument, as responses and messages spell it."""
+
 MAX_CODES: Final = 1_250
-"""The Bank's limit; it answers 250 series at a time and tells where to go on."""
+"""The Bank's limit; a response has 250 series at most and says where the next page starts."""
 MAX_LAYERS: Final = 5
 MAX_U32: Final = 4_294_967_295
 U32_DIGITS: Final = 10
 FIRST_YEAR: Final = 1850
 LAST_YEAR: Final = 2050
 YEAR_DIGITS: Final = 4
-MAX_SHOWN_CHARS: Final = 50
-"""What a fault repeats of a value."""
+MAX_QUOTED_CHARS: Final = 50
+"""The limit of a value in a fault; the rest is cut off."""
 
 FORBIDDEN: Final = frozenset("<>!|\\;'\"")
 DIGITS: Final = frozenset("0123456789")
@@ -42,11 +63,11 @@ WHITE: Final = (
     "\t\n\v\f\r \x85\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000"
 )
-"""Unicode's white space; `str.strip()` removes some control characters too."""
+"""Unicode's white space; `str.strip()` without it would remove some control characters too."""
 
 
-class Shape(NamedTuple):
-    """How a date is written."""
+class DateShape(NamedTuple):
+    """The format of dates for a frequency."""
 
     digits: tuple[int, ...]
     last: int
@@ -54,98 +75,102 @@ class Shape(NamedTuple):
     words: str
 
 
-YEARS: Final = Shape((4,), 0, "YYYY for the frequencies CY and FY")
-HALVES: Final = Shape((6,), 2, "YYYYHH, with HH 01 or 02, for the frequencies CH and FH")
-QUARTERS: Final = Shape((6,), 4, "YYYYQQ, with QQ from 01 to 04, for the frequency Q")
-MONTHS: Final = Shape((6,), 12, "YYYYMM, with MM from 01 to 12, for the frequencies M, W and D")
-ANY_SHAPE: Final = Shape((4, 6), 12, "YYYY, or YYYY and two digits from 01 to 12 for the half, quarter or month")
-"""For series codes, whose frequency only the Bank knows."""
+YEARS: Final = DateShape((4,), 0, "YYYY for the frequencies CY and FY")
+HALVES: Final = DateShape((6,), 2, "YYYYHH, with HH 01 or 02, for the frequencies CH and FH")
+QUARTERS: Final = DateShape((6,), 4, "YYYYQQ, with QQ from 01 to 04, for the frequency Q")
+MONTHS: Final = DateShape((6,), 12, "YYYYMM, with MM from 01 to 12, for the frequencies M, W and D")
+ANY_SHAPE: Final = DateShape((4, 6), 12, "YYYY, or YYYY and two digits from 01 to 12 for the half, quarter or month")
+"""For series codes: only the Bank knows their frequency."""
 
 FREQUENCIES: Final = {
     "CY": YEARS, "FY": YEARS, "CH": HALVES, "FH": HALVES, "Q": QUARTERS, "M": MONTHS, "W": MONTHS, "D": MONTHS,
 }  # fmt: skip
 
 
-def choice(name: str, value: str, options: tuple[str, ...]) -> str:
-    """Give one of the options in its own spelling; it may be written in upper, lower or title case."""
-    found = next((option for option in options if value in {option.upper(), option.lower(), option.title()}), None)
-    if found is None:
-        _refuse(f"{name} must be one of {', '.join(options)}, not {_shown(value)}")
-    return found
+def choice(argument: str, value: str, options: tuple[str, ...]) -> str:
+    """Return the option with this name, in upper, lower or title case, in the Bank's spelling."""
+    match = next((option for option in options if value in {option.upper(), option.lower(), option.title()}), None)
+    if match is None:
+        _refuse(argument, "must be one of {options}, not {value}", options=", ".join(options), value=_quoted(value))
+    return match
 
 
 def database(value: str) -> str:
-    """Give a database code in upper case; whether there is such a database, the Bank says."""
-    _text("DB", value)
+    """Return a database code in upper case; only the Bank knows whether the database exists."""
+    _check_text("db", value)
     if "," in value:
-        _refuse(f"DB {_shown(value)} has a comma in it: name one database at a time")
+        _refuse("db", "{value} has a comma in it: name one database at a time", value=_quoted(value))
     return value.upper()
 
 
 def codes(values: tuple[str, ...]) -> None:
-    """Hold series codes to their rules; they stay as they are, because their order is the order of pages."""
+    """Check series codes; they are sent unchanged, because their order is the order of the pages."""
     if not values:
-        _refuse("CODE is required: give at least one series code")
+        _refuse("codes", "is required: give at least one series code")
     if len(values) > MAX_CODES:
-        _refuse(f"CODE takes at most {MAX_CODES} series codes and has {len(values)}")
+        _refuse("codes", "takes at most {limit} series codes and has {count}", limit=MAX_CODES, count=len(values))
     for value in values:
-        _text("CODE", value)
+        _check_text("codes", value)
         if "," in value:
-            _refuse(f"CODE {_shown(value)} has a comma in it: give each series code as an item of its own")
+            rest = "{value} has a comma in it: give each series code as an item of its own"
+            _refuse("codes", rest, value=_quoted(value))
 
 
 def layers(values: tuple[str, ...]) -> tuple[str, ...]:
-    """Give the levels of a layer as the Bank writes them."""
+    """Return the levels of a layer in the Bank's spelling."""
     if not values:
-        _refuse('LAYER is required: give one to five levels, or "*" for all')
+        _refuse("layers", 'is required: give one to five levels, or "*" for all')
     if len(values) > MAX_LAYERS:
-        _refuse(f"LAYER takes 1 to {MAX_LAYERS} levels and has {len(values)}")
-    return tuple(_layer(value) for value in values)
+        _refuse("layers", "takes 1 to {limit} levels and has {count}", limit=MAX_LAYERS, count=len(values))
+    return tuple(_level(value) for value in values)
 
 
-def _layer(value: str) -> str:
-    _text("LAYER", value)
+def _level(value: str) -> str:
+    _check_text("layers", value)
     if value == "*":
         return value
     number = unsigned(value)
     if not number:
-        _refuse(f"LAYER {_shown(value)} must be * or a positive integer")
+        _refuse("layers", "{value} must be * or a positive integer", value=_quoted(value))
     return str(number)
 
 
-def span(start: str | None, end: str | None, shape: Shape) -> None:
-    """Hold both ends of a span of time to their rules, then to each other."""
+def span(start: str | None, end: str | None, shape: DateShape) -> None:
+    """Check the first and the last date of a span, then their order."""
     if start is not None:
-        _date("STARTDATE", start, shape)
+        _check_date("start_date", start, shape)
     if end is not None:
-        _date("ENDDATE", end, shape)
+        _check_date("end_date", end, shape)
     if start is None or end is None:
         return
     if len(start) != len(end):
-        _refuse(f"STARTDATE {start} and ENDDATE {end} must have the same format")
+        _refuse("start_date", "{start} and {end_date} {end} must have the same format", start=start, end=end)
     if start > end:
-        _refuse(f"STARTDATE {start} comes after ENDDATE {end}: give them in order")
+        _refuse("start_date", "{start} comes after {end_date} {end}: give them in order", start=start, end=end)
 
 
-def _date(name: str, value: str, shape: Shape) -> None:
+def _check_date(argument: str, value: str, shape: DateShape) -> None:
     if not set(value) <= DIGITS:
-        _refuse(f"{name} {_shown(value)} must be numeric: the date is written in digits only")
+        rest = "{value} must be numeric: the date is written in digits only"
+        _refuse(argument, rest, value=_quoted(value))
     if len(value) not in shape.digits:
-        _refuse(f"{name} {_shown(value)} has the wrong length: the date is written {shape.words}")
+        rest = "{value} has the wrong length: the date is written {shape}"
+        _refuse(argument, rest, value=_quoted(value), shape=shape.words)
     if not FIRST_YEAR <= int(value[:YEAR_DIGITS]) <= LAST_YEAR:
-        _refuse(f"{name} {value} has a year outside {FIRST_YEAR} to {LAST_YEAR}")
+        _refuse(argument, "{value} has a year outside {first} to {last}", value=value, first=FIRST_YEAR, last=LAST_YEAR)
     if len(value) > YEAR_DIGITS and not 1 <= int(value[YEAR_DIGITS:]) <= shape.last:
-        _refuse(f"{name} {value} ends in {value[YEAR_DIGITS:]}: the date is written {shape.words}")
+        rest = "{value} ends in {ending}: the date is written {shape}"
+        _refuse(argument, rest, value=value, ending=value[YEAR_DIGITS:], shape=shape.words)
 
 
 def position(value: int | None) -> None:
-    """Hold a start position to its rule; the contract lets zero through, so that it is told here."""
+    """Check a start position; the contract lets 0 through, so that this fault names the rule."""
     if value is not None and value < 1:
-        _refuse("STARTPOSITION must be 1 or greater")
+        _refuse("start_position", "must be 1 or greater")
 
 
 def unsigned(text: str) -> int | None:
-    """Read a number from 0 to the largest of 32 bits, with a plus or zeros in front or not; None if it is none."""
+    """Parse an unsigned integer of 32 bits, with or without a plus sign and leading zeros; None for other text."""
     digits = text.removeprefix("+")
     if not digits or not set(digits) <= DIGITS:
         return None
@@ -154,20 +179,23 @@ def unsigned(text: str) -> int | None:
     return number if len(digits) <= U32_DIGITS and number <= MAX_U32 else None
 
 
-def _text(name: str, value: str) -> None:
-    """Hold a value to what the Bank lets into any of them."""
+def _check_text(argument: str, value: str) -> None:
+    """Check the rules that the Bank has for every text."""
     if not value.strip(WHITE):
-        _refuse(f"{name} is required and must not be blank")
+        _refuse(argument, "is required and must not be blank")
     if not value.isascii():
-        _refuse(f"{name} {_shown(value)} must be ASCII: half-width letters, digits and signs only")
-    found = next((char for char in value if char in FORBIDDEN), None)
-    if found is not None:
-        _refuse(f"{name} {_shown(value)} has the forbidden character {found}")
+        rest = "{value} must be ASCII: half-width letters, digits and signs only"
+        _refuse(argument, rest, value=_quoted(value))
+    char = next((char for char in value if char in FORBIDDEN), None)
+    if char is not None:
+        _refuse(argument, "{value} has the forbidden character {char}", value=_quoted(value), char=char)
 
 
-def _refuse(message: str) -> NoReturn:
-    raise validation(message)
+def _refuse(argument: str, rest: str, **values: object) -> NoReturn:
+    """Raise the fault whose message is the name of an argument and the rest of a sentence, which is a template."""
+    wording = Wording(f"{{{argument}}} {rest}", values)
+    raise validation(wording.render(BANK_NAMES), wording)
 
 
-def _shown(value: str) -> str:
-    return f"'{value}'" if len(value) <= MAX_SHOWN_CHARS else f"'{value[:MAX_SHOWN_CHARS]}…'"
+def _quoted(value: str) -> str:
+    return f"'{value}'" if len(value) <= MAX_QUOTED_CHARS else f"'{value[:MAX_QUOTED_CHARS]}…'"

@@ -1,84 +1,70 @@
-"""The file that a fetch ends in: CSV, JSON or Parquet, whole or not there at all.
+"""The file that a fetch writes: CSV, JSON or Parquet, complete or not there at all.
 
-It is made of the stored pages and nothing else, so that the same pages are always the same bytes.
+It is made from the stored pages alone, so that the same pages always give the same bytes.
 """
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import io
 import math
-import os
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import IO, Any, Final
 
 import msgspec
 
+from signet.files import replacing
 from signet.kernel.errors import Code, Fault
 from signet.settings import UsageError
 
-from .pages import FetchedSeries, SeriesPage, is_number, points_of
-from .series_query import SeriesQuery
+from .series_query import FetchedSeries, SeriesPage, SeriesQuery, is_number
 
-__all__ = ["FORMS", "check_form", "form_of", "write_file"]
+__all__ = ["FORMATS", "check_installed", "replacing_output", "suffix_of"]
 
 COLUMNS: Final = ("series_code", "name", "unit", "frequency", "survey_date", "value")
 
 _encode: Final = msgspec.json.Encoder().encode
 
 
-def form_of(out: Path, forms: Iterable[str]) -> str:
-    """Tell by its ending what a file is to be.
+def suffix_of(out: Path, suffixes: Iterable[str]) -> str:
+    """Return the suffix of an output file, which tells its format.
 
     Raises:
-        UsageError: it cannot be told, or is a folder.
+        UsageError: the suffix is unknown, or there is a folder of this name.
     """
-    form = out.suffix.lower().removeprefix(".")
-    if form not in forms:
-        message = f"--out {out}: write a name that ends in {', '.join('.' + one for one in forms)}"
+    suffix = out.suffix.lower().removeprefix(".")
+    if suffix not in suffixes:
+        message = f"--out {out}: write a name that ends in {', '.join('.' + known for known in suffixes)}"
         raise UsageError(message)
     if out.is_dir():
         message = f"--out {out} is a folder; write the name of a file"
         raise UsageError(message)
-    return form
+    return suffix
 
 
-def check_form(form: str) -> None:
-    """See that all is there that a form needs, before anybody is asked for its content.
+def check_installed(suffix: str) -> None:
+    """Check that the packages of a format are installed, before anything is requested.
 
     Raises:
-        UsageError: it is not.
+        UsageError: a package is missing.
     """
-    if form == "parquet":
+    if suffix == "parquet":
         _arrow()
 
 
-def write_file(out: Path, write: Callable[[IO[bytes]], None]) -> None:
-    """Write a file beside its place and put it there when all of it is on the disk.
-
-    Raises:
-        OSError: it cannot be written; what was there before still is.
-    """
-    new = out.with_name(f"{out.name}.part.new")
-    try:
-        with new.open("wb") as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(out)
-    finally:
-        with contextlib.suppress(OSError):
-            new.unlink()
+def replacing_output(out: Path) -> AbstractContextManager[IO[bytes]]:
+    """Open a new output file, which replaces the old one when it is complete and on the disk."""
+    return replacing(str(out), f"{out}.part.new", sync=True)
 
 
 def write_csv(file: IO[bytes], _: SeriesQuery, pages: Iterable[SeriesPage]) -> None:
-    """Write a line for each observation; a value that is missing is empty."""
+    """Write a line per observation; a missing value is empty."""
     file.write(_lines([COLUMNS]))
     for series in _each(pages):
         head = (series.series_code, series.name, series.unit, series.frequency)
-        file.write(_lines((*head, point.survey_date, point.value) for point in points_of(series)))
+        file.write(_lines((*head, point.survey_date, point.value) for point in series.observations()))
 
 
 def _lines(rows: Iterable[Iterable[str | None]]) -> bytes:
@@ -87,9 +73,9 @@ def _lines(rows: Iterable[Iterable[str | None]]) -> bytes:
     return text.getvalue().encode()
 
 
-def write_json(file: IO[bytes], question: SeriesQuery, pages: Iterable[SeriesPage]) -> None:
+def write_json(file: IO[bytes], query: SeriesQuery, pages: Iterable[SeriesPage]) -> None:
     """Write one object; a value is a number with the Bank's own digits, or null."""
-    head = {"source": question.source, "db": question.db, "lang": question.lang}
+    head = {"source": query.source, "db": query.db, "lang": query.lang}
     file.write(_encode(head)[:-1] + b',"series":[')
     comma = b""
     for series in _each(pages):
@@ -101,7 +87,7 @@ def write_json(file: IO[bytes], question: SeriesQuery, pages: Iterable[SeriesPag
 def _numbers(series: FetchedSeries) -> bytes:
     points = (
         b'{"survey_date":%b,"value":%b}' % (_encode(point.survey_date), _number(point.value))
-        for point in points_of(series)
+        for point in series.observations()
     )
     return b"[" + b",".join(points) + b"]"
 
@@ -110,21 +96,21 @@ def _number(value: str | None) -> bytes:
     return value.encode() if value is not None and is_number(value) else _encode(value)
 
 
-def write_parquet(file: IO[bytes], question: SeriesQuery, pages: Iterable[SeriesPage]) -> None:
-    """Write a group of rows for each page; values are doubles.
+def write_parquet(file: IO[bytes], query: SeriesQuery, pages: Iterable[SeriesPage]) -> None:
+    """Write a row group per page; values are doubles.
 
     Raises:
-        Fault: a value is no number, or too large for a double.
+        Fault: a value is not a number, or is too large for a double.
     """
     pa, parquet = _arrow()
     types = [pa.field(name, pa.string()) for name in COLUMNS[:-1]]
-    schema = pa.schema([*types, pa.field(COLUMNS[-1], pa.float64())], {"source": question.source})
+    schema = pa.schema([*types, pa.field(COLUMNS[-1], pa.float64())], {"source": query.source})
     with parquet.ParquetWriter(file, schema) as writer:
         for page in pages:
             rows = [
-                (one.series_code, one.name, one.unit, one.frequency, point.survey_date, _double(one, point.value))
-                for one in page.series
-                for point in points_of(one)
+                (each.series_code, each.name, each.unit, each.frequency, point.survey_date, _double(each, point.value))
+                for each in page.series
+                for point in each.observations()
             ]
             columns = zip(*rows, strict=True) if rows else ([] for _ in COLUMNS)
             writer.write_table(pa.Table.from_pydict(dict(zip(COLUMNS, columns, strict=True)), schema=schema))
@@ -140,10 +126,10 @@ def _double(series: FetchedSeries, value: str | None) -> float | None:
 
 
 def _arrow() -> tuple[Any, Any]:
-    """Load what Parquet files are written with.
+    """Import pyarrow and its Parquet module.
 
     Raises:
-        UsageError: it is not installed.
+        UsageError: pyarrow is not installed.
     """
     try:
         import pyarrow as pa
@@ -158,9 +144,9 @@ def _each(pages: Iterable[SeriesPage]) -> Iterable[FetchedSeries]:
     return (series for page in pages for series in page.series)
 
 
-FORMS: Final[dict[str, Callable[[IO[bytes], SeriesQuery, Iterable[SeriesPage]], None]]] = {
+FORMATS: Final[dict[str, Callable[[IO[bytes], SeriesQuery, Iterable[SeriesPage]], None]]] = {
     "csv": write_csv,
     "json": write_json,
     "parquet": write_parquet,
 }
-"""What can be written, by the file's ending."""
+"""The writer of each format, by the suffix of the file."""
