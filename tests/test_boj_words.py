@@ -7,11 +7,11 @@ import re
 import pytest
 
 from processes import run
-from signet.commands.boj.series_query import to_flags
+from signet.commands.boj.series_query import FLAGS, to_flags
 from signet.kernel.errors import Code, Fault
 from signet.toolsets.boj import validation
 from signet.toolsets.boj.decode import LESS_DATA
-from signet.toolsets.boj.faults import MESSAGES, BankMessage, refused, too_large, transport, undecodable
+from signet.toolsets.boj.faults import MESSAGES, TOOL_NAMES, BankMessage, refused, too_large, transport, undecodable
 
 DATES = (
     "YYYY for years, YYYY01 or YYYY02 for halves, YYYY01 to YYYY04 for quarters, "
@@ -56,6 +56,10 @@ def test_every_hint_is_told_in_flags(known: BankMessage) -> None:
     assert told == f"{head}{HERE.get(known.id, known.hint)}".rstrip()
 
 
+def test_every_name_that_a_remedy_has_for_the_tools_has_a_word_here() -> None:
+    assert FLAGS.keys() == TOOL_NAMES.keys()
+
+
 def test_an_answer_that_is_too_large_is_told_in_flags() -> None:
     told = to_flags(too_large("it is", LESS_DATA))
 
@@ -78,6 +82,7 @@ RULES = {
     "the database is required and must not be blank": lambda: validation.database(" "),
     "the database 'A,B' has a comma in it: name one database at a time": lambda: validation.database("A,B"),
     "--codes 'CODE and DB;' has the forbidden character ;": lambda: validation.codes(("CODE and DB;",)),
+    "--codes '{codes}{0}<' has the forbidden character <": lambda: validation.codes(("{codes}{0}<",)),
     "--layers '0' must be * or a positive integer": lambda: validation.layers(("0",)),
     "--frequency must be one of Q, M, not 'X'": lambda: validation.choice("frequency", "X", ("Q", "M")),
     "--lang must be one of jp, en, not 'fr'": lambda: validation.choice("lang", "fr", ("jp", "en")),

@@ -52,13 +52,13 @@ LESS_METADATA = (
 
 
 def read(body: bytes | str, query: Any = CODE, kind: str = JSON, **more: Any) -> DataOut | MetadataOut:
-    """Read a body as the answer to a question."""
+    """Decode a body as the response to a query."""
     answer = UpstreamResponse(more.pop("status", 200), kind, body.encode() if isinstance(body, str) else body, **more)
     return read_metadata(answer, query) if isinstance(query, MetadataIn) else read_data(answer, query)
 
 
 def told(body: bytes | str, query: Any = CODE, kind: str = JSON) -> Any:
-    """Give a result as its client sees it, having held it to its contract by two validators."""
+    """Return a result as the client sees it, after two validators have checked it against its contract."""
     result = read(body, query, kind)
     seen = msgspec.json.decode(msgspec.json.encode(result))
     REGISTRY.load_tool_io(SLUGS[type(query)]).output_validator.validate(seen)
@@ -67,7 +67,7 @@ def told(body: bytes | str, query: Any = CODE, kind: str = JSON) -> Any:
 
 
 def refusal(body: bytes | str, query: Any = CODE, kind: str = JSON, **more: Any) -> dict[str, Any]:
-    """Give the data of the fault that a body ends in."""
+    """Return the data of the fault that a body leads to."""
     with pytest.raises(Fault) as caught:
         read(body, query, kind, **more)
 
@@ -1114,7 +1114,7 @@ bodies = st.binary(max_size=80) | st.lists(words, max_size=25).map(b"".join)
 
 
 def outcome(answer: UpstreamResponse, query: Any) -> DataOut | MetadataOut | Fault:
-    """Give whatever comes of an answer; nothing but a fault may be raised."""
+    """Return the result of a response, or its fault; nothing else may be raised."""
     try:
         return read_metadata(answer, query) if isinstance(query, MetadataIn) else read_data(answer, query)
     except Fault as fault:

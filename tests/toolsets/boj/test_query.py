@@ -33,12 +33,12 @@ FORBIDDEN = "<>!|\\;'\""
 
 
 def asked(args: Any) -> UpstreamRequest:
-    """Check a question and write its request."""
+    """Return the request of a query, after its check."""
     return request_of(check(args))
 
 
 def outcome(args: Any) -> UpstreamRequest | Fault:
-    """Give the request or what is said instead."""
+    """Return the request of a query, or its fault."""
     try:
         return asked(args)
     except Fault as fault:
@@ -46,7 +46,7 @@ def outcome(args: Any) -> UpstreamRequest | Fault:
 
 
 def refusal(args: Any) -> str:
-    """Give the sentence that a question is refused with, having seen that it is a VALIDATION_ERROR with that text."""
+    """Return the message of a refused query, after a check that it is a VALIDATION_ERROR with that text."""
     fault = outcome(args)
     assert isinstance(fault, Fault)
     assert (fault.code, fault.as_tool_result, fault.mcp_code) == (Code.INVALID_INPUT, False, -32602)

@@ -21,7 +21,7 @@ LASTING = [
 
 
 def delays(retry: Retry, fault: Fault) -> list[int]:
-    """Give the waits until the policy gives up."""
+    """Return the delays until the policy gives up."""
     found: list[int] = []
     while (delay := delay_ms(retry, len(found), fault)) is not None:
         found.append(delay)

@@ -35,7 +35,10 @@ UPSTREAM: Final = {
     "--boj-timeout-ms": ("MS", "timeout of one attempt in milliseconds (default: 10000)"),
     "--boj-retry-max": ("N", "number of retries after a temporary failure (default: 2)"),
     "--boj-retry-backoff-ms": ("MS", "delay before the first retry in milliseconds, doubled each time (default: 200)"),
-    "--boj-min-interval-ms": ("MS", "minimum time between requests (default: 1000 for the public host, else 0)"),
+    "--boj-min-interval-ms": (
+        "MS",
+        "minimum milliseconds between requests (default: 1000 for the public host, else 0)",
+    ),
     "--call-timeout-s": ("S", "timeout of one page in seconds (default: 60)"),
     "--log": ("FILTER", "log filter for stderr: off, error … trace, or target=level (default: warn)"),
 }
@@ -57,7 +60,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     selection = fetch.add_mutually_exclusive_group(required=True)
     _add_codes(selection)
     selection.add_argument(
-        "--layers", metavar="1,*,2", help="select series by layer: 1 to 5 levels, a number or * each"
+        "--layers", metavar="1,*,2", help="select series by layer: 1 to 5 levels, each a number or *"
     )
     fetch.add_argument(
         "--frequency", metavar="F", help="frequency, required with --layers: CY, FY, CH, FH, Q, M, W or D"
