@@ -46,7 +46,7 @@ def japanese_font() -> str:
     """Return an installed font that has Japanese characters.
 
     Raises:
-        UsageError: none is installed.
+        UsageError: no such font is installed.
     """
     from matplotlib.font_manager import get_font_names
 

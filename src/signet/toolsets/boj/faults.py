@@ -48,7 +48,7 @@ TOOL_NAMES: Final = {
     "fix_position": "Give start_position as the next_position of the answer before, or leave it out.",
     "without_raw": ", and without include_raw",
 }
-"""What a remedy calls its parameters for callers of the tools."""
+"""The names of the parameters of a remedy, for callers of the tools."""
 
 
 class BankMessage(NamedTuple):
@@ -60,7 +60,7 @@ class BankMessage(NamedTuple):
     """The Bank's text; `n` stands for the place of a code in the list that was sent."""
     meaning: str
     remedy: str | None = None
-    """What to do about it, as a template."""
+    """The remedy, as a template."""
 
     @property
     def hint(self) -> str | None:

@@ -2,9 +2,9 @@
 
     [202401,202402]  [11.50,null]  ──▶  [{"survey_date":"202401","value":"11.50"},{"survey_date":"202402","value":null}]
 
-Pure. Fields are trimmed, and blank ones are None. Observations are written as JSON while they are read: none becomes a
-Python value, a number keeps its digits, and a series of 60,000 points takes three times the memory of the Bank's text
-instead of ten times. Arrays are processed in pieces, so that no step holds the interpreter for more than a moment.
+Pure. Fields are trimmed, and blank fields are None. Observations are written as JSON while they are read: no point
+becomes a Python value, a number keeps its digits, and a series of 60,000 points takes three times the memory of the
+Bank's text instead of ten times. Arrays are processed in pieces, so that no step holds the interpreter for long.
 """
 
 from __future__ import annotations
@@ -157,20 +157,21 @@ def points_from_arrays(dates: Raw, values: Raw) -> bytes | bytearray:
     Raises:
         Fault: they are not arrays of scalars, have different lengths, or a date is null.
     """
-    one, two = bytes(dates), bytes(values)
-    if one[:1] != b"[" or two[:1] != b"[":
+    days, figures = bytes(dates), bytes(values)
+    if days[:1] != b"[" or figures[:1] != b"[":
         raise undecodable("SURVEY_DATES and VALUES must be arrays")
-    if b'"' in one or b'"' in two:
-        return _joined(_pairs_of_scalars(one, two))
-    one, two = one.translate(None, BLANKS), two.translate(None, BLANKS)
-    if b"{" in one or b"{" in two or one.count(b"[") + two.count(b"[") > len((one, two)):
+    if b'"' in days or b'"' in figures:
+        return _joined(_pairs_of_scalars(days, figures))
+    days, figures = days.translate(None, BLANKS), figures.translate(None, BLANKS)
+    # Each array has one bracket of its own.
+    if b"{" in days or b"{" in figures or days.count(b"[") > 1 or figures.count(b"[") > 1:
         raise undecodable(NESTED)
     # null is the only scalar without quotes that has this letter.
-    if b"n" in one:
+    if b"n" in days:
         raise undecodable(NO_DATE)
-    if one.count(b",") != two.count(b",") or (one == NO_POINTS) != (two == NO_POINTS):
+    if days.count(b",") != figures.count(b",") or (days == NO_POINTS) != (figures == NO_POINTS):
         raise undecodable(UNEQUAL)
-    return _joined(_pairs_of_numbers(one, two))
+    return _joined(_pairs_of_numbers(days, figures))
 
 
 def append_point(points: bytearray, date: str, value: str | None) -> None:
