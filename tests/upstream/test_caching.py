@@ -37,7 +37,8 @@ from signet.app import open_log
 from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
 from signet.runs import LiveRun
 from signet.settings import Settings
-from signet.toolsets.boj.rate_policy import PUBLIC_ORIGIN, interval_s, may_keep
+from signet.toolsets.boj import BojSettings, interval_s
+from signet.toolsets.boj.policy import may_cache
 from signet.upstream.caching import MAX_CACHED_BYTES, CachePolicy, CachingUpstream
 from signet.upstream.http import HttpUpstream, Limits
 from signet.upstream.origin import parse_origin
@@ -129,15 +130,16 @@ def test_a_call_that_is_cancelled_before_its_turn_asks_for_nothing(bank: BojHarn
 def test_the_public_host_is_asked_once_a_second_unless_told_otherwise(url: str) -> None:
     origin = parse_origin(url, with_path=True)
 
-    assert interval_s(origin, None) == 1.0
-    assert [interval_s(origin, asked_ms) for asked_ms in (0, 250, 60_000)] == [0.0, 0.25, 60.0]
+    assert interval_s(BojSettings(base_url=origin)) == 1.0
+    chosen = [interval_s(BojSettings(base_url=origin, min_interval_ms=ms)) for ms in (0, 250, 60_000)]
+    assert chosen == [0.0, 0.25, 60.0]
 
 
 @pytest.mark.spec("3.polite.spaced", "3.polite.settable")
 @pytest.mark.parametrize("url", ["http://127.0.0.1:8080", "https://example.com", "https://boj.or.jp.example.com"])
 def test_other_hosts_are_asked_as_often_as_one_likes_unless_told_otherwise(url: str) -> None:
-    assert interval_s(parse_origin(url), None) == 0.0
-    assert interval_s(parse_origin(url), 250) == 0.25
+    assert interval_s(BojSettings(base_url=url)) == 0.0
+    assert interval_s(BojSettings(base_url=url, min_interval_ms=250)) == 0.25
 
 
 @pytest.mark.spec("3.polite.spaced")
@@ -147,8 +149,8 @@ def test_told_nothing_a_server_has_the_manners_of_the_public_host() -> None:
     upstream = LiveRun(settings, open_log(settings)).runtime(settings.enabled()[1]).upstream
 
     assert isinstance(upstream, CachingUpstream)
-    assert upstream.origin == PUBLIC_ORIGIN
-    assert upstream._policy == CachePolicy(3600, may_keep)
+    assert upstream.origin == "https://www.stat-search.boj.or.jp"
+    assert upstream._policy == CachePolicy(3600, may_cache)
 
 
 # --- shared
@@ -426,7 +428,7 @@ def test_what_is_kept_has_a_bound_and_the_oldest_goes_first(bank: BojHarness) ->
 
     async def ask() -> int:
         upstream = HttpUpstream(bank.url, Limits(30.0, 20 * MIB))
-        polite = CachingUpstream(upstream, CachePolicy(keep_s=3600, may_cache=may_keep))
+        polite = CachingUpstream(upstream, CachePolicy(keep_s=3600, may_cache=may_cache))
         try:
             for target in [*targets, targets[4], targets[1], targets[0]]:
                 answer = await polite.send(UpstreamRequest(target))

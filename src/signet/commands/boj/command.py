@@ -9,6 +9,8 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from signet.commands.arguments import add_settings
+
 from . import CREDIT
 
 if TYPE_CHECKING:
@@ -30,18 +32,15 @@ examples:
 {CREDIT}
 """
 
-UPSTREAM: Final = {
-    "--boj-base-url": ("URL", "origin of the API (default: the Bank of Japan's public host)"),
-    "--boj-timeout-ms": ("MS", "timeout of one attempt in milliseconds (default: 10000)"),
-    "--boj-retry-max": ("N", "number of retries after a temporary failure (default: 2)"),
-    "--boj-retry-backoff-ms": ("MS", "delay before the first retry in milliseconds, doubled each time (default: 200)"),
-    "--boj-min-interval-ms": (
-        "MS",
-        "minimum milliseconds between requests (default: 1000 for the public host, else 0)",
-    ),
-    "--call-timeout-s": ("S", "timeout of one page in seconds (default: 60)"),
-    "--log": ("FILTER", "log filter for stderr: off, error … trace, or target=level (default: warn)"),
-}
+UPSTREAM: Final = (
+    "boj_base_url",
+    "boj_timeout_ms",
+    "boj_retry_max",
+    "boj_retry_backoff_ms",
+    "boj_min_interval_ms",
+    "call_timeout_s",
+    "log",
+)
 """The settings that can be given as flags."""
 
 
@@ -107,9 +106,9 @@ def _add_span(command: argparse.ArgumentParser) -> None:
 
 def _add_upstream(command: argparse.ArgumentParser) -> None:
     text = "use embedded sample data instead of the Bank of Japan"
-    command.add_argument("--sandbox", action="store_true", default=None, help=text)
-    for flag, (metavar, meaning) in UPSTREAM.items():
-        command.add_argument(flag, metavar=metavar, help=meaning)
+    add_settings(
+        command, "sandbox", *UPSTREAM, sandbox=text, call_timeout_s="seconds that a page may take (default: 60)"
+    )
 
 
 def _settings(args: argparse.Namespace) -> Settings:

@@ -20,9 +20,9 @@ from signet.kernel.errors import Code, Fault
 from signet.kernel.outcome import Call, Outcome
 from signet.kernel.server import QUIET_CONTEXT, Server
 from signet.settings import Settings, UsageError
+from signet.toolsets.boj import is_public
 from signet.toolsets.boj.models import Point, Series, decode_points
 from signet.toolsets.boj.query import DataCodeIn, DataLayerIn, check
-from signet.toolsets.boj.rate_policy import is_public
 from signet.toolsets.boj.validation import BANK_NAMES
 
 from . import SAMPLE_SOURCE, SOURCE

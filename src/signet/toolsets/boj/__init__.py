@@ -9,7 +9,11 @@ from signet.kernel.settings import setting
 from signet.kernel.tools import Tool
 from signet.kernel.toolset import CorpusRow, SandboxSpec, Toolset, UpstreamSpec
 
-__all__ = ["TOOLSET", "BojSettings"]
+__all__ = ["PUBLIC_ORIGIN", "TOOLSET", "BojSettings", "interval_s", "is_public"]
+
+PUBLIC_ORIGIN: Final = "https://www.stat-search.boj.or.jp"
+PUBLIC_INTERVAL_MS: Final = 1000
+"""The Bank publishes no limit and blocks clients that ask too often; other clients keep to one request per second."""
 
 MAX_U32: Final = 2**32 - 1
 MAX_U64: Final = 2**64 - 1
@@ -22,7 +26,7 @@ class BojSettings(Struct, frozen=True, kw_only=True):
 
     base_url: Annotated[
         str, setting("origin of the Bank of Japan's API, without /api/v1", metavar="URL", flag=True)
-    ] = "https://www.stat-search.boj.or.jp"
+    ] = PUBLIC_ORIGIN
     timeout_ms: Annotated[
         int, Meta(ge=0, le=A_YEAR_MS), setting("milliseconds that one attempt may take", metavar="MS", up_to=MAX_U64)
     ] = 10_000
@@ -43,6 +47,22 @@ class BojSettings(Struct, frozen=True, kw_only=True):
     ] = 3600
 
 
+def is_public(origin: str) -> bool:
+    """Return True if the origin is the Bank's own host."""
+    return _host(origin) == _host(PUBLIC_ORIGIN)
+
+
+def interval_s(settings: BojSettings) -> float:
+    """Return the least time between two requests: the given one, or the default of the origin."""
+    if settings.min_interval_ms is not None:
+        return settings.min_interval_ms / 1000
+    return PUBLIC_INTERVAL_MS / 1000 if is_public(settings.base_url) else 0.0
+
+
+def _host(origin: str) -> str:
+    return origin.strip().lower().partition("://")[2].partition("/")[0].partition(":")[0].removesuffix(".")
+
+
 def _tools() -> tuple[Tool, ...]:
     from .tools import TOOLS
 
@@ -51,7 +71,7 @@ def _tools() -> tuple[Tool, ...]:
 
 def _upstream(settings: BojSettings) -> UpstreamSpec:
     from .models import MAX_BODY_BYTES
-    from .rate_policy import interval_s, may_keep
+    from .policy import may_cache
 
     return UpstreamSpec(
         base_url=settings.base_url,
@@ -59,9 +79,9 @@ def _upstream(settings: BojSettings) -> UpstreamSpec:
         timeout_s=settings.timeout_ms / 1000,
         max_body_bytes=MAX_BODY_BYTES,
         gzip=True,
-        interval_s=interval_s(settings.base_url, settings.min_interval_ms),
+        interval_s=interval_s(settings),
         cache_s=settings.cache_s,
-        may_cache=may_keep,
+        may_cache=may_cache,
         coalesce=True,
     )
 

@@ -12,8 +12,8 @@ from signet.kernel.upstream import NOT_GZIP, UpstreamRequest, UpstreamResponse
 
 from .faults import transport, validation
 from .models import MAX_RESULT_BYTES, DataOut, MetadataOut
+from .policy import Retry, delay_ms
 from .query import DataCodeIn, DataLayerIn, MetadataIn, Query, check, request_of
-from .retry import Retry, delay_ms
 
 __all__ = ["TOOLS"]
 

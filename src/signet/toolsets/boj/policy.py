@@ -1,23 +1,33 @@
-"""The retry policy of spec 3, without a clock.
+"""How the Bank of Japan is asked: what may be cached, and when to try again (spec 3). Pure, without a clock.
 
-Pure. Only temporary failures are retried: a broken connection, and the Bank's own statuses 500 and 503.
+Only temporary failures are retried: a broken connection, and the Bank's own statuses 500 and 503.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from msgspec import Struct
 
 from signet.kernel.errors import Fault
+from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
 
-__all__ = ["MAX_DELAY_MS", "Retry", "delay_ms"]
+__all__ = ["MAX_DELAY_MS", "Retry", "delay_ms", "may_cache"]
+
+SUCCESS: Final = re.compile(rb'^\W*"?STATUS"?\s*[:,]\s*"?200\b')
 
 MAX_DELAY_MS: Final = 2**63 - 1
 """The limit of a delay: the largest number that timers take."""
 
 TEMPORARY: Final = frozenset({500, 503})
 """The Bank's statuses for temporary failures."""
+
+
+def may_cache(request: UpstreamRequest, response: UpstreamResponse) -> bool:
+    """Return True if a response may be cached: a complete and successful list of series."""
+    is_complete = not response.cut and not response.broken
+    return "/getMetadata?" in request.target and is_complete and SUCCESS.match(response.body[:200]) is not None
 
 
 class Retry(Struct, frozen=True):
