@@ -17,6 +17,7 @@ import msgspec
 from signet.app import SCHEMA_ROOT
 from signet.catalogue import TOOLSETS, find_toolset
 from signet.commands import boj_mcp, oj_mcp
+from signet.commands.arguments import Parser
 from signet.commands.cli import parser
 from signet.kernel.errors import TABLE, ErrorRow
 from signet.kernel.schemas import SchemaRegistry, schema_of
@@ -120,6 +121,8 @@ def _command(command: argparse.ArgumentParser, name: str, level: str) -> Iterato
     """Describe one command, and those below it."""
     yield f"{level} `{name}`"
     yield command.description or ""
+    if isinstance(command, Parser):
+        command.load()
     below = _commands(command)
     if not below:
         shown = [_flag(action, reads=not name.startswith(READS_NO_ENVIRONMENT)) for action in command._actions]

@@ -66,9 +66,8 @@ def open_toolbox(enabled: list[EnabledToolset]) -> tuple[Toolbox, SchemaRegistry
     roots = tuple([toolset.schema_root for toolset, _ in enabled if toolset.schema_root is not None])
     try:
         toolbox = Toolbox(*[toolset.tools() for toolset, _ in enabled])
-        slugs = [tool.slug for tool in toolbox]
         registry = SchemaRegistry(schema_root=SCHEMA_ROOT, tool_roots=roots)
-        for slug in slugs:
+        for slug in toolbox.slugs:
             registry.load_bundle(slug)
     except KeyError as error:
         message = f"the tool {error} has no contract: write tools/{error.args[0]}.json in {(*roots, SCHEMA_ROOT)[0]}"

@@ -317,6 +317,8 @@ def test_each_flag_of_a_server_is_a_setting() -> None:
     """The help says that the environment can set it."""
     commands = parser([])._subparsers._group_actions[0].choices  # type: ignore[union-attr]
 
+    for name in ("serve", "stdio"):
+        commands[name].load()
     flags = {one.dest for name in ("serve", "stdio") for one in commands[name]._actions} - {"help"}
 
     assert flags <= set(known_settings())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from signet import __version__
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from signet.kernel.settings import Setting
 
 __all__ = [
+    "TOOLSET_FLAGS",
     "USAGE",
     "Formatter",
     "Parser",
@@ -26,6 +28,9 @@ USAGE: Final = 2
 """The exit status of a command that cannot be parsed."""
 
 HELP_WIDTH: Final = 110
+
+TOOLSET_FLAGS: Final = "*"
+"""Stands for the flags of all toolsets."""
 
 
 def print_err(text: str) -> None:
@@ -65,6 +70,7 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, **facts: Any) -> None:
         super().__init__(**{"allow_abbrev": False, "formatter_class": Formatter, **facts})
+        self.pending: list[Callable[[], None]] = []
         self.add_argument(
             "--deterministic-ids",
             action="store_true",
@@ -72,8 +78,19 @@ class Parser(argparse.ArgumentParser):
             help="derive ids from the call (UUIDv5) instead of random ones",
         )
 
+    def load(self) -> None:
+        """Make the flags of the settings that the command was given."""
+        while self.pending:
+            self.pending.pop(0)()
+
+    def format_help(self) -> str:
+        """Return the help text, with the flags of settings."""
+        self.load()
+        return super().format_help()
+
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse a command line; refuse unknown arguments here, where the command is known."""
+        self.load()
         known, rest = super().parse_known_args(args, namespace)
         if self.behind is not None and not any(one.startswith("-") for one in rest):
             getattr(known, self.behind).extend(rest)
@@ -92,29 +109,38 @@ class Parser(argparse.ArgumentParser):
         raise SystemExit(USAGE)
 
 
-def add_settings(command: argparse.ArgumentParser, *names: str, prefix: str = "", **texts: str) -> None:
-    """Add the flags of some settings, with the help text and the default that the settings state.
+def add_settings(command: Parser, *names: str, prefix: str = "", **texts: str | Callable[[], str]) -> None:
+    """Give a command the flags of some settings, with the help text and the default that the settings state.
+
+    The flags are made when the command is used: settings and toolsets are not loaded for any other.
 
     Args:
         command: the parser that gets the flags.
-        names: the flat names of the settings, such as `boj_base_url`.
+        names: the flat names of the settings, such as `boj_base_url`; `TOOLSET_FLAGS` stands for those of all toolsets.
         prefix: a part of the names that the flags leave out; the help shows the variables then.
         texts: help texts to use in place of the settings' own.
     """
+    command.pending.append(lambda: _add_settings(command, names, prefix, texts))
+
+
+def _add_settings(
+    command: Parser, names: tuple[str, ...], prefix: str, texts: Mapping[str, str | Callable[[], str]]
+) -> None:
     from signet.settings import known_settings, variable_of
 
     known = known_settings()
-    for name in names:
+    flags = [name for name, field in known.items() if field.flag]
+    for name in [name for given in names for name in (flags if given == TOOLSET_FLAGS else [given])]:
         field = known[name]
         flag = name.removeprefix(prefix).replace("_", "-")
         text = texts.get(name) or _help(field, variable_of(name) if prefix else "")
-        more: dict[str, Any] = {"dest": name, "help": text}
+        more: dict[str, Any] = {"dest": name, "help": text() if callable(text) else text}
         if field.is_switch:
             more |= {"action": "store_false" if field.default else "store_true", "default": None}
         else:
             more["metavar"] = field.metavar or None
         if field.default is True:
-            flag, more["help"] = f"no-{flag}", f"do not {text}"
+            flag, more["help"] = f"no-{flag}", f"do not {more['help']}"
         # The reference page names the variable beside the flag.
         command.add_argument(f"--{flag}", **more).__dict__["variable"] = variable_of(name)
 
@@ -126,7 +152,7 @@ def _help(field: Setting, variable: str) -> str:
     return f"{field.help} ({note})" if note else field.help
 
 
-def add_drop_in(server: argparse.ArgumentParser) -> None:
+def add_drop_in(server: Parser) -> None:
     """Add the flags that the drop-in servers have beside those of their specs."""
     add_settings(server, "log_dir", "record", "replay", log_dir="write a journal of calls below DIR (default: none)")
     server.add_argument("--version", action="version", version=f"{server.prog} {__version__}")

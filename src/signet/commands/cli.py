@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from signet import __version__
 
-from .arguments import USAGE, Parser, add_settings, print_err, redirect_to_null
+from .arguments import TOOLSET_FLAGS, USAGE, Parser, add_settings, print_err, redirect_to_null
 
 if TYPE_CHECKING:
     from signet.kernel.server import Server
@@ -126,15 +126,17 @@ def _sentence(text: str) -> str:
 
 def _command(commands: Any, name: str, run: Any, text: str) -> Parser:
     """Add a command with the flags that all share."""
-    from signet.catalogue import TOOLSETS
-    from signet.settings import known_settings
-
     command: Parser = commands.add_parser(name, help=text, description=_sentence(text))
-    flags = [flat for flat, field in known_settings().items() if field.flag]
-    toolsets = f"toolsets to serve, of: {', '.join(TOOLSETS)} (default: all that need no setting, or have it)"
-    add_settings(command, "toolsets", "call_timeout_s", "sandbox", *flags, "validation", "log", toolsets=toolsets)
+    shared = ("toolsets", "call_timeout_s", "sandbox", TOOLSET_FLAGS, "validation", "log")
+    add_settings(command, *shared, toolsets=_toolsets_text)
     command.set_defaults(run=run)
     return command
+
+
+def _toolsets_text() -> str:
+    from signet.catalogue import TOOLSETS
+
+    return f"toolsets to serve, of: {', '.join(TOOLSETS)} (default: all that need no setting, or have it)"
 
 
 def _settings(args: argparse.Namespace) -> Settings:

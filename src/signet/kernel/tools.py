@@ -137,6 +137,7 @@ class Toolbox:
         self.groups = groups
         """The tools of each toolset."""
         self._tools = tools = tuple(tool for group in groups for tool in group)
+        self.slugs = [tool.slug for tool in tools]
         self._index: dict[str, Tool] = {}
         for one in tools:
             for key in {one.name, one.slug, one.id}:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from signet.commands.arguments import add_settings
+from signet.commands.arguments import Parser, add_settings
 
 from . import CREDIT
 
@@ -49,12 +49,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EXAMPLES
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, prog=parser.prog)
 
-    databases = _command(parser, commands, "databases", _databases, "list the databases in English and Japanese")
+    databases = _command(commands, "databases", _databases, "list the databases in English and Japanese")
     databases.add_argument("text", nargs="*", help="words to find in code, name or field; all must match")
     databases.add_argument("--json", action="store_true", help="print JSON")
 
     text = "download series into a file, page by page; after an interruption, the same command resumes the download"
-    fetch = _command(parser, commands, "fetch", _fetch, text)
+    fetch = _command(commands, "fetch", _fetch, text)
     fetch.add_argument("db", help="database code, for example FM08")
     selection = fetch.add_mutually_exclusive_group(required=True)
     _add_codes(selection)
@@ -71,7 +71,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     _add_upstream(fetch)
 
-    plot = _command(parser, commands, "plot", _plot, "draw series in the terminal, and with --out into an image")
+    plot = _command(commands, "plot", _plot, "draw series in the terminal, and with --out into an image")
     plot.add_argument("db", help="database code, for example FM08")
     _add_codes(plot, required=True)
     _add_span(plot)
@@ -80,13 +80,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     plot.set_defaults(layers=None, frequency=None)
 
 
-def _command(
-    parser: argparse.ArgumentParser, commands: Any, name: str, run: Callable[[argparse.Namespace], int], text: str
-) -> argparse.ArgumentParser:
-    sentence = text[:1].upper() + text[1:] + "."
-    command: argparse.ArgumentParser = commands.add_parser(
-        name, help=text, description=sentence, formatter_class=parser.formatter_class
-    )
+def _command(commands: Any, name: str, run: Callable[[argparse.Namespace], int], text: str) -> Parser:
+    command: Parser = commands.add_parser(name, help=text, description=text[:1].upper() + text[1:] + ".")
     command.set_defaults(run=run)
     return command
 
@@ -104,7 +99,7 @@ def _add_span(command: argparse.ArgumentParser) -> None:
     command.add_argument("--lang", choices=("en", "jp"), default="en", help=text)
 
 
-def _add_upstream(command: argparse.ArgumentParser) -> None:
+def _add_upstream(command: Parser) -> None:
     text = "use embedded sample data instead of the Bank of Japan"
     add_settings(
         command, "sandbox", *UPSTREAM, sandbox=text, call_timeout_s="seconds that a page may take (default: 60)"
