@@ -130,7 +130,7 @@ class Pipe:
         except BlockingIOError:
             return b""
         if not chunk:
-            complaint = f"the server closed its output: {self.child.as_tool_result()[-2000:]}"
+            complaint = f"the server closed its output: {self.child.told()[-2000:]}"
             raise WrongAnswerError(complaint)
         return chunk
 

@@ -143,12 +143,12 @@ def serving(contender: Contender) -> Iterator[int]:
     command = [str(port) if word == PORT else word for word in contender.http]
     with spawned(command, server_core()) as child:
         while child.process.poll() is None and time.perf_counter() < child.begun + START_S:
-            ready = port if PORT in contender.http else _told_port(child.as_tool_result())
+            ready = port if PORT in contender.http else _told_port(child.told())
             if ready and _accepts(ready):
                 yield ready
                 return
             time.sleep(0.02)
-        complaint = f"{contender.name} does not serve: {child.as_tool_result()[-2000:]}"
+        complaint = f"{contender.name} does not serve: {child.told()[-2000:]}"
         raise NotStartedError(complaint)
 
 

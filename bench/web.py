@@ -51,7 +51,7 @@ def per_s(plan: Plan, name: str, port: int, era: str, connections: int) -> float
     with spawned(command, client_core()) as child:
         told, _ = child.process.communicate(timeout=PATIENCE_S)
         if child.process.returncode:
-            complaint = f"{name}: {child.as_tool_result()[-2000:]}"
+            complaint = f"{name}: {child.told()[-2000:]}"
             raise WrongAnswerError(complaint)
         tally = Tally(**json.loads(told))
     return tally.calls / tally.elapsed_s

@@ -216,7 +216,7 @@ def test_a_process_is_stopped_even_if_the_signal_comes_while_it_is_started(monke
             started.append(self.pid)
             signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(engine, "Child", Interrupted)
+    monkeypatch.setattr(engine, "ServerProcess", Interrupted)
     with pytest.raises(KeyboardInterrupt):
         play(CALLS, ("plantuml",), commands=dict.fromkeys(COMMANDS, (sys.executable, "-c", "input()")))
 
@@ -299,8 +299,8 @@ def test_a_difference_ends_with_status_one_and_a_diff(tmp_path: Path) -> None:
         "import sys\n"
         "if 'serve' in sys.orig_argv:\n"
         f"    sys.path.insert(0, {str(ROOT / 'tests')!r})\n"
-        "    import crooked\n"
-        "    crooked.result()\n"
+        "    import mutant_server\n"
+        "    mutant_server.result()\n"
     )
     calls = corpus(tmp_path, {"name": "mine", "tool": "encodePlantUML", "arguments": DIAGRAM})
 
