@@ -1,0 +1,215 @@
+"""MCP client: asks a server over stdio or HTTP, blocking, and bounded in time and bytes.
+
+    McpClient ──▶ MessageBuilder    the messages and headers of one protocol revision, of either era
+        │
+        └───────▶ Transport         stdio: a line there, lines back · HTTP: a POST there, a body or events back
+
+Redirects are not followed, so that a token reaches no other host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from http.client import IncompleteRead
+from itertools import count
+from typing import Any, Final, Protocol, TypeVar
+from urllib.error import HTTPError, URLError
+from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
+
+import msgspec
+
+from signet.kernel.protocol import HANDSHAKE_VERSIONS, Identity
+
+from .mcp_messages import Message, MessageBuilder, read_result
+from .server_process import ServerProcess, within
+
+__all__ = ["MAX_PAGES", "HttpTransport", "ListedTool", "McpClient", "StdioTransport", "Transport"]
+
+T = TypeVar("T")
+
+SESSION: Final = "mcp-session-id"
+MAX_BYTES: Final = 16 << 20
+MAX_PAGES: Final = 100
+
+
+class Transport(Protocol):
+    """Carries messages to a server and replies back; after an error it is not used again."""
+
+    def exchange(self, message: Message, read: Callable[[Iterator[bytes]], T]) -> T:
+        """Send a request and return what `read` makes of the texts that come back.
+
+        Raises:
+            OSError, EOFError, HTTPException: no reply came; TimeoutError if it took too long.
+            ValueError: the reply is too long, or `read` refuses it.
+        """
+
+    def notify(self, message: Message) -> None:
+        """Send a message to which no reply is due; raises what `exchange` raises."""
+
+
+class StdioTransport:
+    """The pipes of a server process: one line for each message."""
+
+    def __init__(self, process: ServerProcess, *, timeout_s: float, max_bytes: int = MAX_BYTES) -> None:
+        self._process = process
+        self._timeout_s = timeout_s
+        self._max_bytes = max_bytes
+
+    def exchange(self, message: Message, read: Callable[[Iterator[bytes]], T]) -> T:
+        """Send a line and read the lines that follow."""
+
+        def work() -> T:
+            self._process.send(message.body)
+            return read(_bounded_lines(self._process.read_line, self._max_bytes))
+
+        return within(self._timeout_s, work, "it does not answer in time")
+
+    def notify(self, message: Message) -> None:
+        """Send a line."""
+        within(self._timeout_s, lambda: self._process.send(message.body), "it does not read its input in time")
+
+
+class _NoRedirect(HTTPRedirectHandler):
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+class HttpTransport:
+    """A connection for each message, in the session that the server opens if it opens one."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        timeout_s: float,
+        max_bytes: int = MAX_BYTES,
+        token: str | None = None,
+        is_local: bool = False,
+    ) -> None:
+        """Set the bounds; a local server is asked without a proxy, and its error responses are read like others."""
+        self._url = url
+        self._timeout_s = timeout_s
+        self._max_bytes = max_bytes
+        self._headers = {} if token is None else {"authorization": f"Bearer {token}"}
+        self._is_local = is_local
+        self._opener = build_opener(_NoRedirect, *([ProxyHandler({})] if is_local else []))
+
+    def exchange(self, message: Message, read: Callable[[Iterator[bytes]], T]) -> T:
+        """Post a body and read the response."""
+        return within(self._timeout_s, lambda: self._post(message, read), "timed out")
+
+    def notify(self, message: Message) -> None:
+        """Post a body; whatever comes back with the status is left unread."""
+        self.exchange(message, lambda _: None)
+
+    def _post(self, message: Message, read: Callable[[Iterator[bytes]], T]) -> T:
+        headers = {**message.headers, **self._headers}
+        request = Request(self._url + message.path, message.body, headers)  # noqa: S310 - http and https alone come here
+        with self._open(request) as response:
+            if session := response.headers.get(SESSION):
+                self._headers[SESSION] = session
+            return read(self._texts(response))
+
+    def _open(self, request: Request) -> Any:
+        """Return the response to a request, or raise the error that urllib wraps."""
+        try:
+            return self._opener.open(request, timeout=self._timeout_s)
+        except HTTPError as error:
+            if self._is_local:
+                return error
+            error.close()
+            raise ConnectionError(str(error)) from None
+        except URLError as error:
+            raise (error.reason if isinstance(error.reason, OSError) else OSError(error.reason)) from None
+
+    def _texts(self, response: Any) -> Iterator[bytes]:
+        """Yield the body of a response, or the data of each event of a stream."""
+        if response.headers.get_content_type() == "text/event-stream":
+            yield from _event_data(_bounded_lines(response.readline, self._max_bytes))
+            return
+        body = response.read(self._max_bytes + 1)
+        if len(body) > self._max_bytes:
+            raise _too_long(self._max_bytes)
+        if response.length:
+            raise IncompleteRead(body, response.length)
+        yield body
+
+
+def _bounded_lines(readline: Callable[[int], bytes], max_bytes: int) -> Iterator[bytes]:
+    left = max_bytes
+    while line := readline(left + 1):
+        left -= len(line)
+        if left < 0:
+            raise _too_long(max_bytes)
+        yield line
+
+
+def _too_long(max_bytes: int) -> ValueError:
+    return ValueError(f"its answer is longer than {max_bytes} bytes")
+
+
+def _event_data(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the data of each event as soon as it is complete: a stream may stay open behind the reply."""
+    data: list[bytes] = []
+    for line in lines:
+        if line.startswith(b"data:"):
+            data.append(line[5:].strip())
+        elif not line.strip() and data:
+            yield b"\n".join(data)
+            data = []
+
+
+class ListedTool(msgspec.Struct, frozen=True, rename="camel"):
+    """A tool as a server lists it, without what is meant for people."""
+
+    name: str
+    input_schema: dict[str, Any]
+    output_schema: dict[str, Any] | None = None
+
+
+class _ToolPage(msgspec.Struct, frozen=True, rename="camel"):
+    tools: list[ListedTool]
+    next_cursor: str | None = None
+
+
+class McpClient:
+    """A session with one server; each method raises what its transport and `read_result` raise."""
+
+    def __init__(self, transport: Transport, client: Identity, version: str = HANDSHAKE_VERSIONS[-1]) -> None:
+        self._transport = transport
+        self._messages = MessageBuilder(version, client)
+        self._numbers = count()
+        self._is_open = self._messages.is_modern
+
+    def request(self, method: str, params: dict[str, Any]) -> Any:
+        """Send a request, after the handshake if the revision has one, and return its result."""
+        if not self._is_open:
+            self._handshake()
+        number = next(self._numbers)
+        message = self._messages.request(number, method, params)
+        return self._transport.exchange(message, lambda texts: read_result(texts, number))
+
+    def list_tools(self) -> list[ListedTool]:
+        """Return the tools of all pages of `tools/list`."""
+        tools: list[ListedTool] = []
+        params: dict[str, Any] = {}
+        for _ in range(MAX_PAGES):
+            page = msgspec.convert(self.request("tools/list", params), _ToolPage)
+            tools += page.tools
+            if page.next_cursor is None:
+                return tools
+            params = {"cursor": page.next_cursor}
+        message = f"its list has more than {MAX_PAGES} pages"
+        raise ValueError(message)
+
+    def _handshake(self) -> None:
+        """Agree on a revision; from here on it is the one that the server chose."""
+        number = next(self._numbers)
+        hello = self._transport.exchange(self._messages.initialize(number), lambda texts: read_result(texts, number))
+        match hello:
+            case {"protocolVersion": str(version)}:
+                self._messages = msgspec.structs.replace(self._messages, version=version)
+            case _:
+                raise ValueError("it does not say which protocol it speaks")
+        self._transport.notify(self._messages.initialized())
+        self._is_open = True

@@ -1,0 +1,99 @@
+"""MCP messages as a client writes and reads them, in either protocol era. Pure.
+
+The era follows from the revision: up to 2025-11-25 a session begins with `initialize`; from 2026-07-28 on each request
+carries its version itself, and over HTTP repeats its method and tool in headers.
+"""
+
+from __future__ import annotations
+
+import binascii
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from signet.kernel.headers import METHOD, NAME, VERSION
+from signet.kernel.protocol import CAPABILITIES_KEY, MODERN_VERSIONS, VERSION_KEY, Identity
+
+__all__ = ["Message", "MessageBuilder", "read_result"]
+
+CLIENT_INFO_KEY: Final = "io.modelcontextprotocol/clientInfo"
+JSON_HEADERS: Final = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
+NO_REPLY: Final = "it does not answer"
+
+
+class Message(NamedTuple):
+    """One message to a server: a line on stdio, the body of a POST on HTTP."""
+
+    body: bytes
+    headers: Mapping[str, str] = JSON_HEADERS
+    path: str = ""
+    """Added to the URL of an HTTP server."""
+
+
+class MessageBuilder(msgspec.Struct, frozen=True):
+    """Writes the messages of one protocol revision."""
+
+    version: str
+    client: Identity
+    path: str = ""
+
+    @property
+    def is_modern(self) -> bool:
+        """Whether each request carries its protocol version itself."""
+        return self.version in MODERN_VERSIONS
+
+    def request(self, number: int, method: str, params: dict[str, Any]) -> Message:
+        """Write a request with this number as its id."""
+        headers = {**JSON_HEADERS, VERSION: self.version}
+        if self.is_modern:
+            meta = {VERSION_KEY: self.version, CLIENT_INFO_KEY: self.client, CAPABILITIES_KEY: {}}
+            params = {**params, "_meta": meta}
+            headers[METHOD] = method
+            if "name" in params:
+                headers[NAME] = _header_value(params["name"])
+        return self._message(headers, id=number, method=method, params=params)
+
+    def initialize(self, number: int) -> Message:
+        """Write the request that begins a session of the handshake era."""
+        params = {"protocolVersion": self.version, "capabilities": {}, "clientInfo": self.client}
+        return self._message(JSON_HEADERS, id=number, method="initialize", params=params)
+
+    def initialized(self) -> Message:
+        """Write the notification that ends the handshake."""
+        return self._message({**JSON_HEADERS, VERSION: self.version}, method="notifications/initialized")
+
+    def _message(self, headers: Mapping[str, str], **members: Any) -> Message:
+        return Message(msgspec.json.encode({"jsonrpc": "2.0", **members}), headers, self.path)
+
+
+def _header_value(text: str) -> str:
+    """Encode a value that a header cannot hold as MCP prescribes."""
+    if text.isascii() and text.isprintable() and text == text.strip() and not text.startswith("=?"):
+        return text
+    return f"=?base64?{binascii.b2a_base64(text.encode(), newline=False).decode()}?="
+
+
+def read_result(texts: Iterable[bytes], number: int) -> Any:
+    """Return the result of the request with this number, passing over other messages.
+
+    Raises:
+        ValueError: there is no reply, or it is an error.
+    """
+    why: object = NO_REPLY
+    for text in texts:
+        try:
+            reply = msgspec.json.decode(text, type=dict[str, Any])
+        except msgspec.DecodeError as error:
+            why = error
+            continue
+        if reply.get("id") == number and "method" not in reply:
+            return _result(reply)
+    raise ValueError(why)
+
+
+def _result(reply: dict[str, Any]) -> Any:
+    if "result" in reply:
+        return reply["result"]
+    error = reply.get("error")
+    raise ValueError(error.get("message", error) if isinstance(error, dict) else NO_REPLY)
