@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from signet.commands.contract.servers import MAX_PAGES
 from signet.commands.contract.sources import Terms, read_set
 from signet.settings import UsageError
+from signet.upstream.mcp_client import MAX_PAGES
 
 ANY = {"type": "object"}
 TOOLS = [{"name": "a", "inputSchema": ANY}]

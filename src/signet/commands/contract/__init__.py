@@ -1,13 +1,11 @@
-"""Contract sets compared: what a change of contracts breaks, shown by a value that it breaks.
+"""Contract sets compared: which changes break clients, each shown by a value that breaks.
 
-    sets ◀── servers ◀── pipe       a folder, a wheel or a running server → the terms of each tool
-      ▼
-    diff ──▶ verdict                each tool, each side: compatible or breaking
-      │         │  openness         how an object is read that says nothing of other properties
-      │         ▼
-      │      witness ◀── values     a value that one contract admits and the other refuses
-      ▼
-    command                         a table or JSON, and the exit status
+    command                          two sources → findings → a table or JSON, and the exit status
+      ├─▶ sources                    a folder, a wheel or a running server → the schemas of each tool
+      └─▶ compatibility              two schemas → compatible or breaking
+            ├─▶ open_objects         how an object is read that has no rule for undeclared properties
+            └─▶ counterexample       a value that one schema admits and the other rejects
+                  └─▶ values ─▶ scalars    candidates made from the schemas
 
-`values` makes them of a schema's `cases`, `scalars` and `patterns`. Only `sets`, `servers` and `pipe` do I/O.
+Only `sources` does I/O.
 """

@@ -1,28 +1,30 @@
-"""The command `signet contract diff OLD NEW`: what it takes, what it shows, how it ends."""
+"""The command `signet contract diff OLD NEW`: compare two contract sets tool by tool and print the findings."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from signet.commands.terminal import write
 
-from .diff import Finding, compare
-from .sources import read_set
+from .compatibility import Side, compare_schemas
+from .sources import ContractSet, as_listed, read_set
 
-__all__ = ["add"]
+__all__ = ["Finding", "add", "compare"]
 
 BREAKS: Final = 1
 PIPE_WIDTH: Final = 160
 MAX_EXAMPLE_CHARS: Final = 300
+SIDES: Final[tuple[Side, Side]] = ("input", "output")
+HEADINGS: Final = ("tool", "side", "verdict", "why", "example")
 COLOURS: Final = {"breaking": "bold red", "removed": "bold red", "added": "green"}
-SOURCES: Final = """\
+EPILOG: Final = """\
 A set is a folder with tools/*.json (or a folder of such bundles), a wheel, http://…/mcp or 'stdio:COMMAND …'.
-The status is 0 when all is compatible, 1 when something breaks, 2 when a set cannot be read.
+The exit status is 0 if all changes are compatible, 1 if a change breaks clients, 2 if a set cannot be read.
 
 examples:
   signet contract diff contracts/0.1.0 src/signet/schemas
@@ -31,8 +33,23 @@ examples:
 """
 
 
+class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The verdict on one side of a tool, or on a tool that was added or removed."""
+
+    tool: str
+    side: Side | Literal["both"]
+    verdict: Literal["compatible", "breaking", "added", "removed"]
+    why: str
+    example: Any | UnsetType = UNSET
+
+    @property
+    def breaks(self) -> bool:
+        """Whether a client of the old set may fail with the new one."""
+        return self.verdict in {"breaking", "removed"}
+
+
 def add(parser: argparse.ArgumentParser) -> None:
-    """Add what can be written behind `signet contract`."""
+    """Add the arguments of `signet contract`."""
     actions = parser.add_subparsers(
         title="actions",
         metavar="ACTION",
@@ -40,58 +57,74 @@ def add(parser: argparse.ArgumentParser) -> None:
         prog=parser.prog,
         help="diff OLD NEW: compare two contract sets",
     )
-    text = "Say of each tool whether its contracts are compatible with what they were, with an example if not."
     diff = actions.add_parser(
         "diff",
         help="compare two contract sets: compatible or breaking, with an example",
-        description=text,
-        epilog=SOURCES,
+        description="Compare two contract sets tool by tool: compatible, or breaking with an example that shows why.",
+        epilog=EPILOG,
         formatter_class=parser.formatter_class,
     )
-    diff.add_argument("old", metavar="OLD", help="the set that clients rely on")
-    diff.add_argument("new", metavar="NEW", help="the set that is to take its place")
-    diff.add_argument("--json", action="store_true", help="as JSON, with whole examples")
-    diff.add_argument("--token", help="bearer token to ask the servers with (none)")
+    diff.add_argument("old", metavar="OLD", help="the contract set that clients rely on")
+    diff.add_argument("new", metavar="NEW", help="the contract set that replaces it")
+    diff.add_argument("--json", action="store_true", help="print JSON, with examples in full")
+    diff.add_argument("--token", help="bearer token to send to HTTP servers (default: none)")
     diff.set_defaults(run=_run)
 
 
 def _run(args: argparse.Namespace) -> int:
-    """Compare, and show."""
-    found = compare(read_set(args.old, token=args.token), read_set(args.new, token=args.token))
-    breaks = any(one.breaks for one in found)
+    """Compare the two sets and print the findings."""
+    findings = compare(read_set(args.old, token=args.token), read_set(args.new, token=args.token))
+    breaks = any(finding.breaks for finding in findings)
     if args.json:
-        report = {"old": args.old, "new": args.new, "breaking": breaks, "findings": found}
+        report = {"old": args.old, "new": args.new, "breaking": breaks, "findings": findings}
         write(msgspec.json.encode(report).decode())
     else:
-        write(_table(found) + "\n" + _summary(found))
+        write(_table(findings) + "\n" + _summary(findings))
     return BREAKS if breaks else 0
 
 
-def _summary(found: list[Finding]) -> str:
-    tools = {one.tool for one in found}
-    broken = {one.tool for one in found if one.breaks}
-    added = sum(one.verdict == "added" for one in found)
+def compare(old: ContractSet, new: ContractSet) -> list[Finding]:
+    """Compare each tool of two sets; bundles are converted to a server's list if the other set is one."""
+    if old.listed != new.listed:
+        old, new = as_listed(old), as_listed(new)
+    findings: list[Finding] = []
+    for name, terms in old.tools.items():
+        if name not in new.tools:
+            findings.append(Finding(name, "both", "removed", "it is gone"))
+            continue
+        for side in SIDES:
+            result = compare_schemas(getattr(terms, side), getattr(new.tools[name], side), side)
+            verdict: Literal["compatible", "breaking"] = "compatible" if result.compatible else "breaking"
+            findings.append(Finding(name, side, verdict, result.why, result.example))
+    findings += [Finding(name, "both", "added", "it is new") for name in new.tools if name not in old.tools]
+    return findings
+
+
+def _summary(findings: list[Finding]) -> str:
+    tools = {finding.tool for finding in findings}
+    broken = {finding.tool for finding in findings if finding.breaks}
+    added = sum(finding.verdict == "added" for finding in findings)
     kept = len(tools) - len(broken) - added
     return f"tools: {len(tools)}, breaking: {len(broken)}, compatible: {kept}, added: {added}"
 
 
-def _table(found: list[Finding]) -> str:
-    """Draw the findings; what a server said is shown as plain text, never taken for markup."""
+def _table(findings: list[Finding]) -> str:
+    """Draw the findings as a table; text of a server is shown as it is, never read as markup."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for heading in ("tool", "side", "verdict", "why", "example"):
+    for heading in HEADINGS:
         table.add_column(heading, overflow="fold")
-    for one in found:
-        cells = (one.tool, one.side, one.verdict, one.why, _example(one.example))
-        style = COLOURS.get(one.verdict, "")
-        table.add_row(*(Text(_printable(cell), style if place == 2 else "") for place, cell in enumerate(cells)))  # noqa: PLR2004
+    for finding in findings:
+        texts = (finding.tool, finding.side, finding.why, _example(finding.example))
+        tool, side, why, example = (Text(_printable(text)) for text in texts)
+        table.add_row(tool, side, Text(finding.verdict, COLOURS.get(finding.verdict, "")), why, example)
     console = Console(width=None if sys.stdout is not None and sys.stdout.isatty() else PIPE_WIDTH)
-    with console.capture() as shown:
+    with console.capture() as capture:
         console.print(table)
-    return "\n".join(line.rstrip() for line in shown.get().splitlines())
+    return "\n".join(line.rstrip() for line in capture.get().splitlines())
 
 
 def _example(value: Any) -> str:
@@ -102,4 +135,4 @@ def _example(value: Any) -> str:
 
 
 def _printable(text: str) -> str:
-    return "".join(sign if sign.isprintable() else "�" for sign in text)
+    return "".join(char if char.isprintable() else "\ufffd" for char in text)

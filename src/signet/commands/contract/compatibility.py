@@ -1,12 +1,12 @@
-"""Verdicts: whether what a tool takes or gives is still what it was, and a value that shows it if not.
+"""Compatibility: decide whether a new schema keeps the promises of the old one. Pure.
 
-An input is compatible when all that was valid is still valid: the new contract covers the old one. An output is
-compatible when all that may now be returned was promised: the old contract covers the new one. Only a proof counts;
-what cannot be decided is breaking. Two readings are asked for beyond the bare schemas:
+An input is compatible if every value that was valid is still valid: the new schema covers the old one. An output is
+compatible if every value that may now be returned was promised: the old schema covers the new one. Only a proof counts;
+an undecided comparison is breaking. Two rules go beyond the bare schemas:
 
-- `format` is an annotation to most validators and a promise to readers: both meanings must hold.
-- an input's open objects are read as `openness` says; outputs are taken at their word, because whoever was told that
-  more may come must bear it.
+- `format` is an annotation to most validators and a promise to readers: the schemas are compared both ways.
+- the open objects of an input are read as `open_objects` says. Outputs are taken literally, because a client that was
+  told to expect further properties must accept them.
 """
 
 from __future__ import annotations
@@ -17,15 +17,14 @@ from typing import Any, Final, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from .annotations import without_annotations
 from .counterexample import compiled, counterexample
 from .open_objects import Schema, closed, declared_names, named_parts, without
 
-__all__ = ["Side", "Verdict", "compare_schemas"]
+__all__ = ["Side", "Verdict", "compare_schemas", "without_annotations"]
 
 Side = Literal["input", "output"]
 
-MOST_CHARS: Final = 160
+MAX_REASON_CHARS: Final = 160
 UNPROVEN: Final = "it cannot be proven compatible, and that counts as breaking"
 NO_EXAMPLE: Final = {
     "input": "not all that was valid still is; no example was found",
@@ -35,48 +34,74 @@ DROPPED: Final = "no longer known; an open object takes it and drops it in silen
 SAME: Final = "same values in other words"
 MORE: Final = {"input": "takes more", "output": "promises more"}
 
+ANNOTATIONS: Final = frozenset(
+    ("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment")
+)
+SCHEMA_MAPS: Final = frozenset(("properties", "patternProperties", "dependentSchemas", "$defs", "definitions"))
+"""Keywords whose value maps names of the author's choice to schemas."""
+SCHEMA_LISTS: Final = frozenset(("allOf", "anyOf", "oneOf", "prefixItems"))
+SUBSCHEMAS: Final = frozenset(
+    ("additionalProperties", "contains", "else", "if", "items", "not", "propertyNames", "then")
+)
+
 
 class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is said of one side of a tool."""
+    """The verdict on one side of a tool."""
 
     compatible: bool
     why: str
     example: Any | UnsetType = UNSET
-    """An input that was valid and is not, or an output that may come and was not promised."""
+    """An input that was valid and is no longer, or an output that may come and was not promised."""
 
 
 class SchemaPair(msgspec.Struct, frozen=True):
-    """Whether one schema covers another, under one reading of both."""
+    """A question: does one schema cover another, under one reading of both?"""
 
     covered: tuple[Schema, ...]
-    """Readings of one schema: a proof for any of them will do, and an example must be one for each."""
+    """Readings of the covered schema: a proof for any of them is enough, and an example must be valid for each."""
     covering: Schema
     formats: bool = False
+    """Whether `format` is checked."""
     dropped: bool = False
-    """Whether it is about names that are no longer declared."""
+    """Whether the question is about names that are no longer declared."""
 
 
 def compare_schemas(old: Schema, new: Schema, side: Side) -> Verdict:
-    """Compare two contracts of one side of a tool."""
-    if _text(old) == _text(new):
+    """Compare the old and the new schema of one side of a tool."""
+    if _canonical(old) == _canonical(new):
         return Verdict(compatible=True, why="unchanged")
-    if _text(without_annotations(old)) == _text(without_annotations(new)):
+    if _canonical(without_annotations(old)) == _canonical(without_annotations(new)):
         return Verdict(compatible=True, why="only words changed")
     for age, schema in (("old", old), ("new", new)):
         try:
             compiled(schema, formats=False)
         except ValueError as error:
-            return Verdict(compatible=False, why=_cut(f"the {age} schema is not usable: {_first_line(error)}"))
+            return Verdict(compatible=False, why=_shorten(f"the {age} schema is not usable: {_first_line(error)}"))
     formats = any(True for _ in named_parts((old, new), "format"))
-    for question in _questions(old, new, side, formats=formats):
-        broken = _answer(question, side)
-        if broken is not None:
-            return broken
-    same = all(_covers(one, other, formats=formats) == "yes" for one, other in ((old, new), (new, old)))
+    for pair in _pairs(old, new, side, formats=formats):
+        breaking = _breaking(pair, side)
+        if breaking is not None:
+            return breaking
+    same = all(_covers(part, whole, formats=formats) == "yes" for part, whole in ((old, new), (new, old)))
     return Verdict(compatible=True, why=SAME if same else MORE[side])
 
 
-def _questions(old: Schema, new: Schema, side: Side, *, formats: bool) -> Iterator[SchemaPair]:
+def without_annotations(schema: Any) -> Any:
+    """Return a schema without its annotations; the values of `enum` and `const` stay as they are."""
+    if not isinstance(schema, dict):
+        return schema
+    return {key: _without_inner(key, value) for key, value in schema.items() if key not in ANNOTATIONS}
+
+
+def _without_inner(key: str, value: Any) -> Any:
+    if key in SCHEMA_MAPS and isinstance(value, dict):
+        return {name: without_annotations(part) for name, part in value.items()}
+    if key in SCHEMA_LISTS and isinstance(value, list):
+        return [without_annotations(part) for part in value]
+    return without_annotations(value) if key in SUBSCHEMAS else value
+
+
+def _pairs(old: Schema, new: Schema, side: Side, *, formats: bool) -> Iterator[SchemaPair]:
     covered, covering = ((old, *without(old, declared_names(new))), new) if side == "input" else ((new,), old)
     yield SchemaPair(covered, covering)
     if formats:
@@ -85,67 +110,67 @@ def _questions(old: Schema, new: Schema, side: Side, *, formats: bool) -> Iterat
         yield SchemaPair((old, closed(old)), closed(new), dropped=True)
 
 
-def _answer(question: SchemaPair, side: Side) -> Verdict | None:
-    """Say what breaks, or None; even a proof is put to the test by trying."""
-    answers = (_covers(covered, question.covering, formats=question.formats) for covered in question.covered)
-    covers = "unknown"
-    for covers in answers:
-        if covers == "yes":
+def _breaking(pair: SchemaPair, side: Side) -> Verdict | None:
+    """Return the verdict if a pair breaks, or None; a proof is tested by a search for a counterexample, too."""
+    proofs = (_covers(covered, pair.covering, formats=pair.formats) for covered in pair.covered)
+    proof = "unknown"
+    for proof in proofs:
+        if proof == "yes":
             break
-    hints = () if covers == "yes" else _difference(question)
-    example = counterexample(question.covered, question.covering, hints=hints, formats=question.formats)
+    hints = () if proof == "yes" else _difference(pair)
+    example = counterexample(pair.covered, pair.covering, hints=hints, formats=pair.formats)
     if example is not UNSET:
-        return Verdict(compatible=False, why=_why(question, example), example=example)
-    if covers == "yes":
+        return Verdict(compatible=False, why=_why(pair, example), example=example)
+    if proof == "yes":
         return None
-    return Verdict(compatible=False, why=NO_EXAMPLE[side] if covers == "no" else UNPROVEN)
+    return Verdict(compatible=False, why=NO_EXAMPLE[side] if proof == "no" else UNPROVEN)
 
 
 def _covers(covered: Schema, covering: Schema, *, formats: bool) -> str:
-    """Ask for a proof: yes, no or unknown."""
+    """Return whether it is proven that one schema covers another: yes, no or unknown."""
     from jsonschema_rs import canonicalize
 
     try:
-        part, whole = (canonicalize(one, validate_formats=formats, offline=True) for one in (covered, covering))
+        part, whole = (canonicalize(schema, validate_formats=formats, offline=True) for schema in (covered, covering))
         return str(whole.covers(part))
     except ValueError:
         return "unknown"
 
 
-def _difference(question: SchemaPair) -> tuple[Schema, ...]:
-    """Write down what is admitted and not covered, where that can be done: the best place to look for an example."""
+def _difference(pair: SchemaPair) -> tuple[Schema, ...]:
+    """Return a schema of the values that are admitted and not covered, if there is one: the best hint for a search."""
     from jsonschema_rs import canonicalize
 
-    schemas = (question.covered[-1], question.covering)
+    schemas = (pair.covered[-1], pair.covering)
     try:
-        part, whole = (canonicalize(one, validate_formats=question.formats, offline=True) for one in schemas)
+        part, whole = (canonicalize(schema, validate_formats=pair.formats, offline=True) for schema in schemas)
         difference: Any = part.subtract(whole).to_json_schema()
     except ValueError:
         return ()
     return (difference,)
 
 
-def _why(question: SchemaPair, example: object) -> str:
-    """Tell in the validator's words where the example breaks; a long value is not repeated."""
-    told = _complaint(question, example, mask=None)
-    return told if len(told) <= MOST_CHARS else _cut(_complaint(question, example, mask="it"))
+def _why(pair: SchemaPair, example: object) -> str:
+    """Return the validator's message about an example; a long value in it is masked."""
+    message = _complaint(pair, example, mask=None)
+    return message if len(message) <= MAX_REASON_CHARS else _shorten(_complaint(pair, example, mask="it"))
 
 
-def _complaint(question: SchemaPair, example: object, mask: str | None) -> str:
+def _complaint(pair: SchemaPair, example: object, mask: str | None) -> str:
     from jsonschema_rs import ValidationError
 
     try:
-        compiled(question.covering, formats=question.formats, mask=mask).validate(example)
+        compiled(pair.covering, formats=pair.formats, mask=mask).validate(example)
     except ValidationError as error:
-        place = [str(step) for step in error.instance_path]
-        if not question.dropped:
-            return ".".join(place) + f": {error.message}" if place else error.message
+        path = [str(step) for step in error.instance_path]
+        if not pair.dropped:
+            return ".".join(path) + f": {error.message}" if path else error.message
         cause = getattr(error.kind, "error", None)
-        place += [] if cause is None else [str(cause.instance)]
-    return ".".join(place) + f": {DROPPED}" if place else DROPPED
+        path += [] if cause is None else [str(cause.instance)]
+    return ".".join(path) + f": {DROPPED}" if path else DROPPED
 
 
-def _text(schema: Schema) -> bytes:
+def _canonical(schema: Schema) -> bytes:
     return msgspec.json.encode(schema, order="sorted")
 
 
@@ -153,5 +178,5 @@ def _first_line(error: ValueError) -> str:
     return str(error).partition("\n")[0]
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= MOST_CHARS else text[: MOST_CHARS - 1] + "…"
+def _shorten(text: str) -> str:
+    return text if len(text) <= MAX_REASON_CHARS else text[: MAX_REASON_CHARS - 1] + "…"

@@ -1,80 +1,102 @@
-"""Contract sets: the tools of a folder, a wheel or a running server, each with what it takes and what it gives."""
+"""Contract sets: the input and output schemas of each tool, read from a folder, a wheel or a running server."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from signet import __version__
+from signet.kernel.protocol import Identity
 from signet.kernel.schemas import Bundle, schema_of
 from signet.settings import UsageError
 
 from .open_objects import Schema
 
+if TYPE_CHECKING:
+    from signet.upstream.mcp_client import ListedTool, Transport
+
 __all__ = ["ContractSet", "Terms", "as_listed", "read_set"]
 
 IN_A_WHEEL: Final = "signet/schemas/tools/"
-SERVERS: Final = ("http://", "https://", "stdio:")
+STDIO: Final = "stdio:"
+SERVERS: Final = ("http://", "https://", STDIO)
 SOURCES: Final = "write a folder with tools/*.json, a .whl file, http://…/mcp or 'stdio:COMMAND …'"
+TIMEOUT_S: Final = 30.0
+"""How long a server may take for one reply."""
+MAX_REASON_CHARS: Final = 300
 
 
 class Terms(msgspec.Struct, frozen=True):
-    """What one tool takes, and what it gives; `True` where nothing is promised."""
+    """The input and output schemas of one tool; `True` where nothing is promised."""
 
     input: Schema
     output: Schema
 
 
 class ContractSet(msgspec.Struct, frozen=True):
-    """The terms of tools: by slug from bundles, by MCP name as a server lists them."""
+    """The terms of tools: keyed by slug if read from bundles, by MCP name if a server listed them."""
 
     tools: dict[str, Terms]
     listed: bool = False
 
 
 def read_set(source: str, *, token: str | None = None) -> ContractSet:
-    """Read the contract set that a person names; the token is for servers alone.
+    """Read the contract set that a person names; the token is sent to HTTP servers only.
 
     Raises:
-        UsageError: there is none, or it cannot be read.
+        UsageError: there is no such set, or it cannot be read.
     """
+    if source.startswith(SERVERS):
+        return ContractSet(_from_list(_listed_tools(source, token), source), listed=True)
     from pathlib import Path
 
-    if source.startswith(SERVERS):
-        from .servers import listing_of
-
-        return ContractSet(_listed(listing_of(source, token), source), listed=True)
     path = Path(source)
     try:
         if path.is_dir():
             folder = path / "tools" if (path / "tools").is_dir() else path
-            files = [(str(one), one.read_bytes()) for one in sorted(folder.glob("*.json"))]
+            files = [(str(file), file.read_bytes()) for file in sorted(folder.glob("*.json"))]
         elif path.is_file() and path.suffix == ".whl":
-            files = _in_wheel(source)
+            files = _wheel_files(source)
         else:
             message = f"{source} is no contract set: {SOURCES}"
             raise UsageError(message)
     except OSError as error:
         message = f"cannot read {source} ({error.strerror}): {SOURCES}"
         raise UsageError(message) from None
-    return ContractSet(_bundled(files, source))
+    return ContractSet(_from_bundles(files, source))
 
 
-def _in_wheel(source: str) -> list[tuple[str, bytes]]:
+def as_listed(bundles: ContractSet) -> ContractSet:
+    """Return bundles as our own servers list them: by MCP name, and without outputs of tools that answer in text."""
+    if bundles.listed:
+        return bundles
+    from signet.catalogue import HIDDEN, TOOLSETS, tools_of
+
+    known = {tool.slug: tool for toolset in (*TOOLSETS, *HIDDEN) for tool in tools_of(toolset)}
+    tools = {}
+    for slug, terms in bundles.tools.items():
+        tool = known.get(slug)
+        has_text_output = tool is not None and tool.to_content is not None
+        tools[slug if tool is None else tool.name] = Terms(terms.input, output=True) if has_text_output else terms
+    return ContractSet(tools, listed=True)
+
+
+def _wheel_files(source: str) -> list[tuple[str, bytes]]:
+    import zlib
     from zipfile import BadZipFile, ZipFile
-    from zlib import error as Damaged  # noqa: N812 - an exception by another name
 
     try:
         with ZipFile(source) as wheel:
             names = [name for name in wheel.namelist() if name.startswith(IN_A_WHEEL) and name.endswith(".json")]
             return [(name, wheel.read(name)) for name in sorted(names)]
-    except (BadZipFile, Damaged, EOFError, RuntimeError):
+    except (BadZipFile, zlib.error, EOFError, RuntimeError):
         message = f"{source} is no wheel: {SOURCES}"
         raise UsageError(message) from None
 
 
-def _bundled(files: Iterable[tuple[str, bytes]], source: str) -> dict[str, Terms]:
+def _from_bundles(files: Iterable[tuple[str, bytes]], source: str) -> dict[str, Terms]:
     tools: dict[str, Terms] = {}
     for name, data in files:
         try:
@@ -84,14 +106,14 @@ def _bundled(files: Iterable[tuple[str, bytes]], source: str) -> dict[str, Terms
             message = f"{name} is no bundle of a tool's contracts ({error})"
             raise UsageError(message) from None
         _add(tools, bundle.tool, terms, source)
-    return _some(tools, source)
+    return _require_tools(tools, source)
 
 
-def _listed(entries: list[dict[str, Any]], source: str) -> dict[str, Terms]:
+def _from_list(listed: Iterable[ListedTool], source: str) -> dict[str, Terms]:
     tools: dict[str, Terms] = {}
-    for entry in entries:
-        _add(tools, entry["name"], Terms(entry["inputSchema"], entry.get("outputSchema") or True), source)
-    return _some(tools, source)
+    for tool in listed:
+        _add(tools, tool.name, Terms(tool.input_schema, tool.output_schema or True), source)
+    return _require_tools(tools, source)
 
 
 def _add(tools: dict[str, Terms], name: str, terms: Terms, source: str) -> None:
@@ -101,23 +123,60 @@ def _add(tools: dict[str, Terms], name: str, terms: Terms, source: str) -> None:
     tools[name] = terms
 
 
-def _some(tools: dict[str, Terms], source: str) -> dict[str, Terms]:
+def _require_tools(tools: dict[str, Terms], source: str) -> dict[str, Terms]:
     if not tools:
         message = f"{source} holds no tools: {SOURCES}"
         raise UsageError(message)
     return tools
 
 
-def as_listed(found: ContractSet) -> ContractSet:
-    """Give bundles as our own servers list them: by MCP name, and no output where a tool answers in text."""
-    if found.listed:
-        return found
-    from signet.catalogue import HIDDEN, TOOLSETS, find_toolset
+def _listed_tools(source: str, token: str | None) -> list[ListedTool]:
+    """Ask a server for its tools.
 
-    known = {tool.slug: tool for toolset in (*TOOLSETS, *HIDDEN) for tool in find_toolset(toolset).tools()}
-    tools = {}
-    for slug, terms in found.tools.items():
-        tool = known.get(slug)
-        silent = tool is not None and tool.to_content is not None
-        tools[slug if tool is None else tool.name] = Terms(terms.input, True) if silent else terms  # noqa: FBT003
-    return ContractSet(tools, listed=True)
+    Raises:
+        UsageError: it does not answer as a server does.
+    """
+    from http.client import HTTPException
+
+    from signet.upstream.mcp_client import HttpTransport
+
+    try:
+        if source.startswith(STDIO):
+            return _ask_process(source.removeprefix(STDIO))
+        return _ask(HttpTransport(source, timeout_s=TIMEOUT_S, token=token))
+    except (OSError, EOFError, ValueError, HTTPException, RecursionError) as error:
+        message = f"{source} gives no list of tools ({_one_line(str(error) or type(error).__name__)})"
+        raise UsageError(message) from None
+
+
+def _ask_process(command: str) -> list[ListedTool]:
+    """Start a command, ask it for its tools and end it; an error repeats what it wrote to standard error last."""
+    import shlex
+
+    from signet.upstream.mcp_client import StdioTransport
+    from signet.upstream.server_process import ServerProcess
+
+    words = shlex.split(command)
+    if not words:
+        raise ValueError("no command is written behind stdio:")
+    server = ServerProcess(words)
+    try:
+        return _ask(StdioTransport(server, timeout_s=TIMEOUT_S))
+    except (OSError, EOFError, ValueError) as error:
+        last_words = server.last_words()
+        message = f"{error}; it said: {last_words}" if last_words else str(error)
+        raise ValueError(message) from None
+    finally:
+        server.close()
+
+
+def _ask(transport: Transport) -> list[ListedTool]:
+    """List the tools in a handshake revision, because every server knows one."""
+    from signet.upstream.mcp_client import McpClient
+
+    return McpClient(transport, Identity("signet", __version__)).list_tools()
+
+
+def _one_line(text: str) -> str:
+    """Replace what is not printable in a text that a server may have written, and shorten it."""
+    return "".join(char if char.isprintable() else " " for char in text)[:MAX_REASON_CHARS]

@@ -1,84 +1,88 @@
-"""Values: what a schema may admit, made from the schema itself, the plainest and the outermost of each kind.
+"""Values: candidates that a schema may admit, made from the schema itself, the simplest and the outermost of each kind.
 
-Each part of a value is checked against its own part of the schema before it is built in, so that keywords which are
-not understood here (`not` above all) only make values rarer, never wrong ones likelier. Pure.
+Each part of a value is validated against its own part of the schema before use, so that keywords which are not
+understood here (`not` above all) make fewer values, never more wrong ones. Pure.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from itertools import islice, product
 from typing import Any, Final
 
 import msgspec
 
-from .cases import cases
-from .open_objects import Schema
+from .open_objects import Schema, resolve
 from .scalars import ANYTHING, NAMES, numbers, size, strings
 
-__all__ = ["Values"]
+__all__ = ["Check", "Values"]
 
-FEW: Final = 8
-"""How many values a part gives to the whole that it stands in."""
-MANY: Final = 400
-"""How many the whole gives."""
-DEEPEST: Final = 7
-MOST_ITEMS: Final = 2_000
-HEAVIEST: Final = 400
-"""How many members a value may have in all."""
-MOST_MADE: Final = 2_000
-"""For so many parts of a document values are made."""
+VALUES_PER_PART: Final = 8
+VALUES_OF_ROOT: Final = 400
+MAX_DEPTH: Final = 7
+MAX_ITEMS: Final = 2_000
+MAX_WEIGHT: Final = 400
+"""How many members a value may have at all depths together."""
+MAX_MEMOIZED: Final = 2_000
+"""How many parts of a document values are made for."""
 CHARACTERISTIC: Final = {
     "object": ("properties", "required", "minProperties", "patternProperties", "propertyNames"),
     "array": ("items", "prefixItems", "minItems", "contains", "uniqueItems"),
     "string": ("pattern", "minLength", "maxLength", "format"),
     "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
 }
-"""The keywords that tell what a schema without a type is about."""
+"""The keywords that imply the type of a schema without one."""
+
+MAX_CASES: Final = 24
+MAX_CASE_DEPTH: Final = 12
+COMBINATORS: Final = ("allOf", "anyOf", "oneOf", "if", "then", "else", "$ref")
+LOWER_BOUNDS: Final = ("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties", "minContains")
+UPPER_BOUNDS: Final = ("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties")
 
 Check = Callable[[object], bool]
 
 
 class Values:
-    """Makes values of one document's schemas."""
+    """Makes values for the schemas of one document."""
 
     def __init__(self, root: Schema, compile_check: Callable[[Schema], Check]) -> None:
         self.root = root
         self.compile_check = compile_check
-        self.made: dict[tuple[bytes, int, int], list[Any]] = {}
+        self.memo: dict[tuple[bytes, int, int], list[Any]] = {}
 
     def all(self) -> list[Any]:
-        """Give values that the document admits."""
-        return self._of(self.root, 0, MANY)
+        """Return values that the document admits."""
+        return self._values(self.root, 0, VALUES_OF_ROOT)
 
-    def _of(self, schema: Schema, depth: int, limit: int) -> list[Any]:
-        """Make values of a part once for each depth: a document may come to the same part in very many ways."""
+    def _values(self, schema: Schema, depth: int, limit: int) -> list[Any]:
+        """Return values of a part, made once per depth: a document may reach the same part in very many ways."""
         key = (msgspec.json.encode(schema), depth, limit)
-        if schema is False or depth > DEEPEST or len(self.made) > MOST_MADE:
+        if schema is False or depth > MAX_DEPTH or len(self.memo) > MAX_MEMOIZED:
             return []
-        if key not in self.made:
-            self.made[key] = self._fresh(schema, depth, limit)
-        return self.made[key]
+        if key not in self.memo:
+            self.memo[key] = self._make(schema, depth, limit)
+        return self.memo[key]
 
-    def _fresh(self, schema: Schema, depth: int, limit: int) -> list[Any]:
-        made = (one for case in cases(schema, self.root) for one in self._made(case, depth) if _weight(one) <= HEAVIEST)
-        # What is never checked can be made without end; what fails is not worth looking at for ever.
-        return list(islice(_distinct(filter(self._check(schema), islice(made, 10 * limit))), limit))
+    def _make(self, schema: Schema, depth: int, limit: int) -> list[Any]:
+        cases = _cases(schema, self.root)
+        values = (value for case in cases for value in self._of_case(case, depth) if _weight(value) <= MAX_WEIGHT)
+        # A generator may be endless, so the number of tries is bounded, too.
+        return list(islice(_distinct(filter(self._check(schema), islice(values, 10 * limit))), limit))
 
     def _check(self, schema: Schema) -> Check:
         if isinstance(schema, dict) and isinstance(self.root, dict) and schema is not self.root:
             schema = {**{key: self.root[key] for key in ("$schema", "$defs") if key in self.root}, **schema}
         return self.compile_check(schema)
 
-    def _made(self, case: dict[str, Any], depth: int) -> Iterator[Any]:
-        """Make values of a schema without alternatives."""
+    def _of_case(self, case: dict[str, Any], depth: int) -> Iterator[Any]:
+        """Yield values of a schema without combinators."""
         if "const" in case:
             yield case["const"]
             return
         if "enum" in case:
             yield from case["enum"]
             return
-        for kind in _kinds(case):
+        for kind in _types(case):
             if kind == "object":
                 yield from self._objects(case, depth)
             elif kind == "array":
@@ -94,84 +98,84 @@ class Values:
 
     def _objects(self, case: dict[str, Any], depth: int) -> Iterator[dict[str, Any]]:
         properties = case.get("properties", {})
-        others = self._of(case.get("additionalProperties", True), depth + 1, 3) or [1]
-        known = {name: self._of(part, depth + 1, FEW) for name, part in properties.items()}
-        known |= self._by_pattern(case, depth, set(known))
-        names = self._names(case, depth)
-        needed = list(case.get("required", ()))
-        brought = (one for name in needed for one in case.get("dependentRequired", {}).get(name, ()))
-        needed = list(dict.fromkeys((*needed, *brought)))
-        spare = [name for name in (*known, *names) if name not in needed and known.get(name, others)]
-        needed += spare[: max(0, size(case, "minProperties") - len(needed))]
-        if not all(known.get(name, others) for name in needed):
+        others = self._values(case.get("additionalProperties", True), depth + 1, 3) or [1]
+        known = {name: self._values(part, depth + 1, VALUES_PER_PART) for name, part in properties.items()}
+        known |= self._pattern_properties(case, depth, set(known))
+        names = self._undeclared_names(case, depth)
+        required = list(case.get("required", ()))
+        dependent = (other for name in required for other in case.get("dependentRequired", {}).get(name, ()))
+        required = list(dict.fromkeys((*required, *dependent)))
+        spare = [name for name in (*known, *names) if name not in required and known.get(name, others)]
+        required += spare[: max(0, size(case, "minProperties") - len(required))]
+        if not all(known.get(name, others) for name in required):
             return
-        base = {name: known.get(name, others)[0] for name in needed}
+        base = {name: known.get(name, others)[0] for name in required}
         yield base
         yield {**base, **{name: max(candidates, key=_weight) for name, candidates in known.items() if candidates}}
         for name, candidates in known.items():
-            yield from ({**base, name: one} for one in candidates)
-        yield from ({**base, name: one} for name in names for one in others)
+            yield from ({**base, name: value} for value in candidates)
+        yield from ({**base, name: value} for name in names for value in others)
         full = {**base, **{name: candidates[0] for name, candidates in known.items() if candidates}}
         yield full
         yield from ({key: value for key, value in full.items() if key != name} for name in full)
-        yield from ({**full, name: one} for name, candidates in known.items() for one in candidates[1:])
-        yield from ({**full, **dict.fromkeys(names[:count], one)} for one in others for count in (1, 3))
+        yield from ({**full, name: value} for name, candidates in known.items() for value in candidates[1:])
+        yield from ({**full, **dict.fromkeys(names[:count], value)} for value in others for count in (1, 3))
 
-    def _by_pattern(self, case: dict[str, Any], depth: int, named: set[str]) -> dict[str, list[Any]]:
-        """Invent names for the properties that are known by a pattern."""
-        found = {}
+    def _pattern_properties(self, case: dict[str, Any], depth: int, declared: set[str]) -> dict[str, list[Any]]:
+        """Return values for properties that are declared by a pattern, under invented names."""
+        values = {}
         for pattern, part in case.get("patternProperties", {}).items():
             for name in islice(strings({"pattern": pattern}), 3):
-                if name not in named:
-                    found[name] = self._of(part, depth + 1, FEW)
-        return found
+                if name not in declared:
+                    values[name] = self._values(part, depth + 1, VALUES_PER_PART)
+        return values
 
-    def _names(self, case: dict[str, Any], depth: int) -> list[str]:
-        """Give names that are declared nowhere, those first that a rule for names allows."""
-        allowed = self._of(case["propertyNames"], depth + 1, FEW) if "propertyNames" in case else ()
+    def _undeclared_names(self, case: dict[str, Any], depth: int) -> list[str]:
+        """Return names that are not declared, first those that `propertyNames` allows."""
+        allowed = self._values(case["propertyNames"], depth + 1, VALUES_PER_PART) if "propertyNames" in case else ()
         return [*(name for name in allowed if isinstance(name, str)), *NAMES]
 
     def _arrays(self, case: dict[str, Any], depth: int) -> Iterator[list[Any]]:
-        first = [self._of(part, depth + 1, FEW) for part in case.get("prefixItems", ())]
-        rest = self._of(case.get("items", True), depth + 1, FEW)
+        first = [self._values(part, depth + 1, VALUES_PER_PART) for part in case.get("prefixItems", ())]
+        rest = self._values(case.get("items", True), depth + 1, VALUES_PER_PART)
         both = {"allOf": [case.get("items", True), case.get("contains", True)]}
-        held = self._of(both, depth + 1, FEW) if "contains" in case else []
-        least = max(size(case, "minItems"), size(case, "minContains") if held else 0)
-        if least > MOST_ITEMS:
+        contained = self._values(both, depth + 1, VALUES_PER_PART) if "contains" in case else []
+        least = max(size(case, "minItems"), size(case, "minContains") if contained else 0)
+        if least > MAX_ITEMS:
             return
 
         def filled(head: list[Any], count: int) -> list[Any]:
-            """Draw an array out to a length, each item another where they must differ."""
+            """Extend an array to a length, with different items if they must be unique."""
             for place in range(len(head), count):
-                choice = (first[place] if place < len(first) else held + rest) or [None]
-                more = f"a{place}" if isinstance(choice[0], str) else place + 10
-                fresh = (one for one in (*choice, more) if one not in head)
-                head = [*head, next(fresh, None) if case.get("uniqueItems") else choice[0]]
+                choice = (first[place] if place < len(first) else contained + rest) or [None]
+                extra = f"a{place}" if isinstance(choice[0], str) else place + 10
+                unused = (item for item in (*choice, extra) if item not in head)
+                head = [*head, next(unused, None) if case.get("uniqueItems") else choice[0]]
             return head
 
         plain = [choice[0] for choice in first if choice]
         lengths = {least, least + 1, len(first), len(first) + 1, size(case, "maxItems")}
-        for length in sorted(one for one in lengths if one <= MOST_ITEMS):
+        for length in sorted(length for length in lengths if length <= MAX_ITEMS):
             yield filled(plain[:length], length)
-        yield from (filled([one], least) for one in (first[0] if first else held + rest))
-        yield from (filled([one, one], least) for one in held + rest)
+        yield from (filled([item], least) for item in (first[0] if first else contained + rest))
+        yield from (filled([item, item], least) for item in contained + rest)
         for place, choice in enumerate(first):
-            yield from (filled([*plain[:place], one], least) for one in choice)
-        yield from (filled([*plain, one], least) for one in held + rest)
+            yield from (filled([*plain[:place], item], least) for item in choice)
+        yield from (filled([*plain, item], least) for item in contained + rest)
 
 
-def _kinds(case: dict[str, Any]) -> list[str]:
-    """Name the types that a schema is about: those it allows, or those that its keywords speak of."""
+def _types(case: dict[str, Any]) -> list[str]:
+    """Return the types that a schema allows, or those that its keywords imply."""
     stated = case.get("type")
     if isinstance(stated, str):
         return [stated]
     if isinstance(stated, list):
         return stated
-    return [kind for kind, words in CHARACTERISTIC.items() if any(word in case for word in words)]
+    return [kind for kind, keywords in CHARACTERISTIC.items() if any(keyword in case for keyword in keywords)]
 
 
-def _weight(value: object, left: int = HEAVIEST + 1) -> int:
-    """Count the members of a value, not further than matters; shared parts count each time that they are written."""
+def _weight(value: object, left: int = MAX_WEIGHT + 1) -> int:
+    """Count the members of a value up to a limit; shared parts count each time they occur."""
     if not isinstance(value, dict | list) or left <= 0:
         return 0
     weight = 1 + (len(value) if isinstance(value, dict) else 0)
@@ -181,10 +185,65 @@ def _weight(value: object, left: int = HEAVIEST + 1) -> int:
 
 
 def _distinct(values: Iterable[Any]) -> Iterator[Any]:
-    """Leave out what was there before; true is not 1."""
+    """Yield each value once; `repr` keeps `true` and `1` apart."""
     seen = set()
     for value in values:
         mark = repr(value)
         if mark not in seen:
             seen.add(mark)
             yield value
+
+
+def _cases(schema: Schema, root: Schema, depth: int = 0) -> list[dict[str, Any]]:
+    """Return one schema without combinators for each way through the alternatives of a schema.
+
+    A merged schema may be weaker than its parts, as a keyword cannot always express two; its values are validated
+    against the whole schema.
+    """
+    if schema is False or depth > MAX_CASE_DEPTH:
+        return []
+    if schema is True:
+        return [{}]
+    plain = {key: value for key, value in schema.items() if key not in COMBINATORS}
+    choices = [[plain], *(_cases(part, root, depth + 1) for part in schema.get("allOf", ()))]
+    choices += [
+        [case for part in schema[key] for case in _cases(part, root, depth + 1)]
+        for key in ("anyOf", "oneOf")
+        if key in schema
+    ]
+    if "if" in schema:
+        fulfilled = {"allOf": [schema["if"], schema.get("then", True)]}
+        choices.append(_cases(fulfilled, root, depth + 1) + _cases(schema.get("else", True), root, depth + 1))
+    if isinstance(schema.get("$ref"), str):
+        target = resolve(schema["$ref"], root)
+        choices.append(_cases(True if target is None else target, root, depth + 1))
+    return [_merge(parts) for parts in islice(product(*choices), MAX_CASES)]
+
+
+def _merge(parts: tuple[dict[str, Any], ...]) -> dict[str, Any]:
+    whole: dict[str, Any] = {}
+    for part in parts:
+        for key, value in part.items():
+            whole[key] = _merge_keyword(key, whole[key], value) if key in whole else value
+    return whole
+
+
+def _merge_keyword(key: str, first: Any, second: Any) -> Any:
+    """Return one value of a keyword for two, as precisely as the keyword allows."""
+    if key in {"properties", "patternProperties"}:
+        shared = {name: {"allOf": [first[name], second[name]]} for name in first if name in second}
+        return {**first, **second, **shared}
+    if key == "required":
+        return list(dict.fromkeys((*first, *second)))
+    if key == "enum":
+        return [value for value in first if value in second]
+    if key == "type":
+        left, right = ([types] if isinstance(types, str) else types for types in (first, second))
+        return [kind for kind in left if kind in right or (kind == "integer" and "number" in right)] or second
+    if key in LOWER_BOUNDS:
+        return max(first, second)
+    if key in UPPER_BOUNDS:
+        return min(first, second)
+    if key in {"items", "contains", "additionalProperties", "propertyNames"}:
+        return {"allOf": [first, second]}
+    return second
