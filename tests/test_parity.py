@@ -21,11 +21,11 @@ from signet.catalogue import TOOLSETS, find_toolset
 from signet.commands.parity import engine
 from signet.commands.parity.builtin import built_in
 from signet.commands.parity.channels import CHANNELS
-from signet.commands.parity.corpus import CorpusCall, named
-from signet.commands.parity.engine import COMMANDS, play
+from signet.commands.parity.corpus import CorpusCall, with_slugs
+from signet.commands.parity.engine import COMMANDS, run_corpus
 from signet.commands.parity.report import ParityReport
-from signet.commands.parity.server_process import ServerProcess
 from signet.kernel.errors import Code
+from signet.upstream.server_process import ServerProcess
 
 CROOKED = (sys.executable, str(ROOT / "tests/mutant_server.py"))
 NAMES = [way.name for way in CHANNELS]
@@ -54,8 +54,8 @@ def apart(board: ParityReport) -> dict[str, dict[str, str]]:
 @pytest.fixture(scope="module")
 def whole() -> ParityReport:
     """What comes of the built-in corpus."""
-    tools = [tool for toolset in TOOLSETS for tool in find_toolset(toolset).tools()]
-    return play(named(built_in(TOOLSETS), tools), TOOLSETS)
+    tools = [tool for toolset in TOOLSETS for tool in tools_of(toolset)]
+    return run_corpus(with_slugs(built_in(TOOLSETS), tools), TOOLSETS)
 
 
 @pytest.mark.spec("5.parity.equal")
@@ -93,7 +93,7 @@ def test_tools_that_misbehave_do_so_in_the_same_way_everywhere() -> None:
     calls = [CorpusCall(name, name, f"odd.{name}", {"n": 2}) for name in ODD]
     commands = {kind: (*CROOKED, "odd", kind) for kind in COMMANDS}
 
-    board = play(calls, (), commands=commands)
+    board = run_corpus(calls, (), commands=commands)
 
     assert (apart(board), board.first) == ({}, None)
     assert {row.name: row.outcome for row in board.rows} == ODD
@@ -106,7 +106,7 @@ def test_a_server_without_a_token_says_so_in_the_same_way_everywhere() -> None:
         CorpusCall("no token upstream", "get_problem", "oj.get_problem", {"source": "leetcode", "id": "9001"}),
     ]
 
-    board = play(calls, ("oj",), told={"OJ_TOKEN": ""})
+    board = run_corpus(calls, ("oj",), settings={"OJ_TOKEN": ""})
 
     assert apart(board) == {}
     assert [row.outcome for row in board.rows] == ["UNAUTHORIZED", "UNAUTHORIZED"]
@@ -153,7 +153,7 @@ SEEDED: dict[str, tuple[str, str, str, dict[str, str], list[str], str]] = {
 def test_a_fault_in_one_door_turns_the_table_red_there(row: str) -> None:
     fault, way, call, cells, fields, line = SEEDED[row]
 
-    board = play(CALLS, ("plantuml",), commands=crooked(fault, way))
+    board = run_corpus(CALLS, ("plantuml",), commands=crooked(fault, way))
 
     assert not board.agrees
     assert board.first is not None
@@ -165,13 +165,13 @@ def test_a_fault_in_one_door_turns_the_table_red_there(row: str) -> None:
 
 
 def test_a_fault_in_the_first_way_is_not_blamed_on_the_others() -> None:
-    board = play(CALLS, ("plantuml",), commands=crooked("record", NAMES[0]))
+    board = run_corpus(CALLS, ("plantuml",), commands=crooked("record", NAMES[0]))
 
     assert apart(board) == {one.name: {NAMES[0]: "record"} for one in CALLS}
 
 
 def test_ways_that_all_fail_alike_do_not_agree() -> None:
-    board = play(CALLS, ("plantuml",), commands=dict.fromkeys(COMMANDS, (sys.executable, "-c", "")))
+    board = run_corpus(CALLS, ("plantuml",), commands=dict.fromkeys(COMMANDS, (sys.executable, "-c", "")))
 
     assert apart(board) == {one.name: dict.fromkeys(NAMES, "NO_ANSWER") for one in CALLS}
     assert board.first is not None
@@ -180,13 +180,13 @@ def test_ways_that_all_fail_alike_do_not_agree() -> None:
 
 
 def test_journals_that_are_all_empty_do_not_agree() -> None:
-    board = play(CALLS, ("plantuml",), told={"SIGNET_JOURNAL": "false"})
+    board = run_corpus(CALLS, ("plantuml",), settings={"SIGNET_JOURNAL": "false"})
 
     assert [row.agrees for row in board.rows] == [False] * 3
 
 
 def test_ways_that_are_started_by_others_agree_too() -> None:
-    board = play(CALLS, ("plantuml",), commands=crooked("none", *NAMES))
+    board = run_corpus(CALLS, ("plantuml",), commands=crooked("none", *NAMES))
 
     assert board.agrees
 
@@ -200,7 +200,13 @@ def test_what_was_started_is_stopped_when_it_is_broken_off(tmp_path: Path) -> No
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        play(CALLS, TOOLSETS, commands=crooked("hands_over", *NAMES), told={"PIDS": str(tmp_path)}, watch=impatient)
+        run_corpus(
+            CALLS,
+            TOOLSETS,
+            commands=crooked("hands_over", *NAMES),
+            settings={"PIDS": str(tmp_path)},
+            on_progress=impatient,
+        )
 
     pids = [int(one.name) for one in tmp_path.iterdir()]
     assert len(pids) == 8
@@ -218,7 +224,7 @@ def test_a_process_is_stopped_even_if_the_signal_comes_while_it_is_started(monke
 
     monkeypatch.setattr(engine, "ServerProcess", Interrupted)
     with pytest.raises(KeyboardInterrupt):
-        play(CALLS, ("plantuml",), commands=dict.fromkeys(COMMANDS, (sys.executable, "-c", "input()")))
+        run_corpus(CALLS, ("plantuml",), commands=dict.fromkeys(COMMANDS, (sys.executable, "-c", "input()")))
 
     assert len(started) == 1
     assert not is_alive(started[0])

@@ -1,7 +1,7 @@
-"""Parity: one corpus of calls through every way in, and proof that each means the same.
+"""Parity: run one corpus of calls through every channel and compare the results.
 
-    corpus ── engine ──┬── eight ways, a process and a journal each ──▶ answers, records ── board ──▶ table, diff
-                       └── upstreams: one sandbox of each kind, seen by all
+    corpus ── engine ──┬── eight channels, a process and a journal each ──▶ replies, records ── report ──▶ command
+                       └── upstreams: one sandbox per toolset, shared by all channels
 
-`engine.play` takes the command lines of the processes from its caller, so that others can be held to the same proof.
+`engine.run_corpus` takes the command lines of the processes from its caller, so that other servers can be compared.
 """

@@ -1,102 +1,158 @@
-"""The eight ways in: what each starts, how a call is written for it, how its answer is read."""
+"""The eight channels: which process each needs, how it writes a call, how it reads the reply. Pure."""
 
 from __future__ import annotations
 
-import binascii
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
 import msgspec
 
 from signet.kernel.envelope import INVOKE
-from signet.kernel.headers import METHOD, NAME, VERSION
-from signet.kernel.protocol import CAPABILITIES_KEY, HANDSHAKE_VERSIONS, MODERN_VERSIONS, VERSION_KEY
+from signet.kernel.errors import Code
+from signet.kernel.protocol import HANDSHAKE_VERSIONS, MODERN_VERSIONS, Identity
 from signet.kernel.schemas import PREFIX
+from signet.upstream.mcp_messages import Message, MessageBuilder
 
 from .corpus import CorpusCall
-from .parsed_reply import ID, Reader, read_envelope, read_line, read_mcp, read_rest
 
-__all__ = ["CHANNELS", "Channel", "ChannelMessage"]
+__all__ = ["CHANNELS", "IN_RECORD", "Channel", "ParsedReply", "no_answer"]
 
-HANDSHAKE: Final = HANDSHAKE_VERSIONS[-1]
-MODERN: Final = MODERN_VERSIONS[-1]
-JSON: Final = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
+ID: Final = 1
+"""The id of every call; calls are sent one at a time."""
+NO_ANSWER: Final = "NO_ANSWER"
+UNREADABLE: Final = "UNREADABLE"
+"""Codes outside of the canonical table, for a reply that is missing or not as the channel prescribes."""
+IN_RECORD: Final = ""
+"""REST has error names of its own; the canonical code is taken from the journal record."""
+MAX_UNREADABLE_BYTES: Final = 2000
+
+CLIENT: Final = Identity("signet parity", "1")
+HANDSHAKE: Final = MessageBuilder(HANDSHAKE_VERSIONS[-1], CLIENT, "/mcp")
+MODERN: Final = MessageBuilder(MODERN_VERSIONS[-1], CLIENT, "/mcp")
 
 
-class ChannelMessage(NamedTuple):
-    """What is sent: a line on a pipe, or a body with its path and headers."""
+class ParsedReply(msgspec.Struct, frozen=True):
+    """One reply in a form that all channels share."""
 
-    body: bytes
-    path: str = "/mcp"
-    headers: dict[str, str] = JSON
-    answered: bool = True
-    """Whether an answer is owed on a pipe."""
+    result: Any = None
+    code: str | None = None
+    """The canonical code of an error; None if the call succeeded."""
+
+
+Reader = Callable[[bytes], ParsedReply]
 
 
 class Channel(NamedTuple):
-    """One way in."""
+    """One way into the server."""
 
     name: str
     command: str
-    """Which of the command lines is started: `stdio`, `serve` or `call`."""
-    write: Callable[[CorpusCall], ChannelMessage]
+    """The key of the command line to start: `stdio`, `serve` or `call`."""
+    write: Callable[[CorpusCall], Message]
     read: Reader
-    greeting: tuple[ChannelMessage, ...] = ()
-    """What a client says before its first call."""
+    handshake: MessageBuilder | None = None
+    """The revision whose handshake comes before the first call."""
 
 
-def _rpc(method: str, params: dict[str, Any], **more: Any) -> bytes:
-    return msgspec.json.encode({"jsonrpc": "2.0", **more, "method": method, "params": params})
+def no_answer(why: str) -> ParsedReply:
+    """Return the stand-in for a reply that did not come."""
+    return ParsedReply(why, NO_ANSWER)
 
 
-def _handshake(asked: CorpusCall) -> ChannelMessage:
-    body = _rpc("tools/call", {"name": asked.tool, "arguments": asked.arguments}, id=ID)
-    return ChannelMessage(body, headers={**JSON, VERSION: HANDSHAKE})
+# --- writing
 
 
-def _modern(asked: CorpusCall) -> ChannelMessage:
-    meta = {VERSION_KEY: MODERN, CAPABILITIES_KEY: {}}
-    body = _rpc("tools/call", {"name": asked.tool, "arguments": asked.arguments, "_meta": meta}, id=ID)
-    return ChannelMessage(body, headers={**JSON, VERSION: MODERN, METHOD: "tools/call", NAME: _header(asked.tool)})
+def _write_mcp(messages: MessageBuilder, call: CorpusCall) -> Message:
+    return messages.request(ID, "tools/call", {"name": call.tool, "arguments": call.arguments})
 
 
-def _header(text: str) -> str:
-    """Write a value that may not fit a header as MCP has it."""
-    if text.isascii() and text.isprintable() and text == text.strip() and not text.startswith("=?"):
-        return text
-    return f"=?base64?{binascii.b2a_base64(text.encode(), newline=False).decode()}?="
+def _write_rest(call: CorpusCall) -> Message:
+    return Message(msgspec.json.encode(call.arguments), path=f"/api/tools/{quote(call.tool, safe='')}")
 
 
-def _rest(asked: CorpusCall) -> ChannelMessage:
-    return ChannelMessage(msgspec.json.encode(asked.arguments), f"/api/tools/{quote(asked.tool, safe='')}")
+def _write_envelope(call: CorpusCall) -> Message:
+    params = {"tool": PREFIX + call.slug, "input": call.arguments}
+    body = msgspec.json.encode({"jsonrpc": "2.0", "id": ID, "method": INVOKE, "params": params})
+    return Message(body, path=f"/mcp/tool/{quote(call.slug, safe='')}")
 
 
-def _envelope(asked: CorpusCall) -> ChannelMessage:
-    body = _rpc(INVOKE, {"tool": PREFIX + asked.slug, "input": asked.arguments}, id=ID)
-    return ChannelMessage(body, f"/mcp/tool/{quote(asked.slug, safe='')}")
+def _write_command_line(call: CorpusCall) -> Message:
+    return Message(msgspec.json.encode([call.tool, msgspec.json.encode(call.arguments).decode()]))
 
 
-def _line(asked: CorpusCall) -> ChannelMessage:
-    return ChannelMessage(msgspec.json.encode([asked.tool, msgspec.json.encode(asked.arguments).decode()]))
+# --- reading
 
 
-def _hello() -> tuple[ChannelMessage, ...]:
-    client = {"name": "signet parity", "version": "1"}
-    opening = {"protocolVersion": HANDSHAKE, "capabilities": {}, "clientInfo": client}
-    return (
-        ChannelMessage(_rpc("initialize", opening, id=0)),
-        ChannelMessage(_rpc("notifications/initialized", {}), headers={**JSON, VERSION: HANDSHAKE}, answered=False),
-    )
+def _reader(parse: Callable[[Any], ParsedReply]) -> Reader:
+    """Wrap a parser so that a malformed reply gets a code that no other channel reports."""
+
+    def read(body: bytes) -> ParsedReply:
+        try:
+            reply = parse(msgspec.json.decode(body))
+            return reply if reply.code in (None, IN_RECORD) else ParsedReply(reply.result, Code(reply.code).value)
+        except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
+            return ParsedReply(body[:MAX_UNREADABLE_BYTES].decode(errors="replace"), UNREADABLE)
+
+    return read
+
+
+def _result(answer: Any) -> Any:
+    """Return the result of a JSON-RPC reply to our call."""
+    if answer["jsonrpc"] != "2.0" or answer["id"] != ID:
+        raise ValueError("this answers something else")
+    return answer["result"]
+
+
+@_reader
+def _read_mcp(answer: Any) -> ParsedReply:
+    """Parse a JSON-RPC reply to `tools/call`, of either era."""
+    if "error" in answer:
+        return ParsedReply(code=answer["error"]["data"]["canonical_code"])
+    result = _result(answer)
+    if result["isError"]:
+        return ParsedReply(code=result["_meta"]["canonical_code"])
+    blocks = result["content"]
+    if "structuredContent" not in result:
+        # A tool that answers in content blocks: the contract calls a single text block `markdown`.
+        return ParsedReply({"markdown": blocks[0]["text"]} if len(blocks) == 1 else {"content": blocks})
+    structured = result["structuredContent"]
+    if msgspec.json.decode(blocks[0]["text"]) != structured:
+        return ParsedReply({"text": blocks[0]["text"], "structuredContent": structured})
+    return ParsedReply(structured)
+
+
+@_reader
+def _read_envelope(answer: Any) -> ParsedReply:
+    """Parse a reply to an envelope."""
+    if "error" in answer:
+        return ParsedReply(code=answer["error"]["data"]["canonical_code"])
+    return ParsedReply(_result(answer))
+
+
+@_reader
+def _read_rest(answer: Any) -> ParsedReply:
+    """Parse a REST response body."""
+    if answer["success"]:
+        return ParsedReply(answer["result"])
+    return ParsedReply(code=IN_RECORD if answer["error"]["code"] else UNREADABLE)
+
+
+@_reader
+def _read_command_line(answer: Any) -> ParsedReply:
+    """Parse the output of a command by its exit status."""
+    output = msgspec.json.decode(answer["shown"])
+    return ParsedReply(output) if answer["status"] == 0 else ParsedReply(code=output["error"]["canonical_code"])
 
 
 CHANNELS: Final = (
-    Channel(f"stdio {HANDSHAKE}", "stdio", _handshake, read_mcp, _hello()),
-    Channel(f"stdio {MODERN}", "stdio", _modern, read_mcp),
-    Channel(f"HTTP {HANDSHAKE}", "serve", _handshake, read_mcp, _hello()),
-    Channel(f"HTTP {MODERN}", "serve", _modern, read_mcp),
-    Channel("REST", "serve", _rest, read_rest),
-    Channel("envelope stdio", "stdio", _envelope, read_envelope),
-    Channel("envelope HTTP", "serve", _envelope, read_envelope),
-    Channel("command line", "call", _line, read_line),
+    Channel(f"stdio {HANDSHAKE.version}", "stdio", partial(_write_mcp, HANDSHAKE), _read_mcp, HANDSHAKE),
+    Channel(f"stdio {MODERN.version}", "stdio", partial(_write_mcp, MODERN), _read_mcp),
+    Channel(f"HTTP {HANDSHAKE.version}", "serve", partial(_write_mcp, HANDSHAKE), _read_mcp, HANDSHAKE),
+    Channel(f"HTTP {MODERN.version}", "serve", partial(_write_mcp, MODERN), _read_mcp),
+    Channel("REST", "serve", _write_rest, _read_rest),
+    Channel("envelope stdio", "stdio", _write_envelope, _read_envelope),
+    Channel("envelope HTTP", "serve", _write_envelope, _read_envelope),
+    Channel("command line", "call", _write_command_line, _read_command_line),
 )

@@ -1,6 +1,6 @@
-"""The command line as a process that is asked many times: each line is a call, run and shown as `signet call` does.
+"""The command line as one process for many calls: each input line is a call, run and printed as `signet call` does.
 
-A process for each call would take most of its time to start, and each would begin a journal of its own.
+A process for each call would spend most of its time starting, and would begin a journal of its own.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _build() -> Server:
 
 
 async def _answer(server: Server, line: bytes) -> bytes:
-    """Make one call and give its exit status and what is shown."""
+    """Make one call and return its exit status and output."""
     name, text = msgspec.json.decode(line, type=tuple[str, str])
     outcome = await walk(server, name, arguments_of(server.pipeline, name, [], text))
     with contextlib.redirect_stdout(io.StringIO()) as shown:
@@ -39,7 +39,7 @@ async def _answer(server: Server, line: bytes) -> bytes:
 
 
 async def serve(server: Server, wire: BinaryIO) -> None:
-    """Answer line after line until there is none."""
+    """Answer each line of standard input until it ends."""
     try:
         while line := await asyncio.to_thread(sys.stdin.buffer.readline):
             wire.write(await _answer(server, line) + b"\n")
@@ -49,7 +49,7 @@ async def serve(server: Server, wire: BinaryIO) -> None:
 
 
 def main(build: Callable[[], Server] = _build) -> int:
-    """Serve what the environment says; a tool that prints does not print onto the wire."""
+    """Serve the tools that the environment selects; standard output is claimed, so that tools cannot print to it."""
     with os.fdopen(claim_stdout(), "wb") as wire:
         asyncio.run(serve(build(), wire))
     return 0

@@ -1,9 +1,9 @@
-"""A corpus: the calls that are played, one a line."""
+"""A corpus: the calls to run, read from a file with one JSON object per line."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -13,19 +13,21 @@ from signet.kernel.tools import Tool
 from signet.sandbox.faults import read_fault_rule
 from signet.settings import UsageError
 
-__all__ = ["CorpusCall", "named", "read_corpus"]
+__all__ = ["CorpusCall", "read_corpus", "with_slugs"]
+
+EXAMPLE: Final = '{"name": "a diagram", "tool": "encodePlantUML", "arguments": {"plantumlCode": "A -> B"}}'
 
 
 class CorpusCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One call: what the table calls it, the tool's name and slug, and what its upstream is told to do wrong."""
+    """One call: its row in the table, the tool by name and slug, its arguments and the faults of its upstream."""
 
     name: str
     tool: str
     slug: str = ""
-    """Its tool's own where none is written."""
+    """Filled in by `with_slugs` if the corpus does not state it."""
     arguments: dict[str, Any] = {}
     order: tuple[dict[str, Any], ...] = ()
-    """Faults of the sandbox, ordered before the call and cleared after it."""
+    """Faults that the sandbox injects into this call alone."""
 
     @property
     def toolset(self) -> str:
@@ -34,10 +36,10 @@ class CorpusCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_corpus(path: str) -> list[CorpusCall]:
-    """Read calls from a file of JSON lines; blank lines are nothing.
+    """Read the calls of a file; blank lines are skipped.
 
     Raises:
-        UsageError: it cannot be read, or a line of it is no call.
+        UsageError: the file cannot be read, or a line is not a call.
     """
     try:
         with open(path, "rb") as file:
@@ -47,51 +49,44 @@ def read_corpus(path: str) -> list[CorpusCall]:
         raise UsageError(message) from None
     calls = [_read_line(path, number, line) for number, line in enumerate(lines, 1) if line.strip()]
     if not calls:
-        message = f"{path} holds no call; write one a line, for example {_EXAMPLE}"
+        message = f"{path} holds no call; write one a line, for example {EXAMPLE}"
         raise UsageError(message)
     return calls
 
 
-_EXAMPLE = '{"name": "a diagram", "tool": "encodePlantUML", "arguments": {"plantumlCode": "A -> B"}}'
-
-
 def _read_line(path: str, number: int, line: bytes) -> CorpusCall:
     try:
-        asked = msgspec.json.decode(line.decode(), type=CorpusCall)
-        for order in asked.order:
+        call = msgspec.json.decode(line.decode(), type=CorpusCall)
+        for order in call.order:
             read_fault_rule(order)
     except (ValueError, RecursionError) as error:
-        message = f"{path}, line {number} is no call ({error}); write one such as {_EXAMPLE}"
+        message = f"{path}, line {number} is no call ({error}); write one such as {EXAMPLE}"
         raise UsageError(message) from None
     except Fault as fault:
         message = f"{path}, line {number} orders what cannot be ordered: {fault.message}"
         raise UsageError(message) from None
-    return asked
+    return call
 
 
-def named(calls: Iterable[CorpusCall], tools: Iterable[Tool]) -> list[CorpusCall]:
-    """Give each call its slug: a door knows a tool by its name or by its slug, and both must mean one.
+def with_slugs(calls: Iterable[CorpusCall], tools: Iterable[Tool]) -> list[CorpusCall]:
+    """Return the calls with their slugs: some channels know a tool by its name, others by its slug.
 
     Raises:
-        UsageError: they do not, or faults are ordered of what asks nobody.
+        UsageError: name and slug of a call do not belong together, or it orders faults of a tool without an upstream.
     """
-    names = {tool.name: tool.slug for tool in tools}
-    slugs = set(names.values())
-    return [_named(asked, names, slugs) for asked in calls]
+    slugs_by_name = {tool.name: tool.slug for tool in tools}
+    return [_with_slug(call, slugs_by_name) for call in calls]
 
 
-def _named(asked: CorpusCall, names: dict[str, str], slugs: set[str]) -> CorpusCall:
-    slug = names.get(asked.tool, asked.tool)
-    if (asked.slug or slug) != slug or (asked.tool in slugs and asked.tool not in names):
-        other = asked.slug or asked.tool
-        message = f"'{asked.name}': {asked.tool} and {other} are not name and slug of one enabled tool"
+def _with_slug(call: CorpusCall, slugs_by_name: dict[str, str]) -> CorpusCall:
+    slugs = slugs_by_name.values()
+    slug = slugs_by_name.get(call.tool, call.tool)
+    if (call.slug or slug) != slug or (call.tool in slugs and call.tool not in slugs_by_name):
+        other = call.slug or call.tool
+        message = f"'{call.name}': {call.tool} and {other} are not name and slug of one enabled tool"
         raise UsageError(message)
     toolset = slug.partition(".")[0]
-    if asked.order and (not _has_sandbox(toolset) or toolset not in {one.partition(".")[0] for one in slugs}):
-        message = f"'{asked.name}' orders faults, but no upstream stands behind {asked.tool}"
+    if call.order and (toolset not in SANDBOXES or toolset not in {known.partition(".")[0] for known in slugs}):
+        message = f"'{call.name}' orders faults, but no upstream stands behind {call.tool}"
         raise UsageError(message)
-    return msgspec.structs.replace(asked, slug=slug)
-
-
-def _has_sandbox(toolset: str) -> bool:
-    return toolset in TOOLSETS and find_toolset(toolset).sandbox is not None
+    return msgspec.structs.replace(call, slug=slug)

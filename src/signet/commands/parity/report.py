@@ -1,4 +1,7 @@
-"""The board: for each call, which ways agree and which does not. Pure."""
+"""The parity report: for each call, which channels agree and which differ. Pure.
+
+The fields named `ways` and `way` hold channels; they are published by `signet parity --json`.
+"""
 
 from __future__ import annotations
 
@@ -13,62 +16,64 @@ from signet.kernel.errors import Code
 
 from .corpus import CorpusCall
 
-__all__ = ["OK", "SAME", "Difference", "Observation", "ParityReport", "ReportRow", "compare"]
+__all__ = ["OK", "SAME", "Difference", "Observation", "ParityReport", "RecordFields", "ReportRow", "compare"]
 
 OK: Final = "OK"
 SAME: Final = "same"
 NOBODY: Final = "NOBODY"
-"""Stands against the ways of a call that none of them answered."""
+"""The reference that channels are compared with if none of them answered a call."""
 MAX_DIFF_LINES: Final = 120
 MAX_LINE_CHARS: Final = 400
 
+RecordFields = dict[str, Any]
+
 
 class Observation(msgspec.Struct, frozen=True):
-    """What one way made of one call."""
+    """The reply of one channel to one call, and its journal record."""
 
     result: Any
     code: str | None
-    record: dict[str, Any] | None
+    record: RecordFields | None
 
     @property
-    def is_whole(self) -> bool:
-        """Whether it is an answer, with a record to go with it."""
+    def is_complete(self) -> bool:
+        """Whether there is a reply with a canonical code, or a result, and a record of it."""
         return self.record is not None and (self.code is None or self.code in list(Code))
 
     def text(self) -> str:
-        """Write all of it, so that equal texts are equal calls."""
+        """Return all fields as text; equal observations have equal texts."""
         return json.dumps(msgspec.to_builtins(self), indent=2, ensure_ascii=False)
 
 
 class ReportRow(msgspec.Struct, frozen=True):
-    """One call over all ways."""
+    """One call through all channels."""
 
     name: str
     tool: str
     outcome: str
-    """What most ways say: OK, or a canonical code."""
+    """The outcome in most channels: OK, or a canonical code."""
     ways: dict[str, str]
-    """For each way `same`, or what it has of its own: its code, or where it differs (`result`, `record`)."""
+    """For each channel `same`, or its own code, or the part that differs (`result`, `record`)."""
 
     @property
     def agrees(self) -> bool:
-        """Whether all say the same."""
+        """Whether all channels agree on this call."""
         return all(cell == SAME for cell in self.ways.values())
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """One way against the others."""
+    """One channel compared with the others."""
 
     call: str
     way: str
     against: str
     fields: list[str]
-    """Where they differ, as paths."""
+    """The paths of the fields that differ."""
     diff: str
 
 
 class ParityReport(msgspec.Struct, frozen=True):
-    """What came of a corpus."""
+    """The comparison of a whole corpus."""
 
     ways: list[str]
     rows: list[ReportRow]
@@ -76,62 +81,64 @@ class ParityReport(msgspec.Struct, frozen=True):
 
     @property
     def agrees(self) -> bool:
-        """Whether every way says the same of every call."""
+        """Whether all channels agree on every call."""
         return self.first is None
 
 
-def compare(calls: list[CorpusCall], ways: list[str], heard: list[list[Observation]]) -> ParityReport:
-    """Hold the ways against each other: for each call, what most of them say is what the others are held to."""
+def compare(calls: list[CorpusCall], channels: list[str], observations: list[list[Observation]]) -> ParityReport:
+    """Compare the channels for each call; the observation of most channels is the reference for the others."""
     rows: list[ReportRow] = []
     first: Difference | None = None
-    for asked, one in zip(calls, heard, strict=True):
-        against, base = _base(ways, one)
-        cells = [_mark(base, each) for each in one]
-        rows.append(ReportRow(asked.name, asked.tool, base.code or OK, dict(zip(ways, cells, strict=True))))
-        odd = next((place for place, cell in enumerate(cells) if cell != SAME), None)
-        if odd is not None and first is None:
-            first = _difference(asked, (against, base), (ways[odd], one[odd]))
-    return ParityReport(ways, rows, first)
+    for call, observed in zip(calls, observations, strict=True):
+        name, reference = _reference(channels, observed)
+        cells = [_cell(reference, other) for other in observed]
+        rows.append(ReportRow(call.name, call.tool, reference.code or OK, dict(zip(channels, cells, strict=True))))
+        place = next((place for place, cell in enumerate(cells) if cell != SAME), None)
+        if place is not None and first is None:
+            first = _difference(call, (name, reference), (channels[place], observed[place]))
+    return ParityReport(channels, rows, first)
 
 
-def _base(ways: list[str], one: list[Observation]) -> tuple[str, Observation]:
-    """Give what most ways say, and the first that says it; what is no answer counts for nothing, however many agree."""
-    texts = [each.text() for each in one if each.is_whole]
+def _reference(channels: list[str], observed: list[Observation]) -> tuple[str, Observation]:
+    """Return the most frequent complete observation and the first channel that has it."""
+    texts = [observation.text() for observation in observed if observation.is_complete]
     if not texts:
         return NOBODY, Observation(None, NOBODY, None)
     most = Counter(texts).most_common(1)[0][0]
-    return next((way, each) for way, each in zip(ways, one, strict=True) if each.text() == most)
+    pairs = zip(channels, observed, strict=True)
+    return next((name, observation) for name, observation in pairs if observation.text() == most)
 
 
-def _mark(base: Observation, other: Observation) -> str:
-    if base.code != other.code:
+def _cell(reference: Observation, other: Observation) -> str:
+    if reference.code != other.code:
         return other.code or OK
-    if _text(base.result) != _text(other.result):
+    if _text(reference.result) != _text(other.result):
         return "result"
-    return SAME if _text(base.record) == _text(other.record) else "record"
+    return SAME if _text(reference.record) == _text(other.record) else "record"
 
 
-def _difference(asked: CorpusCall, base: tuple[str, Observation], odd: tuple[str, Observation]) -> Difference:
-    fields = list(_paths(msgspec.to_builtins(base[1]), msgspec.to_builtins(odd[1]), ""))
+def _difference(call: CorpusCall, reference: tuple[str, Observation], other: tuple[str, Observation]) -> Difference:
+    (against, before), (channel, after) = reference, other
+    fields = _paths(msgspec.to_builtins(before), msgspec.to_builtins(after), "")
     lines = difflib.unified_diff(
-        base[1].text().splitlines(), odd[1].text().splitlines(), base[0], odd[0], lineterm="", n=3
+        before.text().splitlines(), after.text().splitlines(), against, channel, lineterm="", n=3
     )
     shown = [line if len(line) <= MAX_LINE_CHARS else line[:MAX_LINE_CHARS] + "…" for line in lines]
     more = [f"… {len(shown) - MAX_DIFF_LINES} more lines"] if len(shown) > MAX_DIFF_LINES else []
-    return Difference(asked.name, odd[0], base[0], fields, "\n".join(shown[:MAX_DIFF_LINES] + more))
+    return Difference(call.name, channel, against, fields, "\n".join(shown[:MAX_DIFF_LINES] + more))
 
 
-def _paths(one: Any, other: Any, at: str) -> list[str]:
-    """Name the places where two values differ, as deep as both are objects."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        names = [*one, *(name for name in other if name not in one)]
-        found = [
-            path
+def _paths(before: Any, after: Any, path: str) -> list[str]:
+    """Return the paths at which two values differ, as deep as both are objects."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        names = [*before, *(name for name in after if name not in before)]
+        paths = [
+            inner
             for name in names
-            for path in _paths(one.get(name), other.get(name), f"{at}.{name}" if at else str(name))
+            for inner in _paths(before.get(name), after.get(name), f"{path}.{name}" if path else str(name))
         ]
-        return found or ([] if list(one) == list(other) else [at])
-    return [] if _text(one) == _text(other) else [at]
+        return paths or ([] if list(before) == list(after) else [path])
+    return [] if _text(before) == _text(after) else [path]
 
 
 def _text(value: Any) -> str:
