@@ -1,11 +1,11 @@
-"""The command `signet replay JOURNAL`: the calls of a recorded run once more, and what became of them then and now.
+"""The command `signet replay JOURNAL`: run the calls of a recorded journal again and show which results differ.
 
-    journal ── which calls, how they ended      calls.jsonl ── their arguments and results
+    journal ── which calls, and their status      calls.jsonl ── their arguments and results
                      └──── request id ────┘
-    each call ── the one road, answered from the cassette ── the same, or a difference
+    each call ── the one road, upstream answers from the cassette ── same, or a difference
 
-All calls of a cassette are run, up to the last one that is asked for, so that repeated questions get their answers in
-the order in which they were given; only those that are asked for are shown.
+All calls of the cassette are run, up to the last one that was requested, because repeated upstream requests get their
+recorded answers in order; only the requested calls are shown.
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ import asyncio
 import difflib
 import os
 from collections import deque
-from collections.abc import Iterator
 from typing import Any, Final, TypeVar
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Raw
 
 from signet.app import build_server, resolve
 from signet.journal.calls import LoggedCall, logged
@@ -35,11 +34,11 @@ from .terminal import write
 __all__ = ["add"]
 
 DIFFERENT: Final = 1
-HELP: Final = """\
-The status is 0 when every call has the result that it had, 1 when one differs, 2 when there is nothing to run.
+EPILOG: Final = """\
+The exit status is 0 if every call has the same result as before, 1 if one differs, 2 if there is nothing to run.
 
 examples:
-  signet stdio --record tape                                      record: upstream answers, calls and journal
+  signet stdio --record tape                                      record upstream responses, calls and journal
   signet replay tape/mcp_server/envelope_validation/envelope_validation.latest.jsonl
   signet replay JOURNAL --cassette tape --call 0f5a3c1e-…         one call, by its requestId or traceId
 """
@@ -47,75 +46,82 @@ examples:
 T = TypeVar("T")
 
 
-class ReplayedRecord(msgspec.Struct, frozen=True):
-    """What is read of a journal's line."""
+class ReplayedRecord(msgspec.Struct, frozen=True, rename="camel"):
+    """The fields of a journal record that are read here."""
 
-    requestId: str  # noqa: N815 - the journal's name
-    traceId: str  # noqa: N815
+    request_id: str
+    trace_id: str
     status: str
     ts: str = ""
 
 
 class ReplayLine(msgspec.Struct, frozen=True):
-    """One call, then and now."""
+    """One call: its status in the journal, its status now, and how the results differ."""
 
     tool: str
     then: str
     now: str
     difference: str = ""
 
+    @property
+    def verdict(self) -> str:
+        """The last column of the line."""
+        if self.difference:
+            return "differs"
+        return "same" if self.now != "-" else "refused at the door: nothing to run"
+
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Add what can be written behind `signet replay`."""
-    parser.epilog = HELP
-    parser.add_argument("path", metavar="JOURNAL", help="the journal of a run that was made with --record")
-    parser.add_argument("--call", metavar="ID", help="show one call only, by its requestId or traceId")
-    parser.add_argument("--cassette", metavar="DIR", help="where it was recorded (the journal's folder or one above)")
+    """Add the arguments of `signet replay`."""
+    parser.epilog = EPILOG
+    parser.add_argument("path", metavar="JOURNAL", help="the journal of a run with --record")
+    parser.add_argument("--call", metavar="ID", help="show only the call with this requestId or traceId (default: all)")
+    parser.add_argument(
+        "--cassette", metavar="DIR", help="the recording (default: the journal's folder or the nearest one above)"
+    )
     parser.set_defaults(run=_run)
 
 
 def _run(args: argparse.Namespace) -> int:
-    """Run the calls again, and show them."""
-    records = _lines(args.path, ReplayedRecord)
-    folder = args.cassette or _cassette_of(args.path)
-    settings = _settings(folder)
-    calls = _calls(folder)
-    wanted = {one.requestId for one in records if args.call in {None, one.requestId, one.traceId}}
+    """Run the calls again and print one line for each."""
+    records = _read_lines(args.path, ReplayedRecord)
+    folder = args.cassette or _find_cassette(args.path)
+    settings = _recorded_settings(folder)
+    calls = _read_calls(folder)
+    wanted = {record.request_id for record in records if args.call in {None, record.request_id, record.trace_id}}
     if not wanted:
         message = f"{args.path} has no call {args.call}" if args.call else f"{args.path} has no calls"
         raise UsageError(message)
-    shown = asyncio.run(_again(build_server(settings), calls, _paired(wanted, records, calls, folder)))
-    different = [one for one in shown if one.difference]
-    width = max(len(one.tool) for one in shown)
-    for one in shown:
-        verdict = "differs" if one.difference else "same" if one.now != "-" else "refused at the door: nothing to run"
-        write(_printable(f"{one.tool:<{width}}  {one.then:<5}  {one.now:<5}  {verdict}"))
-        if one.difference:
-            write("\n".join(_printable(line) for line in one.difference.splitlines()))
-    write(f"calls: {len(shown)}, same: {len(shown) - len(different)}, different: {len(different)}")
+    lines = asyncio.run(_replay(build_server(settings), calls, _match(wanted, records, calls, folder)))
+    width = max(len(line.tool) for line in lines)
+    for line in lines:
+        write(_printable(f"{line.tool:<{width}}  {line.then:<5}  {line.now:<5}  {line.verdict}"))
+        if line.difference:
+            write("\n".join(map(_printable, line.difference.splitlines())))
+    different = sum(bool(line.difference) for line in lines)
+    write(f"calls: {len(lines)}, same: {len(lines) - different}, different: {different}")
     return DIFFERENT if different else 0
 
 
-def _settings(folder: str) -> Settings:
-    """Give the settings that the run was recorded under."""
-    known = Settings().recorded()
-    recorded = {name: value for name, value in read_manifest_of(folder).settings.items() if name in known}
-    return resolve(Settings.read({}, {**recorded, "replay": folder}))
+def _recorded_settings(folder: str) -> Settings:
+    """Return the settings of the recorded run."""
+    recorded = {name: value for name, value in read_manifest_of(folder).settings.items() if name in REMEMBERED}
+    return Settings.read({}, {**recorded, "replay": folder})
 
 
-def _calls(folder: str) -> list[LoggedCall]:
+def _read_calls(folder: str) -> list[LoggedCall]:
     path = os.path.join(folder, CALLS)
     if not os.path.exists(path):
         message = f"{folder} has no {CALLS}: the run must have been made with --record, and with a journal"
         raise UsageError(message)
-    return _lines(path, LoggedCall)
+    return _read_lines(path, LoggedCall)
 
 
-def _lines(path: str, shape: type[T]) -> list[T]:
-    """Read a file of lines; what follows the last line end was never finished.
+def _read_lines(path: str, shape: type[T]) -> list[T]:
+    """Read a file of JSON lines; text after the last line end is an unfinished record and is ignored.
 
     Raises:
-        UsageError: there is no such file, or a line is not what it should be.
+        UsageError: the file cannot be read, or a line has another shape.
     """
     try:
         with open(path, "rb") as file:
@@ -123,19 +129,19 @@ def _lines(path: str, shape: type[T]) -> list[T]:
     except OSError as error:
         message = f"cannot read {path} ({error.strerror})"
         raise UsageError(message) from None
-    read = msgspec.json.Decoder(shape).decode
-    found = []
+    decode = msgspec.json.Decoder(shape).decode
+    values = []
     for number, line in enumerate(lines, 1):
         try:
-            found.append(read(line))
+            values.append(decode(line))
         except (ValueError, RecursionError) as error:
             message = f"{path}, line {number}, cannot be read ({error})"
             raise UsageError(message) from None
-    return found
+    return values
 
 
-def _cassette_of(journal: str) -> str:
-    """Find the cassette that a journal was recorded with: the folder it lies in, or one above."""
+def _find_cassette(journal: str) -> str:
+    """Return the cassette that a journal belongs to: its folder, or the nearest one above."""
     folder = os.path.dirname(os.path.abspath(journal))
     while not os.path.exists(os.path.join(folder, LABEL)):
         above = os.path.dirname(folder)
@@ -146,68 +152,68 @@ def _cassette_of(journal: str) -> str:
     return folder
 
 
-def _paired(
+def _match(
     wanted: set[str], records: list[ReplayedRecord], calls: list[LoggedCall], folder: str
 ) -> dict[int, ReplayedRecord]:
-    """Give the record of each call that is to be shown, by the call's place.
+    """Return the record of each wanted call by the call's position in the cassette.
 
-    Ids that follow from the call are equal for equal calls, in every run: when they ended tells them apart, and of
-    those that ended together the first record is the first such call's.
+    Deterministic ids repeat for identical calls, so match on (requestId, end time); ties are matched in file order.
     """
     places: dict[tuple[str, str], deque[int]] = {}
     for place, call in enumerate(calls):
         places.setdefault((call.requestId, call.ts), deque()).append(place)
-    paired = {}
+    matched = {}
     for record in records:
-        found = places.get((record.requestId, record.ts)) or places.get((record.requestId, ""))
-        if not found:
-            message = f"{CALLS} in {folder} has no call {record.requestId}: the run must have been made with --record"
+        candidates = places.get((record.request_id, record.ts)) or places.get((record.request_id, ""))
+        if not candidates:
+            message = f"{CALLS} in {folder} has no call {record.request_id}: the run must have been made with --record"
             raise UsageError(message)
-        place = found.popleft()
-        if record.requestId in wanted:
-            paired[place] = record
-    return paired
+        place = candidates.popleft()
+        if record.request_id in wanted:
+            matched[place] = record
+    return matched
 
 
-async def _again(server: Server, calls: list[LoggedCall], wanted: dict[int, ReplayedRecord]) -> list[ReplayLine]:
-    """Run the calls in their order."""
-    shown = []
+async def _replay(server: Server, calls: list[LoggedCall], wanted: dict[int, ReplayedRecord]) -> list[ReplayLine]:
+    """Run the calls in their recorded order and return a line for each wanted one."""
+    lines = []
     try:
         for place, then in enumerate(calls[: max(wanted) + 1]):
-            now = await _outcome(server, then) if then.arguments is not UNSET else None
+            now = await _run_call(server, then, then.arguments) if isinstance(then.arguments, Raw) else None
             if place in wanted:
                 status = "-" if now is None else "ok" if now.error is UNSET else "error"
-                difference = "" if now is None else "\n".join(_difference(then, now))
-                shown.append(ReplayLine(then.tool, wanted[place].status, status, difference))
+                difference = "" if now is None else _difference(then, now)
+                lines.append(ReplayLine(then.tool, wanted[place].status, status, difference))
     finally:
         await server.close()
-    return shown
+    return lines
 
 
-async def _outcome(server: Server, call: LoggedCall) -> LoggedCall:
-    """Walk the one road, and write down what comes of it as it was written down then."""
+async def _run_call(server: Server, call: LoggedCall, arguments: Raw) -> LoggedCall:
+    """Run one call and return it in the form in which calls are recorded."""
     door = msgspec.structs.replace(COMMAND_LINE, by_name=call.by_name)
-    outcome = await walk(server, call.tool, msgspec.json.decode(call.arguments), door)  # type: ignore[arg-type]
+    outcome = await walk(server, call.tool, msgspec.json.decode(arguments), door)
     line = msgspec.json.encode(logged(call.requestId, outcome.call, outcome.tool, outcome.fault, outcome.body))
     return msgspec.json.decode(CassetteRedactor().body(line), type=LoggedCall)
 
 
-def _difference(then: LoggedCall, now: LoggedCall) -> Iterator[str]:
-    before, after = _told(then), _told(now)
-    if before != after:
-        yield from difflib.unified_diff(_readable(before), _readable(after), "then", "now", lineterm="")
+def _difference(then: LoggedCall, now: LoggedCall) -> str:
+    """Return the difference of two results as a unified diff, or an empty string."""
+    before, after = _result(then), _result(now)
+    if before == after:
+        return ""
+    return "\n".join(difflib.unified_diff(_readable(before), _readable(after), "then", "now", lineterm=""))
 
 
-def _told(call: LoggedCall) -> bytes:
-    """Give what became of a call, as the bytes that it was."""
+def _result(call: LoggedCall) -> bytes:
     value: Any = call.error if call.result is UNSET else call.result
     return msgspec.json.encode(value)
 
 
-def _readable(told: bytes) -> list[str]:
-    """Part JSON into lines, and the texts in it too."""
-    return msgspec.json.format(told).decode().replace("\\n", "\n").splitlines()
+def _readable(result: bytes) -> list[str]:
+    """Split JSON into lines, and the texts in it, too."""
+    return msgspec.json.format(result).decode().replace("\\n", "\n").splitlines()
 
 
 def _printable(text: str) -> str:
-    return "".join(sign if sign.isprintable() else "\ufffd" for sign in text)
+    return "".join(char if char.isprintable() else "\ufffd" for char in text)
