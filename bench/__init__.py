@@ -1,1 +1,1 @@
-"""Benchmarks: what Signet costs beside its peers, measured on one machine in the same minutes."""
+"""Benchmarks: the speed and memory of Signet and its peers, measured on one machine at the same time."""

@@ -1,4 +1,4 @@
-"""`python -m bench`: run the benchmarks, print the page, and write it where it belongs."""
+"""`python -m bench`: run the benchmarks, print the page and write it to docs/benchmarks.md."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ BENCHMARKS: dict[str, Callable[[Plan, Sequence[Contender]], list[Row]]] = {
     "decode": decode.measure,
     "journal": journal.measure,
 }
-"""One more benchmark is one more module with such a function, and one line here."""
+"""The function of each benchmark; a new benchmark is a new module and a new line here."""
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
 
 
 def arguments() -> argparse.Namespace:
-    """Read the command line."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure Signet beside its peers.")
-    parser.add_argument("--quick", action="store_true", help="a short run; writes only with --write or --out")
-    parser.add_argument("--only", default=",".join(BENCHMARKS), help="some of %(default)s; writes likewise")
-    parser.add_argument("--write", action="store_true", help="write the page even so")
-    parser.add_argument("--out", type=Path, help="the file to write (docs/benchmarks.md)")
-    parser.add_argument("--signet", help="another signet command to measure")
-    known = parser.parse_args()
-    known.names = known.only.split(",")
-    if unknown := [name for name in known.names if name not in BENCHMARKS]:
+    parser.add_argument("--quick", action="store_true", help="a short run")
+    parser.add_argument("--only", default=",".join(BENCHMARKS), help="benchmarks to run (default: %(default)s)")
+    parser.add_argument("--write", action="store_true", help="write the page even if the run is short or partial")
+    parser.add_argument("--out", type=Path, help="file to write (default: docs/benchmarks.md)")
+    parser.add_argument("--signet", help="signet command to measure (default: the one beside this interpreter)")
+    args = parser.parse_args()
+    args.names = args.only.split(",")
+    if unknown := [name for name in args.names if name not in BENCHMARKS]:
         parser.error(f"no benchmark {unknown[0]!r}; there are {', '.join(BENCHMARKS)}")
-    return known
+    return args
 
 
 def run(names: Sequence[str], plan: Plan, everyone: Sequence[Contender]) -> list[Row]:
-    """Run some benchmarks one after the other on the client's core."""
+    """Run the named benchmarks one after the other on the client's core."""
     gc.disable()
     with pinned(client_core()):
         rows: list[Row] = []
@@ -61,8 +61,8 @@ def run(names: Sequence[str], plan: Plan, everyone: Sequence[Contender]) -> list
 
 
 def main() -> int:
-    """Measure, show and write."""
-    # A plain `kill` must unwind like Ctrl-C, so that every child is stopped.
+    """Run the benchmarks, print the page and write it; return the exit status."""
+    # SIGTERM must unwind like Ctrl-C, so that every child is stopped.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     args = arguments()
     bystanders = Bystanders()

@@ -1,4 +1,4 @@
-"""Calls on stdio: how long one takes, and how many a second when 64 are in flight."""
+"""Calls on stdio: the latency of one call at a time, and the throughput with 64 in flight."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ SIZES = {"small": SMALL, "large": LARGE}
 
 
 def measure(plan: Plan, contenders: Sequence[Contender]) -> list[Row]:
-    """Start everyone afresh each round; within it each cell visits one server after the other."""
+    """Start all servers anew for each round; each cell measures one server after the other."""
     sheet = Sheet()
     for number in range(plan.stdio_rounds):
         with contextlib.ExitStack() as stack:
-            pipes = {who.name: stack.enter_context(opened(who)) for who in (*contenders, ECHO)}
+            pipes = {contender.name: stack.enter_context(opened(contender)) for contender in (*contenders, ECHO)}
             order = rotated(list(pipes), number)
-            for word, size in SIZES.items():
+            for label, size in SIZES.items():
                 call = Call.of(size)
                 for name in order:
                     p50, p99 = latencies_us(plan, call, pipes[name])
-                    sheet.add(Metric("stdio", f"one at a time, {word}, p50", "µs", "less"), name, p50)
-                    sheet.add(Metric("stdio", f"one at a time, {word}, p99", "µs", "less"), name, p99)
-                metric = Metric("stdio", f"{IN_FLIGHT} in flight, {word}", "calls/s", "more")
+                    sheet.add(Metric("stdio", f"one at a time, {label}, p50", "µs", "less"), name, p50)
+                    sheet.add(Metric("stdio", f"one at a time, {label}, p99", "µs", "less"), name, p99)
+                metric = Metric("stdio", f"{IN_FLIGHT} in flight, {label}", "calls/s", "more")
                 for name in order:
                     sheet.add(metric, name, per_s(plan, call, pipes[name]))
     return sheet.rows(NAMES)
 
 
 def latencies_us(plan: Plan, call: Call, pipe: Pipe) -> tuple[float, float]:
-    """Call one after the other: the middle call, and the slowest but one in a hundred."""
+    """Return the median and the 99th percentile of calls made one after the other."""
     pipe.sequence(call, plan.warm_s, plan.max_calls)
     taken = pipe.sequence(call, plan.cell_s, plan.max_calls)
     cuts = statistics.quantiles(taken, n=100, method="inclusive")
@@ -46,6 +46,6 @@ def latencies_us(plan: Plan, call: Call, pipe: Pipe) -> tuple[float, float]:
 
 
 def per_s(plan: Plan, call: Call, pipe: Pipe) -> float:
-    """Keep many calls in flight."""
+    """Return the calls per second with many calls in flight."""
     pipe.flood(call, IN_FLIGHT, plan.warm_s, plan.max_calls)
     return pipe.flood(call, IN_FLIGHT, plan.cell_s, plan.max_calls).per_s

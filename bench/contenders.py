@@ -1,4 +1,4 @@
-"""Who is measured, and the command that starts each: Signet, its two peers, and an echo as the bound."""
+"""The servers to measure and the commands that start them: Signet, two peers, and an echo as the bound."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ SDK = "official SDK"
 FASTMCP = "FastMCP"
 NAMES = (SIGNET, SDK, FASTMCP, BOUND)
 PORT = "PORT"
-"""Stands in an HTTP command for the port that the driver picks; Signet picks its own and tells it."""
+"""A placeholder in HTTP commands for the port that the driver picks; Signet picks and announces its own."""
 
 _HERE = Path(__file__).resolve().parent
 
 
 @dataclass(frozen=True)
 class Contender:
-    """One server: its name in the tables and its two commands."""
+    """One server: its name in the tables, its stdio command and its HTTP command."""
 
     name: str
     stdio: tuple[str, ...]
@@ -30,7 +30,7 @@ class Contender:
 
     @property
     def echoes(self) -> bool:
-        """Whether it only sends back what it got, so that an answer proves nothing but its id."""
+        """Whether the server only echoes requests, so that of a reply only the id can be checked."""
         return self.name == BOUND
 
 
@@ -43,7 +43,7 @@ ECHO = Contender(BOUND, (shutil.which("cat") or "cat",), (sys.executable, str(_H
 
 
 def contenders(signet: str | None = None) -> list[Contender]:
-    """Signet as installed beside this interpreter (or another build of it) and the two peers."""
+    """Return Signet as installed beside this interpreter (or another build of it) and the two peers."""
     command = signet or str(Path(sys.executable).parent / "signet")
     toolsets = ("--toolsets", "plantuml")
     return [

@@ -1,6 +1,6 @@
-"""What is asked and what must come back: payloads, requests with their numbers, and the check of an answer.
+"""Frames: the requests with their payloads, and the checks of the replies.
 
-Every call asks for another text, so that a server that remembers answers gains nothing by it.
+Every call carries another text, so that a server gains nothing from a cache of its replies.
 """
 
 from __future__ import annotations
@@ -9,9 +9,12 @@ import base64
 import json
 import string
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from signet.kernel.protocol import HANDSHAKE_VERSIONS, MODERN_VERSIONS, Identity
+from signet.upstream.mcp_messages import MessageBuilder
 
 __all__ = [
     "FIRST",
@@ -27,16 +30,16 @@ __all__ = [
     "WrongAnswerError",
 ]
 
-LEGACY = "2025-11-25"
-MODERN = "2026-07-28"
+LEGACY = HANDSHAKE_VERSIONS[-1]
+MODERN = MODERN_VERSIONS[-1]
 TOOL = "encodePlantUML"
 VIEWER = "https://www.plantuml.com/plantuml/svg/"
 FIRST = 10_000_001
-"""The first call's number; all numbers have eight digits, so that all frames of a kind are of one length."""
+"""The number of the first call; all numbers have eight digits, so that all frames of a kind have one length."""
 
-_STAND_IN = 77_777_777
+_PLACEHOLDER = 77_777_777
 _SAMPLE = 50
-"""Every so many answers one is inflated and compared with its source; the ids are all compared."""
+"""One of so many replies is inflated and compared with its source; all ids are compared."""
 _BASE64 = string.ascii_uppercase + string.ascii_lowercase + string.digits + "+/"
 _PLANTUML = string.digits + string.ascii_uppercase + string.ascii_lowercase + "-_"
 _FROM_PLANTUML = bytes.maketrans(_PLANTUML.encode(), _BASE64.encode())
@@ -47,26 +50,19 @@ _WORDS = (_PARTS, _PARTS, _DEEDS, _THINGS)
 
 
 class WrongAnswerError(Exception):
-    """A server answered something else than what it was asked; its speed is then of no interest."""
+    """A reply is not the one that was requested; the speed of the server is then of no interest."""
 
 
-def _line(**message: object) -> bytes:
-    return json.dumps({"jsonrpc": "2.0", **message}, separators=(",", ":")).encode() + b"\n"
-
-
-_CLIENT = {"name": "bench", "version": "1"}
-INITIALIZE = _line(
-    id=0,
-    method="initialize",
-    params={"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": _CLIENT},
-)
-INITIALIZED = _line(method="notifications/initialized")
-LIST_TOOLS = _line(id=1, method="tools/list", params={})
+_CLIENT = Identity("bench", "1")
+_HANDSHAKE = MessageBuilder(LEGACY, _CLIENT)
+INITIALIZE = _HANDSHAKE.initialize(0).body + b"\n"
+INITIALIZED = _HANDSHAKE.initialized().body + b"\n"
+LIST_TOOLS = _HANDSHAKE.request(1, "tools/list", {}).body + b"\n"
 
 
 def diagram(size: int) -> str:
-    """Draw a sequence diagram of exactly so many bytes, with the call's number in its second line."""
-    lines, end = ["@startuml", f"' call {_STAND_IN}"], "\n@enduml"
+    """Return a sequence diagram of exactly so many bytes, with the number of the call in its second line."""
+    lines, end = ["@startuml", f"' call {_PLACEHOLDER}"], "\n@enduml"
     room = size - len("\n".join(lines)) - len(end)
     for index in range(size):
         line = "\n" + _message(index)
@@ -78,7 +74,7 @@ def diagram(size: int) -> str:
 
 
 def _message(index: int) -> str:
-    """Write one arrow; a checksum picks the words, so that the text repeats no more than such text does."""
+    """Return one arrow; a checksum picks the words, so that the text is about as repetitive as real text."""
     pick = zlib.crc32(b"%d" % index)
     words = [choice[(pick >> 4 * place) % len(choice)] for place, choice in enumerate(_WORDS)]
     return "{} -> {} : {} {} no. {}".format(*words, pick % 9973)
@@ -90,38 +86,32 @@ LARGE = 19_859
 
 @dataclass(frozen=True)
 class Call:
-    """One kind of tools/call: its bytes with a place for the number, and the text it carries."""
+    """One kind of tools/call: its bytes with places for the number, its text and its HTTP headers."""
 
     head: bytes
     middle: bytes
     tail: bytes
     text: str
+    headers: Mapping[str, str]
 
     @classmethod
     def of(cls, size: int, era: str = LEGACY) -> Call:
-        """Build the call for a payload of this size in one protocol era."""
+        """Return the call for a payload of this size in one protocol revision."""
         text = diagram(size)
-        params: dict[str, object] = {"name": TOOL, "arguments": {"plantumlCode": text}}
-        if era == MODERN:
-            scope = "io.modelcontextprotocol/"
-            params["_meta"] = {
-                f"{scope}protocolVersion": MODERN,
-                f"{scope}clientInfo": _CLIENT,
-                f"{scope}clientCapabilities": {},
-            }
-        frame = _line(id=_STAND_IN, method="tools/call", params=params)
-        head, middle, tail = frame.split(str(_STAND_IN).encode())
-        return cls(head, middle, tail, text)
+        params = {"name": TOOL, "arguments": {"plantumlCode": text}}
+        message = MessageBuilder(era, _CLIENT).request(_PLACEHOLDER, "tools/call", params)
+        head, middle, tail = message.body.split(str(_PLACEHOLDER).encode())
+        return cls(head, middle, tail + b"\n", text, message.headers)
 
     def frame(self, number: int) -> bytes:
-        """Write the request with this number, one line."""
+        """Return the request with this number as one line."""
         return b"%b%d%b%d%b" % (self.head, number, self.middle, number, self.tail)
 
     def check(self, answers: Iterable[bytes], numbers: Iterable[int], *, echoes: bool = False) -> None:
-        """Prove that exactly these numbers were answered, each once, and that a sample holds its text.
+        """Check that exactly these numbers were answered, each once, and that a sample holds its text.
 
         Raises:
-            WrongAnswerError: an id, an error or a text is not what was asked for.
+            WrongAnswerError: a reply is missing, superfluous or wrong.
         """
         left = set(numbers)
         for index, answer in enumerate(answers):
@@ -145,7 +135,7 @@ class Call:
         if not whole or answer != {"url": VIEWER + encoded, "encoded": encoded, "format": "svg"}:
             complaint = f"not the tool's answer: {str(message)[:200]}"
             raise WrongAnswerError(complaint)
-        if inflate and _inflate(encoded) != self.text.replace(str(_STAND_IN), str(message["id"])):
+        if inflate and _inflate(encoded) != self.text.replace(str(_PLACEHOLDER), str(message["id"])):
             complaint = f"call {message['id']} does not inflate back to its source"
             raise WrongAnswerError(complaint)
 

@@ -1,4 +1,4 @@
-"""What the journal costs: pipelined calls on stdio with it and without it, in the same round."""
+"""The cost of the journal: pipelined calls on stdio with and without it, in the same round."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ WITHOUT = "no journal"
 
 
 def measure(plan: Plan, contenders: Sequence[Contender]) -> list[Row]:
-    """Start both afresh each round; each is visited once."""
+    """Start both servers anew for each round and measure each once."""
     sheet = Sheet()
     metric = Metric("journal", f"{IN_FLIGHT} in flight, small", "calls/s", "more")
-    signet = next(who for who in contenders if who.name == SIGNET)
+    signet = next(contender for contender in contenders if contender.name == SIGNET)
     for number in range(plan.stdio_rounds):
         with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
-            kept = replace(signet, stdio=(*signet.stdio, "--log-dir", folder))
-            bare = replace(signet, name=WITHOUT, stdio=(*signet.stdio, "--no-journal"))
-            pipes = {who.name: stack.enter_context(opened(who)) for who in (kept, bare)}
+            journalling = replace(signet, stdio=(*signet.stdio, "--log-dir", folder))
+            plain = replace(signet, name=WITHOUT, stdio=(*signet.stdio, "--no-journal"))
+            pipes = {server.name: stack.enter_context(opened(server)) for server in (journalling, plain)}
             for name in rotated(list(pipes), number):
                 sheet.add(metric, name, per_s(plan, Call.of(SMALL), pipes[name]))
     return sheet.rows((SIGNET, WITHOUT))

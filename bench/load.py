@@ -1,6 +1,6 @@
-"""The HTTP client, a process of its own: keep-alive connections, one call in flight on each, no pipelining.
+"""The HTTP load generator, a process of its own: keep-alive connections, one call in flight on each, no pipelining.
 
-`python -m bench.load '{"port": …}'` prints one line of JSON; answers are checked after the clock stops.
+`python -m bench.load '{"port": …}'` prints one line of JSON; replies are checked after the clock stops.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 import time
 from dataclasses import asdict, dataclass
 
-from bench.frames import FIRST, MODERN, TOOL, Call, WrongAnswerError
+from bench.frames import FIRST, Call, WrongAnswerError
 
 __all__ = ["Job", "Tally"]
 
@@ -23,7 +23,7 @@ CHUNK = 1 << 18
 
 @dataclass(frozen=True)
 class Job:
-    """What one run of the client does."""
+    """The parameters of one run."""
 
     port: int
     connections: int
@@ -37,33 +37,24 @@ class Job:
 
 @dataclass(frozen=True)
 class Tally:
-    """What came of it."""
+    """The result of one run."""
 
     calls: int
     elapsed_s: float
 
 
 def preamble(job: Job, call: Call) -> bytes:
-    """Write the request's head; all bodies of a job have one length, so there is one head."""
-    length = len(call.frame(FIRST))
-    lines = [
-        "POST /mcp HTTP/1.1",
-        f"Host: 127.0.0.1:{job.port}",
-        "Content-Type: application/json",
-        "Accept: application/json, text/event-stream",
-        f"MCP-Protocol-Version: {job.era}",
-        f"Content-Length: {length}",
-    ]
-    if job.era == MODERN:
-        lines += ["Mcp-Method: tools/call", f"Mcp-Name: {TOOL}"]
+    """Return the head of the requests; all bodies of a job have one length, so there is one head."""
+    headers = {"host": f"127.0.0.1:{job.port}", **call.headers, "content-length": len(call.frame(FIRST))}
+    lines = ["POST /mcp HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
     return "\r\n".join([*lines, "", ""]).encode()
 
 
 class Load:
-    """All connections of one job, and the number of the next call."""
+    """The connections of one job, and the number of the next call."""
 
     def __init__(self, job: Job) -> None:
-        """Connect before any clock runs."""
+        """Open all connections, before any clock runs."""
         self.job = job
         self.call = Call.of(job.size, job.era)
         self._head = preamble(job, self.call)
@@ -77,32 +68,32 @@ class Load:
             self._sockets[link.fileno()] = link
 
     def run(self, seconds: float, limit: int) -> Tally:
-        """Call on every connection for so long, wait for the last answers, and check them all."""
+        """Make calls on every connection for so long, wait for the last replies, and check all of them."""
         first, answers = self._next, []
         partial: dict[int, bytes] = {}
         begun = time.perf_counter()
         end = begun + seconds
         for link in self._sockets.values():
-            self._ask(link)
+            self._send(link)
         due = len(self._sockets)
         while due:
             for fd, _ in self._ready():
                 link = self._sockets[fd]
                 data = partial.pop(fd, b"") + link.recv(CHUNK)
-                body = whole(data)
+                body = complete_body(data)
                 if body is None:
                     partial[fd] = data
                     continue
                 answers.append(body)
                 if time.perf_counter() < end and self._next - first < limit:
-                    self._ask(link)
+                    self._send(link)
                 else:
                     due -= 1
         elapsed = time.perf_counter() - begun
         self.call.check(answers, range(first, self._next), echoes=self.job.echoes)
         return Tally(len(answers), elapsed)
 
-    def _ask(self, link: socket.socket) -> None:
+    def _send(self, link: socket.socket) -> None:
         frame = self.call.frame(self._next)
         self._next += 1
         link.sendall(self._head + frame)
@@ -115,11 +106,11 @@ class Load:
         return ready
 
 
-def whole(data: bytes) -> bytes | None:
-    """Cut the body out of an answer once it is complete.
+def complete_body(data: bytes) -> bytes | None:
+    """Return the body of a response, or None while it is incomplete.
 
     Raises:
-        WrongAnswerError: the connection closed, or this is no plain 200 with a length.
+        WrongAnswerError: the connection was closed, or the response is not a plain 200 with a length.
     """
     end = data.find(b"\r\n\r\n")
     if end < 0 and data:
@@ -137,7 +128,7 @@ def whole(data: bytes) -> bytes | None:
 
 
 def main() -> None:
-    """Warm up, run, and tell."""
+    """Warm up, run and print the result."""
     job = Job(**json.loads(sys.argv[1]))
     gc.disable()
     load = Load(job)

@@ -1,4 +1,4 @@
-"""On what it was measured, and how quiet it was there; nothing that names the machine."""
+"""The machine: processor, versions, and the load of other processes; nothing that identifies it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PACKAGES = (
 
 
 def hardware() -> str:
-    """Name the processor, its cores, the system and the interpreter."""
+    """Return the processor, its cores, the system and the interpreter as text."""
     python = f"{platform.python_implementation()} {platform.python_version()}"
     libc = " ".join(platform.libc_ver()).strip()
     system = f"{platform.system()} {platform.machine()}" + (f", {libc}" if libc else "")
@@ -26,19 +26,19 @@ def hardware() -> str:
 
 
 def versions() -> str:
-    """Name the versions of everything compared and of what carries it."""
+    """Return the versions of the packages that are compared and of the libraries below them."""
     return ", ".join(f"{name} {version(name)}" for name in PACKAGES)
 
 
 class Bystanders:
-    """What other work took of the processor since a moment; a noisy run should say that it was one."""
+    """The processor time of other processes since the start; the page reports it, as it disturbs a run."""
 
     def __init__(self) -> None:
-        """Begin to count."""
+        """Start counting."""
         self._begun, self._busy_s, self._own_s = time.perf_counter(), _busy_s(), _own_s()
 
     def share(self) -> float | None:
-        """Give the part of all cores' time that neither we nor our children took, where the kernel tells."""
+        """Return the share of all cores that other processes took, or None if the kernel does not tell."""
         busy_s = _busy_s()
         if busy_s is None or self._busy_s is None:
             return None
@@ -47,7 +47,7 @@ class Bystanders:
 
 
 def _busy_s() -> float | None:
-    """Sum what all processes ever took, and what the host took away; interrupts are left out."""
+    """Return the processor time of all processes since boot, with stolen time and without interrupts."""
     stat = Path("/proc/stat")
     if not stat.exists():
         return None
@@ -56,13 +56,13 @@ def _busy_s() -> float | None:
 
 
 def _own_s() -> float:
-    """Sum what this process and its ended children took."""
+    """Return the processor time of this process and its ended children."""
     spent = os.times()
     return spent.user + spent.system + spent.children_user + spent.children_system
 
 
 def _processor() -> str:
-    """Name the model where the kernel tells it."""
+    """Return the model of the processor, if the kernel tells it."""
     info = Path("/proc/cpuinfo")
-    found = re.search(r"^model name\s*:\s*(.+)$", info.read_text(), re.MULTILINE) if info.exists() else None
-    return found[1].strip() if found else platform.processor() or "unknown processor"
+    match = re.search(r"^model name\s*:\s*(.+)$", info.read_text(), re.MULTILINE) if info.exists() else None
+    return match[1].strip() if match else platform.processor() or "unknown processor"

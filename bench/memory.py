@@ -1,4 +1,4 @@
-"""Memory: the most a stdio server has ever had resident after its calls, as the kernel counts it."""
+"""Memory: the peak resident set of a stdio server after its calls, as the kernel counts it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["measure"]
 
 
 def measure(plan: Plan, contenders: Sequence[Contender]) -> list[Row]:
-    """Call one after the other, then read the high-water mark; only Linux tells it."""
+    """Make calls one after the other, then read the high-water mark; only Linux has one."""
     if sys.platform != "linux":
         return []
     sheet = Sheet()
@@ -33,9 +33,9 @@ def measure(plan: Plan, contenders: Sequence[Contender]) -> list[Row]:
 
 
 def high_water_mb(pid: int) -> float:
-    """Read the peak of the resident set, in units of 1,000,000 bytes."""
+    """Return the peak of the resident set in units of 1,000,000 bytes."""
     status = Path(f"/proc/{pid}/status").read_text()
-    found = re.search(r"^VmHWM:\s+(\d+) kB$", status, re.MULTILINE)
-    if found is None:
+    match = re.search(r"^VmHWM:\s+(\d+) kB$", status, re.MULTILINE)
+    if match is None:
         raise OSError("the kernel tells no VmHWM")
-    return int(found[1]) * 1024 / 1e6
+    return int(match[1]) * 1024 / 1e6

@@ -1,42 +1,41 @@
-"""A client of a stdio server: one call at a time, or many in flight, over raw non-blocking pipes."""
+"""The stdio load generator: one call at a time, or many in flight, over raw non-blocking pipes."""
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import select
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from bench.contenders import Contender
 from bench.frames import FIRST, INITIALIZE, INITIALIZED, LIST_TOOLS, TOOL, Call, WrongAnswerError
 from bench.process import Child, server_core, spawned
+from signet.upstream.mcp_messages import read_result
 
 __all__ = ["Flood", "Pipe", "opened"]
 
 ANSWER_S = 30.0
-"""No server may take longer for one answer; this bounds a hang, it judges nobody."""
+"""How long to wait for one reply; it bounds a hang and does not affect results."""
 CHUNK = 1 << 20
 
 
 @dataclass(frozen=True)
 class Flood:
-    """What a burst of calls gave."""
+    """The result of a burst of calls."""
 
     calls: int
     elapsed_s: float
 
     @property
     def per_s(self) -> float:
-        """Give the calls a second."""
+        """The calls per second."""
         return self.calls / self.elapsed_s
 
 
 class Pipe:
-    """The two ends of one server process, and the number of the next call."""
+    """The pipes of one server process, and the number of the next call."""
 
     def __init__(self, child: Child, *, echoes: bool = False) -> None:
         """Take over the process's pipes."""
@@ -57,18 +56,26 @@ class Pipe:
         self._both.register(self._out, select.POLLIN)
         self._next = FIRST
 
-    def greet(self, wanted: str = TOOL) -> None:
-        """Initialize as a client of the handshake era does, and ask for the tools, among which one is wanted."""
-        self._send(INITIALIZE)
-        _expect(self._line(), 0)
-        self._send(INITIALIZED + LIST_TOOLS)
-        tools = _expect(self._line(), 1)["tools"]
-        if wanted not in {tool["name"] for tool in tools}:
-            complaint = f"tools/list has no {wanted}"
+    def open_session(self, tool: str = TOOL) -> None:
+        """Perform the handshake and list the tools.
+
+        Raises:
+            WrongAnswerError: a reply is wrong, or the list lacks a tool of this name.
+        """
+        try:
+            self._send(INITIALIZE)
+            read_result((self._line(),), 0)
+            self._send(INITIALIZED + LIST_TOOLS)
+            tools = read_result((self._line(),), 1)["tools"]
+        except ValueError as error:
+            complaint = f"no reply to the handshake or to tools/list: {error}"
+            raise WrongAnswerError(complaint) from None
+        if tool not in {listed["name"] for listed in tools}:
+            complaint = f"tools/list has no {tool}"
             raise WrongAnswerError(complaint)
 
     def sequence(self, call: Call, seconds: float, limit: int) -> list[int]:
-        """Call one after the other for so long, and tell how many nanoseconds each took."""
+        """Make calls one after the other for so long and return the nanoseconds that each took."""
         first, answers = self._next, []
         taken: list[int] = []
         end = time.perf_counter() + seconds
@@ -84,7 +91,7 @@ class Pipe:
         return taken
 
     def flood(self, call: Call, in_flight: int, seconds: float, limit: int) -> Flood:
-        """Keep so many calls in flight for so long, then wait for the last answer."""
+        """Keep so many calls in flight for so long, then wait for the last reply."""
         first, chunks, due = self._next, [], 0
         unsent = bytearray()
         begun = time.perf_counter()
@@ -107,13 +114,13 @@ class Pipe:
         return Flood(len(lines), elapsed)
 
     def _push(self, data: bytearray) -> None:
-        """Write what the pipe takes now, and cut it off the front."""
+        """Write as much as the pipe takes and remove it from the data."""
         with contextlib.suppress(BlockingIOError):
             while data:
                 del data[: os.write(self._in, data)]
 
     def _send(self, frame: bytes) -> None:
-        """Write all of it; the server reads, for nothing else is in flight."""
+        """Write a whole frame; the server reads, because nothing else is in flight."""
         data = bytearray(frame)
         self._push(data)
         while data:
@@ -121,7 +128,7 @@ class Pipe:
             self._push(data)
 
     def _read(self, poll: select.poll) -> bytes:
-        """Wait until something can be done, and read what is there."""
+        """Wait until the pipe is ready and read what it holds."""
         if not poll.poll(ANSWER_S * 1000):
             complaint = f"no answer within {ANSWER_S:.0f} s"
             raise WrongAnswerError(complaint)
@@ -130,32 +137,23 @@ class Pipe:
         except BlockingIOError:
             return b""
         if not chunk:
-            complaint = f"the server closed its output: {self.child.told()[-2000:]}"
+            complaint = f"the server closed its output: {self.child.stderr()[-2000:]}"
             raise WrongAnswerError(complaint)
         return chunk
 
     def _line(self) -> bytes:
-        """Read the one answer that is due, whole."""
+        """Read the one line that is due."""
         line = self._read(self._readable)
         while not line.endswith(b"\n"):
             line += self._read(self._readable)
         return line
 
 
-def _expect(line: bytes, number: int) -> dict[str, Any]:
-    message = json.loads(line)
-    if message.get("id") != number or "result" not in message:
-        complaint = f"not the answer to request {number}: {line[:200]!r}"
-        raise WrongAnswerError(complaint)
-    result: dict[str, Any] = message["result"]
-    return result
-
-
 @contextlib.contextmanager
 def opened(contender: Contender) -> Iterator[Pipe]:
-    """Start a stdio server and greet it, unless it is the echo."""
+    """Start a stdio server and open a session, unless it is the echo."""
     with spawned(contender.stdio, server_core()) as child:
         pipe = Pipe(child, echoes=contender.echoes)
         if not contender.echoes:
-            pipe.greet()
+            pipe.open_session()
         yield pipe

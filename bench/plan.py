@@ -1,4 +1,4 @@
-"""How long each benchmark runs: a short plan to look, a full plan to publish."""
+"""Plans: how long each benchmark runs, briefly for a check or fully for the published page."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ __all__ = ["FULL", "QUICK", "Plan"]
 
 @dataclass(frozen=True)
 class Plan:
-    """Rounds and lengths; every loop in this package is bounded by one of these numbers."""
+    """Rounds and durations; they bound every loop of this package."""
 
     cold_rounds: int
     stdio_rounds: int
     http_rounds: int
     memory_rounds: int
     cell_s: float
-    """How long one cell is timed."""
+    """How long one cell is measured."""
     warm_s: float
-    """How long a cell runs before its clock starts."""
+    """How long a cell runs before it is measured."""
     memory_calls: int = 2_000
     max_calls: int = 200_000
-    """No cell sends more calls than this, however fast the server is."""
+    """The most calls that one cell sends."""
 
 
 FULL = Plan(cold_rounds=15, stdio_rounds=7, http_rounds=5, memory_rounds=3, cell_s=0.6, warm_s=0.2)

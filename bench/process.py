@@ -1,11 +1,9 @@
-"""Child processes: one environment for all, a core for servers, one for clients, each stopped by its id."""
+"""Child processes: one environment for all, a core for servers and one for clients, each child always stopped."""
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import os
-import re
 import socket
 import subprocess
 import tempfile
@@ -13,8 +11,10 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from bench.contenders import PORT, Contender
+from signet.upstream.server_process import LISTENING, ServerProcess
 
 __all__ = [
     "ALLOCATOR",
@@ -28,34 +28,33 @@ __all__ = [
 ]
 
 ALLOCATOR = {"MALLOC_TRIM_THRESHOLD_": "16777216", "MALLOC_MMAP_THRESHOLD_": "16777216"}
-"""glibc hands the deflate buffer back and faults it in again on each call, or not, by the luck of the
-heap's layout. These settings, the same for every server, take that luck out of the comparison."""
+"""By the chance of the heap's layout, glibc may release the deflate buffer and fault it in again on each call. These
+settings, the same for every server, remove that chance from the comparison."""
 
 START_S = 30.0
 STOP_S = 5.0
 
 _ROOT = Path(__file__).resolve().parent.parent
 _CORES = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-_live: set[subprocess.Popen[bytes]] = set()
 
 
 class NotStartedError(Exception):
-    """A server did not come up; what it wrote to standard error is in the message."""
+    """A server did not start; the message holds its standard error."""
 
 
 def server_core() -> int | None:
-    """Name the core that every server runs on, if there is one to spare."""
+    """Return the core that every server runs on, or None if there is only one."""
     return _CORES[-1] if len(_CORES) > 1 else None
 
 
 def client_core() -> int | None:
-    """Name the core that the measuring side runs on."""
+    """Return the core that the measuring side runs on, or None if there is only one."""
     return _CORES[0] if len(_CORES) > 1 else None
 
 
 @contextlib.contextmanager
 def pinned(core: int | None) -> Iterator[None]:
-    """Stay on one core meanwhile; a child started here inherits it."""
+    """Run on one core; a child that is started meanwhile inherits it."""
     if core is None:
         yield
         return
@@ -68,7 +67,7 @@ def pinned(core: int | None) -> Iterator[None]:
 
 
 def environment(home: str) -> dict[str, str]:
-    """Give every child the same environment: nothing of the caller's but where programs are found."""
+    """Return the environment of every child: of the caller's variables only the search path."""
     return {
         "PATH": os.environ.get("PATH", os.defpath),
         "HOME": home,
@@ -80,82 +79,55 @@ def environment(home: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Child:
-    """A running process, the moment it was started, and where its standard error goes."""
+    """A running process, the moment of its start and the file of its standard error."""
 
     process: subprocess.Popen[bytes]
     begun: float
     log: Path
 
-    def told(self) -> str:
-        """Read what it has written to standard error so far."""
+    def stderr(self) -> str:
+        """Return the standard error so far."""
         return self.log.read_text(errors="replace")
 
 
 @contextlib.contextmanager
 def spawned(command: Sequence[str], core: int | None) -> Iterator[Child]:
-    """Run a child in an empty folder on one core, and stop it whatever happens."""
+    """Run a child in an empty folder on one core until the block ends.
+
+    Its standard error goes to a file, so that nothing has to read it while the clock runs.
+    """
     with tempfile.TemporaryDirectory(prefix="bench-") as home:
         log = Path(home, "stderr.log")
         with pinned(core), log.open("wb") as stderr:
             env = environment(home)
             begun = time.perf_counter()
-            process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=stderr,
-                cwd=home,
-                env=env,
-                bufsize=0,
-            )
-        _live.add(process)
+            server = ServerProcess(command, env, cwd=home, stderr=stderr)
         try:
-            yield Child(process, begun, log)
+            yield Child(server.process, begun, log)
         finally:
-            stop(process)
-
-
-def stop(process: subprocess.Popen[bytes]) -> None:
-    """Close its input, ask it to end, and end it."""
-    for pipe in (process.stdin, process.stdout):
-        if pipe is not None:
-            pipe.close()
-    process.terminate()
-    try:
-        process.wait(STOP_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-    _live.discard(process)
-
-
-@atexit.register
-def _stop_all() -> None:
-    """End what a second Ctrl-C may have left."""
-    for process in list(_live):
-        process.kill()
+            server.end(by_signal=True)
+            server.close(STOP_S)
 
 
 @contextlib.contextmanager
 def serving(contender: Contender) -> Iterator[int]:
-    """Run one HTTP server and hand over its port once it accepts connections."""
+    """Run one HTTP server and yield its port once it accepts connections."""
     port = _free_port()
     command = [str(port) if word == PORT else word for word in contender.http]
     with spawned(command, server_core()) as child:
         while child.process.poll() is None and time.perf_counter() < child.begun + START_S:
-            ready = port if PORT in contender.http else _told_port(child.told())
+            ready = port if PORT in contender.http else _announced_port(child.stderr())
             if ready and _accepts(ready):
                 yield ready
                 return
             time.sleep(0.02)
-        complaint = f"{contender.name} does not serve: {child.told()[-2000:]}"
+        complaint = f"{contender.name} does not serve: {child.stderr()[-2000:]}"
         raise NotStartedError(complaint)
 
 
-def _told_port(text: str) -> int | None:
-    """Find the port that a server tells in its log, once it has."""
-    found = re.search(r"listening on http://127\.0\.0\.1:(\d+)", text)
-    return int(found[1]) if found else None
+def _announced_port(text: str) -> int | None:
+    match = LISTENING.search(text)
+    return urlsplit(match[1]).port if match else None
 
 
 def _free_port() -> int:

@@ -1,4 +1,4 @@
-"""The page that is written: ratios first, medians second, then how it was done."""
+"""The page: ratios first, medians second, then the method."""
 
 from __future__ import annotations
 
@@ -42,23 +42,23 @@ turns an answer of the Bank of Japan's shape into checked series, beside `json.l
 is what Python's own objects take."""
 
 ROUND_FROM = 10
-"""From here on a ratio is told without decimals."""
+"""From this value on a ratio has no decimals."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What the page says about the run itself."""
+    """The facts about the run that the page states."""
 
     hardware: str
     versions: str
     two_cores: bool
     others: float | None
-    """What part of the processor other work took meanwhile, if that is known."""
+    """The share of the processor that other processes took, if it is known."""
     today: dt.date
 
 
 def page(rows: Sequence[Row], setting: Setting) -> str:
-    """Write the whole page."""
+    """Return the whole page."""
     parts = [
         INTRO,
         f"Measured {setting.today} on {setting.hardware}.{_quiet(setting.others)}",
@@ -75,7 +75,7 @@ def page(rows: Sequence[Row], setting: Setting) -> str:
 
 
 def ratio_text(ratio: Ratio, better: str) -> str:
-    """Write a fraction where less is good and Signet needs less, otherwise a multiple."""
+    """Return a fraction if less is better and Signet needs less, otherwise a multiple."""
     if better == "less" and ratio.median < 1:
         low, high = 1 / ratio.high, 1 / ratio.low
         return f"**1/{_short(1 / ratio.median)}** ({_short(low)} to {_short(high)})"
@@ -93,7 +93,7 @@ def _short(value: float) -> str:
 
 
 def _by_rivals(rows: Sequence[Row]) -> list[list[Row]]:
-    """Rows that compare with the same rivals share a table."""
+    """Group the rows by their rivals; each group has a table of its own."""
     groups: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
         groups.setdefault(row.rivals, []).append(row)

@@ -1,8 +1,8 @@
-"""What was measured: values of one round beside each other, and the ratios within that round.
+"""Measurements: the values of each round beside each other, and the ratios within a round.
 
     Sheet.add(metric, contender, value)  ──▶  Sheet.rows()  ──▶  Row.ratio(rival)
 
-A benchmark fills a sheet and returns its rows; it decides nothing about how they are shown.
+A benchmark fills a sheet and returns its rows; `report` decides how they are shown.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ __all__ = ["BOUND", "SIGNET", "Metric", "Ratio", "Row", "Sheet", "rotated"]
 
 SIGNET = "Signet"
 BOUND = "bound"
-"""The contender that does no work, so that the driver's own cost is seen; it is no rival."""
+"""The contender that does no work and shows the cost of the driver itself; it is not a rival."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Metric:
-    """One line of a table: what is measured, in what unit, and which way is good."""
+    """One line of a table: the quantity, its unit, and whether less or more is better."""
 
     section: str
     name: str
@@ -34,7 +34,7 @@ class Metric:
 
 @dataclass(frozen=True)
 class Ratio:
-    """Signet divided by a rival: the median of the rounds, and the smallest and largest of them."""
+    """Signet's value divided by a rival's: the median, smallest and largest of the rounds."""
 
     median: float
     low: float
@@ -43,22 +43,22 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Row:
-    """All values of one metric: per contender one value a round, in the order of the rounds."""
+    """All values of one metric: for each contender one value per round, in order."""
 
     metric: Metric
     values: dict[str, list[float]]
 
     @property
     def rivals(self) -> tuple[str, ...]:
-        """Name everyone whom Signet is compared with here."""
+        """The contenders that Signet is compared with."""
         return tuple(name for name in self.values if name not in {SIGNET, BOUND})
 
     def median(self, contender: str) -> float:
-        """Take the middle value of one contender over all rounds."""
+        """Return the median of one contender over all rounds."""
         return statistics.median(self.values[contender])
 
     def ratio(self, rival: str) -> Ratio:
-        """Pair the two values of each round, so that a slow minute touches both alike."""
+        """Return the ratio to a rival, computed within each round, so that a slow moment affects both sides."""
         pairs = zip(self.values[SIGNET], self.values[rival], strict=True)
         ratios = [ours / theirs for ours, theirs in pairs]
         return Ratio(statistics.median(ratios), min(ratios), max(ratios))
@@ -71,14 +71,14 @@ class Sheet:
     _values: dict[Metric, dict[str, list[float]]] = field(default_factory=dict)
 
     def add(self, metric: Metric, contender: str, value: float) -> None:
-        """Keep one value and say so on standard error."""
+        """Store one value and log it to standard error."""
         self._values.setdefault(metric, {}).setdefault(contender, []).append(value)
         count = len(self._values[metric][contender])
         line = f"{metric.section}: {metric.name}, {contender}, round {count}: {value:,.1f} {metric.unit}"
         print(line, file=sys.stderr, flush=True)
 
     def rows(self, order: Sequence[str]) -> list[Row]:
-        """Give the finished rows, contenders in the given order rather than in that of a rotation."""
+        """Return the rows, with the contenders in this order."""
         return [
             Row(metric, {name: values[name] for name in order if name in values})
             for metric, values in self._values.items()
@@ -86,6 +86,6 @@ class Sheet:
 
 
 def rotated(items: Sequence[T], by: int) -> list[T]:
-    """Give the same items from another start, so that no contender is always first in its round."""
+    """Return the items rotated by some places, so that no contender is always first in its round."""
     shift = by % len(items)
     return [*items[shift:], *items[:shift]]

@@ -1,4 +1,4 @@
-"""Cold start: from spawning the process until it has answered initialize and tools/list on stdio."""
+"""Cold start: from spawning a process to its replies to initialize and tools/list on stdio."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ __all__ = ["measure", "measure_dropins"]
 COLD = Metric("cold start", "spawn to tools/list answered", "ms", "less")
 STDIO = "signet stdio"
 BARE = Contender(BOUND, (sys.executable, "-c", "pass"), ())
-"""An interpreter that does nothing, from spawn to exit: nobody can be faster."""
+"""An interpreter that does nothing, from spawn to exit: the lower bound."""
 
 
 def measure(plan: Plan, contenders: Sequence[Contender]) -> list[Row]:
-    """Start everyone once unmeasured, so that all files are in the page cache, then in rounds."""
+    """Start every server once unmeasured, so that all files are in the page cache, then in rounds."""
     sheet = Sheet()
     everyone = [*contenders, BARE]
     for contender in everyone:
@@ -36,31 +36,31 @@ def measure(plan: Plan, contenders: Sequence[Contender]) -> list[Row]:
 
 
 def measure_dropins(plan: Plan, contenders: Sequence[Contender]) -> list[Row]:
-    """Start the drop-in servers beside `signet stdio`; each is to be no slower."""
-    signet = next(who for who in contenders if who.name == SIGNET)
+    """Start the drop-in servers beside `signet stdio`; none should be slower."""
+    signet = next(contender for contender in contenders if contender.name == SIGNET)
     folder = Path(signet.stdio[0]).parent
     others = {
         "oj-mcp-rs": ((str(folder / "oj-mcp-rs"), "--base-url", "http://127.0.0.1:9"), "get_problem"),
         "boj-mcp-server": ((str(folder / "boj-mcp-server"),), "boj_get_metadata"),
     }
     rows: list[Row] = []
-    for name, (command, wanted) in others.items():
+    for name, (command, tool) in others.items():
         sheet = Sheet()
         metric = Metric("cold start", f"{name} beside signet stdio", "ms", "less")
         pair = [Contender(SIGNET, command, ()), replace(signet, name=STDIO)]
         for number in range(plan.cold_rounds):
             for contender in rotated(pair, number):
-                tool = wanted if contender.name == SIGNET else TOOL
-                sheet.add(metric, contender.name, start_ms(contender, tool))
+                expected = tool if contender.name == SIGNET else TOOL
+                sheet.add(metric, contender.name, start_ms(contender, expected))
         rows += sheet.rows((SIGNET, STDIO))
     return rows
 
 
-def start_ms(contender: Contender, wanted: str = TOOL) -> float:
-    """How long one start takes, until the list with a wanted tool is there."""
+def start_ms(contender: Contender, tool: str = TOOL) -> float:
+    """Return how long one start takes until the tool list arrives, which must hold a tool of this name."""
     with spawned(contender.stdio, server_core()) as child:
         if contender is BARE:
             child.process.wait()
         else:
-            Pipe(child).greet(wanted)
+            Pipe(child).open_session(tool)
         return (time.perf_counter() - child.begun) * 1e3

@@ -1,4 +1,4 @@
-"""Calls over HTTP: how many a second on 1, 16 and 64 connections, in both protocol eras."""
+"""Calls over HTTP: the throughput on 1, 16 and 64 connections, in both protocol eras."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ from bench.rows import BOUND, Metric, Row, Sheet, rotated
 
 __all__ = ["measure"]
 
-PATIENCE_S = 120.0
-"""How long a client process may live; it ends by itself long before."""
+LOAD_TIMEOUT_S = 120.0
+"""How long a load generator may run; it ends by itself long before."""
 CELLS = ((LEGACY, 1), (LEGACY, 16), (LEGACY, 64), (MODERN, 1), (MODERN, 64))
 
 
 def measure(plan: Plan, contenders: Sequence[Contender]) -> list[Row]:
-    """Start everyone afresh each round; within it each cell visits one server after the other."""
+    """Start all servers anew for each round; each cell measures one server after the other."""
     sheet = Sheet()
     for number in range(plan.http_rounds):
         with contextlib.ExitStack() as stack:
-            ports = {who.name: stack.enter_context(serving(who)) for who in (*contenders, ECHO)}
+            servers = (*contenders, ECHO)
+            ports = {server.name: stack.enter_context(serving(server)) for server in servers}
             for era, connections in CELLS:
                 metric = Metric("HTTP", f"{era}, {_links(connections)}", "calls/s", "more")
                 for name in rotated(list(ports), number):
@@ -36,7 +37,7 @@ def measure(plan: Plan, contenders: Sequence[Contender]) -> list[Row]:
 
 
 def per_s(plan: Plan, name: str, port: int, era: str, connections: int) -> float:
-    """Let a client process of its own load one server."""
+    """Return the calls per second of one server under the load of a process of its own."""
     job = Job(
         port=port,
         connections=connections,
@@ -49,11 +50,11 @@ def per_s(plan: Plan, name: str, port: int, era: str, connections: int) -> float
     )
     command = (sys.executable, "-m", "bench.load", json.dumps(asdict(job)))
     with spawned(command, client_core()) as child:
-        told, _ = child.process.communicate(timeout=PATIENCE_S)
+        output, _ = child.process.communicate(timeout=LOAD_TIMEOUT_S)
         if child.process.returncode:
-            complaint = f"{name}: {child.told()[-2000:]}"
+            complaint = f"{name}: {child.stderr()[-2000:]}"
             raise WrongAnswerError(complaint)
-        tally = Tally(**json.loads(told))
+        tally = Tally(**json.loads(output))
     return tally.calls / tally.elapsed_s
 
 

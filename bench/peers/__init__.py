@@ -1,1 +1,1 @@
-"""The same tool served by other libraries, each written the way its own documentation writes it."""
+"""The same tool on other libraries, each written as its own documentation shows."""

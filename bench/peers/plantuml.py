@@ -1,4 +1,4 @@
-"""The tool body that every peer serves: pure, and free of any peer's library."""
+"""The tool body that every peer serves, without any library of a peer. Pure."""
 
 from __future__ import annotations
 

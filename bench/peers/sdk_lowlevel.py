@@ -34,7 +34,7 @@ TOOL = types.Tool(
 
 
 async def list_tools(_ctx: ServerRequestContext, _params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-    """Tell the one tool."""
+    """List the one tool."""
     return types.ListToolsResult(tools=[TOOL])
 
 
