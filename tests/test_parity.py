@@ -27,10 +27,10 @@ from signet.commands.parity.report import ParityReport
 from signet.kernel.errors import Code
 from signet.upstream.server_process import ServerProcess
 
-CROOKED = (sys.executable, str(ROOT / "tests/mutant_server.py"))
-NAMES = [way.name for way in CHANNELS]
+MUTANT = (sys.executable, str(ROOT / "tests/mutant_server.py"))
+NAMES = [channel.name for channel in CHANNELS]
 LONG_S = 240.0
-"""How long a test waits for a whole corpus before it calls it stuck."""
+"""How long a test waits for a whole corpus."""
 
 DIAGRAM = {"plantumlCode": "@startuml\nA --> B\n@enduml"}
 CALLS = [
@@ -40,20 +40,23 @@ CALLS = [
 ]
 
 
-def crooked(fault: str, *ways: str) -> Mapping[str, tuple[str, ...]]:
-    """Give the command lines by which some ways have a fault and the others have none."""
-    return {**COMMANDS, **{way.name: (*CROOKED, fault, way.command) for way in CHANNELS if way.name in ways}}
+def mutated(fault: str, *names: str) -> Mapping[str, tuple[str, ...]]:
+    """Return command lines that give some channels a fault and leave the others as they are."""
+    return {
+        **COMMANDS,
+        **{channel.name: (*MUTANT, fault, channel.command) for channel in CHANNELS if channel.name in names},
+    }
 
 
-def apart(board: ParityReport) -> dict[str, dict[str, str]]:
-    """Give what is not the same: for each call, the ways and what they have of their own."""
-    told = {row.name: {way: cell for way, cell in row.ways.items() if cell != "same"} for row in board.rows}
-    return {name: ways for name, ways in told.items() if ways}
+def apart(report: ParityReport) -> dict[str, dict[str, str]]:
+    """Return the cells that differ, by call and channel."""
+    cells = {row.name: {way: cell for way, cell in row.ways.items() if cell != "same"} for row in report.rows}
+    return {name: ways for name, ways in cells.items() if ways}
 
 
 @pytest.fixture(scope="module")
 def whole() -> ParityReport:
-    """What comes of the built-in corpus."""
+    """The report on the built-in corpus."""
     tools = [tool for toolset in TOOLSETS for tool in tools_of(toolset)]
     return run_corpus(with_slugs(built_in(TOOLSETS), tools), TOOLSETS)
 
@@ -74,7 +77,7 @@ def test_the_corpus_has_every_tool_at_its_best_and_at_its_worst(whole: ParityRep
 
     assert good == tools
     assert bad == tools | {"nobody"}
-    # A result that breaks its contract is beyond the tools in the box; the odd ones below have it.
+    # No tool in the box breaks its contract; the misbehaving ones below do.
     assert {row.outcome for row in whole.rows} == {"OK", *Code} - {Code.INVALID_OUTPUT}
     assert len({row.name for row in whole.rows}) == len(whole.rows)
 
@@ -88,15 +91,15 @@ ODD = {
 
 @pytest.mark.spec("5.parity.equal")
 def test_tools_that_misbehave_do_so_in_the_same_way_everywhere() -> None:
-    # What will not be cancelled would also keep its process from ending.
-    assert {one.name for one in misbehaving_server.TOOLS} == {*ODD, "clings"}
+    # `clings` cannot be cancelled and would also keep its process from ending.
+    assert {tool.name for tool in misbehaving_server.TOOLS} == {*ODD, "clings"}
     calls = [CorpusCall(name, name, f"odd.{name}", {"n": 2}) for name in ODD]
-    commands = {kind: (*CROOKED, "odd", kind) for kind in COMMANDS}
+    commands = {kind: (*MUTANT, "odd", kind) for kind in COMMANDS}
 
-    board = run_corpus(calls, (), commands=commands)
+    report = run_corpus(calls, (), commands=commands)
 
-    assert (apart(board), board.first) == ({}, None)
-    assert {row.name: row.outcome for row in board.rows} == ODD
+    assert (apart(report), report.first) == ({}, None)
+    assert {row.name: row.outcome for row in report.rows} == ODD
 
 
 @pytest.mark.spec("5.parity.equal")
@@ -106,10 +109,10 @@ def test_a_server_without_a_token_says_so_in_the_same_way_everywhere() -> None:
         CorpusCall("no token upstream", "get_problem", "oj.get_problem", {"source": "leetcode", "id": "9001"}),
     ]
 
-    board = run_corpus(calls, ("oj",), settings={"OJ_TOKEN": ""})
+    report = run_corpus(calls, ("oj",), settings={"OJ_TOKEN": ""})
 
-    assert apart(board) == {}
-    assert [row.outcome for row in board.rows] == ["UNAUTHORIZED", "UNAUTHORIZED"]
+    assert apart(report) == {}
+    assert [row.outcome for row in report.rows] == ["UNAUTHORIZED", "UNAUTHORIZED"]
 
 
 SEEDED: dict[str, tuple[str, str, str, dict[str, str], list[str], str]] = {
@@ -122,7 +125,7 @@ SEEDED: dict[str, tuple[str, str, str, dict[str, str], list[str], str]] = {
         '+  "code": "INTERNAL_ERROR",',
     ),
     "a record altered": (
-        "record", "stdio 2026-07-28", "a diagram", dict.fromkeys((one.name for one in CALLS), "record"),
+        "record", "stdio 2026-07-28", "a diagram", dict.fromkeys((call.name for call in CALLS), "record"),
         ["record.stepId"], '+    "stepId": 2,',
     ),
     "a record left out": (
@@ -138,11 +141,11 @@ SEEDED: dict[str, tuple[str, str, str, dict[str, str], list[str], str]] = {
         ["result", "code"], '+  "code": "UNREADABLE",',
     ),
     "no answer on a pipe": (
-        "dies", "command line", "a diagram", dict.fromkeys((one.name for one in CALLS), "NO_ANSWER"),
+        "dies", "command line", "a diagram", dict.fromkeys((call.name for call in CALLS), "NO_ANSWER"),
         ["result", "code", "record"], '+  "code": "NO_ANSWER",',
     ),
     "no answer on a socket": (
-        "dies", "envelope HTTP", "a diagram", dict.fromkeys((one.name for one in CALLS), "NO_ANSWER"),
+        "dies", "envelope HTTP", "a diagram", dict.fromkeys((call.name for call in CALLS), "NO_ANSWER"),
         ["result", "code", "record"], '+  "code": "NO_ANSWER",',
     ),
 }  # fmt: skip
@@ -153,49 +156,49 @@ SEEDED: dict[str, tuple[str, str, str, dict[str, str], list[str], str]] = {
 def test_a_fault_in_one_door_turns_the_table_red_there(row: str) -> None:
     fault, way, call, cells, fields, line = SEEDED[row]
 
-    board = run_corpus(CALLS, ("plantuml",), commands=crooked(fault, way))
+    report = run_corpus(CALLS, ("plantuml",), commands=mutated(fault, way))
 
-    assert not board.agrees
-    assert board.first is not None
-    assert apart(board) == {name: {way: cell} for name, cell in cells.items()}
-    assert (board.first.call, board.first.way, board.first.fields) == (call, way, fields)
-    assert board.first.against in NAMES
-    assert board.first.diff.splitlines()[:2] == [f"--- {board.first.against}", f"+++ {way}"]
-    assert line in board.first.diff.splitlines()
+    assert not report.agrees
+    assert report.first is not None
+    assert apart(report) == {name: {way: cell} for name, cell in cells.items()}
+    assert (report.first.call, report.first.way, report.first.fields) == (call, way, fields)
+    assert report.first.against in NAMES
+    assert report.first.diff.splitlines()[:2] == [f"--- {report.first.against}", f"+++ {way}"]
+    assert line in report.first.diff.splitlines()
 
 
 def test_a_fault_in_the_first_way_is_not_blamed_on_the_others() -> None:
-    board = run_corpus(CALLS, ("plantuml",), commands=crooked("record", NAMES[0]))
+    report = run_corpus(CALLS, ("plantuml",), commands=mutated("record", NAMES[0]))
 
-    assert apart(board) == {one.name: {NAMES[0]: "record"} for one in CALLS}
+    assert apart(report) == {call.name: {NAMES[0]: "record"} for call in CALLS}
 
 
 def test_ways_that_all_fail_alike_do_not_agree() -> None:
-    board = run_corpus(CALLS, ("plantuml",), commands=dict.fromkeys(COMMANDS, (sys.executable, "-c", "")))
+    report = run_corpus(CALLS, ("plantuml",), commands=dict.fromkeys(COMMANDS, (sys.executable, "-c", "")))
 
-    assert apart(board) == {one.name: dict.fromkeys(NAMES, "NO_ANSWER") for one in CALLS}
-    assert board.first is not None
-    assert (board.first.way, board.first.fields) == (NAMES[0], ["result", "code"])
-    assert "it ended without a word" in board.first.diff or "Broken pipe" in board.first.diff
+    assert apart(report) == {call.name: dict.fromkeys(NAMES, "NO_ANSWER") for call in CALLS}
+    assert report.first is not None
+    assert (report.first.way, report.first.fields) == (NAMES[0], ["result", "code"])
+    assert "it ended without a word" in report.first.diff or "Broken pipe" in report.first.diff
 
 
 def test_journals_that_are_all_empty_do_not_agree() -> None:
-    board = run_corpus(CALLS, ("plantuml",), settings={"SIGNET_JOURNAL": "false"})
+    report = run_corpus(CALLS, ("plantuml",), settings={"SIGNET_JOURNAL": "false"})
 
-    assert [row.agrees for row in board.rows] == [False] * 3
+    assert [row.agrees for row in report.rows] == [False] * 3
 
 
 def test_ways_that_are_started_by_others_agree_too() -> None:
-    board = run_corpus(CALLS, ("plantuml",), commands=crooked("none", *NAMES))
+    report = run_corpus(CALLS, ("plantuml",), commands=mutated("none", *NAMES))
 
-    assert board.agrees
+    assert report.agrees
 
 
 def test_what_was_started_is_stopped_when_it_is_broken_off(tmp_path: Path) -> None:
     seen: list[Any] = []
 
-    def impatient(*what: Any) -> None:
-        seen.append(what)
+    def impatient(*progress: Any) -> None:
+        seen.append(progress)
         if len(seen) == 12:
             raise KeyboardInterrupt
 
@@ -203,12 +206,12 @@ def test_what_was_started_is_stopped_when_it_is_broken_off(tmp_path: Path) -> No
         run_corpus(
             CALLS,
             TOOLSETS,
-            commands=crooked("hands_over", *NAMES),
+            commands=mutated("hands_over", *NAMES),
             settings={"PIDS": str(tmp_path)},
             on_progress=impatient,
         )
 
-    pids = [int(one.name) for one in tmp_path.iterdir()]
+    pids = [int(file.name) for file in tmp_path.iterdir()]
     assert len(pids) == 8
     assert [pid for pid in pids if is_alive(pid)] == []
 
@@ -242,7 +245,7 @@ def is_alive(pid: int) -> bool:
 
 
 def corpus(folder: Path, *lines: Any) -> str:
-    """Write a corpus: texts as they are, anything else as JSON."""
+    """Write a corpus: strings as they are, other values as JSON."""
     file = folder / "calls.jsonl"
     file.write_text("\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines))
     return str(file)
@@ -275,19 +278,19 @@ def test_a_corpus_that_is_given_is_played_and_shown_as_a_table(tmp_path: Path) -
 
 
 def test_faults_that_a_corpus_orders_befall_each_way_alike(tmp_path: Path) -> None:
-    asked = {"tool": "get_problem", "arguments": {"source": "leetcode", "id": "9001"}}
+    call = {"tool": "get_problem", "arguments": {"source": "leetcode", "id": "9001"}}
     calls = corpus(
         tmp_path,
-        {"name": "once", **asked, "order": [{"fault": "status", "status": 404, "times": 1}]},
-        {"name": "well", **asked},
+        {"name": "once", **call, "order": [{"fault": "status", "status": 404, "times": 1}]},
+        {"name": "well", **call},
     )
 
     done = parity("--corpus", calls, "--toolsets", "oj", "--json")
-    told = json.loads(done.stdout)
+    report = json.loads(done.stdout)
 
     assert done.returncode == 0
-    assert [(row["name"], row["outcome"]) for row in told["rows"]] == [("once", "NOT_FOUND"), ("well", "OK")]
-    assert (told["agrees"], told["ways"], told["first"]) == (True, NAMES, None)
+    assert [(row["name"], row["outcome"]) for row in report["rows"]] == [("once", "NOT_FOUND"), ("well", "OK")]
+    assert (report["agrees"], report["ways"], report["first"]) == (True, NAMES, None)
 
 
 def test_settings_of_the_user_do_not_reach_the_servers(tmp_path: Path) -> None:
@@ -300,7 +303,7 @@ def test_settings_of_the_user_do_not_reach_the_servers(tmp_path: Path) -> None:
 
 
 def test_a_difference_ends_with_status_one_and_a_diff(tmp_path: Path) -> None:
-    """The real command over servers that are crooked: what stands in their place is told by PYTHONPATH alone."""
+    """The real command over mutant servers; PYTHONPATH alone puts them in place."""
     (tmp_path / "sitecustomize.py").write_text(
         "import sys\n"
         "if 'serve' in sys.orig_argv:\n"
@@ -395,7 +398,7 @@ def test_a_person_at_a_terminal_sees_colours_and_how_far_it_is() -> None:
 
 
 def chunks(terminal: int) -> Iterator[bytes]:
-    """Read what a terminal shows until nobody writes to it."""
+    """Read the output of a terminal until it is closed."""
     while True:
         try:
             chunk = os.read(terminal, 65_536)
@@ -436,12 +439,12 @@ def test_a_signal_stops_all_that_was_started(tmp_path: Path, number: signal.Sign
 
 
 def children(pid: int) -> list[int]:
-    """Give the processes that a process has started, once there is one for each way."""
+    """Return the ids of the child processes, once there is one for each channel."""
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         done = subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True, check=False)
         if len(done.stdout.split()) == len(CHANNELS):
-            return [int(one) for one in done.stdout.split()]
+            return [int(pid) for pid in done.stdout.split()]
     raise AssertionError("they were not started")
 
 

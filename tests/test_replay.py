@@ -26,7 +26,7 @@ from signet.upstream.cassette_folder import CassetteManifest, CassetteReader, Ca
 from signet.upstream.cassette_redaction import CassetteRedactor
 
 TOKEN = 'tok-5f1d9c77e2"/+é'[:-1]
-"""With what JSON and URLs write in another way."""
+"""It holds characters that JSON and URLs escape."""
 PROBLEM = {"source": oj_harness.SAMPLE[0], "id": oj_harness.SAMPLE[1]}
 CUT_OFF = """
 import importlib, os, sys
@@ -40,11 +40,11 @@ sys.exit(importlib.import_module(sys.argv.pop(1)).main())
 """
 
 Step = tuple[Callable[[Any], None] | None, str, dict[str, Any]]
-"""What the upstream is told first, then the tool and its arguments."""
+"""What to tell the upstream first, then the tool and its arguments."""
 
 
-def told(fault: str, **parameters: Any) -> Callable[[Any], None]:
-    """Let a fault befall the next request."""
+def failing(fault: str, **parameters: Any) -> Callable[[Any], None]:
+    """Order a fault for the next request."""
     return lambda upstream: upstream.order(fault, times=1, **parameters)
 
 
@@ -56,15 +56,15 @@ OJ_RUN: list[Step] = [
     (None, "get_problem", PROBLEM),
     (None, "get_problem", {"source": "leetcode", "id": "none-such"}),
     (answering({**oj_harness.PROBLEM, "title": "Another"}), "get_problem", PROBLEM),
-    (told("status", status=500), "get_problem", PROBLEM),
-    (told("reset"), "get_problem", PROBLEM),
-    (told("close"), "resolve_problem", {"query": "leetcode:9001"}),
+    (failing("status", status=500), "get_problem", PROBLEM),
+    (failing("reset"), "get_problem", PROBLEM),
+    (failing("close"), "resolve_problem", {"query": "leetcode:9001"}),
     (answering({"status": "fetching", "retry_after": 30}, status=202), "get_daily_challenge", {"date": "2026-01-31"}),
-    (told("huge"), "get_problem", PROBLEM),
-    (told("cut"), "get_problem", PROBLEM),
-    (told("invalid_utf8"), "get_problem", PROBLEM),
-    (told("html"), "get_problem", PROBLEM),
-    (told("redirect", hops=2), "get_problem", PROBLEM),
+    (failing("huge"), "get_problem", PROBLEM),
+    (failing("cut"), "get_problem", PROBLEM),
+    (failing("invalid_utf8"), "get_problem", PROBLEM),
+    (failing("html"), "get_problem", PROBLEM),
+    (failing("redirect", hops=2), "get_problem", PROBLEM),
     (None, "find_similar_problems", {"query": "pairs that add up", "limit": 3}),
     (None, "get_platform_status", {}),
     (None, "get_problem", {"source": 1}),
@@ -76,10 +76,10 @@ BOJ_RUN: list[Step] = [
     (None, boj_harness.METADATA, boj_harness.CALL_RATE),
     (lambda boj: boj.refuses("M181091S", times=2), boj_harness.CODE, boj_harness.SPOT),
     (lambda boj: boj.refuses("M181013E", times=1), boj_harness.CODE, boj_harness.SPOT),
-    (told("reset"), boj_harness.LAYER, boj_harness.DEPOSITS),
+    (failing("reset"), boj_harness.LAYER, boj_harness.DEPOSITS),
     (lambda boj: boj.refuses("M181090S", times=3), boj_harness.LAYER, boj_harness.DEPOSITS),
     (None, boj_harness.CODE, {**boj_harness.SPOT, "format": "csv"}),
-    (told("not_json"), boj_harness.CODE, boj_harness.SPOT),
+    (failing("not_json"), boj_harness.CODE, boj_harness.SPOT),
     (None, boj_harness.CODE, {"db": "FM08"}),
     (None, boj_harness.CODE, boj_harness.SPOT),
 ]
@@ -87,7 +87,7 @@ RUNS = {"oj": ("signet.commands.oj_mcp", OJ_RUN), "boj": ("signet.commands.boj_m
 
 
 def command(module: str, *flags: str, aiohttp_too: bool = True) -> tuple[str, ...]:
-    """A command in a process that may not open any connection."""
+    """Return a command whose process may not open a connection."""
     return sys.executable, "-c", f"AIOHTTP_TOO = {aiohttp_too}\n{CUT_OFF}", module, *flags
 
 
@@ -98,7 +98,7 @@ def upstream_of(name: str) -> Iterator[Any]:
 
 
 def play(pipe: Pipe, steps: list[Step], upstream: Any = None) -> list[bytes]:
-    """Make the calls one after another; give the answers, byte for byte."""
+    """Make the calls one after the other and return the replies as bytes."""
     answers = []
     for number, (prepare, name, arguments) in enumerate(steps):
         if upstream is not None and prepare is not None:
@@ -109,11 +109,11 @@ def play(pipe: Pipe, steps: list[Step], upstream: Any = None) -> list[bytes]:
 
 
 def recorded(name: str, tape: Path, steps: list[Step], *flags: str) -> list[bytes]:
-    """Record a run against a sandbox that is gone afterwards."""
+    """Record a run against a sandbox, which is stopped afterwards."""
     with upstream_of(name) as upstream:
         serve = oj_harness.serving_oj if name == "oj" else boj_harness.serving_boj
-        given = ("--token", TOKEN) if name == "oj" else ("--retry-backoff-ms", "1")
-        with serve(upstream.url, *given, "--record", str(tape), "--deterministic-ids", *flags) as pipe:
+        settings = ("--token", TOKEN) if name == "oj" else ("--retry-backoff-ms", "1")
+        with serve(upstream.url, *settings, "--record", str(tape), "--deterministic-ids", *flags) as pipe:
             answers = play(pipe, steps, upstream)
             assert pipe.finish()[0] == 0
     return answers
@@ -128,7 +128,7 @@ def records(folder: Path) -> list[dict[str, Any]]:
 
 
 def exchanges(tape: Path) -> dict[Path, dict[str, Any]]:
-    """Every exchange of a cassette."""
+    """Return the exchanges of a cassette by their files."""
     return {path: json.loads(path.read_text()) for path in sorted(tape.glob("?" * 64 + ".*.json"))}
 
 
@@ -199,7 +199,7 @@ def test_the_command_runs_every_call_of_a_journal_again_and_finds_it_the_same(na
 
     assert done.returncode == 0, done.stdout.decode()
     assert summary == f"calls: {len(shown)}, same: {len(shown)}, different: 0"
-    then = [(one["metadata"]["toolId"], one["status"], one["status"], "same") for one in records(tmp_path)]
+    then = [(record["metadata"]["toolId"], record["status"], record["status"], "same") for record in records(tmp_path)]
     assert [tuple(line.split()) for line in shown] == then
 
 
@@ -221,7 +221,7 @@ def test_one_call_is_shown_by_its_id_with_the_answer_that_it_had(tmp_path: Path)
 
 def test_a_cassette_edited_by_hand_shows_a_difference(tmp_path: Path) -> None:
     recorded("oj", tmp_path, OJ_RUN[:2])
-    path = next(path for path, one in exchanges(tmp_path).items() if one["answer"]["status"] == 200)
+    path = next(path for path, exchange in exchanges(tmp_path).items() if exchange["answer"]["status"] == 200)
     path.write_text(path.read_text().replace("Lantern Pairs", "Candle Pairs"))
 
     done = run("replay", str(journal_of(tmp_path)))
@@ -274,17 +274,17 @@ def test_what_was_kept_or_asked_anew_is_so_when_it_is_replayed(tmp_path: Path, c
 
 
 def test_calls_that_shared_a_question_share_its_answer_again(tmp_path: Path) -> None:
-    asked = [
+    requests = [
         rpc("tools/call", {"name": boj_harness.METADATA, "arguments": boj_harness.CALL_RATE}, request_id=n)
         for n in range(3)
     ]
     with boj_harness.boj_sandbox() as boj:
         boj.order("slow", delay_s=0.3, times=1)
         with boj_harness.serving_boj(boj.url, "--record", str(tmp_path), "--cache-s", "0") as pipe:
-            pipe.send(*asked[:2])
+            pipe.send(*requests[:2])
             then = sorted([pipe.line(), pipe.line()])
             boj.refuses("M181013E")
-            then.append(json.dumps(pipe.ask(asked[2])).encode())
+            then.append(json.dumps(pipe.ask(requests[2])).encode())
             assert pipe.finish()[0] == 0
         assert len(boj.targets()) == 2
 
@@ -294,15 +294,15 @@ def test_calls_that_shared_a_question_share_its_answer_again(tmp_path: Path) -> 
 
 
 def test_calls_that_shared_a_request_and_its_repetition_each_have_both_again(tmp_path: Path) -> None:
-    asked = [
+    requests = [
         rpc("tools/call", {"name": boj_harness.CODE, "arguments": boj_harness.SPOT}, request_id=n) for n in range(3)
     ]
     with boj_harness.boj_sandbox() as boj:
         boj.refuses("M181091S", times=1)
         flags = ("--record", str(tmp_path), "--retry-max", "1", "--retry-backoff-ms", "1")
         with boj_harness.serving_boj(boj.url, *flags) as pipe:
-            pipe.send(*asked)
-            answers = [json.loads(pipe.line()) for _ in asked]
+            pipe.send(*requests)
+            answers = [json.loads(pipe.line()) for _ in requests]
             assert pipe.finish()[0] == 0
         assert len(boj.targets()) == 2
 
@@ -314,7 +314,7 @@ def test_calls_that_shared_a_request_and_its_repetition_each_have_both_again(tmp
 
 def test_a_run_is_held_against_its_own_calls_not_those_of_another_run_in_the_folder(tmp_path: Path) -> None:
     first = recorded("oj", tmp_path, [(None, "get_problem", PROBLEM)])
-    second = recorded("oj", tmp_path, [(told("status", status=400), "get_problem", PROBLEM)])
+    second = recorded("oj", tmp_path, [(failing("status", status=400), "get_problem", PROBLEM)])
 
     done = run("replay", str(journal_of(tmp_path)))
 
@@ -394,7 +394,7 @@ def test_no_secret_is_in_any_file_of_a_cassette(tmp_path: Path) -> None:
     broken = '{"password": "upstream-5", "authorization": "upstream-6'
     steps: list[Step] = [
         (answering(echo), "get_problem", PROBLEM),
-        (told("answer", body=broken), "get_problem", PROBLEM),
+        (failing("answer", body=broken), "get_problem", PROBLEM),
         (None, "resolve_problem", {"query": TOKEN}),
         (None, "get_problem", {"source": TOKEN, "id": "1", "api_key": "caller-1"}),
         (None, f"nobody token={TOKEN} password: caller-2", {"cookie": "caller-3"}),
@@ -439,10 +439,10 @@ def test_a_folder_that_cannot_be_written_is_one_warning_and_no_failed_call(tmp_p
     with oj_harness.oj_sandbox() as oj:
         flags = ("--oj-base-url", oj.url, "--record", str(in_the_way))
         with piping(SIGNET, "stdio", *flags, env=oj_harness.DIRECT) as pipe:
-            said = [oj_harness.call(pipe, "get_problem", **PROBLEM) for _ in range(5)]
+            replies = [oj_harness.call(pipe, "get_problem", **PROBLEM) for _ in range(5)]
             status, _, err = pipe.finish()
 
-    assert {kind for kind, _ in said} == {"answer"}
+    assert {kind for kind, _ in replies} == {"answer"}
     assert status == 0
     assert err.count(b"unwritable") == 1
     assert b"Traceback" not in err
@@ -453,9 +453,10 @@ def test_concurrent_calls_of_several_workers_are_recorded_safely(tmp_path: Path)
     with oj_harness.oj_sandbox() as oj:
         flags = ("--oj-base-url", oj.url, "--record", str(tmp_path), "--workers", "2")
         with serving(*flags, env=oj_harness.DIRECT) as server, ThreadPoolExecutor(16) as pool:
-            ask = lambda name: server.post("/api/tools/get_problem", {"source": "leetcode", "id": name})  # noqa: E731
-            assert {reply.status for reply in pool.map(ask, names * 20)} == {200, 404}
-        asked = oj.targets()
+            bodies = [{"source": "leetcode", "id": name} for name in names * 20]
+            replies = pool.map(lambda body: server.post("/api/tools/get_problem", body), bodies)
+            assert {reply.status for reply in replies} == {200, 404}
+        targets = oj.targets()
 
     journals = [path for path in journal_of(tmp_path).parent.iterdir() if not path.is_symlink()]
     ids = [json.loads(line)["requestId"] for path in journals for line in path.read_text().splitlines()]
@@ -463,7 +464,7 @@ def test_concurrent_calls_of_several_workers_are_recorded_safely(tmp_path: Path)
 
     assert len(ids) == 80
     assert sorted(call["requestId"] for call in calls) == sorted(ids)
-    assert sorted(one["target"] for one in exchanges(tmp_path).values()) == sorted(asked)
+    assert sorted(exchange["target"] for exchange in exchanges(tmp_path).values()) == sorted(targets)
     assert [path for path in tmp_path.iterdir() if path.name.startswith(".")] == []
     for journal in journals:
         done = run("replay", str(journal))
@@ -522,8 +523,8 @@ def test_a_replay_that_cannot_be_made_says_why(tape: Path, tmp_path: Path) -> No
         ("stdio", "--replay", str(tmp_path / "none")): "there is no cassette",
     }
 
-    said = {case: run(*case) for case in cases}
+    runs = {case: run(*case) for case in cases}
 
-    assert {case: done.returncode for case, done in said.items()} == dict.fromkeys(cases, 2)
-    assert [case for case, words in cases.items() if words not in said[case].stderr.decode()] == []
-    assert [done.stderr for done in said.values() if b"Traceback" in done.stderr] == []
+    assert {case: done.returncode for case, done in runs.items()} == dict.fromkeys(cases, 2)
+    assert [case for case, words in cases.items() if words not in runs[case].stderr.decode()] == []
+    assert [done.stderr for done in runs.values() if b"Traceback" in done.stderr] == []

@@ -19,7 +19,7 @@ BOX = ROOT / "contracts/0.1.0"
 
 
 def edited(folder: Path, slug: str, *path: str, to: Any) -> None:
-    """Change one place of a bundle; None takes it out."""
+    """Change one place of a bundle; None deletes it."""
     file = folder / f"{slug}.json"
     bundle = json.loads(file.read_text())
     place = bundle
@@ -54,32 +54,32 @@ def diff(*args: Any, status: int) -> str:
 def findings(*args: Any, status: int) -> dict[tuple[str, str], dict[str, Any]]:
     report = json.loads(diff(*args, "--json", status=status))
     assert report["breaking"] is bool(status)
-    return {(one["tool"], one["side"]): one for one in report["findings"]}
+    return {(finding["tool"], finding["side"]): finding for finding in report["findings"]}
 
 
 def test_a_folder_is_compatible_with_a_copy_of_it(old: Path, new: Path) -> None:
-    told = diff(old, new, status=0)
+    table = diff(old, new, status=0)
 
-    assert told.splitlines()[-1].endswith("breaking: 0, compatible: 21, added: 0")
+    assert table.splitlines()[-1].endswith("breaking: 0, compatible: 21, added: 0")
 
 
 def test_a_change_that_breaks_is_told_with_an_example(old: Path, new: Path) -> None:
     edited(new, "oj.get_problem", "input", "properties", "id", "type", to="integer")
 
     table = diff(old, new, status=1)
-    found = findings(old, new, status=1)
+    changes = findings(old, new, status=1)
 
     assert '"a" is not of type "integer"' in table
     assert '{"id":"a","source":"a"}' in table
     assert table.splitlines()[-1] == "tools: 21, breaking: 1, compatible: 20, added: 0"
-    assert found["oj.get_problem", "input"] == {
+    assert changes["oj.get_problem", "input"] == {
         "tool": "oj.get_problem",
         "side": "input",
         "verdict": "breaking",
         "why": 'id: "a" is not of type "integer"',
         "example": {"source": "a", "id": "a"},
     }
-    assert found["oj.get_problem", "output"]["verdict"] == "compatible"
+    assert changes["oj.get_problem", "output"]["verdict"] == "compatible"
 
 
 def test_each_side_has_its_own_direction(old: Path, new: Path) -> None:
@@ -115,37 +115,37 @@ def test_a_wheel_is_read(new: Path, tmp_path: Path) -> None:
 
     same, other = findings(SCHEMAS, wheel, status=0), findings(wheel, new, status=1)
 
-    assert {one["why"] for one in same.values()} == {"unchanged"}
+    assert {finding["why"] for finding in same.values()} == {"unchanged"}
     assert "unexpected" in other["plantuml.encode", "output"]["example"]
 
 
 def test_a_running_server_is_read_over_http() -> None:
-    """Bundles are taken as our servers list them: by other names, and no output of tools that answer in text."""
+    """Bundles are converted to a server's list: by MCP name, and without outputs of tools that answer in text."""
     with serving("--sandbox") as server:
-        found = findings(BOX, f"{server.url}/mcp", status=0)
+        changes = findings(BOX, f"{server.url}/mcp", status=0)
 
-    assert {name for name, _ in found} >= {"encodePlantUML", "get_problem", "boj_get_metadata"}
-    assert {one["why"] for one in found.values()} == {"unchanged"}
+    assert {name for name, _ in changes} >= {"encodePlantUML", "get_problem", "boj_get_metadata"}
+    assert {finding["why"] for finding in changes.values()} == {"unchanged"}
 
 
 def test_a_server_with_a_token_is_read_with_it() -> None:
     with serving("--toolsets", "plantuml", env={"SIGNET_TOKEN": "sesame"}) as server:
         refused = diff(f"{server.url}/mcp", BOX, status=2)
-        found = findings(f"{server.url}/mcp", BOX, "--token", "sesame", status=0)
+        changes = findings(f"{server.url}/mcp", BOX, "--token", "sesame", status=0)
 
     assert "401" in refused
-    assert found["encodePlantUML", "input"]["verdict"] == "compatible"
+    assert changes["encodePlantUML", "input"]["verdict"] == "compatible"
 
 
 def test_a_server_is_read_over_its_pipes(tmp_path: Path) -> None:
-    one = f"stdio:{SIGNET} stdio --toolsets plantuml --log-dir {tmp_path}"
+    fewer = f"stdio:{SIGNET} stdio --toolsets plantuml --log-dir {tmp_path}"
     more = f"stdio:{SIGNET} stdio --log-dir {tmp_path}"
 
-    found, fewer = findings(one, more, status=0), findings(more, one, status=1)
+    added, removed = findings(fewer, more, status=0), findings(more, fewer, status=1)
 
-    assert found["encodePlantUML", "output"]["why"] == "unchanged"
-    assert found["boj_get_metadata", "both"]["verdict"] == "added"
-    assert fewer["boj_get_metadata", "both"]["verdict"] == "removed"
+    assert added["encodePlantUML", "output"]["why"] == "unchanged"
+    assert added["boj_get_metadata", "both"]["verdict"] == "added"
+    assert removed["boj_get_metadata", "both"]["verdict"] == "removed"
 
 
 def test_what_a_server_calls_itself_cannot_draw_on_the_screen(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_what_a_server_calls_itself_cannot_draw_on_the_screen(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("source", "told"),
+    ("source", "sentence"),
     [
         ("nowhere", "is no contract set"),
         ("empty", "holds no tools"),
@@ -175,7 +175,7 @@ def test_what_a_server_calls_itself_cannot_draw_on_the_screen(tmp_path: Path) ->
         ("http://[/mcp", "gives no list of tools"),
     ],
 )
-def test_what_cannot_be_read_is_told_in_one_sentence(tmp_path: Path, source: str, told: str) -> None:
+def test_what_cannot_be_read_is_told_in_one_sentence(tmp_path: Path, source: str, sentence: str) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "odd").mkdir()
     (tmp_path / "odd/package.json").write_text('{"name": "x"}')
@@ -190,7 +190,7 @@ def test_what_cannot_be_read_is_told_in_one_sentence(tmp_path: Path, source: str
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=clean_env(), check=False)
 
     assert (done.returncode, done.stdout) == (2, "")
-    assert told in done.stderr
+    assert sentence in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 

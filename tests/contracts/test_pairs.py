@@ -26,7 +26,7 @@ FALSE_ALARMS = [
     ("a pattern is widened", "input"),
     ("a tree's values are narrowed", "output"),
 ]
-"""What is compatible and cannot be proven so: a pattern for another, a change inside of a recursion."""
+"""Compatible changes that cannot be proven: one pattern for another, a change inside a recursive schema."""
 
 
 def name_of(pair: dict[str, Any]) -> str:
@@ -34,23 +34,23 @@ def name_of(pair: dict[str, Any]) -> str:
 
 
 @functools.cache
-def ruling_of(place: int) -> Verdict:
+def verdict_of_place(place: int) -> Verdict:
     pair = PAIRS[place]
     return compare_schemas(pair["old"], pair["new"], pair["side"])
 
 
-def ruling(pair: dict[str, Any]) -> Verdict:
-    return ruling_of(PAIRS.index(pair))
+def verdict_of(pair: dict[str, Any]) -> Verdict:
+    return verdict_of_place(PAIRS.index(pair))
 
 
 def is_valid(schema: Any, value: Any) -> bool:
-    """What the other library says, which holds to formats as well."""
+    """Validate by another library, which checks formats, too."""
     checker = jsonschema.Draft202012Validator.FORMAT_CHECKER
     return jsonschema.Draft202012Validator(schema, format_checker=checker).is_valid(value)
 
 
 def checks(pair: dict[str, Any], example: object) -> bool:
-    """Whether an example is an input that was valid and is not, or an output that may come and was not promised."""
+    """Return True for an input that was valid and is no longer, or an output that may come and was not promised."""
     new = closed(pair["new"]) if pair.get("reading") == "closed" else pair["new"]
     admits, refuses = (pair["old"], new) if pair["side"] == "input" else (new, pair["old"])
     return is_valid(admits, example) and not is_valid(refuses, example)
@@ -63,23 +63,25 @@ def test_the_pairs_are_many_and_of_both_kinds_and_sides() -> None:
 
 @pytest.mark.parametrize("pair", BREAKING, ids=name_of)
 def test_a_change_that_breaks_is_never_called_compatible(pair: dict[str, Any]) -> None:
-    assert not ruling(pair).compatible
+    assert not verdict_of(pair).compatible
 
 
-@pytest.mark.parametrize("pair", [pair for pair in BREAKING if ruling(pair).example is not UNSET], ids=name_of)
+@pytest.mark.parametrize("pair", [pair for pair in BREAKING if verdict_of(pair).example is not UNSET], ids=name_of)
 def test_an_example_is_confirmed_by_another_validator(pair: dict[str, Any]) -> None:
-    assert checks(pair, ruling(pair).example), ruling(pair)
+    assert checks(pair, verdict_of(pair).example), verdict_of(pair)
 
 
 def test_nine_of_ten_changes_that_break_come_with_an_example() -> None:
-    shown = [pair for pair in BREAKING if ruling(pair).example is not UNSET and checks(pair, ruling(pair).example)]
+    shown = [
+        pair for pair in BREAKING if verdict_of(pair).example is not UNSET and checks(pair, verdict_of(pair).example)
+    ]
 
     print(f"{len(shown)} of {len(BREAKING)} breaking pairs have an example that checks")
     assert len(shown) >= 0.9 * len(BREAKING)
 
 
 def test_few_compatible_changes_are_called_breaking() -> None:
-    alarms = [(pair["name"], pair["side"]) for pair in COMPATIBLE if not ruling(pair).compatible]
+    alarms = [(pair["name"], pair["side"]) for pair in COMPATIBLE if not verdict_of(pair).compatible]
 
     print(f"{len(alarms)} of {len(COMPATIBLE)} compatible pairs are called breaking: {alarms}")
     assert alarms == FALSE_ALARMS
@@ -88,4 +90,4 @@ def test_few_compatible_changes_are_called_breaking() -> None:
 def test_what_cannot_be_proven_says_so() -> None:
     alarms = [pair for pair in COMPATIBLE if (pair["name"], pair["side"]) in FALSE_ALARMS]
 
-    assert {ruling(pair).why for pair in alarms} == {"it cannot be proven compatible, and that counts as breaking"}
+    assert {verdict_of(pair).why for pair in alarms} == {"it cannot be proven compatible, and that counts as breaking"}

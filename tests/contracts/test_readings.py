@@ -1,4 +1,4 @@
-"""How schemas are read: open objects, references, words, formats, dialects, and what is no schema at all."""
+"""How schemas are read: open objects, references, annotations, formats, dialects, and unusable schemas."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_a_change_of_words_is_told_as_that() -> None:
 
 @pytest.mark.parametrize("bad", [{"type": "obj"}, {"pattern": "("}, {"$ref": "https://example.org/schema"}])
 def test_a_schema_that_is_none_breaks(bad: Any) -> None:
-    """Whichever of the two it is, nothing can be said of it."""
+    """Whichever of the two it is."""
     assert compare_schemas(opened(), bad, "input").why.startswith("the new schema is not usable: ")
     assert compare_schemas(bad, opened(), "input").why.startswith("the old schema is not usable: ")
 
@@ -95,19 +95,19 @@ def test_a_schema_that_is_none_breaks(bad: Any) -> None:
 def test_a_change_of_dialect_cannot_be_proven() -> None:
     old = {"$schema": "http://json-schema.org/draft-07/schema#", **opened(a=TEXT)}
 
-    ruling = compare_schemas(
+    verdict = compare_schemas(
         old, {**opened(a=TEXT), "$schema": "https://json-schema.org/draft/2020-12/schema"}, "output"
     )
 
-    assert ruling == Verdict(compatible=False, why="it cannot be proven compatible, and that counts as breaking")
+    assert verdict == Verdict(compatible=False, why="it cannot be proven compatible, and that counts as breaking")
 
 
 def test_a_long_value_is_not_repeated_in_the_reason() -> None:
     old, new = (opened(a={**TEXT, "maxLength": length}) for length in (5_000, 4_000))
 
-    ruling = compare_schemas(old, new, "input")
+    verdict = compare_schemas(old, new, "input")
 
-    assert ruling == Verdict(compatible=False, why="a: it is longer than 4000 characters", example={"a": "a" * 4_001})
+    assert verdict == Verdict(compatible=False, why="a: it is longer than 4000 characters", example={"a": "a" * 4_001})
 
 
 def test_nothing_is_shown_that_does_not_check() -> None:
@@ -135,7 +135,7 @@ def test_strings_are_made_of_a_pattern(pattern: str) -> None:
     made = strings_of(pattern)
 
     plain = re.compile(pattern.replace("(?<year>", "(?P<year>"))
-    assert any(plain.search(one) for one in made), made
+    assert any(plain.search(string) for string in made), made
 
 
 @pytest.mark.parametrize(

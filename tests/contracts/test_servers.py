@@ -1,4 +1,4 @@
-"""Servers of other makes: sessions, pages, streams of events, and answers that are none."""
+"""Servers of other makes: sessions, pages, event streams, and malformed replies."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Behaviour = Callable[[dict[str, Any], dict[str, str]], Answer]
 
 @contextlib.contextmanager
 def behaving(behave: Behaviour) -> Iterator[str]:
-    """Run a server that answers each message as it is told."""
+    """Run a server that answers each message by a function."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -36,7 +36,7 @@ def behaving(behave: Behaviour) -> Iterator[str]:
             self.end_headers()
             self.wfile.write(body)
             if int(headers["content-length"]) > len(body):
-                # More is promised and never comes: the connection stays until the client has had enough.
+                # The promised rest never comes: the connection stays open until the client closes it.
                 self.rfile.read(1)
 
         def log_message(self, *_: object) -> None:
@@ -86,9 +86,9 @@ def test_sessions_pages_and_event_streams_are_followed() -> None:
         return 200, {"content-type": "text/event-stream"}, progress + b": ping\n\ndata: " + body + b"\n\n"
 
     with behaving(behave) as url:
-        found = read_set(url)
+        contracts = read_set(url)
 
-    assert found.tools == {"a": Terms(ANY, True), "b": Terms(ANY, ANY)}
+    assert contracts.tools == {"a": Terms(ANY, True), "b": Terms(ANY, ANY)}
     assert seen == [
         ("initialize", None, None),
         ("notifications/initialized", "s1", "2025-06-18"),
@@ -98,17 +98,17 @@ def test_sessions_pages_and_event_streams_are_followed() -> None:
 
 
 def test_a_token_goes_nowhere_but_to_the_host_that_was_written() -> None:
-    asked: list[str | None] = []
+    tokens: list[str | None] = []
 
     def elsewhere(message: dict[str, Any], headers: dict[str, str]) -> Answer:
-        asked.append(headers.get("authorization"))
+        tokens.append(headers.get("authorization"))
         return hello(message)
 
     with behaving(elsewhere) as other:
-        told = refusal(lambda *_: (307, {"location": other}, b""))
+        sentence = refusal(lambda *_: (307, {"location": other}, b""))
 
-    assert "307" in told
-    assert asked == []
+    assert "307" in sentence
+    assert tokens == []
 
 
 def test_an_error_is_told_in_the_words_of_the_server_on_one_line() -> None:

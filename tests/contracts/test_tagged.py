@@ -1,4 +1,4 @@
-"""The contracts that were released: what clients rely on does not break without a version that says so."""
+"""The released contracts: they do not break without a version that says so."""
 
 from __future__ import annotations
 
@@ -100,6 +100,6 @@ def test_a_set_is_tagged_once(tmp_path: Path) -> None:
     other = subprocess.run(command, capture_output=True, text=True, check=False)
     replaced = subprocess.run([*command, "--replace"], capture_output=True, text=True, check=False)
 
-    assert [one.returncode for one in (first, again, other, replaced)] == [0, 0, 1, 0]
+    assert [done.returncode for done in (first, again, other, replaced)] == [0, 0, 1, 0]
     assert "raise the version" in other.stdout
     assert bundle.read_bytes() == (ROOT / "src/signet/schemas/tools/plantuml.encode.json").read_bytes()

@@ -127,13 +127,13 @@ def is_valid(schema: Any, value: Any) -> bool:
 @given(changes(roots, parts), SIDES, SEEDS)
 def test_no_value_contradicts_a_verdict(pair: tuple[Any, Any], side: Any, seed: int) -> None:
     old, new = pair
-    ruling = compare_schemas(old, new, side)
+    verdict = compare_schemas(old, new, side)
     admits, refuses = (old, new) if side == "input" else (new, old)
 
-    if ruling.compatible:
+    if verdict.compatible:
         assert [value for value in instances(seed) if is_valid(admits, value) and not is_valid(refuses, value)] == []
-    elif ruling.example is not UNSET:
-        shown = json.loads(json.dumps(ruling.example))
+    elif verdict.example is not UNSET:
+        shown = json.loads(json.dumps(verdict.example))
         assert is_valid(admits, shown)
         assert not is_valid(refuses, shown)
 
@@ -144,14 +144,14 @@ def test_of_an_open_input_only_new_names_may_be_refused(pair: tuple[Any, Any], s
     old, new = pair
     spoken = {"a", "b"} if "dependentRequired" in old else set()
     fresh = set(new["properties"]) - set(old["properties"]) - set(old.get("required", ())) - spoken
-    ruling = compare_schemas(old, new, "input")
+    verdict = compare_schemas(old, new, "input")
 
-    if ruling.compatible:
+    if verdict.compatible:
         known = [value for value in instances(seed) if not fresh & set(value)]
         assert [value for value in known if is_valid(old, value) and not is_valid(new, value)] == []
-    elif ruling.example is not UNSET:
-        assert is_valid(old, ruling.example)
-        assert not (is_valid(new, ruling.example) and is_valid(closed(new), ruling.example))
+    elif verdict.example is not UNSET:
+        assert is_valid(old, verdict.example)
+        assert not (is_valid(new, verdict.example) and is_valid(closed(new), verdict.example))
 
 
 @given(changes(roots, parts), SIDES)
