@@ -67,7 +67,7 @@ class ServerProcess:
         self._stdout = cast("IO[bytes]", self.process.stdout)
         # Held during a write or a read, so that no stream is closed while another thread is blocked in it.
         self._writing, self._reading = threading.Lock(), threading.Lock()
-        self._messages: deque[str] = deque(maxlen=STDERR_LINES)
+        self._stderr_lines: deque[str] = deque(maxlen=STDERR_LINES)
         self._url: Future[str] = Future()
         self._stderr_reader = threading.Thread(target=self._read_stderr, args=(self.process.stderr,), daemon=True)
         self._stderr_reader.start()
@@ -115,7 +115,7 @@ class ServerProcess:
 
     def last_words(self) -> str:
         """Return the last line that the server wrote to standard error, or an empty string."""
-        texts = (text.strip() for text in reversed(self._messages))
+        texts = (text.strip() for text in reversed(self._stderr_lines))
         return next(filter(None, texts), "")[:LAST_WORDS_CHARS]
 
     def end(self, *, by_signal: bool = False) -> None:
@@ -159,7 +159,7 @@ class ServerProcess:
         """Read standard error to its end, so that the server never blocks on it, and keep the last lines."""
         while stream is not None and (line := stream.readline(STDERR_LINE_BYTES)):
             text = line.decode(errors="replace")
-            self._messages.extend(text.splitlines())
+            self._stderr_lines.extend(text.splitlines())
             if (match := LISTENING.search(text)) and not self._url.done():
                 self._url.set_result(match[1])
         if not self._url.done():
