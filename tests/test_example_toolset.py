@@ -17,9 +17,8 @@ from example_toolset import TOOLSET
 from example_toolset.sandbox import build
 from processes import PATIENCE_S, ROOT, Server, clean_env, piping, serving_command
 from signet import catalogue
-from signet.commands.parity.builtin import built_in
-from signet.commands.parity.corpus import named
-from signet.commands.parity.engine import play
+from signet.commands.parity.corpus import built_in, with_slugs
+from signet.commands.parity.engine import run_corpus
 from signet.sandbox.hosting import host_in_thread
 from signet.sandbox.server import Running
 
@@ -140,9 +139,9 @@ def test_parity_holds_for_its_corpus() -> None:
     commands = {"stdio": (*PROGRAM, "stdio"), "serve": (*PROGRAM, "serve", "--port", "0", "--quiet")}
     commands["call"] = (*PROGRAM, "cli_worker")
     with registered():
-        calls = named(built_in(["station"]), TOOLSET.tools())
+        calls = with_slugs(built_in(["station"]), TOOLSET.tools())
 
-        report = play(calls, ["station"], commands=commands)
+        report = run_corpus(calls, ["station"], commands=commands)
 
     assert report.first is None, report.first
     outcomes = [row.outcome for row in report.rows]

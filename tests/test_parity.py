@@ -19,9 +19,8 @@ import misbehaving_server
 from processes import PATIENCE_S, ROOT, SIGNET, clean_env, run
 from signet.catalogue import TOOLSETS, find_toolset
 from signet.commands.parity import engine
-from signet.commands.parity.builtin import built_in
 from signet.commands.parity.channels import CHANNELS
-from signet.commands.parity.corpus import CorpusCall, with_slugs
+from signet.commands.parity.corpus import CorpusCall, built_in, with_slugs
 from signet.commands.parity.engine import COMMANDS, run_corpus
 from signet.commands.parity.report import ParityReport
 from signet.kernel.errors import Code
@@ -57,7 +56,7 @@ def apart(report: ParityReport) -> dict[str, dict[str, str]]:
 @pytest.fixture(scope="module")
 def whole() -> ParityReport:
     """The report on the built-in corpus."""
-    tools = [tool for toolset in TOOLSETS for tool in tools_of(toolset)]
+    tools = [tool for toolset in TOOLSETS for tool in find_toolset(toolset).tools()]
     return run_corpus(with_slugs(built_in(TOOLSETS), tools), TOOLSETS)
 
 

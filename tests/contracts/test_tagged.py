@@ -12,7 +12,7 @@ import pytest
 
 import signet
 from processes import ROOT
-from signet.catalogue import TOOLSETS, tools_of
+from signet.catalogue import TOOLSETS, find_toolset
 from signet.commands.contract.command import compare
 from signet.commands.contract.sources import ContractSet, Terms, read_set
 

@@ -29,7 +29,7 @@ from signet.upstream.cassette_folder import CALLS, LABEL
 from signet.upstream.cassette_redaction import CassetteRedactor
 
 from .call import COMMAND_LINE, walk
-from .terminal import write
+from .terminal import REPLACEMENT, printable, write
 
 __all__ = ["add"]
 
@@ -95,9 +95,9 @@ def _run(args: argparse.Namespace) -> int:
     lines = asyncio.run(_replay(build_server(settings), calls, _match(wanted, records, calls, folder)))
     width = max(len(line.tool) for line in lines)
     for line in lines:
-        write(_printable(f"{line.tool:<{width}}  {line.then:<5}  {line.now:<5}  {line.verdict}"))
+        write(printable(f"{line.tool:<{width}}  {line.then:<5}  {line.now:<5}  {line.verdict}", substitute=REPLACEMENT))
         if line.difference:
-            write("\n".join(map(_printable, line.difference.splitlines())))
+            write("\n".join(printable(text, substitute=REPLACEMENT) for text in line.difference.splitlines()))
     different = sum(bool(line.difference) for line in lines)
     write(f"calls: {len(lines)}, same: {len(lines) - different}, different: {different}")
     return DIFFERENT if different else 0
@@ -105,8 +105,9 @@ def _run(args: argparse.Namespace) -> int:
 
 def _recorded_settings(folder: str) -> Settings:
     """Return the settings of the recorded run."""
-    recorded = {name: value for name, value in read_manifest_of(folder).settings.items() if name in REMEMBERED}
-    return Settings.read({}, {**recorded, "replay": folder})
+    known = Settings().recorded()
+    recorded = {name: value for name, value in read_manifest_of(folder).settings.items() if name in known}
+    return resolve(Settings.read({}, {**recorded, "replay": folder}))
 
 
 def _read_calls(folder: str) -> list[LoggedCall]:
@@ -213,7 +214,3 @@ def _result(call: LoggedCall) -> bytes:
 def _readable(result: bytes) -> list[str]:
     """Split JSON into lines, and the texts in it, too."""
     return msgspec.json.format(result).decode().replace("\\n", "\n").splitlines()
-
-
-def _printable(text: str) -> str:
-    return "".join(char if char.isprintable() else "\ufffd" for char in text)

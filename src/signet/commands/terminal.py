@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "IDEOGRAPHIC_SPACE",
+    "REPLACEMENT",
     "Cell",
     "on_terminal",
     "paste_lines",
@@ -30,6 +31,8 @@ __all__ = [
     "write",
 ]
 
+REPLACEMENT: Final = "\ufffd"
+"""The character that stands for one that cannot be shown."""
 IDEOGRAPHIC_SPACE: Final = "\u3000"
 """The blank of Japanese names; it is not printable by Python's rule, and harmless."""
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import Any, Final, Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from signet.commands.terminal import write
+from signet.commands.terminal import REPLACEMENT, printable, table, write
 
 from .compatibility import Side, compare_schemas
 from .sources import ContractSet, as_listed, read_set
@@ -109,22 +108,18 @@ def _summary(findings: list[Finding]) -> str:
 
 
 def _table(findings: list[Finding]) -> str:
-    """Draw the findings as a table; text of a server is shown as it is, never read as markup."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for heading in HEADINGS:
-        table.add_column(heading, overflow="fold")
-    for finding in findings:
-        texts = (finding.tool, finding.side, finding.why, _example(finding.example))
-        tool, side, why, example = (Text(_printable(text)) for text in texts)
-        table.add_row(tool, side, Text(finding.verdict, COLOURS.get(finding.verdict, "")), why, example)
-    console = Console(width=None if sys.stdout is not None and sys.stdout.isatty() else PIPE_WIDTH)
-    with console.capture() as capture:
-        console.print(table)
-    return "\n".join(line.rstrip() for line in capture.get().splitlines())
+    """Draw the findings as a table."""
+    rows = [
+        (
+            printable(finding.tool, substitute=REPLACEMENT),
+            finding.side,
+            (finding.verdict, COLOURS.get(finding.verdict, "")),
+            printable(finding.why, substitute=REPLACEMENT),
+            printable(_example(finding.example), substitute=REPLACEMENT),
+        )
+        for finding in findings
+    ]
+    return table(HEADINGS, rows, pipe_width=PIPE_WIDTH, strip=True)
 
 
 def _example(value: Any) -> str:
@@ -132,7 +127,3 @@ def _example(value: Any) -> str:
         return ""
     text = msgspec.json.encode(value).decode()
     return text if len(text) <= MAX_EXAMPLE_CHARS else text[:MAX_EXAMPLE_CHARS] + "…"
-
-
-def _printable(text: str) -> str:
-    return "".join(char if char.isprintable() else "\ufffd" for char in text)

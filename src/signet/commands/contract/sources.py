@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from signet import __version__
+from signet.commands.terminal import printable
 from signet.kernel.protocol import Identity
 from signet.kernel.schemas import Bundle, schema_of
 from signet.settings import UsageError
@@ -72,9 +73,9 @@ def as_listed(bundles: ContractSet) -> ContractSet:
     """Return bundles as our own servers list them: by MCP name, and without outputs of tools that answer in text."""
     if bundles.listed:
         return bundles
-    from signet.catalogue import HIDDEN, TOOLSETS, tools_of
+    from signet.catalogue import HIDDEN, TOOLSETS, find_toolset
 
-    known = {tool.slug: tool for toolset in (*TOOLSETS, *HIDDEN) for tool in tools_of(toolset)}
+    known = {tool.slug: tool for toolset in (*TOOLSETS, *HIDDEN) for tool in find_toolset(toolset).tools()}
     tools = {}
     for slug, terms in bundles.tools.items():
         tool = known.get(slug)
@@ -145,7 +146,9 @@ def _listed_tools(source: str, token: str | None) -> list[ListedTool]:
             return _ask_process(source.removeprefix(STDIO))
         return _ask(HttpTransport(source, timeout_s=TIMEOUT_S, token=token))
     except (OSError, EOFError, ValueError, HTTPException, RecursionError) as error:
-        message = f"{source} gives no list of tools ({_one_line(str(error) or type(error).__name__)})"
+        message = (
+            f"{source} gives no list of tools ({printable(str(error) or type(error).__name__)[:MAX_REASON_CHARS]})"
+        )
         raise UsageError(message) from None
 
 
@@ -175,8 +178,3 @@ def _ask(transport: Transport) -> list[ListedTool]:
     from signet.upstream.mcp_client import McpClient
 
     return McpClient(transport, Identity("signet", __version__)).list_tools()
-
-
-def _one_line(text: str) -> str:
-    """Replace what is not printable in a text that a server may have written, and shorten it."""
-    return "".join(char if char.isprintable() else " " for char in text)[:MAX_REASON_CHARS]

@@ -7,22 +7,18 @@ import contextlib
 import signal
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import Final, NoReturn
 
 import msgspec
 
 from signet.catalogue import TOOLSETS
-from signet.commands.terminal import write
+from signet.commands.terminal import Cell, printable, table, write
 from signet.settings import Settings
 
-from .builtin import built_in
 from .channels import CHANNELS
-from .corpus import read_corpus, with_slugs
+from .corpus import built_in, read_corpus, with_slugs
 from .engine import ProgressCallback, run_corpus
 from .report import OK, SAME, ParityReport
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 __all__ = ["add"]
 
@@ -57,9 +53,10 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def _run(args: argparse.Namespace) -> int:
     """Run the corpus and print the report."""
-    toolsets = enabled(Settings(toolsets=args.toolsets)) if args.toolsets else TOOLSETS
+    enabled = Settings(toolsets=args.toolsets or ",".join(TOOLSETS)).enabled()
+    toolsets = [toolset.name for toolset, _ in enabled]
     calls = read_corpus(args.corpus) if args.corpus is not None else built_in(toolsets)
-    calls = with_slugs(calls, [tool for toolset in toolsets for tool in tools_of(toolset)])
+    calls = with_slugs(calls, [tool for toolset, _ in enabled for tool in toolset.tools()])
     # Unwind on SIGTERM, so that every process that was started is stopped.
     signal.signal(signal.SIGTERM, _leave)
     with _progress(len(calls) * len(CHANNELS)) as on_progress:
@@ -87,36 +84,23 @@ def _progress(total: int) -> Iterator[ProgressCallback]:
     with Progress(console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("starting", total=total)
         yield lambda call, channel: progress.update(
-            task, advance=1, description=f"{channel.name}: {_printable(call.name)}"
+            task, advance=1, description=f"{channel.name}: {printable(call.name)}"
         )
 
 
 def _table(report: ParityReport) -> str:
-    """Return the table as text: coloured on a terminal, in plain columns elsewhere."""
-    from rich.console import Console
-
-    is_terminal = sys.stdout is not None and sys.stdout.isatty()
-    console = Console(width=None if is_terminal else PIPE_WIDTH)
-    with console.capture() as capture:
-        console.print(_rich_table(report))
-    return "\n".join(line.rstrip() for line in capture.get().splitlines())
-
-
-def _rich_table(report: ParityReport) -> Table:
-    from rich.table import Table
-    from rich.text import Text
-
-    check_mark = _check_mark()
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("call", overflow="fold")
-    table.add_column("outcome", overflow="fold")
-    for name in report.ways:
-        table.add_column(name.replace(" ", "\n", 1), overflow="fold")
-    for row in report.rows:
-        outcome = Text(row.outcome, "" if row.outcome == OK else "yellow")
-        cells = (Text(check_mark, "green") if cell == SAME else Text(cell, "bold red") for cell in row.ways.values())
-        table.add_row(Text(_printable(row.name)), outcome, *cells)
-    return table
+    """Draw the report as a table: a row for each call, a column for each channel."""
+    good = (_check_mark(), "green")
+    rows: list[list[Cell]] = [
+        [
+            printable(row.name, keep="\n"),
+            (row.outcome, "" if row.outcome == OK else "yellow"),
+            *(good if cell == SAME else (cell, "bold red") for cell in row.ways.values()),
+        ]
+        for row in report.rows
+    ]
+    columns = ["call", "outcome", *(name.replace(" ", "\n", 1) for name in report.ways)]
+    return table(columns, rows, pipe_width=PIPE_WIDTH, strip=True)
 
 
 def _check_mark() -> str:
@@ -137,10 +121,5 @@ def _summary(report: ParityReport) -> str:
     differing = sum(not row.agrees for row in report.rows)
     head = f"{counts}, calls on which they differ: {differing}"
     fields = ", ".join(first.fields)
-    where = f"'{_printable(first.call)}': {first.way} differs from {first.against} in {fields}"
-    return f"{head}\n\n{where}\n{_printable(first.diff)}"
-
-
-def _printable(text: str) -> str:
-    """Replace characters that could control a terminal; text of a corpus or a server may hold some."""
-    return "".join(char if char.isprintable() or char == "\n" else " " for char in text)
+    call, diff = printable(first.call, keep="\n"), printable(first.diff, keep="\n")
+    return f"{head}\n\n'{call}': {first.way} differs from {first.against} in {fields}\n{diff}"

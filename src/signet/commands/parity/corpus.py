@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -10,12 +10,19 @@ import msgspec
 from signet.catalogue import TOOLSETS, find_toolset
 from signet.kernel.errors import Fault
 from signet.kernel.tools import Tool
+from signet.kernel.toolset import CorpusRow
 from signet.sandbox.faults import read_fault_rule
 from signet.settings import UsageError
 
-__all__ = ["CorpusCall", "read_corpus", "with_slugs"]
+__all__ = ["CorpusCall", "built_in", "read_corpus", "with_slugs"]
 
 EXAMPLE: Final = '{"name": "a diagram", "tool": "encodePlantUML", "arguments": {"plantumlCode": "A -> B"}}'
+
+
+ANY: Final[tuple[CorpusRow, ...]] = (
+    ("a tool that nobody has", "nobody", {"x": 1}),
+    ("a tool that nobody has, beyond ASCII", "nobody", {"x": "ない", "y": [True, None, 1.5]}),
+)
 
 
 class CorpusCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -86,7 +93,21 @@ def _with_slug(call: CorpusCall, slugs_by_name: dict[str, str]) -> CorpusCall:
         message = f"'{call.name}': {call.tool} and {other} are not name and slug of one enabled tool"
         raise UsageError(message)
     toolset = slug.partition(".")[0]
-    if call.order and (toolset not in SANDBOXES or toolset not in {known.partition(".")[0] for known in slugs}):
+    if call.order and (not _has_sandbox(toolset) or toolset not in {known.partition(".")[0] for known in slugs}):
         message = f"'{call.name}' orders faults, but no upstream stands behind {call.tool}"
         raise UsageError(message)
     return msgspec.structs.replace(call, slug=slug)
+
+
+def _has_sandbox(toolset: str) -> bool:
+    return toolset in TOOLSETS and find_toolset(toolset).sandbox is not None
+
+
+def built_in(toolsets: Iterable[str]) -> list[CorpusCall]:
+    """Return the calls of some toolsets, and the calls for which no toolset is needed."""
+    rows = [row for name in toolsets for row in find_toolset(name).corpus()]
+    return [_call(*row) for row in (*rows, *ANY)]
+
+
+def _call(name: str, tool: str, arguments: Mapping[str, Any], faults: Sequence[Mapping[str, Any]] = ()) -> CorpusCall:
+    return CorpusCall(name, tool, arguments=dict(arguments), order=tuple(map(dict, faults)))

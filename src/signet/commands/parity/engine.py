@@ -17,7 +17,7 @@ from signet.journal.record import METHOD, VOLATILE
 from signet.journal.retention import FOLDER, LATEST
 from signet.kernel.ids import deterministic
 from signet.kernel.schemas import PREFIX as TOOL_PREFIX
-from signet.settings import PREFIX, SERVICES
+from signet.settings import PREFIX, variable_prefixes
 from signet.upstream.mcp_client import HttpTransport, StdioTransport, Transport
 from signet.upstream.server_process import ServerProcess
 
@@ -132,7 +132,7 @@ def run_corpus(
 
 def _environ(toolsets: Sequence[str], settings: Mapping[str, str]) -> dict[str, str]:
     """Return the environment of every process: without the user's settings, and without a proxy to the sandboxes."""
-    ours = (PREFIX, *SERVICES)
+    ours = variable_prefixes()
     kept = {
         name: value
         for name, value in os.environ.items()
