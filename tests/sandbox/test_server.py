@@ -736,7 +736,8 @@ def test_a_web_page_cannot_order_faults(running: Running) -> None:
 HOST = """
 import sys
 from signet import sandbox
-sandbox.run("oj", "127.0.0.1", 0, token=None, announce=lambda url: print(url, flush=True))
+from signet.catalogue import find_toolset
+sandbox.run(find_toolset("oj"), "127.0.0.1", 0, token=None, announce=lambda url: print(url, flush=True))
 print("ended", flush=True)
 """
 
