@@ -1,4 +1,4 @@
-"""Spec 5's surface: a request envelope that names a tool by its canonical id, under the canonical error table."""
+"""The envelope of spec 5: a request that names a tool by its canonical id, with errors from the canonical table."""
 
 from __future__ import annotations
 
@@ -23,21 +23,22 @@ __all__ = [
 ]
 
 INVOKE: Final = "mcp.tool.invoke"
-"""The one method of this surface."""
+"""The only method of an envelope."""
 
 HTTP_STATUS: Final = {0: 200, PARSE_ERROR: 400, METHOD_NOT_FOUND: 404} | {
     row.jsonrpc_code: row.http_status for row in TABLE.values()
 }
-"""The HTTP status of an answer, by its error code."""
+"""The HTTP status of a response, by its error code."""
 
 
 def open_envelope(
     registry: SchemaRegistry, value: Any, context: Context, path_key: str | None = None, door: Door = UNKNOWN_DOOR
 ) -> Call:
-    """Hold a value to the envelope's contract and give the call inside; `path_key` is the tool in an HTTP path.
+    """Check a value against the envelope's contract and return the call in it; `path_key` is the tool in an HTTP path.
 
     Raises:
-        Refused: INVALID_INPUT for any deviation, its cause says where and why; -32601 for another method.
+        ProtocolError: INVALID_INPUT if the value breaks the contract, with the place and the reason as its cause;
+            -32601 for another method.
     """
     contract = registry.load_envelope()
     if not contract.is_valid(value):
@@ -53,7 +54,7 @@ def open_envelope(
 def extract_call_leniently(
     toolbox: Toolbox, value: Any, context: Context, path_key: str | None = None, door: Door = UNKNOWN_DOOR
 ) -> Call | None:
-    """Give the call inside an envelope that breaks its contract, if it names a tool and says no other method."""
+    """Return the call in an envelope that breaks its contract; None if it names no known tool, or another method."""
     params = _params(value)
     key, arguments = params.get("tool"), params.get("input")
     tool = toolbox.find(key) if isinstance(key, str) else None
@@ -66,14 +67,14 @@ def extract_call_leniently(
 
 
 def refused_outcome(value: Any, door: Door, why: object) -> Outcome:
-    """Give what became of an envelope that holds no call, as far as it can be told, and why."""
+    """Return the outcome of an envelope without a usable call, with its tool if it names one, and with the reason."""
     tool = _params(value).get("tool")
     call = Call(tool if isinstance(tool, str) else "", {}, NULL_CONTEXT, door)
     return Outcome(call, None, fault=Fault(Code.INVALID_INPUT, f"the request is no envelope: {why}"))
 
 
 def looks_like_envelope(value: Any) -> bool:
-    """Whether a message can only be an envelope: by its method, or without one by what its params hold."""
+    """Return whether a message is an envelope: by its method, or without a method by the members of its params."""
     method = value.get("method") if isinstance(value, dict) else None
     if isinstance(method, str) and method:
         return method == INVOKE
@@ -81,9 +82,9 @@ def looks_like_envelope(value: Any) -> bool:
 
 
 def response_id(value: Any) -> ResponseId:
-    """Give the id to answer an envelope under: the one given, if the contract takes it."""
-    given = value.get("id") if isinstance(value, dict) else None
-    return given if isinstance(given, float) and given.is_integer() else given_id(value)
+    """Return the id for the response to an envelope: the id of the envelope if the contract allows it, else None."""
+    request_id = value.get("id") if isinstance(value, dict) else None
+    return request_id if isinstance(request_id, float) and request_id.is_integer() else given_id(value)
 
 
 def _params(value: Any) -> dict[str, Any]:
@@ -92,7 +93,7 @@ def _params(value: Any) -> dict[str, Any]:
 
 
 def answer(request_id: ResponseId, outcome: Outcome) -> Reply:
-    """Write an outcome as this surface shows it: the result itself, or the canonical error."""
+    """Return the response to an envelope: the result itself, or the canonical error."""
     if outcome.fault is None:
         return success(request_id, outcome.body)
     error = CanonicalError.to_jsonrpc_error(outcome.fault.code)
@@ -100,6 +101,6 @@ def answer(request_id: ResponseId, outcome: Outcome) -> Reply:
 
 
 def refusal(code: Code, value: object = None) -> ProtocolError:
-    """Refuse an envelope under a canonical code."""
+    """Return the error that refuses an envelope with a canonical code."""
     error = CanonicalError.to_jsonrpc_error(code)
     return ProtocolError(error["code"], error["message"], error["data"], value)

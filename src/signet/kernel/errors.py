@@ -1,11 +1,11 @@
-"""Faults, and the one table that says how each looks at every door.
+"""Faults, and the one table that maps each canonical code to its form at every door.
 
-A `Fault` is raised by a tool or made by a rule, and from there on is a value that only travels forward:
+A tool raises a `Fault` or a rule creates one. From there on it is a value that only travels forward:
 
     Fault ── REST ─────── {"success": false, "error": {"code": name, "message": …}}, HTTP status
           ── envelope ─── spec 5's row: JSON-RPC code and message, data exactly {"canonical_code": …}
-          ── MCP ──────── told: a result with `isError` that the model reads
-                          not told: a JSON-RPC error, canonical code in its data
+          ── MCP ──────── as_tool_result: a result with `isError` that the model reads
+                          otherwise: a JSON-RPC error with the canonical code in its data
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ UNSUPPORTED_VERSION: Final = -32022
 
 
 class Code(StrEnum):
-    """Spec 5's canonical codes: small on purpose."""
+    """The canonical codes of spec 5."""
 
     INVALID_INPUT = "INVALID_INPUT"
     INVALID_OUTPUT = "INVALID_OUTPUT"
@@ -56,15 +56,15 @@ class Code(StrEnum):
 
 
 class ErrorRow(NamedTuple):
-    """How one canonical code looks at each door."""
+    """The form of one canonical code at each door."""
 
     http_status: int
     jsonrpc_code: int
     message: str
     mcp_code: int
-    """The MCP wires keep to their own codes; spec 5's stay on the envelope surface."""
+    """The JSON-RPC code on the MCP doors; `jsonrpc_code` is for the envelope alone."""
     as_tool_result: bool
-    """Whether the model can act on it, so that MCP sends it as a result with `isError`."""
+    """Whether the model can act on the error, so that MCP sends it as a result with `isError`."""
 
 
 TABLE: Final[dict[str, ErrorRow]] = {
@@ -77,16 +77,16 @@ TABLE: Final[dict[str, ErrorRow]] = {
 
 
 class CanonicalError:
-    """Spec 5's lookup; a code that is not in the table is a `KeyError`."""
+    """The lookup of spec 5; an unknown code raises `KeyError`."""
 
     @staticmethod
     def to_http_status(code: str) -> int:
-        """Give the HTTP status of a canonical code."""
+        """Return the HTTP status of a canonical code."""
         return TABLE[code].http_status
 
     @staticmethod
     def to_jsonrpc_error(code: str) -> dict[str, Any]:
-        """Give a fresh JSON-RPC error object for a canonical code."""
+        """Return a new JSON-RPC error object for a canonical code."""
         row = TABLE[code]
         return {"code": row.jsonrpc_code, "message": row.message, "data": {"canonical_code": str(code)}}
 
@@ -103,10 +103,10 @@ class Wording(NamedTuple):
 
 
 class Fault(Exception):
-    """What is wrong, in a sentence, under a canonical code; the rest has the table's defaults.
+    """An error with a canonical code and a sentence; the other arguments override the table's defaults.
 
-    `name` and `status` are REST's, `told` and `mcp_code` are MCP's, `data` joins a JSON-RPC error's data.
-    `wording` is for commands in this process and is never published.
+    `name` and `status` are for REST, `as_tool_result` and `mcp_code` for MCP. `data` is added to the data of a JSON-RPC
+    error.
     """
 
     def __init__(
@@ -134,22 +134,22 @@ class Fault(Exception):
 
 
 def unknown_tool(key: str) -> Fault:
-    """Say that no enabled tool answers to a name: the client's mistake, not an upstream's answer."""
+    """Return the fault for a name that no enabled tool has: a mistake of the client, not a reply of an upstream."""
     return Fault(Code.NOT_FOUND, f"Tool '{key}' not found", name="TOOL_NOT_FOUND", as_tool_result=False)
 
 
 def bad_arguments(tool: str, places: list[tuple[str, str]]) -> Fault:
-    """Name every place where arguments break their contract."""
-    told = "; ".join(f"{path}: {message}" if path else message for path, message in places)
-    return Fault(Code.INVALID_INPUT, f"Invalid arguments for {tool}: {told}")
+    """Return the fault for arguments that break their contract, with every place where they do."""
+    details = "; ".join(f"{path}: {message}" if path else message for path, message in places)
+    return Fault(Code.INVALID_INPUT, f"Invalid arguments for {tool}: {details}")
 
 
 def too_large(limit_bytes: int) -> Fault:
-    """Say that a request is over the door's limit."""
+    """Return the fault for a request over the door's size limit."""
     message = f"The request is larger than {limit_bytes} bytes"
     return Fault(Code.INVALID_INPUT, message, name="REQUEST_TOO_LARGE", status=413)
 
 
 def not_unicode() -> Fault:
-    """Say that a request holds what is not Unicode text: bytes that are not UTF-8, or half a surrogate pair."""
+    """Return the fault for a request that is not Unicode text: bytes that are not UTF-8, or half a surrogate pair."""
     return Fault(Code.INVALID_INPUT, "The request is not valid UTF-8 text", name="NOT_UNICODE")

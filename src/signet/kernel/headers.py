@@ -1,7 +1,7 @@
-"""The ladder of a modern request: its envelope, and over HTTP headers that say what its body says.
+"""The checks of a modern request: its `_meta`, and over HTTP the headers that repeat parts of its body.
 
-A proxy may route on these headers without reading the body, so a request that disagrees with itself
-is refused (-32020) before anything else is made of it.
+A proxy may route by these headers without reading the body. A request whose headers and body differ is therefore
+refused (-32020) before anything else is done with it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,14 @@ METHOD: Final = "mcp-method"
 NAME: Final = "mcp-name"
 PARAM_PREFIX: Final = "mcp-param-"
 NAMED_METHODS: Final = ("tools/call",)
-"""The served methods whose `params.name` is mirrored into `Mcp-Name`."""
+"""The served methods whose `params.name` is repeated in `Mcp-Name`."""
+
+BASE64_START: Final = "=?base64?"
+BASE64_END: Final = "?="
+"""The marks around a header value that is base64, because the plain value does not fit into a header."""
+
+MAX_INTEGER_CHARS: Final = 19
+"""The longest header value that is read as an integer: 64-bit numbers have up to 19 digits."""
 
 
 def check_modern(method: str, name: object, meta: Meta, headers: Headers | None) -> None:
@@ -66,14 +73,14 @@ def check_routing(headers: Headers, method: str, name: object, version: object) 
     for header in (VERSION, METHOD, NAME):
         if header in headers.repeated:
             raise ProtocolError(HEADER_MISMATCH, f"{header} is sent more than once")
-    _hold(VERSION, headers.get(VERSION), version)
-    _hold(METHOD, headers.get(METHOD), method)
+    _check_equal(VERSION, headers.get(VERSION), version)
+    _check_equal(METHOD, headers.get(METHOD), method)
     if method in NAMED_METHODS and name is not UNSET:
-        _hold(NAME, _decoded(headers.get(NAME)), name, sent=NAME in headers)
+        _check_equal(NAME, _decoded(headers.get(NAME)), name, sent=NAME in headers)
 
 
 class ParamHeader(NamedTuple):
-    """An argument that a client repeats in a header of its own."""
+    """An argument that a client repeats in a header."""
 
     header: str
     path: tuple[str, ...]
@@ -81,29 +88,29 @@ class ParamHeader(NamedTuple):
 
 
 def param_headers(contract: Raw) -> list[ParamHeader]:
-    """Find the properties of an input contract that carry `x-mcp-header`."""
+    """Return the header of each property of an input contract that has `x-mcp-header`."""
     if b"x-mcp-header" not in bytes(contract):
         return []
-    return list(_found(schema_of(contract), ()))
+    return _param_headers(schema_of(contract), ())
 
 
-def _found(schema: Any, path: tuple[str, ...]) -> list[ParamHeader]:
-    found: list[ParamHeader] = []
+def _param_headers(schema: Any, path: tuple[str, ...]) -> list[ParamHeader]:
+    headers: list[ParamHeader] = []
     properties = schema.get("properties") if isinstance(schema, dict) else None
-    for name, part in properties.items() if isinstance(properties, dict) else ():
-        here = (*path, name)
-        mark = part.get("x-mcp-header") if isinstance(part, dict) else None
+    for name, subschema in properties.items() if isinstance(properties, dict) else ():
+        subpath = (*path, name)
+        mark = subschema.get("x-mcp-header") if isinstance(subschema, dict) else None
         if isinstance(mark, str):
-            found.append(ParamHeader(PARAM_PREFIX + mark.lower(), here, str(part.get("type"))))
-        found += _found(part, here)
-    return found
+            headers.append(ParamHeader(PARAM_PREFIX + mark.lower(), subpath, str(subschema.get("type"))))
+        headers += _param_headers(subschema, subpath)
+    return headers
 
 
 def check_param_headers(headers: Headers, mirrored: list[ParamHeader], arguments: dict[str, Any]) -> None:
-    """Compare each mirrored argument with its header; both may be absent, a null argument counts as that.
+    """Compare each repeated argument with its header; both may be absent, and a null argument counts as absent.
 
     Raises:
-        Refused: -32020 for the first pair that disagrees.
+        ProtocolError: -32020 for the first pair that differs.
     """
     for header, path, kind in mirrored:
         value: Any = arguments
@@ -114,34 +121,35 @@ def check_param_headers(headers: Headers, mirrored: list[ParamHeader], arguments
         if value is None or isinstance(value, dict | list):
             if header in headers:
                 raise ProtocolError(HEADER_MISMATCH, f"{header} is sent, but the body has no such argument")
-        elif not (kind == "integer" and _same_number(headers.get(header), value)):
-            _hold(header, _decoded(headers.get(header)), _plain(value), sent=header in headers)
+        elif not (kind == "integer" and _is_same_number(headers.get(header), value)):
+            _check_equal(header, _decoded(headers.get(header)), _header_text(value), sent=header in headers)
 
 
-def _hold(header: str, given: str | None, value: object, *, sent: bool = False) -> None:
-    if given is None and not sent:
+def _check_equal(header: str, text: str | None, value: object, *, sent: bool = False) -> None:
+    """Compare the text of a header with the body; `sent` tells a header that cannot be decoded from a missing one."""
+    if text is None and not sent:
         raise ProtocolError(HEADER_MISMATCH, f"{header} is missing: it must repeat what the body says")
-    if given != value:
+    if text != value:
         raise ProtocolError(HEADER_MISMATCH, f"{header} does not match the request body")
 
 
-def _plain(value: object) -> str:
+def _header_text(value: object) -> str:
     return ("true" if value else "false") if isinstance(value, bool) else str(value)
 
 
-def _same_number(given: str | None, value: object) -> bool:
-    """Compare integers by value: `42` and `42.0` are one."""
-    whole, dot, fraction = (given or "").partition(".")
+def _is_same_number(text: str | None, value: object) -> bool:
+    """Return whether a header and an integer argument have the same value: `42` equals `42.0`."""
+    whole, dot, fraction = (text or "").partition(".")
     if isinstance(value, bool) or not isinstance(value, int | float) or fraction.strip("0") or (dot and not fraction):
         return False
-    return whole.removeprefix("-").isdecimal() and len(whole) < 20 and int(whole) == value  # noqa: PLR2004 - 64 bits
+    return whole.removeprefix("-").isdecimal() and len(whole) <= MAX_INTEGER_CHARS and int(whole) == value
 
 
-def _decoded(given: str | None) -> str | None:
-    """Undo the base64 wrapping of a value that does not fit a header; a broken one matches nothing."""
-    if given is None or not (given.startswith("=?base64?") and given.endswith("?=")):
-        return given
-    payload = given[9:-2]
+def _decoded(text: str | None) -> str | None:
+    """Return the text of a header, with base64 undone; None if the base64 is broken."""
+    if text is None or not (text.startswith(BASE64_START) and text.endswith(BASE64_END)):
+        return text
+    payload = text[len(BASE64_START) : -len(BASE64_END)]
     try:
         raw = binascii.a2b_base64(payload, strict_mode=True)
         return raw.decode() if binascii.b2a_base64(raw, newline=False).decode() == payload else None

@@ -1,4 +1,4 @@
-"""Names for one call: random ones, or ones that follow from what is asked."""
+"""The ids of a call: random, or derived from the call."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import msgspec
 __all__ = ["NAMESPACE", "Ids", "deterministic", "random"]
 
 NAMESPACE: Final = "c1fd1c20-77b7-4f73-b39c-8ed2dd2f2d8c"
-"""The UUID5 namespace; with it, equal calls have equal ids on every machine."""
+"""The UUIDv5 namespace of derived ids: equal calls have equal ids on every machine."""
 
 UUID4: Final = b"........-....-4...-a...-............"
-"""A random UUID: each dot is a random digit; the rest says version 4, variant 10."""
-DOTS: Final = [place for place, sign in enumerate(UUID4) if sign == ord(".")]
+"""The pattern of a random UUID: each dot is a random digit; the other digits are version 4 and variant 10."""
+DOTS: Final = [index for index, char in enumerate(UUID4) if char == ord(".")]
 
 
 class Ids(msgspec.Struct, frozen=True):
@@ -26,27 +26,24 @@ class Ids(msgspec.Struct, frozen=True):
 
 
 def random(count: int) -> list[Ids]:
-    """Name calls apart from every other (UUID4); the system is asked for randomness once."""
+    """Return random ids (UUIDv4) for so many calls, with one read of the system's randomness."""
     from secrets import token_hex
 
     digits = token_hex(3 * count * len(DOTS) // 2).encode()
     text = bytearray(UUID4 * (3 * count))
-    # The same digit of all ids at a time: what grows with their number is not done in Python.
-    for number, place in enumerate(DOTS):
-        text[place :: len(UUID4)] = digits[number :: len(DOTS)]
-    names = text.decode()
-    return [
-        Ids(names[at : at + 36], names[at + 36 : at + 72], names[at + 72 : at + 108])
-        for at in range(0, len(names), 108)
-    ]
+    # Fill one digit of all ids at a time: the Python loop does not grow with the number of ids.
+    for number, index in enumerate(DOTS):
+        text[index :: len(UUID4)] = digits[number :: len(DOTS)]
+    ids = text.decode()
+    return [Ids(ids[at : at + 36], ids[at + 36 : at + 72], ids[at + 72 : at + 108]) for at in range(0, len(ids), 108)]
 
 
 def deterministic(method: str, route: str, payload: object) -> Ids:
-    """Name a call by what it asks, not by when or through which door (UUID5).
+    """Return ids derived from the call (UUIDv5): equal at any time and through any door.
 
-    `route` is the logical one (`tool`, `discover`), never a path or a transport.
+    `route` is the logical route (`tool`, `discover`), never a path or a transport.
     """
-    # json, not msgspec: the recipe escapes everything beyond ASCII.
+    # json instead of msgspec: the seed must escape everything beyond ASCII.
     import json
     from uuid import UUID, uuid5
 
@@ -55,5 +52,5 @@ def deterministic(method: str, route: str, payload: object) -> Ids:
         sort_keys=True,
         separators=(",", ":"),
     )
-    name = partial(uuid5, UUID(NAMESPACE))
-    return Ids(str(name(f"req:{seed}")), str(name(f"trace:{seed}")), str(name(f"span:{seed}")))
+    derive = partial(uuid5, UUID(NAMESPACE))
+    return Ids(str(derive(f"req:{seed}")), str(derive(f"trace:{seed}")), str(derive(f"span:{seed}")))

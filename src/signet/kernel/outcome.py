@@ -1,4 +1,4 @@
-"""A call on its way in, and what became of it on its way out."""
+"""A call on its way in, and its outcome on its way out."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ __all__ = ["UNKNOWN_DOOR", "Call", "Door", "Outcome", "PreparedCall"]
 
 
 class Door(msgspec.Struct, frozen=True):
-    """The way by which a call came."""
+    """The door through which a call came."""
 
     transport: str
     route: str
     name: str
-    """Which door it is, whatever the route's variable part; each counts its own steps."""
+    """The door without the variable part of its route; the journal counts the steps of each door by this name."""
     by_name: bool = False
-    """Whether it knows tools by their published names alone."""
+    """Whether tools are found by their published names only, not by slug or canonical id."""
 
 
 UNKNOWN_DOOR: Final = Door("none", "none", "none")
 
 
 class Call(msgspec.Struct, frozen=True):
-    """One request to run a tool: the same value whichever door it came through."""
+    """One request to run a tool: the same value through every door."""
 
     tool_key: str
     """The tool's name, slug or canonical id."""
@@ -38,24 +38,24 @@ class Call(msgspec.Struct, frozen=True):
 
 
 class PreparedCall(msgspec.Struct, frozen=True):
-    """A call that kept its input contract, with its typed arguments."""
+    """A call that keeps its input contract, with its typed arguments."""
 
     call: Call
     tool: Tool
     io: ToolIO
     args: Any
     shadow_violation: Fault | None = None
-    """What would have refused it, had contracts not been in shadow."""
+    """The fault that would have refused the call if contracts were enforced; set in shadow mode only."""
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What became of a call: a result that keeps its contract, or a fault."""
+    """The outcome of a call: a result that keeps its contract, or a fault."""
 
     call: Call
     tool: Tool | None
     result: Any = None
     body: bytes = b""
-    """The result as JSON, written once for every door."""
+    """The result as JSON, encoded once for every door."""
     fault: Fault | None = None
     shadow_violation: Fault | None = None
-    """What would have been a fault, had contracts not been in shadow."""
+    """The fault that there would have been if contracts were enforced; set in shadow mode only."""

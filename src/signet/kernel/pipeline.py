@@ -2,8 +2,8 @@
 
     Call ── prepare ── the tool ── finish ── Outcome
 
-`prepare` and `finish` are pure and hold every rule; `run` only stands the tool between them.
-What a tool raises becomes a value here, and nowhere else.
+`prepare` and `finish` are pure and hold every rule; `run` calls the tool between them.
+Only this module turns an exception of a tool into a value.
 """
 
 from __future__ import annotations
@@ -24,34 +24,36 @@ from .wire import decode_in_chunks, encode
 __all__ = ["CALL_TIMEOUT_S", "Mode", "Observer", "Pipeline"]
 
 CALL_TIMEOUT_S: Final = 60.0
-"""How long a tool may take before its call is given up."""
+"""The longest time that a tool may take before its call fails."""
 
 MAX_IN_FLIGHT: Final = 1024
-"""How many calls may be awaited at once; one more is refused, so that memory has a bound."""
+"""The number of calls that may be awaited at once; further calls are refused, so that memory has a bound."""
 
 
 class Mode(StrEnum):
-    """What becomes of a value that breaks its contract."""
+    """What the pipeline does with a value that breaks its contract."""
 
     ENFORCE = "enforce"
-    """It is refused."""
+    """Refuse the value."""
     SHADOW = "shadow"
-    """It is shadow_violation, and the call goes on."""
+    """Note the violation in `shadow_violation` and continue the call."""
     OFF = "off"
-    """Nobody looks."""
+    """Check nothing."""
 
 
 class Observer(msgspec.Struct, frozen=True):
-    """Who looks on: both are given each outcome, the first with the seconds it took, the second if it is a fault."""
+    """The callbacks for outcomes."""
 
     outcome: Callable[[Outcome, float], None] | None = None
+    """Called with every outcome and its duration in seconds."""
     fault: Callable[[Outcome], None] | None = None
+    """Called with every outcome that is a fault."""
     clock: Callable[[], float] = float
-    """Gives seconds; the kernel has no clock of its own."""
+    """Return the time in seconds; the kernel has no clock of its own."""
 
 
 class Pipeline:
-    """Runs calls on one set of tools under one set of contracts."""
+    """Runs calls of one set of tools under one set of contracts."""
 
     def __init__(
         self,
@@ -72,30 +74,30 @@ class Pipeline:
         self._in_flight = 0
 
     def run(self, call: Call, shadow_violation: Fault | None = None) -> Outcome | Coroutine[Any, Any, Outcome]:
-        """Give the outcome of a call: at once when its tool is a plain function, else once awaited.
+        """Return the outcome of a call, or a coroutine of it where the tool has to be awaited.
 
-        `shadow_violation` is what would have refused the call before it came here, had contracts not been in shadow.
+        `shadow_violation` is the fault with which a door would have refused the call if contracts were enforced.
         """
         started_s = self._observer.clock()
-        ready = self.prepare(call, shadow_violation)
-        if isinstance(ready, Outcome):
-            return self.notify(ready, started_s)
+        prepared = self.prepare(call, shadow_violation)
+        if isinstance(prepared, Outcome):
+            return self.notify(prepared, started_s)
         context = call.context
-        runtime = self._runtimes.get(ready.tool.slug)
+        runtime = self._runtimes.get(prepared.tool.slug)
         if runtime is not None:
             context = msgspec.structs.replace(
                 context, upstream=runtime.upstream, settings=runtime.settings, today=runtime.today
             )
         try:
-            value = ready.tool.run(ready.args, context)
+            value = prepared.tool.run(prepared.args, context)
         except Exception as error:  # noqa: BLE001 - the one place where a tool's failure becomes a value
             value = error
         if hasattr(value, "__await__"):
-            return self._settle(ready, value, started_s)
-        return self.notify(self.finish(ready, value), started_s)
+            return self._await_tool(prepared, value, started_s)
+        return self.notify(self.finish(prepared, value), started_s)
 
     def prepare(self, call: Call, shadow_violation: Fault | None = None) -> PreparedCall | Outcome:
-        """Find the tool and hold the arguments to its input contract."""
+        """Find the tool and check the arguments against its input contract."""
         tool = self.toolbox.named(call.tool_key) if call.door.by_name else self.toolbox.find(call.tool_key)
         if tool is None:
             return Outcome(call, None, fault=unknown_tool(call.tool_key.removeprefix(PREFIX)))
@@ -110,17 +112,17 @@ class Pipeline:
                     return Outcome(call, tool, fault=fault)
                 shadow_violation = shadow_violation or fault
         if self.mode is not Mode.ENFORCE:
-            arguments = _fitting(arguments, tool.args)
+            arguments = _without_unknown(arguments, tool.args)
         try:
-            # Not strict: to a contract 10.0 is an integer, and all else that would be bent it has refused.
+            # Not strict: JSON Schema takes 10.0 as an integer, and the contract has refused all other coercions.
             return PreparedCall(call, tool, io, msgspec.convert(arguments, tool.args, strict=False), shadow_violation)
         except msgspec.ValidationError as error:
-            # Only where nobody has looked: a tool cannot be given what it has no place for.
+            # Reached only if the contract was not enforced: arguments of the wrong type cannot be passed to the tool.
             return Outcome(call, tool, fault=tool.adapt_fault(bad_arguments(tool.name, [("", str(error))])))
 
-    def finish(self, ready: PreparedCall, value: object) -> Outcome:
-        """Hold what a tool returned, as it would be sent, to its output contract and size."""
-        call, tool, shadow_violation = ready.call, ready.tool, ready.shadow_violation
+    def finish(self, prepared: PreparedCall, value: object) -> Outcome:
+        """Encode the value that a tool returned or raised, and check its size and its output contract."""
+        call, tool, shadow_violation = prepared.call, prepared.tool, prepared.shadow_violation
         if isinstance(value, BaseException):
             fault = tool.adapt_fault(value if isinstance(value, Fault) else _bug(tool, value))
             return Outcome(call, tool, fault=fault, shadow_violation=shadow_violation)
@@ -130,11 +132,11 @@ class Pipeline:
                 raise ContractError([("", f"{len(body)} bytes, more than {tool.max_result_bytes}")])
             result = decode_in_chunks(body)
         except (TypeError, ValueError, RecursionError) as error:
-            # What msgspec says of a value that is not JSON.
+            # msgspec raises these for a value that is not JSON.
             return Outcome(
                 call, tool, fault=tool.adapt_fault(_broken_promise(tool, error)), shadow_violation=shadow_violation
             )
-        contract = ready.io.output_validator
+        contract = prepared.io.output_validator
         if self.mode is not Mode.OFF and not contract.is_valid(result):
             fault = tool.adapt_fault(_broken_promise(tool, ContractError(contract.places(result))))
             if self.mode is Mode.ENFORCE:
@@ -142,28 +144,28 @@ class Pipeline:
             shadow_violation = shadow_violation or fault
         return Outcome(call, tool, result, body, shadow_violation=shadow_violation)
 
-    async def _settle(self, ready: PreparedCall, pending: Awaitable[object], started_s: float) -> Outcome:
-        """Await a tool, no longer than a call may take; a tool that clings on is left behind."""
+    async def _await_tool(self, prepared: PreparedCall, pending: Awaitable[object], started_s: float) -> Outcome:
+        """Await a tool until the timeout; a tool that ignores its cancellation is not waited for."""
         if self._in_flight >= MAX_IN_FLIGHT:
-            # Accepted in the same breath as others that have begun since.
-            return self.notify(self.finish(ready, _too_many(pending)), started_s)
+            # Checked here, not in `run`: calls that were accepted together begin one after the other.
+            return self.notify(self.finish(prepared, _too_many(pending)), started_s)
         task = asyncio.ensure_future(pending)
         self._in_flight += 1
         try:
             await asyncio.wait((task,), timeout=self._timeout_s)
-            value = _value_of(task) if task.done() else _too_slow(ready.tool, self._timeout_s)
+            value = _value_of(task) if task.done() else _too_slow(prepared.tool, self._timeout_s)
         except asyncio.CancelledError:
-            self.notify(self.finish(ready, _left()), started_s)
+            self.notify(self.finish(prepared, _caller_left()), started_s)
             raise
         finally:
             self._in_flight -= 1
             task.cancel()
-        if ready.tool.validate_in_thread:
-            return self.notify(await asyncio.to_thread(self.finish, ready, value), started_s)
-        return self.notify(self.finish(ready, value), started_s)
+        if prepared.tool.validate_in_thread:
+            return self.notify(await asyncio.to_thread(self.finish, prepared, value), started_s)
+        return self.notify(self.finish(prepared, value), started_s)
 
     def notify(self, outcome: Outcome, started_s: float | None = None) -> Outcome:
-        """Show an outcome to those who look on; what was refused before it began took no time."""
+        """Pass an outcome to the observer and return it; a call that was refused before its start took no time."""
         observer = self._observer
         if observer.outcome is not None:
             observer.outcome(outcome, observer.clock() - started_s if started_s is not None else 0.0)
@@ -173,21 +175,21 @@ class Pipeline:
 
 
 def _without_nulls(arguments: Any) -> Any:
-    """Count an argument that is given as null as absent."""
+    """Return the arguments without those that are null: they count as absent."""
     if not isinstance(arguments, dict):
         return arguments
     return {name: value for name, value in arguments.items() if value is not None}
 
 
-def _fitting(arguments: Any, shape: Any) -> Any:
-    """Leave out what a tool has no place for; where contracts are enforced, that has been refused."""
-    names = getattr(shape, "__struct_encode_fields__", None)
+def _without_unknown(arguments: Any, struct: Any) -> Any:
+    """Return the arguments that the tool's struct has fields for; an enforced contract has refused all others."""
+    names = getattr(struct, "__struct_encode_fields__", None)
     if names is None or not isinstance(arguments, dict):
         return arguments
     return {name: value for name, value in arguments.items() if name in names}
 
 
-def _left() -> Fault:
+def _caller_left() -> Fault:
     return Fault(Code.INTERNAL_ERROR, "the caller left before the answer")
 
 
@@ -209,7 +211,7 @@ def _too_slow(tool: Tool, timeout_s: float) -> Fault:
 
 
 def _bug(tool: Tool, error: BaseException) -> Fault:
-    """Say that a tool failed without saying how: the exception's text may hold a secret."""
+    """Return the fault for an unexpected exception, without its text: that may hold a secret."""
     fault = Fault(Code.INTERNAL_ERROR, f"{tool.name} failed: this is a fault of the server, not of the call")
     fault.__cause__ = error
     return fault

@@ -1,7 +1,7 @@
-"""MCP as a tools-only server speaks it: versions, eras, params and result shapes.
+"""The part of MCP that a tools-only server needs: versions, eras, params and the shapes of results.
 
 Two eras share the wire. A *handshake* message belongs to a connection that began with `initialize`;
-a *modern* one carries its protocol version in `params._meta`. The era is decided per message.
+a *modern* message carries its protocol version in `params._meta`. The era is decided per message.
 """
 
 from __future__ import annotations
@@ -54,18 +54,18 @@ SERVER_INFO_KEY: Final = "io.modelcontextprotocol/serverInfo"
 
 CAPABILITIES: Final = {"tools": {"listChanged": False}}
 LIST_TTL_MS: Final = 3_600_000
-"""How long a client may keep a list: it changes only with the server's version."""
+"""How long a client may cache a list: it changes only with the server's version."""
 
 
 class Identity(msgspec.Struct, frozen=True):
-    """Who the server says it is."""
+    """The name and version that the server reports."""
 
     name: str
     version: str
 
 
 class Meta(msgspec.Struct, frozen=True):
-    """What a request says about itself."""
+    """The members of `params._meta` that are read."""
 
     version: Any = msgspec.field(name=VERSION_KEY, default=UNSET)
     capabilities: Any = msgspec.field(name=CAPABILITIES_KEY, default=UNSET)
@@ -76,19 +76,19 @@ NO_META: Final = Meta()
 
 
 class Params(msgspec.Struct, frozen=True):
-    """What the params of every method may hold."""
+    """The params that every method may have."""
 
     meta: Meta | None = msgspec.field(name="_meta", default=None)
 
 
 class RequestPreamble(Params, frozen=True):
-    """What is read of any request before its method is looked at."""
+    """The params that are read of a request whatever its method."""
 
     name: Any = UNSET
 
 
 class InitializeParams(Params, frozen=True, kw_only=True):
-    """What a client of the handshake eras opens with."""
+    """The params of `initialize`."""
 
     version: str = msgspec.field(name="protocolVersion")
     capabilities: dict[str, Any]
@@ -96,29 +96,29 @@ class InitializeParams(Params, frozen=True, kw_only=True):
 
 
 class ListParams(Params, frozen=True):
-    """A page of a list; there is only one."""
+    """The params of `tools/list`; there is only one page."""
 
     cursor: str | None = None
 
 
 class CallParams(Params, frozen=True, kw_only=True):
-    """A tool to call."""
+    """The params of `tools/call`."""
 
     name: str
     arguments: dict[str, Any] | None = None
 
 
 class CancelParams(Params, frozen=True, kw_only=True):
-    """A request that nobody waits for any more."""
+    """The params of `notifications/cancelled`."""
 
     request_id: Id = msgspec.field(name="requestId")
 
 
 def check_meta(meta: Meta) -> None:
-    """Hold a modern request to the keys that it must carry.
+    """Check that a modern request has the `_meta` keys that it must have.
 
     Raises:
-        Refused: -32602 naming what is missing or misshapen.
+        ProtocolError: -32602 with the name of a key that is missing or has the wrong type.
     """
     required = (VERSION_KEY, meta.version), (CAPABILITIES_KEY, meta.capabilities)
     missing = [key for key, value in required if value is UNSET]
@@ -131,29 +131,29 @@ def check_meta(meta: Meta) -> None:
 
 
 def check_version(meta: Meta) -> None:
-    """Refuse a modern request of a version that is not served.
+    """Check that the version of a modern request is served.
 
     Raises:
-        Refused: -32022 with the versions that are.
+        ProtocolError: -32022 with the versions that are served.
     """
     if meta.version not in MODERN_VERSIONS:
         raise unsupported(meta.version)
 
 
 def unsupported(version: str) -> ProtocolError:
-    """Refuse a version that is not served, with those that are."""
+    """Return the error for a version that is not served, with the versions that are."""
     data = {"supported": list(MODERN_VERSIONS), "requested": version[:100]}
     return ProtocolError(UNSUPPORTED_VERSION, "Unsupported protocol version", data)
 
 
 def listing(toolbox: Toolbox, registry: SchemaRegistry) -> bytes:
-    """Write the tools as both eras list them."""
-    return encode([_listed(tool, registry) for tool in toolbox])
+    """Return the JSON list of the tools, which both eras share."""
+    return encode([_list_entry(tool, registry) for tool in toolbox])
 
 
-def _listed(tool: Tool, registry: SchemaRegistry) -> dict[str, Any]:
+def _list_entry(tool: Tool, registry: SchemaRegistry) -> dict[str, Any]:
     bundle = registry.load_bundle(tool.slug)
-    listed: dict[str, Any] = {
+    entry: dict[str, Any] = {
         "name": tool.name,
         "title": tool.title,
         "description": tool.description,
@@ -161,29 +161,30 @@ def _listed(tool: Tool, registry: SchemaRegistry) -> dict[str, Any]:
         "annotations": {"title": tool.title, **tool.annotations},
     }
     if tool.to_content is None:
-        # Clients hide the text when there is structured content, so tools that answer in blocks promise none.
-        listed["outputSchema"] = bundle.output
-    return listed
+        # Clients hide the text when there is structured content, so a tool that returns blocks declares none.
+        entry["outputSchema"] = bundle.output
+    return entry
 
 
 class Era(msgspec.Struct, frozen=True):
-    """What an era adds to each result."""
+    """The members that an era adds to each result."""
 
     modern: bool
     tail: bytes
-    """Members that every result ends with."""
+    """The members at the end of every result, as JSON."""
     about: dict[str, Any]
-    """Members of every result's `_meta`."""
+    """The members of every result's `_meta`."""
 
 
 def eras(identity: Identity) -> tuple[Era, Era]:
-    """Give the handshake era and the modern one, as a server of this identity speaks them."""
+    """Return the handshake era and the modern era of a server with this identity."""
     about = {SERVER_INFO_KEY: msgspec.to_builtins(identity)}
-    return Era(False, b"", {}), Era(True, b',"resultType":"complete","_meta":' + encode(about), about)  # noqa: FBT003
+    tail = b',"resultType":"complete","_meta":' + encode(about)
+    return Era(modern=False, tail=b"", about={}), Era(modern=True, tail=tail, about=about)
 
 
 def _tool_result(outcome: Outcome, era: Era) -> bytes:
-    """Write a tool's result: structured and the same JSON as text, or the blocks that it makes itself."""
+    """Return a tool's result: structured content and the same JSON as text, or the tool's own content blocks."""
     tool = outcome.tool
     if tool is not None and tool.to_content is not None:
         content = b'{"content":' + encode(tool.to_content(outcome.result))
@@ -194,7 +195,7 @@ def _tool_result(outcome: Outcome, era: Era) -> bytes:
 
 
 def _error_result(fault: Fault, era: Era) -> bytes:
-    """Write a fault that the model can act on as a result; its canonical code goes into `_meta`."""
+    """Return a result for a fault that the model can act on, with the canonical code in `_meta`."""
     result: dict[str, Any] = {"content": [{"type": "text", "text": fault.message}], "isError": True}
     if era.modern:
         result["resultType"] = "complete"
@@ -202,7 +203,7 @@ def _error_result(fault: Fault, era: Era) -> bytes:
 
 
 def initialize_result(version: str, identity: Identity, instructions: str) -> bytes:
-    """Write the answer to `initialize`; a version that is not served is answered with the newest one."""
+    """Return the result of `initialize`: the client's version if it is served, else the newest."""
     result = {
         "protocolVersion": version if version in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1],
         "capabilities": CAPABILITIES,
@@ -213,7 +214,7 @@ def initialize_result(version: str, identity: Identity, instructions: str) -> by
 
 
 def discover_result(instructions: str, era: Era) -> bytes:
-    """Write the answer to `server/discover`."""
+    """Return the result of `server/discover`."""
     result = {
         "supportedVersions": MODERN_VERSIONS,
         "capabilities": CAPABILITIES,
@@ -225,13 +226,13 @@ def discover_result(instructions: str, era: Era) -> bytes:
 
 
 def list_result(toolbox: Toolbox, registry: SchemaRegistry, era: Era) -> bytes:
-    """Write the answer to `tools/list`."""
+    """Return the result of `tools/list`."""
     hints = b',"ttlMs":%d,"cacheScope":"public"' % LIST_TTL_MS if era.modern else b""
     return b'{"tools":' + listing(toolbox, registry) + hints + era.tail + b"}"
 
 
 def to_reply(era: Era, request_id: ResponseId, outcome: Outcome) -> Reply:
-    """Write an outcome as MCP shows it."""
+    """Return the MCP response for an outcome."""
     fault = outcome.fault
     if fault is None:
         return success(request_id, _tool_result(outcome, era))
@@ -241,7 +242,7 @@ def to_reply(era: Era, request_id: ResponseId, outcome: Outcome) -> Reply:
 
 
 def progress_notification(token: Id, done: float, total: float | None, message: str | None) -> bytes:
-    """Write the notification that reports how far a call is."""
+    """Return the notification that reports the progress of a call."""
     values = {"progressToken": token, "progress": done, "total": total, "message": message}
     params = {key: value for key, value in values.items() if value is not None}
     return encode({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})

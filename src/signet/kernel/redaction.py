@@ -1,6 +1,6 @@
-"""A veil over secrets: takes them out of what is about to be said, in every spelling that they may have there.
+"""Redaction: removes secrets from text before it is written, in every spelling that they may have there.
 
-Letters and digits are written as they are; the rest may also be escaped as JSON, a request line or HTML does it.
+Letters and digits have one spelling. Other characters may also be escaped, as in JSON, a request line or HTML.
 """
 
 from __future__ import annotations
@@ -14,22 +14,25 @@ __all__ = ["MIN_CHARS", "NAMES", "REDACTED", "SecretRedactor", "redact_labelled"
 
 REDACTED: Final = "[redacted]"
 MIN_CHARS: Final = 8
-"""In what others say, a shorter secret may be a word; taking it out would spoil what it does not protect."""
+"""The shortest secret to remove from text of an upstream: a shorter one may be an ordinary word of that text."""
 NAMES: Final = r"(?:token|authorization|passw(?:or)?d|secret|api[ _.-]?key|cookie)(?:s|[_-]?values?)?"
-"""What a secret calls itself."""
+"""The names under which secrets are written."""
+
+MAX_BMP_CODE: Final = 0xFFFF
+"""The last character of the Basic Multilingual Plane; JSON escapes the characters beyond it as surrogate pairs."""
 
 _IS: Final = r"""["']?[ \t]*[:=][ \t]*"""
 
 
 def redact_labelled(text: str) -> str:
-    """Take out of a text what calls itself a secret."""
-    line, value = _named()
+    """Redact the values that follow the name of a secret."""
+    line, value = _patterns()
     return value.sub(rf"\1{REDACTED}", line.sub(rf"\1{REDACTED}", text))
 
 
 @cache
-def _named() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Compile, at first need, what is secret to the end of its line, and what as one value."""
+def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Compile the patterns of a secret that reaches to the end of its line, and of a secret that is one value."""
     return (
         re.compile(rf"""((?:authorization|cookie)s?{_IS}["']?)[^"'\r\n]+""", re.IGNORECASE),
         re.compile(rf"""({NAMES}{_IS})(?:"(?:[^"\\]|\\.)*"?|'[^']*'?|[^\s,;&]+)""", re.IGNORECASE),
@@ -37,21 +40,22 @@ def _named() -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 class SecretRedactor:
-    """Takes some secrets out of texts and bytes."""
+    """Removes known secrets from text and bytes."""
 
     def __init__(self, secrets: Iterable[str], *, min_chars: int = 1) -> None:
-        # The longest first: one may hold another.
-        self._secrets = sorted((one for one in secrets if len(one.strip()) >= min_chars), key=len, reverse=True)
+        # The longest first: a secret may be part of another.
+        long_enough = (secret for secret in secrets if len(secret.strip()) >= min_chars)
+        self._secrets = sorted(long_enough, key=len, reverse=True)
 
     def text(self, text: str, instead: str = REDACTED) -> str:
-        """Clean a text."""
+        """Return a text with every secret replaced."""
         for plain, pattern in self._texts:
             if plain in text:
                 text = pattern.sub(lambda _: instead, text)
         return text
 
     def data(self, data: bytes) -> bytes:
-        """Clean bytes."""
+        """Return bytes with every secret replaced."""
         for plain, pattern in self._bytes:
             if plain in data:
                 data = pattern.sub(REDACTED.encode(), data)
@@ -59,8 +63,8 @@ class SecretRedactor:
 
     @cached_property
     def _texts(self) -> list[tuple[str, re.Pattern[str]]]:
-        """Give the longest plain part of each secret, without which it is not there, and all of its spellings."""
-        return [(_plain_part(one), re.compile("".join(map(_spellings, one)))) for one in self._secrets]
+        """Pair the longest plain part of each secret, which is searched first, with the pattern of its spellings."""
+        return [(_plain_part(secret), re.compile("".join(map(_spellings, secret)))) for secret in self._secrets]
 
     @cached_property
     def _bytes(self) -> list[tuple[bytes, re.Pattern[bytes]]]:
@@ -68,7 +72,7 @@ class SecretRedactor:
 
 
 def _bytes_of(text: str) -> bytes:
-    """Give the bytes that a text was, also where a variable held what is no UTF-8."""
+    """Return the bytes of a text, which may come from an environment variable that is not UTF-8."""
     return text.encode(errors="surrogateescape")
 
 
@@ -76,17 +80,17 @@ def _plain_part(secret: str) -> str:
     return max(re.split(r"[^0-9A-Za-z]", secret), key=len)
 
 
-def _spellings(sign: str) -> str:
-    """Write one character as a pattern of all that may stand for it."""
-    if sign.isascii() and sign.isalnum():
-        return sign
+def _spellings(char: str) -> str:
+    """Return a pattern that matches a character and each of its escaped forms."""
+    if char.isascii() and char.isalnum():
+        return char
     from html.entities import codepoint2name
     from urllib.parse import quote
 
-    code = ord(sign)
-    units = sign.encode("utf-16-be").hex(" ", 2).split() if code > 0xFFFF else [f"{code:04x}"]  # noqa: PLR2004 - the BMP
+    code = ord(char)
+    units = char.encode("utf-16-be").hex(" ", 2).split() if code > MAX_BMP_CODE else [f"{code:04x}"]
     escapes = [re.escape("".join(f"\\u{unit}" for unit in units)), f"&#0*{code};", f"&#x0*{code:x};"]
-    escapes += [f"%{code:02x}" if sign.isascii() else re.escape(quote(_bytes_of(sign), safe=""))]
+    escapes += [f"%{code:02x}" if char.isascii() else re.escape(quote(_bytes_of(char), safe=""))]
     escapes += [f"&{codepoint2name[code]};"] if code in codepoint2name else []
-    escapes += ["\\+"] if sign == " " else []
-    return rf"(?:\\?{re.escape(sign)}|(?i:{'|'.join(escapes)}))"
+    escapes += ["\\+"] if char == " " else []
+    return rf"(?:\\?{re.escape(char)}|(?i:{'|'.join(escapes)}))"

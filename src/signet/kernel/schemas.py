@@ -1,11 +1,11 @@
 """Contracts: JSON Schemas (Draft 2020-12) read from one folder and compiled when first needed.
 
     schema_root/envelope.schema.json       the request envelope
-    schema_root/tool_io.schema.json        what a bundle must look like
+    schema_root/tool_io.schema.json        the shape of a bundle
     schema_root/tools/<slug>.json          one bundle per tool: {tool, input, output}
     tool_root/tools/<slug>.json            the same, for a toolset that brings its own contracts
 
-This is the one kernel module that reads files, and only below these folders.
+This is the only kernel module that reads files, and it reads only below these folders.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 __all__ = ["PREFIX", "Bundle", "Contract", "ContractError", "Place", "SchemaRegistry", "ToolIO", "slug_of"]
 
 Place = tuple[str, str]
-"""Where a value breaks its contract, and how."""
+"""The path at which a value breaks its contract, and the reason."""
 
 PREFIX: Final = "mcp.tool:"
-"""What turns a tool's slug into its canonical id."""
+"""The prefix that turns a tool's slug into its canonical id."""
 
 MAX_PLACES: Final = 10
 MAX_PLACE_CHARS: Final = 200
-"""An error names at most so many places, each cut to so many characters: it may echo hostile input."""
+"""The limits of an error message, which may repeat hostile input: its places, and the characters of each."""
 
 ANY_OBJECT: Final = {"type": "object"}
-"""The output contract of a bundle that states none."""
+"""The output contract of a bundle that has none."""
 
 
 class ContractError(ValueError):
-    """A value that breaks its contract; `places` says where."""
+    """A value breaks its contract at `places`."""
 
     def __init__(self, places: list[Place]) -> None:
         super().__init__("; ".join(f"{path}: {message}" if path else message for path, message in places))
@@ -54,39 +54,39 @@ class Contract:
         self.is_valid = self._validator.is_valid
 
     def places(self, instance: object) -> list[Place]:
-        """Name the places where a value breaks the contract, at most `MAX_PLACES`."""
-        found: list[Place] = []
+        """Return the places where a value breaks the contract, at most `MAX_PLACES`."""
+        places: list[Place] = []
         try:
             for error in self._validator.iter_errors(instance):
-                if len(found) == MAX_PLACES:
-                    found.append(("", "and more"))
+                if len(places) == MAX_PLACES:
+                    places.append(("", "and more"))
                     break
                 path = ".".join(str(step) for step in error.instance_path)
-                found.append((_cut(path), _cut(error.message)))
+                places.append((_cut(path), _cut(error.message)))
         except ValueError:
-            # The validator names no place in what is nested too deeply for its messages.
-            found.append(("", "nested too deeply"))
-        return found
+            # The validator cannot report a place in a value that is nested too deeply for its messages.
+            places.append(("", "nested too deeply"))
+        return places
 
     def validate(self, instance: object) -> None:
-        """Return for a value that keeps the contract.
+        """Check that a value keeps the contract.
 
         Raises:
-            ContractError: naming each place where it does not.
+            ContractError: the value breaks the contract; the error holds each place.
         """
         if not self.is_valid(instance):
             raise ContractError(self.places(instance))
 
 
 class ToolIO(msgspec.Struct, frozen=True):
-    """The two contracts of a tool."""
+    """The two compiled contracts of a tool."""
 
     input_validator: Contract
     output_validator: Contract
 
 
 class Bundle(msgspec.Struct, frozen=True):
-    """One tool's contracts as their file states them; raw, so that they are published as written."""
+    """The contracts of one tool, kept as raw JSON so that they are published as written."""
 
     tool: str
     input: msgspec.Raw
@@ -94,7 +94,7 @@ class Bundle(msgspec.Struct, frozen=True):
 
 
 class SchemaRegistry:
-    """The contracts below one folder, each compiled once, shared by fingerprint."""
+    """The contracts below some folders; equal schemas are compiled once and shared by fingerprint."""
 
     def __init__(self, *, schema_root: str | PathLike[str], tool_roots: tuple[str, ...] = ()) -> None:
         self.schema_root = str(schema_root)
@@ -105,28 +105,33 @@ class SchemaRegistry:
         self._envelope: Contract | None = None
 
     def load_envelope(self) -> Contract:
-        """Give the contract of a request envelope."""
+        """Return the contract of a request envelope."""
         if self._envelope is None:
             self._envelope = self._contract_in("envelope.schema.json")
         return self._envelope
 
     def load_tool_io(self, tool_id: str) -> ToolIO:
-        """Give both contracts of a tool, named by slug or by canonical id.
+        """Return both contracts of a tool, which is named by slug or by canonical id.
 
         Raises:
-            KeyError: no such tool.
-            ValueError: its bundle is not what tool_io.schema.json asks, or holds a bad schema.
+            KeyError: there is no such tool.
+            ValueError: the tool's bundle breaks tool_io.schema.json, or holds a schema that cannot be compiled.
         """
-        found = self._tools.get(tool_id)
-        return found if found is not None else self._compile_tool(slug_of(tool_id))
+        io = self._tools.get(tool_id)
+        return io if io is not None else self._compile_tool(slug_of(tool_id))
 
     def load_bundle(self, tool_id: str) -> Bundle:
-        """Give a tool's contracts as written, uncompiled: all that `tools/list` needs."""
+        """Return a tool's contracts as written, without compiling them; `tools/list` needs no more.
+
+        Raises:
+            KeyError: there is no such tool.
+            ValueError: the bundle cannot be read, or describes another tool.
+        """
         slug = slug_of(tool_id)
         if slug not in self._bundles:
             path = f"tools/{slug}.json"
             try:
-                # One line: a contract is published inside messages that a line end would break.
+                # On one line: contracts are published in stdio messages, which end at a line break.
                 bundle = msgspec.json.decode(msgspec.json.format(self._read_tool(path), indent=-1), type=Bundle)
             except FileNotFoundError:
                 raise KeyError(tool_id) from None
@@ -140,9 +145,9 @@ class SchemaRegistry:
     def _compile_tool(self, slug: str) -> ToolIO:
         bundle = self.load_bundle(slug)
         path = f"tools/{slug}.json"
-        broken = self._contract_in("tool_io.schema.json").places(msgspec.json.decode(self._read_tool(path)))
-        if broken:
-            _refuse(path, ContractError(broken))
+        places = self._contract_in("tool_io.schema.json").places(msgspec.json.decode(self._read_tool(path)))
+        if places:
+            _refuse(path, ContractError(places))
         io = ToolIO(self._contract(bundle.input, path), self._contract(bundle.output, path))
         self._tools[slug] = self._tools[PREFIX + slug] = io
         return io
@@ -151,7 +156,7 @@ class SchemaRegistry:
         return self._contract(_read(f"{self.schema_root}/{path}"), path)
 
     def _contract(self, raw: bytes | msgspec.Raw, path: str) -> Contract:
-        """Compile a schema unless an equal one is there already."""
+        """Return the contract of a schema, compiled unless an equal schema has been."""
         from hashlib import sha256
 
         try:
@@ -179,10 +184,10 @@ def _read(path: str) -> bytes:
 
 
 def slug_of(tool_id: str) -> str:
-    """Give the slug of a slug or canonical id; one that could leave the folder is nobody's.
+    """Return the slug of a slug or canonical id.
 
     Raises:
-        KeyError: it is not made of slug characters.
+        KeyError: the id has other characters than a slug, so that its path could leave the folder.
     """
     slug = tool_id.removeprefix(PREFIX)
     if not slug or not set(slug) <= set("abcdefghijklmnopqrstuvwxyz0123456789_."):
@@ -211,6 +216,6 @@ def _cut(text: str) -> str:
 
 
 def schema_of(raw: msgspec.Raw) -> dict[str, Any]:
-    """Decode a contract as written."""
+    """Return the decoded schema of a raw contract."""
     schema: dict[str, Any] = msgspec.json.decode(raw)
     return schema

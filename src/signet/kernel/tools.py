@@ -1,4 +1,4 @@
-"""What a tool is: a typed function of two arguments, with everything that doors publish about it."""
+"""A tool: a typed function of two arguments, with everything that the doors publish about it."""
 
 from __future__ import annotations
 
@@ -24,41 +24,45 @@ __all__ = [
 ]
 
 MAX_RESULT_BYTES: Final = 2_097_152
-"""The largest result that a tool may give unless it states its own limit."""
+"""The largest result of a tool that has no limit of its own."""
 
 READ_ONLY: Final = {"readOnlyHint": True, "idempotentHint": True, "openWorldHint": False}
-"""The annotations of a tool that changes nothing and asks nobody."""
+"""The annotations of a tool that changes nothing and uses no upstream."""
 
 T = TypeVar("T")
 Result = Any
-"""What a tool returns: any value that msgspec can write as a JSON object."""
+"""The return value of a tool: any value that msgspec can encode as a JSON object."""
 
 
 class Offload(Protocol):
-    """Runs a long computation beside the event loop."""
+    """Runs a long computation outside of the event loop."""
 
     def __call__(self, function: Callable[..., T], /, *args: object) -> Awaitable[T]:
-        """Give the function's result once a thread has made it."""
+        """Run a function in a thread and return its result."""
 
 
 class Context(msgspec.Struct, frozen=True):
-    """What a running tool may use beside its arguments."""
+    """What a tool may use beside its arguments."""
 
     offload: Offload
-    """For work that would hold the event loop for more than a millisecond."""
+    """Run work in a thread that would block the event loop for more than a millisecond."""
     progress: Callable[[float, float | None, str | None], None]
-    """Tell the client how far the call is: done, total, message; nobody listening is no error."""
+    """Report the progress of the call to the client (done, total, message), if it asked for reports."""
     capabilities: Mapping[str, Any]
-    """What the client of this call says that it can do."""
+    """The capabilities that the client of this call declares."""
     upstream: Upstream | None = None
     """The service behind the toolset, where there is one."""
     settings: Any = None
-    """The toolset's own settings."""
+    """The settings of the toolset."""
     today: Callable[[], str] = str
-    """Return the day by UTC, as ISO writes it; a replay returns the day of the recording."""
+    """Return the date by UTC in ISO format; a replay returns the date of the recording."""
 
     def send(self, request: UpstreamRequest) -> Awaitable[UpstreamResponse]:
-        """Ask the service behind the tool."""
+        """Send a request to the service behind the toolset.
+
+        Raises:
+            RuntimeError: the toolset has no upstream.
+        """
         if self.upstream is None:
             message = "this tool was given no upstream"
             raise RuntimeError(message)
@@ -73,65 +77,65 @@ class ToolsetRuntime(msgspec.Struct, frozen=True):
     today: Callable[[], str]
 
 
-def _nothing(*_: object) -> Any:
-    """Do nothing: there is nobody to do it for."""
+def _ignore(*_: object) -> Any:
+    """Do nothing."""
 
 
-NULL_CONTEXT: Final = Context(_nothing, _nothing, {})
-"""The context of what never runs."""
+NULL_CONTEXT: Final = Context(_ignore, _ignore, {})
+"""The context of a call that never runs."""
 
 
-def _as_it_is(fault: Fault) -> Fault:
+def _unchanged(fault: Fault) -> Fault:
     return fault
 
 
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
-    """One tool: how it is called, what is published about it, how its results and faults are shown."""
+    """One tool: its function, its published description, and the form of its results and faults."""
 
     name: str
-    """Its MCP and REST name, as its spec has it."""
+    """The name in MCP and REST, as the tool's spec has it."""
     slug: str
-    """Its contract's file name; with the prefix, its canonical id."""
+    """The name of the contract's file; with the prefix, the canonical id."""
     title: str
     description: str
-    """What the model reads to decide when to use it."""
+    """The text that the model reads to decide when to use the tool."""
     args: type[Any]
-    """The typed view of its input contract."""
+    """The typed view of the input contract."""
     run: Callable[[Any, Context], Result | Awaitable[Result]]
     example: Mapping[str, Any] = msgspec.field(default_factory=dict)
-    """Arguments that work, for people to try."""
+    """Valid arguments for people to try."""
     annotations: Mapping[str, bool] = msgspec.field(default_factory=lambda: dict(READ_ONLY))
     public: bool = False
-    """Whether any web page may call it: only for tools that need no secret and touch nothing."""
+    """Whether any web page may call the tool: only if it needs no secret and changes nothing."""
     max_result_bytes: int = MAX_RESULT_BYTES
     validate_in_thread: bool = False
-    """Whether its results may be so large that they are checked beside the event loop."""
+    """Whether results may be so large that they are validated outside of the event loop."""
     to_content: Callable[[Any], list[Any]] | None = None
-    """Makes MCP content blocks of a result; without it, MCP sends the result as structured content."""
-    adapt_fault: Callable[[Fault], Fault] = _as_it_is
-    """Gives the pipeline's own faults the face that the tool's spec asks for."""
+    """Return the MCP content blocks of a result; without it, MCP sends the result as structured content."""
+    adapt_fault: Callable[[Fault], Fault] = _unchanged
+    """Return a fault of the pipeline with the code and text that the tool's spec asks for."""
     rest_errors: tuple[tuple[str, int], ...] = ()
     """The REST codes and statuses beyond the canonical ones, for the OpenAPI page."""
 
     @property
     def id(self) -> str:
-        """Spec 5's canonical id."""
+        """Return the canonical id of spec 5."""
         return PREFIX + self.slug
 
 
-def tool(**facts: Any) -> Callable[[Callable[[Any, Context], Any]], Tool]:
-    """Make a `Tool` of a function; its docstring is the description, its first argument the typed input."""
+def tool(**fields: Any) -> Callable[[Callable[[Any, Context], Any]], Tool]:
+    """Turn a function into a `Tool`: its docstring is the description, the type of `args` the typed input."""
 
-    def made(function: Callable[[Any, Context], Any]) -> Tool:
-        described = " ".join((function.__doc__ or "").split()).removesuffix(".")
+    def decorate(function: Callable[[Any, Context], Any]) -> Tool:
+        description = " ".join((function.__doc__ or "").split()).removesuffix(".")
         args = get_type_hints(function)["args"]
-        return Tool(run=function, args=args, **{"description": described, **facts})
+        return Tool(run=function, args=args, **{"description": description, **fields})
 
-    return made
+    return decorate
 
 
 class Toolbox:
-    """The enabled tools in their listing order, each found by name, slug or canonical id."""
+    """The enabled tools in their listing order, each to be found by name, slug or canonical id."""
 
     def __init__(self, *groups: tuple[Tool, ...]) -> None:
         self.groups = groups
@@ -139,16 +143,19 @@ class Toolbox:
         self._tools = tools = tuple(tool for group in groups for tool in group)
         self.slugs = [tool.slug for tool in tools]
         self._index: dict[str, Tool] = {}
-        for one in tools:
-            for key in {one.name, one.slug, one.id}:
+        for tool in tools:
+            for key in {tool.name, tool.slug, tool.id}:
                 if key in self._index:
-                    message = f"two enabled tools answer to {key!r}: {self._index[key].id} and {one.id}"
+                    message = f"two enabled tools answer to {key!r}: {self._index[key].id} and {tool.id}"
                     raise ValueError(message)
-                self._index[key] = one
+                self._index[key] = tool
         self.find = self._index.get
-        """Give the tool of a name, slug or canonical id."""
-        self.named = {one.name: one for one in tools}.get
-        """Give the tool of a name: all that a list offers, and so all that a gateway may be told to refuse."""
+        """Return the tool with this name, slug or canonical id, or None."""
+        self.named = {tool.name: tool for tool in tools}.get
+        """Return the tool with this name, or None.
+
+        MCP and REST use no other key: a gateway that blocks a tool knows it by its listed name.
+        """
 
     def __iter__(self) -> Iterator[Tool]:
         return iter(self._tools)

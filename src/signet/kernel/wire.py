@@ -1,4 +1,4 @@
-"""JSON-RPC on the wire: bytes to frames, answers to bytes."""
+"""JSON-RPC on the wire: bytes to frames, responses to bytes."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ __all__ = [
 
 Id = str | int
 ResponseId = Id | float | None
-"""What an answer goes under: the id of its request, whole numbers however they were written, or null."""
+"""The id of a response: the id of its request, which an envelope may write as 1.0, or null."""
 T = TypeVar("T")
 NO_PARAMS: Final = Raw(b"{}")
 MAX_WHY_CHARS: Final = 200
-"""A reason may repeat what was sent, which may be long."""
+"""The longest reason in an error message: it may repeat a part of the request."""
 
 
 class Frame(msgspec.Struct, frozen=True):
-    """One JSON-RPC request, notification or response, its params still unread."""
+    """One JSON-RPC request, notification or response, with its params not yet decoded."""
 
     jsonrpc: Literal["2.0"]
     method: str | UnsetType = UNSET
@@ -47,7 +47,10 @@ class Frame(msgspec.Struct, frozen=True):
 
 
 class Headers(dict[str, str]):
-    """The headers of an HTTP request by lower-case name, white space stripped; `repeated` names those sent twice."""
+    """The headers of an HTTP request by lower-case name, without white space around the values.
+
+    `repeated` holds the names of headers that were sent more than once.
+    """
 
     repeated: frozenset[str] = frozenset()
 
@@ -62,16 +65,16 @@ NO_HEADERS: Final = Headers([])
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """One JSON-RPC answer as bytes, and its error code (0: a result)."""
+    """One JSON-RPC response as bytes, and its error code (0 for a result)."""
 
     body: bytes
     code: int = 0
     modern: bool = False
-    """Whether it refuses what was meant for the modern era, whose HTTP statuses differ."""
+    """Whether the response is an error for a request of the modern era, which has its own HTTP statuses."""
 
 
 class ProtocolError(ValueError):
-    """A message that the protocol refuses; `value` is the JSON it held, where it is no frame."""
+    """The protocol refuses a message; `value` is the message's JSON where it is not a frame."""
 
     def __init__(self, code: int, message: str, data: object = None, value: object = None) -> None:
         super().__init__(message)
@@ -81,7 +84,7 @@ class ProtocolError(ValueError):
         self.modern = False
 
     def reply(self, request_id: ResponseId | UnsetType = UNSET) -> Reply:
-        """Answer with the id of the request; of what is no frame, with the id given, if it is one."""
+        """Return the error response; without a `request_id`, the id is taken from `value` if it has a valid one."""
         if request_id is UNSET:
             request_id = given_id(self.value)
         reply = failure(request_id, self.code, str(self), self.data)
@@ -89,7 +92,7 @@ class ProtocolError(ValueError):
 
 
 class NotUnicodeError(ProtocolError):
-    """A message that holds what is no Unicode text: bytes that are not UTF-8, or half a surrogate pair."""
+    """A message is not Unicode text: it has bytes that are not UTF-8, or half a surrogate pair."""
 
 
 encode: Final = msgspec.json.Encoder().encode
@@ -99,36 +102,36 @@ _list: Final = msgspec.json.Decoder(list[Raw]).decode
 _dict: Final = msgspec.json.Decoder(dict[str, Raw]).decode
 
 PIECE_BYTES: Final = 65_536
-"""What is read at one go."""
+"""The largest piece of JSON that is decoded in one step."""
 
 
 def parse(message: bytes) -> Frame:
-    """Read one frame.
+    """Return the frame of a message.
 
     Raises:
-        Refused: with -32700 for what is not JSON, with -32600 for JSON that is no frame.
+        ProtocolError: -32700 if the message is not JSON, -32600 if it is JSON but not a frame.
     """
-    why = "Object has neither method nor result nor error"
+    reason = "Object has neither method nor result nor error"
     try:
         if not message.isascii():
-            # Also what nobody will read must be text.
+            # The parts that msgspec skips here must be UTF-8 too.
             message.decode()
         frame = _frame(message)
         if frame.method is not UNSET or frame.result is not UNSET or frame.error is not UNSET:
             return frame
     except (ValueError, RecursionError) as error:
-        why = str(error)
+        reason = str(error)
     value = decode(message)
     if isinstance(value, list):
-        why = "batches are not served, send one message at a time"
-    raise ProtocolError(INVALID_REQUEST, f"Invalid Request: {why[:MAX_WHY_CHARS]}", value=value)
+        reason = "batches are not served, send one message at a time"
+    raise ProtocolError(INVALID_REQUEST, f"Invalid Request: {reason[:MAX_WHY_CHARS]}", value=value)
 
 
 def decode(text: bytes) -> Any:
-    """Read any JSON value.
+    """Return any JSON value, decoded.
 
     Raises:
-        Refused: with -32700, saying why it is not JSON.
+        ProtocolError: -32700 with the reason why the text is not JSON.
     """
     try:
         return _any(text)
@@ -137,7 +140,7 @@ def decode(text: bytes) -> Any:
 
 
 def decode_in_chunks(text: bytes | Raw) -> Any:
-    """Read a JSON value that is known to be one; a large one in pieces, so that no step holds the interpreter long."""
+    """Return a valid JSON value, decoded; a large value is decoded in pieces, so that other threads get their turn."""
     view = memoryview(text)
     if view.nbytes > PIECE_BYTES and view[0] == ord("["):
         return [decode_in_chunks(part) for part in _list(text)]
@@ -147,10 +150,10 @@ def decode_in_chunks(text: bytes | Raw) -> Any:
 
 
 def read(params: Raw, decoder: msgspec.json.Decoder[T]) -> T:
-    """Read a frame's params as their method wants them.
+    """Return the params of a frame, decoded as their method requires.
 
     Raises:
-        Refused: with -32602 saying where they are wrong, with -32700 when they are not JSON.
+        ProtocolError: -32602 with the place of a wrong value, -32700 if the params are not JSON.
     """
     try:
         return decoder.decode(NO_PARAMS if bytes(params) == b"null" else params)
@@ -161,12 +164,12 @@ def read(params: Raw, decoder: msgspec.json.Decoder[T]) -> T:
 
 
 def success(request_id: ResponseId, result: bytes) -> Reply:
-    """Answer a request with a result that is JSON already."""
+    """Return the response with a result, which is JSON already."""
     return Reply(b'{"jsonrpc":"2.0","id":' + encode(request_id) + b',"result":' + result + b"}")
 
 
 def failure(request_id: ResponseId, code: int, message: str, data: object = None) -> Reply:
-    """Answer a request with an error."""
+    """Return the response with an error."""
     error: dict[str, object] = {"code": code, "message": message}
     if data is not None:
         error["data"] = data
@@ -174,9 +177,9 @@ def failure(request_id: ResponseId, code: int, message: str, data: object = None
 
 
 def given_id(value: object) -> Id | None:
-    """Give the id to echo of a message that is no frame: the one given, if it is one."""
-    given = value.get("id") if isinstance(value, dict) else None
-    return given if (given and isinstance(given, str)) or type(given) is int else None
+    """Return the id of a message that is not a frame, or None if it has no valid id."""
+    request_id = value.get("id") if isinstance(value, dict) else None
+    return request_id if (request_id and isinstance(request_id, str)) or type(request_id) is int else None
 
 
 def _not_json(error: Exception, text: bytes) -> ProtocolError:
@@ -198,7 +201,7 @@ def _is_utf8(text: bytes) -> bool:
 
 
 def _is_json(text: bytes) -> bool:
-    """Whether text keeps JSON's grammar, which lets through strings that are not Unicode."""
+    """Return whether a text keeps the grammar of JSON, which allows strings that are not Unicode."""
     import json
 
     try:
