@@ -51,7 +51,7 @@ def redirect_to_null(fd: int) -> None:
     """
     null = os.open(os.devnull, os.O_WRONLY)
     if null == fd:
-        os.set_inheritable(fd, True)  # noqa: FBT003 - the stdlib's own signature
+        os.set_inheritable(fd, True)
     else:
         os.dup2(null, fd)
         os.close(null)

@@ -1,1 +1,1 @@
-"""The doors: one module each, thin, all onto the same server."""
+"""The doors: one thin module each, all in front of the same server."""

@@ -1,4 +1,4 @@
-"""The envelope over HTTP: `POST /mcp/tool/{slug}` with spec 5's request envelope as body."""
+"""The envelope door over HTTP: `POST /mcp/tool/{slug}` with the request envelope of spec 5 as body."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ PATH = "/mcp/tool/"
 
 
 class EnvelopeDoor:
-    """Answers `/mcp/tool/…`: the very answer that stdio gives, under the canonical HTTP status."""
+    """Answers `/mcp/tool/…` with the same response as stdio, under the canonical HTTP status."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
 
     async def answer(self, request: Request, _: Send) -> Response:
-        """Answer one envelope."""
+        """Return the response to one envelope."""
         if request.method != "POST":
-            reply = failure(None, INVALID_REQUEST, "Only POST method is allowed")
-            return Response(405, reply.body, (JSON, (b"allow", b"POST, OPTIONS")))
-        answer = self._server.invoke(await request.body(), request.path.removeprefix(PATH))
-        if isinstance(answer, Pending):
-            answer = await cancel_on_disconnect(request, answer.reply)
-        return Response(HTTP_STATUS[answer.code], answer.body)
+            body = failure(None, INVALID_REQUEST, "Only POST method is allowed").body
+            return Response(405, body, (JSON, (b"allow", b"POST, OPTIONS")))
+        reply = self._server.invoke(await request.body(), request.path.removeprefix(PATH))
+        if isinstance(reply, Pending):
+            reply = await cancel_on_disconnect(request, reply.reply)
+        return Response(HTTP_STATUS[reply.code], reply.body)
 
     def refuse(self, fault: Fault) -> Response:
-        """Write a fault of the door itself."""
+        """Return the response for a fault of the door itself."""
         return Response(fault.status, refusal(fault.code).reply().body)

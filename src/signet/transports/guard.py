@@ -1,4 +1,4 @@
-"""Who may ask: Host against DNS rebinding, Origin against foreign pages, the bearer token."""
+"""The access checks of a request: Host against DNS rebinding, Origin against foreign pages, the bearer token."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ JSON: Final = "application/json"
 
 
 class Access(msgspec.Struct, frozen=True):
-    """What one route asks of those who use it."""
+    """The access rules of one route."""
 
     any_page: bool = False
-    """Whether pages of any origin may use it: discovery, and tools marked public."""
+    """Whether pages of any origin may use the route: discovery, and tools marked public."""
     json_only: bool = False
-    """Whether a body must be called JSON, which no foreign page can do unasked."""
+    """Whether the content type must be JSON, which a foreign page cannot send without a preflight."""
     no_token: bool = False
-    """Whether it is open even where a token is set."""
+    """Whether the route needs no token even where one is set."""
 
 
 class Guard(msgspec.Struct, frozen=True):
-    """The rules of one server."""
+    """The access rules of one server."""
 
     hosts: frozenset[str] = LOOPBACK
-    """The host names that the server answers to, in the spelling of `host_of`; `*` stands for any."""
+    """The host names that the server answers to, as `host_of` writes them; `*` stands for any."""
     token: str | None = None
 
     def __post_init__(self) -> None:
-        """Bring the names, some of which people have written, to the one spelling."""
+        """Normalise the host names, which people may have written as URLs."""
         names = frozenset(host_of(name.rpartition("://")[2].partition("/")[0]) for name in self.hosts)
         msgspec.structs.force_setattr(self, "hosts", names)
 
     def refusal(self, method: str, headers: Headers, access: Access) -> Fault | None:
-        """Give the first rule that a request breaks, as a fault."""
+        """Return a fault for the first rule that a request breaks, or None."""
         host = headers.get("host", "")
         if host_of(host) not in self.hosts and ANY_HOST not in self.hosts:
             return _wrong_host(host)
@@ -58,36 +58,36 @@ class Guard(msgspec.Struct, frozen=True):
         return None
 
     def lets_in(self, origin: str) -> bool:
-        """Whether pages of an origin may use what is not for everybody."""
+        """Return whether pages of an origin may use the routes that are not open to any page."""
         return host_of(origin.partition("://")[2]) in self.hosts or ANY_HOST in self.hosts
 
     def _has_token(self, headers: Headers) -> bool:
-        scheme, _, given = headers.get("authorization", "").partition(" ")
-        return scheme.lower() == "bearer" and compare_digest(given.strip().encode(), (self.token or "").encode())
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        return scheme.lower() == "bearer" and compare_digest(token.strip().encode(), (self.token or "").encode())
 
 
 @lru_cache(maxsize=64)
 def host_of(authority: str) -> str:
-    """Give a host in the one spelling by which hosts are compared: lower case, neither port nor brackets."""
+    """Return a host in the form in which hosts are compared: lower case, without port and brackets."""
     name = authority.lower()
     if name[:1] == "[":
-        inside, closed, _ = name[1:].partition("]")
-        return inside if closed else name
+        inside, bracket, _ = name[1:].partition("]")
+        return inside if bracket else name
     return name if name.count(":") > 1 else name.partition(":")[0]
 
 
-def _wrong_host(given: str) -> Fault:
-    """Refuse another host's name: a page may have had that name point here."""
-    message = f"This server does not answer to the host '{given[:100]}'; start it with --allowed-hosts to add one"
+def _wrong_host(host: str) -> Fault:
+    # A page may have made this host name resolve to this server (DNS rebinding).
+    message = f"This server does not answer to the host '{host[:100]}'; start it with --allowed-hosts to add one"
     return Fault(Code.INVALID_INPUT, message, name="HOST_NOT_ALLOWED", status=421)
 
 
-def _wrong_origin(given: str) -> Fault:
-    """Refuse a foreign page; a client that is no browser sends no Origin."""
-    message = f"Pages of '{given[:100]}' may not call this server; start it with --allowed-hosts to let them"
+def _wrong_origin(origin: str) -> Fault:
+    # Only browsers send an Origin, so this is a page of another site.
+    message = f"Pages of '{origin[:100]}' may not call this server; start it with --allowed-hosts to let them"
     return Fault(Code.INVALID_INPUT, message, name="ORIGIN_NOT_ALLOWED", status=403)
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a bind address can be reached from this machine only."""
+    """Return whether a bind address can be reached from this machine only."""
     return host in LOOPBACK or host.startswith("127.")

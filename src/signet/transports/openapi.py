@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 page, made from the contracts: every path, every shape, every error."""
+"""The OpenAPI 3.1 page, generated from the contracts: every path, every shape, every error."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DOOR_ERRORS: Final = (
     ("INTERNAL_ERROR", 500),
     ("INVALID_OUTPUT", 502),
 )
-"""What any REST call may meet."""
+"""The errors of any REST call."""
 
 PRIVATE_ERRORS: Final = (
     ("INVALID_INPUT", 400),
@@ -31,7 +31,7 @@ PRIVATE_ERRORS: Final = (
     ("REQUEST_TOO_LARGE", 413),
     ("UNSUPPORTED_MEDIA_TYPE", 415),
 )
-"""What a call of a tool that is not public may meet."""
+"""The further errors of a tool that is not public."""
 
 PAGES: Final = {
     "/": ("read_about", "What is served here?", "name"),
@@ -41,11 +41,11 @@ CHECKS: Final = {
     "/healthz": ("is_alive", "Is the process alive?", "status"),
     "/readyz": ("is_ready", "Are all contracts usable?", "status"),
 }
-"""Pages to be read: the operation's name, what it answers, and the text that its answer holds at least."""
+"""The pages without arguments: the name of the operation, its summary, and a text member of its response."""
 
 
 def describe(pipeline: Pipeline, about: Json, legacy: Mapping[str, str], *, secured: bool) -> Json:
-    """Describe the web doors of the enabled tools."""
+    """Return the OpenAPI page of the web doors for the enabled tools."""
     page: Json = {
         "openapi": "3.1.0",
         "info": {
@@ -69,21 +69,21 @@ def describe(pipeline: Pipeline, about: Json, legacy: Mapping[str, str], *, secu
 
 
 def _contracts(bundle: Bundle) -> Json:
-    """Give a tool's two contracts as components, what each refers to inside itself put to where it now stands."""
-    written = {f"{bundle.tool}.input": bundle.input, f"{bundle.tool}.output": bundle.output}
-    return {name: _moved(schema_of(raw), _ref(name)["$ref"]) for name, raw in written.items()}
+    """Return a tool's two contracts as components, with their internal references adapted to the new place."""
+    contracts = {f"{bundle.tool}.input": bundle.input, f"{bundle.tool}.output": bundle.output}
+    return {name: _with_references_below(_ref(name)["$ref"], schema_of(raw)) for name, raw in contracts.items()}
 
 
-def _moved(part: Any, root: str) -> Any:
-    if isinstance(part, list):
-        return [_moved(one, root) for one in part]
-    if not isinstance(part, dict):
-        return part
-    moved = {key: _moved(value, root) for key, value in part.items()}
-    target = part.get("$ref")
+def _with_references_below(root: str, schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_with_references_below(root, item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    adapted = {key: _with_references_below(root, value) for key, value in schema.items()}
+    target = schema.get("$ref")
     if isinstance(target, str) and (target == "#" or target.startswith("#/")):
-        moved["$ref"] = root + target.removeprefix("#")
-    return moved
+        adapted["$ref"] = root + target.removeprefix("#")
+    return adapted
 
 
 def _paths(tool: Tool, contracts: Json, legacy: list[str], *, secured: bool) -> Json:
@@ -98,11 +98,11 @@ def _paths(tool: Tool, contracts: Json, legacy: list[str], *, secured: bool) -> 
 
 
 def _rest(tool: Tool, success: Json, error: str, *, secured: bool) -> Json:
-    own = tool.rest_errors if tool.public else (*PRIVATE_ERRORS, *tool.rest_errors)
+    tool_errors = tool.rest_errors if tool.public else (*PRIVATE_ERRORS, *tool.rest_errors)
     responses = {"200": _json(success, "The result, as the contract promises.")}
     names: dict[int, list[str]] = {}
-    # A set that keeps its order: a tool may state what the door may say as well.
-    for name, status in dict.fromkeys((*own, *DOOR_ERRORS, *((("UNAUTHORIZED", 401),) if secured else ()))):
+    # An ordered set: a tool may declare an error that the door has too.
+    for name, status in dict.fromkeys((*tool_errors, *DOOR_ERRORS, *((("UNAUTHORIZED", 401),) if secured else ()))):
         names.setdefault(status, []).append(name)
     for status in sorted(names):
         responses[str(status)] = _error(names[status], error)
@@ -139,9 +139,9 @@ def _discovery(*, secured: bool) -> Json:
 
 def _mcp(*, secured: bool) -> Json:
     statuses = ["400", *(["401"] if secured else []), "403", "404", "405", "408", "413", "415", "421"]
-    answer = {"application/json": {"schema": _ref("RpcAnswer")}, "text/event-stream": {"schema": {"type": "string"}}}
+    content = {"application/json": {"schema": _ref("RpcAnswer")}, "text/event-stream": {"schema": {"type": "string"}}}
     responses: Json = {
-        "200": {"description": "An answer, or a stream of progress that ends with it.", "content": answer},
+        "200": {"description": "An answer, or a stream of progress that ends with it.", "content": content},
         "202": {"description": "A notification was heard."},
         **{status: _json(_ref("RpcError"), "A JSON-RPC error.") for status in statuses},
     }
@@ -151,18 +151,18 @@ def _mcp(*, secured: bool) -> Json:
 
 
 def _pages(*, secured: bool) -> Json:
-    """Describe what is there to be read; a load balancer needs no token for its checks."""
-    refusals = {"403": _error(["ORIGIN_NOT_ALLOWED"], "Error"), "421": _error(["HOST_NOT_ALLOWED"], "Error")}
+    """Describe the pages without arguments; the health checks need no token, so that a load balancer can use them."""
+    errors = {"403": _error(["ORIGIN_NOT_ALLOWED"], "Error"), "421": _error(["HOST_NOT_ALLOWED"], "Error")}
     if secured:
-        refusals["401"] = _error(["UNAUTHORIZED"], "Error")
+        errors["401"] = _error(["UNAUTHORIZED"], "Error")
     paths: Json = {}
     for path, (name, summary, key) in (PAGES | CHECKS).items():
         page = _json(_object({key: {"type": "string"}}, closed=False), "It is told.")
         about: Json = {"operationId": name, "summary": summary, "tags": ["Pages" if path in PAGES else "Health"]}
         if path in CHECKS:
             about["security"] = []
-        told = {status: said for status, said in refusals.items() if path in PAGES or status != "401"}
-        paths[path] = {"get": {**about, "responses": {"200": page, **told}}}
+        possible = {status: error for status, error in errors.items() if path in PAGES or status != "401"}
+        paths[path] = {"get": {**about, "responses": {"200": page, **possible}}}
     return paths
 
 
@@ -194,15 +194,15 @@ def _error(names: list[str], shape: str) -> Json:
 def _shared() -> Json:
     text = {"type": "string"}
     schema = {"type": "object"}
-    listed = _object({"id": text, "name": text, "description": text, "inputSchema": schema})
+    entry = _object({"id": text, "name": text, "description": text, "inputSchema": schema})
     error = _object({"code": {"type": "integer"}, "message": text}, closed=False)
     version = {"const": "2.0"}
     request_id = {"type": ["string", "integer"]}
     message = _object({"jsonrpc": version, "method": text}, closed=False)
-    # Params are the method's affair: where they are wrong, the answer is a JSON-RPC error.
+    # Any params are valid here: wrong params get a JSON-RPC error from their method.
     message["properties"] |= {"id": request_id, "params": {}}
     return {
-        "Tools": _object({"tools": {"type": "array", "items": listed}}),
+        "Tools": _object({"tools": {"type": "array", "items": entry}}),
         "Error": _object({"success": {"const": False}, "error": _object({"code": text, "message": text})}),
         "FlatError": _object({"status": {"const": "error"}, "code": text, "message": text}),
         "RpcMessage": message,

@@ -1,4 +1,4 @@
-"""Pipes as a stdio server needs them: the wire kept clean, lines cut to measure, writes that never wait."""
+"""The pipes of a stdio server: a standard output of its own, bounded lines, writes that never block."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from typing import Final
 __all__ = ["MAX_LINE_BYTES", "LineSplitter", "NonBlockingWriter", "claim_stdout", "unblocked"]
 
 MAX_LINE_BYTES: Final = 4 * 1024 * 1024
-"""The longest line that is read; of a longer one, nothing is kept but the fact."""
+"""The longest line that is read; a longer line is dropped and reported."""
 
 MAX_BACKLOG_BYTES: Final = 1 << 20
-"""Unread answers beyond this stop the reading of questions, so a client that does not read cannot fill memory."""
+"""The size of unsent replies at which reading pauses, so that a client that does not read cannot fill the memory."""
 
 
 def claim_stdout() -> int:
-    """Take fd 1 for the wire alone: from here on, whatever is printed goes to stderr.
+    """Return a descriptor of standard output for the protocol alone, and send everything that is printed to stderr.
 
-    To be called before anything is imported that might print.
+    Call this before importing anything that might print.
 
     Raises:
-        OSError: there is no fd 1.
+        OSError: fd 1 is closed.
     """
     _ensure_stdin()
     wire = os.dup(1)
-    os.set_inheritable(wire, False)  # noqa: FBT003 - the stdlib's own signature
+    os.set_inheritable(wire, False)
     try:
         os.dup2(2, 1)
     except OSError:
@@ -40,7 +40,7 @@ def claim_stdout() -> int:
 
 
 def _ensure_stdin() -> None:
-    """Put an empty source where fd 0 is closed: the next descriptor to be opened would take its number."""
+    """Open an empty fd 0 if it is closed: otherwise the next open() would get its number."""
     try:
         os.fstat(0)
     except OSError:
@@ -48,14 +48,14 @@ def _ensure_stdin() -> None:
 
 
 class LineSplitter:
-    """Cuts chunks of bytes into lines; None stands for a line that was too long."""
+    """Splits chunks of bytes into lines; None stands for a line that was too long."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
         self._size = 0
 
     def feed(self, chunk: bytes) -> Iterator[bytes | None]:
-        """Give the lines that a chunk completes."""
+        """Yield the lines that a chunk completes."""
         first, *rest = chunk.split(b"\n")
         self._keep(first)
         for part in rest:
@@ -63,7 +63,7 @@ class LineSplitter:
             self._keep(part)
 
     def last(self) -> bytes | None:
-        """Give what has come since the last line end."""
+        """Return the bytes since the last line end."""
         line = b"".join(self._parts) if self._size <= MAX_LINE_BYTES else None
         self._parts, self._size = [], 0
         return line
@@ -77,7 +77,10 @@ class LineSplitter:
 
 
 class NonBlockingWriter:
-    """Writes to the wire without ever waiting in the event loop, where the system allows."""
+    """Writes to a descriptor without blocking the event loop, where the system allows that.
+
+    `on_backlog` is called with True when the backlog is too long, and with False when it is written.
+    """
 
     def __init__(self, fd: int, loop: asyncio.AbstractEventLoop, on_backlog: Callable[[bool], None]) -> None:
         self._fd = fd
@@ -90,7 +93,7 @@ class NonBlockingWriter:
         self.drained.set()
 
     def write(self, data: bytes) -> None:
-        """Write now what the pipe takes, and the rest when it takes more."""
+        """Write as much as the pipe takes now, and the rest when it is writable again."""
         if self.broken:
             return
         if self._backlog:
@@ -102,10 +105,10 @@ class NonBlockingWriter:
                 self._loop.add_writer(self._fd, self._resume)
         if len(self._backlog) > MAX_BACKLOG_BYTES and not self.halted:
             self.halted = True
-            self._on_backlog(True)  # noqa: FBT003 - a plain switch
+            self._on_backlog(self.halted)
 
     def _push(self, data: bytes | bytearray) -> int:
-        """Write as much as the pipe takes."""
+        """Write as much as the pipe takes and return its size; a broken pipe takes everything."""
         sent = 0
         view = memoryview(data)
         try:
@@ -128,20 +131,20 @@ class NonBlockingWriter:
         self.drained.set()
         if self.halted:
             self.halted = False
-            self._on_backlog(False)  # noqa: FBT003 - a plain switch
+            self._on_backlog(self.halted)
 
 
 @contextlib.contextmanager
 def unblocked(fd: int) -> Iterator[None]:
-    """Let writes to a pipe return when it is full; a terminal or file stays as it is, others share it."""
+    """Make a pipe or socket non-blocking for a while; a terminal or file, which others may share, stays as it is."""
     mode = os.fstat(fd).st_mode
     if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
         yield
         return
-    before = os.get_blocking(fd)
+    was_blocking = os.get_blocking(fd)
     os.set_blocking(fd, False)
     try:
         yield
     finally:
         with contextlib.suppress(OSError):
-            os.set_blocking(fd, before)
+            os.set_blocking(fd, was_blocking)

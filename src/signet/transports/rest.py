@@ -1,6 +1,7 @@
-"""Spec 4's REST surface, for every enabled tool.
+"""The REST door of spec 4, for every enabled tool.
 
-Checks run in this order, and the first that fails answers: method, JSON, name, tool, contract.
+A request is checked in this order, and the first check that fails decides the response: method, JSON, name, tool,
+contract.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ DISCOVERY: Final = "/api/tools"
 
 
 def _cors(methods: str) -> tuple[tuple[bytes, bytes], ...]:
-    """Give the headers that let any page use an endpoint (spec 4)."""
+    """Return the headers that let any page use an endpoint (spec 4)."""
     return (
         JSON,
         (b"access-control-allow-origin", b"*"),
@@ -44,21 +45,21 @@ class RestDoor:
     def __init__(self, pipeline: Pipeline, legacy: Mapping[str, str]) -> None:
         self._pipeline = pipeline
         self.legacy = legacy
-        """The flat paths that came before `/api/tools`, and the tool behind each."""
+        """The paths of earlier versions, and the name of the tool behind each."""
         self._discovery: bytes | None = None
 
     async def discover(self, request: Request, _: Send) -> Response:
-        """List the tools: `GET /api/tools`."""
+        """Return the list of tools: `GET /api/tools`."""
         if request.method == "OPTIONS":
             return Response(200, headers=GET_HEADERS)
         if request.method != "GET":
             return to_response(wrong_method("GET"), (*GET_HEADERS, (b"allow", b"GET, OPTIONS")))
         if self._discovery is None:
-            self._discovery = encode({"tools": [self._listed(tool) for tool in self._pipeline.toolbox]})
+            self._discovery = encode({"tools": [self._list_entry(tool) for tool in self._pipeline.toolbox]})
         return Response(200, self._discovery, GET_HEADERS)
 
     async def call(self, endpoint: Endpoint, request: Request, _: Send) -> Response:
-        """Run a tool: `POST /api/tools/{name}`, or a legacy path."""
+        """Run a tool and return its response: `POST /api/tools/{name}`, or a legacy path."""
         if request.method == "OPTIONS":
             allowed = () if endpoint.public else preflight(request, b"POST, OPTIONS")
             return Response(200, headers=endpoint.headers + allowed)
@@ -75,18 +76,18 @@ class RestDoor:
         return endpoint.show(outcome.fault or outcome.body)
 
     def endpoint(self, path: str) -> Endpoint:
-        """Give what a path stands for: of a legacy one, its tool; else the last segment that is not empty, as sent."""
+        """Return the endpoint of a path: its tool's name is the last segment that is not empty, or a legacy tool's."""
         name = self.legacy.get(path) or path.rstrip("/").rpartition("/")[2]
         door = Door("http", path, "rest, legacy" if path in self.legacy else "rest", by_name=True)
         return Endpoint(name, self._pipeline.toolbox.named(name), door, legacy=path in self.legacy)
 
-    def _listed(self, tool: Tool) -> dict[str, Any]:
+    def _list_entry(self, tool: Tool) -> dict[str, Any]:
         schema = self._pipeline.registry.load_bundle(tool.slug).input
         return {"id": tool.name, "name": tool.name, "description": tool.description, "inputSchema": schema}
 
 
 class Endpoint(msgspec.Struct, frozen=True):
-    """One path by which a tool can be called, and the shape of its answers."""
+    """One path by which a tool can be called, and the shape of its responses."""
 
     name: str
     tool: Tool | None
@@ -95,29 +96,29 @@ class Endpoint(msgspec.Struct, frozen=True):
 
     @property
     def public(self) -> bool:
-        """Whether any page may use it; of a tool that is not there, nothing can be learnt."""
+        """Return whether any page may use the endpoint; an unknown tool has nothing to protect."""
         return self.tool is None or self.tool.public
 
     @property
     def headers(self) -> Fields:
-        """The headers of its answers."""
+        """Return the headers of every response."""
         return POST_HEADERS if self.public else (JSON,)
 
     def called(self) -> str:
-        """Give the name of the tool to call.
+        """Return the name of the tool to call.
 
         Raises:
-            Fault: there is none in the path.
+            Fault: the path has no name.
         """
         if self.name == "tools":
             raise Fault(Code.INVALID_INPUT, "Tool name is required in the path", name="TOOL_NAME_REQUIRED")
         return self.name
 
     def arguments(self, body: bytes) -> Any:
-        """Read a body: nothing counts as `{}`, except on the legacy paths, where it is as bad as no JSON.
+        """Return the arguments in a body; an empty body counts as `{}`, except on the legacy paths.
 
         Raises:
-            Fault: it is not JSON, or for a tool that is there not Unicode; of one that is not, that is told instead.
+            Fault: the body is not JSON, or not Unicode. An unknown tool is reported before a body that is not Unicode.
         """
         try:
             value = decode(body) if body or self.legacy else {}
@@ -127,7 +128,7 @@ class Endpoint(msgspec.Struct, frozen=True):
             value = {}
         except ProtocolError:
             if not self.legacy:
-                # Spec 4 has no code for it but that of the unexpected.
+                # Spec 4 has no code for a body that is not JSON, other than that of an unexpected error.
                 raise Fault(Code.INTERNAL_ERROR, "Internal server error") from None
             value = None
         if self.legacy and value is None:
@@ -135,35 +136,35 @@ class Endpoint(msgspec.Struct, frozen=True):
         return value
 
     def show(self, outcome: Fault | bytes, more: Fields = ()) -> Response:
-        """Write what became of a call; its fault has the tool's face already."""
-        return (_flat if self.legacy else to_response)(outcome, self.headers + more)
+        """Return the response for a result or a fault, which `adapt_fault` has been applied to already."""
+        return (_to_legacy_response if self.legacy else to_response)(outcome, self.headers + more)
 
     def refuse(self, fault: Fault, more: Fields = ()) -> Response:
-        """Write a fault of the door itself: as it is, unless the tool's spec has a code of its own for it."""
+        """Return the response for a fault of the door itself, adapted if the tool's spec has its own code for it."""
         if self.tool is not None:
-            faced = self.tool.adapt_fault(fault)
-            if faced.name != fault.name and (faced.name, faced.status) in self.tool.rest_errors:
-                fault = faced
+            adapted = self.tool.adapt_fault(fault)
+            if adapted.name != fault.name and (adapted.name, adapted.status) in self.tool.rest_errors:
+                fault = adapted
         return self.show(fault, more)
 
 
-def wrong_method(right: str) -> Fault:
-    """Say which method a path takes."""
-    message = f"Only {right} method is allowed"
+def wrong_method(allowed: str) -> Fault:
+    """Return the fault for a method that a path does not allow."""
+    message = f"Only {allowed} method is allowed"
     return Fault(Code.INVALID_INPUT, message, name="METHOD_NOT_ALLOWED", status=405)
 
 
 def to_response(outcome: Fault | bytes, headers: Fields = (JSON,)) -> Response:
-    """Write a result or a fault in spec 4's shape."""
+    """Return a result or a fault in the shape of spec 4."""
     if isinstance(outcome, bytes):
         return Response(200, b'{"success":true,"result":' + outcome + b"}", headers)
     error = {"code": outcome.name, "message": outcome.message}
     return Response(outcome.status, encode({"success": False, "error": error}), headers)
 
 
-def _flat(outcome: Fault | bytes, headers: Fields) -> Response:
-    """Write a result or a fault in the legacy shape."""
+def _to_legacy_response(outcome: Fault | bytes, headers: Fields) -> Response:
+    """Return a result or a fault in the flat shape of the legacy paths."""
     if isinstance(outcome, bytes):
         return Response(200, b'{"status":"success",' + outcome[1:], headers)
-    flat = {"status": "error", "code": outcome.name, "message": outcome.message}
-    return Response(outcome.status, encode(flat), headers)
+    error = {"status": "error", "code": outcome.name, "message": outcome.message}
+    return Response(outcome.status, encode(error), headers)

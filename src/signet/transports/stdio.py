@@ -1,7 +1,7 @@
-"""The stdio door: one JSON-RPC message a line, answers as they come, nothing else on the wire.
+"""The stdio door: one JSON-RPC message per line, responses in the order of their completion, nothing else.
 
-fd 0 ── Intake (lines) ── Server.receive ── Outlet ── the wire (what fd 1 was)
-                               └─ Pending: a task, cancellable by id
+fd 0 ── LineSplitter ── Server.receive ── NonBlockingWriter ── the wire (the former fd 1)
+                             └─ Pending: a task, cancellable by id
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ __all__ = ["Conversation", "serve"]
 
 READ_BYTES: Final = 1 << 18
 WARM_AFTER_S: Final = 0.2
-"""How long after the first message the ways out are warmed: once the client has its list of tools."""
+"""The delay from the first message to the warming of upstreams: by then the client has its list of tools."""
 
 
 def serve(server: Server, wire: int, *, source: int = 0, in_thread: bool = False) -> bool:
-    """Answer what comes on `source` until it ends (calls in flight are answered) or a signal does.
+    """Answer the messages from `source` until it ends or a signal comes; return whether work is left behind.
 
-    Returns whether anything is left behind: a thread at work, a tool that would not end. Every answer
-    is written then, so the process should just end.
+    At the end of `source` the calls in flight are answered first. Work that is left behind is a thread or a tool that
+    does not stop. All responses are written by then, so the process should exit without waiting for it.
     """
     runner = asyncio.Runner()
     left_behind = runner.run(Conversation(server, wire, source).hold(in_thread=in_thread))
@@ -42,7 +42,7 @@ def serve(server: Server, wire: int, *, source: int = 0, in_thread: bool = False
 
 
 class Conversation:
-    """One client, from its first line to its last answer."""
+    """The exchange with one client, from its first line to its last response."""
 
     def __init__(self, server: Server, wire: int, source: int) -> None:
         self._server = server
@@ -53,31 +53,37 @@ class Conversation:
         self._ended = asyncio.Event()
         self._stopped = False
         self._watched = self._reading = False
+        """Whether the event loop can watch the source, and whether it does now."""
         self._warming: asyncio.TimerHandle | None = None
-        self._held: threading.Event | None = None
+        self._reader_waits: threading.Event | None = None
+        """Set to let the reading thread continue, where it waits for the backlog to be written."""
 
     def open(self) -> None:
-        """Get ready in the running event loop."""
+        """Attach the conversation to the running event loop."""
         self._loop = asyncio.get_running_loop()
-        self._out = NonBlockingWriter(self._wire, self._loop, self._halt)
-        self._exchange = ClientChannel(notify=self._notify, cancel=self._cancel)
+        self._out = NonBlockingWriter(
+            self._wire,
+            self._loop,
+            lambda has_backlog: self._pause_reading() if has_backlog else self._resume_reading(),
+        )
+        self._channel = ClientChannel(notify=self._notify, cancel=self._cancel)
 
     async def hold(self, *, in_thread: bool) -> bool:
-        """Answer until the source ends or a signal comes; say whether anything is left behind."""
+        """Answer until the source ends or a signal comes; return whether work is left behind."""
         self.open()
         with _signals(self._loop, self._stop), unblocked(self._wire):
-            if in_thread or not self._await_source():
+            if in_thread or not self._watch_source():
                 threading.Thread(target=self._read_in_thread, daemon=True).start()
             await self._ended.wait()
-            self._halt(True)  # noqa: FBT003 - a plain switch
+            self._pause_reading()
             if self._warming is not None:
                 self._warming.cancel()
             await self._drain()
             await self._server.close()
         return self._stopped or len(asyncio.all_tasks()) > 1
 
-    def _await_source(self) -> bool:
-        """Ask the event loop to watch the source; files, and pipes on Windows, it cannot watch."""
+    def _watch_source(self) -> bool:
+        """Let the event loop watch the source; return False where it cannot: files, and pipes on Windows."""
         try:
             self._loop.add_reader(self._source, self._readable)
         except (OSError, ValueError, RuntimeError):
@@ -95,7 +101,7 @@ class Conversation:
         self.take(chunk)
 
     def _read_in_thread(self) -> None:
-        """Read where reading cannot be awaited; one chunk at a time, each taken before the next."""
+        """Read a source that the event loop cannot watch, and wait after each chunk until the loop has taken it."""
         chunk = b"."
         while chunk:
             try:
@@ -104,20 +110,20 @@ class Conversation:
                 chunk = b""
             taken = threading.Event()
             try:
-                self._loop.call_soon_threadsafe(self._take_and_tell, chunk, taken)
+                self._loop.call_soon_threadsafe(self._take_from_thread, chunk, taken)
             except RuntimeError:
                 return
             taken.wait()
 
-    def _take_and_tell(self, chunk: bytes, taken: threading.Event) -> None:
+    def _take_from_thread(self, chunk: bytes, taken: threading.Event) -> None:
         self.take(chunk)
         if self._out.halted:
-            self._held = taken
+            self._reader_waits = taken
         else:
             taken.set()
 
     def take(self, chunk: bytes) -> None:
-        """Answer every line that a chunk completes, in one write."""
+        """Answer every line that a chunk completes, in one write; an empty chunk is the end of the source."""
         lines = self._lines.feed(chunk) if chunk else iter((self._lines.last(),))
         self._out.write(b"".join(self._answer(line) for line in lines))
         if not chunk or self._out.broken:
@@ -127,16 +133,16 @@ class Conversation:
             self._warming = self._loop.call_later(WARM_AFTER_S, warm)
 
     def _answer(self, line: bytes | None) -> bytes:
-        """Answer one line, or start a call whose answer comes later."""
+        """Return the response to one line; empty if there is none, or if it comes when a call ends."""
         if line is None:
             return _too_long().body + b"\n"
         if not line or line.isspace():
             return b""
-        answer = self._server.receive(line, self._exchange)
-        if isinstance(answer, Pending):
-            self._start(answer)
+        reply = self._server.receive(line, self._channel)
+        if isinstance(reply, Pending):
+            self._start(reply)
             return b""
-        return answer.body + b"\n" if answer is not None else b""
+        return reply.body + b"\n" if reply is not None else b""
 
     def _start(self, pending: Pending) -> None:
         task = self._loop.create_task(pending.reply)
@@ -144,10 +150,10 @@ class Conversation:
         task.add_done_callback(partial(self._finish, pending.id))
 
     def _finish(self, request_id: ResponseId, task: asyncio.Task[Reply]) -> None:
-        """Write the answer of a call that has ended; a cancelled one has none."""
-        left = self._calls[request_id]
-        left.discard(task)
-        if not left:
+        """Write the response of a call that has ended; a cancelled call has none."""
+        remaining = self._calls[request_id]
+        remaining.discard(task)
+        if not remaining:
             del self._calls[request_id]
         if not task.cancelled():
             self._out.write(task.result().body + b"\n")
@@ -157,21 +163,22 @@ class Conversation:
 
     def _cancel(self, request_id: Id) -> None:
         for task in self._calls.get(request_id, ()):
-            # Soon, not now: a call that came in the same chunk has to begin before it can end.
+            # Not at once: a call that came in the same chunk has to start before it can be cancelled.
             self._loop.call_soon(task.cancel)
 
-    def _halt(self, halted: bool) -> None:  # noqa: FBT001 - a plain switch
-        """Stop or go on reading."""
-        if self._held is not None and not halted:
-            self._held.set()
-            self._held = None
-        # Where a thread reads, the event loop must not begin to.
-        if self._watched and self._reading == halted:
-            self._reading = not halted
-            if halted:
-                self._loop.remove_reader(self._source)
-            else:
-                self._loop.add_reader(self._source, self._readable)
+    def _pause_reading(self) -> None:
+        if self._watched and self._reading:
+            self._reading = False
+            self._loop.remove_reader(self._source)
+
+    def _resume_reading(self) -> None:
+        if self._reader_waits is not None:
+            self._reader_waits.set()
+            self._reader_waits = None
+        # Where a thread reads the source, the event loop must not start to read it too.
+        if self._watched and not self._reading:
+            self._reading = True
+            self._loop.add_reader(self._source, self._readable)
 
     def _stop(self) -> None:
         self._stopped = True
@@ -181,7 +188,7 @@ class Conversation:
         self._ended.set()
 
     async def _drain(self) -> None:
-        """Wait for the calls in flight and for the client to read their answers; not after a signal."""
+        """Wait until the calls in flight have ended and the client has read their responses, or a signal comes."""
         while self._calls and not self._stopped:
             await asyncio.wait([task for tasks in self._calls.values() for task in tasks])
         while not (self._out.drained.is_set() or self._out.broken or self._stopped):
@@ -194,14 +201,14 @@ def _too_long() -> Reply:
 
 @contextlib.contextmanager
 def _signals(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]) -> Iterator[None]:
-    """Turn SIGINT and SIGTERM into a clean end."""
-    wanted = (signal.SIGINT, signal.SIGTERM)
+    """Call `stop` on SIGINT and SIGTERM inside of the block."""
+    numbers = (signal.SIGINT, signal.SIGTERM)
     try:
-        for one in wanted:
-            loop.add_signal_handler(one, stop)
+        for number in numbers:
+            loop.add_signal_handler(number, stop)
     except RuntimeError:  # Windows: KeyboardInterrupt ends the loop instead
         yield
         return
     yield
-    for one in wanted:
-        loop.remove_signal_handler(one)
+    for number in numbers:
+        loop.remove_signal_handler(number)

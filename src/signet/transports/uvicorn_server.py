@@ -1,4 +1,4 @@
-"""The HTTP server: one bound socket, uvicorn on it, in one process or several."""
+"""The HTTP server: uvicorn on one bound socket, in one process or several."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["bind", "end_on_signals", "serve"]
 
 MAX_CONNECTIONS: Final = 4096
 GRACE_S: Final = 10
-"""How long calls in flight may take to end once the server is told to stop."""
+"""The time for calls in flight to end after the signal to stop."""
 
 BACKLOG: Final = 2048
 
@@ -26,19 +26,20 @@ Application = Callable[[Scope, Receive, Send], Any]
 
 
 def end_on_signals() -> None:
-    """Let SIGINT and SIGTERM end the process well: before uvicorn minds them, and when it raises them again.
+    """Exit with status 0 on SIGINT and SIGTERM.
 
-    By then every call in flight has had its time; a tool that will not end does not keep the process.
+    The handlers run before uvicorn installs its own, and when uvicorn raises the signal again after its shutdown. By
+    then calls in flight have had their time, so a tool that does not end must not keep the process alive.
     """
-    for one in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(one, lambda *_: os._exit(0))
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: os._exit(0))
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Take an address; port 0 is any free one.
+    """Return a socket that listens on an address; port 0 picks a free port.
 
     Raises:
-        OSError: it cannot be had.
+        OSError: the address cannot be used.
     """
     family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -54,7 +55,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def serve(factory: Callable[[], Application], listener: socket.socket, workers: int = 1) -> None:
-    """Answer on a socket until SIGINT or SIGTERM; calls in flight are answered first."""
+    """Serve on a socket until SIGINT or SIGTERM, then answer the calls in flight; each worker calls `factory` once."""
     config = uvicorn.Config(
         factory,
         factory=True,

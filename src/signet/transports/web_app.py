@@ -1,8 +1,8 @@
-"""The web application: one path, one door, with the guard before each.
+"""The web application: routes each path to its door, after the guard's checks.
 
 /mcp                        MCP            /api/tools, /api/tools/{name}   REST
 /mcp/tool/{slug}            envelope       /mcp/v1/encode-plantuml         REST, the legacy shape
-/openapi.json, /healthz, /readyz, /        for people and their machines
+/openapi.json, /healthz, /readyz, /        pages for people and for monitoring
 """
 
 from __future__ import annotations
@@ -35,15 +35,17 @@ FOR_BALANCERS = Access(no_token=True)
 
 
 class Route(msgspec.Struct, frozen=True):
-    """What a path leads to."""
+    """The handlers of a path, and its access rules."""
 
     access: Access
     answer: Callable[[Request, Send], Awaitable[Response | None]]
+    """Return the response to a request; None if it has been sent already."""
     refuse: Callable[[Fault], Response]
+    """Return the response for a fault of the door itself."""
 
 
 class App:
-    """An ASGI application over one server."""
+    """The ASGI application of one server."""
 
     def __init__(
         self, server: Server, guard: Guard, about: dict[str, Any], legacy: Mapping[str, str] | None = None
@@ -56,23 +58,23 @@ class App:
         self._routes = self._fixed_routes(McpDoor(server))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Answer one request, or follow the lifespan of the server."""
         if scope["type"] == "lifespan":
-            await self._live(receive, send)
+            await self._follow_lifespan(receive, send)
         if scope["type"] != "http":
             return
         request = Request(scope, receive)
         route = self._routes.get(request.path) or self._route(request.path)
-        fault = self._guard.refusal(request.method, request.headers, route.access)
+        refusal = self._guard.refusal(request.method, request.headers, route.access)
         try:
-            answer = await route.answer(request, send) if fault is None else _refused(route, fault)
+            response = await route.answer(request, send) if refusal is None else _refused(route, refusal)
         except ClientDisconnected:
             return
-        except Fault as raised:
-            answer = route.refuse(raised)
-        if answer is not None:
+        except Fault as fault:
+            response = route.refuse(fault)
+        if response is not None:
             extra = self._cors(request, route) if "origin" in request.headers else ()
-            await answer.send(send, extra, head=request.method == "HEAD")
+            await response.send(send, extra, head=request.method == "HEAD")
 
     def _fixed_routes(self, mcp: McpDoor) -> dict[str, Route]:
         pages = {"/": self._about, "/healthz": {"status": "ok"}}
@@ -87,7 +89,7 @@ class App:
         return routes | {path: self._route(path) for path in paths + legacy}
 
     def _route(self, path: str) -> Route:
-        """Find a route by its path's beginning."""
+        """Return the route of a path, found by the beginning of the path."""
         if path.startswith(DISCOVERY + "/") or path in self._rest.legacy:
             endpoint = self._rest.endpoint(path)
             access = FOR_ALL if endpoint.public else FOR_CALLERS
@@ -97,31 +99,31 @@ class App:
             tool = self._server.pipeline.toolbox.find(path.removeprefix(ENVELOPE_PATH))
             access = FOR_PEOPLE if tool is None or tool.public else FOR_CALLERS
             return Route(access, _with_preflight(self._envelope.answer), self._envelope.refuse)
-        return _nowhere(path)
+        return _unknown_path(path)
 
     async def _bare_discovery(self, request: Request, send: Send) -> Response | None:
-        """Answer `/api/tools/`: a list to those who look, a missing name to those who call."""
+        """Answer `/api/tools/`: GET lists the tools, POST lacks a tool's name."""
         if request.method in {"GET", "OPTIONS"}:
             return await self._rest.discover(request, send)
         return await self._rest.call(self._rest.endpoint(request.path), request, send)
 
     def _cors(self, request: Request, route: Route) -> Fields:
-        """Let the pages that the guard lets in read what they asked for."""
+        """Return the headers that let a page of an allowed origin read the response."""
         origin = request.headers["origin"]
         if route.access.any_page or not self._guard.lets_in(origin):
             return ()
         return (b"access-control-allow-origin", origin.encode("latin-1")), (b"vary", b"Origin")
 
-    async def _live(self, receive: Receive, send: Send) -> None:
-        """Keep the server's lifespan: the ways out are warmed at its start and closed at its end."""
+    async def _follow_lifespan(self, receive: Receive, send: Send) -> None:
+        """Warm the upstreams at the start of the server, and close them at its end."""
         while True:
-            message = await receive()
-            if message["type"] == "lifespan.startup" and self._server.upstreams:
+            event = await receive()
+            if event["type"] == "lifespan.startup" and self._server.upstreams:
                 asyncio.get_running_loop().run_in_executor(None, self._server.warm)
-            if message["type"] == "lifespan.shutdown":
+            if event["type"] == "lifespan.shutdown":
                 await self._server.close()
-            await send({"type": message["type"] + ".complete"})
-            if message["type"] == "lifespan.shutdown":
+            await send({"type": event["type"] + ".complete"})
+            if event["type"] == "lifespan.shutdown":
                 return
 
     def _openapi(self) -> bytes:
@@ -130,14 +132,14 @@ class App:
         )
 
     def _ready(self) -> bytes:
-        """Say that every contract is usable, once each has been compiled."""
+        """Return the page of `/readyz`, after compiling every contract."""
         for tool in self._server.pipeline.toolbox:
             self._server.pipeline.registry.load_tool_io(tool.slug)
         return encode({"status": "ready", "tools": [tool.name for tool in self._server.pipeline.toolbox]})
 
 
 def _page(path: str, content: bytes | Callable[[], bytes]) -> Route:
-    """Make a page that anyone with access may GET."""
+    """Return the route of a page that can be read with GET."""
 
     async def answer(request: Request, _: Send) -> Response:
         if request.method not in {"GET", "HEAD"}:
@@ -148,7 +150,7 @@ def _page(path: str, content: bytes | Callable[[], bytes]) -> Route:
     return Route(access, _with_preflight(answer), to_response)
 
 
-def _nowhere(path: str) -> Route:
+def _unknown_path(path: str) -> Route:
     async def answer(_: Request, __: Send) -> Response:
         return to_response(Fault(Code.NOT_FOUND, f"Nothing is served at '{path[:200]}'; GET / names what is"))
 
@@ -158,12 +160,12 @@ def _nowhere(path: str) -> Route:
 def _with_preflight(
     answer: Callable[[Request, Send], Awaitable[Response | None]],
 ) -> Callable[[Request, Send], Awaitable[Response | None]]:
-    """Answer a browser's OPTIONS before a door that has no answer of its own to it."""
+    """Wrap a handler so that OPTIONS gets the response to a preflight."""
 
-    def either(request: Request, send: Send) -> Awaitable[Response | None]:
+    def answer_or_preflight(request: Request, send: Send) -> Awaitable[Response | None]:
         return answer(request, send) if request.method != "OPTIONS" else _preflight(request)
 
-    return either
+    return answer_or_preflight
 
 
 async def _preflight(request: Request) -> Response:
@@ -171,7 +173,7 @@ async def _preflight(request: Request) -> Response:
 
 
 def _refused(route: Route, fault: Fault) -> Response:
-    answer = route.refuse(fault)
+    response = route.refuse(fault)
     if fault.code is not Code.UNAUTHORIZED:
-        return answer
-    return msgspec.structs.replace(answer, headers=(*answer.headers, (b"www-authenticate", b"Bearer")))
+        return response
+    return msgspec.structs.replace(response, headers=(*response.headers, (b"www-authenticate", b"Bearer")))

@@ -85,7 +85,7 @@ def _spec_4(fault: Fault) -> Fault:
     rest_errors=(("EMPTY_CODE", 400), ("CODE_TOO_LARGE", 413), ("ENCODING_FAILED", 500)),
 )
 def encode_plantuml(args: EncodeIn, ctx: Context) -> EncodeOut | Awaitable[EncodeOut]:
-    """Encodes PlantUML diagram code into a shareable URL for viewing on plantuml.com"""  # noqa: D415 - spec 4
+    """Encodes PlantUML diagram code into a shareable URL for viewing on plantuml.com"""
     if not args.plantumlCode.strip(BLANK):
         raise _empty()
     data = args.plantumlCode.encode()
