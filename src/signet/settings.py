@@ -184,6 +184,11 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             own |= {flat: getattr(self.of(toolset), name) for name, flat in recorded_names(toolset)}
         return own
 
+    @property
+    def keeps_journal(self) -> bool:
+        """Return whether calls are written to a journal."""
+        return self.journal and self.log_dir is not None
+
     def host_names(self) -> frozenset[str]:
         """Return the host names to answer to beside the loopback ones."""
         return frozenset(name.strip().lower() for name in self.allowed_hosts.split(",") if name.strip())

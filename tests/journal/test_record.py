@@ -244,4 +244,4 @@ def test_routes_that_callers_make_up_are_cleaned_and_not_remembered_for_ever() -
     routes = {record.route for record in recorder.records(entries)}
 
     assert routes == {"/api/tools/token=[redacted]"}
-    assert len(recorder._frames) <= 1000
+    assert len(recorder._templates) <= 1000

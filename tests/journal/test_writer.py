@@ -15,7 +15,12 @@ import pytest
 
 from channels import rpc
 from processes import PATIENCE_S, SIGNET, clean_env, piping, serving
+from signet.journal.record import Recorder
 from signet.journal.retention import FOLDER, KEPT_RUNS, LATEST, open_journal
+from signet.journal.writer import JournalWriter
+from signet.kernel.errors import unknown_tool
+from signet.kernel.outcome import Call, Outcome
+from signet.kernel.tools import NULL_CONTEXT
 
 CALL = {"name": "encodePlantUML", "arguments": {"plantumlCode": "A"}}
 KEYS = {
@@ -290,6 +295,72 @@ def test_secrets_are_taken_out_before_anything_is_written(tmp_path: Path) -> Non
     assert token not in error
     assert "hunter2" not in error
     assert "abc.def" not in error
+
+
+INTERVAL = """
+import importlib, sys
+module, function, *arguments = sys.argv[1:]
+getattr(importlib.import_module(module), function)(arguments)
+print(sys.getswitchinterval(), file=sys.stderr)
+"""
+WORKER = """
+import sys
+from signet.commands.serve import _start_worker
+from signet.settings import Settings
+log_dir, journal = sys.argv[1:]
+_start_worker(Settings(toolsets="plantuml", log_dir=log_dir, journal=journal == "journal"))
+print(sys.getswitchinterval(), file=sys.stderr)
+"""
+USUAL_S, SHORT_S = 0.005, 0.0005
+
+
+def interval_of(folder: Path, code: str, *arguments: str) -> float:
+    """Give the time for which a thread may hold the interpreter at the end of a process."""
+    command = [sys.executable, "-c", code, *arguments]
+    done = subprocess.run(command, input=b"", cwd=folder, env=clean_env(), check=True, capture_output=True)
+    return float(done.stderr.split()[-1])
+
+
+def test_calls_go_before_records_in_every_server_that_keeps_a_journal(tmp_path: Path) -> None:
+    """The thread that writes the journal gives the interpreter back ten times as soon as Python would have it."""
+    log, base_url = ("--log-dir", "log"), ("--base-url", "http://127.0.0.1:1")
+    servers = {
+        "signet stdio": (INTERVAL, "signet.commands.cli", "main", "stdio"),
+        "oj-mcp-rs": (INTERVAL, "signet.commands.oj_mcp", "main", *base_url, *log),
+        "boj-mcp-server": (INTERVAL, "signet.commands.boj_mcp", "main", *base_url, *log),
+        "signet serve": (WORKER, "log", "journal"),
+    }
+
+    intervals = {name: interval_of(tmp_path, *server) for name, server in servers.items()}
+
+    assert intervals == dict.fromkeys(servers, SHORT_S)
+
+
+def test_a_server_without_a_journal_leaves_the_interpreter_as_it_is(tmp_path: Path) -> None:
+    base_url = ("--base-url", "http://127.0.0.1:1")
+    servers = {
+        "signet stdio": (INTERVAL, "signet.commands.cli", "main", "stdio", "--no-journal"),
+        "oj-mcp-rs": (INTERVAL, "signet.commands.oj_mcp", "main", *base_url),
+        "boj-mcp-server": (INTERVAL, "signet.commands.boj_mcp", "main", *base_url),
+        "signet serve": (WORKER, "log", "no journal"),
+    }
+
+    intervals = {name: interval_of(tmp_path, *server) for name, server in servers.items()}
+
+    assert intervals == dict.fromkeys(servers, USUAL_S)
+
+
+def test_a_journal_by_itself_leaves_the_interpreter_as_it_is(tmp_path: Path) -> None:
+    """Whoever builds a server inside of another program decides about that program's threads."""
+    before = sys.getswitchinterval()
+    writer = JournalWriter(str(tmp_path), Recorder(), print)
+    call = Call("nobody", {}, NULL_CONTEXT)
+
+    writer.push(Outcome(call, None, fault=unknown_tool("nobody")), 0.0)
+    writer.close()
+
+    assert len(lines_of(tmp_path)) == 1
+    assert sys.getswitchinterval() == before
 
 
 if sys.platform == "win32":

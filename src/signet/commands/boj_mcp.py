@@ -31,7 +31,11 @@ def main(argv: list[str] | None = None) -> int:
         settings = _settings(args)
         from .stdio_process import run_stdio
 
-        return run_stdio(lambda: _build(settings), in_thread=settings.stdio_reader == "thread")
+        return run_stdio(
+            lambda: _build(settings),
+            in_thread=settings.stdio_reader == "thread",
+            keeps_journal=settings.keeps_journal,
+        )
     except UsageError as error:
         print_err(f"error: {error}\n")
         return USAGE

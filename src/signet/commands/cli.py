@@ -159,7 +159,7 @@ def _stdio(args: argparse.Namespace) -> int:
         return build_server(settings)
 
     settings = _settings(args)
-    return run_stdio(build, in_thread=settings.stdio_reader == "thread")
+    return run_stdio(build, in_thread=settings.stdio_reader == "thread", keeps_journal=settings.keeps_journal)
 
 
 def _serve(args: argparse.Namespace) -> int:

@@ -17,6 +17,7 @@ from signet.kernel.tools import Toolbox
 from signet.settings import Settings, UsageError
 from signet.transports.guard import is_loopback
 from signet.transports.uvicorn_server import bind, end_on_signals, serve
+from signet.transports.web_app import App
 
 from .arguments import print_err, redirect_to_null
 from .terminal import paste_lines
@@ -45,8 +46,18 @@ def serve_http(read_settings: Callable[[], Settings]) -> int:
         message = f"cannot listen on {settings.host}:{settings.port} ({why}); write another --host or --port, 0 for any"
         raise UsageError(message) from None
     print_err(_greeting(settings, listener.getsockname()[1], toolbox))
-    serve(partial(build_app, settings), listener, settings.workers)
+    serve(partial(_start_worker, settings), listener, settings.workers)
     return 0
+
+
+def _start_worker(settings: Settings) -> App:
+    """Return the application of one worker process; uvicorn calls this once in each."""
+    if settings.keeps_journal:
+        # For the whole process: the thread that writes the journal must not delay calls.
+        from signet.journal.writer import shorten_switch_interval
+
+        shorten_switch_interval()
+    return build_app(settings)
 
 
 def _refuse_open_door(settings: Settings, toolbox: Toolbox) -> None:

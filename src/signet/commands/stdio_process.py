@@ -1,4 +1,4 @@
-"""A stdio server as a process: the wire claimed before anything can print, everything served, ended well."""
+"""The process of a stdio server: standard output is claimed before anything can print, then one server runs."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 __all__ = ["run_stdio"]
 
 
-def run_stdio(build: Callable[[], Server], *, in_thread: bool = False) -> int:
-    """Build a server once fd 1 is safe, and serve it to the end.
+def run_stdio(build: Callable[[], Server], *, in_thread: bool = False, keeps_journal: bool = False) -> int:
+    """Claim standard output, build a server and serve until standard input ends; return the exit status.
 
     Raises:
-        UsageError: there is no standard output.
+        UsageError: standard output is closed.
     """
     from signet.transports.pipes import claim_stdout
 
@@ -31,7 +31,13 @@ def run_stdio(build: Callable[[], Server], *, in_thread: bool = False) -> int:
         raise UsageError(message) from None
     from signet.transports.stdio import serve
 
+    if keeps_journal:
+        # For the whole process: the thread that writes the journal must not delay calls.
+        from signet.journal.writer import shorten_switch_interval
+
+        shorten_switch_interval()
     if serve(build(), wire, in_thread=in_thread):
+        # A thread or a tool is still at work. Python would wait for it at exit, but all responses are written.
         print_err("")
         os._exit(0)
     return 0

@@ -1,7 +1,7 @@
-"""Calls as they were made: what a journal's record leaves out, for the call to be run again.
+"""The calls of a journal with arguments and result, which a journal record lacks, so that they can be replayed.
 
-Pure. One line a call, tied to its record by the request id. A call that never began, because its envelope was none,
-has no arguments here.
+Pure. There is one line per call, with the request id of its record. A call that never began, because its envelope was
+not valid, has no arguments here.
 """
 
 from __future__ import annotations
@@ -27,42 +27,42 @@ _encode: Final = msgspec.json.Encoder().encode
 
 
 class CallError(msgspec.Struct, frozen=True):
-    """What was wrong with a call."""
+    """The fault of a call."""
 
     code: str
     message: str
 
 
 class LoggedCall(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One line."""
+    """One line: a call, and its result or error."""
 
-    requestId: str  # noqa: N815 - the journal's name
+    request_id: str = msgspec.field(name="requestId")
     tool: str
-    """The slug of a tool; of one that is not known, what it was asked for by."""
+    """The slug of the tool; for an unknown tool, the name that the caller used."""
     arguments: Raw | UnsetType = UNSET
     result: Raw | UnsetType = UNSET
     error: CallError | UnsetType = UNSET
     by_name: bool = False
-    """Whether a tool that was not found would have been found by its name alone, not by its slug."""
+    """Whether an unknown tool was searched by its name only, not by its slug."""
     ts: str = ""
-    """When it ended, as the journal says: ids that follow from the call are the same in every run."""
+    """The time of the end, as in the journal; ids that are derived from the call do not tell equal calls apart."""
 
 
 def call_lines(pairs: list[tuple[JournalEntry, JournalRecord]], redact: Redact) -> list[bytes]:
-    """Write the calls of a batch, without their secrets."""
+    """Return the lines of a batch of calls, without their secrets."""
     return [_line(entry, record, redact) for entry, record in pairs]
 
 
 def _line(entry: JournalEntry, record: JournalRecord, redact: Redact) -> bytes:
     try:
-        line = logged(record.requestId, entry.call, entry.tool, entry.fault, entry.body)
-    except RecursionError:  # nested as deep as can be read: there is nothing to run again
-        line = LoggedCall(record.requestId, redact_labelled(entry.call.tool_key))
-    return redact(_encode(msgspec.structs.replace(line, ts=record.ts)))
+        call = logged(record.request_id, entry.call, entry.tool, entry.fault, entry.body)
+    except RecursionError:  # the arguments are nested too deeply to be encoded
+        call = LoggedCall(record.request_id, redact_labelled(entry.call.tool_key))
+    return redact(_encode(msgspec.structs.replace(call, ts=record.ts)))
 
 
 def logged(request_id: str, call: Call, tool: Tool | None, fault: Fault | None, body: bytes) -> LoggedCall:
-    """Give a call and what became of it."""
+    """Return the line of a call and its outcome."""
     began = fault is None or tool is not None or fault.code is Code.NOT_FOUND
     return LoggedCall(
         request_id,

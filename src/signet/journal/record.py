@@ -1,7 +1,7 @@
-"""One journal record: what became of one call, in spec 5's words.
+"""One journal record: the outcome of one call, in the fields of spec 5.
 
-Pure. What differs from door to door is `transport` and `route` alone; what differs from run to run is the time, the
-duration and, unless they are derived from the call, the ids.
+Pure. Only `transport` and `route` differ from door to door. Only the time, the duration and, unless they are derived
+from the call, the ids differ from run to run.
 """
 
 from __future__ import annotations
@@ -28,52 +28,52 @@ VOLATILE: Final = ("ts", "traceId", "spanId", "requestId", "durationMs", "transp
 AGENT: Final = "mcp_server"
 TASK: Final = "06cV2A_mcp_envelope_and_schema_validation_A"
 METHOD: Final = "mcp.tool.invoke"
-"""The logical method of every call; how it came is the route's business."""
+"""The logical method of every call; `route` holds the way by which it came."""
 
 SCHEMA_VERSION: Final = "0.1.0"
 MAX_MESSAGE_CHARS: Final = 250
 MAX_NAME_CHARS: Final = 120
 MAX_LINE_BYTES: Final = 3584
-"""No line is longer: its parts from outside are cut, and a character takes six bytes at the most."""
-MAX_FRAMES: Final = 1000
-"""Routes may be as many as callers like."""
+"""The longest line: all text from outside is cut, and JSON takes at most six bytes per character."""
+MAX_TEMPLATES: Final = 1000
+"""The number of templates that are kept: callers can make up any number of routes."""
 
 _encode: Final = msgspec.json.Encoder().encode
 
 
-class Metadata(msgspec.Struct, frozen=True):
-    """What a record says about its making."""
+class Metadata(msgspec.Struct, frozen=True, rename="camel"):
+    """The `metadata` of a record."""
 
     deterministic: bool
-    promptId: None  # noqa: N815 - spec 5's name
-    schemaVersion: str  # noqa: N815
-    toolId: str | None  # noqa: N815
+    prompt_id: None
+    schema_version: str
+    tool_id: str | None
 
 
-class JournalRecord(msgspec.Struct, frozen=True):
-    """One line; its fields in the order of their names."""
+class JournalRecord(msgspec.Struct, frozen=True, rename="camel"):
+    """One line of the journal, with its fields in alphabetical order."""
 
-    agentId: str  # noqa: N815 - spec 5's names, here and below
+    agent_id: str
     attempt: int
-    durationMs: float  # noqa: N815
+    duration_ms: float
     error: dict[str, Any] | None
-    inputBytes: int  # noqa: N815
+    input_bytes: int
     metadata: Metadata
     method: str
-    outputBytes: int  # noqa: N815
-    requestId: str  # noqa: N815 - the journal's name
+    output_bytes: int
+    request_id: str
     route: str
-    spanId: str  # noqa: N815
+    span_id: str
     status: str
-    stepId: int  # noqa: N815
-    taskId: str  # noqa: N815
-    traceId: str  # noqa: N815
+    step_id: int
+    task_id: str
+    trace_id: str
     transport: str
     ts: str
 
 
 class JournalEntry(msgspec.Struct, frozen=True):
-    """What is kept of an outcome until its record is made: not the result, which may be large, unless it is wanted."""
+    """The part of an outcome that is kept until its record is built."""
 
     call: Call
     tool: Tool | None
@@ -83,45 +83,46 @@ class JournalEntry(msgspec.Struct, frozen=True):
     ended_s: float
     took_s: float
     body: bytes = b""
+    """The result, which may be large; empty unless calls are recorded for a replay."""
 
 
 class RecordTemplate(msgspec.Struct, frozen=True):
-    """What is the same in all records of one tool through one route."""
+    """The fields that all records of one tool and one route share."""
 
-    about: Metadata
+    metadata: Metadata
     route: str
     extra_bytes: int
-    """What the canonical envelope adds to the size of the arguments."""
+    """The size that the canonical envelope adds to the arguments."""
 
 
 class Recorder:
-    """Makes records of outcomes, counting the steps of each door."""
+    """Builds the records of outcomes, and counts the steps of each door."""
 
     def __init__(self, *, deterministic_ids: bool = False, secrets: tuple[str, ...] = ()) -> None:
         self._deterministic = deterministic_ids
-        self._veil = SecretRedactor(secrets)
+        self._redactor = SecretRedactor(secrets)
         self._steps: dict[str, int] = {}
-        self._frames: dict[tuple[str, str], RecordTemplate] = {}
+        self._templates: dict[tuple[str, str], RecordTemplate] = {}
 
     def records(self, entries: list[JournalEntry]) -> list[JournalRecord]:
-        """Make the records of many outcomes, in their order."""
-        names = map(_named, entries) if self._deterministic else random(len(entries))
-        return [self._record(entry, ids) for entry, ids in zip(entries, names, strict=True)]
+        """Return the records of outcomes, in their order."""
+        ids = map(_derived_ids, entries) if self._deterministic else random(len(entries))
+        return [self._record(entry, own) for entry, own in zip(entries, ids, strict=True)]
 
     def _record(self, entry: JournalEntry, ids: Ids) -> JournalRecord:
-        call, frame = entry.call, self._frame(entry)
-        # By place, in the order of the fields: by name it would take twice as long.
+        call, template = entry.call, self._template(entry)
+        # Positional arguments in the order of the fields: keywords would take twice as long.
         return JournalRecord(
             AGENT,
             0,
             int(entry.took_s * 1_000_000) / 1000,
             self._error(entry),
-            _size(call.arguments) + frame.extra_bytes,
-            frame.about,
+            _size(call.arguments) + template.extra_bytes,
+            template.metadata,
             METHOD,
             entry.output_bytes,
             ids.request_id,
-            frame.route,
+            template.route,
             ids.span_id,
             "ok" if entry.fault is None else "error",
             self._step(call.door.name),
@@ -131,31 +132,31 @@ class Recorder:
             _timestamp(int(entry.ended_s * 1000)),
         )
 
-    def _frame(self, entry: JournalEntry) -> RecordTemplate:
-        """Give what the records of one tool through one route share."""
+    def _template(self, entry: JournalEntry) -> RecordTemplate:
+        """Return the template of an entry's tool and route, from the cache where it may be cached."""
         if entry.tool is None or len(entry.call.door.route) > MAX_NAME_CHARS:
-            return self._frame_of(entry)
+            return self._build_template(entry)
         key = entry.call.door.route, entry.tool.slug
-        found = self._frames.get(key)
-        if found is None:
-            if len(self._frames) >= MAX_FRAMES:
-                self._frames.clear()
-            found = self._frames[key] = self._frame_of(entry)
-        return found
+        template = self._templates.get(key)
+        if template is None:
+            if len(self._templates) >= MAX_TEMPLATES:
+                self._templates.clear()
+            template = self._templates[key] = self._build_template(entry)
+        return template
 
-    def _frame_of(self, entry: JournalEntry) -> RecordTemplate:
-        """Cut what callers may have written, once it is clean."""
+    def _build_template(self, entry: JournalEntry) -> RecordTemplate:
+        # Text of callers is redacted before it is cut: half a secret would not be recognised.
         name = entry.tool.slug if entry.tool is not None else entry.call.tool_key.removeprefix(PREFIX)
-        about = Metadata(self._deterministic, None, SCHEMA_VERSION, self._clean(name)[:MAX_NAME_CHARS] or None)
-        extra = len(_encode({"input": Raw(), "tool": PREFIX + _slug(entry)}))
-        return RecordTemplate(about, self._clean(entry.call.door.route)[:MAX_NAME_CHARS], extra)
+        metadata = Metadata(self._deterministic, None, SCHEMA_VERSION, self._clean(name)[:MAX_NAME_CHARS] or None)
+        extra_bytes = len(_encode({"input": Raw(), "tool": PREFIX + _slug(entry)}))
+        return RecordTemplate(metadata, self._clean(entry.call.door.route)[:MAX_NAME_CHARS], extra_bytes)
 
     def _step(self, door: str) -> int:
         self._steps[door] = self._steps.get(door, 0) + 1
         return self._steps[door]
 
     def _error(self, entry: JournalEntry) -> dict[str, Any] | None:
-        """Say what was wrong; what was only shadow_violation, because contracts are in shadow, says so."""
+        """Return the `error` of a record; a violation in shadow mode is marked as such."""
         fault = entry.fault or entry.shadow_violation
         if fault is None:
             return None
@@ -163,8 +164,8 @@ class Recorder:
         return error if entry.fault is not None else {**error, "details": {"mode": "shadow"}}
 
     def _clean(self, text: str) -> str:
-        """Take secrets out of a text, those we were given and those that call themselves so."""
-        return redact_labelled(self._veil.text(text))[:MAX_MESSAGE_CHARS]
+        """Return a text without known secrets and without values that are labelled as secrets, cut to its limit."""
+        return redact_labelled(self._redactor.text(text))[:MAX_MESSAGE_CHARS]
 
 
 def _slug(entry: JournalEntry) -> str:
@@ -174,11 +175,11 @@ def _slug(entry: JournalEntry) -> str:
 def _size(arguments: Any) -> int:
     try:
         return len(_encode(arguments))
-    except RecursionError:  # nested as deep as can be read
+    except RecursionError:  # nested too deeply to be encoded
         return 0
 
 
-def _named(entry: JournalEntry) -> Ids:
+def _derived_ids(entry: JournalEntry) -> Ids:
     tool = PREFIX + _slug(entry)
     try:
         return deterministic(METHOD, "tool", {"arguments": entry.call.arguments, "toolId": tool})

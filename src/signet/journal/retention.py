@@ -1,4 +1,4 @@
-"""The folder where journals stand: a file per process, a link to the latest, the last five runs kept."""
+"""The folder of the journals: one file per process, a link to the latest, and only the last five runs."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ NAME: Final = "envelope_validation"
 LATEST: Final = f"{NAME}.latest.jsonl"
 KEPT_RUNS: Final = 5
 RUN: Final = 2
-"""Which part of a journal's name, from dot to dot, is that of its run."""
+"""The index of the run's name in the name of a journal, which is split at its dots."""
 
 
 def open_journal(log_dir: str, run: str = "") -> int:
-    """Begin a journal below a folder, make it the latest, let old ones go; give its descriptor.
+    """Create a journal below a folder, link it as the latest, remove old journals, and return its descriptor.
 
-    The processes of one `run` have its name in common.
+    The processes of one run pass the same name as `run`.
 
     Raises:
         OSError: the folder cannot be written to.
@@ -34,33 +34,31 @@ def open_journal(log_dir: str, run: str = "") -> int:
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     name = f"{NAME}.{stamp}.{run or uuid4()}.{os.getpid()}.jsonl"
     journal = os.open(os.path.join(folder, name), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_EXCL, 0o644)
-    # The lock tells `_let_go`, in any process, that this journal is still written.
+    _lock(journal)
+    # No record may be lost because the link cannot be set or an old journal cannot be removed.
     with contextlib.suppress(OSError):
-        lock(journal)
-    # Neither is worth a record: what cannot be pointed at can still be written, and too much can be kept.
+        _link_latest(folder, name)
     with contextlib.suppress(OSError):
-        _point(folder, name)
-    with contextlib.suppress(OSError):
-        _let_go(folder, name)
+        _remove_old(folder, name)
     return journal
 
 
-def _point(folder: str, name: str) -> None:
-    """Swap the link to the latest journal in one step; it is relative, so that the folder can be moved."""
+def _link_latest(folder: str, name: str) -> None:
+    """Replace the link to the latest journal atomically; it is relative, so that the folder can be moved."""
     link = os.path.join(folder, LATEST)
-    fresh = f"{link}.{os.getpid()}"
+    new_link = f"{link}.{os.getpid()}"
     with contextlib.suppress(FileNotFoundError):
-        os.unlink(fresh)
-    os.symlink(name, fresh)
+        os.unlink(new_link)
+    os.symlink(name, new_link)
     try:
-        os.replace(fresh, link)
+        os.replace(new_link, link)
     except OSError:
-        os.unlink(fresh)
+        os.unlink(new_link)
         raise
 
 
-def _let_go(folder: str, current: str) -> None:
-    """Remove all journals but those of the newest five runs; one that is still written stays whatever its age."""
+def _remove_old(folder: str, current: str) -> None:
+    """Remove all journals but those of the newest runs; a journal that is still written to stays at any age."""
     runs: dict[str, list[str]] = {}
     for path in sorted(_journals(folder), key=lambda path: (os.stat(path).st_mtime, path), reverse=True):
         runs.setdefault(os.path.basename(path).split(".")[RUN], []).append(path)

@@ -1,9 +1,9 @@
-"""The journal's writer: takes outcomes on the way by, writes them in whole lines from a thread of its own.
+"""The writer of the journal: queues outcomes as calls end, and writes their records from a thread of its own.
 
-    pipeline ── push ──▶ waiting ── every half second, or when it is long ──▶ records ──▶ one write, one flush
+    pipeline ── push ──▶ queue ── every half second, or when it is long ──▶ records ──▶ one write
 
-A record waits for half a second at the most; `close` writes what waits. What cannot be written (a full disk) is kept
-and tried again, up to a bound; half a line is taken back. The folder is made with the first record.
+A record waits for at most half a second; `close` writes the rest. Lines that cannot be written (the disk is full) are
+kept up to a limit and tried again; a line that was written in part is removed. The first record creates the folder.
 """
 
 from __future__ import annotations
@@ -23,24 +23,33 @@ from signet.kernel.outcome import Outcome
 from .record import MAX_LINE_BYTES, JournalEntry, JournalRecord, Recorder
 from .retention import open_journal
 
-__all__ = ["JournalWriter"]
+__all__ = ["JournalWriter", "shorten_switch_interval"]
 
 FLUSH_S: Final = 0.5
 SWITCH_S: Final = 0.0005
 BATCH: Final = 1000
-"""So many records wake the writer at once."""
+"""The length of the queue at which the thread is woken early."""
 MAX_WAITING: Final = 50_000
-"""So many records wait at the most; the next call writes them itself."""
+"""The longest queue; the call that reaches it writes the records itself."""
 MAX_KEPT: Final = 20_000
-"""How many lines are kept that could not be written."""
+"""The number of unwritten lines that are kept for the next attempt."""
 
 PAGE_BYTES: Final = 4096
-"""A write is cut between two pages of a file, if the process is killed in it, and nowhere else."""
+"""The size of a file's page: if the process is killed during a write, the file ends between two pages."""
 
-Tape = Callable[[list[tuple[JournalEntry, JournalRecord]]], None]
-"""Takes each batch too: what became of the calls, results included, and their records."""
+OnCalls = Callable[[list[tuple[JournalEntry, JournalRecord]]], None]
+"""Called with each batch of calls and their records."""
 
 _encode: Final = msgspec.json.Encoder().encode
+
+
+def shorten_switch_interval() -> None:
+    """Shorten the time for which a thread of this process may hold the interpreter from 5 ms to 0.5 ms.
+
+    The thread of the writer would otherwise delay calls by up to 5 ms whenever it encodes a batch of records. The
+    interval belongs to the whole process, so a server sets it once, where the process starts.
+    """
+    sys.setswitchinterval(SWITCH_S)
 
 
 class JournalWriter:
@@ -51,7 +60,7 @@ class JournalWriter:
         log_dir: str,
         recorder: Recorder,
         warn: Callable[[str], None],
-        on_calls: Tape | None = None,
+        on_calls: OnCalls | None = None,
         run: str = "",
     ) -> None:
         self._log_dir = log_dir
@@ -59,88 +68,92 @@ class JournalWriter:
         self._recorder = recorder
         self._warn = warn
         self._on_calls = on_calls
-        self._waiting: list[JournalEntry] = []
+        self._queue: list[JournalEntry] = []
         self._unwritten: list[bytes] = []
         self._journal: int | None = None
         self._warned = False
         self._closed = False
         self._writing = threading.Lock()
-        self._bell = threading.Event()
+        self._wake = threading.Event()
         self._thread: threading.Thread | None = None
 
     def push(self, outcome: Outcome, took_s: float) -> None:
-        """Take one outcome; it is on disk within half a second."""
+        """Queue one outcome; its record is written within half a second."""
         body = outcome.body
-        kept = b"" if self._on_calls is None else body
+        kept_body = b"" if self._on_calls is None else body
         entry = JournalEntry(
-            outcome.call, outcome.tool, outcome.fault, outcome.shadow_violation, len(body), time.time(), took_s, kept
+            outcome.call,
+            outcome.tool,
+            outcome.fault,
+            outcome.shadow_violation,
+            len(body),
+            time.time(),
+            took_s,
+            kept_body,
         )
-        self._waiting.append(entry)
+        self._queue.append(entry)
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
             self._thread.start()
-        if len(self._waiting) >= BATCH:
-            self._bell.set()
-            if len(self._waiting) >= MAX_WAITING:
+        if len(self._queue) >= BATCH:
+            self._wake.set()
+            if len(self._queue) >= MAX_WAITING:
                 self.flush()
 
     def flush(self) -> None:
-        """Write what waits."""
+        """Write the records of all queued outcomes."""
         with self._writing:
-            # Taken by number: what is pushed meanwhile stays.
-            taken = self._waiting[:]
-            del self._waiting[: len(taken)]
-            records = self._recorder.records(taken)
-            if self._on_calls is not None and taken:
-                self._on_calls(list(zip(taken, records, strict=True)))
-            lines = [_encode(record) for record in records]
-            waiting = self._unwritten + lines
-            self._unwritten = waiting[self._write(waiting) :][-MAX_KEPT:] if waiting else []
+            # Delete by count: outcomes that other threads push meanwhile stay in the queue.
+            entries = self._queue[:]
+            del self._queue[: len(entries)]
+            records = self._recorder.records(entries)
+            if self._on_calls is not None and entries:
+                self._on_calls(list(zip(entries, records, strict=True)))
+            lines = self._unwritten + [_encode(record) for record in records]
+            self._unwritten = lines[self._write(lines) :][-MAX_KEPT:] if lines else []
 
     def close(self) -> None:
-        """Write what waits and write no more."""
+        """Write the records of all queued outcomes, and stop the thread."""
         self._closed = True
-        self._bell.set()
+        self._wake.set()
         if self._thread is not None:
             self._thread.join()
         self.flush()
 
     def _run(self) -> None:
-        # Calls go before records: this thread gives the interpreter back within half a millisecond, not five.
-        sys.setswitchinterval(SWITCH_S)
         while not self._closed:
-            self._bell.wait(FLUSH_S)
-            self._bell.clear()
+            self._wake.wait(FLUSH_S)
+            self._wake.clear()
             try:
                 self.flush()
             except (RuntimeError, TypeError, ValueError) as error:
-                # Whatever was wrong with one batch, the next is written.
-                self._complain(type(error).__name__)
+                # A batch that cannot be encoded must not stop the journal.
+                self._warn_once(type(error).__name__)
 
     def _write(self, lines: list[bytes]) -> int:
-        """Append lines; give how many are on disk for good."""
-        done = 0
+        """Append lines to the journal and return how many were written."""
+        count = 0
         try:
             if self._journal is None:
                 self._journal = open_journal(self._log_dir, self._run_name)
             end = os.fstat(self._journal).st_size
             text = paged(lines, end)
             whole = _append(self._journal, text, end)
-            done = text.count(b"\n", 0, whole)
+            count = text.count(b"\n", 0, whole)
             if whole < len(text):
-                self._complain(os.strerror(errno.ENOSPC))
+                self._warn_once(os.strerror(errno.ENOSPC))
         except OSError as error:
-            self._complain(f"{error.strerror}: {error.filename or self._log_dir}")
-        return done
+            self._warn_once(f"{error.strerror}: {error.filename or self._log_dir}")
+        return count
 
-    def _complain(self, why: str) -> None:
+    def _warn_once(self, why: str) -> None:
         if not self._warned:
             self._warned = True
             self._warn(why)
 
 
 def _append(journal: int, text: bytes, end: int) -> int:
-    """Append lines to a file of `end` bytes; where not all fit, take half a line back and give how much stays."""
+    """Append lines to a file of `end` bytes and return the size of those that fit, without the part of a line."""
     written = os.write(journal, text)
     whole = text.rfind(b"\n", 0, written) + 1
     if whole < written:
@@ -149,9 +162,9 @@ def _append(journal: int, text: bytes, end: int) -> int:
 
 
 def paged(lines: list[bytes], end: int) -> bytes:
-    """Join lines for a file that is `end` bytes long so that none of them crosses a page of it.
+    """Join lines for a file of `end` bytes so that no line crosses the end of a page.
 
-    Where the next line would cross, the last one is filled up with blanks, which JSON does not mind.
+    Before a line that would cross it, the previous line is padded with blanks, which JSON ignores.
     """
     room = PAGE_BYTES - end % PAGE_BYTES
     parts: list[bytes] = []
