@@ -1,9 +1,9 @@
-"""Log lines on stderr, filtered as RUST_LOG filters them.
+"""Log lines on stderr, filtered by directives in the syntax of RUST_LOG.
 
     off | error | warn | info | debug | trace      for everything
     target=level, target                           for one part and the parts below it (a::b is below a)
 
-Directives are separated by commas, the longest target that fits decides. A line is one event: a time, a level,
+Directives are separated by commas; the longest matching target decides. A line is one event: a time, a level,
 a target, a dotted name, then facts as keys.
 """
 
@@ -26,17 +26,17 @@ OFF, ERROR, WARN, INFO, DEBUG, TRACE = range(6)
 
 
 class Filter(msgspec.Struct, frozen=True):
-    """Which lines are written."""
+    """The level up to which the lines of each target are written."""
 
     targets: dict[str, int]
-    """The level of each target; the empty one stands for the rest."""
+    """The level of each target; the empty target stands for all others."""
 
     @classmethod
     def parse(cls, text: str, default: int, *, lenient: bool = False) -> Filter:
-        """Read directives; the lenient pass over what is none, as a variable that others read too may hold anything.
+        """Parse a filter. With `lenient`, ignore unknown directives: RUST_LOG is shared with other programs.
 
         Raises:
-            ValueError: one of them is none.
+            ValueError: a directive is not valid.
         """
         targets = {"": default}
         for directive in filter(None, (part.strip() for part in text.split(","))):
@@ -51,13 +51,13 @@ class Filter(msgspec.Struct, frozen=True):
         return cls(targets)
 
     def level_of(self, target: str) -> int:
-        """Give the level of the longest target that a target is or lies below."""
-        fitting = (name for name in self.targets if name in {"", target} or target.startswith(name + "::"))
-        return self.targets[max(fitting, key=len)]
+        """Return the level of a target: that of the longest directive that names it or a target above it."""
+        matching = (name for name in self.targets if name in {"", target} or target.startswith(name + "::"))
+        return self.targets[max(matching, key=len)]
 
 
 class Log:
-    """Writes events of one program."""
+    """Writes the events of one program."""
 
     def __init__(
         self,
@@ -74,25 +74,25 @@ class Log:
 
     @cached_property
     def _redactor(self) -> SecretRedactor:
-        """Made with the first line: most runs log nothing."""
+        # Built with the first line: most runs log nothing.
         return SecretRedactor(self._secrets)
 
     def level_of(self, part: str) -> int:
-        """Give the level up to which a part of the program is heard."""
+        """Return the level up to which events of a part of the program are written."""
         return self._filter.level_of(f"{self._program}::{part}" if part else self._program)
 
     def line(self, level: int, part: str, event: str, **facts: object) -> None:
-        """Write one event, if it is to be heard."""
+        """Write one event, unless the filter suppresses it."""
         if level > self.level_of(part):
             return
         target = f"{self._program}::{part}" if part else self._program
-        when = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-        told = "".join(f" {name}={_plain(value)}" for name, value in facts.items())
-        self._write(f"{when} {LEVELS[level].upper():>5} {target}: {event}{self._redactor.text(told)}\n")
+        time = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        pairs = "".join(f" {name}={_quoted(value)}" for name, value in facts.items())
+        self._write(f"{time} {LEVELS[level].upper():>5} {target}: {event}{self._redactor.text(pairs)}\n")
 
 
-def _plain(value: object) -> str:
-    """Write a fact on the line; a text with spaces or worse in quotes."""
+def _quoted(value: object) -> str:
+    """Return the text of a fact, as a JSON string if it is empty or has spaces or unprintable characters."""
     text = str(value)
     return text if text.isprintable() and " " not in text and text else msgspec.json.encode(text).decode()
 
@@ -103,5 +103,5 @@ def _to_stderr(line: str) -> None:
             sys.stderr.write(line)
             sys.stderr.flush()
     except (OSError, ValueError):
-        # Nobody can be told that nobody can be told.
+        # stderr is closed or full, and there is no other place to report that.
         return

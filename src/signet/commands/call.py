@@ -1,4 +1,4 @@
-"""One call from the command line: arguments read as the contract types them, the one road walked."""
+"""One call from the command line: reads its arguments as the contract types them, and runs it through the pipeline."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ COMMAND_LINE: Final = Door("cli", "call", "cli")
 
 
 def arguments_of(pipeline: Pipeline, name: str, pairs: list[str], text: str | None) -> Any:
-    """Read arguments: a JSON text or file, or pairs whose values are read as the contract types them.
+    """Return the arguments of a call: from a JSON text or file, or from pairs whose values the contract types.
 
     Raises:
-        UsageError: they cannot be read.
+        UsageError: the arguments cannot be read.
     """
     if not _is_text(name) or not all(map(_is_text, pairs)):
         message = "the tool's name or an argument is not UTF-8 text; write it in UTF-8"
@@ -52,19 +52,19 @@ def _json(text: str) -> Any:
         data = text.encode(errors="surrogateescape")
     try:
         arguments = decode(data)
-        why = "" if isinstance(arguments, dict) else "it is JSON, but no object"
+        reason = "" if isinstance(arguments, dict) else "it is JSON, but no object"
     except ProtocolError as error:
-        why = str(error).removeprefix("Parse error: ")
-    if why:
-        message = f"""{source} cannot be read ({why}); write a JSON object such as '{{"key": "value"}}'"""
+        reason = str(error).removeprefix("Parse error: ")
+    if reason:
+        message = f"""{source} cannot be read ({reason}); write a JSON object such as '{{"key": "value"}}'"""
         raise UsageError(message)
     return arguments
 
 
-def _is_text(given: str) -> bool:
-    """Whether the bytes of an argument were UTF-8; those that were not are half surrogate pairs here."""
+def _is_text(argument: str) -> bool:
+    """Return whether an argument was UTF-8; Python turns other bytes into half surrogate pairs."""
     try:
-        given.encode()
+        argument.encode()
     except UnicodeEncodeError:
         return False
     return True
@@ -80,16 +80,16 @@ def _pair(pair: str, properties: dict[str, Any]) -> tuple[str, Any]:
     try:
         return key, msgspec.json.decode(value)
     except msgspec.DecodeError:
-        # The contract will name the place better than a parser could.
+        # Left as text: the contract reports the wrong type with the name of the argument.
         return key, value
 
 
 def call_once(server: Server, name: str, arguments: Any) -> Outcome:
-    """Walk the one road once, and let go of what is outside; what is to be written down is written then."""
-    return asyncio.run(_settle(server, name, arguments))
+    """Run one call and close the server, which also writes its journal and its recording; return the outcome."""
+    return asyncio.run(_call_and_close(server, name, arguments))
 
 
-async def _settle(server: Server, name: str, arguments: Any) -> Outcome:
+async def _call_and_close(server: Server, name: str, arguments: Any) -> Outcome:
     try:
         return await walk(server, name, arguments)
     finally:
@@ -97,6 +97,6 @@ async def _settle(server: Server, name: str, arguments: Any) -> Outcome:
 
 
 async def walk(server: Server, name: str, arguments: Any, door: Door = COMMAND_LINE) -> Outcome:
-    """Walk the one road, by the command line's own door unless another is meant."""
+    """Run one call through the pipeline, as the command line or through another door; return the outcome."""
     outcome = server.pipeline.run(Call(name, arguments, QUIET_CONTEXT, door))
     return outcome if isinstance(outcome, Outcome) else await outcome

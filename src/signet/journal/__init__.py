@@ -1,1 +1,1 @@
-"""The journal: one record per call, the same whichever door it came through."""
+"""The journal: one record per call, the same through every door."""

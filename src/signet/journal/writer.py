@@ -153,7 +153,7 @@ class JournalWriter:
 
 
 def _append(journal: int, text: bytes, end: int) -> int:
-    """Append lines to a file of `end` bytes and return the size of those that fit, without the part of a line."""
+    """Append lines to a file of `end` bytes, remove a line that was written in part, and return the appended size."""
     written = os.write(journal, text)
     whole = text.rfind(b"\n", 0, written) + 1
     if whole < written:

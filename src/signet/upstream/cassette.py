@@ -1,12 +1,13 @@
-"""Exchanges with an upstream, kept as files and given again: recording stands around a way out, replay in its place.
+"""Cassettes: exchanges with an upstream are recorded as files, and a replay answers requests from these files.
 
-    tool ── RecordingUpstream ── (politeness) ── the network        each exchange is written once it has ended
-    tool ── ReplayUpstream                                          no network: each question is looked up
+    tool ── RecordingUpstream ── (cache, rate limit) ── the network     writes each exchange when it has ended
+    tool ── ReplayUpstream                                              looks each request up; no network
 
-A file is named by the SHA-256 of toolset and target, a number that counts equal questions in the order of their
-answers, and the call that asked: what a call asks again it is answered in turn, and another call begins anew. Headers
-are not kept; secrets are taken out first. A question whose caller left before its answer came leaves no file. What day
-it is comes from outside too, and is kept in the same way.
+The name of a file consists of the SHA-256 of toolset and target, a number that counts equal requests in the order of
+their responses, and the call that sent the request. A call that repeats a request gets the recorded responses one
+after the other; the next call gets those of the next recorded call. Headers are not kept, and secrets are removed. A
+request whose caller left before the response leaves no file. The date is recorded in the same way, as the response to
+a request of its own.
 """
 
 from __future__ import annotations
@@ -29,17 +30,17 @@ from .cassette_redaction import CassetteRedactor
 
 __all__ = ["RecordingUpstream", "ReplayUpstream", "recorded_today", "replayed_today"]
 
-_asking: ContextVar[str | None] = ContextVar("asking", default=None)
-"""What a call is recorded as."""
-_left: ContextVar[dict[str, list[str]] | None] = ContextVar("left", default=None)
-"""What is left to answer a call with, by the names of its questions."""
+_recorded_call: ContextVar[str | None] = ContextVar("recorded_call", default=None)
+"""The id under which a call is recorded."""
+_remaining_files: ContextVar[dict[str, list[str]] | None] = ContextVar("remaining_files", default=None)
+"""The files that a replayed call has not used yet, by the name of the request."""
 
 DAY: Final = "what day it is"
-"""Stands for the target of a question that is asked of the clock."""
+"""The target under which the date is recorded."""
 
 
 class RecordedResponse(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """An answer as a file holds it: the body as text where it is UTF-8, else in base64."""
+    """A response in a file, with its body as text if it is UTF-8, else in base64."""
 
     status: int
     content_type: str = ""
@@ -50,7 +51,7 @@ class RecordedResponse(msgspec.Struct, frozen=True, omit_defaults=True, forbid_u
 
 
 class RecordedFailure(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A fault as a file holds it."""
+    """A fault in a file."""
 
     code: Code
     message: str
@@ -62,7 +63,7 @@ class RecordedFailure(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RecordedExchange(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """One file: what was asked, and the answer or the fault that came of it."""
+    """One file: a request, and its response or fault."""
 
     toolset: str
     target: str
@@ -71,133 +72,141 @@ class RecordedExchange(msgspec.Struct, frozen=True, omit_defaults=True, forbid_u
 
 
 class RecordingUpstream:
-    """A way out that keeps what comes back through it; what is answered is what the way out inside answers."""
+    """An upstream that records the exchanges of another upstream, and changes none of them."""
 
-    def __init__(self, inner: Upstream, toolset: str, files: CassetteWriter, redact: CassetteRedactor) -> None:
+    def __init__(self, inner: Upstream, toolset: str, files: CassetteWriter, redactor: CassetteRedactor) -> None:
         self.origin = inner.origin
         self.has_token = inner.has_token
         self._inner = inner
         self._toolset = toolset
         self._files = files
-        self._redact = redact
+        self._redactor = redactor
 
-    async def send(self, ask: UpstreamRequest) -> UpstreamResponse:
-        """Give the answer, and keep it."""
+    async def send(self, request: UpstreamRequest) -> UpstreamResponse:
+        """Return the response of the inner upstream, and record it.
+
+        Raises:
+            Fault: the fault of the inner upstream, which is recorded too.
+        """
         try:
-            answer = await self._inner.send(ask)
+            response = await self._inner.send(request)
         except Fault as fault:
-            self._keep(ask, fault=_failed(fault, self._redact))
+            self._record(request, fault=_to_recorded_failure(fault, self._redactor))
             raise
-        self._keep(ask, answer=_kept(answer, self._redact))
-        return answer
+        self._record(request, response=_to_recorded_response(response, self._redactor))
+        return response
 
     def warm(self) -> None:
-        """Get ready for the first request."""
+        """Load what the first request needs."""
         self._inner.warm()
 
     async def close(self) -> None:
-        """Hang up."""
+        """Close the connections."""
         await self._inner.close()
 
-    def forget(self, ask: UpstreamRequest) -> None:
-        """Let the way out inside keep an answer no longer; what was recorded stays."""
-        self._inner.forget(ask)
+    def forget(self, request: UpstreamRequest) -> None:
+        """Drop a response that the inner upstream has cached; the recording of it stays."""
+        self._inner.forget(request)
 
-    def _keep(
-        self, ask: UpstreamRequest, *, answer: RecordedResponse | None = None, fault: RecordedFailure | None = None
+    def _record(
+        self,
+        request: UpstreamRequest,
+        *,
+        response: RecordedResponse | None = None,
+        fault: RecordedFailure | None = None,
     ) -> None:
-        target = self._redact.target(ask.target)
-        exchange = RecordedExchange(self._toolset, target, answer, fault)
-        self._files.keep(_name_of(self._toolset, target), _call_id(), _written(exchange))
+        target = self._redactor.target(request.target)
+        exchange = RecordedExchange(self._toolset, target, response, fault)
+        self._files.keep(_name_of(self._toolset, target), _call_id(), _encode(exchange))
 
 
 class ReplayUpstream:
-    """A way out that leads nowhere: every question has the answer that it had when it was recorded."""
+    """An upstream without network: every request gets the response that was recorded for it."""
 
-    def __init__(self, toolset: str, source: RecordedOrigin, files: CassetteReader, redact: CassetteRedactor) -> None:
+    def __init__(self, toolset: str, source: RecordedOrigin, files: CassetteReader, redactor: CassetteRedactor) -> None:
         self.origin = source.origin
         self.has_token = source.has_token
         self._toolset = toolset
         self._files = files
-        self._redact = redact
+        self._redactor = redactor
 
-    async def send(self, ask: UpstreamRequest) -> UpstreamResponse:
-        """Give the recorded answer; to a question asked more often than it was recorded, the last one again.
+    async def send(self, request: UpstreamRequest) -> UpstreamResponse:
+        """Return the recorded response; once all recorded responses of a request are used, the last one again.
 
         Raises:
-            Fault: the one that was recorded; or that nothing was, or nothing that can be read.
+            Fault: the recorded fault, or NOT_RECORDED if there is no readable recording.
         """
-        return _looked_up(self._toolset, self._redact.target(ask.target), self._files)
+        return _look_up(self._toolset, self._redactor.target(request.target), self._files)
 
     def warm(self) -> None:
-        """Be ready."""
+        """Do nothing: there is nothing to load."""
 
     async def close(self) -> None:
-        """Have nothing to hang up."""
+        """Do nothing: there is no connection."""
 
-    def forget(self, ask: UpstreamRequest) -> None:
-        """Forget nothing: what was answered is what was answered."""
+    def forget(self, request: UpstreamRequest) -> None:
+        """Do nothing: a recorded response stays as it is."""
 
 
 def recorded_today(toolset: str, today: Callable[[], str], files: CassetteWriter) -> Callable[[], str]:
-    """Keep every day that is told."""
+    """Wrap `today` so that every date that it returns is recorded."""
 
-    def told() -> str:
+    def record_today() -> str:
         day = today()
         exchange = RecordedExchange(toolset, DAY, RecordedResponse(200, "text/plain", day))
-        files.keep(_name_of(toolset, DAY), _call_id(), _written(exchange))
+        files.keep(_name_of(toolset, DAY), _call_id(), _encode(exchange))
         return day
 
-    return told
+    return record_today
 
 
 def replayed_today(toolset: str, files: CassetteReader) -> Callable[[], str]:
-    """Tell the days that were kept."""
+    """Return a function that returns the recorded dates."""
 
-    def told() -> str:
-        return _looked_up(toolset, DAY, files).body.decode()
+    def replay_today() -> str:
+        return _look_up(toolset, DAY, files).body.decode()
 
-    return told
+    return replay_today
 
 
-def _looked_up(toolset: str, target: str, files: CassetteReader) -> UpstreamResponse:
-    """Find what was recorded.
+def _look_up(toolset: str, target: str, files: CassetteReader) -> UpstreamResponse:
+    """Return the recorded response to a request.
 
     Raises:
-        Fault: the one that was recorded; or that nothing was, or nothing that can be read.
+        Fault: the recorded fault, or NOT_RECORDED if there is no readable recording.
     """
-    name, data = _next(_name_of(toolset, target), files)
+    name, data = _next_file(_name_of(toolset, target), files)
     if not data:
         message = f"not recorded: the cassette has no answer to {target}; record it with --record"
-        raise _unanswered(message)
+        raise _not_recorded(message)
     try:
         exchange = msgspec.convert(json.loads(data), RecordedExchange)
         if exchange.fault is None:
-            return _answer(exchange.answer)
+            return _to_response(exchange.answer)
     except (ValueError, RecursionError) as error:
         message = f"the cassette's {name} cannot be read: {str(error)[:200]}"
-        raise _unanswered(message) from None
-    raise _fault(exchange.fault)
+        raise _not_recorded(message) from None
+    raise _to_fault(exchange.fault)
 
 
 def _call_id() -> str:
-    """Name the call that asks: each has a task of its own, and so a context of its own."""
-    if _asking.get() is None:
-        _asking.set(token_hex(8))
-    return str(_asking.get())
+    """Return the id of the current call; a call runs in a task of its own, and so in a context of its own."""
+    if _recorded_call.get() is None:
+        _recorded_call.set(token_hex(8))
+    return str(_recorded_call.get())
 
 
-def _next(name: str, files: CassetteReader) -> tuple[str, bytes]:
-    """Give the file of a call's next exchange, or of its last one again, and what it holds."""
-    left = _left.get()
-    if left is None:
-        left = {}
-        _left.set(left)
-    if name not in left:
-        left[name] = files.next_call(name)
-    answers = left[name]
-    file = answers[0] if answers else ""
-    left[name] = answers[1:] or answers
+def _next_file(name: str, files: CassetteReader) -> tuple[str, bytes]:
+    """Return the name and content of the file for the next equal request of a call; after the last, the last again."""
+    remaining = _remaining_files.get()
+    if remaining is None:
+        remaining = {}
+        _remaining_files.set(remaining)
+    if name not in remaining:
+        remaining[name] = files.next_call(name)
+    names = remaining[name]
+    file = names[0] if names else ""
+    remaining[name] = names[1:] or names
     return file, files.read(file) if file else b""
 
 
@@ -205,49 +214,53 @@ def _name_of(toolset: str, target: str) -> str:
     return sha256(f"{toolset}\n{target}".encode()).hexdigest()
 
 
-def _unanswered(message: str) -> Fault:
+def _not_recorded(message: str) -> Fault:
     return Fault(Code.INTERNAL_ERROR, message, name="NOT_RECORDED", as_tool_result=False)
 
 
-def _kept(answer: UpstreamResponse, redact: CassetteRedactor) -> RecordedResponse:
-    body = redact.body(answer.body)
-    text, packed = None, None
+def _to_recorded_response(response: UpstreamResponse, redactor: CassetteRedactor) -> RecordedResponse:
+    body = redactor.body(response.body)
+    text, encoded = None, None
     try:
         text = body.decode()
     except UnicodeDecodeError:
-        packed = base64.b64encode(body).decode()
-    return RecordedResponse(answer.status, redact.text(answer.content_type), text, packed, answer.cut, answer.broken)
+        encoded = base64.b64encode(body).decode()
+    content_type = redactor.text(response.content_type)
+    return RecordedResponse(response.status, content_type, text, encoded, response.cut, response.broken)
 
 
-def _answer(kept: RecordedResponse | None) -> UpstreamResponse:
-    if kept is None:
+def _to_response(recorded: RecordedResponse | None) -> UpstreamResponse:
+    if recorded is None:
         message = "it holds neither an answer nor a fault"
         raise ValueError(message)
-    body = (kept.text or "").encode() if kept.base64 is None else base64.b64decode(kept.base64, validate=True)
-    return UpstreamResponse(kept.status, kept.content_type, body, kept.cut, kept.broken)
+    if recorded.base64 is None:
+        body = (recorded.text or "").encode()
+    else:
+        body = base64.b64decode(recorded.base64, validate=True)
+    return UpstreamResponse(recorded.status, recorded.content_type, body, recorded.cut, recorded.broken)
 
 
-def _failed(fault: Fault, redact: CassetteRedactor) -> RecordedFailure:
-    message = redact.text(fault.message)
+def _to_recorded_failure(fault: Fault, redactor: CassetteRedactor) -> RecordedFailure:
+    message = redactor.text(fault.message)
     return RecordedFailure(
         fault.code, message, fault.name, fault.status, fault.as_tool_result, fault.mcp_code, fault.data
     )
 
 
-def _fault(kept: RecordedFailure) -> Fault:
+def _to_fault(recorded: RecordedFailure) -> Fault:
     return Fault(
-        kept.code,
-        kept.message,
-        name=kept.name,
-        status=kept.status,
-        as_tool_result=kept.as_tool_result,
-        mcp_code=kept.mcp_code,
-        data=kept.data,
+        recorded.code,
+        recorded.message,
+        name=recorded.name,
+        status=recorded.status,
+        as_tool_result=recorded.as_tool_result,
+        mcp_code=recorded.mcp_code,
+        data=recorded.data,
     )
 
 
-def _written(exchange: RecordedExchange) -> bytes:
-    """Write an exchange for people too; a header may hold what is no Unicode, and is escaped then."""
+def _encode(exchange: RecordedExchange) -> bytes:
+    """Return an exchange as JSON that people can read; a header that is not Unicode is escaped."""
     value = msgspec.to_builtins(exchange)
     try:
         return json.dumps(value, ensure_ascii=False, indent=2).encode() + b"\n"

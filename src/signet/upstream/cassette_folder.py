@@ -1,11 +1,11 @@
-"""A cassette's folder: its label, a file for each exchange, a line for each call.
+"""The folder of a cassette: its manifest, one file per exchange, one line per call.
 
     cassette.json               what was recorded, by which version, under which settings
-    <sha-256>.<n>.<call>.json   the n-th answer to one question, and the call that it was given to
-    calls.jsonl                 the calls, in the order in which they ended
+    <sha-256>.<n>.<call>.json   the n-th response to a request, and the call that sent it
+    calls.jsonl                 the calls, in the order of their ends
 
-Files appear whole or not at all. Several processes may record into one folder. A folder that cannot be written to is
-complained of once, and no call fails for it.
+Files are written atomically. Several processes may record into one folder. If a folder cannot be written to, there is
+one warning, and no call fails.
 """
 
 from __future__ import annotations
@@ -26,51 +26,51 @@ __all__ = ["CALLS", "LABEL", "CassetteManifest", "CassetteReader", "CassetteWrit
 LABEL: Final = "cassette.json"
 CALLS: Final = "calls.jsonl"
 PARTS: Final = 4
-"""Of an exchange's name, from dot to dot."""
+"""The number of parts in the name of an exchange's file, which is split at its dots."""
 
 
 class RecordedOrigin(msgspec.Struct, frozen=True):
-    """Where a toolset's answers came from, and whether a token was sent there."""
+    """The origin of a toolset's responses, and whether requests carried a token."""
 
     origin: str
     has_token: bool = False
 
 
 class CassetteManifest(msgspec.Struct, frozen=True):
-    """What a cassette says of itself."""
+    """The content of `cassette.json`."""
 
     version: str
     toolsets: dict[str, RecordedOrigin | None]
-    """The toolsets that were enabled; None for one that asks nobody."""
+    """The enabled toolsets; None for a toolset without upstream."""
     settings: dict[str, Any]
-    """What decided which questions were asked."""
+    """The settings that decide which requests are sent."""
 
 
 class CassetteWriter:
-    """A folder that is recorded into."""
+    """The folder of a cassette that is being recorded."""
 
-    def __init__(self, folder: str, label: CassetteManifest, warn: Callable[[str], None]) -> None:
+    def __init__(self, folder: str, manifest: CassetteManifest, warn: Callable[[str], None]) -> None:
         self._folder = folder
-        self._label = label
+        self._manifest = manifest
         self._warn = warn
         self._warned = False
         self._begun = False
         self._numbers: dict[str, int] = {}
 
     def set_origin(self, toolset: str, source: RecordedOrigin) -> None:
-        """Note where a toolset's answers will come from."""
-        self._label.toolsets[toolset] = source
+        """Set the origin of a toolset's responses."""
+        self._manifest.toolsets[toolset] = source
 
     def keep(self, name: str, call: str, data: bytes) -> None:
-        """Write one exchange under its name, the next free number and its call."""
-        with self._complaining():
+        """Write one exchange into a file of its name, the next free number and its call."""
+        with self._warn_on_error():
             self._begin()
             number = self._numbers[name] = self._numbers.get(name, 0) + 1
             self._put(f"{name}.{number}.{call}.json", data)
 
     def keep_calls(self, lines: list[bytes]) -> None:
-        """Append lines, whole ones only."""
-        with self._complaining():
+        """Append the lines of calls; a line that does not fit is removed again."""
+        with self._warn_on_error():
             self._begin()
             calls = os.open(self._path(CALLS), os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
             try:
@@ -82,59 +82,65 @@ class CassetteWriter:
                 os.close(calls)
 
     def warn_once(self, why: str) -> None:
-        """Say once that something cannot be written."""
+        """Report the first failure to write, and no further one."""
         if not self._warned:
             self._warned = True
             self._warn(why)
 
     @contextlib.contextmanager
-    def _complaining(self) -> Iterator[None]:
+    def _warn_on_error(self) -> Iterator[None]:
         try:
             yield
         except OSError as error:
             self.warn_once(f"{error.strerror}: {error.filename or self._folder}")
 
     def _begin(self) -> None:
-        """Make the folder and its label; what another run has left on the label stays there."""
+        """Create the folder and the manifest; the toolsets in the manifest of an earlier run stay in it."""
         if self._begun:
             return
         os.makedirs(self._folder, exist_ok=True)
-        # What other runs have left stands before what is recorded now.
-        self._numbers = {name: found[-1][0] for name, found in _exchanges(self._folder).items()}
-        known: dict[str, RecordedOrigin | None] = {}
+        # Continue the numbers of earlier runs, so that their exchanges come first in a replay.
+        self._numbers = {name: exchanges[-1][0] for name, exchanges in _exchanges(self._folder).items()}
+        earlier: dict[str, RecordedOrigin | None] = {}
         with contextlib.suppress(OSError, ValueError):
-            known = read_manifest(self._folder).toolsets
-        label = msgspec.structs.replace(self._label, toolsets={**known, **self._label.toolsets})
-        self._put(LABEL, msgspec.json.format(msgspec.json.encode(label)) + b"\n")
+            earlier = read_manifest(self._folder).toolsets
+        manifest = msgspec.structs.replace(self._manifest, toolsets={**earlier, **self._manifest.toolsets})
+        self._put(LABEL, msgspec.json.format(msgspec.json.encode(manifest)) + b"\n")
         self._begun = True
 
     def _put(self, name: str, data: bytes) -> None:
-        """Write a file aside and move it into its place."""
+        """Write a file under a temporary name and rename it, so that it appears complete."""
         temporary = self._path(f".{name}.{os.getpid()}.{threading.get_ident()}")
-        with replacing(self._path(name), temporary) as file:
-            file.write(data)
+        try:
+            with open(temporary, "wb") as file:
+                file.write(data)
+            os.replace(temporary, self._path(name))
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise
 
     def _path(self, name: str) -> str:
         return os.path.join(self._folder, name)
 
 
 class CassetteReader:
-    """A folder that is replayed from."""
+    """The folder of a cassette that is being replayed."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
-        self._files = {name: _by_call(found) for name, found in _exchanges(folder).items()}
-        self._taken: dict[str, int] = {}
+        self._files = {name: _by_call(exchanges) for name, exchanges in _exchanges(folder).items()}
+        self._used: dict[str, int] = {}
 
     def next_call(self, name: str) -> list[str]:
-        """Give the files of the next call that asked something, in its order; after the last, the last one again."""
+        """Return the files of the next recorded call with this request, in order; after the last call, those again."""
         calls = self._files.get(name, [])
-        number = self._taken.get(name, 0)
-        self._taken[name] = number + 1
+        number = self._used.get(name, 0)
+        self._used[name] = number + 1
         return calls[min(number, len(calls) - 1)] if calls else []
 
     def read(self, name: str) -> bytes:
-        """Give what a file holds; nothing where it cannot be read."""
+        """Return the content of a file; empty if it cannot be read."""
         try:
             with open(os.path.join(self._folder, name), "rb") as file:
                 return file.read()
@@ -143,20 +149,20 @@ class CassetteReader:
 
 
 def _exchanges(folder: str) -> dict[str, list[tuple[int, str, str]]]:
-    """Find the exchanges of a folder: for each name their numbers, calls and files, in the order of their answers."""
-    found: dict[str, list[tuple[int, str, str]]] = {}
+    """Return number, call and file of each exchange in a folder, by its name and in the order of the responses."""
+    by_name: dict[str, list[tuple[int, str, str]]] = {}
     with contextlib.suppress(OSError):
         for file in os.listdir(folder):
             parts = file.split(".")
             if len(parts) == PARTS and parts[1].isdecimal() and parts[-1] == "json":
-                found.setdefault(parts[0], []).append((int(parts[1]), parts[2], file))
-    for exchanges in found.values():
+                by_name.setdefault(parts[0], []).append((int(parts[1]), parts[2], file))
+    for exchanges in by_name.values():
         exchanges.sort()
-    return found
+    return by_name
 
 
 def _by_call(exchanges: list[tuple[int, str, str]]) -> list[list[str]]:
-    """Part files by their calls; a call stands where it had its last answer, which is when it ended."""
+    """Group files by call; calls are in the order of their last responses, that is, of their ends."""
     calls: dict[str, list[str]] = {}
     for _, call, file in exchanges:
         calls[call] = [*calls.pop(call, []), file]
@@ -164,21 +170,21 @@ def _by_call(exchanges: list[tuple[int, str, str]]) -> list[list[str]]:
 
 
 def read_manifest(folder: str) -> CassetteManifest:
-    """Read what a cassette says of itself.
+    """Return the manifest of a cassette.
 
     Raises:
-        OSError: there is none.
-        ValueError: it cannot be read.
+        OSError: there is no manifest.
+        ValueError: the manifest is not valid.
     """
     with open(os.path.join(folder, LABEL), "rb") as file:
         return msgspec.json.decode(file.read(), type=CassetteManifest)
 
 
 def _append(file: int, data: bytes) -> None:
-    """Append lines; of one that does not fit, nothing stays.
+    """Append lines, and remove a line that was written in part.
 
     Raises:
-        OSError: there was no room for all of them.
+        OSError: there was no room for all lines.
     """
     end = os.fstat(file).st_size
     written = os.write(file, data)

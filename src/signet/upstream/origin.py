@@ -1,6 +1,6 @@
-"""An origin: scheme, host and optional port, in the one spelling that paths are appended to.
+"""An origin: scheme, host and optional port, in the normal form that paths are appended to.
 
-Read by hand: the standard library's URL parser forgives too much here (it loses a bare `?`), and costs 2 ms at start.
+Parsed by hand: the URL parser of the standard library accepts too much (it drops a bare `?`) and costs 2 ms at start.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ FOREIGN: Final = {"?": "a query", "#": "a fragment", "@": "a user name", "\\": "
 
 
 def parse_origin(text: str, *, with_path: bool = False) -> str:
-    """Give an origin without a trailing slash, its host in lower case, its port only where it is not the usual one.
+    """Return an origin in normal form: the host in lower case, no default port, no trailing slash.
 
-    With a path it is where an origin's part begins, and has no trailing slash either.
+    `with_path` allows a path, which also ends without a slash.
 
     Raises:
-        ValueError: it is not an http or https origin; the text says what is wrong with it.
+        ValueError: the text is not an http or https origin; the message names the reason.
     """
-    given = text.strip()
-    if any(char.isspace() or not char.isprintable() for char in given):
+    url = text.strip()
+    if any(char.isspace() or not char.isprintable() for char in url):
         _refuse(text, "has white space in it")
-    scheme, mark, rest = given.partition("://")
+    scheme, separator, rest = url.partition("://")
     scheme = scheme.lower()
-    if not mark or scheme not in DEFAULT_PORTS:
+    if not separator or scheme not in DEFAULT_PORTS:
         _refuse(text, "does not start with http:// or https://")
     for char, name in FOREIGN.items():
         if char in rest:
@@ -50,26 +50,26 @@ def parse_origin(text: str, *, with_path: bool = False) -> str:
 
 
 def _split(authority: str) -> tuple[str, str]:
-    """Part a host from its port; an IPv6 address keeps its brackets."""
+    """Split an authority into host and port; an IPv6 address keeps its brackets."""
     if authority.startswith("["):
         address, bracket, port = authority.partition("]")
-        # What stands behind the bracket and is no port belongs to the host, which is none then.
+        # Other text after the bracket is left in the host, which is then refused.
         return (address + bracket, port[1:]) if port[:1] in {"", ":"} else (authority, "")
     host, _, port = authority.partition(":")
     return host, port
 
 
 def _host(name: str) -> str:
-    """Write a host name in ASCII.
+    """Return a host name in ASCII and lower case.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the name is not a host name.
     """
     if name.startswith("[") and name.endswith("]") and "%" not in name:
         from ipaddress import IPv6Address
 
         return f"[{IPv6Address(name[1:-1])}]"
-    # The codec costs more to load than the rest of this module; most names do without it.
+    # Loading the codec costs more than the rest of this module, and most names do not need it.
     ascii_name = name.lower() if name.isascii() else name.encode("idna").decode().lower()
     labels = ascii_name.removesuffix(".").split(".")
     if not all(labels) or not all(char.isalnum() or char in "-._" for char in ascii_name):
@@ -80,13 +80,13 @@ def _host(name: str) -> str:
 
 
 def _is_ipv4(name: str) -> bool:
-    """Whether a name that ends in a number is four of them; to load the standard library's reader takes 2 ms."""
+    # Without `ipaddress`, which takes 2 ms to load.
     parts = name.split(".")
     return len(parts) == IPV4_PARTS and all(part in BYTES for part in parts)
 
 
 def _refuse(text: str, why: str) -> NoReturn:
-    # What stands before an @ may be a password.
+    # The part before an @ may be a password.
     shown = text if "@" not in text else "…@" + text.rpartition("@")[2]
     message = f"the base URL '{shown[:200]}' {why}; give an origin such as https://host.example:8080"
     raise ValueError(message)

@@ -1,4 +1,4 @@
-"""Fixture tools that the official MCP conformance suite calls by name; hidden from everybody else."""
+"""The fixture tools that the official MCP conformance suite calls by name; no other run offers them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The suite's fixture tools: each does the one thing that its scenario looks for."""
+"""The fixture tools of the conformance suite: each does the one thing that its scenario checks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Arguments = dict[str, Any]
 
 
 def _fixture(name: str, slug: str) -> Callable[[Callable[[Any, Context], Any]], Tool]:
-    """Make a fixture tool, whose result is the content blocks themselves."""
+    """Return the decorator of a fixture tool, whose result holds its content blocks."""
     return tool(name=name, slug=f"conformance.{slug}", title=name, to_content=lambda result: result["content"])
 
 
@@ -39,7 +39,7 @@ def _base64(data: bytes) -> str:
 
 
 def _png() -> bytes:
-    """Draw one red pixel."""
+    """Return a picture of one red pixel."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
@@ -50,7 +50,7 @@ def _png() -> bytes:
 
 
 def _wav() -> bytes:
-    """Record eight samples of silence."""
+    """Return a sound of eight silent samples."""
     samples = b"\x80" * 8
     form = struct.pack("<4sIHHIIHH", b"fmt ", 16, 1, 1, 8000, 8000, 1, 8)
     data = struct.pack("<4sI", b"data", len(samples)) + samples

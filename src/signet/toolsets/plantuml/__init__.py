@@ -1,4 +1,4 @@
-"""PlantUML: diagrams as links (spec 4)."""
+"""The PlantUML toolset: turns diagrams into links (spec 4)."""
 
 from __future__ import annotations
 

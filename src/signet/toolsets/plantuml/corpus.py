@@ -10,7 +10,7 @@ __all__ = ["ROWS"]
 
 DIAGRAM: Final = "@startuml\nAlice -> Bob: hello\n@enduml"
 LARGE: Final = "@startuml\n" + "".join(f"A{n} -> B{n}: message {n}\n" for n in range(1500)) + "@enduml"
-"""Large enough that its encoding leaves the event loop."""
+"""Large enough to be encoded in a thread."""
 TOO_LARGE_CHARS: Final = 51_201
 
 
