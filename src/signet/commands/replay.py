@@ -163,7 +163,7 @@ def _match(
     places: dict[tuple[str, str], deque[int]] = {}
     for place, call in enumerate(calls):
         places.setdefault((call.request_id, call.ts), deque()).append(place)
-    paired = {}
+    matched = {}
     for record in records:
         candidates = places.get((record.request_id, record.ts)) or places.get((record.request_id, ""))
         if not candidates:
@@ -193,7 +193,7 @@ async def _replay(server: Server, calls: list[LoggedCall], wanted: dict[int, Rep
 async def _run_call(server: Server, call: LoggedCall, arguments: Raw) -> LoggedCall:
     """Run one call and return it in the form in which calls are recorded."""
     door = msgspec.structs.replace(COMMAND_LINE, by_name=call.by_name)
-    outcome = await walk(server, call.tool, msgspec.json.decode(call.arguments), door)  # type: ignore[arg-type]
+    outcome = await walk(server, call.tool, msgspec.json.decode(arguments), door)
     line = msgspec.json.encode(logged(call.request_id, outcome.call, outcome.tool, outcome.fault, outcome.body))
     return msgspec.json.decode(CassetteRedactor().body(line), type=LoggedCall)
 

@@ -34,7 +34,9 @@ def open_journal(log_dir: str, run: str = "") -> int:
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     name = f"{NAME}.{stamp}.{run or uuid4()}.{os.getpid()}.jsonl"
     journal = os.open(os.path.join(folder, name), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_EXCL, 0o644)
-    _lock(journal)
+    # The lock tells every process that this journal is still being written.
+    with contextlib.suppress(OSError):
+        lock(journal)
     # No record may be lost because the link cannot be set or an old journal cannot be removed.
     with contextlib.suppress(OSError):
         _link_latest(folder, name)

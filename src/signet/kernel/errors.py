@@ -106,7 +106,7 @@ class Fault(Exception):
     """An error with a canonical code and a sentence; the other arguments override the table's defaults.
 
     `name` and `status` are for REST, `as_tool_result` and `mcp_code` for MCP. `data` is added to the data of a JSON-RPC
-    error.
+    error. `wording` is for commands in this process and is never published.
     """
 
     def __init__(

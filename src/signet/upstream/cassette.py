@@ -5,7 +5,8 @@
 
 The name of a file consists of the SHA-256 of toolset and target, a number that counts equal requests in the order of
 their responses, and the call that sent the request. A call that repeats a request gets the recorded responses one
-after the other; the next call gets those of the next recorded call. Headers are not kept, and secrets are removed. A
+after the other; the next call gets those of the next recorded call. The target of another request than a GET has the
+method and a digest of the body with it. Headers are not kept, and secrets are removed. A
 request whose caller left before the response leaves no file. The date is recorded in the same way, as the response to
 a request of its own.
 """
@@ -115,7 +116,7 @@ class RecordingUpstream:
         response: RecordedResponse | None = None,
         fault: RecordedFailure | None = None,
     ) -> None:
-        target = self._redactor.target(request.target)
+        target = _recorded_target(request, self._redactor)
         exchange = RecordedExchange(self._toolset, target, response, fault)
         self._files.keep(_name_of(self._toolset, target), _call_id(), _encode(exchange))
 
@@ -136,7 +137,7 @@ class ReplayUpstream:
         Raises:
             Fault: the recorded fault, or NOT_RECORDED if there is no readable recording.
         """
-        return _look_up(self._toolset, self._redactor.target(request.target), self._files)
+        return _look_up(self._toolset, _recorded_target(request, self._redactor), self._files)
 
     def warm(self) -> None:
         """Do nothing: there is nothing to load."""
@@ -146,6 +147,15 @@ class ReplayUpstream:
 
     def forget(self, request: UpstreamRequest) -> None:
         """Do nothing: a recorded response stays as it is."""
+
+
+def _recorded_target(request: UpstreamRequest, redactor: CassetteRedactor) -> str:
+    """Return the target of a request without secrets; with its method and a digest of its body unless it is a GET."""
+    target = redactor.target(request.target)
+    if request.method == "GET" and not request.body:
+        return target
+    digest = sha256(redactor.body(request.body)).hexdigest()[:16]
+    return f"{request.method} {target} {digest}"
 
 
 def recorded_today(toolset: str, today: Callable[[], str], files: CassetteWriter) -> Callable[[], str]:

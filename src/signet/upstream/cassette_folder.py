@@ -111,14 +111,8 @@ class CassetteWriter:
     def _put(self, name: str, data: bytes) -> None:
         """Write a file under a temporary name and rename it, so that it appears complete."""
         temporary = self._path(f".{name}.{os.getpid()}.{threading.get_ident()}")
-        try:
-            with open(temporary, "wb") as file:
-                file.write(data)
-            os.replace(temporary, self._path(name))
-        except OSError:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-            raise
+        with replacing(self._path(name), temporary) as file:
+            file.write(data)
 
     def _path(self, name: str) -> str:
         return os.path.join(self._folder, name)
