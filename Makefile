@@ -3,6 +3,7 @@
 PYTHON ?= python3
 UV     ?= uv
 PORT   ?= 8080
+JOBS   ?= auto
 ARGS   ?=
 
 VENV  := .venv
@@ -23,7 +24,7 @@ COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-has
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
-.PHONY: help demo test check bench measure docs contracts lock tools clean
+.PHONY: help demo test ways check bench measure docs contracts lock tools clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,11 +32,14 @@ help: ## Show this list
 demo: $(DEMO_STAMP) ## Install and start the server on sample data (PORT=8080)
 	@exec $(BIN)/signet serve --sandbox --port $(PORT)
 
-test: $(TEST_STAMP) tools check ## Install what the tests need and run everything (ARGS="-k words")
+test: $(TEST_STAMP) tools check ## Install what the tests need and run everything (ARGS="-k words" JOBS=2)
 	@$(BIN)/coverage erase
-	@$(BIN)/coverage run -m pytest $(ARGS)
+	@$(BIN)/coverage run -m pytest -n $(JOBS) --maxprocesses 4 --dist loadfile $(ARGS)
 	@$(BIN)/coverage combine --quiet
 	@$(BIN)/coverage report
+
+ways: $(TEST_STAMP) tools ## Run the tests in each way in which they may be started (ARGS="tests/transports")
+	@JOBS=$(JOBS) scripts/ways.sh $(ARGS)
 
 check: $(TEST_STAMP) ## Lint, format, types and the import rules
 	@$(BIN)/ruff check

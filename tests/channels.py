@@ -1,4 +1,4 @@
-"""One call through each door, its answer brought to one form: a result, or a canonical code."""
+"""One call through each door, its reply reduced to one form: a result, or a canonical error code."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ REST_CODES = {
     "CODE_TOO_LARGE": "INVALID_INPUT",
     "TOOL_NOT_FOUND": "NOT_FOUND",
 }
-"""The canonical code behind each of REST's own."""
+"""The canonical code behind each code that only REST has."""
 
 Said = tuple[str, Any]
 """("result", value) or ("error", canonical code)."""
 
 
 def rpc(method: str, params: dict[str, Any], *, modern: bool = False, request_id: Any = 1) -> dict[str, Any]:
-    """Make one request of either era."""
+    """Return a JSON-RPC request of either era."""
     meta = {"_meta": META} if modern else {}
     return {"jsonrpc": "2.0", "id": request_id, "method": method, "params": {**params, **meta}}
 
@@ -39,7 +39,7 @@ INITIALIZE = rpc(
 def run_on_one_message(
     command: str, *args: str, stdin: object = INITIALIZE, env: Mapping[str, str] | None = None
 ) -> tuple[int, str, str]:
-    """Run a stdio server on one message to its end; give the exit status, stdout and stderr."""
+    """Run a stdio server on one message to its end; return the exit status, stdout and stderr."""
     message = json.dumps(stdin).encode() + b"\n"
     done = subprocess.run(
         [command, *args], input=message, capture_output=True, env=clean_env(env), timeout=PATIENCE_S, check=False
@@ -67,7 +67,10 @@ def said_by_mcp(answer: dict[str, Any]) -> Said:
     result = answer["result"]
     if result["isError"]:
         return "error", result["_meta"]["canonical_code"]
-    assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
+    text = result["content"][0]["text"]
+    if "structuredContent" not in result:
+        return "result", {"markdown": text}
+    assert json.loads(text) == result["structuredContent"]
     return "result", result["structuredContent"]
 
 
@@ -85,7 +88,7 @@ def said_by_rest(reply: Reply) -> Said:
 
 
 def doors(server: Server, pipe: Pipe) -> dict[str, Callable[[str, str, Any], Said]]:
-    """Give a function (name, slug, arguments) for each way in."""
+    """Return a function (name, slug, arguments) for each way in."""
 
     def stdio(name: str, _: str, arguments: Any, *, modern: bool = False) -> Said:
         return said_by_mcp(pipe.ask(rpc("tools/call", {"name": name, "arguments": arguments}, modern=modern)))

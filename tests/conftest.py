@@ -1,68 +1,84 @@
-"""How every run goes: in CI a test that hides is a failure, and property tests are repeatable; the upstreams."""
+"""The rules of every run: a steady environment, repeatable property tests in CI, no skipped test there; upstreams."""
 
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+import upstream_harness
 from boj_harness import BojHarness, boj_sandbox
 from oj_harness import OjHarness, oj_sandbox
 
 IN_CI = bool(os.environ.get("CI"))
 
-_slow_doors = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
-"""Examples that talk to a process take as long as they take; the process is shared on purpose."""
+# Tests read what processes write as UTF-8, whatever the locale; the workers of a parallel run inherit this too.
+os.environ["PYTHONUTF8"] = "1"
 
-settings.register_profile("desk", max_examples=100, deadline=None, print_blob=True, suppress_health_check=_slow_doors)
+# `nohup make test &` starts us with SIGINT ignored, and processes would inherit that from us: the servers that tests
+# start and interrupt could not be interrupted. A handler is not inherited.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+_unchecked = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+"""An example that talks to a process may be slow, and examples share the process on purpose."""
+
+settings.register_profile("desk", max_examples=100, deadline=None, print_blob=True, suppress_health_check=_unchecked)
 settings.register_profile("ci", settings.get_profile("desk"), derandomize=True)
 settings.load_profile("ci" if IN_CI else "desk")
 
 
 @pytest.fixture(scope="module")
-def the_bank() -> Iterator[BojHarness]:
-    """The Bank of Japan's API, as the tests before have left it."""
-    with boj_sandbox() as bank:
-        yield bank
-
-
-@pytest.fixture
-def bank(the_bank: BojHarness) -> BojHarness:
-    """The Bank of Japan's API, with nothing ordered and nothing seen."""
-    the_bank.clear()
-    return the_bank
+def bank() -> Iterator[BojHarness]:
+    """Play the Bank of Japan's API."""
+    with boj_sandbox() as harness:
+        yield harness
 
 
 @pytest.fixture(scope="module")
-def the_judge() -> Iterator[OjHarness]:
-    """The judge's API, as the tests before have left it."""
-    with oj_sandbox() as judge:
-        yield judge
+def judge() -> Iterator[OjHarness]:
+    """Play the online judge's API."""
+    with oj_sandbox() as harness:
+        yield harness
 
 
-@pytest.fixture
-def judge(the_judge: OjHarness) -> OjHarness:
-    """The judge's API, with nothing ordered and nothing seen."""
-    the_judge.clear()
-    return the_judge
+@pytest.fixture(scope="module")
+def the_bank(bank: BojHarness) -> BojHarness:
+    """Another name of `bank`."""
+    return bank
+
+
+@pytest.fixture(scope="module")
+def the_judge(judge: OjHarness) -> OjHarness:
+    """Another name of `judge`."""
+    return judge
+
+
+@pytest.fixture(autouse=True)
+def _clear_upstreams() -> None:
+    """Start each test without fault rules and with empty request logs at every played upstream."""
+    for harness in upstream_harness.RUNNING:
+        harness.clear()
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """Turn a green run red that passed tests over, or expected them to fail, where nobody reads the letters."""
-    if exitstatus == pytest.ExitCode.OK and _passed_over(session.config):
+    """Fail a run in CI in which tests were skipped or expected to fail: nobody reads the letters of a green run."""
+    if exitstatus == pytest.ExitCode.OK and _hidden_tests(session.config):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Say why."""
-    if count := _passed_over(config):
+    """Say why the run fails."""
+    if count := _hidden_tests(config):
         text = f"CI is set and {count} tests were skipped or expected to fail: the run fails."
         terminalreporter.write_line(text, red=True)
 
 
-def _passed_over(config: pytest.Config) -> int:
+def _hidden_tests(config: pytest.Config) -> int:
+    """Return how many tests were skipped or expected to fail, in CI; of a parallel run only the main process knows."""
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     kinds = ("skipped", "xfailed", "xpassed")
     return sum(len(reporter.stats.get(kind, [])) for kind in kinds) if IN_CI and reporter else 0

@@ -1,4 +1,4 @@
-"""A server of misbehaving tools on the real doors: `python misbehaving_server.py stdio`, or `serve`."""
+"""A server of misbehaving tools on the real doors: `misbehaving_server.py stdio|serve [TIMEOUT_S]`."""
 
 from __future__ import annotations
 
@@ -140,28 +140,28 @@ TOOLS: tuple[Tool, ...] = (
 
 
 def build(folder: str, timeout_s: float = TIMEOUT_S) -> Server:
-    """Put the odd server together over contracts of its own."""
+    """Build the server over contracts of its own, written into a folder."""
     root = Path(folder)
     (root / "tools").mkdir()
     for name in ("envelope.schema.json", "tool_io.schema.json"):
         (root / name).write_bytes((Path(SCHEMA_ROOT) / name).read_bytes())
-    for one in TOOLS:
-        bundle = {"tool": one.slug, "input": INPUT, "output": OUTPUT}
-        (root / f"tools/{one.slug}.json").write_bytes(msgspec.json.encode(bundle))
+    for each in TOOLS:
+        bundle = {"tool": each.slug, "input": INPUT, "output": OUTPUT}
+        (root / f"tools/{each.slug}.json").write_bytes(msgspec.json.encode(bundle))
     pipeline = Pipeline(Toolbox(TOOLS), SchemaRegistry(schema_root=root), timeout_s=timeout_s)
     return Server(pipeline, Identity("odd", "1"), "Odd tools.")
 
 
-def _site(folder: str, timeout_s: float) -> Any:
+def _web_app(folder: str, timeout_s: float) -> Any:
     from signet.transports.guard import Guard
     from signet.transports.web_app import App
 
     return App(build(folder, timeout_s), Guard(), {"version": "1"})
 
 
-def main(way: str, timeout_s: float = TIMEOUT_S) -> None:
+def main(transport: str, timeout_s: float = TIMEOUT_S) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        if way == "stdio":
+        if transport == "stdio":
             from signet.transports.pipes import claim_stdout
             from signet.transports.stdio import serve
 
@@ -175,7 +175,7 @@ def main(way: str, timeout_s: float = TIMEOUT_S) -> None:
             end_on_signals()
             listener = bind("127.0.0.1", 0)
             print(f"listening on http://127.0.0.1:{listener.getsockname()[1]}", file=sys.stderr, flush=True)
-            serve_web(partial(_site, folder, timeout_s), listener)
+            serve_web(partial(_web_app, folder, timeout_s), listener)
 
 
 if __name__ == "__main__":

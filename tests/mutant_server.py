@@ -1,6 +1,6 @@
-"""Servers for the proof of parity: the real ones with a fault in one door, or odd tools with a journal.
+"""Servers for the proof of parity: the real ones with a fault at one door, or misbehaving tools with a journal.
 
-`python mutant_server.py FAULT KIND` with a fault of `FAULTS` and `stdio`, `serve` or `call`.
+`mutant_server.py FAULT KIND` with a fault of `FAULTS`, or `odd`, and `stdio`, `serve` or `call`.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from signet.settings import Settings
 
 
 def none() -> None:
-    """Serve as always."""
+    """Change nothing."""
 
 
 def result() -> None:
-    """REST calls the picture another."""
+    """REST answers another format."""
     from signet.transports import rest
 
-    shown = rest.to_response
+    original = rest.to_response
 
-    def crooked(outcome: Any, headers: Any) -> Any:
-        return shown(outcome.replace(b'"svg"', b'"png"') if isinstance(outcome, bytes) else outcome, headers)
+    def mutant(outcome: Any, headers: Any) -> Any:
+        return original(outcome.replace(b'"svg"', b'"png"') if isinstance(outcome, bytes) else outcome, headers)
 
-    rest.to_response = crooked
+    rest.to_response = mutant
 
 
 def code() -> None:
-    """The envelope gives all faults one code."""
+    """The envelope gives every fault the same code."""
     from signet.kernel.errors import CanonicalError
 
     table = CanonicalError.to_jsonrpc_error
@@ -48,7 +48,7 @@ def code() -> None:
 
 
 def record() -> None:
-    """The journal counts in twos."""
+    """The journal counts steps in twos."""
     from signet.journal.record import Recorder
 
     step = Recorder._step
@@ -71,19 +71,19 @@ def forgets() -> None:
 
 
 def mumbles() -> None:
-    """MCP writes no JSON."""
+    """MCP answers with text that is not JSON."""
     from signet.kernel import protocol
 
     protocol._tool_result = lambda *_: b"{hm"
 
 
 def dies() -> None:
-    """Any call is the end."""
+    """Any call ends the process."""
     Pipeline.run = lambda *_: os._exit(3)  # type: ignore[method-assign, assignment]
 
 
 def hands_over() -> None:
-    """Say which process this is."""
+    """Leave a file named after the process."""
     (Path(os.environ["PIDS"]) / str(os.getpid())).touch()
 
 
@@ -103,18 +103,18 @@ def real(kind: str) -> None:
 
 
 def build(folder: str) -> Server:
-    """Put the odd tools behind a journal."""
+    """Build the misbehaving server with a journal."""
     settings = Settings.read(os.environ, {})
     journal = open_journal(settings, open_log(settings), open_run(settings, open_log(settings)))
     assert journal is not None
     plain = misbehaving_server.build(folder).pipeline
-    watch = Observer(journal.push, None, time.perf_counter)
-    pipeline = Pipeline(plain.toolbox, plain.registry, timeout_s=misbehaving_server.TIMEOUT_S, observer=watch)
+    observer = Observer(journal.push, None, time.perf_counter)
+    pipeline = Pipeline(plain.toolbox, plain.registry, timeout_s=misbehaving_server.TIMEOUT_S, observer=observer)
     return Server(pipeline, Identity("odd", "1"), "Odd tools.", (), journal.close)
 
 
-def strange(kind: str) -> None:
-    """Serve the odd tools."""
+def misbehaving(kind: str) -> None:
+    """Serve the misbehaving tools."""
     with tempfile.TemporaryDirectory() as folder:
         if kind == "call":
             from signet.commands.parity.cli_worker import main as call
@@ -143,7 +143,7 @@ def serve(folder: str) -> None:
 if __name__ == "__main__":
     fault, kind = sys.argv[1:]
     if fault == "odd":
-        strange(kind)
+        misbehaving(kind)
     else:
         FAULTS[fault]()
         real(kind)

@@ -1,4 +1,4 @@
-"""Real processes for tests: a server on a free port, a pipe to a stdio server, one plain HTTP exchange."""
+"""Real processes for tests: a server on a free port, a stdio server at the end of two pipes, one HTTP request."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
 SIGNET = str(BIN / "signet")
 PATIENCE_S = 30.0
-"""How long a test waits for a process before it calls it stuck; nothing here measures speed."""
+"""How long a test waits for a process before it fails; no test measures speed."""
 
 
 @dataclass
 class Reply:
-    """One HTTP answer, read to its end."""
+    """One HTTP response, read to its end."""
 
     status: int
     headers: dict[str, str]
@@ -39,7 +39,7 @@ class Reply:
 
 @dataclass
 class Server:
-    """A `signet serve` process that answers."""
+    """A server process that listens."""
 
     process: subprocess.Popen[bytes]
     port: int
@@ -50,21 +50,21 @@ class Server:
         return f"http://127.0.0.1:{self.port}"
 
     def stderr(self) -> str:
-        return self.log.read_text(errors="replace")
+        return self.log.read_text(encoding="utf-8", errors="replace")
 
     def connect(self) -> socket.socket:
-        """Open a plain connection, for what no HTTP library would send."""
+        """Open a plain connection, for bytes that no HTTP library would send."""
         return socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE_S)
 
     def wait_for(self, text: str) -> None:
-        """Return once the process has said something."""
+        """Wait until the process has printed a text."""
         deadline = time.monotonic() + PATIENCE_S
         while text not in self.stderr():
-            assert time.monotonic() < deadline, f"it never said {text!r}: {self.stderr()}"
+            assert time.monotonic() < deadline, f"it never printed {text!r}: {self.stderr()}"
             time.sleep(0.01)
 
     def ask(self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None) -> Reply:
-        """Send one request with exactly these bytes and headers, and read the answer."""
+        """Send one request with exactly these bytes and headers, and return the response."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
         try:
             connection.request(method, path, body=body, headers=dict(headers or {}))
@@ -75,13 +75,13 @@ class Server:
             connection.close()
 
     def post(self, path: str, value: object, headers: Mapping[str, str] | None = None) -> Reply:
-        """Send one value as a JSON body."""
+        """Send a value as a JSON body, and return the response."""
         body = json.dumps(value).encode()
         return self.ask("POST", path, body, {"content-type": "application/json", **(headers or {})})
 
 
 def clean_env(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The environment of a user who has set nothing of ours."""
+    """Return the environment of a user who has set none of our variables."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("SIGNET_", "OJ_", "BOJ_"))}
     return {**kept, **(extra or {})}
 
@@ -93,7 +93,7 @@ def serving(*args: str, env: Mapping[str, str] | None = None) -> contextlib.Abst
 
 @contextlib.contextmanager
 def serving_command(*command: str, env: Mapping[str, str] | None = None) -> Iterator[Server]:
-    """Run a command that says where it listens, until the block ends."""
+    """Run a command that prints where it listens, until the block ends."""
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "stderr"
         with log.open("wb") as sink:
@@ -114,13 +114,13 @@ def serving_command(*command: str, env: Mapping[str, str] | None = None) -> Iter
 def _port_of(process: subprocess.Popen[bytes], log: Path) -> int:
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
-        told = re.search(r"listening on http://[^:\s]+:(\d+)", log.read_text(errors="replace"))
-        if told:
-            return int(told.group(1))
+        found = re.search(r"listening on http://[^:\s]+:(\d+)", log.read_text(encoding="utf-8", errors="replace"))
+        if found:
+            return int(found.group(1))
         if process.poll() is not None:
             break
         time.sleep(0.02)
-    raise AssertionError(f"the server did not start: {log.read_text(errors='replace')}")
+    raise AssertionError(f"the server did not start: {log.read_text(encoding='utf-8', errors='replace')}")
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
@@ -158,7 +158,7 @@ class Pipe:
         self.stdin.flush()
 
     def line(self) -> bytes:
-        """Read one line, or fail when none comes."""
+        """Return the next line; fail when none comes."""
         deadline = time.monotonic() + PATIENCE_S
         while b"\n" not in self._rest:
             ready, _, _ = select.select([self.stdout], [], [], max(0.0, deadline - time.monotonic()))
@@ -172,16 +172,16 @@ class Pipe:
         return line
 
     def receive(self) -> Any:
-        """Read one message."""
+        """Return the next message."""
         return json.loads(self.line())
 
     def ask(self, message: object) -> Any:
-        """Send one message and read the next one."""
+        """Send one message and return the next one."""
         self.send(message)
         return self.receive()
 
     def finish(self) -> tuple[int, bytes, bytes]:
-        """Close stdin; return the exit status, what was left on stdout, and stderr."""
+        """Close stdin; return the exit status, the rest of stdout, and stderr."""
         out, err = self.process.communicate(timeout=PATIENCE_S)
         return self.process.returncode, self._rest + out, err
 

@@ -7,13 +7,11 @@ import re
 import signal
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
 
-import signet
 from boj_harness import (
     BOJ,
     CALL_RATE,
@@ -36,27 +34,21 @@ from boj_harness import (
     result_of,
     serving_boj,
 )
-from channels import INITIALIZE, rpc, run_on_one_message
-from oj_harness import listening
+from channels import run_on_one_message
 from processes import PATIENCE_S, Pipe, piping
 from signet.catalogue import find_toolset
 from signet.settings import Settings
+from upstream_harness import listening
 
 SENTENCE = re.compile(r"(error|boj-mcp-server): [^\n]+\n")
 TRANSPORT = (-32603, "TRANSPORT_ERROR")
 
 
 @pytest.fixture(scope="module")
-def elsewhere() -> Iterator[BojHarness]:
+def other() -> Iterator[BojHarness]:
     """Another address."""
-    with boj_sandbox() as bank:
-        yield bank
-
-
-@pytest.fixture
-def other(elsewhere: BojHarness) -> BojHarness:
-    elsewhere.clear()
-    return elsewhere
+    with boj_sandbox() as harness:
+        yield harness
 
 
 run = partial(run_on_one_message, BOJ)
@@ -92,7 +84,21 @@ def test_the_defaults_are_the_specs() -> None:
     )
 
 
-@pytest.mark.spec("3.config.base-url", "3.config.timeout", "3.config.retry-max", "3.config.retry-backoff")
+@pytest.mark.spec("3.config.retry-max", "3.config.retry-backoff", "3.retry.default", "3.retry.count", "3.retry.backoff")
+def test_told_nothing_it_asks_twice_more_after_200_and_400_milliseconds(bank: BojHarness) -> None:
+    bank.order("close")
+
+    with serving_boj(bank.url) as pipe:
+        error = failure(pipe, CODE, **SPOT)
+
+    first_s, second_s = bank.gaps_s()
+    assert kind_of(error) == TRANSPORT
+    assert bank.targets() == [SPOT_TARGET] * 3
+    assert first_s >= 0.2
+    assert second_s >= 0.4
+
+
+@pytest.mark.spec("3.config.base-url")
 def test_told_nothing_it_asks_the_public_host() -> None:
     """Seen by a proxy, which is asked for a way there and lets nobody through."""
     with listening(b"HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n") as proxy:
@@ -272,42 +278,10 @@ def test_what_is_no_such_number_is_refused_in_one_sentence_that_names_its_variab
     assert all(variable in err for variable in env)
 
 
-NO_URLS = {
-    "no url": "not a url",
-    "no scheme": "example.com",
-    "empty": "",
-    "blank": " ",
-    "another scheme": "ftp://example.com",
-    "a scheme by accident": "localhost:8080",
-    "no host": "http://",
-    "a user": "https://user:secret123@example.com",
-    "a query": "https://example.com?x=1",
-    "a fragment": "https://example.com#x",
-    "a port that is none": "http://example.com:99999",
-}
-
-
 @pytest.mark.spec("3.config.precedence", "3.config.base-url")
-@pytest.mark.parametrize(
-    ("row", "way"), [*((row, "flag") for row in NO_URLS), ("no url", "environment"), ("empty", "environment")]
-)
-def test_a_base_url_that_is_none_is_refused_in_one_sentence(row: str, way: str) -> None:
-    flags, env = told("base-url", way, NO_URLS[row])
-
-    status, out, err = run(*flags, env=env)
-
-    assert (status, out) == (2, "")
-    assert SENTENCE.fullmatch(err)
-
-
-@pytest.mark.spec("3.config.precedence")
-@pytest.mark.parametrize(
-    "arguments",
-    [["--retries", "3"], ["--retry", "3"], ["--timeout"], ["--base-url"], ["serve"], ["-x"], ["--timeout-ms"]],
-    ids=" ".join,
-)
-def test_a_flag_that_there_is_not_is_refused_in_one_sentence(arguments: list[str]) -> None:
-    status, out, err = run(*arguments)
+@pytest.mark.parametrize("value", ["not a url", ""])
+def test_a_base_url_of_the_environment_that_cannot_be_used_is_refused_in_one_sentence(value: str) -> None:
+    status, out, err = run(env={"BOJ_BASE_URL": value})
 
     assert (status, out) == (2, "")
     assert SENTENCE.fullmatch(err)
@@ -352,43 +326,7 @@ def test_help_names_every_flag_with_its_variable_and_its_default_and_credits_the
     assert "the Bank of Japan does not guarantee its content" in words
 
 
-@pytest.mark.spec("3.config.precedence")
-def test_the_version_is_printed_and_nothing_is_served() -> None:
-    assert run("--version") == (0, f"boj-mcp-server {signet.__version__}\n", "")
-
-
 # --- who it is, and what it offers
-
-
-@pytest.mark.spec("3.transport.stdio", "3.tools.identity")
-def test_the_server_introduces_itself_and_offers_tools_alone() -> None:
-    status, out, err = run()
-
-    result = json.loads(out)["result"]
-    assert (status, err) == (0, "")
-    assert result["serverInfo"] == {"name": "boj-mcp-server", "version": signet.__version__}
-    assert result["capabilities"] == {"tools": {"listChanged": False}}
-    assert result["protocolVersion"] == "2025-03-26"
-    assert result["instructions"]
-
-
-@pytest.mark.spec("3.tools.three", "3.compat.names")
-@pytest.mark.parametrize("era", ["handshake", "modern"])
-def test_there_are_exactly_the_three_tools_in_their_order(era: str) -> None:
-    _, out, _ = run(stdin=rpc("tools/list", {}, modern=era == "modern"))
-
-    result = json.loads(out)["result"]
-    assert [tool["name"] for tool in result["tools"]] == TOOLS
-    assert "nextCursor" not in result
-
-
-@pytest.mark.spec("3.tools.three", "3.compat.names")
-def test_the_list_does_not_depend_on_the_settings_of_signet() -> None:
-    environ = {"SIGNET_TOOLSETS": "plantuml,oj", "OJ_BASE_URL": "http://127.0.0.1:1", "BOJ_RETRY_MAX": "7"}
-
-    _, out, _ = run(stdin=rpc("tools/list", {}), env=environ)
-
-    assert json.loads(out)["result"]["tools"] == list(published().values())
 
 
 COMMON = ["format", "lang", "start_date", "end_date", "start_position", "include_raw"]
@@ -442,69 +380,7 @@ def test_every_tool_says_what_it_is_and_that_it_only_reads(name: str) -> None:
     assert tool["annotations"] == {"title": tool["title"], **hints}
 
 
-@pytest.mark.spec("3.tools.three")
-def test_another_tool_is_not_there(bank: BojHarness) -> None:
-    with serving_boj(bank.url) as pipe:
-        answer = pipe.ask(request("boj_list_databases", {}))
-
-    assert answer["error"]["code"] == -32602
-    assert answer["error"]["data"] == {"canonical_code": "NOT_FOUND"}
-
-
-@pytest.mark.spec("3.tools.identity")
-def test_what_is_not_offered_is_not_there() -> None:
-    methods = ["resources/list", "resources/read", "prompts/list", "prompts/get", "logging/setLevel"]
-
-    with piping(BOJ) as pipe:
-        codes = {method: pipe.ask(rpc(method, {}))["error"]["code"] for method in methods}
-
-    assert codes == dict.fromkeys(methods, -32601)
-
-
 # --- how it talks, and how it ends
-
-
-@pytest.mark.spec("3.transport.stdio")
-def test_the_server_listens_nowhere(bank: BojHarness) -> None:
-    with serving_boj(bank.url) as pipe:
-        call(pipe, CODE, **SPOT)
-        descriptors = Path(f"/proc/{pipe.process.pid}/fd").iterdir()
-        sockets = {found[1] for one in descriptors if (found := re.match(r"socket:\[(\d+)\]", str(one.readlink())))}
-        tables = [Path(f"/proc/{pipe.process.pid}/net/{name}") for name in ("tcp", "tcp6", "udp", "udp6")]
-        rows = [row.split() for table in tables if table.exists() for row in table.read_text().splitlines()[1:]]
-
-    states = {row[3] for row in rows if row[9] in sockets}
-    assert sockets
-    assert states == {"01"}
-
-
-@pytest.mark.spec("3.transport.stdio")
-def test_every_byte_on_stdout_belongs_to_a_message_at_the_loudest_level(bank: BojHarness) -> None:
-    bank.order("close", match="getDataLayer", times=1)
-    messages = [
-        INITIALIZE,
-        {"jsonrpc": "2.0", "method": "notifications/initialized"},
-        rpc("tools/list", {}, request_id=2),
-        request(CODE, SPOT, 3),
-        request(LAYER, CALLS[LAYER], 4),
-        request(METADATA, CALL_RATE, 5),
-        request(METADATA, {"db": "NONE"}, 6),
-        request(METADATA, {}, 7),
-        rpc("nonsense", {}, request_id=8),
-        b"this is not JSON",
-    ]
-    loud = {"SIGNET_LOG": "trace", "PYTHONWARNINGS": "default", "PYTHONASYNCIODEBUG": "1"}
-
-    with serving_boj(bank.url, env=loud) as pipe:
-        pipe.send(*messages)
-        status, out, err = pipe.finish()
-
-    answers = [json.loads(line) for line in out.splitlines()]
-    assert status == 0
-    assert out.endswith(b"\n")
-    assert {answer["jsonrpc"] for answer in answers} == {"2.0"}
-    assert sorted(str(answer["id"]) for answer in answers) == ["1", "2", "3", "4", "5", "6", "7", "8", "None"]
-    assert SPOT_TARGET.encode() in err
 
 
 @pytest.mark.spec("3.transport.stdio")
@@ -548,15 +424,6 @@ def test_a_signal_ends_the_process_well_in_the_middle_of(
         assert pipe.stdout.read() == b""
     [seen] = bank.settled()
     assert seen.target == SPOT_TARGET
-
-
-@pytest.mark.spec("3.transport.stdio")
-def test_a_line_that_is_no_message_does_not_end_the_conversation(bank: BojHarness) -> None:
-    with serving_boj(bank.url) as pipe:
-        refused = pipe.ask(b"{not JSON")
-
-        assert refused["error"]["code"] == -32700
-        assert call(pipe, CODE, **SPOT)["meta"]["date"] == DATE
 
 
 def drained(pipe: Pipe) -> Any:

@@ -22,7 +22,8 @@ IN_THE_BOX = [tool for toolset in TOOLSETS for tool in find_toolset(toolset).too
 ALL = [*IN_THE_BOX, *(tool for toolset in HIDDEN for tool in find_toolset(toolset).tools())]
 
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    # JSON has neither NaN nor infinities.
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=8,
 )

@@ -16,7 +16,7 @@ import pytest
 
 from processes import BIN, PATIENCE_S, ROOT, Server, clean_env, serving
 
-README = (ROOT / "README.md").read_text()
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```(\w+)\n(.*?)```", README, re.DOTALL)
 EXAMPLES = [
     (asked.strip(), json.loads(told))
@@ -77,14 +77,14 @@ def test_what_the_server_prints_to_be_pasted_works(server: Server) -> None:
 def test_the_reference_has_not_drifted_from_the_code() -> None:
     command = [sys.executable, str(ROOT / "scripts/reference.py"), "--check"]
 
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
 
     assert done.returncode == 0, done.stdout + "\nwrite it anew with: make docs"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_a_link_between_pages_leads_somewhere(page: Path) -> None:
-    links = re.findall(r"\]\((?!https?:|#|mailto:)([^)#\s]+)", page.read_text())
+    links = re.findall(r"\]\((?!https?:|#|mailto:)([^)#\s]+)", page.read_text(encoding="utf-8"))
 
     assert [link for link in links if not (page.parent / link).exists()] == []
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import socket
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -150,40 +149,3 @@ def test_a_call_that_nobody_waits_for_is_cancelled_at_the_plain_doors(path: str,
             server.wait_for("hangs: started")
 
         server.wait_for("hangs: cancelled")
-
-
-@pytest.mark.parametrize("code", ["A", "A" * 40_000], ids=["at once", "beside the event loop"])
-def test_a_client_that_has_said_all_it_has_to_say_is_answered(plantuml: tuple[Server, Pipe], code: str) -> None:
-    sent = json.dumps({"plantumlCode": code}).encode()
-    head = f"POST /api/tools/encodePlantUML HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(sent)}\r\n\r\n"
-
-    with contextlib.closing(plantuml[0].connect()) as client:
-        client.sendall(head.encode() + sent)
-        client.shutdown(socket.SHUT_WR)
-        answer = b"".join(iter(lambda: client.recv(1 << 16), b""))
-
-    assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
-    assert b'"success":true' in answer
-
-
-def test_of_requests_in_one_breath_each_is_answered_to_a_client_that_has_said_all(
-    plantuml: tuple[Server, Pipe],
-) -> None:
-    sent = json.dumps({"plantumlCode": "A" * 40_000}).encode()
-    head = f"POST /api/tools/encodePlantUML HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(sent)}\r\n\r\n"
-
-    with contextlib.closing(plantuml[0].connect()) as client:
-        client.sendall((head.encode() + sent) * 3)
-        client.shutdown(socket.SHUT_WR)
-        answer = b"".join(iter(lambda: client.recv(1 << 16), b""))
-
-    assert answer.count(b"HTTP/1.1 200 OK\r\n") == 3
-
-
-def test_a_tool_that_will_not_end_does_not_keep_the_server() -> None:
-    with serving_command(*ODD, "serve", "0.1") as server:
-        assert server.post("/api/tools/clings", {}).status == 500
-
-        server.process.terminate()
-
-        assert server.process.wait(30) == 0

@@ -13,10 +13,10 @@ from deepdiff import DeepDiff
 
 import misbehaving_server
 from channels import doors, invocation
+from journals import ROUTING, VOLATILE, records_in
 from processes import ROOT, SIGNET, Pipe, Server, piping, serving
 from signet.catalogue import find_toolset
-from signet.journal.record import MAX_LINE_BYTES, VOLATILE, JournalEntry, Recorder
-from signet.journal.retention import FOLDER, LATEST
+from signet.journal.record import MAX_LINE_BYTES, JournalEntry, Recorder
 from signet.journal.writer import PAGE_BYTES, paged
 from signet.kernel.errors import Code, Fault
 from signet.kernel.outcome import Call, Door, Outcome
@@ -34,12 +34,8 @@ CALLS: list[tuple[str, str, Any]] = [
 ]
 
 
-def records(folder: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (folder / FOLDER / LATEST).read_text().splitlines()]
-
-
 def steady(record: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in record.items() if name not in VOLATILE}
+    return {name: value for name, value in record.items() if name not in (*VOLATILE, *ROUTING)}
 
 
 @pytest.fixture
@@ -64,7 +60,7 @@ def test_the_same_calls_leave_the_same_records_through_every_door(both: tuple[Se
     server.process.wait()
 
     by_door: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for record in [*records(folder / "http"), *records(folder / "stdio")]:
+    for record in [*records_in(folder / "http"), *records_in(folder / "stdio")]:
         route = "/api/tools" if record["route"].startswith("/api/tools") else record["route"]
         route = "/mcp/tool" if route.startswith("/mcp/tool") else route
         by_door.setdefault((record["transport"], route), []).append(record)
@@ -86,7 +82,7 @@ def test_ids_that_follow_from_the_call_are_equal_through_every_door(both: tuple[
     server.process.terminate()
     server.process.wait()
 
-    written = [*records(folder / "http"), *records(folder / "stdio")]
+    written = [*records_in(folder / "http"), *records_in(folder / "stdio")]
 
     assert len(written) == 7
     assert len({(record["requestId"], record["traceId"], record["spanId"]) for record in written}) == 1
@@ -103,12 +99,10 @@ def test_a_call_over_http_and_stdio_leaves_the_golden_records(both: tuple[Server
     server.process.terminate()
     server.process.wait()
 
-    written = [*records(folder / "http"), *records(folder / "stdio")]
-    golden = [json.loads(line) for line in GOLDEN.read_text().splitlines()]
+    written = [*records_in(folder / "http"), *records_in(folder / "stdio")]
+    golden = [json.loads(line) for line in GOLDEN.read_text(encoding="utf-8").splitlines()]
 
-    excluded = [
-        f"root[{number}]['{name}']" for number in (0, 1) for name in VOLATILE if name not in {"transport", "route"}
-    ]
+    excluded = [f"root[{number}]['{name}']" for number in (0, 1) for name in VOLATILE]
     assert DeepDiff(golden, written, ignore_order=False, exclude_paths=excluded) == {}
     assert [(record["transport"], record["route"]) for record in golden] == [
         ("http", "/mcp/tool/plantuml.encode"),
@@ -122,7 +116,7 @@ def test_an_envelope_that_is_none_leaves_a_record_too(both: tuple[Server, Pipe, 
     pipe.ask({"jsonrpc": "2.0", "id": 1, "method": "mcp.tool.invoke", "params": {"tool": "mcp.tool:plantuml.encode"}})
     pipe.finish()
 
-    (record,) = records(folder / "stdio")
+    (record,) = records_in(folder / "stdio")
 
     assert record["status"] == "error"
     assert record["error"]["code"] == "INVALID_INPUT"

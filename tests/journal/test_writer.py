@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import signal
 import stat
@@ -14,9 +15,10 @@ from pathlib import Path
 import pytest
 
 from channels import rpc
+from journals import FOLDER, LATEST, records_in
 from processes import PATIENCE_S, SIGNET, clean_env, piping, serving
 from signet.journal.record import Recorder
-from signet.journal.retention import FOLDER, KEPT_RUNS, LATEST, open_journal
+from signet.journal.retention import open_journal
 from signet.journal.writer import JournalWriter
 from signet.kernel.errors import unknown_tool
 from signet.kernel.outcome import Call, Outcome
@@ -29,36 +31,44 @@ KEYS = {
 }  # fmt: skip
 
 
-def lines_of(folder: Path) -> list[dict[str, object]]:
-    return [json.loads(line) for line in (folder / FOLDER / LATEST).read_text().splitlines()]
-
-
 def stdio(folder: Path, *flags: str) -> tuple[str, ...]:
     return SIGNET, "stdio", "--toolsets", "plantuml", "--log-dir", str(folder), *flags
 
 
-@pytest.mark.spec("5.journal.keys", "5.journal.folder")
+@pytest.mark.spec("5.journal.keys")
 def test_a_record_has_exactly_the_keys_of_the_contract(tmp_path: Path) -> None:
     with piping(*stdio(tmp_path)) as pipe:
         pipe.ask(rpc("tools/call", CALL))
         pipe.finish()
 
-    (record,) = lines_of(tmp_path)
+    (record,) = records_in(tmp_path)
 
     assert set(record) == KEYS
-    assert set(record["metadata"]) == {"schemaVersion", "deterministic", "toolId", "promptId"}  # type: ignore[call-overload]
+    assert set(record["metadata"]) == {"schemaVersion", "deterministic", "toolId", "promptId"}
     assert list(record) == sorted(record)
 
 
-def test_a_journal_lies_where_the_user_starts_the_server_unless_told_otherwise(tmp_path: Path) -> None:
-    asked = json.dumps(rpc("tools/call", CALL)).encode()
+@pytest.mark.spec("5.journal.folder")
+@pytest.mark.parametrize(
+    ("flags", "log_dir"), [([], "runs"), (["--log-dir", "elsewhere"], "elsewhere"), (["--no-journal"], None)]
+)
+def test_a_journal_stands_below_runs_where_the_server_is_started_unless_told_otherwise(
+    tmp_path: Path, flags: list[str], log_dir: str | None
+) -> None:
+    message = json.dumps(rpc("tools/call", CALL)).encode()
+    folder = f"{log_dir}/mcp_server/envelope_validation"
 
-    subprocess.run([SIGNET, "stdio"], input=asked, cwd=tmp_path, env=clean_env(), check=True, capture_output=True)
-    subprocess.run(
-        [SIGNET, "stdio", "--no-journal"], input=asked, cwd=tmp_path, env=clean_env(), check=True, capture_output=True
-    )
+    command = [SIGNET, "stdio", *flags]
+    subprocess.run(command, input=message, cwd=tmp_path, env=clean_env(), check=True, capture_output=True)
 
-    assert len(lines_of(tmp_path / "runs")) == 1
+    found = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if not path.is_dir())
+    if log_dir is None:
+        assert found == []
+        return
+    journal, latest = found
+    assert re.fullmatch(re.escape(folder) + r"/envelope_validation\.\d{8}T\d{6}Z\.[-0-9a-f]{36}\.\d+\.jsonl", journal)
+    assert latest == f"{folder}/envelope_validation.latest.jsonl"
+    assert len((tmp_path / latest).read_text(encoding="utf-8").splitlines()) == 1
 
 
 @pytest.mark.parametrize("command", ["oj-mcp-rs", "boj-mcp-server"])
@@ -74,7 +84,7 @@ def test_the_drop_in_servers_keep_none_unless_asked(tmp_path: Path, command: str
     )
 
     assert untouched == []
-    assert len(lines_of(tmp_path / "asked")) == 1
+    assert len(records_in(tmp_path / "asked")) == 1
 
 
 @pytest.mark.spec("5.journal.latest")
@@ -84,7 +94,7 @@ def test_the_link_to_the_latest_is_relative_and_leads_to_this_run(tmp_path: Path
             pipe.ask(rpc("tools/call", CALL))
             pipe.finish()
 
-    link = tmp_path / FOLDER / LATEST
+    link = tmp_path / "mcp_server/envelope_validation/envelope_validation.latest.jsonl"
     journals = sorted(path for path in (tmp_path / FOLDER).iterdir() if not path.is_symlink())
 
     assert not link.readlink().is_absolute()
@@ -96,7 +106,7 @@ def test_the_last_five_are_kept_and_one_that_is_written_whatever_its_age(tmp_pat
     folder = tmp_path / FOLDER
     oldest = open_journal(str(tmp_path))
     os.write(oldest, b"{}\n")
-    for number in range(KEPT_RUNS + 3):
+    for number in range(8):
         before = set(folder.iterdir())
         os.close(open_journal(str(tmp_path)))
         (fresh,) = set(folder.iterdir()) - before
@@ -105,33 +115,33 @@ def test_the_last_five_are_kept_and_one_that_is_written_whatever_its_age(tmp_pat
     left = [path for path in folder.iterdir() if not path.is_symlink()]
     os.close(oldest)
 
-    assert len(left) <= KEPT_RUNS + 2, "five, the one just begun, and the one that is written"
+    assert len(left) <= 7, "five, the one just begun, and the one that is written"
     assert any(path.stat().st_size for path in left), "the one that is being written is still there"
 
 
 def test_what_others_have_left_in_the_folder_does_not_matter(tmp_path: Path) -> None:
     folder = tmp_path / FOLDER
     folder.mkdir(parents=True)
-    (folder / "envelope_validation.jsonl").write_text("theirs")
+    (folder / "envelope_validation.jsonl").write_text("theirs", encoding="utf-8")
 
     os.close(open_journal(str(tmp_path)))
 
-    assert (folder / "envelope_validation.jsonl").read_text() == "theirs"
+    assert (folder / "envelope_validation.jsonl").read_text(encoding="utf-8") == "theirs"
 
 
 def test_the_processes_of_one_run_count_as_one(tmp_path: Path) -> None:
     folder = tmp_path / FOLDER
     folder.mkdir(parents=True)
-    for run in range(KEPT_RUNS + 2):
+    for run in range(7):
         for worker in range(6):
             path = folder / f"envelope_validation.20260101T000000Z.run-{run}.{worker}.jsonl"
-            path.write_text("{}\n")
+            path.write_text("{}\n", encoding="utf-8")
             os.utime(path, (1_700_000_000 + run, 1_700_000_000 + run))
 
     os.close(open_journal(str(tmp_path), "run-now"))
 
     left = {path.name.split(".")[2] for path in folder.iterdir() if not path.is_symlink()}
-    assert left == {f"run-{run}" for run in range(3, KEPT_RUNS + 2)} | {"run-now"}
+    assert left == {f"run-{run}" for run in range(3, 7)} | {"run-now"}
     assert len(list(folder.glob("*.run-6.*"))) == 6
 
 
@@ -141,7 +151,7 @@ def test_several_workers_never_write_into_one_file(tmp_path: Path) -> None:
             server.post("/mcp", rpc("tools/call", CALL))
 
     journals = [path for path in (tmp_path / FOLDER).iterdir() if not path.is_symlink()]
-    records = [json.loads(line) for path in journals for line in path.read_text().splitlines()]
+    records = [json.loads(line) for path in journals for line in path.read_text(encoding="utf-8").splitlines()]
 
     assert len(records) == 40
     assert 1 <= len(journals) <= 2
@@ -155,7 +165,7 @@ def test_no_record_is_lost_on_a_signal(tmp_path: Path, number: signal.Signals) -
         pipe.process.send_signal(number)
         assert pipe.process.wait(PATIENCE_S) == 0
 
-    assert len(lines_of(tmp_path)) == 25
+    assert len(records_in(tmp_path)) == 25
 
 
 def test_no_record_is_lost_when_the_server_is_told_to_stop(tmp_path: Path) -> None:
@@ -163,7 +173,7 @@ def test_no_record_is_lost_when_the_server_is_told_to_stop(tmp_path: Path) -> No
         for _ in range(25):
             server.post("/api/tools/encodePlantUML", {"plantumlCode": "A"})
 
-    assert len(lines_of(tmp_path)) == 25
+    assert len(records_in(tmp_path)) == 25
 
 
 def test_a_hundred_thousand_calls_with_a_signal_in_the_middle_leave_a_record_for_every_answer(tmp_path: Path) -> None:
@@ -188,7 +198,7 @@ def test_a_hundred_thousand_calls_with_a_signal_in_the_middle_leave_a_record_for
         server.wait(PATIENCE_S)
         os.waitpid(writer, 0)
 
-    records = lines_of(tmp_path)
+    records = records_in(tmp_path)
 
     assert 50_000 < answers <= len(records)
     assert all(record["status"] == "ok" for record in records)
@@ -205,12 +215,12 @@ def test_a_killed_process_leaves_whole_lines_only(tmp_path: Path) -> None:
         pipe.process.wait()
 
     assert journal.read_bytes().endswith(b"\n")
-    assert lines_of(tmp_path)
+    assert records_in(tmp_path)
 
 
 def test_a_folder_that_cannot_be_written_is_one_warning_and_no_failed_call(tmp_path: Path) -> None:
     in_the_way = tmp_path / "file"
-    in_the_way.write_text("not a folder")
+    in_the_way.write_text("not a folder", encoding="utf-8")
 
     with piping(*stdio(in_the_way)) as pipe:
         answers = [pipe.ask(rpc("tools/call", CALL)) for _ in range(5)]
@@ -234,7 +244,7 @@ def test_a_full_disk_leaves_whole_lines_and_no_failed_call(tmp_path: Path) -> No
 
     assert done.stdout.count(b'"isError":false') == 20
     assert done.stderr.count(b"journal.unwritable") == 1
-    assert 0 < len(lines_of(tmp_path)) < 20
+    assert 0 < len(records_in(tmp_path)) < 20
 
 
 def test_where_nothing_can_be_pointed_at_the_journal_is_written_all_the_same(tmp_path: Path) -> None:
@@ -246,7 +256,7 @@ def test_where_nothing_can_be_pointed_at_the_journal_is_written_all_the_same(tmp
         assert pipe.finish()[0] == 0
 
     (journal,) = (tmp_path / FOLDER).glob("*Z.*.jsonl")
-    assert len(journal.read_text().splitlines()) == 3
+    assert len(journal.read_text(encoding="utf-8").splitlines()) == 3
     assert sorted(path.name for path in (tmp_path / FOLDER).iterdir()) == sorted([journal.name, LATEST])
 
 
@@ -270,7 +280,7 @@ def test_arguments_nested_as_deep_as_can_be_read_cost_no_record(tmp_path: Path, 
 
     answered = done.stdout.count(b'"result"')
     assert answered > 50
-    assert len(lines_of(tmp_path)) == answered
+    assert len(records_in(tmp_path)) == answered
     assert b"Traceback" not in done.stderr
 
 
@@ -289,7 +299,7 @@ def test_secrets_are_taken_out_before_anything_is_written(tmp_path: Path) -> Non
     with serving("--toolsets", "plantuml", "--log-dir", str(tmp_path), env={"SIGNET_TOKEN": token}) as server:
         server.post("/mcp", rpc("tools/call", probe), {"authorization": f"Bearer {token}"})
 
-    written = (tmp_path / FOLDER / LATEST).read_text()
+    written = (tmp_path / FOLDER / LATEST).read_text(encoding="utf-8")
 
     error = json.loads(written)["error"]["message"]
     assert token not in error

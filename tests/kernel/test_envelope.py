@@ -1,542 +1,252 @@
-"""The envelope over the wire: the same request to a real HTTP server and a real stdio server."""
+"""Spec 5's envelope: which values hold a call, what is said of those that hold none, and how outcomes are written."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from processes import ROOT, SIGNET, Pipe, Reply, Server, piping, serving
-from signet.journal.retention import FOLDER, LATEST
-from signet.kernel.envelope import HTTP_STATUS, open_envelope
-from signet.kernel.envelope import answer as write
-from signet.kernel.errors import CanonicalError, Code
-from signet.kernel.outcome import Outcome
+from processes import ROOT
+from signet.kernel.envelope import (
+    answer,
+    extract_call_leniently,
+    looks_like_envelope,
+    open_envelope,
+    refused_outcome,
+    response_id,
+)
+from signet.kernel.errors import Code, Fault
+from signet.kernel.outcome import Call, Door, Outcome
 from signet.kernel.pipeline import Pipeline
 from signet.kernel.schemas import SchemaRegistry
-from signet.kernel.tools import Context, Tool, Toolbox
-from signet.toolsets.plantuml.encoding import encode
+from signet.kernel.tools import NULL_CONTEXT, Context, Tool, Toolbox
+from signet.kernel.wire import ProtocolError
 
-PATH = "/mcp/tool/plantuml.encode"
-CODE = "@startuml\nA --> B\n@enduml"
-PARAMS: dict[str, Any] = {"tool": "mcp.tool:plantuml.encode", "input": {"plantumlCode": CODE}}
+PARAMS: dict[str, Any] = {"tool": "mcp.tool:test.one", "input": {}}
 ENVELOPE: dict[str, Any] = {"jsonrpc": "2.0", "id": "req-123", "method": "mcp.tool.invoke", "params": PARAMS}
-RESULT = {"url": "https://www.plantuml.com/plantuml/svg/" + encode(CODE), "encoded": encode(CODE), "format": "svg"}
-
-
-def without(value: dict[str, Any], key: str) -> dict[str, Any]:
-    return {name: one for name, one in value.items() if name != key}
-
-
-def with_params(**changes: Any) -> dict[str, Any]:
-    return {**ENVELOPE, "params": {**PARAMS, **changes}}
-
-
-def failure(code: Code, request_id: object = "req-123") -> dict[str, Any]:
-    return {"jsonrpc": "2.0", "id": request_id, "error": CanonicalError.to_jsonrpc_error(code)}
-
-
-BAD_AT_BOTH_DOORS: dict[str, tuple[dict[str, Any], object]] = {
-    "jsonrpc 1.0": ({**ENVELOPE, "jsonrpc": "1.0"}, "req-123"),
-    "jsonrpc number": ({**ENVELOPE, "jsonrpc": 2.0}, "req-123"),
-    "jsonrpc missing": (without(ENVELOPE, "jsonrpc"), "req-123"),
-    "id missing": (without(ENVELOPE, "id"), None),
-    "id null": ({**ENVELOPE, "id": None}, None),
-    "id empty": ({**ENVELOPE, "id": ""}, None),
-    "id fraction": ({**ENVELOPE, "id": 1.5}, None),
-    "id true": ({**ENVELOPE, "id": True}, None),
-    "id list": ({**ENVELOPE, "id": [1]}, None),
-    "id object": ({**ENVELOPE, "id": {}}, None),
-    "params missing": (without(ENVELOPE, "params"), "req-123"),
-    "params string": ({**ENVELOPE, "params": "text"}, "req-123"),
-    "params list": ({**ENVELOPE, "params": [PARAMS]}, "req-123"),
-    "params null": ({**ENVELOPE, "params": None}, "req-123"),
-    "params empty": ({**ENVELOPE, "params": {}}, "req-123"),
-    "params string, id number": ({**ENVELOPE, "id": 7, "params": "text"}, 7),
-    "tool missing": ({**ENVELOPE, "params": without(PARAMS, "tool")}, "req-123"),
-    "tool without prefix": (with_params(tool="plantuml.encode"), "req-123"),
-    "tool in upper case": (with_params(tool="mcp.tool:PlantUML"), "req-123"),
-    "tool with line end": (with_params(tool="mcp.tool:plantuml.encode\n"), "req-123"),
-    "tool number": (with_params(tool=5), "req-123"),
-    "input missing": ({**ENVELOPE, "params": without(PARAMS, "input")}, "req-123"),
-    "input list": (with_params(input=[]), "req-123"),
-    "input null": (with_params(input=None), "req-123"),
-    "context null": (with_params(context=None), "req-123"),
-    "extra at the top": ({**ENVELOPE, "meta": {}}, "req-123"),
-    "extra and bad id": ({**ENVELOPE, "meta": {}, "id": 0.5}, None),
+PROMISE = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": False}
+TABLE = {
+    "INVALID_INPUT": (-32602, "Invalid params"),
+    "INVALID_OUTPUT": (-32002, "Invalid tool output"),
+    "NOT_FOUND": (-32004, "Resource not found"),
+    "UNAUTHORIZED": (-32001, "Unauthorized"),
+    "INTERNAL_ERROR": (-32603, "Internal error"),
 }
-BAD_ARGUMENTS: dict[str, Any] = {
-    "no code": {},
-    "code null": {"plantumlCode": None},
-    "code number": {"plantumlCode": 5},
-    "code list": {"plantumlCode": ["A"]},
-    "code empty": {"plantumlCode": ""},
-    "code blank": {"plantumlCode": " \n\u3000"},
-    "code too large": {"plantumlCode": "A" * 51_201},
-}
+"""The JSON-RPC code and message of each canonical code on this surface."""
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with serving("--toolsets", "plantuml") as running:
-        yield running
+def failure(canonical_code: str) -> dict[str, Any]:
+    code, message = TABLE[canonical_code]
+    error = {"code": code, "message": message, "data": {"canonical_code": canonical_code}}
+    return {"jsonrpc": "2.0", "id": "req-123", "error": error}
 
 
-@pytest.fixture(scope="module")
-def pipe() -> Iterator[Pipe]:
-    with piping(SIGNET, "stdio", "--toolsets", "plantuml") as running:
-        yield running
+def one_tool(run: Callable[[Any, Context], Any] = lambda *_: {"n": 1}) -> Toolbox:
+    return Toolbox((Tool(name="one", slug="test.one", title="One", description="One", args=dict, run=run),))
 
 
-def seen(reply: Reply) -> tuple[int, str, Any]:
-    return reply.status, reply.headers["content-type"], reply.json()
+@pytest.fixture
+def registry(tmp_path: Path) -> SchemaRegistry:
+    """The envelope's contract, and a tool's whose output is `PROMISE`."""
+    (tmp_path / "tools").mkdir()
+    for name in ("envelope.schema.json", "tool_io.schema.json"):
+        shutil.copy(ROOT / "codex/specs/schemas" / name, tmp_path / name)
+    bundle = {"tool": "test.one", "input": {"type": "object"}, "output": PROMISE}
+    (tmp_path / "tools/test.one.json").write_text(json.dumps(bundle), encoding="utf-8")
+    return SchemaRegistry(schema_root=tmp_path)
 
 
-# Calls that succeed
+# --- opening
 
 
-@pytest.mark.spec("5.wire.success", "5.wire.same-answer", "5.envelope.enforced")
-@pytest.mark.parametrize("request_id", ["req-123", "é", 0, -1, 7, 2**53, " ", 1.0])
-def test_a_good_envelope_gives_the_tools_output_at_both_doors(server: Server, pipe: Pipe, request_id: object) -> None:
-    envelope = {**ENVELOPE, "id": request_id}
+@pytest.mark.spec("5.envelope.enforced", "5.wire.path-id")
+@pytest.mark.parametrize("path_key", [None, "test.one", "mcp.tool:test.one"])
+def test_an_envelope_holds_the_call_of_its_tool(registry: SchemaRegistry, path_key: str | None) -> None:
+    door = Door("http", "/mcp/tool/test.one", "http envelope")
 
-    over_http, over_stdio = server.post(PATH, envelope), pipe.ask(envelope)
+    call = open_envelope(registry, ENVELOPE, NULL_CONTEXT, path_key, door)
 
-    expected = {"jsonrpc": "2.0", "id": request_id, "result": RESULT}
-    assert seen(over_http) == (200, "application/json", expected)
-    assert over_stdio == expected
+    assert call == Call("mcp.tool:test.one", {}, NULL_CONTEXT, door)
 
 
-@pytest.mark.spec("5.envelope.open-params", "5.envelope.context")
-@pytest.mark.parametrize("extra", [{"context": {}}, {"context": {"user": "x"}}, {"_meta": {"a": 1}}, {"extra": [1]}])
-def test_params_may_hold_more_than_tool_and_input(server: Server, pipe: Pipe, extra: dict[str, Any]) -> None:
-    envelope = with_params(**extra)
-
-    answers = [server.post(PATH, envelope).json(), pipe.ask(envelope)]
-
-    assert answers == [{"jsonrpc": "2.0", "id": "req-123", "result": RESULT}] * 2
-
-
-@pytest.mark.spec("5.wire.path-id")
-def test_the_path_may_name_the_tool_by_its_canonical_id(server: Server) -> None:
-    reply = server.post("/mcp/tool/mcp.tool:plantuml.encode", ENVELOPE)
-
-    assert seen(reply) == (200, "application/json", {"jsonrpc": "2.0", "id": "req-123", "result": RESULT})
-
-
-# Envelopes that are refused
-
-
-@pytest.mark.spec(
-    "5.envelope.deviation",
-    "5.envelope.enforced",
-    "5.wire.bad-envelope",
-    "5.wire.echoed-id",
-    "5.wire.same-answer",
-    "5.wire.error-data",
-    "5.wire.id-required",
-)
-@pytest.mark.parametrize("name", BAD_AT_BOTH_DOORS)
-def test_a_bad_envelope_is_invalid_input_at_both_doors(server: Server, pipe: Pipe, name: str) -> None:
-    envelope, echoed = BAD_AT_BOTH_DOORS[name]
-
-    over_http, over_stdio = server.post(PATH, envelope), pipe.ask(envelope)
-
-    assert seen(over_http) == (400, "application/json", failure(Code.INVALID_INPUT, echoed))
-    assert over_stdio == failure(Code.INVALID_INPUT, echoed)
-
-
-@pytest.mark.spec("5.envelope.required-method", "5.envelope.deviation", "5.wire.bad-envelope")
+@pytest.mark.spec("5.envelope.deviation")
 @pytest.mark.parametrize(
-    "envelope", [without(ENVELOPE, "method"), {**ENVELOPE, "method": ""}, {**ENVELOPE, "method": 5}]
+    ("value", "why"),
+    [
+        ({**ENVELOPE, "extra": 1}, "'extra' was unexpected"),
+        ({**ENVELOPE, "params": {**PARAMS, "tool": "test.one"}}, "params.tool"),
+        ([ENVELOPE], 'not of type "object"'),
+        (None, 'not of type "object"'),
+    ],
+    ids=["extra key", "tool without prefix", "batch", "null"],
 )
-def test_an_envelope_without_a_method_is_invalid_input_at_both_doors(
-    server: Server, pipe: Pipe, envelope: dict[str, Any]
+def test_what_deviates_from_the_contract_is_invalid_input_and_its_cause_says_where(
+    registry: SchemaRegistry, value: Any, why: str
 ) -> None:
-    """Over HTTP the path says that it is an envelope; on stdio its params do, which have a tool and an input."""
-    over_http, over_stdio = server.post(PATH, envelope), pipe.ask(envelope)
+    with pytest.raises(ProtocolError) as caught:
+        open_envelope(registry, value, NULL_CONTEXT)
 
-    assert seen(over_http) == (400, "application/json", failure(Code.INVALID_INPUT))
-    assert over_stdio == failure(Code.INVALID_INPUT)
+    assert (caught.value.code, caught.value.data) == (-32602, {"canonical_code": "INVALID_INPUT"})
+    assert why in str(caught.value.__cause__)
+
+
+@pytest.mark.spec("5.wire.unknown-method", "5.wire.path-mismatch")
+@pytest.mark.parametrize(
+    ("value", "path_key", "code"),
+    [({**ENVELOPE, "method": "mcp.tool.revoke"}, None, -32601), (ENVELOPE, "test.two", -32602)],
+    ids=["another method", "another tool in the path"],
+)
+def test_another_method_or_another_tool_in_the_path_is_refused(
+    registry: SchemaRegistry, value: Any, path_key: str | None, code: int
+) -> None:
+    with pytest.raises(ProtocolError) as caught:
+        open_envelope(registry, value, NULL_CONTEXT, path_key)
+
+    assert caught.value.code == code
+
+
+# --- what can be made of an envelope that breaks its contract
+
+
+@pytest.mark.spec("5.modes")
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"params": PARAMS},
+        {**ENVELOPE, "method": ""},
+        {**ENVELOPE, "method": 5},
+        {**ENVELOPE, "extra": 1},
+        {**ENVELOPE, "params": {**PARAMS, "tool": "test.one"}},
+        {**ENVELOPE, "params": {**PARAMS, "tool": "one"}},
+    ],
+)
+def test_a_call_is_extracted_if_a_tool_is_named_and_there_is_an_input(value: dict[str, Any]) -> None:
+    call = extract_call_leniently(one_tool(), value, NULL_CONTEXT, "test.one")
+
+    assert call == Call("mcp.tool:test.one", {}, NULL_CONTEXT)
+
+
+@pytest.mark.spec("5.modes")
+@pytest.mark.parametrize(
+    ("value", "path_key"),
+    [
+        ({**ENVELOPE, "method": "tools/call"}, None),
+        ({**ENVELOPE, "params": {"tool": "mcp.tool:test.one"}}, None),
+        ({**ENVELOPE, "params": {**PARAMS, "input": []}}, None),
+        ({**ENVELOPE, "params": {**PARAMS, "tool": "mcp.tool:test.two"}}, None),
+        ({**ENVELOPE, "params": {**PARAMS, "tool": 5}}, None),
+        ({**ENVELOPE, "params": [PARAMS]}, None),
+        (ENVELOPE, "test.two"),
+        ([ENVELOPE], None),
+        (None, None),
+    ],
+)
+def test_nothing_is_extracted_otherwise(value: Any, path_key: str | None) -> None:
+    assert extract_call_leniently(one_tool(), value, NULL_CONTEXT, path_key) is None
 
 
 @pytest.mark.spec("5.envelope.required-method")
-@pytest.mark.parametrize("params", [{}, {"tool": "mcp.tool:plantuml.encode"}, {"input": {}}, [PARAMS], None])
-def test_on_stdio_what_has_neither_a_method_nor_a_tool_and_an_input_is_no_envelope(pipe: Pipe, params: object) -> None:
-    answer = pipe.ask({"jsonrpc": "2.0", "id": 9, "params": params})
-
-    assert (answer["id"], answer["error"]["code"]) == (9, -32600)
-
-
-def test_on_stdio_what_answers_something_is_no_envelope(pipe: Pipe) -> None:
-    pipe.send({"id": 9, "result": {}, "params": PARAMS})
-
-    answer = pipe.ask(ENVELOPE)
-
-    assert answer == {"jsonrpc": "2.0", "id": "req-123", "result": RESULT}
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (ENVELOPE, True),
+        ({"method": "mcp.tool.invoke"}, True),
+        ({"params": PARAMS}, True),
+        ({"params": PARAMS, "method": ""}, True),
+        ({"params": PARAMS, "method": "tools/call"}, False),
+        ({"params": PARAMS, "result": {}}, False),
+        ({"params": PARAMS, "error": {}}, False),
+        ({"params": {"tool": "mcp.tool:test.one"}}, False),
+        ({"params": [PARAMS]}, False),
+        ({}, False),
+        ([ENVELOPE], False),
+        ("text", False),
+        (None, False),
+    ],
+)
+def test_an_envelope_is_known_by_its_method_or_by_its_params(value: Any, expected: bool) -> None:
+    assert looks_like_envelope(value) is expected
 
 
 @pytest.mark.spec("5.wire.echoed-id")
 @pytest.mark.parametrize(
-    "envelope",
-    [{**ENVELOPE, "method": "nothing/here"}, {**ENVELOPE, "meta": {}}, with_params(tool="mcp.tool:no.such.tool")],
-    ids=["unknown method", "bad envelope", "another tool"],
+    ("given", "echoed"),
+    [("req-123", "req-123"), (7, 7), (1.0, 1.0), (1.5, None), ("", None), (True, None), (None, None), ([1], None)],
 )
-def test_a_whole_number_is_an_id_however_it_is_written(server: Server, envelope: dict[str, Any]) -> None:
-    reply = server.post(PATH, {**envelope, "id": 1.0})
-
-    assert (reply.json()["id"], b'"id":1.0' in reply.body) == (1.0, True)
+def test_the_id_is_echoed_if_the_contract_takes_it(given: object, echoed: object) -> None:
+    assert response_id({"id": given}) == echoed
 
 
-@pytest.mark.spec("5.wire.batch", "5.envelope.deviation")
-@pytest.mark.parametrize("body", [[], [ENVELOPE], [ENVELOPE, ENVELOPE], None, "text", 5, True])
-def test_a_batch_or_any_other_non_object_is_invalid_input(server: Server, body: object) -> None:
-    reply = server.post(PATH, body)
+@pytest.mark.parametrize("value", [None, [], "text", {}, {"params": {"tool": 5}}, {"params": "text"}])
+def test_what_became_of_an_envelope_without_a_call_names_no_tool_and_says_why(value: Any) -> None:
+    door = Door("stdio", "mcp.tool.invoke", "stdio envelope")
 
-    assert seen(reply) == (400, "application/json", failure(Code.INVALID_INPUT, None))
+    outcome = refused_outcome(value, door, "it is empty")
 
-
-@pytest.mark.spec("5.wire.bad-arguments", "5.wire.same-answer", "5.wire.error-data")
-@pytest.mark.parametrize("name", BAD_ARGUMENTS)
-def test_arguments_that_break_the_contract_are_invalid_input(server: Server, pipe: Pipe, name: str) -> None:
-    envelope = with_params(input=BAD_ARGUMENTS[name])
-
-    over_http, over_stdio = server.post(PATH, envelope), pipe.ask(envelope)
-
-    assert seen(over_http) == (400, "application/json", failure(Code.INVALID_INPUT))
-    assert over_stdio == failure(Code.INVALID_INPUT)
-
-
-@pytest.mark.spec("5.wire.unknown-tool", "5.wire.same-answer", "5.wire.error-data")
-@pytest.mark.parametrize("slug", ["no.such.tool", "plantuml", "plantuml.encode.x", "..."])
-def test_an_unknown_tool_is_not_found_at_both_doors(server: Server, pipe: Pipe, slug: str) -> None:
-    envelope = with_params(tool=f"mcp.tool:{slug}")
-
-    over_http, over_stdio = server.post(f"/mcp/tool/{slug}", envelope), pipe.ask(envelope)
-
-    assert seen(over_http) == (404, "application/json", failure(Code.NOT_FOUND))
-    assert over_stdio == failure(Code.NOT_FOUND)
-
-
-@pytest.mark.spec("5.wire.path-mismatch")
-@pytest.mark.parametrize(
-    ("path", "tool"),
-    [
-        ("/mcp/tool/plantuml.encode", "mcp.tool:no.such.tool"),
-        ("/mcp/tool/no.such.tool", "mcp.tool:plantuml.encode"),
-        ("/mcp/tool/one.tool", "mcp.tool:another.tool"),
-    ],
-)
-def test_a_path_that_names_another_tool_is_invalid_input(server: Server, path: str, tool: str) -> None:
-    reply = server.post(path, with_params(tool=tool))
-
-    assert seen(reply) == (400, "application/json", failure(Code.INVALID_INPUT))
-
-
-@pytest.mark.spec("5.wire.unknown-method", "5.wire.same-answer")
-@pytest.mark.parametrize("method", ["mcp.tool.revoke", "MCP.TOOL.INVOKE", "mcp.tool.invoke ", "nothing/here"])
-def test_an_unknown_method_is_method_not_found_at_both_doors(server: Server, pipe: Pipe, method: str) -> None:
-    envelope = {**ENVELOPE, "method": method}
-
-    over_http, over_stdio = server.post(PATH, envelope), pipe.ask(envelope)
-
-    status, _, answer = seen(over_http)
-    assert (status, answer["error"]["code"], answer["id"]) == (404, -32601, "req-123")
-    assert over_stdio == answer
-
-
-@pytest.mark.spec("5.wire.not-json", "5.wire.same-answer")
-@pytest.mark.parametrize(
-    "body",
-    [b"{not json", b'{"jsonrpc":"2.0"', b"NaN", b"\xff\xfe", b'{"id":1}{"id":2}', b"[" * 10_000, b"{'id':1}"],
-    ids=["not JSON", "cut off", "NaN", "not UTF-8", "two values", "deep", "single quotes"],
-)
-def test_text_that_is_not_json_is_a_parse_error_at_both_doors(server: Server, pipe: Pipe, body: bytes) -> None:
-    over_http, over_stdio = server.ask("POST", PATH, body), pipe.ask(body)
-
-    status, _, answer = seen(over_http)
-    assert (status, answer["error"]["code"], answer["id"]) == (400, -32700, None)
-    assert over_stdio == answer
-
-
-@pytest.mark.spec("5.wire.not-json")
-def test_an_empty_body_is_a_parse_error(server: Server) -> None:
-    reply = server.ask("POST", PATH, b"")
-
-    status, _, answer = seen(reply)
-    assert (status, answer["error"]["code"], answer["id"]) == (400, -32700, None)
-
-
-@pytest.mark.spec("5.wire.http-body")
-@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
-def test_the_envelope_path_takes_post_only_and_says_so_in_json(server: Server, method: str) -> None:
-    reply = server.ask(method, PATH)
-
-    assert (reply.status, reply.headers["content-type"], isinstance(reply.json(), dict)) == (
-        405,
-        "application/json",
-        True,
+    assert (outcome.call.tool_key, outcome.call.door, outcome.tool) == ("", door, None)
+    assert outcome.fault is not None
+    assert (outcome.fault.code, outcome.fault.message) == (
+        Code.INVALID_INPUT,
+        "the request is no envelope: it is empty",
     )
 
 
-@pytest.mark.spec("5.wire.unauthorized", "5.wire.http-body")
-@pytest.mark.parametrize("headers", [{}, {"authorization": "Bearer wrong"}, {"authorization": "Basic c2VzYW1l"}])
-def test_a_missing_or_wrong_bearer_is_unauthorized_where_one_is_set(headers: dict[str, str]) -> None:
-    with serving("--toolsets", "plantuml", env={"SIGNET_TOKEN": "sesame"}) as guarded:
-        refused = guarded.post(PATH, ENVELOPE, headers)
-        allowed = guarded.post(PATH, ENVELOPE, {"authorization": "Bearer sesame"})
-
-    status, _, answer = seen(refused)
-    assert (status, answer["error"]) == (401, CanonicalError.to_jsonrpc_error(Code.UNAUTHORIZED))
-    assert seen(allowed) == (200, "application/json", {"jsonrpc": "2.0", "id": "req-123", "result": RESULT})
+# --- how an outcome is written
 
 
-@pytest.mark.spec("5.wire.unauthorized")
-def test_stdio_asks_for_no_bearer() -> None:
-    with piping(SIGNET, "stdio", "--toolsets", "plantuml", env={"SIGNET_TOKEN": "sesame"}) as pipe:
-        answer = pipe.ask(ENVELOPE)
+@pytest.mark.spec("5.errors.data", "5.wire.error-data")
+@pytest.mark.parametrize("canonical_code", TABLE)
+def test_a_fault_is_written_as_its_canonical_error_and_nothing_else(canonical_code: str) -> None:
+    fault = Fault(Code(canonical_code), "secret", name="OTHER", status=499, mcp_code=-1, data={"secret": 1})
 
-    assert answer == {"jsonrpc": "2.0", "id": "req-123", "result": RESULT}
+    reply = answer("req-123", Outcome(Call("one", {}, NULL_CONTEXT), None, fault=fault))
 
-
-@pytest.mark.spec("5.errors.surface")
-def test_the_mcp_wire_keeps_to_its_own_codes(pipe: Pipe) -> None:
-    """-32004 and its like mean other things to MCP clients."""
-    client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
-    pipe.ask({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": client})
-    pipe.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
-
-    answer = pipe.ask({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "nope", "arguments": {}}})
-
-    assert (answer["id"], answer["error"]["code"]) == (2, -32602)
+    assert (reply.code, json.loads(reply.body)) == (TABLE[canonical_code][0], failure(canonical_code))
 
 
-@pytest.mark.spec("5.wire.id-required")
-def test_a_notification_of_mcp_needs_no_id_and_gets_no_answer(pipe: Pipe) -> None:
-    pipe.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
-
-    answer = pipe.ask(ENVELOPE)
-
-    assert answer == {"jsonrpc": "2.0", "id": "req-123", "result": RESULT}
-
-
-# What the journal is told, and the modes in which it is all that is told
-
-BREACHES: dict[str, tuple[dict[str, Any], str]] = {
-    "extra at the top": ({**ENVELOPE, "meta": {}}, "('meta' was unexpected)"),
-    "context null": (with_params(context=None), "params.context: null is not of type"),
-    "method missing": (without(ENVELOPE, "method"), '"method" is a required property'),
-    "jsonrpc 1.0": ({**ENVELOPE, "jsonrpc": "1.0"}, 'jsonrpc: "2.0" was expected'),
-    "tool without prefix": (with_params(tool="plantuml.encode"), "params.tool: "),
-    "id missing": (without(ENVELOPE, "id"), '"id" is a required property'),
-}
-"""Envelopes that break their contract and can be opened all the same, and what is to be said of each."""
-
-UNOPENABLE = [
-    "params string", "params list", "tool missing", "tool number", "tool in upper case", "input missing", "input list",
-]  # fmt: skip
-
-
-def after(mode: str, folder: Path, envelope: object) -> tuple[list[Any], list[dict[str, Any]]]:
-    """Send an envelope through both doors in a mode of validation; give the answers, and the journals' errors."""
-    flags = ("--toolsets", "plantuml", "--validation", mode, "--log-dir")
-    with serving(*flags, str(folder / "http")) as server:
-        reply = server.post(PATH, envelope)
-    with piping(SIGNET, "stdio", *flags, str(folder / "stdio")) as pipe:
-        answer = pipe.ask(envelope)
-        pipe.finish()
-    journals = [(folder / door / FOLDER / LATEST).read_text().splitlines() for door in ("http", "stdio")]
-    return [reply.json(), answer], [json.loads(line) for lines in journals for line in lines]
-
-
-@pytest.mark.spec("5.wire.error-data", "5.parity.equal")
-@pytest.mark.parametrize("name", BREACHES)
-def test_where_and_why_an_envelope_is_bad_is_told_to_the_journal_alone(tmp_path: Path, name: str) -> None:
-    envelope, why = BREACHES[name]
-
-    answers, records = after("enforce", tmp_path, envelope)
-
-    assert answers == [failure(Code.INVALID_INPUT, envelope.get("id"))] * 2
-    assert [(record["status"], record["error"]["code"]) for record in records] == [("error", "INVALID_INPUT")] * 2
-    assert all(why in record["error"]["message"] for record in records)
-    assert records[0]["error"] == records[1]["error"]
-    assert [record["durationMs"] for record in records] == [0, 0]
-
-
-def test_what_the_journal_is_told_of_an_envelope_has_a_bound(tmp_path: Path) -> None:
-    envelope = {**ENVELOPE, **{f"extra{n}" * 100: n for n in range(100)}}
-
-    _, records = after("enforce", tmp_path, envelope)
-
-    assert all(len(record["error"]["message"]) <= 250 for record in records)
-
-
-def test_a_path_that_names_another_tool_is_told_to_the_journal(tmp_path: Path) -> None:
-    with serving("--toolsets", "plantuml", "--log-dir", str(tmp_path)) as server:
-        server.post("/mcp/tool/another.tool", ENVELOPE)
-
-    (line,) = (tmp_path / FOLDER / LATEST).read_text().splitlines()
-    assert "the path names another tool" in json.loads(line)["error"]["message"]
-
-
-@pytest.mark.spec("5.modes", "5.envelope.enforced", "5.envelope.deviation")
-@pytest.mark.parametrize("name", BREACHES)
-def test_in_shadow_a_bad_envelope_is_noted_and_its_call_goes_on(tmp_path: Path, name: str) -> None:
-    envelope, why = BREACHES[name]
-
-    answers, records = after("shadow", tmp_path, envelope)
-
-    assert answers == [{"jsonrpc": "2.0", "id": envelope.get("id"), "result": RESULT}] * 2
-    assert [record["status"] for record in records] == ["ok", "ok"]
-    for record in records:
-        assert (record["error"]["code"], record["error"]["details"]) == ("INVALID_INPUT", {"mode": "shadow"})
-        assert why in record["error"]["message"]
-
-
-@pytest.mark.spec("5.modes", "5.envelope.enforced")
-@pytest.mark.parametrize("name", BREACHES)
-def test_where_nobody_looks_a_bad_envelope_is_opened_and_nothing_noted(tmp_path: Path, name: str) -> None:
-    envelope, _ = BREACHES[name]
-
-    answers, records = after("off", tmp_path, envelope)
-
-    assert answers == [{"jsonrpc": "2.0", "id": envelope.get("id"), "result": RESULT}] * 2
-    assert [(record["status"], record["error"]) for record in records] == [("ok", None)] * 2
-
-
-@pytest.fixture(scope="module", params=["shadow", "off"])
-def lenient(request: pytest.FixtureRequest) -> Iterator[tuple[Server, Pipe]]:
-    flags = ("--toolsets", "plantuml", "--no-journal", "--validation", request.param)
-    with serving(*flags) as server, piping(SIGNET, "stdio", *flags) as pipe:
-        yield server, pipe
-
-
-@pytest.mark.spec("5.modes", "5.wire.bad-envelope")
-@pytest.mark.parametrize("name", UNOPENABLE)
-def test_no_mode_opens_an_envelope_that_holds_no_call(lenient: tuple[Server, Pipe], name: str) -> None:
-    server, pipe = lenient
-    envelope, echoed = BAD_AT_BOTH_DOORS[name]
-
-    over_http, over_stdio = server.post(PATH, envelope), pipe.ask(envelope)
-
-    assert seen(over_http) == (400, "application/json", failure(Code.INVALID_INPUT, echoed))
-    assert over_stdio == failure(Code.INVALID_INPUT, echoed)
-
-
-@pytest.mark.spec("5.modes", "5.wire.path-mismatch")
-@pytest.mark.parametrize(
-    ("path", "envelope"),
-    [
-        ("/mcp/tool/another.tool", ENVELOPE),
-        ("/mcp/tool/another.tool", {**ENVELOPE, "meta": {}}),
-        ("/mcp/tool/encodePlantUML", ENVELOPE),
-        (PATH, {**ENVELOPE, "meta": {}, "method": "nothing/here"}),
-    ],
-    ids=["another tool", "another tool, extra", "a published name", "another method, extra"],
-)
-def test_no_mode_opens_what_is_not_meant_for_the_tool(
-    lenient: tuple[Server, Pipe], path: str, envelope: dict[str, Any]
-) -> None:
-    reply = lenient[0].post(path, envelope)
-
-    assert seen(reply) == (400, "application/json", failure(Code.INVALID_INPUT))
-
-
-# Tools that break their promise
-
-PROMISE = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": False}
-
-
-def answer_of(folder: Path, run: Callable[[Any, Context], Any]) -> tuple[int, Any]:
-    """Invoke a tool whose output contract is `PROMISE`; give the HTTP status and the answer."""
-    (folder / "tools").mkdir()
-    for name in ("envelope.schema.json", "tool_io.schema.json"):
-        shutil.copy(ROOT / "codex/specs/schemas" / name, folder / name)
-    bundle = {"tool": "test.one", "input": {"type": "object"}, "output": PROMISE}
-    (folder / "tools/test.one.json").write_text(json.dumps(bundle), encoding="utf-8")
-    tool = Tool(name="one", slug="test.one", title="One", description="One", args=dict, run=run)
-    registry = SchemaRegistry(schema_root=folder)
+def answer_of(registry: SchemaRegistry, run: Callable[[Any, Context], Any]) -> Any:
+    """Invoke a tool whose output contract is `PROMISE`, and return the answer."""
     context = Context(asyncio.to_thread, lambda *_: None, {})
-    call = open_envelope(registry, with_params(tool="mcp.tool:test.one", input={}), context)
-    outcome = Pipeline(Toolbox((tool,)), registry).run(call)
-    reply = write("req-123", outcome if isinstance(outcome, Outcome) else asyncio.run(outcome))
-    return HTTP_STATUS[reply.code], json.loads(reply.body)
+    call = open_envelope(registry, ENVELOPE, context)
+    outcome = Pipeline(one_tool(run), registry).run(call)
+    reply = answer("req-123", outcome if isinstance(outcome, Outcome) else asyncio.run(outcome))
+    return json.loads(reply.body)
 
 
 @pytest.mark.spec("5.wire.bad-output", "5.errors.invalid-output", "5.wire.error-data")
 @pytest.mark.parametrize(
     "value", [{}, {"n": "secret"}, {"n": 1, "extra": "secret"}, [], None, "secret", object(), float("nan")]
 )
-def test_output_that_breaks_the_contract_is_invalid_output_and_is_not_sent(tmp_path: Path, value: object) -> None:
-    found = answer_of(tmp_path, lambda *_: value)
-
-    assert found == (502, failure(Code.INVALID_OUTPUT))
+def test_output_that_breaks_the_contract_is_invalid_output_and_is_not_sent(
+    registry: SchemaRegistry, value: object
+) -> None:
+    assert answer_of(registry, lambda *_: value) == failure("INVALID_OUTPUT")
 
 
 @pytest.mark.spec("5.wire.bad-output")
-def test_output_of_an_awaited_tool_is_held_to_the_contract_too(tmp_path: Path) -> None:
+def test_output_of_an_awaited_tool_is_held_to_the_contract_too(registry: SchemaRegistry) -> None:
     async def later(_args: Any, _context: Context) -> dict[str, Any]:
         return {"n": "secret"}
 
-    found = answer_of(tmp_path, later)
-
-    assert found == (502, failure(Code.INVALID_OUTPUT))
+    assert answer_of(registry, later) == failure("INVALID_OUTPUT")
 
 
 @pytest.mark.spec("5.wire.success", "5.registry.output")
-def test_output_that_keeps_the_contract_is_the_result(tmp_path: Path) -> None:
-    found = answer_of(tmp_path, lambda *_: {"n": 1})
+def test_output_that_keeps_the_contract_is_the_result(registry: SchemaRegistry) -> None:
+    answered = answer_of(registry, lambda *_: {"n": 1})
 
-    assert found == (200, {"jsonrpc": "2.0", "id": "req-123", "result": {"n": 1}})
+    assert answered == {"jsonrpc": "2.0", "id": "req-123", "result": {"n": 1}}
 
 
 @pytest.mark.spec("5.wire.internal-error", "5.errors.internal-error", "5.wire.error-data")
 @pytest.mark.parametrize("error", [RuntimeError("secret"), KeyError("secret"), RecursionError("secret"), OSError()])
-def test_a_tool_that_fails_is_an_internal_error_without_its_text(tmp_path: Path, error: Exception) -> None:
+def test_a_tool_that_fails_is_an_internal_error_without_its_text(registry: SchemaRegistry, error: Exception) -> None:
     def fail(_args: Any, _context: Context) -> None:
         raise error
 
-    found = answer_of(tmp_path, fail)
-
-    assert found == (500, failure(Code.INTERNAL_ERROR))
-
-
-# Arbitrary envelopes
-
-VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
-    max_leaves=8,
-)
-CHANGES = st.dictionaries(st.sampled_from(["id", "jsonrpc", "params", "extra"]), VALUES, min_size=1)
-
-
-@pytest.mark.spec("5.wire.same-answer", "5.envelope.deviation")
-@given(changes=CHANGES)
-def test_any_changed_envelope_has_one_answer_whatever_the_door(
-    server: Server, pipe: Pipe, changes: dict[str, Any]
-) -> None:
-    envelope = {**ENVELOPE, **changes}
-
-    over_http, over_stdio = server.post(PATH, envelope), pipe.ask(envelope)
-
-    assert over_http.json() == over_stdio
-    assert (over_http.status, "result" in over_stdio) in [(200, True), (400, False)]
-
-
-@pytest.mark.spec("5.wire.http-body", "5.wire.not-json")
-@given(body=st.binary(max_size=500) | VALUES.map(lambda value: json.dumps(value).encode()))
-def test_any_bytes_get_a_jsonrpc_answer_and_the_next_request_is_served(server: Server, body: bytes) -> None:
-    reply, following = server.ask("POST", PATH, body), server.post(PATH, ENVELOPE)
-
-    answer = reply.json()
-    assert (reply.status, set(answer)) == (400, {"jsonrpc", "id", "error"})
-    assert answer["error"] == CanonicalError.to_jsonrpc_error(Code.INVALID_INPUT) or answer["error"]["code"] == -32700
-    assert following.json() == {"jsonrpc": "2.0", "id": "req-123", "result": RESULT}
+    assert answer_of(registry, fail) == failure("INTERNAL_ERROR")

@@ -1,4 +1,4 @@
-"""Spec 5's canonical errors: the table, row by row, and the two lookups."""
+"""Spec 5's canonical errors: the table, row by row, the two lookups, and faults with their defaults."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from signet.kernel.errors import CanonicalError, Code
+from signet.kernel.errors import CanonicalError, Code, Fault, bad_arguments, not_unicode, too_large, unknown_tool
 
 ROWS = {
     "INVALID_INPUT": (400, -32602, "Invalid params"),
@@ -92,3 +92,55 @@ def test_a_code_that_is_not_in_the_table_is_a_key_error(unknown: str) -> None:
 def test_a_near_miss_is_a_key_error_too(unknown: str) -> None:
     with pytest.raises(KeyError):
         CanonicalError.to_jsonrpc_error(unknown)
+
+
+# --- faults
+
+
+@pytest.mark.parametrize(
+    ("name", "mcp_code", "as_tool_result"),
+    [
+        ("INVALID_INPUT", -32602, True),
+        ("INVALID_OUTPUT", -32603, False),
+        ("NOT_FOUND", -32602, True),
+        ("UNAUTHORIZED", -32600, True),
+        ("INTERNAL_ERROR", -32603, False),
+    ],
+)
+def test_a_fault_has_the_defaults_of_its_code(name: str, mcp_code: int, as_tool_result: bool) -> None:
+    fault = Fault(Code(name), "what is wrong")
+
+    assert (fault.code, fault.message, str(fault)) == (name, "what is wrong", "what is wrong")
+    assert (fault.name, fault.status, fault.mcp_code) == (name, ROWS[name][0], mcp_code)
+    assert (fault.as_tool_result, fault.data) == (as_tool_result, {})
+
+
+def test_a_fault_may_have_another_name_status_and_code_at_each_door() -> None:
+    fault = Fault(
+        Code.NOT_FOUND, "x", name="NO_SUCH", status=410, as_tool_result=False, mcp_code=-1, data={"why": "gone"}
+    )
+
+    assert (fault.name, fault.status, fault.mcp_code) == ("NO_SUCH", 410, -1)
+    assert (fault.as_tool_result, fault.data) == (False, {"why": "gone"})
+
+
+@pytest.mark.parametrize(
+    ("fault", "code", "name", "status", "as_tool_result"),
+    [
+        (unknown_tool("x"), "NOT_FOUND", "TOOL_NOT_FOUND", 404, False),
+        (bad_arguments("x", []), "INVALID_INPUT", "INVALID_INPUT", 400, True),
+        (too_large(5), "INVALID_INPUT", "REQUEST_TOO_LARGE", 413, True),
+        (not_unicode(), "INVALID_INPUT", "NOT_UNICODE", 400, True),
+    ],
+    ids=["unknown tool", "bad arguments", "too large", "not Unicode"],
+)
+def test_the_kernels_own_faults_are_these(
+    fault: Fault, code: str, name: str, status: int, as_tool_result: bool
+) -> None:
+    assert (fault.code, fault.name, fault.status, fault.as_tool_result) == (code, name, status, as_tool_result)
+
+
+def test_bad_arguments_are_named_place_by_place() -> None:
+    fault = bad_arguments("fine", [("n", "-1 is less than 0"), ("", "'m' was unexpected")])
+
+    assert fault.message == "Invalid arguments for fine: n: -1 is less than 0; 'm' was unexpected"

@@ -22,10 +22,13 @@ from mcp.shared.inbound import (
 from msgspec import UNSET, Raw
 from starlette.datastructures import Headers as TheirHeaders
 
-from signet.kernel.errors import HEADER_MISMATCH
-from signet.kernel.headers import METHOD, NAME, VERSION, ParamHeader, check_param_headers, check_routing, param_headers
-from signet.kernel.protocol import CAPABILITIES_KEY, VERSION_KEY
+from signet.kernel.headers import ParamHeader, check_param_headers, check_routing, param_headers
 from signet.kernel.wire import Headers, ProtocolError
+
+VERSION, METHOD, NAME = "mcp-protocol-version", "mcp-method", "mcp-name"
+VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
+CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
+HEADER_MISMATCH = -32020
 
 Pairs = tuple[tuple[str, str], ...]
 

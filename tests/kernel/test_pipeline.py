@@ -20,10 +20,13 @@ from hypothesis import strategies as st
 from processes import ROOT
 from signet.kernel.errors import Code, Fault
 from signet.kernel.outcome import Call, Door, Outcome, PreparedCall
-from signet.kernel.pipeline import MAX_IN_FLIGHT, Mode, Observer, Pipeline
-from signet.kernel.schemas import PREFIX, ContractError, SchemaRegistry
+from signet.kernel.pipeline import Mode, Observer, Pipeline
+from signet.kernel.schemas import ContractError, SchemaRegistry
 from signet.kernel.server import QUIET_CONTEXT
 from signet.kernel.tools import Context, Tool, Toolbox
+
+MAX_IN_FLIGHT = 1024
+PREFIX = "mcp.tool:"
 
 INPUT: Final = {
     "type": "object",

@@ -144,7 +144,7 @@ def test_call_takes_its_arguments_as_json_too(tmp_path: Path) -> None:
     """In the command line or out of a file, with the same result as key=value."""
     arguments = json.dumps({"plantumlCode": SOURCE})
     file = tmp_path / "arguments.json"
-    file.write_text(arguments)
+    file.write_text(arguments, encoding="utf-8")
 
     done = [
         run("call", TOOL, f"plantumlCode={SOURCE}"),

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from oj_harness import DIRECT
 from processes import PATIENCE_S, ROOT, clean_env
+from upstream_harness import DIRECT
 
 INSPECTOR: Final = ROOT / "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js"
 TOOL: Final = "encodePlantUML"
@@ -47,7 +47,13 @@ def run_outside(*command: str, env: Mapping[str, str] | None = None) -> subproce
     """Run one outside program to its end; a missing one fails with the way to get it."""
     assert shutil.which(command[0]), f"{command[0]} is not installed: run scripts/install_tools.sh"
     return subprocess.run(
-        list(command), cwd=ROOT, env=clean_env(env), capture_output=True, text=True, timeout=4 * PATIENCE_S, check=False
+        list(command),
+        cwd=ROOT,
+        env=clean_env(env),
+        capture_output=True,
+        encoding="utf-8",
+        timeout=4 * PATIENCE_S,
+        check=False,
     )
 
 

@@ -80,9 +80,9 @@ def checkout(tmp_path: Path) -> Path:
     """Make a small project with one specification, two tests and a page that is up to date."""
     (tmp_path / "tests/spec").mkdir(parents=True)
     (tmp_path / "docs").mkdir()
-    (tmp_path / "tests/spec/clauses.toml").write_text(CLAUSES)
-    (tmp_path / "tests/test_x.py").write_text(TESTS)
-    (tmp_path / "docs/spec-matrix.md").write_text(PAGE)
+    (tmp_path / "tests/spec/clauses.toml").write_text(CLAUSES, encoding="utf-8")
+    (tmp_path / "tests/test_x.py").write_text(TESTS, encoding="utf-8")
+    (tmp_path / "docs/spec-matrix.md").write_text(PAGE, encoding="utf-8")
     return tmp_path
 
 
@@ -103,7 +103,7 @@ def test_the_page_is_what_the_clauses_and_the_marks_make_it() -> None:
 
 
 def test_the_check_command_agrees() -> None:
-    done = subprocess.run([sys.executable, str(SCRIPT), "--check"], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, str(SCRIPT), "--check"], capture_output=True, encoding="utf-8", check=False)
 
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
@@ -135,14 +135,14 @@ def test_the_check_fails_and_says_why(
     checkout: Path, capsys: pytest.CaptureFixture[str], file: str, old: str, new: str, told: str
 ) -> None:
     target = checkout / file
-    target.write_text(target.read_text().replace(old, new))
-    before = (checkout / "docs/spec-matrix.md").read_text()
+    target.write_text(target.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+    before = (checkout / "docs/spec-matrix.md").read_text(encoding="utf-8")
 
     status = MATRIX.main(["--check"], checkout)
 
     assert status == 1
     assert told in capsys.readouterr().out.splitlines()
-    assert (checkout / "docs/spec-matrix.md").read_text() == before
+    assert (checkout / "docs/spec-matrix.md").read_text(encoding="utf-8") == before
 
 
 def test_a_missing_page_is_drift_and_is_written_without_check(checkout: Path) -> None:
@@ -150,7 +150,7 @@ def test_a_missing_page_is_drift_and_is_written_without_check(checkout: Path) ->
 
     statuses = [MATRIX.main(["--check"], checkout), MATRIX.main([], checkout), MATRIX.main(["--check"], checkout)]
 
-    assert (statuses, (checkout / "docs/spec-matrix.md").read_text()) == ([1, 0, 0], PAGE)
+    assert (statuses, (checkout / "docs/spec-matrix.md").read_text(encoding="utf-8")) == ([1, 0, 0], PAGE)
 
 
 def test_a_mark_of_the_whole_module_is_on_each_of_its_tests() -> None:

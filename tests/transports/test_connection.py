@@ -1,158 +1,175 @@
-"""The private members of uvicorn that a connection relies on: each is there, and works as it is used."""
+"""One HTTP connection: heads with bounds in size and time, and clients that leave or only stop sending."""
 
 from __future__ import annotations
 
-import asyncio
-import inspect
-import tomllib
-from importlib.metadata import version
-from typing import Any
+import contextlib
+import json
+import re
+import socket
+import sys
+from collections.abc import Iterator
 
 import pytest
-import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
-from uvicorn.server import ServerState
 
-from processes import ROOT
-from signet.transports.connection import Connection
+from channels import rpc
+from processes import ROOT, SIGNET, Server, serving, serving_command
 
-REQUEST = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
-BODY_TO_COME = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\n"
-SIGNATURES = {
-    "_start_asgi_task": ["self", "cycle", "app"],
-    "_unset_keepalive_if_required": ["self"],
-    "connection_lost": ["self", "exc"],
-    "connection_made": ["self", "transport"],
-    "data_received": ["self", "data"],
-    "eof_received": ["self"],
-    "on_headers_complete": ["self"],
-    "on_message_begin": ["self"],
-    "on_response_complete": ["self"],
-    "send_400_response": ["self", "msg"],
-}
+ODD = (sys.executable, str(ROOT / "tests/misbehaving_server.py"), "serve", "60")
+LIST = rpc("tools/list", {})
+IMPATIENT = """
+import runpy, sys
+from signet.transports import asgi, connection
+assert asgi.BODY_TIMEOUT_S == connection.HEAD_TIMEOUT_S == 30
+asgi.BODY_TIMEOUT_S = connection.HEAD_TIMEOUT_S = 0.2
+del sys.argv[0]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+HEAD = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+CLOSE = b"Connection: close\r\n"
+"""Without it the server would wait five seconds for another request after a body that did not come."""
+WHOLE = HEAD + b"Content-Length: %d\r\n\r\n%s" % (len(json.dumps(LIST)), json.dumps(LIST).encode())
 
 
-class Wire(asyncio.Transport):
-    """Keeps what is written; the other side never answers."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.written = b""
-        self.closed = False
-
-    def write(self, data: Any) -> None:
-        self.written += data
-
-    def is_closing(self) -> bool:
-        return self.closed
-
-    def close(self) -> None:
-        self.closed = True
-
-    def pause_reading(self) -> None:
-        pass
-
-    def resume_reading(self) -> None:
-        pass
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with serving("--toolsets", "plantuml") as running:
+        yield running
 
 
-async def answer(_: Any, __: Any, send: Any) -> None:
-    await send({"type": "http.response.start", "status": 204, "headers": []})
-    await send({"type": "http.response.body", "body": b""})
+@pytest.fixture(scope="module")
+def odd() -> Iterator[Server]:
+    with serving_command(*ODD) as running:
+        yield running
 
 
-def connected(protocol: type[HttpToolsProtocol]) -> HttpToolsProtocol:
-    config = uvicorn.Config(answer, log_config=None, ws="none", lifespan="off")
-    connection = protocol(config, ServerState(), {}, asyncio.get_running_loop())
-    connection.connection_made(Wire())
-    return connection
+@pytest.fixture(scope="module")
+def impatient() -> Iterator[Server]:
+    serve = (SIGNET, "serve", "--toolsets", "plantuml", "--port", "0")
+    with serving_command(sys.executable, "-c", IMPATIENT, *serve) as running:
+        yield running
 
 
-async def ended(connection: HttpToolsProtocol) -> None:
-    """Wait for the calls that run now, then hang up."""
-    while connection.tasks:
-        await asyncio.wait(connection.tasks)
-    connection.connection_lost(None)
+def answers_to(server: Server, *sent: bytes) -> list[bytes]:
+    """Send bytes, one lot after the answer to the other, and give the status lines until the server hangs up."""
+    with contextlib.closing(server.connect()) as client:
+        received = b""
+        for data in sent:
+            client.sendall(data)
+            received += client.recv(65536)
+        while data := client.recv(65536):
+            received += data
+    return re.findall(rb"HTTP/1.1 (\d+)", received)
 
 
-def test_only_versions_of_uvicorn_that_have_been_looked_at_are_allowed() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-
-    wanted = [line for line in project["dependencies"] if line.startswith("uvicorn")]
-
-    assert wanted == ["uvicorn>=0.54,<0.55"]
-    assert version("uvicorn").startswith("0.54.")
+# --- heads
 
 
-@pytest.mark.parametrize("name", SIGNATURES)
-def test_a_method_that_is_called_or_overridden_has_the_signature_that_is_meant(name: str) -> None:
-    theirs = list(inspect.signature(getattr(HttpToolsProtocol, name)).parameters)
+def test_a_slow_client_of_a_huge_head_is_cut_off(server: Server) -> None:
+    with contextlib.closing(server.connect()) as client:
+        client.sendall(b"POST /mcp HTTP/1.1\r\nHost: localhost\r\n")
+        with contextlib.suppress(OSError):
+            for _ in range(200):
+                client.sendall(b"X-Long: " + b"x" * 8000 + b"\r\n")
+        with contextlib.suppress(OSError):
+            assert client.recv(65536).startswith(b"HTTP/1.1 400")
 
-    assert theirs == SIGNATURES[name]
-    assert name not in vars(Connection) or list(inspect.signature(getattr(Connection, name)).parameters) == theirs
-
-
-def test_every_private_method_of_uvicorn_that_is_used_is_in_the_table() -> None:
-    theirs = {name for name in vars(HttpToolsProtocol) if name.startswith("_") and not name.startswith("__")}
-    source = inspect.getsource(Connection)
-
-    used = {name for name in theirs if f".{name}(" in source}
-
-    assert used == {name for name in SIGNATURES if name.startswith("_")}
+    assert server.post("/mcp", LIST).status == 200
 
 
-def test_the_request_that_came_last_is_the_cycle_and_those_behind_the_first_wait_in_the_pipeline() -> None:
-    async def state() -> tuple[object, ...]:
-        connection = connected(HttpToolsProtocol)
-        before = connection.cycle
-        connection.data_received(REQUEST + REQUEST)
-        cycle, (waiting, app) = connection.cycle, connection.pipeline[0]
-        seen = (before, type(cycle), waiting is cycle, app is connection.app, len(connection.pipeline))
-        await ended(connection)
-        return seen
+def test_a_head_without_end_is_refused_and_the_next_request_served(server: Server) -> None:
+    """What comes in the same read as the beginning of a head is not counted, so the beginning is sent before."""
+    with contextlib.closing(server.connect()) as client:
+        client.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n")
+        assert server.ask("GET", "/healthz").status == 200
+        client.sendall(b"X-Long: " + b"x" * 100_000)
+        status = client.recv(4096)
 
-    assert asyncio.run(state()) == (None, RequestResponseCycle, True, True, 1)
-
-
-def test_a_cycle_has_the_state_that_is_read_and_written() -> None:
-    names = ("response_complete", "more_body", "keep_alive", "disconnected")
-
-    async def states() -> list[object]:
-        connection = connected(HttpToolsProtocol)
-        connection.data_received(BODY_TO_COME)
-        cycle = connection.cycle
-        seen: list[object] = [isinstance(cycle.message_event, asyncio.Event)]
-        seen.append([getattr(cycle, name) for name in names])
-        await asyncio.wait(connection.tasks)
-        seen.append([getattr(cycle, name) for name in names])
-        await ended(connection)
-        return seen
-
-    assert asyncio.run(states()) == [True, [False, True, True, False], [True, True, True, False]]
+    assert status.startswith(b"HTTP/1.1 400 ")
+    assert server.post("/mcp", LIST).status == 200
 
 
-def test_each_request_is_started_by_the_method_that_is_overridden() -> None:
-    async def running() -> list[bool]:
-        connection = connected(Connection)
-        assert isinstance(connection, Connection)
-        connection.data_received(REQUEST + REQUEST)
-        first, second = connection._running, connection.cycle
-        seen = [first is not None, first is second]
-        await ended(connection)
-        return [*seen, connection._running is second]
+def test_a_large_body_before_the_beginning_of_the_next_head_is_no_large_head(server: Server) -> None:
+    large = json.dumps({"plantumlCode": "A", "x": "y" * 100_000}).encode()
+    head = b"POST /api/tools/encodePlantUML HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n"
+    with contextlib.closing(server.connect()) as client:
+        client.sendall(head % len(large) + large + WHOLE[:20])
+        received = client.recv(65536)
+        client.sendall(WHOLE[20:])
+        while received.count(b"HTTP/1.1 200") < 2 and (data := client.recv(65536)):
+            received += data
 
-    assert asyncio.run(running()) == [True, False, True]
+    assert re.findall(rb"HTTP/1.1 (\d+)", received) == [b"200", b"200"]
 
 
-def test_the_wait_for_the_next_request_can_be_ended() -> None:
-    async def timers() -> list[bool]:
-        connection = connected(HttpToolsProtocol)
-        connection.data_received(REQUEST)
-        await asyncio.wait(connection.tasks)
-        seen = [connection.timeout_keep_alive_task is not None]
-        connection._unset_keepalive_if_required()
-        seen.append(connection.timeout_keep_alive_task is not None)
-        await ended(connection)
-        return seen
+@pytest.mark.parametrize(
+    ("sent", "statuses"),
+    [
+        ([b""], [b"408"]),
+        ([b"POST /mcp HT"], [b"408"]),
+        ([HEAD], [b"408"]),
+        ([b"\r\n\r\n"], [b"408"]),
+        ([WHOLE, HEAD], [b"200", b"408"]),
+        ([WHOLE, b"\r\n"], [b"200", b"408"]),
+        ([WHOLE, WHOLE, HEAD[:40]], [b"200", b"200", b"408"]),
+        ([WHOLE + HEAD[:40]], [b"200", b"408"]),
+        ([WHOLE + WHOLE + HEAD], [b"200", b"200", b"408"]),
+        ([HEAD + CLOSE + b"Content-Length: 9\r\n\r\n{"], [b"408"]),
+        ([HEAD + CLOSE + b"Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n"], [b"408"]),
+    ],
+)
+def test_a_client_that_takes_its_time_over_a_request_is_given_up(
+    impatient: Server, sent: list[bytes], statuses: list[bytes]
+) -> None:
+    assert answers_to(impatient, *sent) == statuses
 
-    assert asyncio.run(timers()) == [True, False]
+    assert impatient.post("/mcp", LIST).status == 200
+
+
+def test_a_client_that_waits_for_its_answer_is_not_given_up() -> None:
+    with serving_command(sys.executable, "-c", IMPATIENT, *ODD[1:]) as server:
+        reply = server.post("/mcp", rpc("tools/call", {"name": "waits", "arguments": {"n": 600}}))
+
+    assert reply.status == 200
+
+
+# --- clients that leave
+
+
+def test_a_client_that_leaves_with_two_requests_under_way_leaves_neither_running(odd: Server) -> None:
+    body = json.dumps(rpc("tools/call", {"name": "hangs", "arguments": {}})).encode()
+    hanging = HEAD + b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+    with contextlib.closing(odd.connect()) as client:
+        client.sendall(hanging + WHOLE)
+        odd.wait_for("hangs: started")
+
+    odd.wait_for("hangs: cancelled")
+    assert odd.post("/mcp", rpc("tools/call", {"name": "fine", "arguments": {}})).status == 200
+    assert "Traceback" not in odd.stderr()
+
+
+@pytest.mark.parametrize("code", ["A", "A" * 40_000], ids=["at once", "beside the event loop"])
+def test_a_client_that_has_said_all_it_has_to_say_is_answered(server: Server, code: str) -> None:
+    sent = json.dumps({"plantumlCode": code}).encode()
+    head = f"POST /api/tools/encodePlantUML HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(sent)}\r\n\r\n"
+
+    with contextlib.closing(server.connect()) as client:
+        client.sendall(head.encode() + sent)
+        client.shutdown(socket.SHUT_WR)
+        answer = b"".join(iter(lambda: client.recv(1 << 16), b""))
+
+    assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert b'"success":true' in answer
+
+
+def test_of_requests_in_one_breath_each_is_answered_to_a_client_that_has_said_all(
+    server: Server,
+) -> None:
+    sent = json.dumps({"plantumlCode": "A" * 40_000}).encode()
+    head = f"POST /api/tools/encodePlantUML HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(sent)}\r\n\r\n"
+
+    with contextlib.closing(server.connect()) as client:
+        client.sendall((head.encode() + sent) * 3)
+        client.shutdown(socket.SHUT_WR)
+        answer = b"".join(iter(lambda: client.recv(1 << 16), b""))
+
+    assert answer.count(b"HTTP/1.1 200 OK\r\n") == 3

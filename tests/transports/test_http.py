@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
-import re
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 import pytest
 
 from channels import META, modern_headers, rpc
-from processes import ROOT, SIGNET, Server, serving, serving_command
+from processes import ROOT, Server, serving, serving_command
 
 ODD = (sys.executable, str(ROOT / "tests/misbehaving_server.py"), "serve", "60")
 NAME = "encodePlantUML"
@@ -276,110 +275,3 @@ def test_a_mirrored_argument_must_match_its_header(
 def test_the_conformance_tools_are_hidden_from_everybody_else() -> None:
     with pytest.raises(AssertionError, match="there is no toolset 'conformance'"), serving("--toolsets", "conformance"):
         pass
-
-
-def test_a_slow_client_of_a_huge_head_is_cut_off(server: Server) -> None:
-    with contextlib.closing(server.connect()) as client:
-        client.sendall(b"POST /mcp HTTP/1.1\r\nHost: localhost\r\n")
-        with contextlib.suppress(OSError):
-            for _ in range(200):
-                client.sendall(b"X-Long: " + b"x" * 8000 + b"\r\n")
-        with contextlib.suppress(OSError):
-            assert client.recv(65536).startswith(b"HTTP/1.1 400")
-
-    assert server.post("/mcp", LIST).status == 200
-
-
-IMPATIENT = """
-import runpy, sys
-from signet.transports import asgi, connection
-assert asgi.BODY_TIMEOUT_S == connection.HEAD_TIMEOUT_S == 30
-asgi.BODY_TIMEOUT_S = connection.HEAD_TIMEOUT_S = 0.2
-del sys.argv[0]
-runpy.run_path(sys.argv[0], run_name="__main__")
-"""
-HEAD = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-WHOLE = HEAD + b"Content-Length: %d\r\n\r\n%s" % (len(json.dumps(LIST)), json.dumps(LIST).encode())
-
-
-@pytest.fixture(scope="module")
-def impatient() -> Iterator[Server]:
-    serve = (SIGNET, "serve", "--toolsets", "plantuml", "--port", "0")
-    with serving_command(sys.executable, "-c", IMPATIENT, *serve) as running:
-        yield running
-
-
-def answers_to(server: Server, *sent: bytes) -> list[bytes]:
-    """Send bytes, one lot after the answer to the other, and give the status lines until the server hangs up."""
-    with contextlib.closing(server.connect()) as client:
-        received = b""
-        for data in sent:
-            client.sendall(data)
-            received += client.recv(65536)
-        while data := client.recv(65536):
-            received += data
-    return re.findall(rb"HTTP/1.1 (\d+)", received)
-
-
-@pytest.mark.parametrize(
-    ("sent", "statuses"),
-    [
-        ([b""], [b"408"]),
-        ([b"POST /mcp HT"], [b"408"]),
-        ([HEAD], [b"408"]),
-        ([b"\r\n\r\n"], [b"408"]),
-        ([WHOLE, HEAD], [b"200", b"408"]),
-        ([WHOLE, b"\r\n"], [b"200", b"408"]),
-        ([WHOLE, WHOLE, HEAD[:40]], [b"200", b"200", b"408"]),
-        ([WHOLE + HEAD[:40]], [b"200", b"408"]),
-        ([WHOLE + WHOLE + HEAD], [b"200", b"200", b"408"]),
-        ([HEAD + b"Content-Length: 9\r\n\r\n{"], [b"408"]),
-        ([HEAD + b"Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n"], [b"408"]),
-    ],
-)
-def test_a_client_that_takes_its_time_over_a_request_is_given_up(
-    impatient: Server, sent: list[bytes], statuses: list[bytes]
-) -> None:
-    assert answers_to(impatient, *sent) == statuses
-
-    assert impatient.post("/mcp", LIST).status == 200
-
-
-def test_a_client_that_waits_for_its_answer_is_not_given_up() -> None:
-    with serving_command(sys.executable, "-c", IMPATIENT, *ODD[1:]) as server:
-        reply = server.post("/mcp", rpc("tools/call", {"name": "waits", "arguments": {"n": 600}}))
-
-    assert reply.status == 200
-
-
-def test_a_large_body_before_the_beginning_of_the_next_head_is_no_large_head(server: Server) -> None:
-    large = json.dumps({"plantumlCode": "A", "x": "y" * 100_000}).encode()
-    head = b"POST /api/tools/encodePlantUML HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n"
-    with contextlib.closing(server.connect()) as client:
-        client.sendall(head % len(large) + large + WHOLE[:20])
-        received = client.recv(65536)
-        client.sendall(WHOLE[20:])
-        while received.count(b"HTTP/1.1 200") < 2 and (data := client.recv(65536)):
-            received += data
-
-    assert re.findall(rb"HTTP/1.1 (\d+)", received) == [b"200", b"200"]
-
-
-def test_a_client_that_leaves_with_two_requests_under_way_leaves_neither_running(odd: Server) -> None:
-    body = json.dumps(rpc("tools/call", {"name": "hangs", "arguments": {}})).encode()
-    hanging = HEAD + b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
-    with contextlib.closing(odd.connect()) as client:
-        client.sendall(hanging + WHOLE)
-        odd.wait_for("hangs: started")
-
-    odd.wait_for("hangs: cancelled")
-    assert odd.post("/mcp", rpc("tools/call", {"name": "fine", "arguments": {}})).status == 200
-    assert "Traceback" not in odd.stderr()
-
-
-def test_several_workers_answer_as_one() -> None:
-    with serving("--toolsets", "plantuml", "--workers", "2") as several:
-        answers = {several.post("/mcp", rpc("tools/call", CALL)).body for _ in range(20)}
-
-    assert len(answers) == 1
-    assert several.process.returncode == 0

@@ -39,7 +39,7 @@ from signet.runs import LiveRun
 from signet.settings import Settings
 from signet.toolsets.boj import BojSettings, interval_s
 from signet.toolsets.boj.policy import may_cache
-from signet.upstream.caching import MAX_CACHED_BYTES, CachePolicy, CachingUpstream
+from signet.upstream.caching import CachePolicy, CachingUpstream
 from signet.upstream.http import HttpUpstream, Limits
 from signet.upstream.origin import parse_origin
 
@@ -52,15 +52,10 @@ TRANSPORT, DECODE = (-32603, "TRANSPORT_ERROR"), (-32603, "DECODE_ERROR")
 
 
 @pytest.fixture(scope="module")
-def process(the_bank: BojHarness) -> Iterator[Pipe]:
-    with serving_boj(the_bank.url) as pipe:
-        yield pipe
-
-
-@pytest.fixture
-def pipe(bank: BojHarness, process: Pipe) -> Pipe:
-    """A server with the manners of its defaults."""
-    return process
+def pipe(bank: BojHarness) -> Iterator[Pipe]:
+    """A server with the default rate limit and cache."""
+    with serving_boj(bank.url) as process:
+        yield process
 
 
 # --- spaced
@@ -440,4 +435,4 @@ def test_what_is_kept_has_a_bound_and_the_oldest_goes_first(bank: BojHarness) ->
     held_bytes = asyncio.run(ask())
 
     assert bank.targets() == [*targets, targets[0]]
-    assert held_bytes == MAX_CACHED_BYTES == 64 * MIB
+    assert held_bytes == 64 * MIB

@@ -14,7 +14,6 @@ import pytest
 
 from channels import rpc
 from oj_harness import (
-    DIRECT,
     PAGE,
     PROBLEM,
     SAMPLE,
@@ -22,18 +21,16 @@ from oj_harness import (
     TOOLS,
     OjHarness,
     call,
-    http_answer,
-    listening,
     oj_sandbox,
     said,
     serving_oj,
-    veiled,
 )
 from processes import ROOT, SIGNET, Pipe, piping
 from signet.catalogue import find_toolset
 from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
 from signet.settings import Settings
 from signet.upstream.http import HttpUpstream, Limits
+from upstream_harness import DIRECT, hashed_bearer, http_answer, listening
 
 TOKEN = "a-token-for-the-way-out"
 MIB = 1_048_576
@@ -43,35 +40,24 @@ FAILED = ("failed", -32603)
 
 
 @pytest.fixture(scope="module")
-def elsewhere() -> Iterator[OjHarness]:
+def other() -> Iterator[OjHarness]:
     """Another origin."""
-    with oj_sandbox() as judge:
-        yield judge
+    with oj_sandbox() as harness:
+        yield harness
 
 
 @pytest.fixture(scope="module")
-def process(the_judge: OjHarness) -> Iterator[Pipe]:
-    with serving_oj(the_judge.url, "--token", TOKEN) as pipe:
-        yield pipe
-
-
-@pytest.fixture(scope="module")
-def impatient(the_judge: OjHarness) -> Iterator[Pipe]:
-    """A server whose requests may take one second."""
-    with serving_oj(the_judge.url, env={"OJ_TIMEOUT_S": "1"}) as pipe:
-        yield pipe
-
-
-@pytest.fixture
-def other(elsewhere: OjHarness) -> OjHarness:
-    elsewhere.clear()
-    return elsewhere
-
-
-@pytest.fixture
-def pipe(judge: OjHarness, process: Pipe) -> Pipe:
+def pipe(judge: OjHarness) -> Iterator[Pipe]:
     """A server with a token."""
-    return process
+    with serving_oj(judge.url, "--token", TOKEN) as process:
+        yield process
+
+
+@pytest.fixture(scope="module")
+def impatient(judge: OjHarness) -> Iterator[Pipe]:
+    """A server whose requests may take one second."""
+    with serving_oj(judge.url, env={"OJ_TIMEOUT_S": "1"}) as process:
+        yield process
 
 
 def fetched(judge: OjHarness, body_bytes: int = MIB) -> UpstreamResponse:
@@ -89,7 +75,7 @@ def fetched(judge: OjHarness, body_bytes: int = MIB) -> UpstreamResponse:
 
 def rss_kib(pipe: Pipe) -> int:
     """How much memory the server holds."""
-    status = Path(f"/proc/{pipe.process.pid}/status").read_text()
+    status = Path(f"/proc/{pipe.process.pid}/status").read_text(encoding="utf-8")
     return int(next(line for line in status.splitlines() if line.startswith("VmRSS:")).split()[1])
 
 
@@ -112,8 +98,8 @@ def test_a_body_that_drips_steadily_does_not_outlast_the_deadline(judge: OjHarne
     assert said(answer) == FAILED
     assert "within 1 s" in answer["error"]["message"]
     [seen] = judge.settled()
-    assert seen["end"] == "gone"
-    assert 0 < seen["body_bytes"] < 100
+    assert seen.end == "gone"
+    assert 0 < seen.body_bytes < 100
 
 
 @pytest.mark.spec("1.S2.1.never-responds", "1.S4.1.timeout")
@@ -122,7 +108,7 @@ def test_a_server_that_never_responds_is_a_protocol_error(judge: OjHarness, impa
 
     assert call(impatient, "get_problem", **ASK) == FAILED
     [seen] = judge.settled()
-    assert seen["end"] == "gone"
+    assert seen.end == "gone"
 
 
 @pytest.mark.spec("1.S2.1.timeout", "1.S2.1.redirects")
@@ -132,7 +118,7 @@ def test_the_deadline_does_not_begin_anew_with_a_redirect(judge: OjHarness, impa
     judge.order("drip", rate=20, match="resolve/three")
 
     assert call(impatient, "get_problem", **ASK) == FAILED
-    assert [seen["end"] for seen in judge.settled()] == ["answered", "answered", "gone"]
+    assert [seen.end for seen in judge.settled()] == ["answered", "answered", "gone"]
 
 
 # --- S2.1: one client, plain requests
@@ -177,7 +163,7 @@ def test_a_token_goes_with_every_request(judge: OjHarness, pipe: Pipe) -> None:
     ):
         call(pipe, name, **arguments)
 
-    assert judge.bearers() == [veiled(TOKEN)] * 6
+    assert judge.bearers() == [hashed_bearer(TOKEN)] * 6
 
 
 @pytest.mark.spec("1.S1.2.absent")
@@ -221,7 +207,7 @@ def test_ten_redirects_are_followed_and_the_token_goes_along(judge: OjHarness, p
     assert call(pipe, "get_problem", **ASK)[0] == "answer"
     assert len(judge.targets()) == 11
     assert judge.targets()[-1] == f"/_hop/{status}/0{TARGET}"
-    assert judge.bearers() == [veiled(TOKEN)] * 11
+    assert judge.bearers() == [hashed_bearer(TOKEN)] * 11
 
 
 @pytest.mark.spec("1.S2.1.redirects")
@@ -238,7 +224,7 @@ def test_the_token_does_not_go_to_another_port(judge: OjHarness, other: OjHarnes
     judge.order("redirect_to", location=f"{other.url}{TARGET}")
 
     assert call(pipe, "get_problem", **ASK)[0] == "answer"
-    assert judge.bearers() == [veiled(TOKEN)]
+    assert judge.bearers() == [hashed_bearer(TOKEN)]
     assert (other.targets(), other.bearers()) == ([TARGET], [None])
 
 
@@ -247,7 +233,7 @@ def test_the_token_does_not_go_to_another_host(judge: OjHarness, pipe: Pipe) -> 
     judge.order("redirect_to", location=judge.url.replace("127.0.0.1", "localhost") + TARGET, times=1)
 
     assert call(pipe, "get_problem", **ASK)[0] == "answer"
-    assert judge.bearers() == [veiled(TOKEN), None]
+    assert judge.bearers() == [hashed_bearer(TOKEN), None]
 
 
 @pytest.mark.spec("1.S2.1.redirects-token")
@@ -256,7 +242,7 @@ def test_the_token_does_not_come_back_with_a_redirect_home(judge: OjHarness, oth
     other.order("redirect_to", location=f"{judge.url}{TARGET}")
 
     assert call(pipe, "get_problem", **ASK)[0] == "answer"
-    assert judge.bearers() == [veiled(TOKEN), None]
+    assert judge.bearers() == [hashed_bearer(TOKEN), None]
     assert other.bearers() == [None]
 
 
@@ -267,7 +253,7 @@ def test_the_next_request_has_the_token_again(judge: OjHarness, other: OjHarness
     call(pipe, "get_problem", **ASK)
     call(pipe, "get_problem", **ASK)
 
-    assert judge.bearers() == [veiled(TOKEN)] * 2
+    assert judge.bearers() == [hashed_bearer(TOKEN)] * 2
 
 
 @pytest.mark.spec("1.S2.1.redirects")
@@ -410,7 +396,7 @@ def test_of_a_2_mib_body_exactly_1_mib_is_read(judge: OjHarness, framing: str) -
 
     [seen] = judge.settled()
     assert (len(answer.body), answer.cut, answer.status) == (MIB, True, 200)
-    assert MIB <= seen["body_bytes"] <= 2 * MIB
+    assert MIB <= seen.body_bytes <= 2 * MIB
 
 
 @pytest.mark.spec("1.S2.2.streamed", "1.S2.2.body-cap", "1.S5.1.stops")
@@ -422,8 +408,8 @@ def test_the_rest_of_a_large_body_is_never_taken(judge: OjHarness, pipe: Pipe) -
 
     assert call(pipe, "get_problem", **ASK) == FAILED
     first, second = judge.settled()
-    assert first["end"] == second["end"] == "gone"
-    assert MIB <= second["body_bytes"] < 16 * MIB
+    assert first.end == second.end == "gone"
+    assert MIB <= second.body_bytes < 16 * MIB
     assert rss_kib(pipe) - before < 16 * 1024
 
 
@@ -434,7 +420,7 @@ def test_a_body_of_exactly_the_limit_is_read_whole(judge: OjHarness, pipe: Pipe,
     judge.order("huge", size=MIB, chunked=framing == "chunks")
 
     assert call(pipe, "get_problem", **ASK) == whole
-    assert judge.settled()[-1]["body_bytes"] == MIB
+    assert judge.settled()[-1].body_bytes == MIB
 
 
 @pytest.mark.spec("1.S5.1.stops", "1.S2.2.body-cap")
@@ -649,7 +635,7 @@ def test_200_calls_wait_side_by_side_and_leave_memory_where_it_was(judge: OjHarn
     before = rss_kib(pipe)
 
     pipe.send(*asked)
-    judge.once(lambda seen: len(seen) == 200 and all(one["end"] is None for one in seen))
+    judge.once(lambda seen: len(seen) == 200 and all(one.end is None for one in seen))
     during = rss_kib(pipe)
     answers = [pipe.receive() for _ in asked]
     after = rss_kib(pipe)

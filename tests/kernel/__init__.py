@@ -1,0 +1,1 @@
+"""Tests of the kernel, without any process or socket."""

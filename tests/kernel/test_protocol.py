@@ -1,0 +1,260 @@
+"""MCP's shapes: the keys that a modern request must carry, lists of tools, results of both eras."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+import misbehaving_server
+from signet.kernel.errors import Code, Fault
+from signet.kernel.outcome import Call, Outcome
+from signet.kernel.protocol import (
+    CallParams,
+    CancelParams,
+    Identity,
+    InitializeParams,
+    Meta,
+    check_meta,
+    check_version,
+    discover_result,
+    eras,
+    initialize_result,
+    list_result,
+    listing,
+    progress_notification,
+    to_reply,
+)
+from signet.kernel.tools import NULL_CONTEXT, Tool, Toolbox
+from signet.kernel.wire import ProtocolError
+
+VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
+CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
+SERVER_INFO = {"io.modelcontextprotocol/serverInfo": {"name": "small", "version": "1"}}
+HANDSHAKE, MODERN = eras(Identity("small", "1"))
+
+
+def made(**facts: Any) -> Tool:
+    facts = {"name": "fine", "slug": "odd.fine", "title": "Fine", "description": "Does well", **facts}
+    return Tool(args=dict, run=lambda *_: None, **facts)
+
+
+def refusal(meta: dict[str, Any]) -> ProtocolError | None:
+    read = msgspec.convert(meta, Meta)
+    try:
+        check_meta(read)
+        check_version(read)
+    except ProtocolError as refused:
+        return refused
+    return None
+
+
+# --- params
+
+
+def test_a_modern_request_with_both_keys_and_a_served_version_is_let_through() -> None:
+    assert refusal({VERSION_KEY: "2026-07-28", CAPABILITIES_KEY: {}}) is None
+
+
+@pytest.mark.parametrize(
+    ("meta", "named"),
+    [
+        ({}, [VERSION_KEY, CAPABILITIES_KEY]),
+        ({VERSION_KEY: "2026-07-28"}, [CAPABILITIES_KEY]),
+        ({CAPABILITIES_KEY: {}}, [VERSION_KEY]),
+        ({VERSION_KEY: 1, CAPABILITIES_KEY: {}}, [VERSION_KEY]),
+        ({VERSION_KEY: "2026-07-28", CAPABILITIES_KEY: []}, [CAPABILITIES_KEY]),
+        ({VERSION_KEY: None, CAPABILITIES_KEY: None}, [VERSION_KEY]),
+    ],
+)
+def test_a_key_that_is_missing_or_misshapen_is_named(meta: dict[str, Any], named: list[str]) -> None:
+    refused = refusal(meta)
+
+    assert refused is not None
+    assert refused.code == -32602
+    assert all(key in str(refused) for key in named)
+
+
+@pytest.mark.parametrize("version", ["2025-11-25", "1900-01-01", "", "x" * 500])
+def test_a_version_that_is_not_served_is_refused_with_those_that_are(version: str) -> None:
+    refused = refusal({VERSION_KEY: version, CAPABILITIES_KEY: {}})
+
+    assert refused is not None
+    assert (refused.code, refused.data) == (-32022, {"supported": ["2026-07-28"], "requested": version[:100]})
+
+
+@pytest.mark.parametrize(
+    ("params", "kind"),
+    [
+        ({}, CallParams),
+        ({"name": 5}, CallParams),
+        ({"name": "x", "arguments": []}, CallParams),
+        ({"name": "x", "_meta": {"progressToken": True}}, CallParams),
+        ({}, CancelParams),
+        ({"requestId": None}, CancelParams),
+        ({"capabilities": {}, "clientInfo": {}}, InitializeParams),
+        ({"protocolVersion": "2025-03-26", "clientInfo": {}}, InitializeParams),
+    ],
+)
+def test_params_of_another_shape_are_not_read(params: dict[str, Any], kind: type) -> None:
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.json.decode(json.dumps(params), type=kind)
+
+
+def test_arguments_may_be_left_out_or_be_null() -> None:
+    read = [msgspec.json.decode(text, type=CallParams) for text in (b'{"name":"x"}', b'{"name":"x","arguments":null}')]
+
+    assert [params.arguments for params in read] == [None, None]
+
+
+# --- the list
+
+
+def test_a_listed_tool_has_its_contracts_and_its_title_among_its_annotations(tmp_path: Path) -> None:
+    registry = misbehaving_server.build(str(tmp_path)).pipeline.registry
+
+    [listed] = json.loads(listing(Toolbox((made(annotations={"readOnlyHint": False}),)), registry))
+
+    assert listed == {
+        "name": "fine",
+        "title": "Fine",
+        "description": "Does well",
+        "inputSchema": misbehaving_server.INPUT,
+        "annotations": {"title": "Fine", "readOnlyHint": False},
+        "outputSchema": misbehaving_server.OUTPUT,
+    }
+
+
+def test_a_tool_that_answers_in_blocks_promises_no_structure(tmp_path: Path) -> None:
+    registry = misbehaving_server.build(str(tmp_path)).pipeline.registry
+    blocks = made(to_content=lambda _: [])
+
+    [listed] = json.loads(listing(Toolbox((blocks,)), registry))
+
+    assert "outputSchema" not in listed
+
+
+@pytest.mark.parametrize("modern", [False, True], ids=["handshake", "modern"])
+def test_a_list_says_how_long_it_may_be_kept_in_the_modern_era_alone(tmp_path: Path, modern: bool) -> None:
+    registry = misbehaving_server.build(str(tmp_path)).pipeline.registry
+
+    result = json.loads(list_result(Toolbox((made(),)), registry, MODERN if modern else HANDSHAKE))
+
+    more = {"ttlMs": 3_600_000, "cacheScope": "public", "resultType": "complete", "_meta": SERVER_INFO}
+    assert {name: value for name, value in result.items() if name != "tools"} == (more if modern else {})
+    assert [tool["name"] for tool in result["tools"]] == ["fine"]
+
+
+# --- the first exchange
+
+
+@pytest.mark.parametrize(
+    ("requested", "settled"),
+    [("2024-11-05", "2024-11-05"), ("2025-11-25", "2025-11-25"), ("2026-07-28", "2025-11-25"), ("", "2025-11-25")],
+)
+def test_a_handshake_settles_on_the_version_requested_or_the_newest_of_its_era(requested: str, settled: str) -> None:
+    assert json.loads(initialize_result(requested, Identity("small", "1"), "Be kind.")) == {
+        "protocolVersion": settled,
+        "capabilities": {"tools": {"listChanged": False}},
+        "serverInfo": {"name": "small", "version": "1"},
+        "instructions": "Be kind.",
+    }
+
+
+def test_discovery_names_the_modern_versions_and_how_long_they_may_be_kept() -> None:
+    assert json.loads(discover_result("Be kind.", MODERN)) == {
+        "supportedVersions": ["2026-07-28"],
+        "capabilities": {"tools": {"listChanged": False}},
+        "instructions": "Be kind.",
+        "ttlMs": 3_600_000,
+        "cacheScope": "public",
+        "resultType": "complete",
+        "_meta": SERVER_INFO,
+    }
+
+
+# --- results
+
+
+def shown(modern: bool, tool: Tool | None = None, **facts: Any) -> Any:
+    """Return what MCP shows of an outcome, without its id."""
+    outcome = Outcome(Call("fine", {}, NULL_CONTEXT), tool, **facts)
+    reply = json.loads(to_reply(MODERN if modern else HANDSHAKE, 7, outcome).body)
+    assert (reply.pop("jsonrpc"), reply.pop("id")) == ("2.0", 7)
+    return reply
+
+
+def test_a_result_is_structured_and_the_same_json_as_text() -> None:
+    reply = shown(False, result={"n": 'é"'}, body='{"n":"é\\""}'.encode())
+
+    assert reply == {
+        "result": {
+            "content": [{"type": "text", "text": '{"n":"é\\""}'}],
+            "structuredContent": {"n": 'é"'},
+            "isError": False,
+        }
+    }
+
+
+def test_a_tool_that_makes_blocks_has_those_and_no_structure() -> None:
+    block = {"type": "text", "text": "one"}
+    tool = made(to_content=lambda result: [block] * result["n"])
+
+    assert shown(False, tool, result={"n": 2}, body=b'{"n":2}') == {
+        "result": {"content": [block, block], "isError": False}
+    }
+
+
+def test_a_modern_result_says_that_it_is_complete_and_whose_it_is() -> None:
+    assert shown(True, result={}, body=b"{}") == {
+        "result": {
+            "content": [{"type": "text", "text": "{}"}],
+            "structuredContent": {},
+            "isError": False,
+            "resultType": "complete",
+            "_meta": SERVER_INFO,
+        }
+    }
+
+
+@pytest.mark.parametrize(
+    ("modern", "meta", "more"),
+    [
+        (False, {"canonical_code": "NOT_FOUND"}, {}),
+        (True, {**SERVER_INFO, "canonical_code": "NOT_FOUND"}, {"resultType": "complete"}),
+    ],
+    ids=["handshake", "modern"],
+)
+def test_a_fault_that_a_model_can_act_on_is_a_result_with_its_code_in_meta(
+    modern: bool, meta: dict[str, Any], more: dict[str, Any]
+) -> None:
+    reply = shown(modern, fault=Fault(Code.NOT_FOUND, "no such thing"))
+
+    text = {"type": "text", "text": "no such thing"}
+    assert reply == {"result": {"content": [text], "isError": True, "_meta": meta, **more}}
+
+
+@pytest.mark.parametrize("modern", [False, True], ids=["handshake", "modern"])
+def test_any_other_fault_is_an_error_with_its_code_and_its_data(modern: bool) -> None:
+    fault = Fault(Code.INTERNAL_ERROR, "it broke", mcp_code=-32000, data={"why": "x"})
+
+    error = {"code": -32000, "message": "it broke", "data": {"canonical_code": "INTERNAL_ERROR", "why": "x"}}
+    assert shown(modern, fault=fault) == {"error": error}
+
+
+@pytest.mark.parametrize(
+    ("report", "more"),
+    [((0.5, None, None), {}), ((1, 3.0, "a third"), {"total": 3.0, "message": "a third"})],
+    ids=["bare", "whole"],
+)
+def test_a_report_of_progress_leaves_out_what_is_not_known(
+    report: tuple[float, float | None, str | None], more: dict[str, Any]
+) -> None:
+    assert json.loads(progress_notification("t", *report)) == {
+        "jsonrpc": "2.0",
+        "method": "notifications/progress",
+        "params": {"progressToken": "t", "progress": report[0], **more},
+    }

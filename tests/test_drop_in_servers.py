@@ -1,0 +1,275 @@
+"""Both drop-in servers: how they start or refuse to, how they introduce themselves, and what they write where."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import signet
+from channels import INITIALIZE, rpc, run_on_one_message
+from drop_in_servers import BOJ_SERVER, OJ_SERVER, ORIGIN, SERVERS, DropInServer
+from upstream_harness import UpstreamHarness
+
+NO_URL = {
+    "no url": "not a url",
+    "no scheme": "example.com",
+    "empty": "",
+    "blank": " ",
+    "another scheme": "ftp://example.com",
+    "a scheme by accident": "localhost:8080",
+    "no host": "http://",
+    "a user": "https://user:secret123@example.com",
+    "a query": "https://example.com?foo=1",
+    "an empty query": "https://example.com?",
+    "a fragment": "https://example.com#top",
+    "a port out of range": "http://example.com:99999",
+}
+NO_ORIGIN = {"a path": "https://example.com/api/v1", "two slashes": "https://example.com//"}
+"""Base URLs that the judge's server alone refuses."""
+
+NO_FLAG = {
+    "unknown": ["--retries", "3"],
+    "unknown, one dash": ["-x"],
+    "no flag": ["secret123"],
+    "a command": ["serve"],
+    "without its value": ["--base-url"],
+    "shortened": ["--base", ORIGIN],
+    "misspelt, with a secret": ["--tokne=secret123"],
+}
+NO_FLAG_OF_ONE = {
+    OJ_SERVER.name: {"token, shortened": ["--tok", "secret123"]},
+    BOJ_SERVER.name: {
+        "retries, shortened": ["--retry", "3"],
+        "time, shortened": ["--timeout"],
+        "time, without its value": ["--timeout-ms"],
+    },
+}
+
+
+@pytest.fixture(scope="module", params=SERVERS)
+def server(request: pytest.FixtureRequest) -> DropInServer:
+    return SERVERS[request.param]
+
+
+@pytest.fixture(scope="module")
+def upstream(server: DropInServer) -> Iterator[UpstreamHarness]:
+    with server.play() as harness:
+        yield harness
+
+
+def run(
+    server: DropInServer, *flags: str, stdin: object = INITIALIZE, env: Mapping[str, str] | None = None
+) -> tuple[int, str, str]:
+    return run_on_one_message(server.command, *flags, stdin=stdin, env=env)
+
+
+# --- the command line
+
+
+@pytest.mark.spec("1.S1.3.version", "3.config.precedence")
+@pytest.mark.parametrize("others", [[], ["--base-url", ORIGIN], ["--base-url", "not a url"]], ids=" ".join)
+def test_the_version_is_printed_and_nothing_is_served(server: DropInServer, others: list[str]) -> None:
+    assert run(server, *others, "--version") == (0, f"{server.name} {signet.__version__}\n", "")
+
+
+@pytest.mark.spec(
+    "1.S1.1.no-url", "1.S1.1.path", "1.S1.1.query", "1.S1.1.fragment", "1.S1.1.scheme", "1.S1.1.before-handshake",
+    "1.base-url.reject", "3.config.precedence", "3.config.base-url",
+)  # fmt: skip
+@pytest.mark.parametrize(
+    ("server", "url"),
+    [
+        *(pytest.param(name, url, id=f"{name}: {row}") for name in SERVERS for row, url in NO_URL.items()),
+        *(pytest.param(OJ_SERVER.name, url, id=f"{OJ_SERVER.name}: {row}") for row, url in NO_ORIGIN.items()),
+    ],
+    indirect=["server"],
+)
+def test_a_base_url_that_cannot_be_used_is_refused_in_one_sentence(server: DropInServer, url: str) -> None:
+    status, out, err = run(server, "--base-url", url)
+
+    assert (status, out) == (server.url_status, "")
+    assert re.fullmatch(r"error: [^\n]+\n", err)
+
+
+@pytest.mark.spec("1.S1.flags", "3.config.precedence")
+@pytest.mark.parametrize(
+    ("server", "arguments"),
+    [
+        pytest.param(name, arguments, id=f"{name}: {row}")
+        for name in SERVERS
+        for row, arguments in {**NO_FLAG, **NO_FLAG_OF_ONE[name]}.items()
+    ],
+    indirect=["server"],
+)
+def test_a_flag_that_there_is_not_is_refused_in_one_sentence_and_no_secret_repeated(
+    server: DropInServer, arguments: list[str]
+) -> None:
+    status, out, err = run(server, *server.start_flags, *arguments)
+
+    assert (status, out) == (2, "")
+    assert re.fullmatch(rf"{server.name}: [^\n]+\n", err)
+    assert "secret123" not in err
+
+
+# --- who it is
+
+
+@pytest.mark.spec(
+    "1.S3.1.name", "1.S3.1.version", "1.S3.2.tools", "1.S3.2.nothing-else", "1.S3.3.stdio",
+    "3.transport.stdio", "3.tools.identity",
+)  # fmt: skip
+def test_the_server_introduces_itself_and_offers_tools_alone(server: DropInServer) -> None:
+    status, out, err = run(server, *server.start_flags, env={"RUST_LOG": "off"})
+
+    result = json.loads(out)["result"]
+    assert (status, err) == (0, "")
+    assert result["serverInfo"] == {"name": server.name, "version": signet.__version__}
+    assert result["capabilities"] == {"tools": {"listChanged": False}}
+    assert result["protocolVersion"] == "2025-03-26"
+    assert result["instructions"]
+
+
+@pytest.mark.spec("1.S3.tools-list", "3.tools.three", "3.compat.names")
+@pytest.mark.parametrize("era", ["handshake", "modern"])
+def test_there_are_exactly_the_specified_tools_in_their_order(server: DropInServer, era: str) -> None:
+    _, out, _ = run(server, *server.start_flags, stdin=rpc("tools/list", {}, modern=era == "modern"))
+
+    result = json.loads(out)["result"]
+    assert [tool["name"] for tool in result["tools"]] == server.tools
+    assert "nextCursor" not in result
+    assert {"outputSchema" in tool for tool in result["tools"]} == {server.structured}
+
+
+@pytest.mark.spec("1.S3.tools-list", "3.tools.three", "3.compat.names")
+def test_the_list_does_not_depend_on_the_settings_of_signet(server: DropInServer) -> None:
+    other = next(name for name in SERVERS if name != server.name)
+    environ = {
+        "SIGNET_TOOLSETS": f"plantuml,{SERVERS[other].toolset}",
+        "OJ_BASE_URL": "http://127.0.0.1:1",
+        "BOJ_RETRY_MAX": "7",
+    }
+    message = rpc("tools/list", {})
+
+    plain = run(server, *server.start_flags, stdin=message, env={"RUST_LOG": "off"})
+    changed = run(server, *server.start_flags, stdin=message, env={"RUST_LOG": "off", **environ})
+
+    assert changed == plain
+    assert [tool["name"] for tool in json.loads(changed[1])["result"]["tools"]] == server.tools
+
+
+@pytest.mark.spec("1.S3.2.nothing-else", "3.tools.identity")
+def test_what_is_not_offered_is_not_there(server: DropInServer, upstream: UpstreamHarness) -> None:
+    methods = ["resources/list", "resources/read", "prompts/list", "prompts/get", "logging/setLevel"]
+
+    with server.piping(upstream) as pipe:
+        codes = {method: pipe.ask(rpc(method, {}))["error"]["code"] for method in methods}
+
+    assert codes == dict.fromkeys(methods, -32601)
+
+
+@pytest.mark.spec("1.S3.tools-list", "3.tools.three")
+def test_another_tool_is_not_there(server: DropInServer, upstream: UpstreamHarness) -> None:
+    with server.piping(upstream) as pipe:
+        answer = pipe.ask(called("boj_list_databases", {}))
+
+    assert answer["error"]["code"] == -32602
+    assert answer["error"]["data"] == {"canonical_code": "NOT_FOUND"}
+    assert upstream.targets() == []
+
+
+# --- how it talks, and how it ends
+
+
+def called(tool: str, arguments: Mapping[str, Any], request_id: object = 1) -> dict[str, Any]:
+    return rpc("tools/call", {"name": tool, "arguments": dict(arguments)}, request_id=request_id)
+
+
+def listening_sockets(pid: int) -> tuple[set[str], set[str]]:
+    """Return the sockets of a process, and the states of those that are of TCP or UDP."""
+    links = (str(descriptor.readlink()) for descriptor in Path(f"/proc/{pid}/fd").iterdir())
+    sockets = {found[1] for link in links if (found := re.match(r"socket:\[(\d+)\]", link))}
+    tables = [Path(f"/proc/{pid}/net/{name}") for name in ("tcp", "tcp6", "udp", "udp6")]
+    rows = [
+        row.split() for table in tables if table.exists() for row in table.read_text(encoding="utf-8").splitlines()[1:]
+    ]
+    return sockets, {row[3] for row in rows if row[9] in sockets}
+
+
+@pytest.mark.spec("1.S3.3.stdio", "3.transport.stdio")
+def test_the_server_listens_nowhere(server: DropInServer, upstream: UpstreamHarness) -> None:
+    tool = server.tools[-1]
+    with server.piping(upstream) as pipe:
+        assert "result" in pipe.ask(called(tool, server.calls[tool]))
+        sockets, states = listening_sockets(pipe.process.pid)
+
+    established = "01"
+    assert sockets
+    assert states == {established}
+
+
+@pytest.mark.spec("1.S6.1.stdout", "3.transport.stdio")
+def test_every_byte_on_stdout_belongs_to_a_message_at_the_loudest_level(
+    server: DropInServer, upstream: UpstreamHarness
+) -> None:
+    upstream.order("close", match="/problems/broken" if server is OJ_SERVER else "getDataLayer", times=1)
+    calls = {
+        OJ_SERVER.name: [("get_problem", {"source": "broken", "id": "1"}), ("get_problem", {"source": "", "id": "1"})],
+        BOJ_SERVER.name: [("boj_get_metadata", {"db": "NONE"}), ("boj_get_metadata", {})],
+    }[server.name]
+    messages = [
+        INITIALIZE,
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        rpc("tools/list", {}, request_id="list"),
+        *(called(tool, arguments, tool) for tool, arguments in server.calls.items()),
+        *(called(tool, arguments, f"wrong {number}") for number, (tool, arguments) in enumerate(calls)),
+        rpc("nonsense", {}, request_id="nonsense"),
+        b"this is not JSON",
+    ]
+
+    with server.piping(upstream, **server.loud, PYTHONWARNINGS="default", PYTHONASYNCIODEBUG="1") as pipe:
+        pipe.send(*messages)
+        status, out, err = pipe.finish()
+
+    answers = [json.loads(line) for line in out.splitlines()]
+    ids = [1, "list", *server.tools, "wrong 0", "wrong 1", "nonsense", None]
+    assert status == 0
+    assert out.endswith(b"\n")
+    assert {answer["jsonrpc"] for answer in answers} == {"2.0"}
+    assert sorted(map(str, (answer["id"] for answer in answers))) == sorted(map(str, ids))
+    assert all(target.encode() in err for target in upstream.targets())
+
+
+@pytest.mark.spec("1.S3.4.serves", "3.transport.stdio")
+def test_the_server_serves_until_stdin_is_closed_and_answers_what_is_in_flight(
+    server: DropInServer, upstream: UpstreamHarness
+) -> None:
+    upstream.order("slow", delay_s=0.3)
+    tool = server.tools[1]
+
+    with server.piping(upstream) as pipe:
+        pipe.send(called(tool, server.calls[tool], 7))
+        status, out, _ = pipe.finish()
+
+    [line] = out.splitlines()
+    assert status == 0
+    assert json.loads(line)["id"] == 7
+    assert json.loads(line)["result"]["isError"] is False
+
+
+@pytest.mark.spec("1.S3.4.serves", "3.transport.stdio")
+def test_a_line_that_is_no_message_does_not_end_the_conversation(
+    server: DropInServer, upstream: UpstreamHarness
+) -> None:
+    tool = server.tools[1]
+
+    with server.piping(upstream) as pipe:
+        refused = pipe.ask(b"{not JSON")
+        answer = pipe.ask(called(tool, server.calls[tool]))
+
+    assert refused["error"]["code"] == -32700
+    assert answer["result"]["isError"] is False

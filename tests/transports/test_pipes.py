@@ -1,0 +1,193 @@
+"""Pipes: stdout kept for the wire, lines cut to measure, writes that never wait."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from channels import rpc
+from processes import PATIENCE_S, ROOT, SIGNET, clean_env, piping
+from signet.transports.pipes import LineSplitter, NonBlockingWriter, unblocked
+
+MIB = 1024 * 1024
+ODD = (sys.executable, str(ROOT / "tests/misbehaving_server.py"), "stdio")
+
+
+@pytest.fixture
+def pipe() -> Iterator[tuple[int, int]]:
+    """The two ends of a pipe: one to read from, one to write to."""
+    ends = os.pipe()
+    yield ends
+    for end in ends:
+        with contextlib.suppress(OSError):
+            os.close(end)
+
+
+# --- stdout
+
+
+CLAIM = """
+import os, sys
+from signet.transports.pipes import claim_stdout
+wire = claim_stdout()
+print("a stray print")
+os.write(1, b"a stray write\\n")
+sys.stdout.write("another\\n")
+os.write(wire, b"an answer\\n")
+assert not os.get_inheritable(wire)
+"""
+
+
+def test_once_claimed_only_the_wire_leads_to_stdout() -> None:
+    done = subprocess.run([sys.executable, "-c", CLAIM], capture_output=True, env=clean_env(), check=True)
+
+    assert done.stdout == b"an answer\n"
+    assert sorted(done.stderr.splitlines()) == [b"a stray print", b"a stray write", b"another"]
+
+
+def test_what_a_tool_prints_goes_to_stderr() -> None:
+    with piping(*ODD) as server:
+        server.send(rpc("tools/call", {"name": "prints", "arguments": {}}))
+        status, out, err = server.finish()
+
+    assert (status, [json.loads(line)["id"] for line in out.splitlines()]) == (0, [1])
+    assert b"stray print" in err
+    assert b"stray write" in err
+
+
+def test_a_closed_stdout_is_told_in_a_sentence() -> None:
+    command = f"exec {SIGNET} stdio >&-"
+
+    done = subprocess.run(["sh", "-c", command], capture_output=True, env=clean_env(), timeout=PATIENCE_S, check=False)
+
+    assert done.returncode == 2
+    assert b"standard output is closed" in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+def test_a_closed_stdin_is_an_empty_one_and_its_number_is_not_reused() -> None:
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$0" stdio --no-journal <&-', SIGNET], capture_output=True, env=clean_env(), check=False
+    )
+
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert b"Traceback" not in done.stderr
+
+
+# --- lines
+
+
+@given(st.lists(st.binary(max_size=40)), st.integers(1, 7))
+def test_lines_come_out_as_they_went_in_however_they_were_cut(lines: list[bytes], step: int) -> None:
+    lines = [line.replace(b"\n", b"") for line in lines]
+    text = b"".join(line + b"\n" for line in lines)
+    cutter = LineSplitter()
+
+    found = [line for at in range(0, len(text), step) for line in cutter.feed(text[at : at + step])]
+
+    assert found == lines
+    assert cutter.last() == b""
+
+
+def test_of_a_line_that_is_too_long_nothing_is_kept() -> None:
+    cutter = LineSplitter()
+
+    for _ in range(100):
+        assert list(cutter.feed(b"x" * (4 * MIB // 50))) == []
+
+    assert sum(map(len, cutter._parts)) == 0
+    assert list(cutter.feed(b"\nnext\n")) == [None, b"next"]
+
+
+@pytest.mark.parametrize(("size", "kept"), [(4 * MIB, True), (4 * MIB + 1, False)])
+def test_a_line_may_have_four_mebibytes_and_no_more(size: int, kept: bool) -> None:
+    cutter = LineSplitter()
+
+    [line] = cutter.feed(b"x" * size + b"\n")
+
+    assert line == (b"x" * size if kept else None)
+
+
+# --- writes
+
+
+def test_what_a_full_pipe_does_not_take_is_written_once_it_is_read(pipe: tuple[int, int]) -> None:
+    source, wire = pipe
+    sent = bytes(range(256)) * 2048
+    halts: list[bool] = []
+
+    async def scenario() -> bytes:
+        loop = asyncio.get_running_loop()
+        with unblocked(wire):
+            writer = NonBlockingWriter(wire, loop, halts.append)
+            writer.write(sent)
+            assert not writer.drained.is_set()
+            received = await loop.run_in_executor(None, _read, source, len(sent))
+            await writer.drained.wait()
+            return received
+
+    assert asyncio.run(scenario()) == sent
+    assert halts == []
+
+
+def _read(source: int, size: int) -> bytes:
+    received = b""
+    while len(received) < size:
+        received += os.read(source, 65_536)
+    return received
+
+
+def test_a_backlog_beyond_a_mebibyte_halts_the_reading_until_it_is_gone(pipe: tuple[int, int]) -> None:
+    source, wire = pipe
+    halts: list[bool] = []
+
+    async def scenario() -> None:
+        loop = asyncio.get_running_loop()
+        with unblocked(wire):
+            writer = NonBlockingWriter(wire, loop, halts.append)
+            writer.write(b"x" * MIB)
+            assert halts == []
+            writer.write(b"y" * MIB)
+            assert (halts, writer.halted) == ([True], True)
+            writer.write(b"z")
+            await loop.run_in_executor(None, _read, source, 2 * MIB + 1)
+            await writer.drained.wait()
+            assert (halts, writer.halted) == ([True, False], False)
+
+    asyncio.run(scenario())
+
+
+def test_a_pipe_whose_reader_is_gone_is_broken_and_takes_everything_in_silence(pipe: tuple[int, int]) -> None:
+    source, wire = pipe
+    os.close(source)
+
+    async def scenario() -> NonBlockingWriter:
+        writer = NonBlockingWriter(wire, asyncio.get_running_loop(), lambda _: None)
+        writer.write(b"x")
+        writer.write(b"y")
+        return writer
+
+    writer = asyncio.run(scenario())
+
+    assert writer.broken
+    assert writer.drained.is_set()
+
+
+def test_a_pipe_is_put_back_as_it_was_found_and_a_file_is_left_alone(pipe: tuple[int, int], tmp_path: Path) -> None:
+    _, wire = pipe
+    with unblocked(wire):
+        assert os.get_blocking(wire) is False
+    assert os.get_blocking(wire) is True
+
+    with (tmp_path / "file").open("wb") as file, unblocked(file.fileno()):
+        assert os.get_blocking(file.fileno()) is True

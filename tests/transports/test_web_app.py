@@ -1,0 +1,227 @@
+"""The web application: which door each path leads to, who is let in, and its lifespan; without a socket."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import misbehaving_server
+from channels import invocation, rpc
+from processes import PATIENCE_S
+from signet.kernel.protocol import Identity
+from signet.kernel.server import Server
+from signet.transports.guard import Guard
+from signet.transports.web_app import App
+
+ABOUT = {"version": "1"}
+HERE = "http://localhost:3000"
+JSON = {"content-type": "application/json"}
+Answer = tuple[int, dict[str, str], bytes]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Server:
+    return misbehaving_server.build(str(tmp_path_factory.mktemp("contracts")))
+
+
+@pytest.fixture(scope="module")
+def app(server: Server) -> App:
+    return App(server, Guard(), ABOUT)
+
+
+def ask(app: App, method: str, path: str, body: object = None, /, **headers: str) -> Answer:
+    """Send one request to an application; return the status, the headers and the body of its response."""
+    given = {"host": "localhost", **{name.replace("_", "-"): value for name, value in headers.items()}}
+    raw = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
+    scope = {
+        "type": "http",
+        "method": method,
+        "raw_path": path.encode(),
+        "headers": [(name.encode(), value.encode()) for name, value in given.items()],
+    }
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        if raw is not None and not sent and not taken:
+            taken.append(True)
+            return {"type": "http.request", "body": raw}
+        return await asyncio.Future()
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    taken: list[bool] = []
+    asyncio.run(app(scope, receive, send))
+    start = sent[0]
+    fields = {name.decode(): value.decode() for name, value in start["headers"]}
+    return start["status"], fields, b"".join(message.get("body", b"") for message in sent[1:])
+
+
+# --- the paths
+
+
+@pytest.mark.parametrize(
+    ("path", "page"),
+    [("/", ABOUT), ("/healthz", {"status": "ok"})],
+)
+def test_a_page_is_for_reading(app: App, path: str, page: object) -> None:
+    status, headers, body = ask(app, "GET", path)
+    head = ask(app, "HEAD", path)
+
+    assert (status, json.loads(body)) == (200, page)
+    assert (head[0], head[1], head[2]) == (200, headers, b"")
+
+
+def test_it_is_ready_once_every_contract_is_compiled(app: App) -> None:
+    status, _, body = ask(app, "GET", "/readyz")
+
+    names = [tool.name for tool in misbehaving_server.TOOLS]
+    assert (status, json.loads(body)) == (200, {"status": "ready", "tools": names})
+
+
+def test_a_contract_that_cannot_be_compiled_is_not_ready(tmp_path: Path) -> None:
+    broken = misbehaving_server.build(str(tmp_path))
+    (tmp_path / "tools/odd.fine.json").write_text(
+        '{"tool":"odd.fine","input":{"type":"nonsense"},"output":{}}', encoding="utf-8"
+    )
+
+    with pytest.raises(ValueError, match="nonsense"):
+        ask(App(broken, Guard(), ABOUT), "GET", "/readyz")
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
+def test_a_page_takes_nothing_but_get_and_head(app: App, method: str) -> None:
+    status, headers, body = ask(app, method, "/healthz", {}, **JSON)
+
+    assert (status, headers["allow"]) == (405, "GET, HEAD, OPTIONS")
+    assert json.loads(body)["error"]["code"] == "METHOD_NOT_ALLOWED"
+
+
+def test_each_door_has_its_path(app: App) -> None:
+    call = rpc("tools/call", {"name": "fine", "arguments": {"n": 3}})
+
+    by_mcp = ask(app, "POST", "/mcp", call, **JSON)
+    by_rest = ask(app, "POST", "/api/tools/fine", {"n": 3}, **JSON)
+    by_envelope = ask(app, "POST", "/mcp/tool/odd.fine", invocation("odd.fine", {"n": 3}), **JSON)
+
+    assert [status for status, _, _ in (by_mcp, by_rest, by_envelope)] == [200, 200, 200]
+    assert json.loads(by_mcp[2])["result"]["structuredContent"] == {"n": 3}
+    assert json.loads(by_rest[2])["result"] == {"n": 3}
+    assert json.loads(by_envelope[2])["result"] == {"n": 3}
+
+
+@pytest.mark.parametrize("path", ["/mcp/", "/MCP", "/api", "/favicon.ico", "//", "/mcp/v1/encode-plantuml/x"])
+def test_a_path_that_leads_nowhere_is_named(app: App, path: str) -> None:
+    status, _, body = ask(app, "GET", path)
+
+    assert (status, json.loads(body)["error"]["code"]) == (404, "NOT_FOUND")
+    assert path in json.loads(body)["error"]["message"]
+
+
+def test_a_path_is_repeated_to_a_bound(app: App) -> None:
+    _, _, body = ask(app, "GET", "/" + "x" * 5000)
+
+    assert len(body) < 500
+
+
+def test_a_path_may_name_a_tool_that_there_is_not_at_either_door(app: App) -> None:
+    by_rest = ask(app, "POST", "/api/tools/nobody", {}, **JSON)
+    by_envelope = ask(app, "POST", "/mcp/tool/no.body", invocation("no.body", {}), **JSON)
+
+    assert (by_rest[0], by_envelope[0]) == (404, 404)
+
+
+# --- who is let in
+
+
+@pytest.mark.parametrize("path", ["/", "/healthz", "/readyz", "/openapi.json", "/mcp", "/api/tools", "/nowhere"])
+def test_the_guard_stands_before_every_path(app: App, path: str) -> None:
+    status, _, body = ask(app, "GET", path, host="evil.example")
+
+    assert status == 421
+    assert "evil.example" in body.decode()
+
+
+@pytest.mark.parametrize(
+    ("path", "open_to_all"), [("/healthz", True), ("/readyz", True), ("/", False), ("/mcp", False)]
+)
+def test_only_load_balancers_need_no_token_and_others_are_told_how_to_send_it(
+    server: Server, path: str, open_to_all: bool
+) -> None:
+    status, headers, _ = ask(App(server, Guard(token="sesame"), ABOUT), "GET", path)
+
+    assert (status, headers.get("www-authenticate")) == ((200, None) if open_to_all else (401, "Bearer"))
+
+
+@pytest.mark.parametrize("path", ["/", "/mcp", "/mcp/tool/odd.fine"])
+def test_a_page_of_this_machine_may_read_what_it_asked_for(app: App, path: str) -> None:
+    _, headers, _ = ask(app, "GET", path, origin=HERE)
+
+    assert (headers["access-control-allow-origin"], headers["vary"]) == (HERE, "Origin")
+
+
+@pytest.mark.parametrize("path", ["/", "/mcp", "/mcp/tool/odd.fine"])
+def test_a_preflight_is_answered_for_every_door_without_a_token(server: Server, path: str) -> None:
+    guarded = App(server, Guard(token="sesame"), ABOUT)
+
+    status, headers, body = ask(guarded, "OPTIONS", path, origin=HERE, access_control_request_headers="x-trace")
+
+    assert (status, body) == (204, b"")
+    assert headers["access-control-allow-methods"] == "GET, POST, OPTIONS"
+    assert headers["access-control-allow-headers"] == "x-trace"
+
+
+# --- its lifespan
+
+
+class Recorded:
+    """An upstream that notes what becomes of it."""
+
+    origin = "https://recorded.example"
+    has_token = False
+
+    def __init__(self) -> None:
+        self.events: list[str] = []
+        self.warmed = threading.Event()
+
+    def warm(self) -> None:
+        self.events.append("warmed")
+        self.warmed.set()
+
+    async def close(self) -> None:
+        self.events.append("closed")
+
+
+def test_upstreams_are_warmed_at_the_start_and_closed_at_the_end(server: Server) -> None:
+    upstream: Any = Recorded()
+    app = App(Server(server.pipeline, Identity("x", "1"), "", (upstream,)), Guard(), ABOUT)
+    sent: list[str] = []
+
+    async def scenario() -> None:
+        messages: asyncio.Queue[dict[str, str]] = asyncio.Queue()
+
+        async def send(message: Any) -> None:
+            sent.append(message["type"])
+
+        life = asyncio.ensure_future(app({"type": "lifespan"}, messages.get, send))
+        await messages.put({"type": "lifespan.startup"})
+        assert await asyncio.to_thread(upstream.warmed.wait, PATIENCE_S)
+        await messages.put({"type": "lifespan.shutdown"})
+        await life
+
+    asyncio.run(scenario())
+
+    assert upstream.events == ["warmed", "closed"]
+    assert sent == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
+
+
+def test_what_is_neither_http_nor_a_lifespan_is_passed_over(app: App) -> None:
+    async def never(*_: object) -> Any:
+        raise AssertionError("nothing is received or sent")
+
+    asyncio.run(app({"type": "websocket"}, never, never))
