@@ -369,7 +369,7 @@ def test_a_journal_by_itself_leaves_the_interpreter_as_it_is(tmp_path: Path) -> 
     writer.push(Outcome(call, None, fault=unknown_tool("nobody")), 0.0)
     writer.close()
 
-    assert len(lines_of(tmp_path)) == 1
+    assert len(records_in(tmp_path)) == 1
     assert sys.getswitchinterval() == before
 
 
