@@ -129,7 +129,7 @@ def measure(plan: Plan, contenders: Sequence[Contender]) -> list[Row]:
     del contenders
     from markdownify import markdownify
 
-    from signet.toolsets.oj.convert import to_markdown
+    from signet.toolsets.oj.render import to_markdown
 
     converters: dict[str, Callable[[str], str]] = {SIGNET: to_markdown, MARKDOWNIFY: markdownify}
     sheet = Sheet()

@@ -12,8 +12,7 @@ from pathlib import Path
 __all__ = ["Bystanders", "hardware", "versions"]
 
 PACKAGES = (
-    "signet-mcp", "mcp", "fastmcp", "uvicorn", "uvloop", "httptools", "pydantic", "msgspec", "html-to-markdown",
-    "markdownify",
+    "signet-mcp", "mcp", "fastmcp", "uvicorn", "uvloop", "httptools", "pydantic", "msgspec", "markdownify",
 )  # fmt: skip
 
 

@@ -15,9 +15,9 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from signet.toolsets.oj.convert import NO_DESCRIPTION, to_markdown
-from signet.toolsets.oj.html_tidy import MAX_TAGS
-from signet.toolsets.oj.html_writer import MAX_DEPTH, MAX_MARKUP_CHARS, MAX_TABLE_CELLS
+from signet.toolsets.oj.blocks import MAX_DEPTH, MAX_MARKDOWN_CHARS, MAX_TABLE_CELLS
+from signet.toolsets.oj.html import MAX_TAGS, feed
+from signet.toolsets.oj.render import NO_DESCRIPTION, to_markdown
 
 KILL_S = 240
 """When a process that converts hostile pages counts as hanging; nothing here measures speed."""
@@ -318,6 +318,33 @@ def test_a_table_stays_a_table(rows: str, markdown: str) -> None:
     ],
 )
 def test_what_stands_in_quotes_stays_apart(content: str, markdown: str) -> None:
+    assert to_markdown(content) == markdown
+
+
+@pytest.mark.parametrize(
+    ("content", "markdown"),
+    [
+        ("<p>a</p><blockquote>b</blockquote>c", "a\n\n> b\n\nc"),
+        ("<blockquote>a<blockquote>b</blockquote></blockquote>", "> a\n>\n> > b"),
+        ("<blockquote><pre>a\n\nb</pre></blockquote>", "> ```\n> a\n>\n> b\n> ```"),
+        ("<ol><li>a<table><tr><td>b</table>c</li></ol>", "1. a\n\n   | b |\n   | --- |\n\n   c"),
+        ("<ul><li>a<br>b<ul><li>c<br>d</ul></ul>", "- a  \n  b\n  - c  \n    d"),
+        ("<ul><li>a<ul><li><p>b</p></ul><li>c</ul>", "- a\n\n  - b\n\n- c"),
+        ("<ul><li>a<ol start=3><li>b</ol></ul>", "- a\n\n  3. b"),
+        ("<ul><li><ul><li>a</ul><li></ul>", "- - a\n-"),
+        ("<ul><li><blockquote>a</blockquote><li><hr>b</ul>", "- > a\n\n- ___\n\n  b"),
+        ("<ol><li>a</ol><ol><li>b</ol><ol><li>c</ol>", "1. a\n\n1) b\n\n1. c"),
+        ("<li>a<li>b", "- a\n- b"),
+        ("<b><p>a</p><ul><li>b</ul>c</b>d", "**a**\n\n- **b**\n\n**c**d"),
+        ("<a href=u><p>a</p>b</a>", "[a](u)\n\n[b](u)"),
+        ("<p>a<br></p><br>b<br><br><br>c", "a\n\nb  \n\nc"),
+        ("<p>1. a<br>2. b<br><br>3. c</p>", "1\\. a  \n2. b  \n\n3\\. c"),
+        ("<h2>a<p>b</p><ul><li>c</ul> #</h2>", "## a b \u2022 c \\#"),
+        ("<details><summary><b>a</b> b</summary>c</details>", "**a b**\n\nc"),
+        ("<table>a<tr><td></table>", "a"),
+    ],
+)
+def test_blocks_in_blocks_keep_their_place(content: str, markdown: str) -> None:
     assert to_markdown(content) == markdown
 
 
@@ -638,7 +665,7 @@ def test_html_is_not_taken_for_markdown_by_what_it_holds(text: str, markdown: st
     "page",
     [
         "<p>word</p>" * MAX_TAGS,
-        "<p>word " + "x &lt;= y &gt;= z " * MAX_MARKUP_CHARS,
+        "<p>word " + "x &lt;= y &gt;= z " * MAX_MARKDOWN_CHARS,
         "<table><tr>" + "<td>word" * 200 + "<tr><td>x" * (MAX_TABLE_CELLS // 200) + "</table>",
     ],
     ids=["tags", "characters", "cells"],
@@ -661,13 +688,12 @@ def test_without_tags_blocks_are_lines_and_references_are_resolved() -> None:
 @pytest.mark.parametrize(
     ("page", "text"),
     [
-        ("%PDF-1.4 <p>x &lt; y</p>", "%PDF-1.4\n\nx &lt; y"),
+        ("%PDF-1.4 <p>x &lt; y</p>", "%PDF-1.4\n\nx < y"),
         (f"<p>x</p>{chr(1) * 2_000}<p>y</p>", f"x\n\n{chr(1) * 2_000}\n\ny"),
     ],
     ids=["PDF", "control characters"],
 )
-def test_what_the_converter_refuses_loses_its_tags(page: str, text: str) -> None:
-    """It takes such pages for binary data."""
+def test_a_page_that_looks_like_binary_data_is_converted_like_any_other(page: str, text: str) -> None:
     assert to_markdown(page) == text
 
 
@@ -693,12 +719,12 @@ def test_nothing_is_loaded_before_it_is_needed() -> None:
     probe = """
 import sys
 before = set(sys.modules)  # a coverage tool has its own
-from signet.toolsets.oj.convert import to_markdown
+from signet.toolsets.oj.render import to_markdown
 to_markdown("plain **Markdown**"), to_markdown(None)
-late = {"html", "html_to_markdown", "signet.toolsets.oj.markdown", "signet.toolsets.oj.html_tidy"}
-late &= set(sys.modules) - before
+late = {"html"} | {f"signet.toolsets.oj.{name}" for name in ("blocks", "html", "inline", "markdown", "protected_spans")}
+early = late & (set(sys.modules) - before)
 to_markdown("<p>x</p>")
-print(sorted(late), "html_to_markdown" in sys.modules)
+print(sorted(early), late <= set(sys.modules))
 """
 
     assert run(probe) == "[] True\n"
@@ -815,6 +841,69 @@ def test_no_word_of_a_page_is_lost_and_its_markdown_is_final(page: str) -> None:
     assert to_markdown(markdown) == markdown
 
 
+# --- work -------------------------------------------------------------------------------------
+
+UNITS = [
+    "<div>", "<p>x", "</p>", "<b><i>", "<b>x</b>", "<b>x<i>y</b></i>", "<ul><li>x", "<li><p>x", "<blockquote>x",
+    "<table><tr><td>x", "<td rowspan=16 colspan=16>x", "<tr><td>x", "<sup>x", "<sub>1</sub>", "<i>y</i><sub>1</sub>",
+    "<pre>x", "<pre>`</pre>", "<code>x", "<code>`</code>", "<a href=u>x", "<a href=u>[x", "<img src=x> ", "<br>",
+    "<hr>", "<h2>x", "<details><summary>x", "<x>", "<p a=", '<p a="', "<p a='b' ", "<!--", "<!-- -->", "<?", "</",
+    "<script>", "<", "&", "&lt;", "&#x110000;", "a_*`[](", "1. <br>", "[x]: <br>", "\\(", "$x", "```\n", "`<p>",
+    "\n\n    <b>x</b>",
+]  # fmt: skip
+"""What a page is made of that takes more than its share of work, if anything does."""
+
+
+def calls(page: str) -> int:
+    """Count the functions that are called to convert a page, Python's own included."""
+    count = 0
+
+    def tell(_: object, event: str, __: object) -> None:
+        nonlocal count
+        count += event in {"call", "c_call"}
+
+    sys.setprofile(tell)
+    try:
+        to_markdown(page)
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+@pytest.mark.parametrize("before", ["<p>", "- x "], ids=["HTML", "Markdown"])
+@pytest.mark.parametrize("unit", UNITS)
+def test_work_grows_no_faster_than_the_page(before: str, unit: str) -> None:
+    to_markdown(before + unit)
+
+    short, long = calls(before + unit * 400), calls(before + unit * 1_600)
+
+    assert long <= 4 * short + 400
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<div>" * 100_000,
+        "<b>x</b>" * 100_000,
+        "<p>x" * 100_000,
+        "<" * 1_048_576,
+        "<p>" + "x<" * 500_000,
+        "<!--" * 1_000,
+    ],
+    ids=["deep", "inline", "blocks", "signs", "text", "comments"],
+)
+def test_a_page_is_handed_on_in_bounded_pieces(page: str) -> None:
+    pieces: list[tuple[str, ...]] = []
+
+    def take(*piece: str) -> None:
+        pieces.append(piece)
+
+    feed(page, take, take, take, take)
+
+    assert len(pieces) <= 2 * MAX_TAGS + 1
+    assert sum(len(part) for piece in pieces for part in piece) <= 2 * len(page)
+
+
 # --- hostile pages ----------------------------------------------------------------------------
 
 HOSTILE = {
@@ -903,7 +992,7 @@ HOSTILE = {
 
 CONVERT_ALL = """
 import json, sys, threading
-from signet.toolsets.oj.convert import to_markdown
+from signet.toolsets.oj.render import to_markdown
 if sys.platform == "linux":
     import resource
     resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from oj_harness import HIT, PAGE, PROBLEM, SIMILAR, STATUS
-from signet.toolsets.oj.convert import to_markdown
 from signet.toolsets.oj.models import Fetching, Platform, Problem, Similar, SimilarProblem, Status
-from signet.toolsets.oj.render import problem_page, similar_page, status_page, truncate, wait_note
+from signet.toolsets.oj.render import problem_page, similar_page, status_page, to_markdown, truncate, wait_note
 
 SUFFIX = "\n\n... (truncated)"
 

@@ -1,8 +1,8 @@
-"""Markdown that may hold tags: told from HTML, and changed only where a tag stands.
+"""Markdown that may hold tags: tell it from HTML, and change it only where a tag stands.
 
-    text ──_shields───▶ code and math, where no tag counts
-         ──_islands───▶ block elements from tag to tag; the gaps between them tell Markdown from HTML
-         ──indented──▶ in Markdown, code that is told by its indentation only: more shields, fewer islands
+    text ──code_and_math──▶ protected spans, in which tags do not count
+         ──_islands───────▶ block elements from tag to tag; the gaps between them tell Markdown from HTML
+         ──indented_code──▶ in Markdown, code that only its indentation shows: more protected spans, fewer islands
 
 Pure, and linear in the text's length.
 """
@@ -10,16 +10,16 @@ Pure, and linear in the text's length.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from itertools import chain, islice, zip_longest
-from sys import maxsize
+from itertools import islice, zip_longest
 from typing import Final
 
-from .html_tidy import NAMES
-from .inline import Inline
-from .protected_spans import MAX_PLACES, TAG, Span, Tag, blocks, code_and_math, indented, is_within
+from .blocks import from_html
+from .html import BLOCKS, NAMES, RAW, TAGS, decode
+from .inline import InlineWriter
+from .protected_spans import MAX_PLACES, TAG, Span, Tag, block_tags, code_and_math, indented_code, is_within
 
 __all__ = ["translate"]
 
@@ -27,43 +27,41 @@ MAX_DEPTH: Final = 3
 """How deep Markdown is looked for in elements of Markdown; each level reads the text once more."""
 
 MAX_ISLANDS: Final = 200
-"""With more block elements than this between its lines, a text is HTML: each is converted for itself."""
+"""With more block elements than this between its lines, a text is HTML: each is converted by itself."""
 
-_UNSEEN: Final = re.compile(r"(?:</?(?:span|font|u|small|big)(?=[\s>])[^<>]*+>){0,4}+")
-"""Tags that write nothing."""
-
-_MARKER: Final = re.compile(r"^ {0,3}(?:#{1,6}[ \t]|[-*+][ \t]|\d{1,9}[.)][ \t]|>|```|~~~|\|)", re.MULTILINE)
-_SIGNS: Final = re.compile(r"\*\*\S|`[^`\n]+`|\]\(")
+_INVISIBLE_TAGS: Final = re.compile(r"(?:</?(?:span|font|u|small|big)(?=[\s>])[^<>]*+>){0,4}+")
+_LINE_MARKER: Final = re.compile(r"^ {0,3}(?:#{1,6}[ \t]|[-*+][ \t]|\d{1,9}[.)][ \t]|>|```|~~~|\|)", re.MULTILINE)
+_INLINE_MARKS: Final = re.compile(r"\*\*\S|`[^`\n]+`|\]\(")
 """Emphasis, code, a link."""
 
-_PROSE: Final = re.compile(rf"{_SIGNS.pattern}|\$|\S[ \t\r]*\n[ \t\r]*\n\s*\S")
-"""These, math, and two paragraphs."""
+_PROSE_MARKS: Final = re.compile(rf"{_INLINE_MARKS.pattern}|\$|\S[ \t\r]*\n[ \t\r]*\n\s*\S")
+"""The same, math, and two paragraphs."""
 
-_ENDS_UNSAID: Final = frozenset({"p", "li", "dt", "dd", "tr", "td", "th", "thead", "tbody", "tfoot"})
-"""Elements that need no end tag."""
-
+_PARAGRAPH_END: Final = re.compile(r"\n[ \t\r]*\n")
+_ESCAPED_CHARACTER: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
+_END_OPTIONAL: Final = frozenset({"p", "li", "dt", "dd", "tr", "td", "th", "thead", "tbody", "tfoot"})
 _TRANSPARENT: Final = frozenset({"article", "aside", "center", "details", "div", "figure", "main", "section"})
 """Elements in which Markdown goes on."""
 
 
-def translate(text: str, convert: Callable[[str], str], depth: int = 0) -> str:
-    """Give Markdown with its tags translated and all else untouched; what is HTML goes through `convert`."""
-    shields = code_and_math(text)
-    if all(map(_is_escaped, _tags(text, shields))):
+def translate(text: str, depth: int = 0) -> str:
+    """Return Markdown with its tags translated and all else untouched; convert the text as a whole if it is HTML."""
+    protected = code_and_math(text)
+    if all(map(_is_escaped, _tags(text, protected))):
         return text
-    islands = list(_islands(text, shields))
-    if depth >= MAX_DEPTH or len(islands) > MAX_ISLANDS or not _is_markdown(text, shields, _gaps(text, islands)):
-        return convert(text)
-    code = [] if depth else list(indented(text, shields, islands))
+    islands = list(_islands(text, protected))
+    if depth >= MAX_DEPTH or len(islands) > MAX_ISLANDS or not _is_markdown(text, protected, _gaps(text, islands)):
+        return from_html(text)
+    code = [] if depth else list(indented_code(text, protected, islands))
     if code:
-        shields = code_and_math(text, code)
-        islands = list(_islands(text, shields))
-    tags = list(islice(_tags(text, shields), MAX_PLACES))
+        protected = code_and_math(text, code)
+        islands = list(_islands(text, protected))
+    tags = list(islice(_tags(text, protected), MAX_PLACES))
     if len(tags) == MAX_PLACES:
-        return convert(text)
+        return from_html(text)
     return _joined(
-        (_gap(text, *gap, tags) for gap in _gaps(text, islands)),
-        (_island(text[start:end], convert, depth) for start, end in islands),
+        (_translated_gap(text, *gap, tags) for gap in _gaps(text, islands)),
+        (_translated_island(text[start:end], depth) for start, end in islands),
     )
 
 
@@ -71,50 +69,40 @@ def _gaps(text: str, islands: Sequence[Span]) -> list[Span]:
     return list(zip([0, *(end for _, end in islands)], [*(start for start, _ in islands), len(text)], strict=True))
 
 
-def _is_markdown(text: str, shields: Sequence[Span], gaps: Sequence[Span]) -> bool:
-    """Tell whether Markdown stands between the block elements; without any, paragraphs or math are enough."""
-    sign = _SIGNS if len(gaps) > 1 or any(_outside(blocks(text), shields)) else _PROSE
+def _is_markdown(text: str, protected: Sequence[Span], gaps: Sequence[Span]) -> bool:
+    """Return True if there is Markdown between the block elements; without any, paragraphs or math are enough."""
+    has_blocks = len(gaps) > 1 or any(not is_within(protected, tag.start()) for tag in block_tags(text))
+    marks = _INLINE_MARKS if has_blocks else _PROSE_MARKS
     return any(
-        _MARKER.search(text, start, end) or sign.search(text, start, end)
+        _LINE_MARKER.search(text, start, end) or marks.search(text, start, end)
         for start, end in gaps
         if text[start:end].strip()
     )
 
 
-def _tags(text: str, shields: Iterable[Span]) -> Iterator[Tag]:
-    """Give the tags that stand outside code and math."""
-    return _outside((tag for tag in TAG.finditer(text) if tag[2].lower() in NAMES), shields)
-
-
-def _outside(tags: Iterable[Tag], spans: Iterable[Span]) -> Iterator[Tag]:
-    """Leave out the tags that begin within one of some spans; both are in order."""
-    rest = chain(spans, [(maxsize, maxsize)])
-    start, end = next(rest)
-    for tag in tags:
-        while end <= tag.start():
-            start, end = next(rest)
-        if tag.start() < start:
-            yield tag
+def _tags(text: str, protected: Sequence[Span]) -> Iterator[Tag]:
+    """Yield the tags outside of protected spans."""
+    return (tag for tag in TAG.finditer(text) if tag[2].lower() in NAMES and not is_within(protected, tag.start()))
 
 
 def _is_escaped(tag: Tag) -> bool:
     return tag.string[tag.start() - 1 : tag.start()] == "\\"
 
 
-def _islands(text: str, shields: Sequence[Span]) -> Iterator[Span]:
-    """Give the outermost block elements from start tag to end tag.
+def _islands(text: str, protected: Sequence[Span]) -> Iterator[Span]:
+    """Yield the outermost block elements from start tag to end tag.
 
-    One that is never ended is none; if other elements end behind it, it reaches to the end of the text.
+    An element that never ends is not an island, but if others end behind it, it reaches to the end of the text.
     """
     position, unended = 0, {"hr"}
-    while (tag := next(blocks(text, position), None)) is not None:
+    while (tag := next(block_tags(text, position), None)) is not None:
         position, name = tag.end(), tag[2].lower()
-        if tag[1] or name in unended or is_within(shields, tag.start()):
+        if tag[1] or name in unended or is_within(protected, tag.start()):
             continue
         end = _end(text, name, position)
         if end is None:
             unended.add(name)
-            if name in _ENDS_UNSAID or not any(later[1] for later in blocks(text, position)):
+            if name in _END_OPTIONAL or not any(later[1] for later in block_tags(text, position)):
                 continue
             end = len(text)
         yield tag.start(), end
@@ -122,7 +110,7 @@ def _islands(text: str, shields: Sequence[Span]) -> Iterator[Span]:
 
 
 def _end(text: str, name: str, position: int) -> int | None:
-    """Find where an element ends whose start tag ends at a place; a paragraph holds no other."""
+    """Return the end of an element whose start tag ends at a position; a paragraph holds no other."""
     depth = 1
     for tag in _tag_named(name).finditer(text, position):
         depth += -1 if tag[1] else name != "p"
@@ -136,36 +124,36 @@ def _tag_named(name: str) -> re.Pattern[str]:
     return re.compile(rf"<(/?){name}(?=[\s/>])[^<>]*+>", re.IGNORECASE)
 
 
-def _gap(text: str, start: int, end: int, tags: Sequence[Tag]) -> str:
+def _translated_island(source: str, depth: int) -> str:
+    """Convert a block element; in an element that only groups, Markdown goes on."""
+    tag = TAG.match(source)
+    if tag is None or tag[2].lower() not in _TRANSPARENT:
+        return from_html(source)
+    end = source.rindex("<") if source.endswith(">") else len(source)
+    return translate(source[tag.end() : end], depth + 1)
+
+
+def _translated_gap(text: str, start: int, end: int, tags: Sequence[Tag]) -> str:
     """Translate the inline tags of a stretch of Markdown."""
-    writer = Inline()
+    writer = _MarkdownWriter()
     position = start
-    first, last = (bisect_right(tags, edge - 1, key=re.Match.start) for edge in (start, end))
+    first, last = (bisect_left(tags, edge, key=re.Match.start) for edge in (start, end))
     for tag in tags[first:last]:
         if _is_escaped(tag):
             continue
         writer.text(text[position : tag.start()])
-        unseen = _UNSEEN.match(text, tag.end())
-        behind = unseen.end() if unseen else tag.end()
+        invisible = _INVISIBLE_TAGS.match(text, tag.end())
+        behind = invisible.end() if invisible else tag.end()
         writer.tag(tag, text[behind : behind + 1])
         position = tag.end()
-        if writer.ended:
+        if writer.is_ended:
             return writer.finish()
     writer.text(text[position:end])
     return writer.finish()
 
 
-def _island(html: str, convert: Callable[[str], str], depth: int) -> str:
-    """Convert a block element; Markdown may go on in one that only groups."""
-    tag = TAG.match(html)
-    if tag is None or tag[2].lower() not in _TRANSPARENT:
-        return convert(html)
-    end = html.rindex("<") if html.endswith(">") else len(html)
-    return translate(html[tag.end() : end], convert, depth + 1)
-
-
 def _joined(gaps: Iterable[str], islands: Iterable[str]) -> str:
-    """Put stretches and islands together in turn, with an empty line around each island that holds anything."""
+    """Join gaps and islands in turn, with an empty line around each island that is not blank."""
     groups: list[list[str]] = [[]]
     for gap, island in zip_longest(gaps, islands, fillvalue=""):
         groups[-1].append(gap)
@@ -175,3 +163,61 @@ def _joined(gaps: Iterable[str], islands: Iterable[str]) -> str:
         return "".join(groups[0])
     texts = ("".join(group).strip("\n") for group in groups)
     return "\n\n".join(text for text in texts if text.strip())
+
+
+class _MarkdownWriter(InlineWriter):
+    """A stretch of Markdown whose text stays as it is; a tag without a partner in its paragraph stays too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_ended = False
+        """Whether an element that vanishes has taken the rest with it."""
+        self._first = ""
+        """The first visible character of the last line."""
+
+    def text(self, text: str) -> None:
+        """Append text as it is."""
+        if _PARAGRAPH_END.search(text):
+            self.forget()
+        _, newline, tail = text.rpartition("\n")
+        self._first = (tail if newline else self._first + tail).lstrip()[:1]
+        super().text(text)
+
+    def tag(self, tag: Tag, after: str) -> None:
+        """Take a tag (slash, name, attributes) and the character behind it."""
+        slash, name, attrs = tag[1], tag[2].lower(), tag[3]
+        written = TAGS.get(name, "")
+        if name in RAW:
+            self.is_ended = not slash
+        elif written == "br":
+            self.text(" " if self._first == "|" else "  " if after == "\n" else "  \n")
+        elif written == "img":
+            self.image(attrs)
+        elif name in BLOCKS:
+            self._start_block(written)
+        elif written and not slash:
+            self.start(written, attrs, tag[0])
+        elif written and not self.end(written, after):
+            self.text(tag[0])
+        elif written == "code" and after == "`":
+            self.space()
+
+    def finish(self) -> str:
+        """Return the whole stretch."""
+        self.forget()
+        return super().finish()
+
+    def _start_block(self, tag: str) -> None:
+        """Begin a new line or paragraph for a block that is not an island."""
+        if tag == "hr":
+            self.text("\n\n---\n\n")
+        elif tag == "li":
+            self.text("\n- " if self._first else "- ")
+        elif self._first:
+            self.text("\n\n")
+
+    def _plain(self, text: str) -> str:
+        return decode(_ESCAPED_CHARACTER.sub(r"\1", text))
+
+    def _escaped(self, text: str) -> str:
+        return text

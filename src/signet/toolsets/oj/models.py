@@ -1,4 +1,4 @@
-"""What the judge's backend sends, as far as it is shown; what it sends beside that is nobody's business here."""
+"""The backend's answers, as far as they are shown; all other fields are ignored."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Count = Annotated[int, Meta(ge=0)]
 
 
 class Problem(Struct, frozen=True):
-    """One problem; the daily one has no source of its own."""
+    """A problem; the daily challenge has no source."""
 
     id: str | int
     title: str | None = None
@@ -25,7 +25,7 @@ class Problem(Struct, frozen=True):
 
 
 class SimilarProblem(Struct, frozen=True):
-    """One row of a search."""
+    """A row of a search result."""
 
     source: str
     id: str | int
@@ -36,14 +36,14 @@ class SimilarProblem(Struct, frozen=True):
 
 
 class Similar(Struct, frozen=True):
-    """What a search found."""
+    """The result of a search."""
 
     results: list[SimilarProblem]
     rewritten_query: str | None = None
 
 
 class Resolved(Struct, frozen=True):
-    """What a URL, slug or id stands for; the problem is null where nobody knows it."""
+    """The problem that a URL, slug or id names; null if the backend does not know it."""
 
     problem: Problem | None = None
     source: str | None = None
@@ -51,7 +51,7 @@ class Resolved(Struct, frozen=True):
 
 
 class Platform(Struct, frozen=True):
-    """How much of one judge is there."""
+    """The number of problems that the backend has of a judge."""
 
     source: str
     total: Count
@@ -60,14 +60,14 @@ class Platform(Struct, frozen=True):
 
 
 class Status(Struct, frozen=True):
-    """How the backend is."""
+    """The state of the backend."""
 
     version: str
     platforms: list[Platform]
 
 
 class Fetching(Struct, frozen=True):
-    """A daily problem that is still on its way."""
+    """A daily challenge that the backend is still fetching."""
 
     retry_after: Count | None = None
 

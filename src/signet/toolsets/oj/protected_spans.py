@@ -1,7 +1,7 @@
-"""Code and math in Markdown: the stretches in which no tag counts.
+"""Code and math in Markdown: the spans in which tags do not count.
 
-    text ──code_and_math──▶ fenced blocks, code spans, formulas
-         ──indented───────▶ code that is told by its indentation only
+    text ──code_and_math──▶ fenced code, code spans, formulas
+         ──indented_code──▶ code that only its indentation shows
 
 Pure, and linear in the text's length.
 """
@@ -16,29 +16,27 @@ from itertools import islice
 from sys import maxsize
 from typing import Final
 
-from .html_tidy import BLOCKS
+from .html import BLOCKS
 
-__all__ = ["MAX_PLACES", "TAG", "Span", "Tag", "blocks", "code_and_math", "indented", "is_within"]
+__all__ = ["MAX_PLACES", "TAG", "Span", "Tag", "block_tags", "code_and_math", "indented_code", "is_within"]
 
 MAX_PLACES: Final = 20_000
 """With more tags than this a text is HTML, whatever its lines look like; as many backticks and dollars are paired."""
 
-MAX_HELD: Final = 32
-"""With more block tags than this between them, two backticks or dollars are no pair."""
+MAX_TAGS_WITHIN: Final = 32
+"""Two backticks or dollars with more block tags than this between them are not a pair."""
 
 Span = tuple[int, int]
 Tag = re.Match[str]
 
-_REST: Final = (
-    r"(\s*+/?|\s++(?i:open|hidden|reversed|controls)\b[^<>]*+"
+# `a <b and c> d` is not a tag: attributes must follow the name.
+TAG: Final = re.compile(
+    r"<(/?)([a-zA-Z][a-zA-Z0-9]*+)(\s*+/?|\s++(?i:open|hidden|reversed|controls)\b[^<>]*+"
     r"""|\s++[a-zA-Z][\w:-]*+\s*+=(?:"[^"<]*+"|'[^'<]*+'|[^<>"'])*+)>"""
 )
-"""`a <b and c> d` is no tag: what follows the name must look like attributes."""
-
-TAG: Final = re.compile(rf"<(/?)([a-zA-Z][a-zA-Z0-9]*+){_REST}")
 """Slash, name, attributes."""
 
-_SHIELDING: Final = ("`", "$", "~~~")
+_SIGNS: Final = ("`", "$", "~~~")
 _FENCE: Final = re.compile(r"^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(`{3,}(?=[^`\n]*$)|~{3,})([^\n]*)$", re.MULTILINE)
 _DELIMITER: Final = re.compile(r"`+|(?<!\\)\$+|\n[ \t\r]*\n\s*")
 _LINE: Final = re.compile(r"^([ \t]*+)(?![\r\n])([^\n]++)", re.MULTILINE)
@@ -47,18 +45,16 @@ _ITEM: Final = re.compile(r"(?:[-*+]|\d{1,9}[.)])(?:\s|\Z)")
 
 
 def code_and_math(text: str, code: Sequence[Span] = ()) -> list[Span]:
-    """Give the fenced blocks, the indented ones, the code spans and the formulas in order."""
-    return list(_all(text, code)) if code or any(sign in text for sign in _SHIELDING) else []
-
-
-def _all(text: str, code: Sequence[Span]) -> Iterator[Span]:
+    """Return the fenced code, the indented code that is given, the code spans and the formulas in order."""
+    if not code and not any(sign in text for sign in _SIGNS):
+        return []
+    spans: list[Span] = []
     position = 0
     for start, end in sorted([*_fences(text), *code]):
         if start >= position:
-            yield from _spans(text, position, start)
-            yield start, end
+            spans += [*_pairs(text, position, start), (start, end)]
             position = end
-    yield from _spans(text, position, len(text))
+    return [*spans, *_pairs(text, position, len(text))]
 
 
 def _fences(text: str) -> Iterator[Span]:
@@ -69,17 +65,17 @@ def _fences(text: str) -> Iterator[Span]:
         elif fence[1].startswith(sign) and not fence[2].strip():
             yield start, fence.end()
             sign = ""
-    # Three backticks in an HTML example open no block: one that is not closed must not hide the tags behind it.
-    if sign and not any(tag[1] for tag in blocks(text, start)):
+    # Three backticks in an HTML example are not a fence: without an end they must not hide the tags behind them.
+    if sign and not any(tag[1] for tag in block_tags(text, start)):
         yield start, len(text)
 
 
-def _spans(text: str, start: int, end: int) -> Iterator[Span]:
-    """Pair runs of backticks, and of dollars, with the next of the same length in their paragraph and block."""
+def _pairs(text: str, start: int, end: int) -> Iterator[Span]:
+    """Pair runs of backticks, and of dollars, with the next run of the same length in their paragraph and block."""
     marks = list(islice(_DELIMITER.finditer(text, start, end), MAX_PLACES))
     partners = _partners(marks)
-    tags = list(blocks(text, start, end)) if any(partners) else []
-    outer: Counter[str] = Counter()
+    tags = list(block_tags(text, start, end)) if any(partners) else []
+    open_outside: Counter[str] = Counter()
     index = place = 0
     while index < len(marks):
         mark, partner = marks[index], partners[index]
@@ -87,16 +83,16 @@ def _spans(text: str, start: int, end: int) -> Iterator[Span]:
         if not partner or text[mark.start() - 1 : mark.start()] == "\\":
             continue
         while place < len(tags) and tags[place].start() < mark.start():
-            outer[tags[place][2].lower()] += -1 if tags[place][1] else 1
+            open_outside[tags[place][2].lower()] += -1 if tags[place][1] else 1
             place += 1
-        held = bisect_right(tags, marks[partner].start(), key=re.Match.start)
-        if held - place <= MAX_HELD and not _is_torn(mark[0][0], tags[place:held], outer):
+        behind = bisect_right(tags, marks[partner].start(), key=re.Match.start)
+        if behind - place <= MAX_TAGS_WITHIN and not _is_torn(mark[0][0], tags[place:behind], open_outside):
             yield mark.start(), marks[partner].end()
-            index, place = partner + 1, held
+            index, place = partner + 1, behind
 
 
 def _partners(marks: Sequence[Tag]) -> list[int]:
-    """Give for each mark the place of the next one like it in its paragraph, or 0."""
+    """Return for each mark the index of the next mark like it in its paragraph, or 0."""
     partners = [0] * len(marks)
     following: dict[tuple[str, int], int] = {}
     for index in range(len(marks) - 1, -1, -1):
@@ -109,53 +105,54 @@ def _partners(marks: Sequence[Tag]) -> list[int]:
     return partners
 
 
-def _is_torn(sign: str, tags: Sequence[Tag], outer: Counter[str]) -> bool:
-    """Tell whether a block begins or ends between two backticks or dollars, which then are no pair.
+def _is_torn(sign: str, tags: Sequence[Tag], open_outside: Counter[str]) -> bool:
+    """Return True if a block begins or ends between two backticks or dollars, which then are not a pair.
 
     `vector<p>` and `$a<p>b$` hold no block, and `<p>x</p>` may be code.
     """
-    inner: list[str] = []
+    open_within: list[str] = []
     for tag in tags:
         name, before = tag[2].lower(), tag.string[tag.start() - 1]
         if not tag[1]:
             if before in "\n\t" or (sign == "$" and before == " ") or name == "hr":
                 return True
-            inner.append(name)
+            open_within.append(name)
         elif sign == "$":
             return True
-        elif name in inner:
-            inner.remove(name)
-        elif outer[name] > 0:
+        elif name in open_within:
+            open_within.remove(name)
+        elif open_outside[name] > 0:
             return True
     return False
 
 
-def indented(text: str, shields: Sequence[Span], islands: Sequence[Span]) -> Iterator[Span]:
-    """Give the indented code: each begins after an empty line, in no list, no block element and no other code."""
-    start, end, listed = 0, len(text), False
+def indented_code(text: str, protected: Sequence[Span], islands: Sequence[Span]) -> Iterator[Span]:
+    """Yield indented code: it begins after an empty line, outside of lists, block elements and other code."""
+    start, end, in_list = 0, len(text), False
     for line in _LINE.finditer(text):
-        deep, parted = _INDENT.match(line[1]) is not None, line.start() > end + 1
-        if start and not deep:
+        is_indented, follows_gap = _INDENT.match(line[1]) is not None, line.start() > end + 1
+        if start and not is_indented:
             yield start, end
             start = 0
-        if deep:
-            if parted and not (start or listed or any(is_within(one, line.start()) for one in (shields, islands))):
+        if is_indented:
+            is_free = not any(is_within(spans, line.start()) for spans in (protected, islands))
+            if follows_gap and not start and not in_list and is_free:
                 start = line.start()
         elif _ITEM.match(line[2]):
-            listed = True
-        elif not line[1] and (parted or line[2][0] == "#"):
-            listed = False
+            in_list = True
+        elif not line[1] and (follows_gap or line[2][0] == "#"):
+            in_list = False
         end = line.end()
     if start:
         yield start, end
 
 
-def blocks(text: str, start: int = 0, end: int = maxsize) -> Iterator[Tag]:
-    """Give the tags of block elements."""
+def block_tags(text: str, start: int = 0, end: int = maxsize) -> Iterator[Tag]:
+    """Yield the tags of block elements."""
     return (tag for tag in TAG.finditer(text, start, end) if tag[2].lower() in BLOCKS)
 
 
 def is_within(spans: Sequence[Span], place: int) -> bool:
-    """Tell whether one of some spans, which are in order, holds a place."""
+    """Return True if one of some spans, which are in order, holds a place."""
     index = bisect_right(spans, (place, maxsize)) - 1
     return index >= 0 and place < spans[index][1]

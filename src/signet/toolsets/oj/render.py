@@ -1,29 +1,78 @@
-"""Markdown for people and models: the layouts of spec 2, safe against what a table would break on."""
+"""Results as Markdown: the layouts of spec 2, and statements in whatever form the judge stores them.
+
+    content ──▶ Markdown without tags: as it is
+            ──markdown.translate──▶ Markdown with its inline tags translated
+                      └─ HTML ──blocks.from_html──▶ Markdown
+
+Pure and bounded; nothing here raises. The conversion is loaded when it is first needed.
+"""
 
 from __future__ import annotations
 
 from typing import Final
 
-from .convert import to_markdown
 from .models import Fetching, Platform, Problem, Similar, SimilarProblem, Status
 
-__all__ = ["MAX_TEXT_BYTES", "problem_page", "similar_page", "status_page", "truncate", "wait_note"]
+__all__ = [
+    "MAX_TEXT_BYTES",
+    "NO_DESCRIPTION",
+    "problem_page",
+    "similar_page",
+    "status_page",
+    "to_markdown",
+    "truncate",
+    "wait_note",
+]
 
 MAX_TEXT_BYTES: Final = 102_400
 SUFFIX: Final = "\n\n... (truncated)"
 NOTHING: Final = "N/A"
+NO_DESCRIPTION: Final = "No description available."
+"""The text of a problem without a statement."""
+
+BLANK: Final = (
+    "\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000\u200b\u2060\ufeff"
+)
+"""White space, and three other characters that show nothing."""
 
 
 def truncate(text: str) -> str:
-    """Cut a text at a character's end within its bytes, and say so behind it; to be applied once."""
+    """Cut a text at the last character that fits into the limit, and add a note; call this once per text."""
     data = text.encode()
     if len(data) <= MAX_TEXT_BYTES:
         return text
     return data[:MAX_TEXT_BYTES].decode(errors="ignore") + SUFFIX
 
 
+def to_markdown(content: str | None) -> str:
+    """Return a statement as Markdown; Markdown without tags is returned as it is."""
+    text = _replace_surrogates(content or "")
+    if _is_blank(text):
+        return NO_DESCRIPTION
+    if "<" not in text:
+        return text
+    from .markdown import translate
+
+    written = translate(text)
+    return NO_DESCRIPTION if _is_blank(written) else written
+
+
+def _is_blank(text: str) -> bool:
+    return not text.strip(BLANK)
+
+
+def _replace_surrogates(text: str) -> str:
+    """Join surrogate pairs, and replace halves of pairs, which no encoding can carry."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
 def problem_page(problem: Problem, *, source: str = NOTHING) -> str:
-    """Show one problem; `source` stands in where it names none."""
+    """Return the page of a problem; `source` is shown if the problem names none."""
     tags = ", ".join(tag for tag in problem.tags or () if isinstance(tag, str))
     head = (
         f"# {_line(problem.title)}\n\n"
@@ -36,21 +85,21 @@ def problem_page(problem: Problem, *, source: str = NOTHING) -> str:
     return truncate(head + to_markdown(problem.content))
 
 
-def similar_page(found: Similar) -> str:
-    """Show what a search found."""
+def similar_page(similar: Similar) -> str:
+    """Return the page of a search: a table of the problems that match."""
     heads = ("#", "Source", "ID", "Title", "Difficulty", "Similarity", "Link")
-    rows = [_similar_row(number, one) for number, one in enumerate(found.results, 1)]
-    query = NOTHING if found.rewritten_query is None else found.rewritten_query
+    rows = [_similar_row(number, problem) for number, problem in enumerate(similar.results, 1)]
+    query = NOTHING if similar.rewritten_query is None else similar.rewritten_query
     return truncate(f"# Similar Problems\n\nQuery: {query}\n\n{_table(heads, rows)}")
 
 
-def _similar_row(number: int, one: SimilarProblem) -> tuple[str | None, ...]:
-    similarity = f"{one.similarity * 100:.1f}%"
-    return str(number), one.source, str(one.id), one.title, one.difficulty, similarity, one.link
+def _similar_row(number: int, problem: SimilarProblem) -> tuple[str | None, ...]:
+    similarity = f"{problem.similarity * 100:.1f}%"
+    return str(number), problem.source, str(problem.id), problem.title, problem.difficulty, similarity, problem.link
 
 
 def status_page(status: Status) -> str:
-    """Show how much of each judge is there."""
+    """Return the page of the platforms: a table of what the backend has of each judge."""
     heads = ("Platform", "Problems", "Missing Content", "Not Embedded")
     rows = [_status_row(platform) for platform in status.platforms]
     return truncate(f"# OJ Platform Status (v{_line(status.version)})\n\n{_table(heads, rows)}")
@@ -61,14 +110,14 @@ def _status_row(platform: Platform) -> tuple[str, ...]:
     return platform.source, *(f"{count:,}" for count in counts)
 
 
-def wait_note(waiting: Fetching, day: str) -> str:
-    """Say that a daily challenge is on its way."""
-    when = "retry later." if waiting.retry_after is None else f"retry after {waiting.retry_after} seconds."
+def wait_note(fetching: Fetching, day: str) -> str:
+    """Return a note that the backend does not have a daily challenge yet."""
+    when = "retry later." if fetching.retry_after is None else f"retry after {fetching.retry_after} seconds."
     return f"The daily challenge of {day} is being fetched by the backend and is not there yet; {when}"
 
 
 def _table(heads: tuple[str, ...], rows: list[tuple[str | None, ...]] | list[tuple[str, ...]]) -> str:
-    """Write a table; the rule under each head is as long as the head and its padding."""
+    """Return a table; the rule under each head is as long as the head and its padding."""
     rule = "|" + "|".join("-" * (len(head) + 2) for head in heads) + "|"
     lines = ["| " + " | ".join(heads) + " |", rule]
     lines += ["| " + " | ".join(_line(cell).replace("|", "\\|") for cell in row) + " |" for row in rows]
@@ -76,7 +125,7 @@ def _table(heads: tuple[str, ...], rows: list[tuple[str | None, ...]] | list[tup
 
 
 def _line(text: str | None) -> str:
-    """Keep a value to one line; one that is not there is shown as such."""
+    """Return a value as one line; a missing value is shown as such."""
     if text is None:
         return NOTHING
     return " ".join(part for part in text.replace("\t", "\n").splitlines() if part) if not text.isprintable() else text
