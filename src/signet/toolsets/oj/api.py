@@ -1,4 +1,4 @@
-"""The backend's API: arguments to requests, answers to values or faults."""
+"""The backend's API: requests from arguments, and values or faults from responses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from .models import Fetching, Refusal
 from .render import truncate
 
 __all__ = [
-    "DEADLINE_S",
     "MAX_BODY_BYTES",
     "ask_daily",
     "ask_problem",
@@ -27,15 +26,16 @@ __all__ = [
     "fetching",
     "read",
     "refuse",
+    "similar_options",
     "trim",
     "utc_today",
 ]
 
 T = TypeVar("T")
 
-DEADLINE_S: Final = 30.0
-"""Spec 1's timeout, for all of a request."""
 MAX_BODY_BYTES: Final = 1_048_576
+"""The part of a response body that is read, by section 2.2 of spec 1."""
+
 MAX_FALLBACK_CHARS: Final = 500
 JSON_TYPES: Final = ("application/json", "application/problem+json")
 OK: Final = 200
@@ -54,29 +54,29 @@ CODES: Final = {
     403: Code.UNAUTHORIZED,
     404: Code.NOT_FOUND,
 }
-"""The canonical code of an upstream's status; any other is an internal error."""
+"""The canonical code of each status; any other status is an internal error."""
 
 
 def trim(text: str | None) -> str:
-    """Take the white space off both ends; nothing counts as empty."""
+    """Remove the white space from both ends; None counts as empty."""
     return (text or "").strip(WHITE)
 
 
 def refuse(message: str, code: Code = Code.INVALID_INPUT) -> Fault:
-    """Make a fault that the model is told, whatever its code."""
+    """Return a fault that the model sees as a result of the tool, whatever its code."""
     return Fault(code, truncate(message), as_tool_result=True)
 
 
 def utc_today() -> str:
-    """Give the calendar day in UTC, whatever the machine's time zone is."""
+    """Return the calendar day in UTC, whatever the time zone of the machine."""
     return datetime.now(UTC).date().isoformat()
 
 
 def ask_daily(domain: str, day: str) -> UpstreamRequest:
-    """Ask for a day's challenge.
+    """Return the request for the daily challenge of a day.
 
     Raises:
-        Fault: the date is none; it would go onto the request line as it is.
+        Fault: the day is not a date; it would go onto the request line unencoded.
     """
     if not _is_date(day):
         message = f"'{day[:50]}' is not a date; write it as YYYY-MM-DD, for example 2026-01-31"
@@ -85,7 +85,7 @@ def ask_daily(domain: str, day: str) -> UpstreamRequest:
 
 
 def _is_date(text: str) -> bool:
-    """Whether a text is a day of the calendar, in the one way that the backend writes it."""
+    """Return True if the text is a day of the calendar in the one form that the backend writes."""
     try:
         return text.isascii() and date.fromisoformat(text).isoformat() == text
     except ValueError:
@@ -93,19 +93,19 @@ def _is_date(text: str) -> bool:
 
 
 def ask_problem(source: str, problem_id: str) -> UpstreamRequest:
-    """Ask for one problem.
+    """Return the request for a problem.
 
     Raises:
-        Fault: a part of its path is blank, or one that URLs would swallow.
+        Fault: a segment of the path is blank, or a URL would lose it.
     """
     return UpstreamRequest(f"/api/v1/problems/{_segment('source', trim(source))}/{_segment('id', trim(problem_id))}")
 
 
 def ask_resolve(query: str) -> UpstreamRequest:
-    """Ask what a URL, slug or id stands for.
+    """Return the request for the problem that a URL, slug or id names.
 
     Raises:
-        Fault: it is blank, or one that URLs would swallow.
+        Fault: the query is blank, or a URL would lose it.
     """
     if not trim(query):
         message = "query must not be empty; give a problem's URL, slug or id"
@@ -114,37 +114,37 @@ def ask_resolve(query: str) -> UpstreamRequest:
 
 
 def ask_similar_to(source: str, problem_id: str, options: str) -> UpstreamRequest:
-    """Ask for problems like a given one."""
+    """Return the request for problems that are similar to a problem."""
     return UpstreamRequest(f"/api/v1/similar/{_segment('source', source)}/{_segment('id', problem_id)}?{options}")
 
 
 def ask_similar_with(query: str, options: str) -> UpstreamRequest:
-    """Ask for problems that a text describes."""
+    """Return the request for problems that a text describes."""
     return UpstreamRequest(f"/api/v1/similar?q={encoded(query)}&{options}")
 
 
 def similar_options(limit: int, threshold: float, source_filter: str) -> str:
-    """Write the part of the query that both kinds of search share."""
-    # Shortest decimal, no exponent, no trailing .0 and no negative nothing.
+    """Return the part of the query string that both searches share."""
+    # Shortest decimal, without an exponent, a trailing .0 or a negative zero.
     number = format(Decimal(repr(float(threshold))), "f").removesuffix(".0").replace("-0", "0", 1)
     options = f"limit={limit}&threshold={number}"
     return f"{options}&source={encoded(source_filter)}" if source_filter else options
 
 
 def ask_status() -> UpstreamRequest:
-    """Ask how the backend is; it lies at the root, not under the API."""
+    """Return the request for the state of the backend, which is at the root and not under the API."""
     return UpstreamRequest("/status")
 
 
 def encoded(text: str) -> str:
-    """Percent-encode all but letters, digits and `-._~`."""
+    """Percent-encode all characters but letters, digits and `-._~`."""
     from urllib.parse import quote
 
     return quote(text, safe="")
 
 
 def _segment(name: str, value: str) -> str:
-    """Percent-encode one segment of a path."""
+    """Percent-encode a segment of a path."""
     if not value:
         message = f"{name} must not be empty"
         raise refuse(message)
@@ -154,57 +154,57 @@ def _segment(name: str, value: str) -> str:
     return encoded(value)
 
 
-def fetching(answer: UpstreamResponse) -> Fetching | None:
-    """Give the backend's word that a daily problem is on its way, if that is what it says."""
-    if answer.status != ACCEPTED:
+def fetching(response: UpstreamResponse) -> Fetching | None:
+    """Return the notice that the backend is still fetching a daily challenge, or None for any other response."""
+    if response.status != ACCEPTED:
         return None
-    if not _is_json(answer):
+    if not _is_json(response):
         return Fetching()
     try:
-        return msgspec.json.decode(answer.body, type=Fetching)
+        return msgspec.json.decode(response.body, type=Fetching)
     except (ValueError, RecursionError):
         return Fetching()
 
 
-def read(answer: UpstreamResponse, shape: type[T]) -> T:
-    """Read an answer as what it should be.
+def read(response: UpstreamResponse, shape: type[T]) -> T:
+    """Decode a response.
 
     Raises:
-        Fault: told, where the backend says no or does not speak JSON; not told, where its JSON is broken.
+        Fault: the backend refuses or does not send JSON, which the model sees; or its JSON is broken.
     """
-    if answer.status != OK:
-        raise refuse(_error_text(answer), CODES.get(answer.status, Code.INTERNAL_ERROR))
-    if answer.broken:
-        message = f"request failed: {answer.broken}"
+    if response.status != OK:
+        raise refuse(_error_text(response), CODES.get(response.status, Code.INTERNAL_ERROR))
+    if response.broken:
+        message = f"request failed: {response.broken}"
         raise Fault(Code.INTERNAL_ERROR, message, name="UPSTREAM_FAILED", as_tool_result=False)
-    if not _is_json(answer):
-        raise refuse(_fallback(answer), Code.INTERNAL_ERROR)
+    if not _is_json(response):
+        raise refuse(_fallback(response), Code.INTERNAL_ERROR)
     try:
-        # As text, so that every byte is looked at, also in what is not shown.
-        return msgspec.json.decode(answer.body.decode(), type=shape)
+        # As text, so that bytes are checked in fields that are not shown, too.
+        return msgspec.json.decode(response.body.decode(), type=shape)
     except (ValueError, RecursionError) as error:
-        cut = f" (only the first {MAX_BODY_BYTES} bytes were read)" if answer.cut else ""
+        cut = f" (only the first {MAX_BODY_BYTES} bytes were read)" if response.cut else ""
         message = f"invalid JSON from the backend: {str(error)[:200]}{cut}"
         raise Fault(Code.INTERNAL_ERROR, message, name="UPSTREAM_BROKEN", as_tool_result=False) from None
 
 
-def _is_json(answer: UpstreamResponse) -> bool:
-    return answer.content_type.startswith(JSON_TYPES)
+def _is_json(response: UpstreamResponse) -> bool:
+    return response.content_type.startswith(JSON_TYPES)
 
 
-def _error_text(answer: UpstreamResponse) -> str:
-    """Write an error as RFC 7807 has it, or as much of the body as tells what it is."""
-    if _is_json(answer):
+def _error_text(response: UpstreamResponse) -> str:
+    """Return the text of an RFC 7807 document, or the beginning of any other body."""
+    if _is_json(response):
         try:
-            told = msgspec.json.decode(answer.body, type=Refusal)
+            refusal = msgspec.json.decode(response.body, type=Refusal)
         except (ValueError, RecursionError):
-            return _fallback(answer)
-        status = answer.status if told.status is None else told.status
-        return f"[{status}] {told.title}: {told.detail or ''}"
-    return _fallback(answer)
+            return _fallback(response)
+        status = response.status if refusal.status is None else refusal.status
+        return f"[{status}] {refusal.title}: {refusal.detail or ''}"
+    return _fallback(response)
 
 
-def _fallback(answer: UpstreamResponse) -> str:
-    # Four bytes a character at the most: no more of a large body needs decoding.
-    text = answer.body[: MAX_FALLBACK_CHARS * 4].decode(errors="replace")
-    return f"[{answer.status}] {text[:MAX_FALLBACK_CHARS]}"
+def _fallback(response: UpstreamResponse) -> str:
+    # A character has at most four bytes: the rest of a large body needs no decoding.
+    text = response.body[: MAX_FALLBACK_CHARS * 4].decode(errors="replace")
+    return f"[{response.status}] {text[:MAX_FALLBACK_CHARS]}"

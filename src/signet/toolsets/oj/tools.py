@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta, Struct
 
 from signet.kernel.errors import Code
-from signet.kernel.tools import READ_ONLY, Context, tool
+from signet.kernel.tools import READ_ONLY, Context, Tool, tool
 
 from . import api
 from .models import Problem, Resolved, Similar, Status
@@ -15,8 +16,6 @@ from .render import problem_page, similar_page, status_page, wait_note
 
 __all__ = ["TOOLS"]
 
-ASKS_OUTSIDE: Final = {**READ_ONLY, "openWorldHint": True}
-REST_ERRORS: Final = (("UNAUTHORIZED", 401), ("UPSTREAM_FAILED", 500), ("UPSTREAM_BROKEN", 500))
 MIN_QUERY_CHARS: Final = 3
 MAX_QUERY_CHARS: Final = 2000
 
@@ -27,55 +26,51 @@ class Markdown(Struct, frozen=True):
     markdown: str
 
 
-def _text(result: Any) -> list[dict[str, str]]:
-    return [{"type": "text", "text": result["markdown"]}]
+def _tool(
+    name: str, title: str, example: dict[str, Any] | None = None
+) -> Callable[[Callable[[Any, Context], Any]], Tool]:
+    """Return a decorator that makes a function a tool that asks the judge's backend."""
+    return tool(
+        name=name,
+        slug=f"oj.{name}",
+        title=title,
+        annotations={**READ_ONLY, "openWorldHint": True},
+        to_content=lambda result: [{"type": "text", "text": result["markdown"]}],
+        rest_errors=(("UNAUTHORIZED", 401), ("UPSTREAM_FAILED", 500), ("UPSTREAM_BROKEN", 500)),
+        example=example or {},
+    )
 
 
 class DailyIn(Struct, frozen=True, forbid_unknown_fields=True):
-    """Which day's challenge to read."""
+    """The day of the challenge to read."""
 
     domain: Literal["com", "cn"] = "com"
     date: str | None = None
 
 
-@tool(
-    name="get_daily_challenge",
-    slug="oj.get_daily_challenge",
-    title="LeetCode daily challenge",
-    annotations=ASKS_OUTSIDE,
-    to_content=_text,
-    rest_errors=REST_ERRORS,
-)
+@_tool("get_daily_challenge", "LeetCode daily challenge")
 async def get_daily_challenge(args: DailyIn, ctx: Context) -> Markdown:
     """Reads LeetCode's problem of the day, today's (by UTC) unless a date is given.
 
     When the judge has not published it to the backend yet, the answer says when to ask again.
     """
     day = ctx.today() if args.date is None else args.date
-    answer = await ctx.send(api.ask_daily(args.domain, day))
-    waiting = api.fetching(answer)
-    if waiting is not None:
-        return Markdown(wait_note(waiting, day))
-    problem = api.read(answer, Problem)
+    response = await ctx.send(api.ask_daily(args.domain, day))
+    fetching = api.fetching(response)
+    if fetching is not None:
+        return Markdown(wait_note(fetching, day))
+    problem = api.read(response, Problem)
     return Markdown(await ctx.offload(lambda: problem_page(problem, source="leetcode")))
 
 
 class ProblemIn(Struct, frozen=True, forbid_unknown_fields=True):
-    """Which problem to read."""
+    """The problem to read."""
 
     source: str
     id: str
 
 
-@tool(
-    name="get_problem",
-    slug="oj.get_problem",
-    title="Read a problem",
-    annotations=ASKS_OUTSIDE,
-    to_content=_text,
-    rest_errors=REST_ERRORS,
-    example={"source": "leetcode", "id": "1"},
-)
+@_tool("get_problem", "Read a problem", {"source": "leetcode", "id": "1"})
 async def get_problem(args: ProblemIn, ctx: Context) -> Markdown:
     """Reads one problem's statement by its judge and its exact id there.
 
@@ -86,7 +81,7 @@ async def get_problem(args: ProblemIn, ctx: Context) -> Markdown:
 
 
 class SimilarIn(Struct, frozen=True, forbid_unknown_fields=True):
-    """What to find the like of."""
+    """The problem or the text to search by."""
 
     source: str | None = None
     id: str | None = None
@@ -96,15 +91,7 @@ class SimilarIn(Struct, frozen=True, forbid_unknown_fields=True):
     source_filter: str | None = None
 
 
-@tool(
-    name="find_similar_problems",
-    slug="oj.find_similar_problems",
-    title="Find similar problems",
-    annotations=ASKS_OUTSIDE,
-    to_content=_text,
-    rest_errors=REST_ERRORS,
-    example={"query": "shortest path in a grid", "limit": 5},
-)
+@_tool("find_similar_problems", "Find similar problems", {"query": "shortest path in a grid", "limit": 5})
 async def find_similar_problems(args: SimilarIn, ctx: Context) -> Markdown:
     """Finds problems like a given one (source and id), or problems that a text describes (query).
 
@@ -118,52 +105,37 @@ async def find_similar_problems(args: SimilarIn, ctx: Context) -> Markdown:
     if not query and not (source and problem_id):
         message = "nothing to search for: give a query, or both source and id"
         raise api.refuse(message)
-    ask = api.ask_similar_with(query, options) if query else api.ask_similar_to(source, problem_id, options)
-    return Markdown(similar_page(api.read(await ctx.send(ask), Similar)))
+    request = api.ask_similar_with(query, options) if query else api.ask_similar_to(source, problem_id, options)
+    return Markdown(similar_page(api.read(await ctx.send(request), Similar)))
 
 
 class ResolveIn(Struct, frozen=True, forbid_unknown_fields=True):
-    """What to look up."""
+    """The name of the problem to find."""
 
     query: str
 
 
-@tool(
-    name="resolve_problem",
-    slug="oj.resolve_problem",
-    title="Look a problem up",
-    annotations=ASKS_OUTSIDE,
-    to_content=_text,
-    rest_errors=REST_ERRORS,
-    example={"query": "https://leetcode.com/problems/two-sum/"},
-)
+@_tool("resolve_problem", "Look a problem up", {"query": "https://leetcode.com/problems/two-sum/"})
 async def resolve_problem(args: ResolveIn, ctx: Context) -> Markdown:
     """Finds a problem by whatever names it: a URL, a slug, an id such as 1900A, or judge:id.
 
     The best way in when it is not certain which judge a problem belongs to.
     """
-    found = api.read(await ctx.send(api.ask_resolve(args.query)), Resolved)
-    if found.problem is None:
-        if found.source in {None, "unknown"}:
+    resolved = api.read(await ctx.send(api.ask_resolve(args.query)), Resolved)
+    if resolved.problem is None:
+        if resolved.source in {None, "unknown"}:
             message = f"'{args.query[:200]}' names no problem of a known judge; give a URL, a slug or judge:id"
         else:
-            message = f"Problem not found: {found.source}/{found.id}"
+            message = f"Problem not found: {resolved.source}/{resolved.id}"
         raise api.refuse(message, Code.NOT_FOUND)
-    return Markdown(await ctx.offload(problem_page, found.problem))
+    return Markdown(await ctx.offload(problem_page, resolved.problem))
 
 
 class StatusIn(Struct, frozen=True, forbid_unknown_fields=True):
-    """Nothing to say."""
+    """No arguments."""
 
 
-@tool(
-    name="get_platform_status",
-    slug="oj.get_platform_status",
-    title="Judge platforms at a glance",
-    annotations=ASKS_OUTSIDE,
-    to_content=_text,
-    rest_errors=REST_ERRORS,
-)
+@_tool("get_platform_status", "Judge platforms at a glance")
 async def get_platform_status(args: StatusIn, ctx: Context) -> Markdown:
     """Counts, for each judge, its problems and those that lack a statement or cannot be searched yet.
 
