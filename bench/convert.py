@@ -1,7 +1,7 @@
-"""HTML to Markdown: one problem statement of some 6 KB, as an online judge stores it, beside markdownify.
+"""Benchmark of HTML to Markdown: a problem statement of 6 KB, converted by Signet and by markdownify.
 
-The statement was written for this benchmark; it has what such pages have: examples, powers and indices, nested
-lists, a table, an image. Every conversion gets another page.
+The statement was written for this benchmark and has the usual parts of such pages: examples, powers and indices,
+nested lists, a table, an image. Every conversion gets another page.
 """
 
 from __future__ import annotations
@@ -118,14 +118,14 @@ _LIMITS = """\
 
 
 def page(number: int) -> str:
-    """Write one statement; no two numbers give the same."""
+    """Return a statement; each number gives another."""
     rows = "\n".join(_ROW.format(step, step + number % 7, step * 3) for step in range(1, 6))
     examples = "\n".join(_EXAMPLE.format(example=example, number=number) for example in (1, 2))
     return _INTRO.format(number=number) + examples + _TABLE.format(rows=rows) + _LIMITS.format(number=number)
 
 
 def measure(plan: Plan, contenders: Sequence[Contender]) -> list[Row]:
-    """Convert in rounds, one converter after the other; the servers have no part in it."""
+    """Time both converters in turn, in rounds; servers are not needed."""
     del contenders
     from markdownify import markdownify
 
@@ -140,23 +140,23 @@ def measure(plan: Plan, contenders: Sequence[Contender]) -> list[Row]:
     return sheet.rows((SIGNET, MARKDOWNIFY))
 
 
-def _convert_us(convert: Callable[[str], str], seconds: float, most: int) -> float:
-    """Take the mean time of a conversion; the pages are written, and the last answer is read, off the clock."""
-    spent, count = 0.0, 0
-    while spent < seconds and count < most:
+def _convert_us(convert: Callable[[str], str], seconds: float, max_count: int) -> float:
+    """Return the mean time of a conversion; pages are built and results are checked while the clock is stopped."""
+    total_s, count = 0.0, 0
+    while total_s < seconds and count < max_count:
         html = page(10_000_000 + count)
-        begun = time.perf_counter()
+        start = time.perf_counter()
         markdown = convert(html)
-        spent += time.perf_counter() - begun
+        total_s += time.perf_counter() - start
         count += 1
         _check(markdown, count)
-    return spent / count * 1e6
+    return total_s / count * 1e6
 
 
 def _check(markdown: str, count: int) -> None:
-    """Prove that a conversion is one of its page, and that no tag is left in it."""
+    """Raise an error unless the Markdown belongs to its page and no tag is left in it."""
     expected = (f"voyage {9_999_999 + count}", "lock chambers", "Explanation:", "| Step |", "Follow-up:")
     missing = [words for words in expected if words not in markdown]
     if missing or "<p>" in markdown or "<code>" in markdown:
-        complaint = f"no conversion of the statement, it lacks {missing}: {markdown[:200]!r}"
-        raise WrongAnswerError(complaint)
+        message = f"the converted statement lacks {missing} or has tags: {markdown[:200]!r}"
+        raise WrongAnswerError(message)

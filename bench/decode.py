@@ -1,6 +1,6 @@
-"""Decoding: 60,000 points, the most that the Bank of Japan answers at once, beside `json.loads` alone.
+"""Benchmark of decoding: 60,000 points, the most in one response of the Bank of Japan, against `json.loads`.
 
-`json.loads` only makes Python values of the text; Signet also checks the answer and writes its points anew.
+`json.loads` only makes Python values of the text; Signet also checks the response and rebuilds its points.
 """
 
 from __future__ import annotations
@@ -25,41 +25,41 @@ LOADS = "json.loads"
 SHAPES = {"250 series of 240 points": (250, 240), "one series of 60,000 points": (1, 60_000)}
 MISSING = 0.1
 RUNS = 5
-"""Each round counts the fastest of so many runs: whatever else the machine does can only slow one down."""
+"""The runs per round, of which the fastest counts: other work on the machine can only slow a run down."""
 
 
 def measure(plan: Plan, _: Sequence[Contender]) -> list[Row]:
-    """Decode the same bodies by both, time and memory apart, because counting memory takes time."""
+    """Measure both decoders on the same bodies; time and memory in separate runs, because tracing memory takes time."""
     sheet = Sheet()
     for shape, (series, points) in SHAPES.items():
-        body = answer_body(series, points)
-        answer, query = UpstreamResponse(200, "application/json", body), DataCodeIn("CO", ("A",))
+        body = response_body(series, points)
+        response, query = UpstreamResponse(200, "application/json", body), DataCodeIn("CO", ("A",))
         decoders: list[tuple[str, Callable[[], object]]] = [
-            (SIGNET, lambda answer=answer, query=query: read_data(answer, query)),
+            (SIGNET, lambda response=response, query=query: read_data(response, query)),
             (LOADS, lambda body=body: json.loads(body)),
         ]
-        took = Metric("decoding", f"{shape}, time", "ms", "less")
-        held = Metric("decoding", f"{shape}, memory at its peak", "% of the body", "less")
+        time_metric = Metric("decoding", f"{shape}, time", "ms", "less")
+        memory_metric = Metric("decoding", f"{shape}, memory at its peak", "% of the body", "less")
         for number in range(plan.stdio_rounds):
             for name, decode in rotated(decoders, number):
-                sheet.add(took, name, fastest_ms(decode))
-                sheet.add(held, name, peak_bytes(decode) / len(body) * 100)
+                sheet.add(time_metric, name, fastest_ms(decode))
+                sheet.add(memory_metric, name, peak_bytes(decode) / len(body) * 100)
     return sheet.rows((SIGNET, LOADS))
 
 
 def fastest_ms(decode: Callable[[], object]) -> float:
-    """How long a decoder takes when nothing disturbs it."""
+    """Return the shortest time of a decoder over several runs."""
     decode()
     times: list[float] = []
     for _ in range(RUNS):
-        begun = time.perf_counter()
+        start = time.perf_counter()
         decode()
-        times.append(time.perf_counter() - begun)
+        times.append(time.perf_counter() - start)
     return min(times) * 1e3
 
 
 def peak_bytes(decode: Callable[[], object]) -> int:
-    """How much a decoder holds at its peak, the body not counted."""
+    """Return the peak memory of a decoder, without the body."""
     gc.collect()
     tracemalloc.start()
     try:
@@ -69,9 +69,9 @@ def peak_bytes(decode: Callable[[], object]) -> int:
         tracemalloc.stop()
 
 
-def answer_body(series: int, points: int) -> bytes:
-    """Write an answer as the Bank does, with a tenth of the values missing."""
-    dice = random.Random(60_000)
+def response_body(series: int, points: int) -> bytes:
+    """Return a response in the Bank's format, with a tenth of the values missing."""
+    generator = random.Random(60_000)
     rows = [
         {
             "SERIES_CODE": f"TK99F{number:015}",
@@ -82,7 +82,7 @@ def answer_body(series: int, points: int) -> bytes:
             "LAST_UPDATE": 20251216,
             "VALUES": {
                 "SURVEY_DATES": list(range(19_000_101, 19_000_101 + points) if series == 1 else months(points)),
-                "VALUES": [None if dice.random() < MISSING else figure(dice) for _ in range(points)],
+                "VALUES": [None if generator.random() < MISSING else figure(generator) for _ in range(points)],
             },
         }
         for number in range(series)
@@ -92,10 +92,10 @@ def answer_body(series: int, points: int) -> bytes:
 
 
 def months(count: int) -> list[int]:
-    """Give so many months from January 2000 on."""
+    """Return the months from January 2000 on."""
     return [(2000 + at // 12) * 100 + at % 12 + 1 for at in range(count)]
 
 
-def figure(dice: random.Random) -> float:
-    """Draw a value with as many digits as the Bank's have."""
-    return round(dice.uniform(-200, 20_000), dice.choice((0, 1, 2, 4)))
+def figure(generator: random.Random) -> float:
+    """Return a random value with as many digits as the Bank's values have."""
+    return round(generator.uniform(-200, 20_000), generator.choice((0, 1, 2, 4)))

@@ -1,4 +1,4 @@
-"""The backend's API as values: what is asked for, byte for byte, and what an answer is taken for."""
+"""The backend's API without a network: requests byte for byte, and values or faults from responses."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ WHITE_SPACE = [
 NOT_WHITE_SPACE = [0x00, 0x1C, 0x1D, 0x1E, 0x1F, 0x180E, 0x200B, 0x2060, 0xFEFF]
 
 scalars = st.text(st.characters(exclude_categories=["Cs"]))
-"""Any text that can come over the wire: Python's strings may hold surrogates, JSON's may not."""
+"""Any text that JSON can carry: Python's strings may hold surrogates, JSON's may not."""
 names = scalars.filter(lambda text: api.trim(text) not in {"", ".", ".."})
 statuses = st.integers(200, 599).filter(lambda status: status != 200)
 
@@ -42,7 +42,7 @@ def refused(answer: UpstreamResponse, shape: Any = Problem) -> Fault:
     return caught.value
 
 
-# --- what is asked for
+# --- requests
 
 
 @pytest.mark.spec("2.T2.encoded", "2.common.encoded", "2.T2.endpoint")
@@ -69,17 +69,17 @@ def test_any_query_to_resolve_becomes_one_segment(query: str) -> None:
 @pytest.mark.spec("2.T3.encoded", "2.T3.by-id")
 @given(names, names)
 def test_any_source_and_id_to_compare_with_are_encoded(source: str, problem_id: str) -> None:
-    asked = api.ask_similar_to(source, problem_id, "limit=10&threshold=0")
+    request = api.ask_similar_to(source, problem_id, "limit=10&threshold=0")
 
-    assert asked == UpstreamRequest(f"/api/v1/similar/{encoded(source)}/{encoded(problem_id)}?limit=10&threshold=0")
+    assert request == UpstreamRequest(f"/api/v1/similar/{encoded(source)}/{encoded(problem_id)}?limit=10&threshold=0")
 
 
 @pytest.mark.spec("2.T3.query-encoded", "2.T3.by-query")
 @given(names)
 def test_any_query_to_search_for_is_encoded(query: str) -> None:
-    asked = api.ask_similar_with(query, "limit=10&threshold=0")
+    request = api.ask_similar_with(query, "limit=10&threshold=0")
 
-    assert asked == UpstreamRequest(f"/api/v1/similar?q={encoded(query)}&limit=10&threshold=0")
+    assert request == UpstreamRequest(f"/api/v1/similar?q={encoded(query)}&limit=10&threshold=0")
 
 
 @pytest.mark.spec("2.T3.filter-encoded")
@@ -96,14 +96,14 @@ def test_a_blank_source_filter_is_left_out() -> None:
 @pytest.mark.spec("2.common.encoded")
 @pytest.mark.parametrize("dots", [".", "..", " .. "])
 def test_a_segment_that_a_url_would_swallow_is_refused(dots: str) -> None:
-    for asked in (
+    for ask in (
         lambda: api.ask_problem("leetcode", dots),
         lambda: api.ask_problem(dots, "1"),
         lambda: api.ask_similar_to(api.trim(dots), "1", ""),
         lambda: api.ask_resolve(api.trim(dots)),
     ):
         with pytest.raises(Fault) as caught:
-            asked()
+            ask()
         assert (caught.value.code, caught.value.as_tool_result) == (Code.INVALID_INPUT, True)
 
 
@@ -136,11 +136,13 @@ def test_any_day_of_the_calendar_is_asked_for_as_it_is_written(day: date) -> Non
 @given(scalars | st.text(alphabet="0123456789-+ TW&=#%\n\u0660\uff11", max_size=12))
 def test_any_text_is_a_date_of_ten_ascii_characters_or_is_refused(text: str) -> None:
     try:
-        said = api.ask_daily("com", text).target
+        outcome = api.ask_daily("com", text).target
     except Fault as fault:
-        said = fault.message
+        outcome = fault.message
 
-    assert re.fullmatch(r"/api/v1/daily\?domain=com&date=[0-9]{4}-[0-9]{2}-[0-9]{2}", said) or "YYYY-MM-DD" in said
+    assert (
+        re.fullmatch(r"/api/v1/daily\?domain=com&date=[0-9]{4}-[0-9]{2}-[0-9]{2}", outcome) or "YYYY-MM-DD" in outcome
+    )
 
 
 @pytest.mark.spec("2.T3.threshold-default")
@@ -162,7 +164,7 @@ def test_any_threshold_is_written_without_exponent_and_means_the_same(threshold:
     assert float(written) == threshold
 
 
-# --- what an answer is taken for
+# --- responses
 
 
 REFUSALS = {
@@ -361,7 +363,7 @@ def test_json_of_another_shape_is_a_protocol_error(shape: Any, value: object) ->
 @pytest.mark.spec("1.S4.1.not-utf8")
 @given(st.data())
 def test_bytes_that_are_no_utf8_are_a_protocol_error_wherever_they_stand(data: st.DataObject) -> None:
-    """Also in what is not shown: the body is malformed, not one field of it."""
+    """Also in fields that are not shown: the body as a whole is malformed."""
     body = json.dumps({**PROBLEM, "slug": "a-slug", "unheard-of": ["of"]}).encode()
     places = [place.end() for place in re.finditer(rb'"(?=[a-zA-Z<])', body)]
     place = data.draw(st.sampled_from(places))
@@ -381,7 +383,7 @@ def test_what_is_not_shown_may_be_anything() -> None:
 
 @pytest.mark.spec("2.T1.fetching", "2.T1.retry-after", "1.S2.3.never-parsed")
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "expected"),
     [
         (b'{"retry_after":30,"status":"fetching"}', Fetching(30)),
         (b'{"retry_after":0}', Fetching(0)),
@@ -395,8 +397,8 @@ def test_what_is_not_shown_may_be_anything() -> None:
     ],
 )
 @pytest.mark.parametrize("kind", [JSON, "text/html", ""])
-def test_202_says_that_a_problem_is_on_its_way_whatever_it_holds(kind: str, body: bytes, told: Fetching) -> None:
-    assert api.fetching(UpstreamResponse(202, kind, body)) == (told if kind == JSON else Fetching())
+def test_202_says_that_a_problem_is_on_its_way_whatever_it_holds(kind: str, body: bytes, expected: Fetching) -> None:
+    assert api.fetching(UpstreamResponse(202, kind, body)) == (expected if kind == JSON else Fetching())
 
 
 @pytest.mark.spec("1.S4.2.other-status")

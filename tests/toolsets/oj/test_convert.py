@@ -1,4 +1,4 @@
-"""Statements as Markdown: vectors, whole pages, Markdown left alone, and pages that were made to break it."""
+"""Statements as Markdown: vectors, whole pages, Markdown that stays as it is, and hostile pages."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from signet.toolsets.oj.html import MAX_TAGS, feed
 from signet.toolsets.oj.render import NO_DESCRIPTION, to_markdown
 
 KILL_S = 240
-"""When a process that converts hostile pages counts as hanging; nothing here measures speed."""
+"""The time after which a process that converts hostile pages counts as hanging; no test measures speed."""
 
 READER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
-"""Somebody else's reader of Markdown: what it shows is what a person sees."""
+"""A Markdown parser by somebody else: what it shows is what a person sees."""
 
 
 class Vector(NamedTuple):
-    """One input with its output, and why that is not what htmd writes, where it is not."""
+    """An input, its output, and the reason where the output is not that of htmd."""
 
     content: str
     markdown: str
@@ -132,12 +132,12 @@ VECTORS = {
 
 
 def shown(markdown: str) -> str:
-    """Give the text that a reader of Markdown shows, without its white space."""
+    """Return the text that a reader of Markdown shows, without its white space."""
     return "".join(html.unescape(re.sub("<[^>]*>", "", READER.render(markdown))).split())
 
 
 def run(probe: str, stdin: str = "") -> str:
-    """Run Python in a process of its own, since a stack that overflows would take this one with it."""
+    """Run Python in a process of its own, because a stack overflow ends the process."""
     done = subprocess.run(
         [sys.executable, "-c", probe], input=stdin, capture_output=True, text=True, check=False, timeout=KILL_S
     )
@@ -193,7 +193,7 @@ def test_what_says_nothing_becomes_the_fixed_sentence(content: str | None) -> No
     ],
 )
 def test_a_power_or_an_index_stays_readable(content: str, markdown: str) -> None:
-    """One term stands alone, all else in brackets, and brackets part it from a letter that follows."""
+    """A single term stands alone, all else in brackets; brackets also separate it from a letter that follows."""
     assert to_markdown(f"<div>{content}</div>") == markdown
 
 
@@ -626,7 +626,7 @@ def test_in_markdown_only_inline_tags_are_translated(text: str, markdown: str) -
     ],
 )
 def test_html_blocks_among_markdown_are_converted_alone(text: str, markdown: str) -> None:
-    """What stands around them keeps its lines, which a converter of HTML would run together."""
+    """The Markdown around them keeps its lines, which a converter of HTML would join."""
     assert to_markdown(text) == markdown
 
 
@@ -762,7 +762,7 @@ def test_no_text_makes_it_raise_or_give_what_cannot_be_sent(text: str) -> None:
 
 
 CALM = SOUP.map(lambda text: re.sub(r"[`$~\\!]", "", text))
-"""Neither code nor math, which are not looked into, nor a comment, which would hide a tag."""
+"""Without code and math, in which tags do not count, and without comments, which would hide a tag."""
 
 
 @given(CALM, st.sampled_from(["script", "style", "SCRIPT", "template", "noscript"]), CALM)
@@ -793,7 +793,7 @@ PLACES = [
 
 @given(st.text(SIGNS, min_size=1, max_size=14), st.sampled_from(PLACES))
 def test_a_reader_sees_the_text_that_the_page_has(text: str, place: str) -> None:
-    assume(not re.search(r"\\[(\[]", text))  # that begins math, which is not escaped
+    assume(not re.search(r"\\[(\[]", text))  # math begins there, which is not escaped
     page = place.format(html.escape(text))
 
     markdown = to_markdown(page)
@@ -851,11 +851,11 @@ UNITS = [
     "<script>", "<", "&", "&lt;", "&#x110000;", "a_*`[](", "1. <br>", "[x]: <br>", "\\(", "$x", "```\n", "`<p>",
     "\n\n    <b>x</b>",
 ]  # fmt: skip
-"""What a page is made of that takes more than its share of work, if anything does."""
+"""Parts of pages that invite more work than their length."""
 
 
 def calls(page: str) -> int:
-    """Count the functions that are called to convert a page, Python's own included."""
+    """Return the number of function calls that a conversion takes, those of built-in functions included."""
     count = 0
 
     def tell(_: object, event: str, __: object) -> None:
@@ -988,7 +988,7 @@ HOSTILE = {
         "'- x' + '<i>y</i><sub>1</sub>' * 50_000",
     ],
 }
-"""Pages of about 1 MiB, as expressions; each of them shows an `x`, a `y` or the sign it is made of."""
+"""Pages of about 1 MiB, as expressions; each page shows an `x`, a `y` or the sign that it consists of."""
 
 CONVERT_ALL = """
 import json, sys, threading

@@ -1,4 +1,4 @@
-"""Pages as values: the printed layouts, whatever the values are that fill them."""
+"""Pages as texts: the layouts that spec 2 prints, with any values in them."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ SUFFIX = "\n\n... (truncated)"
 
 scalars = st.text(st.characters(exclude_categories=["Cs"]))
 hostile = scalars | st.text(alphabet="|\\`\r\n\t\v\f\x1c\x85\u2028 a-:", max_size=12)
-"""What would break a table or a heading."""
+"""Texts that would break a table or a heading."""
 
 PROBLEM_TYPED = msgspec.convert(PROBLEM, Problem)
 
 
 def rows_of(page: str) -> list[list[str]]:
-    """Read the one table of a page as a Markdown parser does, its head first."""
+    """Return the rows of the only table of a page, the head first, as a Markdown parser reads them."""
     tokens = MarkdownIt("commonmark").enable("table").parse(page)
     assert sum(token.type == "table_open" for token in tokens) == 1
     rows: list[list[str]] = []
@@ -259,13 +259,13 @@ def test_rows_are_numbered_from_one(count: int) -> None:
 
 @pytest.mark.spec("2.T3.cells")
 @given(st.lists(st.tuples(hostile, hostile, hostile | st.none(), hostile | st.none(), hostile | st.none()), max_size=4))
-def test_a_row_stays_a_row_whatever_its_cells_hold(found: list[Any]) -> None:
-    results = [SimilarProblem(source, name, 0.5, *rest) for source, name, *rest in found]
+def test_a_row_stays_a_row_whatever_its_cells_hold(problems: list[Any]) -> None:
+    results = [SimilarProblem(source, name, 0.5, *rest) for source, name, *rest in problems]
 
     rows = rows_of(similar_page(Similar(results)))
 
     assert [(len(row), row[0], row[5]) for row in rows[1:]] == [
-        (7, str(number), "50.0%") for number in range(1, len(found) + 1)
+        (7, str(number), "50.0%") for number in range(1, len(problems) + 1)
     ]
 
 

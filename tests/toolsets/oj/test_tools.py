@@ -1,4 +1,4 @@
-"""The five tools of `oj-mcp-rs` over pipes: what each answers, and what it asked the upstream for."""
+"""The five tools of `oj-mcp-rs` over pipes: the result of each call, and the requests to the upstream."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CALLS: dict[str, tuple[dict[str, Any], Any]] = {
     "resolve_problem": ({"query": "two-sum"}, RESOLVED),
     "get_platform_status": ({}, STATUS),
 }
-"""For each tool, arguments that are right and an answer that it can read."""
+"""For each tool valid arguments, and a response of the upstream that it can read."""
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def process(the_judge: OjHarness) -> Iterator[Pipe]:
 
 @pytest.fixture
 def pipe(judge: OjHarness, process: Pipe) -> Pipe:
-    """A server with a token."""
+    """Start a server with a token."""
     return process
 
 
@@ -56,10 +56,10 @@ def utc_day() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%d")
 
 
-def told(said: tuple[str, Any]) -> str:
-    """The text of a result that is an error."""
-    assert said[0] == "told", said
-    return str(said[1])
+def error_text(result: tuple[str, Any]) -> str:
+    """Return the text of a result that is an error."""
+    assert result[0] == "told", result
+    return str(result[1])
 
 
 # --- all five
@@ -98,7 +98,7 @@ def test_every_tool_fails_on_json_that_is_none(judge: OjHarness, pipe: Pipe, nam
 @pytest.mark.spec("2.common.closed", "1.S4.2.parameters")
 @pytest.mark.parametrize("name", TOOLS)
 def test_an_argument_that_is_not_there_is_told_and_nothing_is_asked(judge: OjHarness, pipe: Pipe, name: str) -> None:
-    text = told(call(pipe, name, **CALLS[name][0], sourec="x"))
+    text = error_text(call(pipe, name, **CALLS[name][0], sourec="x"))
 
     assert "sourec" in text
     assert judge.targets() == []
@@ -155,9 +155,9 @@ def test_an_optional_parameter_that_is_null_counts_as_left_out(
 ) -> None:
     judge.answers(CALLS[name][1])
 
-    said = call(pipe, name, **arguments)
+    result = call(pipe, name, **arguments)
 
-    assert said[0] == "answer"
+    assert result[0] == "answer"
     assert judge.targets() == [target]
 
 
@@ -186,7 +186,7 @@ def test_half_a_surrogate_pair_is_refused_and_the_next_call_served(judge: OjHarn
 
 @pytest.mark.spec("1.S5.2.any-response", "1.S5.2.suffix", "1.S5.2.outside", "1.S5.2.utf8")
 def test_a_text_over_the_limit_is_cut_on_the_wire_too(judge: OjHarness, pipe: Pipe) -> None:
-    """A bar takes two bytes in a cell, so that a small answer makes a large text."""
+    """A bar takes two bytes in a cell, so that a small response makes a large text."""
     judge.answers({"rewritten_query": "q", "results": [{**HIT, "title": "|" * 60_000}]})
 
     kind, text = call(pipe, "find_similar_problems", query="abc")
@@ -203,12 +203,12 @@ def test_a_text_over_the_limit_is_cut_on_the_wire_too(judge: OjHarness, pipe: Pi
 def test_the_daily_challenge_is_asked_for_and_shown(judge: OjHarness, pipe: Pipe) -> None:
     judge.answers(DAILY)
 
-    said = call(pipe, "get_daily_challenge", domain="cn", date="2026-01-01")
+    result = call(pipe, "get_daily_challenge", domain="cn", date="2026-01-01")
 
-    assert said == ("answer", PAGE)
+    assert result == ("answer", PAGE)
     assert judge.targets() == ["/api/v1/daily?domain=cn&date=2026-01-01"]
-    assert said[1].splitlines()[0].startswith("# ")
-    assert "Source:" in said[1].splitlines()[2]
+    assert result[1].splitlines()[0].startswith("# ")
+    assert "Source:" in result[1].splitlines()[2]
 
 
 @pytest.mark.spec("2.T1.source", "2.T1.success")
@@ -232,7 +232,7 @@ def test_the_domain_is_com_unless_given(judge: OjHarness, pipe: Pipe, arguments:
 @pytest.mark.spec("2.T1.domain", "1.S4.2.parameters")
 @pytest.mark.parametrize("domain", ["COM", "Cn", "", " com", "org", "com&date=2020-01-01", 5, ["com"]])
 def test_another_domain_is_told_and_nothing_is_asked(judge: OjHarness, pipe: Pipe, domain: Any) -> None:
-    text = told(call(pipe, "get_daily_challenge", domain=domain))
+    text = error_text(call(pipe, "get_daily_challenge", domain=domain))
 
     assert "domain" in text
     assert judge.targets() == []
@@ -244,15 +244,15 @@ def test_another_domain_is_told_and_nothing_is_asked(judge: OjHarness, pipe: Pip
 def test_without_a_date_it_is_the_day_in_utc_wherever_the_machine_stands(
     judge: OjHarness, zone: str, domain: str
 ) -> None:
-    """Fourteen hours ahead and twelve behind: at any moment one of them has another day than UTC."""
+    """Fourteen hours ahead and twelve behind: at any moment one of the two zones has another day than UTC."""
     judge.answers(DAILY)
 
     with serving_oj(judge.url, env={"TZ": zone}) as pipe:
         before = utc_day()
-        said = call(pipe, "get_daily_challenge", domain=domain)
+        result = call(pipe, "get_daily_challenge", domain=domain)
         after = utc_day()
 
-    assert said[0] == "answer"
+    assert result[0] == "answer"
     assert judge.targets() in [[f"/api/v1/daily?domain={domain}&date={day}"] for day in (before, after)]
 
 
@@ -270,7 +270,7 @@ def test_without_a_date_it_is_the_day_in_utc_wherever_the_machine_stands(
 def test_a_date_that_is_none_is_told_with_the_format_and_nothing_is_asked(
     judge: OjHarness, pipe: Pipe, date: str
 ) -> None:
-    text = told(call(pipe, "get_daily_challenge", date=date))
+    text = error_text(call(pipe, "get_daily_challenge", date=date))
 
     assert "YYYY-MM-DD" in text
     assert judge.targets() == []
@@ -314,7 +314,7 @@ def test_202_is_information_whatever_it_holds(judge: OjHarness, pipe: Pipe, body
 def test_202_from_any_other_endpoint_is_an_error(judge: OjHarness, pipe: Pipe, name: str) -> None:
     judge.answers({"retry_after": 30}, status=202)
 
-    assert told(call(pipe, name, **CALLS[name][0])) == '[202] {"retry_after": 30}'
+    assert error_text(call(pipe, name, **CALLS[name][0])) == '[202] {"retry_after": 30}'
 
 
 # --- T2: get_problem
@@ -324,10 +324,10 @@ def test_202_from_any_other_endpoint_is_an_error(judge: OjHarness, pipe: Pipe, n
 def test_a_problem_is_asked_for_and_shown(judge: OjHarness, pipe: Pipe) -> None:
     judge.answers(PROBLEM)
 
-    said = call(pipe, "get_problem", source="leetcode", id="1")
+    result = call(pipe, "get_problem", source="leetcode", id="1")
 
-    assert said == ("answer", PAGE)
-    assert said[1].startswith("# Two Sum\n")
+    assert result == ("answer", PAGE)
+    assert result[1].startswith("# Two Sum\n")
     assert judge.targets() == ["/api/v1/problems/leetcode/1"]
 
 
@@ -339,9 +339,9 @@ def test_any_source_and_id_stand_encoded_on_the_request_line(
     the_judge.clear()
     the_judge.answers(PROBLEM)
 
-    said = call(process, "get_problem", source=f"x{source}x", id=f"x{problem_id}x")
+    result = call(process, "get_problem", source=f"x{source}x", id=f"x{problem_id}x")
 
-    assert said == ("answer", PAGE)
+    assert result == ("answer", PAGE)
     assert the_judge.targets() == [f"/api/v1/problems/x{encoded(source)}x/x{encoded(problem_id)}x"]
 
 
@@ -374,7 +374,7 @@ def test_source_and_id_are_trimmed_and_encoded(
 def test_a_blank_source_or_id_is_told_by_the_tool_and_nothing_is_asked(
     judge: OjHarness, pipe: Pipe, which: str, blank: str
 ) -> None:
-    text = told(call(pipe, "get_problem", **{"source": "leetcode", "id": "1", which: blank}))
+    text = error_text(call(pipe, "get_problem", **{"source": "leetcode", "id": "1", which: blank}))
 
     assert which in text
     assert "Invalid arguments" not in text
@@ -386,7 +386,7 @@ def test_a_blank_source_or_id_is_told_by_the_tool_and_nothing_is_asked(
 @pytest.mark.parametrize("which", ["source", "id"])
 def test_a_segment_of_dots_is_told_and_nothing_is_asked(judge: OjHarness, pipe: Pipe, which: str, dots: str) -> None:
     for name in ("get_problem", "find_similar_problems"):
-        assert which in told(call(pipe, name, **{"source": "leetcode", "id": "1", which: dots}))
+        assert which in error_text(call(pipe, name, **{"source": "leetcode", "id": "1", which: dots}))
 
     assert judge.targets() == []
 
@@ -406,7 +406,7 @@ def test_a_segment_of_dots_is_told_and_nothing_is_asked(judge: OjHarness, pipe: 
 def test_source_and_id_are_required_strings(
     judge: OjHarness, pipe: Pipe, arguments: dict[str, Any], named: list[str]
 ) -> None:
-    text = told(call(pipe, "get_problem", **arguments))
+    text = error_text(call(pipe, "get_problem", **arguments))
 
     assert [name for name in ("source", "id") if name in text.removeprefix("Invalid arguments for")] == named
     assert judge.targets() == []
@@ -460,7 +460,7 @@ def test_a_query_decides_and_source_and_id_are_not_looked_at(
 def test_a_query_of_a_wrong_length_is_told_and_nothing_is_asked(
     judge: OjHarness, pipe: Pipe, query: str, other: dict[str, str]
 ) -> None:
-    text = told(call(pipe, "find_similar_problems", query=query, **other))
+    text = error_text(call(pipe, "find_similar_problems", query=query, **other))
 
     assert "query" in text
     assert ("3" in text, "2000" in text) == (True, True)
@@ -476,9 +476,9 @@ def test_a_query_of_a_wrong_length_is_told_and_nothing_is_asked(
 def test_a_query_within_the_bounds_is_sent_trimmed_and_encoded(judge: OjHarness, pipe: Pipe, query: str) -> None:
     judge.answers(SIMILAR)
 
-    said = call(pipe, "find_similar_problems", query=query)
+    result = call(pipe, "find_similar_problems", query=query)
 
-    assert said[0] == "answer"
+    assert result[0] == "answer"
     assert judge.targets() == [SEARCH.format(encoded(query.strip()))]
 
 
@@ -509,7 +509,7 @@ def test_a_blank_query_leaves_the_search_to_source_and_id(judge: OjHarness, pipe
 def test_without_a_query_both_source_and_id_are_needed(
     judge: OjHarness, pipe: Pipe, blank: dict[str, str], rest: dict[str, Any]
 ) -> None:
-    text = told(call(pipe, "find_similar_problems", **blank, **rest))
+    text = error_text(call(pipe, "find_similar_problems", **blank, **rest))
 
     assert all(word in text for word in ("query", "source", "id"))
     assert judge.targets() == []
@@ -541,7 +541,7 @@ def test_any_source_and_id_to_compare_with_stand_encoded_on_the_request_line(
 def test_a_number_out_of_range_is_told_and_nothing_is_asked(
     judge: OjHarness, pipe: Pipe, name: str, value: Any
 ) -> None:
-    text = told(call(pipe, "find_similar_problems", query="arrays", **{name: value}))
+    text = error_text(call(pipe, "find_similar_problems", query="arrays", **{name: value}))
 
     assert name in text
     assert judge.targets() == []
@@ -551,8 +551,8 @@ def test_a_number_out_of_range_is_told_and_nothing_is_asked(
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e400"])
 def test_what_is_no_number_in_json_never_reaches_the_upstream(judge: OjHarness, pipe: Pipe, number: str) -> None:
     for name in ("limit", "threshold"):
-        asked = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"find_similar_problems","arguments":'
-        answer = pipe.ask(asked + f'{{"query":"abc","{name}":{number}}}}}}}'.encode())
+        head = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"find_similar_problems","arguments":'
+        answer = pipe.ask(head + f'{{"query":"abc","{name}":{number}}}}}}}'.encode())
 
         assert "error" in answer or answer["result"]["isError"]
 
@@ -587,7 +587,7 @@ def test_a_number_in_range_is_sent(judge: OjHarness, pipe: Pipe, arguments: dict
 def test_numbers_are_checked_before_anything_else(
     judge: OjHarness, pipe: Pipe, name: str, value: int, rest: dict[str, Any]
 ) -> None:
-    text = told(call(pipe, "find_similar_problems", **{name: value}, **rest))
+    text = error_text(call(pipe, "find_similar_problems", **{name: value}, **rest))
 
     assert name in text
     assert "query" not in text
@@ -639,9 +639,9 @@ def test_rows_are_numbered_and_safe_and_show_a_percentage(judge: OjHarness, pipe
 def test_a_url_is_resolved_as_one_segment_and_the_nested_problem_shown(judge: OjHarness, pipe: Pipe) -> None:
     judge.answers(RESOLVED)
 
-    said = call(pipe, "resolve_problem", query="https://leetcode.com/problems/two-sum/?a=1#b")
+    result = call(pipe, "resolve_problem", query="https://leetcode.com/problems/two-sum/?a=1#b")
 
-    assert said == ("answer", PAGE)
+    assert result == ("answer", PAGE)
     assert judge.targets() == ["/api/v1/resolve/https%3A%2F%2Fleetcode.com%2Fproblems%2Ftwo-sum%2F%3Fa%3D1%23b"]
 
 
@@ -678,9 +678,9 @@ def test_any_query_to_resolve_stands_encoded_on_the_request_line(
     the_judge.clear()
     the_judge.answers(RESOLVED)
 
-    said = call(process, "resolve_problem", query=f"{query}x")
+    result = call(process, "resolve_problem", query=f"{query}x")
 
-    assert said == ("answer", PAGE)
+    assert result == ("answer", PAGE)
     assert the_judge.targets() == [f"/api/v1/resolve/{encoded(query)}x"]
 
 
@@ -690,7 +690,7 @@ def test_any_query_to_resolve_stands_encoded_on_the_request_line(
 def test_a_query_that_is_none_is_told_and_nothing_is_asked(
     judge: OjHarness, pipe: Pipe, arguments: dict[str, Any]
 ) -> None:
-    text = told(call(pipe, "resolve_problem", **arguments))
+    text = error_text(call(pipe, "resolve_problem", **arguments))
 
     assert "query" in text
     assert judge.targets() == []
@@ -709,7 +709,7 @@ def test_a_query_of_no_known_judge_is_told(judge: OjHarness, pipe: Pipe) -> None
     query = "https://example.com/problem/1"
     judge.answers({"source": "unknown", "id": query, "problem": None})
 
-    assert query in told(call(pipe, "resolve_problem", query=query))
+    assert query in error_text(call(pipe, "resolve_problem", query=query))
 
 
 # --- T5: get_platform_status
@@ -736,7 +736,7 @@ def test_the_platforms_are_asked_for_at_the_root_and_shown(judge: OjHarness, pip
 
 @pytest.mark.spec("2.T5.needs-token", "2.T5.before-request", "1.S4.2.token")
 def test_without_a_token_the_platforms_are_refused_before_any_request(judge: OjHarness, without_token: Pipe) -> None:
-    text = told(call(without_token, "get_platform_status"))
+    text = error_text(call(without_token, "get_platform_status"))
 
     assert "authentication is required" in text
     assert judge.targets() == []
@@ -783,6 +783,6 @@ def test_the_samples_day_that_is_never_ready_is_information(judge: OjHarness, pi
 
 @pytest.mark.spec("2.common.errors", "1.S4.3.template")
 def test_the_samples_refusals_are_shown_by_the_template(judge: OjHarness, pipe: Pipe) -> None:
-    assert told(call(pipe, "get_problem", source="nobody", id="1")) == "[400] Bad Request: invalid source: nobody"
-    assert told(call(pipe, "get_problem", source="leetcode", id="0")) == "[404] Not Found: problem not found"
+    assert error_text(call(pipe, "get_problem", source="nobody", id="1")) == "[400] Bad Request: invalid source: nobody"
+    assert error_text(call(pipe, "get_problem", source="leetcode", id="0")) == "[404] Not Found: problem not found"
     assert json.dumps(judge.targets()) == '["/api/v1/problems/nobody/1", "/api/v1/problems/leetcode/0"]'
