@@ -13,10 +13,17 @@ from msgspec.structs import replace
 
 from signet.sandbox.message import SandboxRequest, SandboxResponse
 from signet.sandbox.server import Sandbox
-from signet.toolsets.boj.sandbox.api import GZIP_HEADERS, ROOT, TAKES_GZIP
+from signet.toolsets.boj.sandbox.api import (
+    GZIP_HEADERS,
+    METADATA_DATE,
+    ROOT,
+    TAKES_GZIP,
+    ResponseFormat,
+    metadata_frame,
+    metadata_rows,
+)
 from signet.toolsets.boj.sandbox.database import Catalogue, SampleDatabase
 from signet.toolsets.boj.sandbox.query import SampleQuery
-from signet.toolsets.boj.sandbox.responses import METADATA_DATE, ResponseFormat, metadata_frame, metadata_rows
 
 LARGE = "CO_WHOLE"
 """The name of the database, which the Bank does not have."""

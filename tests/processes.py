@@ -21,6 +21,8 @@ from typing import IO, Any
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
 SIGNET = str(BIN / "signet")
+EXTENDED = (sys.executable, str(ROOT / "tests/extended_server.py"))
+"""The same command, with the tests' own toolsets in its catalogue."""
 PATIENCE_S = 30.0
 """How long a test waits for a process before it fails; no test measures speed."""
 
@@ -89,6 +91,11 @@ def clean_env(extra: Mapping[str, str] | None = None) -> dict[str, str]:
 def serving(*args: str, env: Mapping[str, str] | None = None) -> contextlib.AbstractContextManager[Server]:
     """Run `signet serve` on a free port until the block ends."""
     return serving_command(SIGNET, "serve", "--port", "0", *args, env=env)
+
+
+def serving_extended(*args: str, env: Mapping[str, str] | None = None) -> contextlib.AbstractContextManager[Server]:
+    """Run `signet serve`, with the tests' own toolsets in its catalogue, on a free port until the block ends."""
+    return serving_command(*EXTENDED, "serve", "--port", "0", *args, env=env)
 
 
 @contextlib.contextmanager

@@ -11,15 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import conformance_toolset
 from processes import ROOT
 from signet.app import SCHEMA_ROOT
-from signet.catalogue import HIDDEN, TOOLSETS, find_toolset
+from signet.catalogue import TOOLSETS, find_toolset
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.tools import Tool
 
-REGISTRY = SchemaRegistry(schema_root=SCHEMA_ROOT)
+REGISTRY = SchemaRegistry(schema_root=SCHEMA_ROOT, tool_roots=(str(conformance_toolset.TOOLSET.schema_root),))
 IN_THE_BOX = [tool for toolset in TOOLSETS for tool in find_toolset(toolset).tools()]
-ALL = [*IN_THE_BOX, *(tool for toolset in HIDDEN for tool in find_toolset(toolset).tools())]
+ALL = [*IN_THE_BOX, *conformance_toolset.TOOLSET.tools()]
 
 json_values = st.recursive(
     # JSON has neither NaN nor infinities.

@@ -22,8 +22,7 @@ from processes import SIGNET, Pipe, piping, run, serving
 from signet.journal.record import VOLATILE
 from signet.journal.retention import FOLDER, LATEST
 from signet.settings import Settings, UsageError
-from signet.upstream.cassette_folder import CassetteManifest, CassetteReader, CassetteWriter
-from signet.upstream.cassette_redaction import CassetteRedactor
+from signet.upstream.cassette_folder import CassetteManifest, CassetteReader, CassetteRedactor, CassetteWriter
 
 TOKEN = 'tok-5f1d9c77e2"/+é'[:-1]
 """It holds characters that JSON and URLs escape."""
@@ -167,7 +166,7 @@ def test_a_question_about_today_is_replayed_on_any_other_day(tmp_path: Path) -> 
     ]
     then = recorded("oj", tmp_path / "tape", steps)
 
-    moved = "from signet.toolsets.oj import api\napi.utc_today = lambda: '2031-05-05'\n"
+    moved = "from signet import runs\nruns.utc_today = lambda: '2031-05-05'\n"
     program, *rest = command("signet.commands.oj_mcp", "--replay", str(tmp_path / "tape"))[2:]
     with piping(sys.executable, "-c", moved + program, *rest) as pipe:
         now = play(pipe, steps)

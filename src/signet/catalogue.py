@@ -8,12 +8,10 @@ from typing import Final
 
 from signet.kernel.toolset import Toolset
 
-__all__ = ["HIDDEN", "TOOLSETS", "find_toolset", "register"]
+__all__ = ["TOOLSETS", "find_toolset", "register"]
 
 TOOLSETS: Final = ["plantuml", "boj", "oj"]
 """The toolsets in the order in which their tools are listed: each is the `TOOLSET` of `signet.toolsets.<word>`."""
-HIDDEN: Final = ("conformance",)
-"""For the official conformance suite alone: unknown unless `SIGNET_CONFORMANCE` is set."""
 
 _registered: Final[dict[str, Toolset]] = {}
 

@@ -65,8 +65,7 @@ class RecordingRun:
     """A run whose exchanges with upstreams, days and calls are written into a folder."""
 
     def __init__(self, settings: Settings, log: Log) -> None:
-        from signet.upstream.cassette_folder import CassetteManifest, CassetteWriter
-        from signet.upstream.cassette_redaction import CassetteRedactor
+        from signet.upstream.cassette_folder import CassetteManifest, CassetteRedactor, CassetteWriter
 
         names = [toolset.name for toolset, _ in settings.enabled()]
         manifest = CassetteManifest(__version__, dict.fromkeys(names), settings.recorded())
@@ -92,7 +91,7 @@ class RecordingRun:
         return ToolsetRuntime(recorder, live.settings, today)
 
     def _write_calls(self, pairs: list[tuple[JournalEntry, JournalRecord]]) -> None:
-        from signet.journal.calls import call_lines
+        from signet.journal.record import call_lines
 
         self._folder.keep_calls(call_lines(pairs, self._redactor.body))
 
@@ -104,8 +103,7 @@ class ReplayRun:
     warn_once: Callable[[str], None] | None = None
 
     def __init__(self, settings: Settings) -> None:
-        from signet.upstream.cassette_folder import CassetteReader
-        from signet.upstream.cassette_redaction import CassetteRedactor
+        from signet.upstream.cassette_folder import CassetteReader, CassetteRedactor
 
         folder = settings.replay or ""
         self._manifest = read_manifest_of(folder)

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, Self
 import msgspec
 from msgspec import Meta, Struct
 
-from signet.catalogue import HIDDEN, TOOLSETS, find_toolset
+from signet.catalogue import TOOLSETS, find_toolset
 from signet.kernel.settings import Setting, setting, settings_of
 from signet.kernel.toolset import Toolset
 
@@ -87,7 +87,6 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = "auto"
     run_name: str = ""
     """The name that the processes of one run have in common."""
-    conformance: bool = False
     by_toolset: dict[str, Any] = {}
     """The settings of each toolset by its name, where they are not the defaults."""
 
@@ -161,11 +160,10 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Raises:
             UsageError: there is no such toolset.
         """
-        known = (*TOOLSETS, *HIDDEN) if self.conformance else TOOLSETS
         names = tuple(name.strip() for name in self.toolsets.split(",") if name.strip())
         for name in names:
-            if name not in known:
-                message = f"there is no toolset '{name}'; write --toolsets with one or more of: {', '.join(known)}"
+            if name not in TOOLSETS:
+                message = f"there is no toolset '{name}'; write --toolsets with one or more of: {', '.join(TOOLSETS)}"
                 raise UsageError(message)
         toolsets = [EnabledToolset(toolset, self.of(toolset)) for toolset in map(find_toolset, names or TOOLSETS)]
         return [one for one in toolsets if names or self.sandbox or one.has_what_it_needs]

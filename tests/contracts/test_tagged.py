@@ -54,7 +54,6 @@ def test_the_tagged_set_is_that_of_the_toolsets_in_the_box() -> None:
     tools = {tool.slug for toolset in TOOLSETS for tool in find_toolset(toolset).tools()}
 
     assert set(read_set(str(TAGGED / "0.1.0")).tools) <= tools
-    assert not any(slug.startswith("conformance.") for slug in read_set(str(TAGGED / LAST)).tools)
 
 
 def test_a_contract_that_breaks_is_seen() -> None:

@@ -19,12 +19,11 @@ from typing import IO
 import pytest
 
 import signet
-from processes import PATIENCE_S, SIGNET, Pipe, Server, clean_env, piping, run, serving, serving_command
+from processes import EXTENDED, PATIENCE_S, SIGNET, Pipe, Server, clean_env, piping, run, serving, serving_command
 from real.witness import META, SOURCE, TOOL, URL_PREFIX, source_of
 from signet.commands.cli import parser
 from signet.settings import known_settings
 
-HIDDEN = {"SIGNET_CONFORMANCE": "1"}
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 SLOW = {
     "jsonrpc": "2.0",
@@ -432,7 +431,7 @@ def test_a_reader_that_has_had_enough_is_no_reason_for_a_traceback() -> None:
 
 def test_a_door_that_others_can_reach_needs_a_token_unless_its_tools_are_public() -> None:
     """The sentence names the variable to set; PlantUML's tool is public and needs none."""
-    told = refused("serve", "--host", "0.0.0.0", "--port", "0", "--toolsets", "conformance", env=HIDDEN)
+    told = refused("serve", "--host", "0.0.0.0", "--port", "0", "--toolsets", "boj")
 
     assert "SIGNET_TOKEN" in told
     with serving("--host", "0.0.0.0", "--toolsets", "plantuml") as server:
@@ -531,8 +530,8 @@ def input_of(kind: str, content: bytes, folder: Path) -> Iterator[int]:
 def stdio_on(stdin: int | IO[bytes], env: Mapping[str, str]) -> Iterator[Pipe]:
     """Run `signet stdio` with an input of the caller's own."""
     process = subprocess.Popen(
-        [SIGNET, "stdio", "--toolsets", "conformance"],
-        stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=clean_env({**HIDDEN, **env}),
+        [*EXTENDED, "stdio", "--toolsets", "conformance"],
+        stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=clean_env(env),
     )  # fmt: skip
     try:
         yield Pipe(process)
@@ -556,7 +555,7 @@ def ended_well(process: subprocess.Popen[bytes]) -> bool:
 
 def test_stdio_answers_what_is_in_flight_before_it_ends(reader: dict[str, str]) -> None:
     """The end of input is no reason to drop a call: exit 0 after its answer."""
-    with piping(SIGNET, "stdio", "--toolsets", "conformance", env={**HIDDEN, **reader}) as pipe:
+    with piping(*EXTENDED, "stdio", "--toolsets", "conformance", env=reader) as pipe:
         pipe.send(PING, SLOW)
 
         status, out, errors = pipe.finish()

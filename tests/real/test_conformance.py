@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from processes import ROOT, Server, serving
+from processes import ROOT, Server, serving, serving_extended
 from real.witness import node, run_outside
 
 HERE = Path(__file__).parent
@@ -46,7 +46,7 @@ OURS = {
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
     """A server of the fixture tools that the suite calls by name."""
-    with serving("--toolsets", "conformance", env={"SIGNET_CONFORMANCE": "1"}) as running:
+    with serving_extended("--toolsets", "conformance") as running:
         yield running
 
 
@@ -66,7 +66,7 @@ def test_the_suite_ends_well_with_only_the_given_baseline(server: Server, revisi
     assert server.process.poll() is None
 
 
-def test_without_its_variable_the_fixture_toolset_does_not_exist() -> None:
-    """It is for the suite alone; a user is told that there is no such name."""
+def test_the_fixture_tools_are_not_part_of_the_product() -> None:
+    """They are for the suite alone; a user is told that there is no such name."""
     with pytest.raises(AssertionError, match="conformance"), serving("--toolsets", "conformance"):
         pass

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from processes import PATIENCE_S, SIGNET, Pipe, Reply, Server, piping, serving
+from processes import PATIENCE_S, SIGNET, Pipe, Reply, Server, piping, serving, serving_extended
 from real.witness import META, SOURCE, TOOL, VERSION_KEY, source_of
 
 MIB: Final = 1 << 20
@@ -629,7 +629,7 @@ def test_a_client_that_hangs_up_mid_answer_costs_nothing() -> None:
     """It leaves after the first progress of a stream, which ends the call behind it."""
     params = {"name": "test_tool_with_progress", "arguments": {}, "_meta": {"progressToken": "p"}}
     body = frame(id=1, method="tools/call", params=params)
-    with serving("--toolsets", "conformance", env={"SIGNET_CONFORMANCE": "1"}) as server:
+    with serving_extended("--toolsets", "conformance") as server:
         for abruptly in (False, True):
             with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_S) as client:
                 client.sendall(_head("/mcp", len(body)) + body)

@@ -13,7 +13,7 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp_types import version
 
 import signet
-from processes import SIGNET, Server, serving
+from processes import EXTENDED, SIGNET, Server, serving, serving_extended
 from real.witness import SOURCE, TOOL, URL_PREFIX, source_of
 from signet.kernel import errors, protocol
 
@@ -136,7 +136,6 @@ def test_an_unknown_tool_is_a_protocol_error(door: str | StdioServerParameters, 
 @pytest.mark.parametrize("over", ["stdio", "http"])
 def test_progress_reaches_the_clients_callback_before_the_result(over: str, mode: str) -> None:
     """On HTTP this is the moment the answer turns into a stream."""
-    hidden = {"SIGNET_CONFORMANCE": "1"}
     seen: list[tuple[float, float | None]] = []
 
     async def note(progress: float, total: float | None, message: str | None) -> None:
@@ -147,10 +146,10 @@ def test_progress_reaches_the_clients_callback_before_the_result(over: str, mode
         return await client.call_tool("test_tool_with_progress", {}, progress_callback=note)
 
     if over == "stdio":
-        command = StdioServerParameters(command=SIGNET, args=["stdio", "--toolsets", "conformance"], env=hidden)
+        command = StdioServerParameters(command=EXTENDED[0], args=[EXTENDED[1], "stdio", "--toolsets", "conformance"])
         result = _talk(command, mode, act)
     else:
-        with serving("--toolsets", "conformance", env=hidden) as server:
+        with serving_extended("--toolsets", "conformance") as server:
             result = _talk(f"{server.url}/mcp", mode, act)
 
     assert not result.is_error

@@ -9,12 +9,12 @@ import pytest
 from jsonschema import Draft202012Validator
 from schemathesis.specs.openapi.definitions import OPENAPI_31
 
-from processes import Server, serving
+from processes import Server, serving, serving_extended
 
 FLAGS: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
     "every toolset": (("--sandbox",), {}),
     "with a token": (("--sandbox",), {"SIGNET_TOKEN": "sesame"}),
-    "conformance": (("--toolsets", "conformance"), {"SIGNET_CONFORMANCE": "1"}),
+    "conformance": (("--toolsets", "conformance"), {}),
 }
 PAGES = {"/", "/healthz", "/readyz", "/openapi.json", "/api/tools", "/mcp"}
 LEGACY = {"/mcp/v1/encode-plantuml", "/mcp/encode-plantuml"}
@@ -23,7 +23,7 @@ LEGACY = {"/mcp/v1/encode-plantuml", "/mcp/encode-plantuml"}
 @pytest.fixture(scope="module", params=FLAGS)
 def document(request: pytest.FixtureRequest) -> Iterator[Any]:
     flags, env = FLAGS[request.param]
-    with serving(*flags, "--no-journal", env=env) as server:
+    with serving_extended(*flags, "--no-journal", env=env) as server:
         yield server.ask("GET", "/openapi.json", headers={"authorization": "Bearer sesame"}).json()
 
 

@@ -38,7 +38,7 @@ from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
 from signet.runs import LiveRun
 from signet.settings import Settings
 from signet.toolsets.boj import BojSettings, interval_s
-from signet.toolsets.boj.policy import may_cache
+from signet.toolsets.boj.tools import may_cache
 from signet.upstream.caching import CachePolicy, CachingUpstream
 from signet.upstream.http import HttpUpstream, Limits
 from signet.upstream.origin import parse_origin

@@ -21,12 +21,11 @@ import msgspec
 from msgspec import UNSET, Raw
 
 from signet.app import build_server, resolve
-from signet.journal.calls import LoggedCall, logged
+from signet.journal.record import LoggedCall, logged
 from signet.kernel.server import Server
 from signet.runs import read_manifest_of
 from signet.settings import Settings, UsageError
-from signet.upstream.cassette_folder import CALLS, LABEL
-from signet.upstream.cassette_redaction import CassetteRedactor
+from signet.upstream.cassette_folder import CALLS, LABEL, CassetteRedactor
 
 from .call import COMMAND_LINE, walk
 from .terminal import REPLACEMENT, printable, write

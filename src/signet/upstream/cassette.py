@@ -26,8 +26,7 @@ import msgspec
 from signet.kernel.errors import Code, Fault
 from signet.kernel.upstream import Upstream, UpstreamRequest, UpstreamResponse
 
-from .cassette_folder import CassetteReader, CassetteWriter, RecordedOrigin
-from .cassette_redaction import CassetteRedactor
+from .cassette_folder import CassetteReader, CassetteRedactor, CassetteWriter, RecordedOrigin
 
 __all__ = ["RecordingUpstream", "ReplayUpstream", "recorded_today", "replayed_today"]
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from signet.kernel.errors import Code, Fault
 from signet.toolsets.boj.faults import refused, too_large, transport, undecodable, validation
-from signet.toolsets.boj.policy import MAX_DELAY_MS, Retry, delay_ms
+from signet.toolsets.boj.tools import MAX_DELAY_MS, Retry, delay_ms
 
 PASSING = [transport("refused"), refused(500, "M181090S", "…"), refused(503, "M181091S", "…")]
 LASTING = [

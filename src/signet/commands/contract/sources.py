@@ -73,9 +73,9 @@ def as_listed(bundles: ContractSet) -> ContractSet:
     """Return bundles as our own servers list them: by MCP name, and without outputs of tools that answer in text."""
     if bundles.listed:
         return bundles
-    from signet.catalogue import HIDDEN, TOOLSETS, find_toolset
+    from signet.catalogue import TOOLSETS, find_toolset
 
-    known = {tool.slug: tool for toolset in (*TOOLSETS, *HIDDEN) for tool in find_toolset(toolset).tools()}
+    known = {tool.slug: tool for toolset in TOOLSETS for tool in find_toolset(toolset).tools()}
     tools = {}
     for slug, terms in bundles.tools.items():
         tool = known.get(slug)

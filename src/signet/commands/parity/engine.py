@@ -6,17 +6,22 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
 from http.client import HTTPException
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import msgspec
 
+from signet.app import SAMPLE_TOKEN
+from signet.catalogue import find_toolset
 from signet.journal.record import METHOD, VOLATILE
 from signet.journal.retention import FOLDER, LATEST
 from signet.kernel.ids import deterministic
 from signet.kernel.schemas import PREFIX as TOOL_PREFIX
+from signet.sandbox.hosting import host_in_thread
+from signet.sandbox.server import Running
 from signet.settings import PREFIX, variable_prefixes
 from signet.upstream.mcp_client import HttpTransport, StdioTransport, Transport
 from signet.upstream.server_process import ServerProcess
@@ -24,9 +29,56 @@ from signet.upstream.server_process import ServerProcess
 from .channels import CHANNELS, IN_RECORD, Channel, ParsedReply, no_answer
 from .corpus import CorpusCall
 from .report import Observation, ParityReport, RecordFields, compare
-from .upstreams import SandboxUpstreams
 
-__all__ = ["COMMANDS", "ProgressCallback", "run_corpus"]
+__all__ = ["COMMANDS", "ProgressCallback", "SandboxUpstreams", "run_corpus"]
+
+
+class SandboxUpstreams:
+    """The sandboxes of some toolsets, while the `with` block lasts."""
+
+    def __init__(self, toolsets: Iterable[str]) -> None:
+        self._toolsets = [toolset for toolset in map(find_toolset, toolsets) if toolset.sandbox is not None]
+        self._running: dict[str, Running] = {}
+        self._stops = ExitStack()
+
+    def __enter__(self) -> Self:
+        now = datetime.now(UTC)
+        with ExitStack() as stops:
+            for toolset in self._toolsets:
+                if toolset.sandbox is not None:
+                    # Dates in answers are those of the clock.
+                    sandbox = toolset.sandbox.build(SAMPLE_TOKEN, clock=lambda: now)
+                    self._running[toolset.name], stop = host_in_thread(sandbox)
+                    stops.callback(stop)
+            self._stops = stops.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stops.close()
+
+    def environ(self) -> dict[str, str]:
+        """Return the variables by which a server finds the sandboxes, and under which it waits for nothing.
+
+        Nothing is cached either: a fault that was ordered must be met.
+        """
+        variables: dict[str, str] = {}
+        for toolset in self._toolsets:
+            values = {"base_url": self._running[toolset.name].url, **toolset.without_waiting}
+            if toolset.sandbox is not None and toolset.sandbox.wants_token:
+                values["token"] = SAMPLE_TOKEN
+            variables |= {f"{toolset.name}_{name}".upper(): str(value) for name, value in values.items()}
+        return variables
+
+    def order(self, toolset: str, faults: Iterable[dict[str, Any]]) -> None:
+        """Order faults for the requests that the tools of a toolset make from now on."""
+        for fault in faults:
+            self._running[toolset].order(**fault)
+
+    def clear(self) -> None:
+        """Take all orders back."""
+        for running in self._running.values():
+            running.clear()
+
 
 COMMANDS: Final[Mapping[str, Sequence[str]]] = {
     "stdio": (sys.executable, "-m", "signet", "stdio"),

@@ -71,7 +71,7 @@ def _tools() -> tuple[Tool, ...]:
 
 def _upstream(settings: BojSettings) -> UpstreamSpec:
     from .models import MAX_BODY_BYTES
-    from .policy import may_cache
+    from .tools import may_cache
 
     return UpstreamSpec(
         base_url=settings.base_url,

@@ -28,7 +28,6 @@ __all__ = [
     "refuse",
     "similar_options",
     "trim",
-    "utc_today",
 ]
 
 T = TypeVar("T")
@@ -65,11 +64,6 @@ def trim(text: str | None) -> str:
 def refuse(message: str, code: Code = Code.INVALID_INPUT) -> Fault:
     """Return a fault that the model sees as a result of the tool, whatever its code."""
     return Fault(code, truncate(message), as_tool_result=True)
-
-
-def utc_today() -> str:
-    """Return the calendar day in UTC, whatever the time zone of the machine."""
-    return datetime.now(UTC).date().isoformat()
 
 
 def ask_daily(domain: str, day: str) -> UpstreamRequest:

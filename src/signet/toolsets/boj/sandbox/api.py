@@ -9,23 +9,176 @@ Paths are case-sensitive, names and values of parameters are not. A failed check
 
 from __future__ import annotations
 
+import csv
 import gzip
+import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta, timezone
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from signet.kernel.errors import Fault
 from signet.sandbox.message import SandboxRequest, SandboxResponse
 
-from .database import Catalogue
+from .database import LEVELS, Catalogue
+from .messages import DONE, LANGS, MESSAGES, NO_DATA, text_of
 from .query import SampleQuery
-from .responses import METADATA_DATE, SAMPLE, ResponseFormat, data_response, echo_of, metadata_body, refusal
-from .selection import select_by_code, select_by_layer
+from .selection import SampleSelection, select_by_code, select_by_layer
+from .series import Number, SampleRow, SampleSeries
 
-__all__ = ["ROOT", "TAKES_GZIP", "BojSandboxApi", "japan_now"]
+__all__ = ["BojSandboxApi", "japan_now", "metadata_frame", "metadata_rows"]
+
+METADATA_DATE: Final = "2026-02-19T9:00:06.669+09:00"
+"""The date of all metadata; the Bank writes its hour without a leading zero."""
+
+SAMPLE: Final = {"x-data": "sample"}
+"""The header that marks every response as sample data."""
+
+LINE_END: Final = "\r\n"
+MISSING: Final = "null"
+"""A missing value in CSV."""
+
+BLANK_ROW: Final = SampleRow(layers=(0,) * LEVELS, names=("", ""))
+
+Values = tuple[SampleSeries, list[int], list[Number]]
+"""A series, its period labels and their values."""
+
+
+class ResponseFormat(msgspec.Struct, frozen=True):
+    """The format, the language and the date of a response."""
+
+    format: str
+    lang: str
+    date: str
+
+    @property
+    def encoding(self) -> str:
+        """The text encoding."""
+        return "cp932" if (self.format, self.lang) == ("csv", "jp") else "utf-8"
+
+    def response(self, body: bytes) -> SandboxResponse:
+        """Return a response with this body; the Bank declares the encoding of English CSV only."""
+        if self.format == "json":
+            return SandboxResponse(200, body, headers=SAMPLE)
+        return SandboxResponse(200, body, "text/csv; charset=utf-8" if self.lang == "en" else "text/csv", SAMPLE)
+
+
+def refusal(fault: Fault, lang: str, date: str) -> SandboxResponse:
+    """Return an error response, which is JSON in any format."""
+    head = _head(fault.name, lang, date, fault.data["n"])
+    return SandboxResponse(fault.status, msgspec.json.encode(head), headers=SAMPLE)
+
+
+def echo_of(query: SampleQuery, *, by_layer: bool) -> dict[str, str]:
+    """Return the parameters to echo: format and language in capitals, the rest as sent, empty if not sent."""
+    echo = {"FORMAT": query.text("format").upper(), "LANG": query.text("lang").upper(), "DB": query.text("db")}
+    if by_layer:
+        levels = query.levels()
+        echo |= {f"LAYER{n}": level for n, level in enumerate(levels + [""] * (LEVELS - len(levels)), 1)}
+        echo["FREQUENCY"] = query.text("frequency")
+    return echo | {name.upper(): query.text(name) for name in ("startDate", "endDate", "startPosition")}
+
+
+def data_response(layout: ResponseFormat, echo: Mapping[str, str], selection: SampleSelection) -> SandboxResponse:
+    """Return the values of a selection; if all of them are missing, the message says that there is no data."""
+    series_values: list[Values] = [(piece.series, *piece.window()) for piece in selection.pieces]
+    has_data = any(value is not None for _, _, values in series_values for value in values)
+    head = _head(DONE if has_data else NO_DATA, layout.lang, layout.date)
+    if layout.format == "csv":
+        parameters = [("PARAMETER", *item) for item in echo.items()]
+        lines = [*head.items(), *parameters, ("NEXTPOSITION", selection.next_position)]
+        return layout.response(_data_csv(layout.lang, lines, series_values).encode(layout.encoding))
+    results = [
+        {**_attributes(series, layout.lang), "VALUES": {"SURVEY_DATES": dates, "VALUES": values}}
+        for series, dates, values in series_values
+    ]
+    document = {**head, "PARAMETER": echo, "NEXTPOSITION": selection.next_position, "RESULTSET": results}
+    return layout.response(msgspec.json.encode(document))
+
+
+def metadata_body(layout: ResponseFormat, db: str, rows: Iterable[SampleRow]) -> bytes:
+    """Return the metadata of a database: its rows with headings, in both languages if Japanese is requested."""
+    opening, closing = metadata_frame(layout, db)
+    return opening + metadata_rows(layout, rows) + closing
+
+
+def metadata_frame(layout: ResponseFormat, db: str) -> tuple[bytes, bytes]:
+    """Return the bytes before and after the rows."""
+    head = {**_head(DONE, layout.lang, layout.date), "DB": db}
+    if layout.format == "json":
+        return msgspec.json.encode(head)[:-1] + b',"RESULTSET":[', b"]}"
+    return _csv([*head.items(), _metadata_fields(BLANK_ROW, layout.lang)]).encode(layout.encoding), b""
+
+
+def metadata_rows(layout: ResponseFormat, rows: Iterable[SampleRow]) -> bytes:
+    """Return the rows alone."""
+    fields = [_metadata_fields(row, layout.lang) for row in rows]
+    if layout.format == "json":
+        return b",".join(map(msgspec.json.encode, fields))
+    return _csv(row.values() for row in fields).encode(layout.encoding)
+
+
+def _head(message_id: str, lang: str, date: str, n: int = 0) -> dict[str, Any]:
+    """Return the keys that every response begins with."""
+    text = text_of(message_id, lang, n)
+    return {"STATUS": MESSAGES[message_id].status, "MESSAGEID": message_id, "MESSAGE": text, "DATE": date}
+
+
+def _data_csv(lang: str, lines: list[tuple[Any, ...]], series_values: Iterable[Values]) -> str:
+    """Write one line per value, each with the attributes of its series."""
+    name, unit, category = (_key(name, lang) for name in ("NAME_OF_TIME_SERIES", "UNIT", "CATEGORY"))
+    columns = ("SERIES_CODE", name, unit, "FREQUENCY", category, "LAST_UPDATE", "SURVEY_DATES", "VALUES")
+    text = [_csv([*lines, columns])]
+    for series, dates, values in series_values:
+        start = _csv([_attributes(series, lang).values()]).removesuffix(LINE_END)
+        cells = (MISSING if value is None else value for value in values)
+        text += [f"{start},{date},{cell}{LINE_END}" for date, cell in zip(dates, cells, strict=True)]
+    return "".join(text)
+
+
+def _attributes(series: SampleSeries, lang: str) -> dict[str, Any]:
+    return {
+        "SERIES_CODE": series.code,
+        **_texts("NAME_OF_TIME_SERIES", series.names, lang),
+        **_texts("UNIT", series.units, lang),
+        "FREQUENCY": series.frequency_name,
+        **_texts("CATEGORY", series.categories, lang),
+        "LAST_UPDATE": series.last_update,
+    }
+
+
+def _metadata_fields(row: SampleRow, lang: str) -> dict[str, Any]:
+    langs = LANGS if lang == "jp" else (lang,)
+    start, end, last_update = row.listed
+    return {
+        "SERIES_CODE": row.code,
+        **_texts("NAME_OF_TIME_SERIES", row.names, *langs),
+        **_texts("UNIT", row.units, *langs),
+        "FREQUENCY": row.frequency_name,
+        **_texts("CATEGORY", row.categories, *langs),
+        **{f"LAYER{n}": layer for n, layer in enumerate(row.layers, 1)},
+        "START_OF_THE_TIME_SERIES": start,
+        "END_OF_THE_TIME_SERIES": end,
+        "LAST_UPDATE": last_update,
+        **_texts("NOTES", row.notes, *langs),
+    }
+
+
+def _texts(name: str, pair: tuple[str, str], *langs: str) -> dict[str, str]:
+    return {_key(name, lang): pair[LANGS.index(lang)] for lang in langs}
+
+
+def _key(name: str, lang: str) -> str:
+    return f"{name}_J" if lang == "jp" else name
+
+
+def _csv(lines: Iterable[Iterable[Any]]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator=LINE_END).writerows(lines)
+    return text.getvalue()
+
 
 ROOT: Final = "/api/v1"
 TAKES_GZIP: Final = re.compile(r"\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))", re.IGNORECASE)

@@ -1,15 +1,17 @@
-"""The `signet` command with the example toolset in its catalogue: `python example_server.py COMMAND …`."""
+"""The `signet` command with the tests' own toolsets in its catalogue: `python extended_server.py COMMAND …`."""
 
 from __future__ import annotations
 
 import sys
 
-from example_toolset import TOOLSET
+import conformance_toolset
+import example_toolset
 from signet.catalogue import register
 
 
 def main() -> int:
-    register(TOOLSET)
+    for module in (conformance_toolset, example_toolset):
+        register(module.TOOLSET)
     if sys.argv[1:] == ["cli_worker"]:
         from signet.commands.parity.cli_worker import main as call
 
