@@ -18,7 +18,7 @@ __all__ = [
 ]  # fmt: skip
 
 MAX_TAGS: Final = 8_000
-"""A page with more tags is not converted: a long statement has 800, and 8,000 hold the interpreter for some 50 ms."""
+"""A page with more tags is not converted: a long statement has 800, and 8,000 take some 50 ms."""
 
 MAX_TAG_CHARS: Final = 16_384
 """The attributes of a longer tag are ignored."""

@@ -96,7 +96,9 @@ class InlineWriter:
         words = escape_text(" ".join(values.get("alt", "").split()), in_label=True)
         written = f"![{words}]{address}" if address else words
         if self._held:
-            self._held[0][1].append(written)
+            tag, outer, _ = self._held[0]
+            outer.append(written)
+            self._held[0] = (tag, outer, False)
         else:
             self.text(written)
 
@@ -107,17 +109,20 @@ class InlineWriter:
                 self._held.append((tag, self.pieces, self.is_fresh))
                 self.pieces = [source]
                 self.literal = self.literal or tag
-        elif not self._held and len(self._open) < MAX_OPEN:
-            closing: str = ""
+        elif not self._held:
             if tag == "a":
                 self.end("a")
-                values = attributes(attrs)
-                address = target(values.get("href", ""), values.get("title", ""))
-                closing = _Closing(f"]{address}") if address else ""
-            elif all(tag != name for name, _, _ in self._open):
-                closing = _CLOSINGS[tag]
-            self._open.append((tag, len(self.pieces), closing))
+            if len(self._open) < MAX_OPEN:
+                self._open.append((tag, len(self.pieces), self._closing(tag, attrs)))
             self.pieces.append(source)
+
+    def _closing(self, tag: str, attrs: str) -> str:
+        """Return the closing mark of an element; nothing for a link without an address, and emphasis in its like."""
+        if tag != "a":
+            return "" if any(tag == name for name, _, _ in self._open) else _CLOSINGS[tag]
+        values = attributes(attrs)
+        address = target(values.get("href", ""), values.get("title", ""))
+        return _Closing(f"]{address}") if address else ""
 
     def end(self, tag: str, after: str = "") -> bool:
         """Close an element, given the character behind its end tag; return False if no such element is open."""
