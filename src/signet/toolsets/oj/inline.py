@@ -170,7 +170,7 @@ class InlineWriter:
         return ""
 
     def forget(self) -> None:
-        """Let no open element end."""
+        """Leave all open elements without an end: the sources of their start tags stay."""
         self._open.clear()
         self.literal = ""
         while self._held:
