@@ -244,6 +244,7 @@ def test_only_signs_that_would_be_misread_are_escaped(content: str, markdown: st
         ("<p>List<Integer> and Map<String, V></p>", "List\\<Integer> and Map\\<String, V>"),
         ("<p>x</p><![CDATA[ y ]]><?php z ?><!DOCTYPE html><p>w</p>", "x\n\nw"),
         ("<p>n <m", "n \\<m"),
+        ("<p>n <!m", "n \\<!m"),
         ("<p><code>x</p><p>y</p>", "`x`\n\ny"),
         ("<p><code>a<br>b</code></p>", "`a b`"),
         ("<pre>0<n<10</pre><p>a<b and <i>c</i></p>", "```\n0<n<10\n```\n\na\\<b and *c*"),
@@ -282,6 +283,7 @@ def test_images_and_links_are_kept_where_they_lead_somewhere(content: str, markd
 @pytest.mark.parametrize(
     ("rows", "markdown"),
     [
+        ("<td>a<td>b", "| a | b |\n| --- | --- |"),
         ("<tr><td>a<td>b<tr><td>c", "| a | b |\n| --- | --- |\n| c |  |"),
         ("<caption>Cap</caption><tr><th>a</th></tr>", "*Cap*\n\n| a |\n| --- |"),
         ("<tr><th colspan=2>a</th></tr><tr><td>b</td><td>c</td></tr>", "| a | |\n| --- | --- |\n| b | c |"),
