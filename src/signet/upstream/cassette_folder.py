@@ -4,8 +4,8 @@
     <sha-256>.<n>.<call>.json   the n-th response to a request, and the call that sent it
     calls.jsonl                 the calls, in the order of their ends
 
-Files are written atomically, and hold no secrets. Several processes may record into one folder. If a folder cannot be written to, there is
-one warning, and no call fails.
+Files are written atomically, and hold no secrets. Several processes may record into one folder. If a folder cannot be
+written to, there is one warning, and no call fails.
 """
 
 from __future__ import annotations

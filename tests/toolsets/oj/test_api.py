@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from oj_harness import PROBLEM, encoded
 from signet.kernel.errors import Code, Fault
 from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
+from signet.runs import utc_today
 from signet.toolsets.oj import api
 from signet.toolsets.oj.models import Fetching, Problem, Resolved, Similar, Status
 
@@ -414,4 +415,4 @@ def test_the_limits_are_the_printed_ones() -> None:
 
 @pytest.mark.spec("2.T1.date-default")
 def test_today_is_written_as_a_date() -> None:
-    assert msgspec.convert(api.utc_today(), date)
+    assert msgspec.convert(utc_today(), date)
