@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -17,6 +18,10 @@ IN_CI = bool(os.environ.get("CI"))
 
 # Tests read what processes write as UTF-8, whatever the locale; the workers of a parallel run inherit this too.
 os.environ["PYTHONUTF8"] = "1"
+
+# Tests start thousands of processes, and without bytecode each of them would compile every module again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # `nohup make test &` starts us with SIGINT ignored, and processes would inherit that from us: the servers that tests
 # start and interrupt could not be interrupted. A handler is not inherited.
