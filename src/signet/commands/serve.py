@@ -78,7 +78,7 @@ def _greeting(settings: Settings, port: int, toolbox: Toolbox) -> str:
     url = f"http://{host}:{port}"
     text = f"Signet {__version__} is listening on {url}\n"
     if settings.sandbox:
-        titles = [toolset.title for toolset, _ in settings.enabled() if toolset.sandbox is not None]
+        titles = [toolset.title for toolset, _ in reversed(settings.enabled()) if toolset.sandbox is not None]
         text += f"{' and '.join(titles)} answer from embedded sample data.\n" if titles else ""
     if settings.quiet:
         return text
