@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession
     from yarl import URL
 
+    from .egress import Egress
+
 __all__ = ["HttpUpstream", "Limits", "check_token"]
 
 SEE_OTHER: Final = 303
@@ -56,9 +58,9 @@ class _Hop(msgspec.Struct):
 
     def follow(self, status: int, location: str) -> None:
         """Go where a redirect points, as browsers do."""
-        from yarl import URL
+        from .egress import redirect_target
 
-        target = self.url.join(URL(location))
+        target = redirect_target(self.url, location)
         if target.origin() != self.url.origin():
             # Another server was not given the token, nor any other header of the caller.
             self.headers = {}
@@ -106,6 +108,7 @@ class HttpUpstream:
         gzip: bool = False,
         proxied: bool = True,
         rate_limiter: RateLimiter | None = None,
+        egress: Egress | None = None,
         log: Callable[..., None] = _silent,
     ) -> None:
         self.origin = origin
@@ -116,16 +119,21 @@ class HttpUpstream:
         self._limits = limits
         self._log = log
         self._rate_limiter = rate_limiter or RateLimiter()
+        self._egress = egress
         self._session: ClientSession | None = None
 
     async def send(self, request: UpstreamRequest) -> UpstreamResponse:
         """Return the response, whatever its status."""
         import aiohttp
 
+        from .egress import Egress, refusal, start_check
+
+        egress = self._egress or Egress()
         if self._session is None:
-            self._session = _open_session()
+            self._session = _open_session(egress)
             self._redactor = SecretRedactor([self._token or ""], min_chars=MIN_CHARS)
         self._log("upstream.ask", target=request.target)
+        start_check(egress)
         reading = _Reading()
         broken = ""
         try:
@@ -133,7 +141,7 @@ class HttpUpstream:
         except TimeoutError:
             broken = f"no answer within {self._limits.deadline_s:g} s"
         except (aiohttp.ClientError, ValueError, OSError) as error:
-            broken = _in_words(error)
+            broken = self._redactor.text(refusal()) or _in_words(error)
         if broken and not reading.status:
             raise self._failed(broken)
         self._log(
@@ -153,7 +161,7 @@ class HttpUpstream:
 
     def warm(self) -> None:
         """Import the HTTP client."""
-        import aiohttp  # noqa: F401 - for its effect
+        from . import egress  # noqa: F401 - for its effect
 
     async def _follow(self, session: ClientSession, request: UpstreamRequest, reading: _Reading) -> None:
         """Send the request, and follow redirects; the time spent waiting for a slot does not count."""
@@ -182,8 +190,10 @@ class HttpUpstream:
 
     async def _visit(self, session: ClientSession, hop: _Hop, slot: Slot, reading: _Reading) -> tuple[int, str] | None:
         """Send one request; return the status and location of a redirect, or read the response."""
+        from .egress import proxy_for
+
         headers = {**hop.headers, "Accept-Encoding": self._encoding}
-        proxy = _proxy_for(hop.url) if self._proxied else None
+        proxy = proxy_for(hop.url) if self._proxied else None
         async with session.request(
             hop.method,
             hop.url,
@@ -254,8 +264,10 @@ class _Gunzip:
         return bytes(unpacked)
 
 
-def _open_session() -> ClientSession:
+def _open_session(egress: Egress) -> ClientSession:
     import aiohttp
+
+    from .egress import CheckedConnector
 
     async def release_slot(_: object, context: Any, __: object) -> None:
         context.trace_request_ctx.release()
@@ -263,7 +275,7 @@ def _open_session() -> ClientSession:
     trace = aiohttp.TraceConfig()
     trace.on_request_headers_sent.append(release_slot)
     session = aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_ALIVE_S),
+        connector=CheckedConnector(egress, keepalive_timeout=KEEP_ALIVE_S),
         cookie_jar=aiohttp.DummyCookieJar(),
         headers={"Accept": "*/*", "User-Agent": f"signet/{__version__}"},
         timeout=aiohttp.ClientTimeout(total=None),
@@ -275,17 +287,6 @@ def _open_session() -> ClientSession:
     # aiohttp repeats a request by itself when a connection breaks; retrying is the tool's decision.
     session._retry_connection = False  # noqa: SLF001 - there is no public switch
     return session
-
-
-def _proxy_for(url: URL) -> str | None:
-    """Return the proxy that the environment names for a URL, or None."""
-    from urllib.request import getproxies, proxy_bypass
-
-    proxies = getproxies()
-    if not proxies or proxy_bypass(url.host or ""):
-        return None
-    proxy = proxies.get(url.scheme) or proxies.get("all")
-    return f"http://{proxy}" if proxy and "://" not in proxy else proxy
 
 
 def _in_words(error: Exception) -> str:
