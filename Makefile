@@ -19,12 +19,14 @@ DEMO_STAMP  := $(if $(wildcard $(TEST_STAMP)),$(TEST_STAMP),$(RUN_STAMP))
 
 SOURCES := $(shell find src -type f -not -name '*.pyc')
 PIP     := -m pip --disable-pip-version-check --quiet install
+# Without isolation, the package is built by the backend that was installed by its hash.
+LOCAL   := --no-deps --no-build-isolation
 COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
-.PHONY: help demo test ways check bench measure docs contracts lock tools clean
+.PHONY: help demo test ways check bench measure docs contracts lock sbom audit tools clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -65,8 +67,15 @@ contracts: $(TEST_STAMP) ## Check every contract against its code and against th
 lock: ## Write requirements/*.txt anew from pyproject.toml and requirements/*.in (needs uv)
 	@command -v $(UV) >/dev/null || { echo "make lock needs uv: pip install uv"; exit 1; }
 	$(COMPILE) pyproject.toml -o requirements/run.txt
-	$(COMPILE) pyproject.toml requirements/test.in -o requirements/test.txt
-	$(COMPILE) pyproject.toml requirements/bench.in -o requirements/bench.txt
+	$(COMPILE) requirements/build.in -c requirements/run.txt -o requirements/build.txt
+	$(COMPILE) pyproject.toml requirements/build.in requirements/test.in -o requirements/test.txt
+	$(COMPILE) pyproject.toml requirements/build.in requirements/bench.in -o requirements/bench.txt
+
+sbom: $(TEST_STAMP) ## Write the bill of materials (CycloneDX) of the locked dependencies to build/sbom.cdx.json
+	@$(BIN)/python scripts/sbom.py
+
+audit: $(TEST_STAMP) ## Look for known vulnerabilities in the locked dependencies (needs network)
+	@$(BIN)/python scripts/audit.py
 
 tools: # the outside programs that the tests run against us
 	@scripts/install_tools.sh
@@ -85,20 +94,21 @@ $(VENV)/pyvenv.cfg $(BENCH)/pyvenv.cfg:
 	@$(PYTHON) -m venv $(@D) || { rm -rf $(@D); \
 	  echo "'$(PYTHON) -m venv' does not work here; on Debian and Ubuntu: apt install python3-venv"; exit 1; }
 
-$(RUN_STAMP): requirements/run.txt pyproject.toml $(SOURCES) | $(VENV)/pyvenv.cfg
+$(RUN_STAMP): requirements/run.txt requirements/build.txt pyproject.toml $(SOURCES) | $(VENV)/pyvenv.cfg
 	@echo "installing Signet into $(VENV)"
 	@$(BIN)/python $(PIP) --require-hashes -r requirements/run.txt
-	@$(BIN)/python $(PIP) --no-deps .
+	@$(BIN)/python $(PIP) --require-hashes -r requirements/build.txt
+	@$(BIN)/python $(PIP) $(LOCAL) .
 	@touch $@
 
 $(TEST_STAMP): requirements/test.txt pyproject.toml | $(VENV)/pyvenv.cfg
 	@echo "installing Signet and what its tests need into $(VENV)"
 	@$(BIN)/python $(PIP) --require-hashes -r requirements/test.txt
-	@$(BIN)/python $(PIP) --no-deps -e .
+	@$(BIN)/python $(PIP) $(LOCAL) -e .
 	@touch $@
 
 $(BENCH_STAMP): requirements/bench.txt pyproject.toml | $(BENCH)/pyvenv.cfg
 	@echo "installing Signet and the peers into $(BENCH)"
 	@$(BENCH)/bin/python $(PIP) --require-hashes -r requirements/bench.txt
-	@$(BENCH)/bin/python $(PIP) --no-deps -e .
+	@$(BENCH)/bin/python $(PIP) $(LOCAL) -e .
 	@touch $@

@@ -1,0 +1,243 @@
+"""The dependencies: locked with hashes, listed in a bill of materials, looked up in databases of vulnerabilities."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
+
+from lockfiles import locked
+from processes import BIN, ROOT, clean_env
+
+LOCKS = sorted((ROOT / "requirements").glob("*.txt"))
+NOWHERE = "http://127.0.0.1:9"
+"""The discard port, on which nobody listens."""
+
+
+def make(target: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    """Run a target of the Makefile with the Python of these tests, without installing anything."""
+    command = ["make", "--no-print-directory", "-o", ".venv/.installed-for-test", f"BIN={BIN}", target]
+    # The flags of a `make test` that runs these tests are not meant for this one.
+    own = {name: value for name, value in clean_env(env).items() if not name.startswith(("MAKE", "MFLAGS"))}
+    return subprocess.run(command, cwd=ROOT, env=own, capture_output=True, encoding="utf-8", check=False)
+
+
+# --- hashes -----------------------------------------------------------------------------------
+
+
+def test_there_is_a_lock_file_for_each_environment() -> None:
+    assert [path.name for path in LOCKS] == ["bench.txt", "build.txt", "run.txt", "test.txt"]
+
+
+@pytest.mark.parametrize("path", LOCKS, ids=lambda path: path.name)
+def test_every_locked_requirement_has_a_hash_and_no_index_is_named(path: Path) -> None:
+    requirements = locked(path)
+
+    unhashed = [
+        requirement.name
+        for requirement in requirements
+        if not requirement.hashes or not all(re.fullmatch("sha256:[0-9a-f]{64}", text) for text in requirement.hashes)
+    ]
+    assert requirements != []
+    assert unhashed == []
+    assert "://" not in path.read_text(encoding="utf-8")
+
+
+def test_every_npm_package_has_its_integrity_and_no_host() -> None:
+    packages = json.loads((ROOT / "package-lock.json").read_text(encoding="utf-8"))["packages"]
+    del packages[""]
+
+    wrong = [
+        path
+        for path, entry in packages.items()
+        if "resolved" in entry or not entry.get("integrity", "").startswith("sha512-")
+    ]
+    assert packages != {}
+    assert wrong == []
+
+
+def test_make_installs_packages_by_hash_only() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+
+    installs = re.findall(r"\$\(PIP\) (.+)", makefile)
+
+    assert [line for line in installs if not line.startswith(("--require-hashes -r ", "$(LOCAL) "))] == []
+    assert "LOCAL   := --no-deps --no-build-isolation\n" in makefile
+
+
+# --- bill of materials ------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def bill() -> dict[str, Any]:
+    done = make("sbom")
+    assert done.returncode == 0, done.stderr
+    return json.loads((ROOT / "build/sbom.cdx.json").read_text(encoding="utf-8"))
+
+
+def test_the_bill_of_materials_keeps_the_schema_of_cyclonedx(bill: dict[str, Any]) -> None:
+    error = JsonStrictValidator(SchemaVersion.V1_6).validate_str(json.dumps(bill))
+
+    assert error is None
+
+
+def test_the_bill_of_materials_lists_every_locked_dependency_with_its_hashes(bill: dict[str, Any]) -> None:
+    components = {
+        component["purl"]: {f"sha256:{entry['content']}" for entry in component["externalReferences"][0]["hashes"]}
+        for component in bill["components"]
+    }
+
+    assert components == {
+        f"pkg:pypi/{requirement.name}@{requirement.version}": set(requirement.hashes)
+        for requirement in locked(ROOT / "requirements/run.txt")
+    }
+
+
+def test_the_bill_of_materials_says_which_dependency_needs_which(bill: dict[str, Any]) -> None:
+    names = {
+        entry["ref"].partition("@")[0]: [ref.partition("@")[0] for ref in entry["dependsOn"]]
+        for entry in bill["dependencies"]
+    }
+
+    assert bill["metadata"]["component"]["name"] == "signet-mcp"
+    assert {"pkg:pypi/aiohttp", "pkg:pypi/httptools", "pkg:pypi/msgspec"} <= set(names["pkg:pypi/signet-mcp"])
+    assert names["pkg:pypi/markdown-it-py"] == ["pkg:pypi/mdurl"]
+    assert len(names) == len(bill["components"]) + 1
+
+
+def test_a_bill_of_materials_that_is_made_again_is_the_same(bill: dict[str, Any], tmp_path: Path) -> None:
+    again = tmp_path / "sbom.json"
+
+    subprocess.run([BIN / "python", ROOT / "scripts/sbom.py", again], capture_output=True, check=True)
+
+    assert json.loads(again.read_text(encoding="utf-8")) == bill
+
+
+# --- audit ------------------------------------------------------------------------------------
+
+Respond = Callable[[str, bytes], object]
+
+
+@contextlib.contextmanager
+def database(respond: Respond) -> Iterator[str]:
+    """Serve a database of vulnerabilities on loopback: OSV at /osv, the registry of npm below /."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["content-length"]))
+            self._send(200, respond(self.path, body))
+
+        def do_GET(self) -> None:
+            self._send(404, {})
+
+        def _send(self, status: int, value: object) -> None:
+            content = json.dumps(value).encode()
+            self.send_response(status)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_: object) -> None:
+            """Print nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def audit_at(url: str) -> subprocess.CompletedProcess[str]:
+    """Run the audit with both databases at a URL, past any proxy."""
+    direct = {"no_proxy": "127.0.0.1", "NO_PROXY": "127.0.0.1"}
+    return make("audit", {"PIP_AUDIT_OSV_URL": f"{url}/osv", "npm_config_registry": url, **direct})
+
+
+def nothing_known(path: str, body: bytes) -> object:
+    return {}
+
+
+def click_is_vulnerable(path: str, body: bytes) -> object:
+    if path != "/osv" or json.loads(body)["package"]["name"] != "click":
+        return {}
+    ranges = [{"type": "ECOSYSTEM", "events": [{"introduced": "0"}, {"fixed": "99.1"}]}]
+    affected = [{"package": {"name": "click", "ecosystem": "PyPI"}, "ranges": ranges}]
+    return {"vulns": [{"id": "PYSEC-0000-1", "affected": affected}]}
+
+
+def zod_is_vulnerable(path: str, body: bytes) -> object:
+    advisory = {"id": 1, "url": "https://example.com/1", "title": "t", "severity": "high", "vulnerable_versions": "*"}
+    return {"zod": [advisory]} if path.endswith("/advisories/bulk") else {}
+
+
+def test_an_audit_without_network_says_that_nothing_was_checked_and_succeeds() -> None:
+    proxies = dict.fromkeys(
+        ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "npm_config_https_proxy"), NOWHERE
+    )
+
+    done = make("audit", {**proxies, "no_proxy": "", "NO_PROXY": ""})
+
+    python_line, npm_line = done.stdout.splitlines()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert python_line.startswith(
+        "pip-audit: NOTHING WAS CHECKED in requirements/run.txt: the database cannot be reached ("
+    )
+    assert npm_line.startswith("npm audit: NOTHING WAS CHECKED in package-lock.json: the database cannot be reached (")
+
+
+def test_an_audit_that_finds_nothing_says_how_many_packages_it_checked() -> None:
+    with database(nothing_known) as url:
+        done = audit_at(url)
+
+    npm_count = len(json.loads((ROOT / "package-lock.json").read_text(encoding="utf-8"))["packages"]) - 1
+    python_line, npm_line = done.stdout.splitlines()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.fullmatch(r"pip-audit: \d\d packages in requirements/run.txt, no known vulnerability", python_line)
+    assert npm_line == f"npm audit: {npm_count} packages in package-lock.json, no known vulnerability"
+
+
+def test_an_audit_that_finds_a_vulnerable_python_package_fails_and_names_it() -> None:
+    (click,) = [pin for pin in locked(ROOT / "requirements/run.txt") if pin.name == "click"]
+
+    with database(click_is_vulnerable) as url:
+        done = audit_at(url)
+
+    assert done.returncode != 0
+    assert f"  click {click.version}: PYSEC-0000-1, fixed in ['99.1']" in done.stdout.splitlines()
+
+
+def test_an_audit_that_finds_a_vulnerable_npm_package_fails_and_names_it() -> None:
+    with database(zod_is_vulnerable) as url:
+        done = audit_at(url)
+
+    assert done.returncode != 0
+    assert "  zod: high (https://example.com/1)" in done.stdout.splitlines()
+    assert "no known vulnerability" in done.stdout.splitlines()[0]
+
+
+def test_an_auditor_that_fails_is_not_taken_for_a_database_that_cannot_be_reached(tmp_path: Path) -> None:
+    (tmp_path / "scripts").mkdir()
+    (tmp_path / "scripts/audit.py").write_bytes((ROOT / "scripts/audit.py").read_bytes())
+    (tmp_path / "requirements").mkdir()
+    (tmp_path / "requirements/run.txt").write_text("click==8.1.0\n")
+    command = [BIN / "python", tmp_path / "scripts/audit.py"]
+
+    done = subprocess.run(command, env=clean_env(), capture_output=True, encoding="utf-8", check=False)
+
+    assert done.returncode == 1
+    assert "pip-audit: failed on requirements/run.txt: " in done.stdout
+    assert "npm audit: failed on package-lock.json: " in done.stdout
