@@ -77,17 +77,3 @@ print(*sys.modules)
 
     assert code == "0"
     assert SLOW & set(loaded.split()) == set()
-
-
-def test_the_package_is_whole_when_it_is_installed(tmp_path: Path) -> None:
-    """The wheel carries its contracts and its commands."""
-    build = [BIN / "python", "-m", "pip", "wheel", "-q", "--no-deps", "-w", tmp_path, ROOT]
-    subprocess.run(build, check=True, capture_output=True)
-    subprocess.run([BIN / "python", "-m", "zipfile", "-e", *tmp_path.glob("*.whl"), tmp_path / "in"], check=True)
-
-    contracts = {path.name for path in (tmp_path / "in/signet/schemas/tools").iterdir()}
-    entries = next(tmp_path.glob("in/*.dist-info/entry_points.txt")).read_text()
-
-    assert contracts == {path.name for path in (SOURCE / "schemas/tools").iterdir()}
-    assert "signet = signet.commands.cli:main" in entries
-    assert (tmp_path / "in/signet/py.typed").exists()
