@@ -37,9 +37,8 @@ def builds(tmp_path_factory: pytest.TempPathFactory) -> Builds:
     first, second = tmp_path_factory.mktemp("built"), tmp_path_factory.mktemp("rebuilt")
     _python("-m", "hatchling", "build", "-t", "sdist", "-t", "wheel", "-d", str(first), cwd=ROOT)
     (sdist,) = first.glob("*.tar.gz")
-    _python(
-        "-m", "pip", "wheel", "-q", "--no-deps", "--no-index", "--no-build-isolation", "-w", str(second), str(sdist)
-    )
+    offline = ("-q", "--no-cache-dir", "--no-index", "--no-deps", "--no-build-isolation")
+    _python("-m", "pip", "wheel", *offline, "-w", str(second), str(sdist))
     (wheel,), (wheel_from_sdist,) = first.glob("*.whl"), second.glob("*.whl")
     return Builds(sdist, wheel, wheel_from_sdist)
 
@@ -53,7 +52,16 @@ def installed(request: pytest.FixtureRequest, builds: Builds, tmp_path_factory: 
     (site_packages,) = folder.glob("env/lib/python*/site-packages")
     _link_dependencies(site_packages)
     pip = ("-m", "pip", "--python", str(python))
-    _python(*pip, "install", "-q", "--no-compile", "--no-deps", "--no-index", str(getattr(builds, request.param)))
+    _python(
+        *pip,
+        "install",
+        "-q",
+        "--no-cache-dir",
+        "--no-compile",
+        "--no-deps",
+        "--no-index",
+        str(getattr(builds, request.param)),
+    )
     _python(*pip, "check")
 
     def run(*command: str, stdin: str = "") -> str:
