@@ -28,9 +28,9 @@ from boj_harness import (
     serving_boj,
 )
 from processes import Pipe
-from signet.toolsets.boj.models import MAX_BODY_BYTES, MAX_RESULT_BYTES
 
 MIB = 1_048_576
+MAX_BODY_BYTES, MAX_RESULT_BYTES = 16 * MIB, 4 * MIB
 DECODE = (-32603, "DECODE_ERROR")
 WHOLE = {"db": "CO_WHOLE"}
 """The list of the TANKAN's series in its real size: about 100 MB."""

@@ -17,7 +17,9 @@ from markdown_it import MarkdownIt
 
 from signet.toolsets.oj.blocks import MAX_DEPTH, MAX_MARKDOWN_CHARS, MAX_TABLE_CELLS
 from signet.toolsets.oj.html import MAX_TAGS, feed
-from signet.toolsets.oj.render import NO_DESCRIPTION, to_markdown
+from signet.toolsets.oj.render import to_markdown
+
+NO_DESCRIPTION = "No description available."
 
 KILL_S = 240
 """The time after which a process that converts hostile pages counts as hanging; no test measures speed."""
