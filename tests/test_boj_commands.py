@@ -11,6 +11,7 @@ import pty
 import re
 import resource
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -27,6 +28,7 @@ import pytest
 from matplotlib.font_manager import get_font_names
 from PIL import Image
 
+from obstacles import LINKS, OBSTACLES, obstruct
 from processes import BIN, PATIENCE_S, ROOT, SIGNET, Server, clean_env, run, serving_command
 from signet.app import build_server
 from signet.commands import boj_mcp
@@ -718,6 +720,78 @@ def filled(path: Path, pages: list[SeriesPage]) -> bytes:
         part.add(page)
     part.close(keep=True)
     return path.read_bytes()
+
+
+@pytest.mark.parametrize("kind", OBSTACLES)
+def test_a_part_that_is_no_file_of_ones_own_is_told_and_left_as_it_is(bank: Bank, tmp_path: Path, kind: str) -> None:
+    out = tmp_path / "all.csv"
+    is_intact = obstruct(part_of(out), kind, tmp_path / "aside")
+
+    done = fetch(bank, out)
+
+    assert done.returncode == 1
+    (line,) = done.stderr.decode().splitlines()
+    assert line.startswith(f"cannot write {part_of(out)} (")
+    assert bank.asked() == []
+    assert is_intact()
+    assert left_in(tmp_path) == ["all.csv.part", "aside"]
+
+
+@pytest.mark.parametrize("kind", OBSTACLES)
+def test_what_is_in_the_place_of_the_new_file_is_not_written_through(bank: Bank, tmp_path: Path, kind: str) -> None:
+    out = tmp_path / "all.csv"
+    obstruct(tmp_path / "all.csv.part.new", kind, tmp_path / "aside")
+    theirs = {path: path.read_bytes() for path in (tmp_path / "aside").iterdir() if path.is_file()}
+
+    done = fetch(bank, out)
+
+    is_replaced = kind in {*LINKS, "hard link"}
+    assert done.returncode == (0 if is_replaced else 1)
+    assert out.is_file() is is_replaced
+    assert {path: path.read_bytes() for path in (tmp_path / "aside").iterdir() if path.is_file()} == theirs
+
+
+@pytest.mark.parametrize("kind", ["FIFO", "link to a FIFO", "link to /dev/full"])
+def test_an_output_that_is_no_regular_file_is_refused_before_anybody_is_asked(
+    bank: Bank, tmp_path: Path, kind: str
+) -> None:
+    is_intact = obstruct(tmp_path / "all.csv", kind, tmp_path / "aside")
+
+    done = fetch(bank, tmp_path / "all.csv")
+
+    assert done.returncode == 2
+    assert b"is not a regular file" in done.stderr
+    assert bank.asked() == []
+    assert is_intact()
+
+
+@pytest.mark.parametrize(("umask", "mode"), [(0o000, 0o666), (0o022, 0o644)])
+def test_a_part_is_private_and_the_output_follows_the_umask(bank: Bank, tmp_path: Path, umask: int, mode: int) -> None:
+    out = tmp_path / "all.csv"
+    before = os.umask(umask)
+    try:
+        part_mode = stat.S_IMODE(killed(bank, out, 2).stat().st_mode)
+        done = fetch(bank, out)
+    finally:
+        os.umask(before)
+
+    assert done.returncode == 0
+    assert (part_mode, stat.S_IMODE(out.stat().st_mode)) == (0o600, mode)
+
+
+def test_a_part_whose_path_leads_elsewhere_by_now_is_read_by_its_descriptor(tmp_path: Path) -> None:
+    pages = [SeriesPage(1, 3, ()), SeriesPage(3, None, ())]
+    path = tmp_path / "all.csv.part"
+    part = PartialDownload(path, QUESTION)
+    part.add(pages[0])
+    path.unlink()
+    path.symlink_to("/dev/zero")
+
+    part.add(pages[1])
+    stored = list(part.stored())
+    part.close(keep=True)
+
+    assert stored == pages
 
 
 def test_a_page_that_was_moved_is_not_taken(tmp_path: Path) -> None:

@@ -1,19 +1,107 @@
-"""Files that several processes share: one lock, atomic replacement."""
+"""Files of our own: opening them without following links or waiting, one lock, atomic replacement."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import stat
+import time
 from collections.abc import Iterator
-from typing import IO
+from typing import IO, Final
 
-__all__ = ["lock", "replacing"]
+__all__ = ["lock", "make_private_folders", "open_private", "open_regular", "read_regular", "replacing"]
+
+PRIVATE_FILE: Final = 0o600
+PRIVATE_FOLDER: Final = 0o700
+BY_UMASK: Final = 0o666
+
+NO_FOLLOW: Final = getattr(os, "O_NOFOLLOW", 0)
+NO_WAIT: Final = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
+"""The opening of a FIFO returns at once, a terminal does not become ours; Windows knows only the last flag."""
+
+LOCK_RETRY_S: Final = 0.01
 
 
-def lock(file: int, *, wait: bool = False) -> bool:
+def open_private(path: str, flags: int) -> int:
+    """Open a regular file of this user, never through a link, and return its descriptor.
+
+    With O_CREAT, a missing file is created with mode 0600, whatever the umask; an existing file keeps its mode.
+
+    Raises:
+        OSError: the file cannot be opened, is not a regular file, is a link, or is not this user's alone.
+    """
+    if flags & os.O_CREAT:
+        try:
+            return _create(path, flags, PRIVATE_FILE)
+        except FileExistsError:
+            if flags & os.O_EXCL:
+                raise
+    file = open_regular(path, flags & ~os.O_CREAT)
+    try:
+        _check_owner(os.fstat(file), path)
+    except OSError:
+        os.close(file)
+        raise
+    return file
+
+
+def open_regular(path: str, flags: int, *, follow_link: bool = False) -> int:
+    """Open an existing regular file without waiting, and return its descriptor.
+
+    A link at the end of the path is followed only with `follow_link`.
+
+    Raises:
+        OSError: the file cannot be opened, is not a regular file, or is a link.
+    """
+    flags |= NO_WAIT if follow_link else NO_WAIT | NO_FOLLOW
+    try:
+        file = os.open(path, flags)
+    except OSError as error:
+        raise _explained(error, path, flags) from None
+    try:
+        _check_regular(os.fstat(file).st_mode, path)
+        if hasattr(os, "O_NONBLOCK"):
+            os.set_blocking(file, True)
+    except OSError:
+        os.close(file)
+        raise
+    return file
+
+
+def read_regular(path: str, *, follow_link: bool = False) -> bytes:
+    """Return the content of a regular file, opened as by `open_regular`.
+
+    Raises:
+        OSError: the file cannot be read, is not a regular file, or is a link.
+    """
+    with open(open_regular(path, os.O_RDONLY, follow_link=follow_link), "rb") as file:
+        return file.read()
+
+
+def make_private_folders(path: str) -> None:
+    """Create a folder and its missing parents with mode 0700; existing folders are left as they are.
+
+    Raises:
+        OSError: a folder cannot be created.
+    """
+    missing = []
+    while path and not os.path.isdir(path):
+        missing.append(path)
+        path = os.path.dirname(path)
+    for folder in reversed(missing):
+        try:
+            os.mkdir(folder, PRIVATE_FOLDER)
+        except FileExistsError:
+            # Another process may have been faster; a dangling link or a file is in the way.
+            if not os.path.isdir(folder):
+                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), folder) from None
+
+
+def lock(file: int, *, wait_s: float = 0.0) -> bool:
     """Lock an open file until its descriptor is closed; return False if another process holds the lock.
 
-    With `wait`, wait until the lock is free. Where the system has no such locks (Windows), return True.
+    Wait for the lock for at most `wait_s`. Where the system has no such locks (Windows), return True.
 
     Raises:
         OSError: the file system has no locks.
@@ -22,25 +110,33 @@ def lock(file: int, *, wait: bool = False) -> bool:
         import fcntl
     except ImportError:
         return True
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+    deadline = time.monotonic() + wait_s
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(LOCK_RETRY_S)
+        else:
+            return True
 
 
 @contextlib.contextmanager
-def replacing(path: str, temporary: str, *, sync: bool = False) -> Iterator[IO[bytes]]:
-    """Open `temporary` for writing, and move it to `path` when the block ends without an error.
+def replacing(path: str, temporary: str, *, sync: bool = False, private: bool = False) -> Iterator[IO[bytes]]:
+    """Create `temporary` for writing, and move it to `path` when the block ends without an error.
 
     On an error, `temporary` is removed and `path` is left as it was. With `sync`, the content is on the disk before
-    the move.
+    the move. With `private`, the file has mode 0600; otherwise its mode follows the umask. A link at `path` is
+    replaced, never followed.
 
     Raises:
-        OSError: the file cannot be written.
+        OSError: the file cannot be written, or there is neither a regular file nor a link at its path.
     """
+    _check_replaceable(path)
+    descriptor = _create_anew(temporary, PRIVATE_FILE if private else BY_UMASK)
     try:
-        with open(temporary, "wb") as file:
+        with open(descriptor, "wb") as file:
             yield file
             if sync:
                 file.flush()
@@ -50,3 +146,54 @@ def replacing(path: str, temporary: str, *, sync: bool = False) -> Iterator[IO[b
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
+
+
+def _create(path: str, flags: int, mode: int) -> int:
+    """Create a file that does not exist yet, not even as a link, and return its descriptor."""
+    file = os.open(path, flags | os.O_CREAT | os.O_EXCL | NO_FOLLOW | getattr(os, "O_BINARY", 0), mode)
+    if mode == PRIVATE_FILE and stat.S_IMODE(os.fstat(file).st_mode) != mode:
+        # A umask has taken bits of the owner; some file systems know no modes.
+        with contextlib.suppress(OSError, AttributeError):
+            os.fchmod(file, mode)
+    return file
+
+
+def _create_anew(path: str, mode: int) -> int:
+    """Create a file in the place of a file or link of the same name, which a killed process may have left."""
+    try:
+        return _create(path, os.O_WRONLY, mode)
+    except FileExistsError:
+        _check_replaceable(path)
+        os.unlink(path)
+        return _create(path, os.O_WRONLY, mode)
+
+
+def _check_replaceable(path: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        mode = os.lstat(path).st_mode
+        if not stat.S_ISLNK(mode):
+            _check_regular(mode, path)
+
+
+def _explained(error: OSError, path: str, flags: int) -> OSError:
+    """Return an error of `open` with a clear text where the text of the system misleads."""
+    if error.errno in {errno.ELOOP, errno.EMLINK} and flags & NO_FOLLOW:
+        return OSError(error.errno, "Is a symbolic link", path)
+    if error.errno == errno.ENXIO:  # a FIFO without a reader, a socket, a device without a driver
+        return OSError(error.errno, "Not a regular file", path)
+    return error
+
+
+def _check_regular(mode: int, path: str) -> None:
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, "Not a regular file", path)
+
+
+def _check_owner(status: os.stat_result, path: str) -> None:
+    """Check that no other user has put this file here, or another file of this user under a second name."""
+    if hasattr(os, "geteuid") and status.st_uid != os.geteuid():
+        raise PermissionError(errno.EPERM, "Belongs to another user", path)
+    if status.st_nlink > 1:
+        raise PermissionError(errno.EPERM, "Has a second name (hard link)", path)

@@ -21,6 +21,7 @@ import msgspec
 from msgspec import UNSET, Raw
 
 from signet.app import build_server, resolve
+from signet.files import read_regular
 from signet.journal.record import LoggedCall, logged
 from signet.kernel.server import Server
 from signet.runs import read_manifest_of
@@ -83,7 +84,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def _run(args: argparse.Namespace) -> int:
     """Run the calls again and print one line for each."""
-    records = _read_lines(args.path, ReplayedRecord)
+    # The link to the latest journal is meant to be followed.
+    records = _read_lines(args.path, ReplayedRecord, follow_link=True)
     folder = args.cassette or _find_cassette(args.path)
     settings = _recorded_settings(folder)
     calls = _read_calls(folder)
@@ -117,15 +119,14 @@ def _read_calls(folder: str) -> list[LoggedCall]:
     return _read_lines(path, LoggedCall)
 
 
-def _read_lines(path: str, shape: type[T]) -> list[T]:
+def _read_lines(path: str, shape: type[T], *, follow_link: bool = False) -> list[T]:
     """Read a file of JSON lines; text after the last line end is an unfinished record and is ignored.
 
     Raises:
         UsageError: the file cannot be read, or a line has another shape.
     """
     try:
-        with open(path, "rb") as file:
-            lines = file.read().split(b"\n")[:-1]
+        lines = read_regular(path, follow_link=follow_link).split(b"\n")[:-1]
     except OSError as error:
         message = f"cannot read {path} ({error.strerror})"
         raise UsageError(message) from None

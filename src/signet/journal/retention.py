@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Final
 from uuid import uuid4
 
-from signet.files import lock
+from signet.files import lock, make_private_folders, open_private, open_regular
 
 __all__ = ["FOLDER", "KEPT_RUNS", "LATEST", "open_journal"]
 
@@ -30,10 +30,10 @@ def open_journal(log_dir: str, run: str = "") -> int:
         OSError: the folder cannot be written to.
     """
     folder = os.path.join(log_dir, FOLDER)
-    os.makedirs(folder, exist_ok=True)
+    make_private_folders(folder)
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     name = f"{NAME}.{stamp}.{run or uuid4()}.{os.getpid()}.jsonl"
-    journal = os.open(os.path.join(folder, name), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_EXCL, 0o644)
+    journal = open_private(os.path.join(folder, name), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_EXCL)
     # The lock tells every process that this journal is still being written.
     with contextlib.suppress(OSError):
         lock(journal)
@@ -73,14 +73,18 @@ def _remove_old(folder: str, current: str) -> None:
 def _journals(folder: str) -> Iterator[str]:
     for entry in os.scandir(folder):
         is_ours = entry.name.startswith(f"{NAME}.") and entry.name.endswith(".jsonl") and entry.name.count(".") > RUN
-        if is_ours and not entry.is_symlink():
+        # A folder, a FIFO or a link of such a name is not ours to remove.
+        if is_ours and entry.is_file(follow_symlinks=False):
             yield entry.path
 
 
 def _is_written(path: str) -> bool:
     """Return True if a process holds the lock of this journal."""
     # Where there are no locks (Windows), the system itself keeps an open file from being removed.
-    journal = os.open(path, os.O_RDONLY)
+    try:
+        journal = open_regular(path, os.O_RDONLY)
+    except OSError:
+        return True
     try:
         return not lock(journal)
     except OSError:

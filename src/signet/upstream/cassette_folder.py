@@ -4,8 +4,8 @@
     <sha-256>.<n>.<call>.json   the n-th response to a request, and the call that sent it
     calls.jsonl                 the calls, in the order of their ends
 
-Files are written atomically, and hold no secrets. Several processes may record into one folder. If a folder cannot be
-written to, there is one warning, and no call fails.
+Files are written atomically, are private, and hold no secrets. Several processes may record into one folder. If a
+folder cannot be written to, there is one warning, and no call fails.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any, Final
 
 import msgspec
 
-from signet.files import lock, replacing
+from signet.files import lock, make_private_folders, open_private, read_regular, replacing
 from signet.kernel.redaction import MIN_CHARS, NAMES, REDACTED, SecretRedactor
 
 __all__ = [
@@ -36,6 +36,8 @@ __all__ = [
 
 LABEL: Final = "cassette.json"
 CALLS: Final = "calls.jsonl"
+LOCK_WAIT_S: Final = 2.0
+"""The time for which another process may append its calls before we do."""
 PARTS: Final = 4
 """The number of parts in the name of an exchange's file, which is split at its dots."""
 
@@ -83,11 +85,9 @@ class CassetteWriter:
         """Append the lines of calls; a line that does not fit is removed again."""
         with self._warn_on_error():
             self._begin()
-            calls = os.open(self._path(CALLS), os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+            calls = open_private(self._path(CALLS), os.O_RDWR | os.O_CREAT | os.O_APPEND)
             try:
-                # Where there are no locks, the lines of several processes may mix.
-                with contextlib.suppress(OSError):
-                    lock(calls, wait=True)
+                self._lock(calls)
                 _append(calls, b"".join(line + b"\n" for line in lines))
             finally:
                 os.close(calls)
@@ -109,7 +109,7 @@ class CassetteWriter:
         """Create the folder and the manifest; the toolsets in the manifest of an earlier run stay in it."""
         if self._begun:
             return
-        os.makedirs(self._folder, exist_ok=True)
+        make_private_folders(self._folder)
         # Continue the numbers of earlier runs, so that their exchanges come first in a replay.
         self._numbers = {name: exchanges[-1][0] for name, exchanges in _exchanges(self._folder).items()}
         earlier: dict[str, RecordedOrigin | None] = {}
@@ -119,10 +119,23 @@ class CassetteWriter:
         self._put(LABEL, msgspec.json.format(msgspec.json.encode(manifest)) + b"\n")
         self._begun = True
 
+    def _lock(self, calls: int) -> None:
+        """Lock the file of the calls; after the first failure to write, do not wait for the lock again.
+
+        Raises:
+            OSError: another process keeps the lock.
+        """
+        is_free = True
+        # Where there are no locks, the lines of several processes may mix.
+        with contextlib.suppress(OSError):
+            is_free = lock(calls, wait_s=0.0 if self._warned else LOCK_WAIT_S)
+        if not is_free:
+            raise BlockingIOError(errno.EWOULDBLOCK, "Locked by another process", self._path(CALLS))
+
     def _put(self, name: str, data: bytes) -> None:
         """Write a file under a temporary name and rename it, so that it appears complete."""
         temporary = self._path(f".{name}.{os.getpid()}.{threading.get_ident()}")
-        with replacing(self._path(name), temporary) as file:
+        with replacing(self._path(name), temporary, private=True) as file:
             file.write(data)
 
     def _path(self, name: str) -> str:
@@ -147,8 +160,7 @@ class CassetteReader:
     def read(self, name: str) -> bytes:
         """Return the content of a file; empty if it cannot be read."""
         try:
-            with open(os.path.join(self._folder, name), "rb") as file:
-                return file.read()
+            return read_regular(os.path.join(self._folder, name))
         except OSError:
             return b""
 
@@ -181,8 +193,7 @@ def read_manifest(folder: str) -> CassetteManifest:
         OSError: there is no manifest.
         ValueError: the manifest is not valid.
     """
-    with open(os.path.join(folder, LABEL), "rb") as file:
-        return msgspec.json.decode(file.read(), type=CassetteManifest)
+    return msgspec.json.decode(read_regular(os.path.join(folder, LABEL)), type=CassetteManifest)
 
 
 def _append(file: int, data: bytes) -> None:

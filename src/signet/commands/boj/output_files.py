@@ -32,7 +32,7 @@ def suffix_of(out: Path, suffixes: Iterable[str]) -> str:
     """Return the suffix of an output file, which tells its format.
 
     Raises:
-        UsageError: the suffix is unknown, or there is a folder of this name.
+        UsageError: the suffix is unknown, or there is a folder, a FIFO or a device of this name.
     """
     suffix = out.suffix.lower().removeprefix(".")
     if suffix not in suffixes:
@@ -40,6 +40,9 @@ def suffix_of(out: Path, suffixes: Iterable[str]) -> str:
         raise UsageError(message)
     if out.is_dir():
         message = f"--out {out} is a folder; write the name of a file"
+        raise UsageError(message)
+    if out.exists() and not out.is_file():
+        message = f"--out {out} is not a regular file; write the name of a file"
         raise UsageError(message)
     return suffix
 

@@ -15,12 +15,12 @@ import hashlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 import msgspec
 from msgspec import Raw, Struct
 
-from signet.files import lock
+from signet.files import lock, open_private
 from signet.kernel.errors import Code, Fault
 
 from .series_query import SeriesPage, SeriesQuery
@@ -64,7 +64,8 @@ class PartialDownload:
         self.next: int | None = 1
         """The position of the next page; None after the last page."""
         self.pages = self.series = self.points = 0
-        self._file = path.open("a+b", buffering=0)
+        descriptor = open_private(str(path), os.O_RDWR | os.O_CREAT | os.O_APPEND)
+        self._file = os.fdopen(descriptor, "a+b", buffering=0)
         try:
             if not lock(self._file.fileno()):
                 raise self._refusal("is being written by another process: wait for it, or write another --out")
@@ -92,7 +93,7 @@ class PartialDownload:
 
     def stored(self) -> Iterator[SeriesPage]:
         """Yield the pages in order."""
-        with self.path.open("rb") as file:
+        with self._reader() as file:
             file.readline()
             for _ in range(self.pages):
                 yield _pages.decode(_lines.decode(file.readline()).page)
@@ -109,7 +110,7 @@ class PartialDownload:
         Raises:
             Fault: the file holds something else that is worth keeping.
         """
-        with self.path.open("rb") as file:
+        with self._reader() as file:
             first, second = file.readline(), file.readline()
         # An empty file, or the beginning of a header that an interruption cut off.
         if not first.endswith(b"\n") and first[: len(OPENING)] == OPENING[: len(first)]:
@@ -129,7 +130,7 @@ class PartialDownload:
 
     def _load(self) -> None:
         """Count the complete pages, and cut off the rest of the file."""
-        with self.path.open("rb") as file:
+        with self._reader() as file:
             end = len(file.readline())
             for line in file:
                 page = self._parse(line)
@@ -138,6 +139,13 @@ class PartialDownload:
                 end += len(line)
                 self._count(page)
         self._file.truncate(end)
+
+    @contextlib.contextmanager
+    def _reader(self) -> Iterator[IO[bytes]]:
+        """Read the file from its beginning, by its descriptor: its path may lead to another file by now."""
+        with open(self._file.fileno(), "rb", closefd=False) as file:
+            file.seek(0)
+            yield file
 
     def _parse(self, line: bytes) -> SeriesPage | None:
         """Return the page of a line, or None if the line is incomplete, changed or out of order."""

@@ -1,0 +1,114 @@
+"""The folder of the journals under attack: nothing in it blocks a server or is written through."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+from pathlib import Path
+
+import pytest
+
+from channels import rpc
+from journals import FOLDER, LATEST, records_in
+from obstacles import OBSTACLES, obstruct
+from processes import PATIENCE_S, SIGNET, piping, serving
+from signet.journal.retention import open_journal
+
+CALL = {"name": "encodePlantUML", "arguments": {"plantumlCode": "A"}}
+SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+def calls_until_signal(log_dir: Path, number: signal.Signals) -> tuple[int, int, bytes]:
+    """Make calls until the journal has been tried, send a signal; return the good answers, the status and stderr."""
+    with piping(SIGNET, "stdio", "--toolsets", "plantuml", "--log-dir", str(log_dir)) as pipe:
+        # Two thousand entries wake the writer early.
+        pipe.send(*[rpc("tools/call", CALL)] * 2000)
+        answers = [pipe.receive() for _ in range(2000)]
+        pipe.process.send_signal(number)
+        status, _, err = pipe.finish()
+    return sum(answer["result"]["isError"] is False for answer in answers), status, err
+
+
+@pytest.mark.parametrize("place", ["", FOLDER])
+@pytest.mark.parametrize("kind", [kind for kind in OBSTACLES if kind != "folder"])
+def test_an_obstacle_in_the_place_of_the_folder_is_one_warning_and_no_failed_call(
+    tmp_path: Path, kind: str, place: str
+) -> None:
+    is_intact = obstruct(tmp_path / "log" / place, kind, tmp_path / "aside")
+
+    good, status, err = calls_until_signal(tmp_path / "log", SIGNALS[len(kind) % 2])
+
+    assert (good, status) == (2000, 0)
+    assert err.count(b"journal.unwritable") == len(err.splitlines()) == 1
+    assert is_intact()
+
+
+@pytest.mark.parametrize(("kind", "number"), [("FIFO", signal.SIGINT), *((kind, signal.SIGTERM) for kind in OBSTACLES)])
+def test_obstacles_among_the_old_journals_neither_block_nor_vanish(
+    tmp_path: Path, kind: str, number: signal.Signals
+) -> None:
+    """A journal is opened before it is removed, to see if it is still written."""
+    folder = tmp_path / "log" / FOLDER
+    for run in range(9):
+        os.close(open_journal(str(tmp_path / "log"), f"run-{run}"))
+    for path in folder.iterdir():
+        if not path.is_symlink():
+            os.utime(path, (1_700_000_000, 1_700_000_000))
+    old = folder / "envelope_validation.20200101T000000Z.run-x.1.jsonl"
+    is_intact = obstruct(old, kind, tmp_path / "aside")
+    os.utime(old, (1_600_000_000, 1_600_000_000), follow_symlinks=False)
+
+    good, status, err = calls_until_signal(tmp_path / "log", number)
+
+    assert (good, status, err) == (2000, 0, b"")
+    assert len(records_in(tmp_path / "log")) == 2000
+    # A second name of a file is removed as any old journal; the file itself stays.
+    assert is_intact() if kind != "hard link" else (tmp_path / "aside/target").read_bytes() == b"theirs\n"
+
+
+@pytest.mark.parametrize("kind", ["FIFO", "link to /dev/full", "dangling link", "link to a file"])
+def test_the_link_to_the_latest_is_replaced_and_never_written_through(tmp_path: Path, kind: str) -> None:
+    latest = tmp_path / "log" / FOLDER / LATEST
+    obstruct(latest, kind, tmp_path / "aside")
+    before = {path: path.read_bytes() for path in (tmp_path / "aside").iterdir() if path.is_file()}
+
+    good, status, err = calls_until_signal(tmp_path / "log", signal.SIGTERM)
+
+    assert (good, status, err) == (2000, 0, b"")
+    assert len(records_in(tmp_path / "log")) == 2000
+    assert {path: path.read_bytes() for path in (tmp_path / "aside").iterdir() if path.is_file()} == before
+
+
+def test_an_http_server_with_a_fifo_among_its_journals_answers_everybody_and_ends(tmp_path: Path) -> None:
+    folder = tmp_path / FOLDER
+    folder.mkdir(parents=True)
+    for run in range(9):
+        os.mkfifo(folder / f"envelope_validation.20200101T000000Z.run-{run}.1.jsonl")
+
+    with serving("--toolsets", "plantuml", "--log-dir", str(tmp_path)) as server:
+        for _ in range(30):
+            assert server.post("/mcp", rpc("tools/call", CALL)).status == 200
+            assert server.ask("GET", "/healthz").status == 200
+        server.process.terminate()
+        assert server.process.wait(PATIENCE_S) == 0
+
+    assert len(records_in(tmp_path)) == 30
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
+def test_a_journal_and_the_folders_made_for_it_are_private_whatever_the_umask(tmp_path: Path, umask: int) -> None:
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs").chmod(0o755)
+
+    before = os.umask(umask)
+    with piping(SIGNET, "stdio", "--toolsets", "plantuml", "--log-dir", str(tmp_path / "theirs/runs")) as pipe:
+        os.umask(before)
+        pipe.ask(rpc("tools/call", CALL))
+        assert pipe.finish()[0] == 0
+
+    modes = {
+        path.name if path.is_dir() else path.suffix: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.rglob("*")
+    }
+    folders = {"theirs": 0o755, "runs": 0o700, "mcp_server": 0o700, "envelope_validation": 0o700}
+    assert modes == {**folders, ".jsonl": 0o600}
