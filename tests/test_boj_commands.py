@@ -731,7 +731,7 @@ def test_a_part_that_is_no_file_of_ones_own_is_told_and_left_as_it_is(bank: Bank
 
     assert done.returncode == 1
     (line,) = done.stderr.decode().splitlines()
-    assert line.startswith(f"cannot write {part_of(out)} (")
+    assert line.startswith(f"signet: cannot write {part_of(out)} (")
     assert bank.asked() == []
     assert is_intact()
     assert left_in(tmp_path) == ["all.csv.part", "aside"]
@@ -780,7 +780,7 @@ def test_a_part_is_private_and_the_output_follows_the_umask(bank: Bank, tmp_path
 
 
 def test_a_part_whose_path_leads_elsewhere_by_now_is_read_by_its_descriptor(tmp_path: Path) -> None:
-    pages = [SeriesPage(1, 3, ()), SeriesPage(3, None, ())]
+    pages = [page_of(1, 3), page_of(3, None)]
     path = tmp_path / "all.csv.part"
     part = PartialDownload(path, QUESTION)
     part.add(pages[0])

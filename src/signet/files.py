@@ -196,4 +196,4 @@ def _check_owner(status: os.stat_result, path: str) -> None:
     if hasattr(os, "geteuid") and status.st_uid != os.geteuid():
         raise PermissionError(errno.EPERM, "Belongs to another user", path)
     if status.st_nlink > 1:
-        raise PermissionError(errno.EPERM, "Has a second name (hard link)", path)
+        raise PermissionError(errno.EPERM, "Is a hard link", path)
