@@ -14,22 +14,17 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import msgspec
 
+from .places import Place, find_places
+
 if TYPE_CHECKING:
     from os import PathLike
 
     from jsonschema_rs import Draft202012Validator
 
-__all__ = ["PREFIX", "Bundle", "Contract", "ContractError", "Place", "SchemaRegistry", "ToolIO", "slug_of"]
-
-Place = tuple[str, str]
-"""The path at which a value breaks its contract, and the reason."""
+__all__ = ["PREFIX", "Bundle", "Contract", "ContractError", "SchemaRegistry", "ToolIO", "slug_of"]
 
 PREFIX: Final = "mcp.tool:"
 """The prefix that turns a tool's slug into its canonical id."""
-
-MAX_PLACES: Final = 10
-MAX_PLACE_CHARS: Final = 200
-"""The limits of an error message, which may repeat hostile input: its places, and the characters of each."""
 
 ANY_OBJECT: Final = {"type": "object"}
 """The output contract of a bundle that has none."""
@@ -46,27 +41,17 @@ class ContractError(ValueError):
 class Contract:
     """One compiled JSON Schema."""
 
-    __slots__ = ("_validator", "fingerprint", "is_valid")
+    __slots__ = ("_schema", "_validator", "fingerprint", "is_valid")
 
     def __init__(self, schema: object, fingerprint: str) -> None:
+        self._schema = schema
         self._validator = _compile(schema)
         self.fingerprint = fingerprint
         self.is_valid = self._validator.is_valid
 
     def places(self, instance: object) -> list[Place]:
-        """Return the places where a value breaks the contract, at most `MAX_PLACES`."""
-        places: list[Place] = []
-        try:
-            for error in self._validator.iter_errors(instance):
-                if len(places) == MAX_PLACES:
-                    places.append(("", "and more"))
-                    break
-                path = ".".join(str(step) for step in error.instance_path)
-                places.append((_cut(path), _cut(error.message)))
-        except ValueError:
-            # The validator cannot report a place in a value that is nested too deeply for its messages.
-            places.append(("", "nested too deeply"))
-        return places
+        """Return the places where a value breaks the contract, the first ten at most."""
+        return find_places(self._schema, self._validator, instance)
 
     def validate(self, instance: object) -> None:
         """Check that a value keeps the contract.
@@ -209,10 +194,6 @@ def _no_network(uri: str) -> NoReturn:
 def _refuse(path: str, why: object) -> NoReturn:
     message = f"the contract {path} is not usable: {why}"
     raise ValueError(message)
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= MAX_PLACE_CHARS else text[:MAX_PLACE_CHARS] + "…"
 
 
 def schema_of(raw: msgspec.Raw) -> dict[str, Any]:

@@ -1,0 +1,161 @@
+"""Places: where a value breaks its contract, found with work that grows no faster than the value.
+
+    light value ── every error of the validator ────────────────────────────▶ path, message
+    heavy value ── is it valid? ── its members and items, one by one ───────▶ the same, until there are enough
+                                 └ none of them is wrong by itself ─────────▶ path, the beginning of the value
+
+Pure. The validator collects all errors before it returns the first, each with a text that repeats the value: a million
+wrong items take seconds. So it is asked for the errors of light values only; of others, whether they are valid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+if TYPE_CHECKING:
+    from jsonschema_rs import Draft202012Validator, Registry
+
+__all__ = ["Place", "find_places"]
+
+Place = tuple[str, str]
+"""The path at which a value breaks its contract, and the reason."""
+
+MAX_PLACES: Final = 10
+MAX_PLACE_CHARS: Final = 200
+"""The limits of an error message, which may repeat hostile input: its places, and the characters of each."""
+
+MAX_WEIGHT: Final = 1_000
+"""The values, and KiB of text, whose errors the validator may collect for one message."""
+ALWAYS_LIGHT: Final = 20
+"""The weight of a value whose errors are collected even when that budget is spent."""
+RUN_LENGTH: Final = 512
+"""The items that are checked at once when wrong ones are searched for."""
+WHOLE: Final = "urn:signet:whole-contract"
+
+Path = tuple[str | int, ...]
+Violation = tuple[Path, str]
+
+
+def find_places(schema: object, validator: Draft202012Validator, instance: object) -> list[Place]:
+    """Return the places where a value breaks a schema, at most `MAX_PLACES`; the validator is that of the schema."""
+    places: list[Place] = []
+    try:
+        for path, message in _Search(schema, validator).violations("", schema, instance, ()):
+            if len(places) == MAX_PLACES:
+                places.append(("", "and more"))
+                break
+            places.append((_cut(".".join(map(str, path))), _cut(message)))
+    except (ValueError, RecursionError):
+        # No message can be written about a value that is nested too deeply.
+        places.append(("", "nested too deeply"))
+    return places
+
+
+class _Search:
+    """One search for violations, with the validators of the parts that it has visited."""
+
+    def __init__(self, schema: object, validator: Draft202012Validator) -> None:
+        self._schema = schema
+        self._registry: Registry | None = None
+        self._validators = {"": validator}
+        self._budget = MAX_WEIGHT
+
+    def violations(self, pointer: str, schema: Any, instance: Any, path: Path) -> Iterator[Violation]:
+        """Yield the violations of the schema at a JSON pointer; of a heavy value those that its parts show."""
+        validator = self._validator(pointer)
+        if validator.is_valid(instance):
+            return
+        limit = max(self._budget, ALWAYS_LIGHT)
+        weight = _weight(instance, limit)
+        if weight <= limit:
+            self._budget -= weight
+            yield from (((*path, *error.instance_path), error.message) for error in validator.iter_errors(instance))
+            return
+        in_parts = False
+        for violation in self._in_parts(pointer, schema, instance, path):
+            in_parts = True
+            yield violation
+        if not in_parts:
+            yield path, msgspec.json.encode(instance).decode()
+
+    def _in_parts(self, pointer: str, schema: Any, instance: Any, path: Path) -> Iterator[Violation]:
+        if not isinstance(schema, dict):
+            return
+        if isinstance(instance, dict):
+            yield from self._in_members(pointer, schema, instance, path)
+        elif isinstance(instance, list) and "items" in schema and "prefixItems" not in schema:
+            yield from self._in_items(f"{pointer}/items", schema["items"], instance, path)
+
+    def _in_members(
+        self, pointer: str, schema: dict[str, Any], instance: dict[str, Any], path: Path
+    ) -> Iterator[Violation]:
+        for name in schema.get("required", ()):
+            if name not in instance:
+                yield path, f'"{name}" is a required property'
+        members = schema.get("properties", {})
+        for name, value in instance.items():
+            if name in members:
+                member_pointer = f"{pointer}/properties/{_escape(name)}"
+                yield from self.violations(member_pointer, members[name], value, (*path, name))
+        if schema.get("additionalProperties") is False and "patternProperties" not in schema:
+            # The message is cut before it has so many names.
+            unknown = list(islice((name for name in instance if name not in members), MAX_PLACE_CHARS))
+            if unknown:
+                names = ", ".join(f"'{name}'" for name in unknown)
+                verb = "was" if len(unknown) == 1 else "were"
+                yield path, f"Additional properties are not allowed ({names} {verb} unexpected)"
+
+    def _in_items(self, pointer: str, schema: Any, instance: list[Any], path: Path) -> Iterator[Violation]:
+        run_validator = self._validator(pointer, of_items=True)
+        for start in range(0, len(instance), RUN_LENGTH):
+            run = instance[start : start + RUN_LENGTH]
+            if not run_validator.is_valid(run):
+                for index, item in enumerate(run, start):
+                    yield from self.violations(pointer, schema, item, (*path, index))
+
+    def _validator(self, pointer: str, *, of_items: bool = False) -> Draft202012Validator:
+        """Return the validator of the schema at a JSON pointer, or of arrays whose items keep that schema."""
+        key = f"[]{pointer}" if of_items else pointer
+        if key not in self._validators:
+            from jsonschema_rs import Draft202012Validator, Registry
+
+            if self._registry is None:
+                self._registry = Registry([(WHOLE, self._schema)])  # type: ignore[list-item]
+            # A reference, so that references within the schema lead to where they led in the whole.
+            part: dict[str, Any] = {"$ref": f"{WHOLE}#{pointer}"}
+            part = {"items": part} if of_items else part
+            self._validators[key] = Draft202012Validator(part, registry=self._registry)
+        return self._validators[key]
+
+
+def _weight(value: object, limit: int) -> int:
+    """Return the number of values and KiB of text in a value; stop the count behind the limit."""
+    weight = 0
+    uncounted = [value]
+    while uncounted and weight + len(uncounted) <= limit:
+        part = uncounted.pop()
+        weight += 1
+        if isinstance(part, str):
+            weight += len(part) >> 10
+        elif isinstance(part, list | dict):
+            if len(part) > limit:
+                return limit + 1
+            uncounted.extend(part)
+            if isinstance(part, dict):
+                uncounted.extend(part.values())
+    return weight + len(uncounted)
+
+
+def _escape(name: str) -> str:
+    """Return a name as a step of a JSON pointer in a URI."""
+    from urllib.parse import quote
+
+    return quote(name.replace("~", "~0").replace("/", "~1"))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MAX_PLACE_CHARS else text[:MAX_PLACE_CHARS] + "…"
