@@ -248,3 +248,26 @@ def test_another_call_is_answered_while_60000_points_are_decoded(bank: BojHarnes
     assert next(iter(answers)) == "refused"
     assert result_of(answers["quick"], METADATA)["db"] == "FM01"
     assert answers["long"]["result"]["structuredContent"]["series_count"] == 1
+
+
+@pytest.mark.parametrize("name", TOOLS)
+@pytest.mark.parametrize(
+    "table",
+    [
+        "SERIES_CODE,SURVEY_DATES,VALUES" + "," * 1_000_000 + "\n" + "A,202401,1\n" * 1_000,
+        "SERIES_CODE,SURVEY_DATES,VALUES\nA,202401,1" + "," * 1_000_000 + "\n",
+    ],
+    ids=["names", "row"],
+)
+def test_a_table_of_a_million_columns_takes_no_more_room_than_its_text(
+    bank: BojHarness, fresh: Pipe, name: str, table: str
+) -> None:
+    bank.order("answer", body=f"STATUS,200\nMESSAGEID,M181000I\nMESSAGE,OK\n{table}", type="text/csv")
+    before = peak_mib(fresh)
+
+    error = failure(fresh, name, **CALLS[name])
+
+    assert (kind_of(error), error["data"]["message"]) == (DECODE, "a row has more than 10,000 commas")
+    assert peak_mib(fresh) - before < 24
+    bank.clear()
+    assert call(fresh, CODE, **SPOT)["series_count"] == 1

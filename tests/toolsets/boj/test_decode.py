@@ -1074,6 +1074,56 @@ def test_more_than_is_read_is_refused_with_a_way_to_ask_for_less(body: str, kind
     assert data == {"error_type": "DECODE_ERROR", "message": told, "hint": hint}
 
 
+WIDE = "SERIES_CODE,SURVEY_DATES,VALUES"
+
+
+@pytest.mark.parametrize("query", [CODE, METADATA], ids=["data", "metadata"])
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (HEAD + WIDE + "," * 1_000_000 + "\n" + "A,202401,1\n" * 1_000, "a row has more than 10,000 commas"),
+        (HEAD + WIDE + "\nA,202401,1" + "," * 1_000_000 + "\n", "a row has more than 10,000 commas"),
+        (HEAD + WIDE + '\nA,"' + '\n",,,"' * 300_000, "a row has more than 10,000 commas"),
+        (HEAD + "X" + "," * 1_000_000 + "\n", "a row has more than 10,000 commas"),
+        (HEAD + WIDE + ",X" * 98 + "\n" + "A,202401,1\n" * 100_000, "the table has more than 100 columns"),
+    ],
+    ids=["names", "row", "row of many lines", "head", "columns"],
+)
+def test_a_table_that_is_too_wide_is_refused_before_its_cells_are_made(body: str, message: str, query: Any) -> None:
+    tracemalloc.start()
+    answer = body.encode()
+    before, _ = tracemalloc.get_traced_memory()
+
+    data = refusal(answer, query, CSV)
+
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert data == undecodable(message)
+    assert peak - before < 3 * len(answer) + 1_000_000
+
+
+@pytest.mark.parametrize("query", [CODE, METADATA], ids=["data", "metadata"])
+def test_a_table_with_as_many_columns_as_are_read_is_read(query: Any) -> None:
+    names = [f"X{number}" for number in range(97)]
+
+    seen = told(HEAD + ",".join([WIDE, *names]) + "\nA,202401,1\n", query, CSV)
+
+    [row] = seen["series"] if query is CODE else seen["entries"]
+    assert set(names) <= row["extras"].keys()
+
+
+@pytest.mark.parametrize("query", [CODE, METADATA], ids=["data", "metadata"])
+def test_short_rows_below_many_columns_are_counted_by_their_width(query: Any) -> None:
+    """Each row of two bytes is a hundred cells."""
+    names = "".join(f",X{number}" for number in range(97))
+
+    data = refusal(HEAD + WIDE + names + "\n" + "A,1\n" * 20_002, query, CSV)
+
+    hint = LESS_METADATA if query is METADATA else LESS_DATA
+    cells = "it has more than the 2,000,000 cells that are read"
+    assert data == {"error_type": "DECODE_ERROR", "message": cells, "hint": hint}
+
+
 @pytest.mark.spec("3.limits.read")
 @pytest.mark.parametrize("value", ["0", '"\\\\\\","'], ids=["values", "strings"])
 def test_as_much_as_is_read_is_looked_at(value: str) -> None:

@@ -35,6 +35,14 @@ MAX_VALUES: Final = 700_000
 MORE_VALUES: Final = f"it has more than the {MAX_VALUES:,} values that are read"
 PIECE_BYTES: Final = 65_536
 
+MAX_CELLS: Final = 2_000_000
+"""More than the longest table of observations has, of nine columns."""
+MORE_CELLS: Final = f"it has more than the {MAX_CELLS:,} cells that are read"
+MAX_COLUMNS: Final = 100
+"""Five times the columns of a list of series; every row is made as wide as the names of the columns."""
+MAX_COMMAS: Final = 10_000
+"""The commas of one row, inside of quoted cells or not: they are counted before the row is split."""
+
 HEADER: Final = "SERIES_CODE"
 DATE: Final = "SURVEY_DATES"
 VALUE: Final = "VALUES"
@@ -145,6 +153,7 @@ class CsvResponse:
         self._body = body
         self._charset = charset
         self._remedy = remedy
+        self._row_commas = 0
         self._cells = self._read()
         self._facts: dict[str, str] = {}
         self._parameter: dict[str, str | None] = {}
@@ -187,17 +196,24 @@ class CsvResponse:
         return self._body.decode(self._charset)
 
     def _lines(self) -> Iterator[str]:
+        """Yield the lines as text; a quoted cell may hold line ends, so that a row may have several lines."""
         from io import BytesIO
 
-        return (line.decode(self._charset) for line in BytesIO(self._body))
+        for line in BytesIO(self._body):
+            self._row_commas += line.count(b",")
+            if self._row_commas > MAX_COMMAS:
+                message = f"a row has more than {MAX_COMMAS:,} commas"
+                raise undecodable(message)
+            yield line.decode(self._charset)
 
     def _read(self) -> Iterator[list[str]]:
         """Yield the trimmed cells of each line that is not blank."""
         import csv
 
         try:
-            # A quoted cell may hold line ends, so only the CSV reader knows where a row ends.
+            # Only the CSV reader knows where a row ends.
             for count, row in enumerate(csv.reader(self._lines())):
+                self._row_commas = 0
                 if count == MAX_ROWS:
                     raise too_large(MORE_ROWS, self._remedy)
                 cells = [cell.strip(WHITE) for cell in row]
@@ -211,6 +227,9 @@ class CsvResponse:
         """Read the head and return the names of the columns; every line before them is a fact, known or not."""
         for name, *rest in self._cells:
             if name.upper() == HEADER:
+                if len(rest) >= MAX_COLUMNS:
+                    message = f"the table has more than {MAX_COLUMNS} columns"
+                    raise undecodable(message)
                 return [name, *rest]
             value, second = (*rest, "", "")[:2]
             if name.upper() == "PARAMETER":
@@ -222,7 +241,9 @@ class CsvResponse:
     def _rows(self) -> Iterator[list[str]]:
         """Yield the rows, each as wide as the names of the columns; the line of names may be repeated."""
         width = len(self._names)
-        for cells in self._cells:
+        for count, cells in enumerate(self._cells):
+            if count * width > MAX_CELLS:
+                raise too_large(MORE_CELLS, self._remedy)
             if cells[0].upper() != HEADER:
                 yield (cells + [""] * (width - len(cells)))[:width]
 
