@@ -35,7 +35,7 @@ from signet.commands import boj_mcp
 from signet.commands.boj import CREDIT, SAMPLE_SOURCE, SOURCE
 from signet.commands.boj.chart import chart_of, scale_of
 from signet.commands.boj.image_chart import JAPANESE_FONTS, paint
-from signet.commands.boj.output_files import FORMATS
+from signet.commands.boj.output_files import FORMATS, write_csv
 from signet.commands.boj.partial_download import PartialDownload
 from signet.commands.boj.plot import draw_text
 from signet.commands.boj.series_query import FetchedSeries, SeriesPage, SeriesQuery, origin_of
@@ -290,6 +290,62 @@ def test_json_is_written_without_a_blank_and_in_one_order(whole: dict[str, bytes
 def series_of(frequency: str, values: Mapping[str, str | None]) -> FetchedSeries:
     points = msgspec.json.encode([{"survey_date": date, "value": value} for date, value in values.items()])
     return FetchedSeries("S", None, None, frequency, msgspec.Raw(points))
+
+
+FORMULAS = ["=1+1", "+1a", "-", "-1+1", "@SUM(A1)", "\t=1"]
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_a_name_or_unit_that_is_a_formula_is_text_to_a_spreadsheet(text: str) -> None:
+    safe, plain = io.BytesIO(), io.BytesIO()
+    page = SeriesPage(1, None, [msgspec.structs.replace(series_of("M", {"202401": "-1.5"}), name=text, unit=text)])
+
+    write_csv(safe, QUESTION, [page])
+    write_csv(plain, QUESTION, [page], spreadsheet_safe=False)
+
+    rows = [list(csv.reader(io.StringIO(file.getvalue().decode(), newline="")))[1] for file in (safe, plain)]
+    assert rows == [
+        ["S", f"'{text}", f"'{text}", "M", "202401", "-1.5"],
+        ["S", text, text, "M", "202401", "-1.5"],
+    ]
+
+
+@pytest.mark.parametrize(("text", "cell"), [("\r=1", "' =1"), ("a\r=1", "a =1")])
+def test_a_carriage_return_begins_no_row(text: str, cell: str) -> None:
+    file = io.BytesIO()
+    page = SeriesPage(1, None, [msgspec.structs.replace(series_of("M", {"202401": "1"}), name=text)])
+
+    write_csv(file, QUESTION, [page])
+
+    assert file.getvalue().decode().split("\n")[1] == f"S,{cell},,M,202401,1"
+
+
+@pytest.mark.parametrize("text", ["-1.5", "plain", "2020=100", "", None])
+def test_numbers_and_other_texts_are_written_as_they_are(text: str | None) -> None:
+    file = io.BytesIO()
+    page = SeriesPage(1, None, [msgspec.structs.replace(series_of("M", {"202401": "1"}), name=text, unit=text)])
+
+    write_csv(file, QUESTION, [page])
+
+    assert file.getvalue().decode().splitlines()[1] == f"S,{text or ''},{text or ''},M,202401,1"
+
+
+@pytest.mark.parametrize(("flags", "name"), [((), "'=1+1"), (("--no-spreadsheet-safe",), "=1+1")])
+def test_a_fetch_makes_formulas_harmless_unless_told_otherwise(
+    bank: Bank, tmp_path: Path, flags: tuple[str, ...], name: str
+) -> None:
+    out = tmp_path / "rates.csv"
+    values = {"SURVEY_DATES": [202610], "VALUES": [-1]}
+    row = {"SERIES_CODE": "FXERD01", "NAME_OF_TIME_SERIES": "=1+1", "UNIT": "@U", "FREQUENCY": "MONTHLY"}
+    answer = json.dumps(
+        {"STATUS": 200, "MESSAGEID": "M181000I", "MESSAGE": "OK", "RESULTSET": [{**row, "VALUES": values}]}
+    )
+    bank.order("answer", body=answer)
+
+    done = run(*command(bank, out, RATES)[1:], *flags)
+
+    assert done.returncode == 0, done.stderr
+    assert out.read_text().splitlines()[1].split(",")[1] == name
 
 
 def refused_by_parquet(value: str) -> Code:

@@ -94,7 +94,10 @@ class Log:
 def _quoted(value: object) -> str:
     """Return the text of a fact, as a JSON string if it is empty or has spaces or unprintable characters."""
     text = str(value)
-    return text if text.isprintable() and " " not in text and text else msgspec.json.encode(text).decode()
+    if text.isprintable() and " " not in text and text:
+        return text
+    # JSON leaves C1 and bidi controls as they are, and a terminal would obey them.
+    return "".join(char if char.isprintable() else f"\\u{ord(char):04x}" for char in msgspec.json.encode(text).decode())
 
 
 def _to_stderr(line: str) -> None:

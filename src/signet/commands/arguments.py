@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from signet.kernel.settings import Setting
 
 __all__ = [
+    "SPACES",
     "TOOLSET_FLAGS",
     "USAGE",
     "Formatter",
@@ -21,6 +22,8 @@ __all__ = [
     "add_drop_in",
     "add_settings",
     "print_err",
+    "print_err_line",
+    "printable",
     "redirect_to_null",
 ]
 
@@ -29,19 +32,49 @@ USAGE: Final = 2
 
 HELP_WIDTH: Final = 110
 
+SPACES: Final = "\u00a0\u2002\u2003\u2009\u202f\u3000"
+"""The blanks of French and Japanese texts and of formulas; not printable by Python's rule, and harmless."""
+BIDI_CONTROLS: Final = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+"""The controls of the writing direction, by which a text can be read as another."""
+
 TOOLSET_FLAGS: Final = "*"
 """Stands for the flags of all toolsets."""
 
 
+def printable(text: str, *, keep: str = "", substitute: str | None = " ") -> str:
+    """Substitute every character that could move a terminal's cursor, change its colours or reorder its text.
+
+    The text may come from outside. Python calls white space other than the blank unprintable: `keep` names the
+    characters that stay all the same, such as the line feed. Controls of the writing direction are always shown
+    escaped, and without a substitute all characters are.
+    """
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() or char in keep else _visible(char, substitute) for char in text)
+
+
+def _visible(char: str, substitute: str | None) -> str:
+    if substitute is not None and char not in BIDI_CONTROLS:
+        return substitute
+    # As JSON writes it: by its UTF-16 units.
+    units = char.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))
+
+
 def print_err(text: str) -> None:
-    """Write to standard error; a closed or full one never decides what a command does."""
+    """Write safe text to standard error; a closed or full one never decides what a command does."""
     if sys.stderr is None:
         return
     try:
-        sys.stderr.write(text)
+        sys.stderr.write(printable(text, keep=SPACES + "\n\t"))
         sys.stderr.flush()
     except (OSError, ValueError):
         redirect_to_null(2)
+
+
+def print_err_line(program: str, sentence: object) -> None:
+    """Write one line to standard error; line breaks in the sentence, which may come from outside, forge no other."""
+    print_err(f"{program}: {printable(str(sentence), keep=SPACES)}\n")
 
 
 def redirect_to_null(fd: int) -> None:
@@ -105,7 +138,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print one sentence with the way to the help, and exit."""
-        print_err(f"{self.prog.partition(' ')[0]}: {message}; '{self.prog} --help' shows what can be written\n")
+        print_err_line(self.prog.partition(" ")[0], f"{message}; '{self.prog} --help' shows what can be written")
         raise SystemExit(USAGE)
 
 

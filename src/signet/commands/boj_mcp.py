@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from signet.toolsets.boj import BojSettings
 
-from .arguments import USAGE, Parser, add_drop_in, add_settings, print_err
+from .arguments import USAGE, Parser, add_drop_in, add_settings, print_err_line
 from .boj import CREDIT
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def main(argv: list[str] | None = None) -> int:
             keeps_journal=settings.keeps_journal,
         )
     except UsageError as error:
-        print_err(f"error: {error}\n")
+        print_err_line("error", error)
         return USAGE
     except KeyboardInterrupt:
         return 130

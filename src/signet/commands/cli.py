@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from signet import __version__
 
-from .arguments import TOOLSET_FLAGS, USAGE, Parser, add_settings, print_err, redirect_to_null
+from .arguments import TOOLSET_FLAGS, USAGE, Parser, add_settings, print_err, print_err_line, redirect_to_null
 
 if TYPE_CHECKING:
     from signet.kernel.server import Server
@@ -65,7 +65,7 @@ def main(argv: list[str] | None = None) -> int:
         if sys.stdout is not None and sys.stdout is not sys.stderr:
             sys.stdout.flush()
     except UsageError as error:
-        print_err(f"signet: {error}\n")
+        print_err_line("signet", error)
         return USAGE
     except KeyboardInterrupt:
         return 130
@@ -174,11 +174,11 @@ def _tools(args: argparse.Namespace) -> int:
     from signet.app import check
     from signet.kernel.protocol import listing
 
-    from .terminal import tool_table, write
+    from .terminal import tool_table, write_json
 
     toolbox, registry = check(_settings(args))
     if args.json:
-        write(listing(toolbox, registry).decode())
+        write_json(listing(toolbox, registry).decode())
     else:
         tool_table(toolbox)
     return 0

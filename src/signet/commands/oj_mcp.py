@@ -6,7 +6,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Final
 
-from .arguments import Parser, add_drop_in, add_settings, print_err
+from .arguments import Parser, add_drop_in, add_settings, print_err_line
 
 if TYPE_CHECKING:
     from signet.kernel.server import Server
@@ -35,7 +35,7 @@ def main(argv: list[str] | None = None) -> int:
             keeps_journal=settings.keeps_journal,
         )
     except UsageError as error:
-        print_err(f"error: {error}\n")
+        print_err_line("error", error)
         return 1
     except KeyboardInterrupt:
         return 130

@@ -12,14 +12,14 @@ import msgspec
 from signet.kernel.outcome import Outcome
 from signet.kernel.tools import Tool, Toolbox
 
-from .arguments import print_err
+from .arguments import SPACES, print_err_line, printable
 
 if TYPE_CHECKING:
     from rich.table import Column
 
 __all__ = [
-    "IDEOGRAPHIC_SPACE",
     "REPLACEMENT",
+    "SPACES",
     "Cell",
     "on_terminal",
     "paste_lines",
@@ -29,12 +29,11 @@ __all__ = [
     "table",
     "tool_table",
     "write",
+    "write_json",
 ]
 
 REPLACEMENT: Final = "\ufffd"
 """The character that stands for one that cannot be shown."""
-IDEOGRAPHIC_SPACE: Final = "\u3000"
-"""The blank of Japanese names; it is not printable by Python's rule, and harmless."""
 
 Cell = str | tuple[str, str]
 """The text of a table cell, alone or with its rich style."""
@@ -56,16 +55,7 @@ def write(text: str) -> None:
 
 def say(text: str) -> None:
     """Write one sentence to standard error, behind the name of the program."""
-    print_err(f"signet: {printable(text, keep=IDEOGRAPHIC_SPACE)}\n")
-
-
-def printable(text: str, *, keep: str = "", substitute: str = " ") -> str:
-    """Substitute every character that could move a terminal's cursor or change its colours.
-
-    The text may come from outside. Python calls white space other than the blank unprintable: `keep` names the
-    characters that stay all the same, such as the line feed.
-    """
-    return "".join(char if char.isprintable() or char in keep else substitute for char in text)
+    print_err_line("signet", text)
 
 
 def on_terminal() -> bool:
@@ -80,7 +70,7 @@ def table(
     pipe_width: int | None = None,
     strip: bool = False,
 ) -> str:
-    """Return a table as text, in colours on a terminal; cells are plain text, never markup.
+    """Return a table as text, in colours on a terminal; cells are plain and safe text, never markup.
 
     A column given by its heading alone folds long cells. `pipe_width` is the width where there is no terminal
     (default: 80 columns, or COLUMNS); `strip` removes the blanks at the end of lines.
@@ -92,7 +82,8 @@ def table(
     headings = (Column(column, overflow="fold") if isinstance(column, str) else column for column in columns)
     grid = Table(*headings, box=None, header_style="bold", pad_edge=False)
     for row in rows:
-        grid.add_row(*(Text(cell) if isinstance(cell, str) else Text(*cell) for cell in row))
+        cells = ((cell, "") if isinstance(cell, str) else cell for cell in row)
+        grid.add_row(*(Text(printable(text, keep=SPACES + "\n"), style) for text, style in cells))
     console = Console(width=None if on_terminal() else pipe_width)
     with console.capture() as captured:
         console.print(grid)
@@ -110,7 +101,7 @@ def show(outcome: Outcome) -> None:
     fault = outcome.fault
     if fault is not None:
         hint = "; 'signet tools' lists what there is" if outcome.tool is None else ""
-        print_err(f"signet: {fault.name}: {fault.message}{hint}\n")
+        say(f"{fault.name}: {fault.message}{hint}")
         if not on_terminal():
             error = {"code": fault.name, "canonical_code": fault.code, "message": fault.message}
             write(msgspec.json.encode({"error": error}).decode())
@@ -121,15 +112,35 @@ def show(outcome: Outcome) -> None:
 
 
 def _for_people(outcome: Outcome) -> str:
-    """Return the text content of a tool's result, or its JSON in colours."""
+    """Return the text content of a tool's result, or its JSON in colours, with control characters escaped."""
     if outcome.tool is not None and outcome.tool.to_content is not None:
-        return "\n".join(block["text"] for block in outcome.tool.to_content(outcome.result) if block["type"] == "text")
+        blocks = outcome.tool.to_content(outcome.result)
+        text = "\n".join(block["text"] for block in blocks if block["type"] == "text")
+        return printable(text, keep=SPACES + "\n\t", substitute=None)
     from rich.console import Console
+    from rich.highlighter import JSONHighlighter
+    from rich.text import Text
 
+    json = Text(_escaped(msgspec.json.format(outcome.body).decode()))
+    JSONHighlighter().highlight(json)
     console = Console()
     with console.capture() as captured:
-        console.print_json(outcome.body.decode())
+        console.print(json, soft_wrap=True)
     return captured.get()
+
+
+def write_json(text: str) -> None:
+    """Write JSON to standard output: unchanged into a pipe, with control characters escaped on a terminal.
+
+    Raises:
+        OSError: see `write`.
+    """
+    write(_escaped(text) if on_terminal() else text)
+
+
+def _escaped(json: str) -> str:
+    """Escape what JSON itself does not: C1 and bidi controls, which stand in strings only."""
+    return printable(json, keep=SPACES + "\n", substitute=None)
 
 
 def _program() -> str:

@@ -69,6 +69,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     fetch.add_argument(
         "--restart", action="store_true", help="discard the pages that an earlier fetch left in FILE.part"
     )
+    fetch.add_argument(
+        "--no-spreadsheet-safe",
+        dest="spreadsheet_safe",
+        action="store_false",
+        help="write names and units into .csv as they are; by default an apostrophe stands before those that begin "
+        "with =, +, -, @, tab or CR and are no numbers, since a spreadsheet would take them for formulas",
+    )
     _add_upstream(fetch)
 
     plot = _command(commands, "plot", _plot, "draw series in the terminal, and with --out into an image")

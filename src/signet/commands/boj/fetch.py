@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,7 +18,7 @@ from signet.kernel.errors import Code, Fault
 from signet.kernel.server import Server
 from signet.settings import Settings
 
-from .output_files import FORMATS, check_installed, replacing_output, suffix_of
+from .output_files import FORMATS, Writer, check_installed, replacing_output, suffix_of, write_csv
 from .partial_download import PartialDownload
 from .series_query import SeriesPage, SeriesQuery, open_query, read_pages, to_flags
 
@@ -48,10 +49,13 @@ def fetch(args: Any, settings: Settings) -> int:
     except OSError as error:
         say(f"cannot write {error.filename or out} ({error.strerror}); write another --out")
         return FAILED
-    return _run(server, query, part, out, suffix)
+    writer = FORMATS[suffix]
+    if suffix == "csv":
+        writer = partial(write_csv, spreadsheet_safe=args.spreadsheet_safe)
+    return _run(server, query, part, out, writer)
 
 
-def _run(server: Server, query: SeriesQuery, part: PartialDownload, out: Path, suffix: str) -> int:
+def _run(server: Server, query: SeriesQuery, part: PartialDownload, out: Path, writer: Writer) -> int:
     """Download the missing pages and write the file; after a failure, the downloaded pages are kept."""
     status = FAILED
     try:
@@ -59,7 +63,7 @@ def _run(server: Server, query: SeriesQuery, part: PartialDownload, out: Path, s
             say(f"going on with {part.path}, which has {_amount(part)}")
         _download(server, query, part)
         with replacing_output(out) as file:
-            FORMATS[suffix](file, query, part.stored())
+            writer(file, query, part.stored())
         say(f"wrote {out}: {_amount(part)}; source: {query.source}")
         status = 0
     except Fault as fault:

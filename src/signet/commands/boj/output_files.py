@@ -21,9 +21,15 @@ from signet.settings import UsageError
 
 from .series_query import FetchedSeries, SeriesPage, SeriesQuery, is_number
 
-__all__ = ["FORMATS", "check_installed", "replacing_output", "suffix_of"]
+__all__ = ["FORMATS", "Writer", "check_installed", "replacing_output", "suffix_of", "write_csv"]
+
+Writer = Callable[[IO[bytes], SeriesQuery, Iterable[SeriesPage]], None]
+"""A function that writes all pages of a query to a file."""
 
 COLUMNS: Final = ("series_code", "name", "unit", "frequency", "survey_date", "value")
+
+FORMULA_SIGNS: Final = "=+-@\t\r"
+"""The first characters of a cell that spreadsheets evaluate."""
 
 _encode: Final = msgspec.json.Encoder().encode
 
@@ -62,12 +68,25 @@ def replacing_output(out: Path) -> AbstractContextManager[IO[bytes]]:
     return replacing(str(out), f"{out}.part.new", sync=True)
 
 
-def write_csv(file: IO[bytes], _: SeriesQuery, pages: Iterable[SeriesPage]) -> None:
-    """Write a line per observation; a missing value is empty."""
+def write_csv(file: IO[bytes], _: SeriesQuery, pages: Iterable[SeriesPage], *, spreadsheet_safe: bool = True) -> None:
+    """Write a line per observation; a missing value is empty.
+
+    If `spreadsheet_safe`, no name and no unit is a formula to a spreadsheet.
+    """
     file.write(_lines([COLUMNS]))
     for series in _each(pages):
-        head = (series.series_code, series.name, series.unit, series.frequency)
+        texts = (series.name, series.unit)
+        name, unit = map(_without_formula, texts) if spreadsheet_safe else texts
+        head = (series.series_code, name, unit, series.frequency)
         file.write(_lines((*head, point.survey_date, point.value) for point in series.observations()))
+
+
+def _without_formula(text: str | None) -> str | None:
+    """Return a text that a spreadsheet takes for text: an apostrophe stands before the sign of a formula."""
+    if text and text[0] in FORMULA_SIGNS and not is_number(text):
+        text = f"'{text}"
+    # The CSV writer does not quote a CR, which would begin a new row.
+    return text.replace("\r", " ") if text else text
 
 
 def _lines(rows: Iterable[Iterable[str | None]]) -> bytes:
@@ -147,7 +166,7 @@ def _each(pages: Iterable[SeriesPage]) -> Iterable[FetchedSeries]:
     return (series for page in pages for series in page.series)
 
 
-FORMATS: Final[dict[str, Callable[[IO[bytes], SeriesQuery, Iterable[SeriesPage]], None]]] = {
+FORMATS: Final[dict[str, Writer]] = {
     "csv": write_csv,
     "json": write_json,
     "parquet": write_parquet,

@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
-from signet.commands.terminal import IDEOGRAPHIC_SPACE, on_terminal, printable, say, write
+from signet.commands.terminal import SPACES, on_terminal, printable, say, write
 from signet.kernel.errors import Fault
 from signet.settings import Settings, UsageError
 
@@ -135,4 +135,4 @@ def _color(curve: Curve) -> str:
 
 
 def _safe(text: str) -> str:
-    return printable(text, keep=IDEOGRAPHIC_SPACE)
+    return printable(text, keep=SPACES)

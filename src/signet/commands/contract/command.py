@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from signet.commands.terminal import REPLACEMENT, printable, table, write
+from signet.commands.terminal import REPLACEMENT, printable, table, write, write_json
 
 from .compatibility import Side, compare_schemas
 from .sources import ContractSet, as_listed, read_set
@@ -76,7 +76,7 @@ def _run(args: argparse.Namespace) -> int:
     breaks = any(finding.breaks for finding in findings)
     if args.json:
         report = {"old": args.old, "new": args.new, "breaking": breaks, "findings": findings}
-        write(msgspec.json.encode(report).decode())
+        write_json(msgspec.json.encode(report).decode())
     else:
         write(_table(findings) + "\n" + _summary(findings))
     return BREAKS if breaks else 0

@@ -12,7 +12,7 @@ from typing import Final, NoReturn
 import msgspec
 
 from signet.catalogue import TOOLSETS
-from signet.commands.terminal import Cell, printable, table, write
+from signet.commands.terminal import Cell, printable, table, write, write_json
 from signet.settings import Settings
 
 from .channels import CHANNELS
@@ -62,7 +62,7 @@ def _run(args: argparse.Namespace) -> int:
     with _progress(len(calls) * len(CHANNELS)) as on_progress:
         report = run_corpus(calls, toolsets, on_progress=on_progress)
     if args.json:
-        write(msgspec.json.encode({"agrees": report.agrees, **msgspec.to_builtins(report)}).decode())
+        write_json(msgspec.json.encode({"agrees": report.agrees, **msgspec.to_builtins(report)}).decode())
     else:
         write(f"{_table(report)}\n\n{_summary(report)}")
     return 0 if report.agrees else DIFFERS
@@ -79,12 +79,13 @@ def _progress(total: int) -> Iterator[ProgressCallback]:
         yield lambda _, __: None
         return
     from rich.console import Console
+    from rich.markup import escape
     from rich.progress import Progress
 
     with Progress(console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("starting", total=total)
         yield lambda call, channel: progress.update(
-            task, advance=1, description=f"{channel.name}: {printable(call.name)}"
+            task, advance=1, description=escape(f"{channel.name}: {printable(call.name)}")
         )
 
 
