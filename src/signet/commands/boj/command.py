@@ -65,17 +65,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--frequency", metavar="F", help="frequency, required with --layers: CY, FY, CH, FH, Q, M, W or D"
     )
     _add_span(fetch)
-    fetch.add_argument("--out", required=True, metavar="FILE", help="output file: .csv, .json or .parquet")
-    fetch.add_argument(
-        "--restart", action="store_true", help="discard the pages that an earlier fetch left in FILE.part"
-    )
-    fetch.add_argument(
-        "--no-spreadsheet-safe",
-        dest="spreadsheet_safe",
-        action="store_false",
-        help="write names and units into .csv as they are; by default an apostrophe stands before those that begin "
-        "with =, +, -, @, tab or CR and are no numbers, since a spreadsheet would take them for formulas",
-    )
+    _add_output(fetch)
     _add_upstream(fetch)
 
     plot = _command(commands, "plot", _plot, "draw series in the terminal, and with --out into an image")
@@ -104,6 +94,20 @@ def _add_span(command: argparse.ArgumentParser) -> None:
     command.add_argument("--end", metavar="DATE", help="last period, in the same format (default: the last available)")
     text = "language of names and units: en or jp (default: en)"
     command.add_argument("--lang", choices=("en", "jp"), default="en", help=text)
+
+
+def _add_output(fetch: argparse.ArgumentParser) -> None:
+    fetch.add_argument("--out", required=True, metavar="FILE", help="output file: .csv, .json or .parquet")
+    fetch.add_argument(
+        "--restart", action="store_true", help="discard the pages that an earlier fetch left in FILE.part"
+    )
+    fetch.add_argument(
+        "--no-spreadsheet-safe",
+        dest="spreadsheet_safe",
+        action="store_false",
+        help="write names and units into .csv as they are; by default an apostrophe stands before those that begin "
+        "with =, +, -, @, tab or CR and are no numbers, since a spreadsheet would take them for formulas",
+    )
 
 
 def _add_upstream(command: Parser) -> None:
