@@ -19,6 +19,8 @@ DEMO_STAMP  := $(if $(wildcard $(TEST_STAMP)),$(TEST_STAMP),$(RUN_STAMP))
 
 SOURCES := $(shell find src -type f -not -name '*.pyc')
 PIP     := -m pip --disable-pip-version-check --quiet install
+# One file of tests at a time in each process: its tests share the servers that they start.
+PARALLEL := -n $(JOBS) --maxprocesses 4 --dist loadfile
 # Without isolation, the package is built by the backend that was installed by its hash.
 LOCAL   := --no-deps --no-build-isolation
 COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
@@ -26,7 +28,7 @@ COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-has
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
-.PHONY: help demo test ways check bench measure docs contracts lock sbom audit tools clean
+.PHONY: help demo test coverage ways check bench measure docs contracts lock sbom audit tools clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,8 +37,11 @@ demo: $(DEMO_STAMP) ## Install and start the server on sample data (PORT=8080)
 	@exec $(BIN)/signet serve --sandbox --port $(PORT)
 
 test: $(TEST_STAMP) tools check ## Install what the tests need and run everything (ARGS="-k words" JOBS=2)
+	@$(BIN)/python -m pytest $(PARALLEL) $(ARGS)
+
+coverage: $(TEST_STAMP) tools ## Run the tests and show the lines that none of them reaches; takes half as long again
 	@$(BIN)/coverage erase
-	@$(BIN)/coverage run -m pytest -n $(JOBS) --maxprocesses 4 --dist loadfile $(ARGS)
+	@$(BIN)/coverage run -m pytest $(PARALLEL) $(ARGS)
 	@$(BIN)/coverage combine --quiet
 	@$(BIN)/coverage report
 
