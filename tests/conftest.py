@@ -50,18 +50,6 @@ def judge() -> Iterator[OjHarness]:
         yield harness
 
 
-@pytest.fixture(scope="module")
-def the_bank(bank: BojHarness) -> BojHarness:
-    """Another name of `bank`."""
-    return bank
-
-
-@pytest.fixture(scope="module")
-def the_judge(judge: OjHarness) -> OjHarness:
-    """Another name of `judge`."""
-    return judge
-
-
 @pytest.fixture(autouse=True)
 def _clear_upstreams() -> None:
     """Start each test without fault rules and with empty request logs at every played upstream."""

@@ -41,8 +41,8 @@ ROOM_MIB = 4 * MAX_BODY_BYTES / MIB
 
 
 @pytest.fixture(scope="module")
-def process(the_bank: BojHarness) -> Iterator[Pipe]:
-    with serving_boj(the_bank.url, "--timeout-ms", "60000", "--cache-s", "0") as pipe:
+def process(bank: BojHarness) -> Iterator[Pipe]:
+    with serving_boj(bank.url, "--timeout-ms", "60000", "--cache-s", "0") as pipe:
         yield pipe
 
 

@@ -37,20 +37,20 @@ SENTINEL_TARGET = "/api/v1/getDataCode?db=MD01&startDate=202401&code=MABS1AN11"
 
 
 @pytest.fixture(scope="module")
-def process(the_bank: BojHarness) -> Iterator[Pipe]:
-    with serving_boj(the_bank.url, "--retry-backoff-ms", "0", "--cache-s", "0") as pipe:
+def process(bank: BojHarness) -> Iterator[Pipe]:
+    with serving_boj(bank.url, "--retry-backoff-ms", "0", "--cache-s", "0") as pipe:
         yield pipe
 
 
 @pytest.fixture(scope="module")
-def impatient_process(the_bank: BojHarness) -> Iterator[Pipe]:
-    with serving_boj(the_bank.url, "--retry-backoff-ms", "0", "--cache-s", "0", "--timeout-ms", "200") as pipe:
+def impatient_process(bank: BojHarness) -> Iterator[Pipe]:
+    with serving_boj(bank.url, "--retry-backoff-ms", "0", "--cache-s", "0", "--timeout-ms", "200") as pipe:
         yield pipe
 
 
 @pytest.fixture(scope="module")
-def single_process(the_bank: BojHarness) -> Iterator[Pipe]:
-    with serving_boj(the_bank.url, "--retry-max", "0", "--cache-s", "0") as pipe:
+def single_process(bank: BojHarness) -> Iterator[Pipe]:
+    with serving_boj(bank.url, "--retry-max", "0", "--cache-s", "0") as pipe:
         yield pipe
 
 

@@ -51,9 +51,9 @@ FAILED, TRANSPORT, DECODE = (-32603, "API_ERROR"), (-32603, "TRANSPORT_ERROR"), 
 
 
 @pytest.fixture(scope="module")
-def process(the_bank: BojHarness) -> Iterator[Pipe]:
+def process(bank: BojHarness) -> Iterator[Pipe]:
     """A server that asks again without a pause and keeps nothing."""
-    with serving_boj(the_bank.url, "--retry-backoff-ms", "0", "--cache-s", "0") as pipe:
+    with serving_boj(bank.url, "--retry-backoff-ms", "0", "--cache-s", "0") as pipe:
         yield pipe
 
 

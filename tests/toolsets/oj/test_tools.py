@@ -35,8 +35,8 @@ CALLS: dict[str, tuple[dict[str, Any], Any]] = {
 
 
 @pytest.fixture(scope="module")
-def process(the_judge: OjHarness) -> Iterator[Pipe]:
-    with serving_oj(the_judge.url, "--token", TOKEN) as pipe:
+def process(judge: OjHarness) -> Iterator[Pipe]:
+    with serving_oj(judge.url, "--token", TOKEN) as pipe:
         yield pipe
 
 
@@ -47,8 +47,8 @@ def pipe(judge: OjHarness, process: Pipe) -> Pipe:
 
 
 @pytest.fixture(scope="module")
-def without_token(the_judge: OjHarness) -> Iterator[Pipe]:
-    with serving_oj(the_judge.url) as pipe:
+def without_token(judge: OjHarness) -> Iterator[Pipe]:
+    with serving_oj(judge.url) as pipe:
         yield pipe
 
 
@@ -334,15 +334,15 @@ def test_a_problem_is_asked_for_and_shown(judge: OjHarness, pipe: Pipe) -> None:
 @pytest.mark.spec("2.T2.encoded", "2.common.encoded")
 @given(source=names, problem_id=names)
 def test_any_source_and_id_stand_encoded_on_the_request_line(
-    the_judge: OjHarness, process: Pipe, source: str, problem_id: str
+    judge: OjHarness, process: Pipe, source: str, problem_id: str
 ) -> None:
-    the_judge.clear()
-    the_judge.answers(PROBLEM)
+    judge.clear()
+    judge.answers(PROBLEM)
 
     result = call(process, "get_problem", source=f"x{source}x", id=f"x{problem_id}x")
 
     assert result == ("answer", PAGE)
-    assert the_judge.targets() == [f"/api/v1/problems/x{encoded(source)}x/x{encoded(problem_id)}x"]
+    assert judge.targets() == [f"/api/v1/problems/x{encoded(source)}x/x{encoded(problem_id)}x"]
 
 
 @pytest.mark.spec("2.T2.encoded", "2.T2.trimmed")
@@ -518,14 +518,14 @@ def test_without_a_query_both_source_and_id_are_needed(
 @pytest.mark.spec("2.T3.encoded")
 @given(source=names, problem_id=names)
 def test_any_source_and_id_to_compare_with_stand_encoded_on_the_request_line(
-    the_judge: OjHarness, process: Pipe, source: str, problem_id: str
+    judge: OjHarness, process: Pipe, source: str, problem_id: str
 ) -> None:
-    the_judge.clear()
-    the_judge.answers(SIMILAR)
+    judge.clear()
+    judge.answers(SIMILAR)
 
     call(process, "find_similar_problems", source=f"x{source}x", id=f"x{problem_id}x")
 
-    assert the_judge.targets() == [LIKE.format(f"x{encoded(source)}x", f"x{encoded(problem_id)}x")]
+    assert judge.targets() == [LIKE.format(f"x{encoded(source)}x", f"x{encoded(problem_id)}x")]
 
 
 @pytest.mark.spec("2.T3.limit-range", "2.T3.threshold-range", "1.S4.2.parameters")
@@ -672,16 +672,14 @@ def test_what_stands_beside_a_nested_problem_does_not_count(
 
 @pytest.mark.spec("2.T4.encoded")
 @given(query=names)
-def test_any_query_to_resolve_stands_encoded_on_the_request_line(
-    the_judge: OjHarness, process: Pipe, query: str
-) -> None:
-    the_judge.clear()
-    the_judge.answers(RESOLVED)
+def test_any_query_to_resolve_stands_encoded_on_the_request_line(judge: OjHarness, process: Pipe, query: str) -> None:
+    judge.clear()
+    judge.answers(RESOLVED)
 
     result = call(process, "resolve_problem", query=f"{query}x")
 
     assert result == ("answer", PAGE)
-    assert the_judge.targets() == [f"/api/v1/resolve/{encoded(query)}x"]
+    assert judge.targets() == [f"/api/v1/resolve/{encoded(query)}x"]
 
 
 @pytest.mark.spec("2.T4.required", "1.S4.2.parameters")
