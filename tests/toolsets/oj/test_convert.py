@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import os
 import re
 import subprocess
 import sys
@@ -139,9 +140,19 @@ def shown(markdown: str) -> str:
 
 
 def run(probe: str, stdin: str = "") -> str:
-    """Run Python in a process of its own, because a stack overflow ends the process."""
+    """Run Python in a process of its own, because a stack overflow ends the process.
+
+    Its coverage is not measured: that would take several times as long as the conversion.
+    """
+    env = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
     done = subprocess.run(
-        [sys.executable, "-c", probe], input=stdin, capture_output=True, text=True, check=False, timeout=KILL_S
+        [sys.executable, "-c", probe],
+        input=stdin,
+        capture_output=True,
+        encoding="utf-8",
+        env=env,
+        check=False,
+        timeout=KILL_S,
     )
 
     assert done.returncode == 0, done.stderr
