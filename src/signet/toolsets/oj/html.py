@@ -88,7 +88,7 @@ _RAW: Final = f"(?i:{'|'.join(RAW)})(?=[\\s/>])"
 _TOKEN: Final = re.compile(
     r"<(?:(code|sup|sub)>([^<]*+)</\1>"
     rf"|(/?)(?!(?=[instINST]){_RAW})([a-zA-Z][^\s/<>]*+)"
-    r"""([^=<>]*+(?:=\s*+(?:"[^"]*+"|'[^']*+')?+[^=<>]*+)*+)(>|(?=<)|\Z)"""
+    r"""([^=<>]*+(?:=\s*+(?:"[^"]*+"|'[^']*+')?[^=<>]*+)*)(>|(?=<)|\Z)"""
     r"|!--(?:-?>|.*?(?:--!?>|\Z))"
     rf"|(?P<raw>{_RAW})[^>]*+(?:>|\Z).*?(?:</(?i:(?P=raw))(?=[\s/>])[^>]*+(?:>|\Z)|\Z)"
     r"|([!?/][^>]*+)(>|\Z))",
@@ -111,7 +111,8 @@ _HUGE_REFERENCE: Final = re.compile(r"&#(?:[0-9]{16,}|x[0-9a-f]{16,});?", re.IGN
 
 _LINE_BREAKS: Final = {"br": "\n", "li": "\n", "tr": "\n", "td": " ", "th": " "}
 
-_MATH: Final = re.compile(r"(\$\$[^$]+\$\$|\$[^$]+\$|\\\((?:(?!\\[()]).)*+\\\)|\\\[(?:(?!\\[\[\]]).)*+\\\])", re.DOTALL)
+# Possessive quantifiers stand behind single characters only: before Python 3.11.5, groups under them match wrongly.
+_MATH: Final = re.compile(r"(\$\$[^$]+\$\$|\$[^$]+\$|\\\((?:(?!\\[()]).)*\\\)|\\\[(?:(?!\\[\[\]]).)*\\\])", re.DOTALL)
 _ANY_SIGN: Final = re.compile(r"[\\`*_~\[\]<$]")
 _SIGN: Final = re.compile(r"\\(?=[!-/:-@\[-`{-~]|\s*\Z)|`|\*+|_+|~~+|<(?=[a-zA-Z/!?])|\](?=\()")
 _SIGN_OR_BRACKET: Final = re.compile(rf"{_SIGN.pattern}|[\[\]]")
@@ -119,7 +120,7 @@ _SIGN_OR_BRACKET: Final = re.compile(rf"{_SIGN.pattern}|[\[\]]")
 
 _LINE_START: Final = re.compile(
     r"(\A\d{1,9}|(?<=\n\n)\d{1,9}|^1)(?=[.)](?:\s|\Z))"
-    r"|^(?=[-+](?:\s|\Z)|-[- ]*$|\#{1,6}(?:\s|\Z)|>|\[(?:[^\[\]\\]|\\.)*+\]:)"
+    r"|^(?=[-+](?:\s|\Z)|-[- ]*$|\#{1,6}(?:\s|\Z)|>|\[(?:[^\[\]\\]|\\.)*\]:)"
     r"|(?<=\n)(?==+ *$)",
     re.MULTILINE,
 )
