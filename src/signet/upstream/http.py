@@ -222,7 +222,9 @@ class HttpUpstream:
                 break
             taken += len(chunk)
             body += chunk if unpack is None else unpack.more(chunk, limit - len(body))
-        whole = response.content.at_eof() and (unpack is None or unpack.is_whole)
+        # The end of a chunked body may come after its last byte: ask for one more where it has not been seen yet.
+        ended = response.content.at_eof() or not await response.content.read(1)
+        whole = ended and (unpack is None or unpack.is_whole)
         reading.cut = not whole and max(len(body), taken) >= limit
         if reading.cut:
             response.close()
