@@ -57,7 +57,9 @@ as_nobody() (
   # Python itself may lie where only root can read, below /root for example.
   if ! unprivileged "$python" -c '' 2>/dev/null; then
     version=$(sed -n 's/^version.* = \([0-9]*\.[0-9]*\).*/\1/p' .venv/pyvenv.cfg)
-    ln -sfn "/usr/bin/python$version" .venv/bin/python
+    for name in python python3 "python$version"; do
+      ln -sfn "/usr/bin/python$version" ".venv/bin/$name"
+    done
     sed -i 's|^home = .*|home = /usr/bin|' .venv/pyvenv.cfg
   fi
   export HOME=/nonexistent
