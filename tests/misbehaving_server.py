@@ -169,13 +169,15 @@ def main(transport: str, timeout_s: float = TIMEOUT_S) -> None:
             if serve(build(folder, timeout_s), claim_stdout(), in_thread=in_thread):
                 os._exit(0)
         else:
-            from signet.transports.uvicorn_server import bind, end_on_signals
-            from signet.transports.uvicorn_server import serve as serve_web
+            from signet.transports import slots
+            from signet.transports.http_server import bind
+            from signet.transports.workers import Service, end_on_signals
+            from signet.transports.workers import serve as serve_web
 
             end_on_signals()
             listener = bind("127.0.0.1", 0)
             print(f"listening on http://127.0.0.1:{listener.getsockname()[1]}", file=sys.stderr, flush=True)
-            serve_web(partial(_web_app, folder, timeout_s), listener)
+            serve_web(Service(partial(_web_app, folder, timeout_s), listener, slots.Limits()))
 
 
 if __name__ == "__main__":

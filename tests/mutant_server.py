@@ -130,14 +130,15 @@ def misbehaving(kind: str) -> None:
 
 def serve(folder: str) -> None:
     from signet.transports.guard import Guard
-    from signet.transports.uvicorn_server import bind, end_on_signals
-    from signet.transports.uvicorn_server import serve as serve_web
+    from signet.transports.http_server import bind
     from signet.transports.web_app import App
+    from signet.transports.workers import Service, end_on_signals
+    from signet.transports.workers import serve as serve_web
 
     end_on_signals()
     listener = bind("127.0.0.1", 0)
     print(f"listening on http://127.0.0.1:{listener.getsockname()[1]}", file=sys.stderr, flush=True)
-    serve_web(lambda: App(build(folder), Guard(), {"version": "1"}), listener)
+    serve_web(Service(lambda: App(build(folder), Guard(), {"version": "1"}), listener))
 
 
 if __name__ == "__main__":

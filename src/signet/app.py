@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -19,7 +20,7 @@ from signet.kernel.protocol import Identity
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.server import Server
 from signet.kernel.tools import Toolbox
-from signet.logs import DEBUG, ERROR, WARN, Filter, Log
+from signet.logs import DEBUG, ERROR, INFO, WARN, Filter, LimitedLog, Log
 from signet.runs import Run, open_run, settings_of_replay
 from signet.settings import EnabledToolset, Settings, UsageError
 
@@ -27,7 +28,17 @@ if TYPE_CHECKING:
     from signet.journal.writer import JournalWriter
     from signet.transports.web_app import App
 
-__all__ = ["SAMPLE_TOKEN", "SCHEMA_ROOT", "build_app", "build_server", "check", "open_log", "open_toolbox", "resolve"]
+__all__ = [
+    "SAMPLE_TOKEN",
+    "SCHEMA_ROOT",
+    "build_app",
+    "build_server",
+    "check",
+    "open_log",
+    "open_toolbox",
+    "place_of",
+    "resolve",
+]
 
 SCHEMA_ROOT: Final = os.path.join(os.path.dirname(__file__), "schemas")
 
@@ -121,10 +132,13 @@ def build_server(settings: Settings, name: str = "signet") -> Server:
 def build_app(settings: Settings) -> App:
     """Return the web application for settings that are resolved."""
     from signet.transports.guard import LOOPBACK, Guard
+    from signet.transports.http_server import UNIX_PREFIX
     from signet.transports.web_app import App
 
     server = build_server(settings)
-    hosts = LOOPBACK | settings.host_names() | {settings.host.lower()}
+    hosts = LOOPBACK | settings.host_names()
+    if not settings.host.startswith(UNIX_PREFIX):
+        hosts |= {settings.host.lower()}
     about = {
         "name": "signet",
         "version": __version__,
@@ -132,7 +146,20 @@ def build_app(settings: Settings) -> App:
         "tools": [tool.name for tool in server.pipeline.toolbox],
     }
     legacy = {path: name for toolset, _ in settings.enabled() for path, name in toolset.legacy_paths.items()}
-    return App(server, Guard(hosts, settings.token), about, legacy)
+    return App(server, Guard(hosts, settings.token), about, legacy, _on_refusal(settings))
+
+
+def _on_refusal(settings: Settings) -> Callable[[str, int, str], None]:
+    """Return the function that logs a refused request, or one that does nothing if the filter suppresses its lines."""
+    log = open_log(settings)
+    if log.level_of("http") < INFO:
+        return _nothing
+    limited = LimitedLog(log)
+
+    def on_refusal(address: str, status: int, reason: str) -> None:
+        limited.line(INFO, "http", "request.refused", address=address or "-", status=status, reason=reason)
+
+    return on_refusal
 
 
 def open_log(settings: Settings, name: str = "signet") -> Log:
@@ -180,7 +207,7 @@ def _observer(log: Log, journal: JournalWriter | None, *, logs_calls: bool) -> O
     return Observer(on_outcome, on_bug, time.perf_counter)
 
 
-def _nothing() -> None:
+def _nothing(*_: object) -> None:
     """Do nothing."""
 
 
@@ -193,7 +220,7 @@ def _log_call(log: Log, outcome: Outcome, took_s: float) -> None:
 def _log_bug(log: Log, outcome: Outcome) -> None:
     """Log a fault that is the server's own, by the exception's class and place."""
     if outcome.fault is not None and outcome.fault.__cause__ is not None:
-        cause = _place_of(outcome.fault.__cause__)
+        cause = place_of(outcome.fault.__cause__)
         log.line(ERROR, "call", "call.bug", tool=_slug(outcome), code=outcome.fault.code, cause=cause)
 
 
@@ -201,7 +228,7 @@ def _slug(outcome: Outcome) -> str:
     return outcome.tool.slug if outcome.tool else "-"
 
 
-def _place_of(error: BaseException) -> str:
+def place_of(error: BaseException) -> str:
     """Return an exception's class and the line that raised it; its text may hold a secret."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:

@@ -13,16 +13,19 @@ import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import cached_property
+from time import monotonic
 from typing import Final
 
 import msgspec
 
 from signet.kernel.redaction import SecretRedactor
 
-__all__ = ["DEBUG", "ERROR", "INFO", "OFF", "TRACE", "WARN", "Filter", "Log"]
+__all__ = ["DEBUG", "ERROR", "INFO", "OFF", "TRACE", "WARN", "Filter", "LimitedLog", "Log"]
 
 LEVELS: Final = ("off", "error", "warn", "info", "debug", "trace")
 OFF, ERROR, WARN, INFO, DEBUG, TRACE = range(6)
+LINES_PER_SECOND: Final = 10
+"""The number of lines that a limited log writes in one second."""
 
 
 class Filter(msgspec.Struct, frozen=True):
@@ -89,6 +92,30 @@ class Log:
         time = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         pairs = "".join(f" {name}={_quoted(value)}" for name, value in facts.items())
         self._write(f"{time} {LEVELS[level].upper():>5} {target}: {event}{self._redactor.text(pairs)}\n")
+
+
+class LimitedLog:
+    """Writes at most some lines a second, so that nobody can fill a disk with what he is refused."""
+
+    def __init__(self, log: Log, clock: Callable[[], float] = monotonic) -> None:
+        self._log = log
+        self._clock = clock
+        self._second = -1
+        self._count = 0
+        self._left_out = 0
+
+    def line(self, level: int, part: str, event: str, **facts: object) -> None:
+        """Write one event, unless there are too many; the next line tells how many were left out."""
+        second = int(self._clock())
+        if second != self._second:
+            self._second, self._count = second, 0
+        self._count += 1
+        if self._count > LINES_PER_SECOND:
+            self._left_out += 1
+            return
+        if self._left_out:
+            facts["left_out"], self._left_out = self._left_out, 0
+        self._log.line(level, part, event, **facts)
 
 
 def _quoted(value: object) -> str:

@@ -50,13 +50,20 @@ class EnabledToolset(NamedTuple):
 class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The settings of the process, and those of each toolset."""
 
-    host: Annotated[str, setting("address to listen on", metavar="HOST")] = "127.0.0.1"
+    host: Annotated[str, setting("address to listen on, or unix:PATH", metavar="HOST")] = "127.0.0.1"
     port: Annotated[int, Meta(ge=0, le=65_535), setting("port to listen on; 0 picks a free one", metavar="PORT")] = 8080
     toolsets: Annotated[str, setting("toolsets to serve, separated by commas", metavar="A,B")] = ""
     token: Annotated[
         str | None,
         setting("bearer token that callers must send; a process list shows a flag, but not a variable", secret=True),
     ] = None
+    tls_cert: Annotated[
+        str | None, setting("certificate for HTTPS, PEM; it is read again when it changes", metavar="FILE")
+    ] = None
+    tls_key: Annotated[str | None, setting("private key of the certificate, PEM", metavar="FILE")] = None
+    connections_per_address: Annotated[
+        int, Meta(ge=1), setting("connections that one address may have open at once", metavar="N")
+    ] = 1024
     workers: Annotated[int, Meta(ge=1, le=64), setting("number of server processes", metavar="N")] = 1
     allowed_hosts: Annotated[
         str, setting("further host names to answer to, separated by commas; * for any", metavar="NAMES")

@@ -92,7 +92,18 @@ def parser(given: list[str]) -> Parser:
     commands = signet.add_subparsers(title="commands", metavar="COMMAND", required=True, prog="signet")
 
     serve = _command(commands, "serve", _serve, "serve the tools over HTTP: MCP, REST and envelope")
-    add_settings(serve, "host", "port", "workers", "token", "allowed_hosts", "quiet")
+    names = (
+        "host",
+        "port",
+        "tls_cert",
+        "tls_key",
+        "connections_per_address",
+        "workers",
+        "token",
+        "allowed_hosts",
+        "quiet",
+    )
+    add_settings(serve, *names)
     stdio = _command(commands, "stdio", _stdio, "serve the tools on standard input and output")
     for server in (serve, stdio):
         add_settings(

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable
 from functools import partial
 from secrets import token_hex
 from shlex import quote
+from typing import Any, Final
 
 from msgspec.structs import replace
 
 from signet import __version__
-from signet.app import build_app, check
+from signet.app import build_app, check, open_log, place_of
 from signet.kernel.tools import Toolbox
+from signet.logs import WARN
 from signet.settings import Settings, UsageError
-from signet.transports.guard import is_loopback
-from signet.transports.uvicorn_server import bind, end_on_signals, serve
+from signet.transports.guard import ANY_HOST
+from signet.transports.http_server import UNIX_PREFIX, bind, is_local
+from signet.transports.slots import Limits
 from signet.transports.web_app import App
+from signet.transports.workers import Service, end_on_signals, serve
 
-from .arguments import print_err, redirect_to_null
+from .arguments import print_err
 from .terminal import paste_lines
 
-__all__ = ["serve_http"]
+__all__ = ["LIMITS", "serve_http"]
+
+LIMITS: Final = Limits()
 
 
 def serve_http(read_settings: Callable[[], Settings]) -> int:
@@ -32,26 +36,28 @@ def serve_http(read_settings: Callable[[], Settings]) -> int:
         UsageError: the settings cannot be used, or the address cannot be had.
     """
     end_on_signals()
-    if sys.stdout is None:
-        # Closed. Nothing is written there; but uvicorn asks it, in each process, whether it is a terminal.
-        redirect_to_null(1)
-        sys.stdout = os.fdopen(1, "w")
     settings = replace(read_settings(), run_name=token_hex(16))
     toolbox, _ = check(settings)
     _refuse_open_door(settings, toolbox)
+    certificate = _certificate(settings)
     try:
         listener = bind(settings.host, settings.port)
     except (OSError, UnicodeError) as error:
-        why = getattr(error, "strerror", None) or error
-        message = f"cannot listen on {settings.host}:{settings.port} ({why}); write another --host or --port, 0 for any"
+        why = _why(error)
+        is_path = settings.host.startswith(UNIX_PREFIX)
+        where = settings.host if is_path else f"{settings.host}:{settings.port}"
+        advice = "write another path" if is_path else "write another --host or --port, 0 for any"
+        message = f"cannot listen on {where} ({why}); {advice}"
         raise UsageError(message) from None
-    print_err(_greeting(settings, listener.getsockname()[1], toolbox))
-    serve(partial(_start_worker, settings), listener, settings.workers)
+    print_err(_greeting(settings, listener.getsockname(), toolbox))
+    limits = replace(LIMITS, per_address=settings.connections_per_address)
+    factory, warn = partial(_start_worker, settings), partial(_warn, settings)
+    serve(Service(factory, listener, limits, certificate, warn), settings.workers)
     return 0
 
 
 def _start_worker(settings: Settings) -> App:
-    """Return the application of one worker process; uvicorn calls this once in each."""
+    """Return the application of one process."""
     if settings.keeps_journal:
         # For the whole process: the thread that writes the journal must not delay calls.
         from signet.journal.writer import shorten_switch_interval
@@ -60,29 +66,73 @@ def _start_worker(settings: Settings) -> App:
     return build_app(settings)
 
 
+def _why(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)
+
+
 def _refuse_open_door(settings: Settings, toolbox: Toolbox) -> None:
-    """Require a token where others can reach the address, unless every tool is public.
+    """Require a token where others can reach the server, unless every tool is public.
 
     Raises:
         UsageError: there is no token.
     """
     private = [tool.name for tool in toolbox if not tool.public]
-    if private and settings.token is None and not is_loopback(settings.host):
+    if not private or settings.token is not None:
+        return
+    if not is_local(settings.host):
         message = f"{settings.host} can be reached by others and {private[0]} is not public: set SIGNET_TOKEN"
+        raise UsageError(message)
+    if ANY_HOST in settings.host_names():
+        # A page can make any name resolve to this machine, and call the server by it.
+        message = f"--allowed-hosts '*' lets any page call {private[0]}, which is not public: set SIGNET_TOKEN"
         raise UsageError(message)
 
 
-def _greeting(settings: Settings, port: int, toolbox: Toolbox) -> str:
+def _certificate(settings: Settings) -> tuple[str, str] | None:
+    """Return the files of the certificate and its key.
+
+    Raises:
+        UsageError: they cannot be used, or one of them is missing.
+    """
+    certificate, key = settings.tls_cert, settings.tls_key
+    if certificate is None and key is None:
+        return None
+    if certificate is None or key is None:
+        raise UsageError("--tls-cert and --tls-key go together: write both")
+    from signet.transports.tls import load_context
+
+    try:
+        load_context(certificate, key)
+    except OSError as error:
+        message = f"cannot use --tls-cert {certificate} with --tls-key {key} ({_why(error)})"
+        raise UsageError(message) from None
+    return certificate, key
+
+
+def _warn(settings: Settings, text: str, error: BaseException | None = None) -> None:
+    """Log what went wrong in the server itself."""
+    facts = {} if error is None else {"cause": place_of(error)}
+    open_log(settings).line(WARN, "http", "server.warning", why=text, **facts)
+
+
+def _greeting(settings: Settings, address: Any, toolbox: Toolbox) -> str:
     """Return the address that the server listens on, and three lines to paste."""
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    url = f"http://{host}:{port}"
+    url = _url(settings, address)
     text = f"Signet {__version__} is listening on {url}\n"
     if settings.sandbox:
         titles = [toolset.title for toolset, _ in reversed(settings.enabled()) if toolset.sandbox is not None]
         text += f"{' and '.join(titles)} answer from embedded sample data.\n" if titles else ""
-    if settings.quiet:
+    if settings.quiet or isinstance(address, str):
         return text
     return text + paste_lines(url, next(iter(toolbox)), _flags_again(settings), secured=settings.token is not None)
+
+
+def _url(settings: Settings, address: Any) -> str:
+    """Return the URL of a socket's address; for a path there is none, so the path itself."""
+    if isinstance(address, str):
+        return UNIX_PREFIX + address
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return f"{'http' if settings.tls_cert is None else 'https'}://{host}:{address[1]}"
 
 
 def _flags_again(settings: Settings) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, Final, Literal, NoReturn, TypeVar
 
 import msgspec
@@ -57,8 +58,8 @@ class Headers(dict[str, str]):
     def __init__(self, pairs: list[tuple[str, str]]) -> None:
         super().__init__(pairs)
         if len(self) < len(pairs):
-            names = [name for name, _ in pairs]
-            self.repeated = frozenset(name for name in self if names.count(name) > 1)
+            counts = Counter([name for name, _ in pairs])
+            self.repeated = frozenset(name for name, count in counts.items() if count > 1)
 
 
 NO_HEADERS: Final = Headers([])

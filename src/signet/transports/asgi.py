@@ -1,130 +1,156 @@
-"""The part of HTTP that every web door shares: a request, a response, and a client that may disconnect."""
+"""The application for other servers and frameworks: an ASGI shell around what `connection` serves."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
-from typing import Any, Final, TypeVar
+from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import aclosing
+from typing import Any
 
-import msgspec
+from signet.kernel.errors import Fault, too_large
 
-from signet.kernel.errors import Code, Fault, too_large
-from signet.kernel.wire import Headers
+from .heads import BadRequestError, read_head
+from .messages import BODY_LIMIT_BYTES, Application, Request, Response, body_too_slow
+from .slots import Limits
 
-__all__ = [
-    "BODY_LIMIT_BYTES",
-    "JSON",
-    "ClientDisconnected",
-    "Fields",
-    "Receive",
-    "Request",
-    "Response",
-    "Scope",
-    "Send",
-    "cancel_on_disconnect",
-    "preflight",
-]
+__all__ = ["AsgiApp"]
 
 Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-Fields = tuple[tuple[bytes, bytes], ...]
-T = TypeVar("T")
-
-BODY_LIMIT_BYTES: Final = 1_048_576
-BODY_TIMEOUT_S: Final = 30.0
-"""The longest time that a client may take to send its body."""
-
-JSON: Final = (b"content-type", b"application/json")
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
 
 
 class ClientDisconnected(Exception):
     """The client has disconnected, so no response can be sent."""
 
 
-class Request:
-    """One HTTP request, with its body not yet read."""
+class AsgiApp:
+    """An ASGI application, to be served as it is or mounted below a path of another one."""
 
-    __slots__ = ("_receive", "headers", "method", "path")
+    def __init__(self, app: Application, limits: Limits | None = None) -> None:
+        self._app = app
+        self._body_s = (limits or Limits()).body_s
+        self._is_started = False
 
-    def __init__(self, scope: Scope, receive: Receive) -> None:
-        self.method: str = scope["method"]
-        # Not percent-decoded: spec 4 compares names as they were sent.
-        self.path: str = scope["raw_path"].decode("latin-1")
-        self.headers = Headers([(n.decode("latin-1"), v.decode("latin-1").strip(" \t")) for n, v in scope["headers"]])
-        self._receive = receive
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, or follow the lifespan of the server."""
+        if scope["type"] == "lifespan":
+            await self._follow_lifespan(receive, send)
+        elif scope["type"] == "http":
+            self._start()
+            await self._serve(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close"})
 
-    async def body(self) -> bytes:
+    async def close(self) -> None:
+        """Write the journal's last records and close the upstreams; for hosts that pass on no lifespan events."""
+        await self._app.close()
+
+    def _start(self) -> None:
+        if not self._is_started:
+            self._is_started = True
+            self._app.start()
+
+    async def _follow_lifespan(self, receive: Receive, send: Send) -> None:
+        while True:
+            event = await receive()
+            if event["type"] == "lifespan.startup":
+                self._start()
+            else:
+                await self.close()
+            await send({"type": event["type"] + ".complete"})
+            if event["type"] == "lifespan.shutdown":
+                return
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = None
+        try:
+            request = _request_of(scope)
+            response = self._app.admit(request)
+            if response is None:
+                request.body = await self._read_body(receive)
+        except ClientDisconnected:
+            return
+        except BadRequestError as error:
+            response = self._app.refuse(None, error.fault)
+        except Fault as fault:
+            response = self._app.refuse(request, fault)
+        answer = response or self._app.answer(request)  # type: ignore[arg-type] # there is one, or a refusal
+        if isinstance(answer, Response) and answer.events is None:
+            await self._send(request, answer, send)
+        else:
+            await _until_disconnected(self._await_and_send(request, answer, send), receive)
+
+    async def _read_body(self, receive: Receive) -> bytes:
         """Return the body.
 
         Raises:
             Fault: the body is over the limit, or takes too long.
             ClientDisconnected: the client disconnected before the end of the body.
         """
-        event = await self._receive()
-        if event["type"] == "http.request" and not event.get("more_body"):
-            body: bytes = event.get("body", b"")
-            if len(body) > BODY_LIMIT_BYTES:
-                raise too_large(BODY_LIMIT_BYTES)
-            return body
-        try:
-            async with asyncio.timeout(BODY_TIMEOUT_S):
-                return await self._join_chunks(event)
-        except TimeoutError:
-            message = f"The body did not come within {BODY_TIMEOUT_S:g} s"
-            raise Fault(Code.INVALID_INPUT, message, name="REQUEST_TIMEOUT", status=408) from None
-
-    async def _join_chunks(self, event: MutableMapping[str, Any]) -> bytes:
         body = bytearray()
-        while event["type"] == "http.request":
-            body += event.get("body", b"")
-            if len(body) > BODY_LIMIT_BYTES:
-                raise too_large(BODY_LIMIT_BYTES)
-            if not event.get("more_body"):
-                return bytes(body)
-            event = await self._receive()
-        raise ClientDisconnected
+        try:
+            async with asyncio.timeout(self._body_s):
+                while True:
+                    event = await receive()
+                    if event["type"] != "http.request":
+                        raise ClientDisconnected
+                    body += event.get("body", b"")
+                    if len(body) > BODY_LIMIT_BYTES:
+                        raise too_large(BODY_LIMIT_BYTES)
+                    if not event.get("more_body"):
+                        return bytes(body)
+        except TimeoutError:
+            raise body_too_slow(self._body_s) from None
 
-    async def gone(self) -> None:
-        """Return once the client has disconnected."""
-        while (await self._receive())["type"] != "http.disconnect":
-            pass
+    async def _await_and_send(
+        self, request: Request | None, answer: Response | Awaitable[Response], send: Send
+    ) -> None:
+        await self._send(request, answer if isinstance(answer, Response) else await answer, send)
 
-
-class Response(msgspec.Struct, frozen=True):
-    """One HTTP response."""
-
-    status: int
-    body: bytes = b""
-    headers: Fields = (JSON,)
-
-    async def send(self, send: Send, extra: Fields = (), *, head: bool = False) -> None:
-        """Send the response; for a HEAD request, only its headers."""
-        length = (b"content-length", b"%d" % len(self.body))
-        headers = [*self.headers, length, *extra]
-        await send({"type": "http.response.start", "status": self.status, "headers": headers})
-        await send({"type": "http.response.body", "body": b"" if head else self.body})
-
-
-def preflight(request: Request, methods: bytes) -> Fields:
-    """Return the headers of a preflight response: the methods, and all headers that the page wants to send."""
-    wanted = request.headers.get("access-control-request-headers", "Content-Type, Authorization")
-    return (b"access-control-allow-methods", methods), (b"access-control-allow-headers", wanted.encode("latin-1"))
+    async def _send(self, request: Request | None, response: Response, send: Send) -> None:
+        if response.refusal:
+            self._app.report(request.address if request is not None else "", response)
+        headers = list(response.headers)
+        if response.events is None:
+            headers.append((b"content-length", b"%d" % len(response.body)))
+        await send({"type": "http.response.start", "status": response.status, "headers": headers})
+        if response.events is not None:
+            async with aclosing(response.events) as events:
+                async for event in events:
+                    await send({"type": "http.response.body", "body": event, "more_body": True})
+        is_head = request is not None and request.method == "HEAD"
+        await send({"type": "http.response.body", "body": b"" if is_head else response.body})
 
 
-async def cancel_on_disconnect(request: Request, pending: Coroutine[Any, Any, T]) -> T:
-    """Await a call, and cancel it if its client disconnects.
+def _request_of(scope: Scope) -> Request:
+    """Return the request of a scope, with its path below the place where the application is mounted.
 
     Raises:
-        ClientDisconnected: the client disconnected before the call ended.
+        BadRequestError: the head can be read in two ways.
     """
-    call = asyncio.ensure_future(pending)
-    disconnected = asyncio.ensure_future(request.gone())
+    path: bytes = scope.get("raw_path") or scope["path"].encode()
+    root = scope.get("root_path", "").encode().rstrip(b"/")
+    if root and (path == root or path.startswith(root + b"/")):
+        path = path[len(root) :] or b"/"
+    client = scope.get("client") or ("",)
+    return read_head(scope["method"].encode(), path, scope["headers"], scope.get("http_version", "1.1"), client[0])
+
+
+async def _until_disconnected(work: Awaitable[None], receive: Receive) -> None:
+    """Do the work until it is done or its client disconnects."""
+    call = asyncio.ensure_future(work)
+    gone = asyncio.ensure_future(_disconnected(receive))
     try:
-        await asyncio.wait((call, disconnected), return_when=asyncio.FIRST_COMPLETED)
-        if not call.done():
-            raise ClientDisconnected
-        return call.result()
+        await asyncio.wait((call, gone), return_when=asyncio.FIRST_COMPLETED)
+        if call.done():
+            call.result()
     finally:
         call.cancel()
-        disconnected.cancel()
+        gone.cancel()
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

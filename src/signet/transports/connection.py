@@ -1,111 +1,302 @@
-"""One HTTP connection: limits on the size and time of a request head, and the end of calls whose client is gone.
+"""One HTTP/1.1 connection: bytes in, requests to the application, responses out.
 
-uvicorn has no public hooks for these limits, so this module relies on private members of its protocol class. The
-version of uvicorn is capped for that reason, and `tests/transports/test_connection.py` checks every member.
+    data_received ── unread bytes ── reader ── head ── admit ── body ── answer ── one write
+                                                                   └─── a task, where the answer has to be awaited
+
+Requests are taken from the unread bytes one at a time: nothing is parsed while a request is being answered or while the
+client does not take what was sent to it, and nothing is read while many bytes are unread. So the memory of a connection
+has a bound, whatever its client does. A response that is ready is written inside `data_received`.
 """
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Final
+from collections import deque
+from math import inf
+from time import monotonic
+from typing import Final
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from signet.kernel.errors import Code, Fault, too_large
+
+from .heads import BadRequestError
+from .messages import BODY_LIMIT_BYTES, Answer, Application, Request, Response, body_too_slow
+from .reader import RequestReader
+from .slots import Member, Slots
+from .writer import ResponseWriter
 
 __all__ = ["Connection"]
 
-MAX_HEAD_BYTES: Final = 65_536
-"""The largest request line and headers together."""
-HEAD_TIMEOUT_S: Final = 30.0
-"""The longest time for a head to arrive, from the start of the connection or from the last response."""
-HALF_CLOSED_S: Final = 1.0
-"""The time for responses after the client has closed its sending side: it may still read, or be gone."""
-TOO_SLOW: Final = b"HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+MAX_UNREAD_BYTES: Final = 65_536
+"""The number of unread bytes above which no more are read."""
+TURN_S: Final = 0.005
+"""The time after which other connections get their turn."""
+CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
+
+Turn = tuple[Request | None, Response | None, bool]
+"""A request, its refusal if there is one already, and whether the connection stays open after the response."""
 
 
-class Connection(HttpToolsProtocol):
-    """The HTTP/1.1 protocol of uvicorn, with limits on the request head."""
+class Connection(Member, asyncio.Protocol):
+    """The server's side of one connection."""
 
-    _in_head = True
-    _head_bytes = 0
-    """The bytes received since the read in which the head began."""
-    _heads = 0
-    _deadline: asyncio.TimerHandle | None = None
-    _running: RequestResponseCycle | None = None
+    def __init__(self, app: Application, slots: Slots) -> None:
+        super().__init__(slots.loop)
+        self._app = app
+        self._slots = slots
+        self._transport: asyncio.Transport = None  # type: ignore[assignment] # until connection_made
+        self._reader: RequestReader = None  # type: ignore[assignment] # until connection_made
+        self._writer: ResponseWriter = None  # type: ignore[assignment] # until connection_made
+        self._unread = b""
+        self._at = 0
+        """The place in `_unread` up to which requests have been read."""
+        self._refusal: Response | None = None
+        """The refusal of the request whose body is being read."""
+        self._turns: deque[Turn] = deque()
+        """The requests that wait for their turn."""
+        self._task: asyncio.Task[None] | None = None
+        self._reads = True
+        self._is_scheduled = False
+        self._is_idle = False
+        self._is_half_closed = False
+        self._is_deaf = False
+        """Whether no further request is read."""
+        self._is_ended = False
+        """Whether the last response has been written."""
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn has it
-        """Wait for the first head."""
-        super().connection_made(transport)
-        self._start_deadline()
+    # --- the transport
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Notify the running request that its client is gone."""
-        super().connection_lost(exc)
-        self._clear_deadline()
-        if self._running is not None and not self._running.response_complete:
-            # uvicorn notifies only the request that arrived last, which may wait behind this one.
-            self._running.disconnected = True
-            self._running.message_event.set()
-
-    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
-        self._running = cycle
-        super()._start_asgi_task(cycle, app)
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Take a place, and wait for the first head."""
+        self._transport = transport  # type: ignore[assignment] # a stream, which is both
+        peer = transport.get_extra_info("peername")
+        self.address = peer[0] if isinstance(peer, tuple) else ""
+        self._reader = RequestReader(self.address, self._on_head, self._on_request)
+        self._writer = ResponseWriter(self._transport, self._slots)
+        self.wait(self._slots.limits.head_s)
+        if self._slots.take(self):
+            return
+        if self._slots.is_crowded():
+            self.abort()
+        else:
+            self._fail(Fault(Code.INTERNAL_ERROR, "All places are taken: try again", name="NO_PLACE", status=503))
 
     def data_received(self, data: bytes) -> None:
-        """Count the bytes of a head, and refuse a head that is too large."""
-        heads_before = self._heads
-        super().data_received(data)
-        if self.cycle is None or self.cycle.response_complete:
-            # No request is running: any byte has stopped uvicorn's own timer for the next request.
-            self._start_deadline()
-        if self._in_head and self._heads == heads_before:
-            self._head_bytes += len(data)
-            if self._head_bytes > MAX_HEAD_BYTES and not self.transport.is_closing():
-                self.send_400_response("The request line and headers are too large")
+        """Keep the bytes, and answer the requests in them as far as that can be done now."""
+        if self._is_deaf:
+            return
+        self._unread = self._unread[self._at :] + data if self._at < len(self._unread) else data
+        self._at = 0
+        if self._task is None and not self._writer.is_full and not self._is_scheduled:
+            self._advance()
+        elif self._reads and len(self._unread) > MAX_UNREAD_BYTES:
+            self._reads = False
+            self._transport.pause_reading()
 
-    def eof_received(self) -> bool:  # type: ignore[override] # as asyncio has it
+    def eof_received(self) -> bool:
         """Keep a half-closed connection open for a short time if responses are due.
 
         A client that still reads cannot be told from a client that is gone. When the time is over the connection is
-        closed, which cancels the calls that still run.
+        closed, which cancels the call that still runs.
         """
-        is_due = self.cycle is not None and not self.cycle.response_complete
-        is_due = is_due and (not self.cycle.more_body or bool(self.pipeline))
-        if is_due:
-            # The last response closes the connection.
-            self.cycle.keep_alive = False
-            self.loop.call_later(HALF_CLOSED_S, self.transport.close)
-        return is_due
+        is_due = self._task is not None or self._writer.is_full or self._is_scheduled
+        if self._is_ended or not is_due or self._transport.get_extra_info("sslcontext") is not None:
+            return False
+        self._is_half_closed = True
+        self._mind_half_close()
+        return True
 
-    def on_message_begin(self) -> None:
-        """Note the start of a head."""
-        self._in_head, self._head_bytes = True, 0
-        self._heads += 1
-        super().on_message_begin()
+    def connection_lost(self, _: Exception | None) -> None:
+        """Give the place back, and cancel the call whose client is gone."""
+        self._is_deaf = self._is_ended = True
+        self._slots.release(self)
+        if self._task is not None:
+            self._task.cancel()
 
-    def on_headers_complete(self) -> None:
-        """Note the end of a head."""
-        self._in_head = False
-        self._clear_deadline()
-        super().on_headers_complete()
+    def pause_writing(self) -> None:
+        """Stop answering until the client has taken what was sent."""
+        self._writer.pause()
+        self.wait(self._slots.limits.write_s)
 
-    def on_response_complete(self) -> None:
-        """Wait for the next head."""
-        super().on_response_complete()
-        if self._in_head and self.cycle.response_complete:
-            # The next head began before this response was sent.
-            self._unset_keepalive_if_required()
-            self._start_deadline()
+    def resume_writing(self) -> None:
+        """Go on after the client has taken what was sent."""
+        self._writer.resume()
+        if self._task is not None:
+            self.work()
+            self._mind_half_close()
+        elif not self._is_ended:
+            self._rest()
+            self._advance()
 
-    def _start_deadline(self) -> None:
-        if self._deadline is None:
-            self._deadline = self.loop.call_later(HEAD_TIMEOUT_S, self._close_late)
+    # --- the slots
 
-    def _clear_deadline(self) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
+    def expire(self) -> None:
+        """Close the connection because its time is over; a client in the middle of a request is told so."""
+        limits = self._slots.limits
+        if self._is_ended or self._is_idle or self._writer.is_full or self._is_half_closed:
+            self.abort()
+        elif self._reader.in_head:
+            message = f"The head did not come within {limits.head_s:g} s"
+            self._fail(Fault(Code.INVALID_INPUT, message, name="REQUEST_TIMEOUT", status=408))
+        else:
+            self._fail(body_too_slow(limits.body_s))
 
-    def _close_late(self) -> None:
-        if not self.transport.is_closing():
-            self.transport.write(TOO_SLOW)
-            self.transport.close()
+    def drain(self) -> None:
+        """Close the connection if it waits for its client; else it ends with the response that is due."""
+        if self.waits_since < inf and not self._writer.is_full and not self._is_ended:
+            self._transport.close()
+
+    def abort(self) -> None:
+        """Close the connection at once; `connection_lost` follows."""
+        self._is_deaf = self._is_ended = True
+        self.deadline = inf
+        self._transport.abort()
+
+    def _mind_half_close(self) -> None:
+        """Limit the time for a response to a client that may be gone."""
+        if self._is_half_closed:
+            self.deadline = self._loop.time() + self._slots.limits.half_closed_s
+
+    def _rest(self) -> None:
+        """Note that no request is under way."""
+        self._is_idle = True
+        self.wait(self._slots.limits.idle_s)
+
+    # --- the requests, one after the other
+
+    def _advance(self) -> None:
+        """Answer the requests that have come, until one has to be awaited or the client has to read or to send."""
+        self._is_scheduled = False
+        start = monotonic()
+        while self._task is None and not self._writer.is_full and not self._is_ended:
+            if self._turns:
+                self._take(*self._turns.popleft())
+            elif self._at < len(self._unread):
+                self._read()
+            else:
+                self._await_more()
+                return
+            if monotonic() - start > TURN_S:
+                self._is_scheduled = True
+                self._loop.call_soon(self._advance)
+                return
+
+    def _await_more(self) -> None:
+        """Read on, if there may be more to read."""
+        if self._is_half_closed:
+            self._finish()
+        elif not self._reads:
+            self._reads = True
+            self._transport.resume_reading()
+
+    def _read(self) -> None:
+        """Read the rest of a head or of a body, as far as it has come."""
+        if self._is_idle:
+            self._is_idle = False
+            self.wait(self._slots.limits.head_s)
+        try:
+            self._at = self._reader.read(self._unread, self._at)
+        except BadRequestError as error:
+            self._fail(error.fault)
+        except Fault as fault:
+            self._fail(fault)
+        if self._reader.ended:
+            self._be_deaf()
+
+    def _on_head(self, request: Request, length: int | None) -> None:
+        """Ask the application whether it admits the request, and prepare for the body."""
+        self._refusal = refusal = self._app.admit(request)
+        if length == 0:
+            return
+        self.wait(self._slots.limits.body_s)
+        is_long = length is not None and length > BODY_LIMIT_BYTES
+        if is_long and refusal is None:
+            refusal = self._app.refuse(request, too_large(BODY_LIMIT_BYTES))
+        expects = request.headers.get("expect", "").lower() == "100-continue" and request.version != "1.0"
+        if refusal is not None and (expects or is_long or length is None):
+            # The body need not come: where it would end cannot be told, or is far away.
+            self._be_deaf()
+            self._queue(request, refusal, keep_alive=False)
+        elif expects and self._task is None:
+            self._transport.write(CONTINUE)
+
+    def _on_request(self, request: Request, keep_alive: bool) -> None:  # noqa: FBT001 - the reader calls it
+        if not self._is_deaf:
+            self._queue(request, self._refusal, keep_alive=keep_alive)
+
+    def _fail(self, fault: Fault) -> None:
+        """Answer with a fault of the connection, after the requests that came before it."""
+        self._be_deaf()
+        request = self._reader.request
+        self._queue(request, self._app.refuse(request, fault), keep_alive=False)
+
+    def _be_deaf(self) -> None:
+        """Read no further request."""
+        self._is_deaf = True
+        self._unread, self._at = b"", 0
+
+    def _queue(self, request: Request | None, refusal: Response | None, *, keep_alive: bool) -> None:
+        """Answer a request now if it is its turn, else later."""
+        if self._task is not None or self._turns or self._writer.is_full:
+            self._turns.append((request, refusal, keep_alive))
+        else:
+            self._take(request, refusal, keep_alive)
+
+    def _take(self, request: Request | None, refusal: Response | None, keep_alive: bool) -> None:  # noqa: FBT001 - a turn
+        """Answer a request."""
+        answer = self._app.answer(request) if refusal is None and request is not None else refusal
+        if isinstance(answer, Response) and answer.events is None:
+            self._respond(request, answer, keep_alive=keep_alive)
+        elif request is not None and answer is not None:
+            self.work()
+            self._mind_half_close()
+            self._task = self._loop.create_task(self._run(request, answer, keep_alive=keep_alive))
+
+    async def _run(self, request: Request, answer: Answer, *, keep_alive: bool) -> None:
+        """Await an answer and send it."""
+        try:
+            response = answer if isinstance(answer, Response) else await answer
+            if response.events is not None:
+                keep_alive = keep_alive and request.version != "1.0" and not self._slots.draining
+                await self._writer.stream(request, response, response.events, keep_alive=keep_alive)
+        except Exception:
+            self.abort()
+            raise
+        self._task = None
+        if self._is_ended:
+            return
+        if response.events is None:
+            self._respond(request, response, keep_alive=keep_alive)
+        elif keep_alive:
+            self._rest()
+        else:
+            self._finish()
+        self._advance()
+
+    def _respond(self, request: Request | None, response: Response, *, keep_alive: bool) -> None:
+        """Write a response."""
+        if response.refusal:
+            self._app.report(self.address, response)
+        keep_alive = keep_alive and not self._slots.draining
+        # Before the write, which may find that the client does not read.
+        self._rest()
+        self._writer.write(request, response, keep_alive=keep_alive)
+        if not keep_alive:
+            self._finish()
+
+    def _finish(self) -> None:
+        """End the connection after the last response, which the client has some time to read.
+
+        To close at once could destroy the response on its way, if the client has sent what was not read.
+        """
+        self._be_deaf()
+        self._is_ended = True
+        self._turns.clear()
+        limits = self._slots.limits
+        self.wait(limits.write_s if self._transport.get_write_buffer_size() else limits.linger_s)
+        if not self._transport.can_write_eof():
+            self._transport.close()
+            return
+        self._transport.write_eof()
+        if not self._reads:
+            self._reads = True
+            self._transport.resume_reading()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from signet.kernel.envelope import HTTP_STATUS, refusal
-from signet.kernel.errors import INVALID_REQUEST, Fault
+from signet.kernel.errors import INVALID_REQUEST, PARSE_ERROR, Fault
 from signet.kernel.server import Pending, Server
-from signet.kernel.wire import failure
+from signet.kernel.wire import Reply, failure
 
-from .asgi import JSON, Request, Response, Send, cancel_on_disconnect
+from .messages import JSON, Answer, Request, Response
 
 __all__ = ["PATH", "EnvelopeDoor"]
 
@@ -20,16 +20,23 @@ class EnvelopeDoor:
     def __init__(self, server: Server) -> None:
         self._server = server
 
-    async def answer(self, request: Request, _: Send) -> Response:
+    def answer(self, request: Request) -> Answer:
         """Return the response to one envelope."""
         if request.method != "POST":
             body = failure(None, INVALID_REQUEST, "Only POST method is allowed").body
-            return Response(405, body, (JSON, (b"allow", b"POST, OPTIONS")))
-        reply = self._server.invoke(await request.body(), request.path.removeprefix(PATH))
-        if isinstance(reply, Pending):
-            reply = await cancel_on_disconnect(request, reply.reply)
-        return Response(HTTP_STATUS[reply.code], reply.body)
+            return Response(405, body, (JSON, (b"allow", b"POST, OPTIONS")), refusal="METHOD_NOT_ALLOWED")
+        reply = self._server.invoke(request.body, request.path.removeprefix(PATH))
+        return _to_response(reply) if isinstance(reply, Reply) else _await_response(reply)
 
     def refuse(self, fault: Fault) -> Response:
         """Return the response for a fault of the door itself."""
         return Response(fault.status, refusal(fault.code).reply().body)
+
+
+async def _await_response(pending: Pending) -> Response:
+    return _to_response(await pending.reply)
+
+
+def _to_response(reply: Reply) -> Response:
+    refusal = "NOT_JSON" if reply.code == PARSE_ERROR else ""
+    return Response(HTTP_STATUS[reply.code], reply.body, refusal=refusal)

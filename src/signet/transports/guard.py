@@ -11,10 +11,11 @@ import msgspec
 from signet.kernel.errors import Code, Fault
 from signet.kernel.wire import Headers
 
-__all__ = ["LOOPBACK", "Access", "Guard", "host_of", "is_loopback"]
+__all__ = ["LOOPBACK", "Access", "Guard", "host_of"]
 
 LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
 ANY_HOST: Final = "*"
+NOT_IN_HOSTS: Final = frozenset("@/\\[]?#, \t")
 JSON: Final = "application/json"
 
 
@@ -39,7 +40,7 @@ class Guard(msgspec.Struct, frozen=True):
     def __post_init__(self) -> None:
         """Normalise the host names, which people may have written as URLs."""
         names = frozenset(host_of(name.rpartition("://")[2].partition("/")[0]) for name in self.hosts)
-        msgspec.structs.force_setattr(self, "hosts", names)
+        msgspec.structs.force_setattr(self, "hosts", names - {""})
 
     def refusal(self, method: str, headers: Headers, access: Access) -> Fault | None:
         """Return a fault for the first rule that a request breaks, or None."""
@@ -68,12 +69,22 @@ class Guard(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=64)
 def host_of(authority: str) -> str:
-    """Return a host in the form in which hosts are compared: lower case, without port and brackets."""
+    """Return a host in the form in which hosts are compared: lower case, without port and brackets.
+
+    Anything else than a host and a port, such as `localhost:80@evil.com`, is no host that could be allowed.
+    """
     name = authority.lower()
     if name[:1] == "[":
-        inside, bracket, _ = name[1:].partition("]")
-        return inside if bracket else name
-    return name if name.count(":") > 1 else name.partition(":")[0]
+        host, bracket, port = name[1:].partition("]")
+        host = host if bracket and ":" in host else ""
+    elif name.count(":") > 1:
+        # An IPv6 address as people write it in a list of hosts.
+        host, port = name, ""
+    else:
+        host, colon, digits = name.partition(":")
+        port = colon + digits
+    is_port = not port or (port[0] == ":" and port[1:].isascii() and (port == ":" or port[1:].isdigit()))
+    return host if is_port and not NOT_IN_HOSTS.intersection(host) else ""
 
 
 def _wrong_host(host: str) -> Fault:
@@ -86,8 +97,3 @@ def _wrong_origin(origin: str) -> Fault:
     # Only browsers send an Origin, so this is a page of another site.
     message = f"Pages of '{origin[:100]}' may not call this server; start it with --allowed-hosts to let them"
     return Fault(Code.INVALID_INPUT, message, name="ORIGIN_NOT_ALLOWED", status=403)
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether a bind address can be reached from this machine only."""
-    return host in LOOPBACK or host.startswith("127.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator
 from typing import Final
 
 from signet.kernel.errors import (
@@ -21,7 +22,7 @@ from signet.kernel.protocol import HANDSHAKE_VERSIONS
 from signet.kernel.server import HTTP_MCP, ClientChannel, Pending, Server
 from signet.kernel.wire import Reply, failure
 
-from .asgi import JSON, ClientDisconnected, Request, Response, Send, cancel_on_disconnect
+from .messages import JSON, Answer, Request, Response
 
 __all__ = ["McpDoor"]
 
@@ -33,6 +34,14 @@ MODERN_STATUS: Final = {
     METHOD_NOT_FOUND: 404,
 }
 """The HTTP status of a response by its error code; 200 for all others."""
+
+REFUSALS: Final = {
+    PARSE_ERROR: "NOT_JSON",
+    INVALID_REQUEST: "INVALID_REQUEST",
+    HEADER_MISMATCH: "HEADER_MISMATCH",
+    UNSUPPORTED_VERSION: "UNSUPPORTED_VERSION",
+}
+"""The errors that refuse a request before it is a call."""
 
 STREAM: Final = (
     (b"content-type", b"text/event-stream"),
@@ -47,86 +56,85 @@ class McpDoor:
     def __init__(self, server: Server) -> None:
         self._server = server
 
-    async def answer(self, request: Request, send: Send) -> Response | None:
-        """Return the response to one request; None if a stream has been sent instead."""
+    def answer(self, request: Request) -> Answer:
+        """Return the response to one request."""
         if request.method != "POST":
-            message = "Only POST is served here: there are no sessions and no standing streams"
-            return Response(405, failure(None, INVALID_REQUEST, message).body, (JSON, (b"allow", b"POST, OPTIONS")))
-        body = await request.body()
-        stream = _Stream(request, send)
-        reply = self._server.receive(body, ClientChannel(stream.push, door=HTTP_MCP, headers=request.headers))
+            body = failure(
+                None, INVALID_REQUEST, "Only POST is served here: there are no sessions and no standing streams"
+            ).body
+            return Response(405, body, (JSON, (b"allow", b"POST, OPTIONS")), refusal="METHOD_NOT_ALLOWED")
+        progress = _Progress()
+        reply = self._server.receive(request.body, ClientChannel(progress.push, door=HTTP_MCP, headers=request.headers))
         if isinstance(reply, Pending):
             if "text/event-stream" in request.headers.get("accept", ""):
-                return await stream.run(reply)
-            reply = await cancel_on_disconnect(request, reply.reply)
+                return progress.follow(request, reply)
+            return _await_response(request, reply)
         return _to_response(request, reply) if reply is not None else Response(202, headers=())
 
     def refuse(self, fault: Fault) -> Response:
         """Return the response for a fault of the door itself."""
         code = INVALID_REQUEST if fault.code is not Code.INTERNAL_ERROR else fault.mcp_code
         reply = failure(None, code, fault.message, {"canonical_code": fault.code})
-        return Response(fault.status, reply.body)
+        return Response(fault.status, reply.body, refusal=fault.name)
 
 
-class _Stream:
-    """The response to a call that may report progress: JSON if it reports none, else server-sent events."""
+class _Progress:
+    """The messages that a call sends before its reply."""
 
-    def __init__(self, request: Request, send: Send) -> None:
-        self._request = request
-        self._send = send
+    def __init__(self) -> None:
         self._messages: list[bytes] = []
         self._wake: asyncio.Event | None = None
-        self._started = False
 
     def push(self, message: bytes) -> None:
-        """Queue a message that has to be sent before the reply."""
+        """Queue a message."""
         self._messages.append(message)
         if self._wake is not None:
             self._wake.set()
 
-    async def run(self, pending: Pending) -> Response | None:
-        """Send progress as it is reported, then the reply; return a plain response if there was no progress.
-
-        Raises:
-            ClientDisconnected: the client disconnected before the call ended.
-        """
+    async def follow(self, request: Request, pending: Pending) -> Response:
+        """Return a plain response if the call reports no progress, else a stream of server-sent events."""
         wake = self._wake = asyncio.Event()
         call = asyncio.ensure_future(pending.reply)
-        disconnected = asyncio.ensure_future(self._request.gone())
         call.add_done_callback(lambda _: wake.set())
-        disconnected.add_done_callback(lambda _: wake.set())
         try:
-            while not call.done():
+            if not self._messages:
                 await wake.wait()
+        except asyncio.CancelledError:
+            call.cancel()
+            raise
+        if not self._messages:
+            return _to_response(request, call.result())
+        return Response(200, headers=STREAM, events=self._events(call, wake))
+
+    async def _events(self, call: asyncio.Future[Reply], wake: asyncio.Event) -> AsyncGenerator[bytes, None]:
+        """Yield the messages as they come, and the reply last."""
+        try:
+            while True:
                 wake.clear()
-                if disconnected.done():
-                    raise ClientDisconnected
-                await self._send_queued()
-            return await self._end(call.result())
+                messages, self._messages = self._messages, []
+                for message in messages:
+                    yield _event(message)
+                if call.done():
+                    break
+                await wake.wait()
+            for message in self._messages:
+                yield _event(message)
+            yield _event(call.result().body)
         finally:
             call.cancel()
-            disconnected.cancel()
 
-    async def _send_queued(self) -> None:
-        messages, self._messages = self._messages, []
-        for message in messages:
-            await self._send_event(message)
 
-    async def _send_event(self, message: bytes, *, last: bool = False) -> None:
-        if not self._started:
-            self._started = True
-            await self._send({"type": "http.response.start", "status": 200, "headers": list(STREAM)})
-        event = b"event: message\r\ndata: " + message + b"\r\n\r\n"
-        await self._send({"type": "http.response.body", "body": event, "more_body": not last})
+def _event(message: bytes) -> bytes:
+    return b"event: message\r\ndata: " + message + b"\r\n\r\n"
 
-    async def _end(self, reply: Reply) -> Response | None:
-        if not self._started:
-            return _to_response(self._request, reply)
-        await self._send_event(reply.body, last=True)
-        return None
+
+async def _await_response(request: Request, pending: Pending) -> Response:
+    return _to_response(request, await pending.reply)
 
 
 def _to_response(request: Request, reply: Reply) -> Response:
+    if not reply.code:
+        return Response(200, reply.body)
     handshake = request.headers.get(VERSION, HANDSHAKE_VERSIONS[0]) in HANDSHAKE_VERSIONS
     table = HANDSHAKE_STATUS if handshake and not reply.modern else MODERN_STATUS
-    return Response(table.get(reply.code, 200), reply.body)
+    return Response(table.get(reply.code, 200), reply.body, refusal=REFUSALS.get(reply.code, ""))

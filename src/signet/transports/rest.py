@@ -6,7 +6,7 @@ contract.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -18,9 +18,9 @@ from signet.kernel.server import QUIET_CONTEXT
 from signet.kernel.tools import Tool
 from signet.kernel.wire import NotUnicodeError, ProtocolError, decode, encode
 
-from .asgi import JSON, Fields, Request, Response, Send, cancel_on_disconnect, preflight
+from .messages import JSON, Answer, Fields, Request, Response, preflight
 
-__all__ = ["DISCOVERY", "GET_HEADERS", "Endpoint", "RestDoor", "to_response", "wrong_method"]
+__all__ = ["DISCOVERY", "GET_HEADERS", "Endpoint", "RestDoor", "refuse", "to_response", "wrong_method"]
 
 DISCOVERY: Final = "/api/tools"
 
@@ -48,17 +48,17 @@ class RestDoor:
         """The paths of earlier versions, and the name of the tool behind each."""
         self._discovery: bytes | None = None
 
-    async def discover(self, request: Request, _: Send) -> Response:
+    def discover(self, request: Request) -> Response:
         """Return the list of tools: `GET /api/tools`."""
         if request.method == "OPTIONS":
             return Response(200, headers=GET_HEADERS)
         if request.method != "GET":
-            return to_response(wrong_method("GET"), (*GET_HEADERS, (b"allow", b"GET, OPTIONS")))
+            return refuse(wrong_method("GET"), (*GET_HEADERS, (b"allow", b"GET, OPTIONS")))
         if self._discovery is None:
             self._discovery = encode({"tools": [self._list_entry(tool) for tool in self._pipeline.toolbox]})
         return Response(200, self._discovery, GET_HEADERS)
 
-    async def call(self, endpoint: Endpoint, request: Request, _: Send) -> Response:
+    def call(self, endpoint: Endpoint, request: Request) -> Answer:
         """Run a tool and return its response: `POST /api/tools/{name}`, or a legacy path."""
         if request.method == "OPTIONS":
             allowed = () if endpoint.public else preflight(request, b"POST, OPTIONS")
@@ -66,14 +66,12 @@ class RestDoor:
         if request.method != "POST":
             return endpoint.refuse(wrong_method("POST"), ((b"allow", b"POST, OPTIONS"),))
         try:
-            arguments = endpoint.arguments(await request.body())
+            arguments = endpoint.arguments(request.body)
             call = Call(endpoint.called(), arguments, QUIET_CONTEXT, endpoint.door)
         except Fault as fault:
             return endpoint.refuse(fault)
         outcome = self._pipeline.run(call)
-        if not isinstance(outcome, Outcome):
-            outcome = await cancel_on_disconnect(request, outcome)
-        return endpoint.show(outcome.fault or outcome.body)
+        return endpoint.show(outcome) if isinstance(outcome, Outcome) else _await_response(endpoint, outcome)
 
     def endpoint(self, path: str) -> Endpoint:
         """Return the endpoint of a path: its tool's name is the last segment that is not empty, or a legacy tool's."""
@@ -135,9 +133,9 @@ class Endpoint(msgspec.Struct, frozen=True):
             raise not_unicode()
         return value
 
-    def show(self, outcome: Fault | bytes, more: Fields = ()) -> Response:
-        """Return the response for a result or a fault, which `adapt_fault` has been applied to already."""
-        return (_to_legacy_response if self.legacy else to_response)(outcome, self.headers + more)
+    def show(self, outcome: Outcome) -> Response:
+        """Return the response for an outcome."""
+        return self._to_response(outcome.fault or outcome.body, self.headers)
 
     def refuse(self, fault: Fault, more: Fields = ()) -> Response:
         """Return the response for a fault of the door itself, adapted if the tool's spec has its own code for it."""
@@ -145,13 +143,26 @@ class Endpoint(msgspec.Struct, frozen=True):
             adapted = self.tool.adapt_fault(fault)
             if adapted.name != fault.name and (adapted.name, adapted.status) in self.tool.rest_errors:
                 fault = adapted
-        return self.show(fault, more)
+        return msgspec.structs.replace(self._to_response(fault, self.headers + more), refusal=fault.name)
+
+    @property
+    def _to_response(self) -> Callable[[Fault | bytes, Fields], Response]:
+        return _to_legacy_response if self.legacy else to_response
 
 
 def wrong_method(allowed: str) -> Fault:
     """Return the fault for a method that a path does not allow."""
     message = f"Only {allowed} method is allowed"
     return Fault(Code.INVALID_INPUT, message, name="METHOD_NOT_ALLOWED", status=405)
+
+
+def refuse(fault: Fault, headers: Fields = (JSON,)) -> Response:
+    """Return the response for a request that is no call."""
+    return msgspec.structs.replace(to_response(fault, headers), refusal=fault.name)
+
+
+async def _await_response(endpoint: Endpoint, pending: Coroutine[Any, Any, Outcome]) -> Response:
+    return endpoint.show(await pending)
 
 
 def to_response(outcome: Fault | bytes, headers: Fields = (JSON,)) -> Response:

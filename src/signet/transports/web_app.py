@@ -10,21 +10,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from signet.kernel.errors import Code, Fault
+from signet.kernel.pipeline import MAX_IN_FLIGHT
 from signet.kernel.server import Server
 from signet.kernel.wire import encode
 
-from .asgi import JSON, ClientDisconnected, Fields, Receive, Request, Response, Scope, Send, preflight
 from .envelope import PATH as ENVELOPE_PATH
 from .envelope import EnvelopeDoor
 from .guard import Access, Guard
 from .http import McpDoor
+from .messages import JSON, Answer, Fields, Request, Response, preflight
 from .openapi import describe
-from .rest import DISCOVERY, GET_HEADERS, RestDoor, to_response, wrong_method
+from .rest import DISCOVERY, GET_HEADERS, RestDoor, refuse, wrong_method
 
 __all__ = ["App"]
 
@@ -33,48 +34,120 @@ FOR_CALLERS = Access(json_only=True)
 FOR_PEOPLE = Access()
 FOR_BALANCERS = Access(no_token=True)
 
+OVERLOADED: Final = 503
+LARGE_BYTES: Final = 65_536
+"""The size above which a body is handled in a thread, so that other requests are answered meanwhile."""
+
+Handler = Callable[[Request], Answer]
+
 
 class Route(msgspec.Struct, frozen=True):
     """The handlers of a path, and its access rules."""
 
     access: Access
-    answer: Callable[[Request, Send], Awaitable[Response | None]]
-    """Return the response to a request; None if it has been sent already."""
+    answer: Handler
     refuse: Callable[[Fault], Response]
     """Return the response for a fault of the door itself."""
 
 
+def _ignore(_address: str, _status: int, _reason: str) -> None:
+    """Do nothing: nobody wants to know."""
+
+
 class App:
-    """The ASGI application of one server."""
+    """The web application of one server."""
 
     def __init__(
-        self, server: Server, guard: Guard, about: dict[str, Any], legacy: Mapping[str, str] | None = None
+        self,
+        server: Server,
+        guard: Guard,
+        about: dict[str, Any],
+        legacy: Mapping[str, str] | None = None,
+        on_refusal: Callable[[str, int, str], None] = _ignore,
     ) -> None:
         self._server = server
         self._guard = guard
         self._about = about
+        self._on_refusal = on_refusal
         self._rest = RestDoor(server.pipeline, legacy or {})
         self._envelope = EnvelopeDoor(server)
         self._routes = self._fixed_routes(McpDoor(server))
+        self._awaited: dict[str, int] = {}
+        """The number of calls that are awaited for each address."""
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, or follow the lifespan of the server."""
-        if scope["type"] == "lifespan":
-            await self._follow_lifespan(receive, send)
-        if scope["type"] != "http":
-            return
-        request = Request(scope, receive)
-        route = self._routes.get(request.path) or self._route(request.path)
-        refusal = self._guard.refusal(request.method, request.headers, route.access)
+    def admit(self, request: Request) -> Response | None:
+        """Return the refusal of a request by its head, or None."""
+        request.route = route = self._routes.get(request.path) or self._route(request.path)
+        fault = self._guard.refusal(request.method, request.headers, route.access)
+        if fault is None and self._awaited and request.method == "POST":
+            fault = self._check_share(request.address)
+        return None if fault is None else self.refuse(request, fault)
+
+    def answer(self, request: Request) -> Answer:
+        """Return the response to a request that was admitted."""
+        if len(request.body) > LARGE_BYTES:
+            return self._await(request, asyncio.to_thread(self._answer, request))
+        answer = self._answer(request)
+        return self._show(request, answer) if isinstance(answer, Response) else self._await(request, answer)
+
+    def refuse(self, request: Request | None, fault: Fault) -> Response:
+        """Return the response for a fault, in the shape of the door that the request was for."""
+        if request is None:
+            return _with_advice(refuse(fault), fault)
+        response = _with_advice(request.route.refuse(fault), fault)
+        return self._show(request, response)
+
+    def report(self, address: str, response: Response) -> None:
+        """Note a refusal."""
+        self._on_refusal(address, response.status, response.refusal)
+
+    def start(self) -> None:
+        """Begin to warm the upstreams."""
+        if self._server.upstreams:
+            asyncio.get_running_loop().run_in_executor(None, self._server.warm)
+
+    async def close(self) -> None:
+        """Close the server behind the doors."""
+        await self._server.close()
+
+    def _answer(self, request: Request) -> Answer:
         try:
-            response = await route.answer(request, send) if refusal is None else _refused(route, refusal)
-        except ClientDisconnected:
-            return
+            answer: Answer = request.route.answer(request)
         except Fault as fault:
-            response = route.refuse(fault)
-        if response is not None:
-            extra = self._cors(request, route) if "origin" in request.headers else ()
-            await response.send(send, extra, head=request.method == "HEAD")
+            return self.refuse(request, fault)
+        return answer
+
+    async def _await(self, request: Request, answer: Awaitable[Answer]) -> Response:
+        """Await an answer, and count it for its address meanwhile."""
+        self._awaited[request.address] = self._awaited.get(request.address, 0) + 1
+        try:
+            response = await answer
+            while not isinstance(response, Response):
+                response = await response
+        finally:
+            self._awaited[request.address] -= 1
+            if not self._awaited[request.address]:
+                del self._awaited[request.address]
+        return self._show(request, response)
+
+    def _check_share(self, address: str) -> Fault | None:
+        """Return a fault if the address has its share of the calls that may be awaited.
+
+        There is always room for one address more than are calling now.
+        """
+        share = MAX_IN_FLIGHT // (len(self._awaited) + 1)
+        if self._awaited.get(address, 0) < share:
+            return None
+        message = f"{share} calls of this address are in flight already: ask again when one has ended"
+        return Fault(Code.INTERNAL_ERROR, message, name="TOO_MANY_CALLS", status=503)
+
+    def _show(self, request: Request, response: Response) -> Response:
+        """Return the response with the headers that let a page of an allowed origin read it."""
+        origin = request.headers.get("origin")
+        if origin is None or request.route.access.any_page or not self._guard.lets_in(origin):
+            return response
+        cors = (b"access-control-allow-origin", origin.encode("latin-1")), (b"vary", b"Origin")
+        return msgspec.structs.replace(response, headers=response.headers + cors)
 
     def _fixed_routes(self, mcp: McpDoor) -> dict[str, Route]:
         pages = {"/": self._about, "/healthz": {"status": "ok"}}
@@ -82,7 +155,7 @@ class App:
         routes["/readyz"] = _page("/readyz", self._ready)
         routes["/openapi.json"] = _page("/openapi.json", self._openapi)
         routes["/mcp"] = Route(FOR_CALLERS, _with_preflight(mcp.answer), mcp.refuse)
-        routes[DISCOVERY] = Route(FOR_ALL, self._rest.discover, partial(to_response, headers=GET_HEADERS))
+        routes[DISCOVERY] = Route(FOR_ALL, self._rest.discover, partial(refuse, headers=GET_HEADERS))
         toolbox = self._server.pipeline.toolbox
         paths = [f"{DISCOVERY}/{tool.name}" for tool in toolbox] + [f"{ENVELOPE_PATH}{tool.slug}" for tool in toolbox]
         legacy = [path for path, name in self._rest.legacy.items() if toolbox.find(name) is not None]
@@ -101,30 +174,11 @@ class App:
             return Route(access, _with_preflight(self._envelope.answer), self._envelope.refuse)
         return _unknown_path(path)
 
-    async def _bare_discovery(self, request: Request, send: Send) -> Response | None:
+    def _bare_discovery(self, request: Request) -> Answer:
         """Answer `/api/tools/`: GET lists the tools, POST lacks a tool's name."""
         if request.method in {"GET", "OPTIONS"}:
-            return await self._rest.discover(request, send)
-        return await self._rest.call(self._rest.endpoint(request.path), request, send)
-
-    def _cors(self, request: Request, route: Route) -> Fields:
-        """Return the headers that let a page of an allowed origin read the response."""
-        origin = request.headers["origin"]
-        if route.access.any_page or not self._guard.lets_in(origin):
-            return ()
-        return (b"access-control-allow-origin", origin.encode("latin-1")), (b"vary", b"Origin")
-
-    async def _follow_lifespan(self, receive: Receive, send: Send) -> None:
-        """Warm the upstreams at the start of the server, and close them at its end."""
-        while True:
-            event = await receive()
-            if event["type"] == "lifespan.startup" and self._server.upstreams:
-                asyncio.get_running_loop().run_in_executor(None, self._server.warm)
-            if event["type"] == "lifespan.shutdown":
-                await self._server.close()
-            await send({"type": event["type"] + ".complete"})
-            if event["type"] == "lifespan.shutdown":
-                return
+            return self._rest.discover(request)
+        return self._rest.call(self._rest.endpoint(request.path), request)
 
     def _openapi(self) -> bytes:
         return encode(
@@ -141,39 +195,38 @@ class App:
 def _page(path: str, content: bytes | Callable[[], bytes]) -> Route:
     """Return the route of a page that can be read with GET."""
 
-    async def answer(request: Request, _: Send) -> Response:
+    def answer(request: Request) -> Response:
         if request.method not in {"GET", "HEAD"}:
-            return to_response(wrong_method("GET"), (JSON, (b"allow", b"GET, HEAD, OPTIONS")))
+            return refuse(wrong_method("GET"), (JSON, (b"allow", b"GET, HEAD, OPTIONS")))
         return Response(200, content if isinstance(content, bytes) else content())
 
     access = FOR_BALANCERS if path in {"/healthz", "/readyz"} else FOR_PEOPLE
-    return Route(access, _with_preflight(answer), to_response)
+    return Route(access, _with_preflight(answer), refuse)
 
 
 def _unknown_path(path: str) -> Route:
-    async def answer(_: Request, __: Send) -> Response:
-        return to_response(Fault(Code.NOT_FOUND, f"Nothing is served at '{path[:200]}'; GET / names what is"))
+    def answer(_: Request) -> Response:
+        return refuse(Fault(Code.NOT_FOUND, f"Nothing is served at '{path[:200]}'; GET / names what is"))
 
-    return Route(FOR_PEOPLE, answer, to_response)
+    return Route(FOR_PEOPLE, answer, refuse)
 
 
-def _with_preflight(
-    answer: Callable[[Request, Send], Awaitable[Response | None]],
-) -> Callable[[Request, Send], Awaitable[Response | None]]:
+def _with_preflight(answer: Handler) -> Handler:
     """Wrap a handler so that OPTIONS gets the response to a preflight."""
 
-    def answer_or_preflight(request: Request, send: Send) -> Awaitable[Response | None]:
-        return answer(request, send) if request.method != "OPTIONS" else _preflight(request)
+    def answer_or_preflight(request: Request) -> Answer:
+        if request.method != "OPTIONS":
+            return answer(request)
+        return Response(204, headers=preflight(request, b"GET, POST, OPTIONS"))
 
     return answer_or_preflight
 
 
-async def _preflight(request: Request) -> Response:
-    return Response(204, headers=preflight(request, b"GET, POST, OPTIONS"))
-
-
-def _refused(route: Route, fault: Fault) -> Response:
-    response = route.refuse(fault)
-    if fault.code is not Code.UNAUTHORIZED:
-        return response
-    return msgspec.structs.replace(response, headers=(*response.headers, (b"www-authenticate", b"Bearer")))
+def _with_advice(response: Response, fault: Fault) -> Response:
+    """Return a refusal with the header that says what the client can do."""
+    advice: Fields = ()
+    if fault.code is Code.UNAUTHORIZED:
+        advice = ((b"www-authenticate", b"Bearer"),)
+    elif fault.status == OVERLOADED:
+        advice = ((b"retry-after", b"1"),)
+    return msgspec.structs.replace(response, headers=response.headers + advice) if advice else response

@@ -15,7 +15,7 @@ import pytest
 
 from channels import rpc
 from processes import PATIENCE_S, ROOT, SIGNET, clean_env, serving, serving_command
-from signet.transports.uvicorn_server import bind
+from signet.transports.http_server import bind
 
 ODD = (sys.executable, str(ROOT / "tests/misbehaving_server.py"), "serve")
 CALL = rpc("tools/call", {"name": "encodePlantUML", "arguments": {"plantumlCode": "A"}})

@@ -1,0 +1,97 @@
+"""One HTTP request, one response, and the application that turns the one into the other.
+
+A server hands each request over in two steps, so that a request that is refused by its head needs no body:
+
+    head ── admit ── a refusal, or None ── body ── answer ── Response, or an awaitable of it
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from signet.kernel.errors import Code, Fault
+from signet.kernel.wire import Headers
+
+__all__ = [
+    "BODY_LIMIT_BYTES",
+    "JSON",
+    "Answer",
+    "Application",
+    "Fields",
+    "Request",
+    "Response",
+    "body_too_slow",
+    "preflight",
+]
+
+Fields = tuple[tuple[bytes, bytes], ...]
+
+BODY_LIMIT_BYTES: Final = 1_048_576
+JSON: Final = (b"content-type", b"application/json")
+
+
+class Request(msgspec.Struct):
+    """One HTTP request."""
+
+    method: str
+    path: str
+    """As it was sent, not percent-decoded: spec 4 compares names as they were sent."""
+    headers: Headers
+    address: str = ""
+    """The address of the client; empty where it has none."""
+    version: str = "1.1"
+    body: bytes = b""
+    route: Any = None
+    """The application's own note, kept between `admit` and `answer`."""
+
+
+class Response(msgspec.Struct, frozen=True):
+    """One HTTP response."""
+
+    status: int
+    body: bytes = b""
+    headers: Fields = (JSON,)
+    events: AsyncGenerator[bytes, None] | None = None
+    """The pieces of a body that is not yet known; they are sent as they come."""
+    refusal: str = ""
+    """Why the request was refused before it was a call; empty for all other responses."""
+
+
+Answer = Response | Awaitable[Response]
+
+
+class Application(Protocol):
+    """What a server needs of the application that it serves."""
+
+    def admit(self, request: Request) -> Response | None:
+        """Return the refusal of a request whose body has not been read yet, or None."""
+
+    def answer(self, request: Request) -> Answer:
+        """Return the response to an admitted request, or an awaitable that is cancelled if its client leaves."""
+
+    def refuse(self, request: Request | None, fault: Fault) -> Response:
+        """Return the response for a fault of the connection; without a request, its head could not be read."""
+
+    def report(self, address: str, response: Response) -> None:
+        """Note a refusal that is about to be sent."""
+
+    def start(self) -> None:
+        """Prepare for the first request, without waiting."""
+
+    async def close(self) -> None:
+        """Release what the application holds, after the last response."""
+
+
+def body_too_slow(limit_s: float) -> Fault:
+    """Return the fault for a body that has not arrived in time."""
+    message = f"The body did not come within {limit_s:g} s"
+    return Fault(Code.INVALID_INPUT, message, name="REQUEST_TIMEOUT", status=408)
+
+
+def preflight(request: Request, methods: bytes) -> Fields:
+    """Return the headers of a preflight response: the methods, and all headers that the page wants to send."""
+    wanted = request.headers.get("access-control-request-headers", "Content-Type, Authorization")
+    return (b"access-control-allow-methods", methods), (b"access-control-allow-headers", wanted.encode("latin-1"))

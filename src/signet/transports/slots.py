@@ -1,0 +1,163 @@
+"""The connections of one server process: how many there may be, whose time is over, and who makes room."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from math import inf
+from typing import Final
+
+import msgspec
+
+__all__ = ["Limits", "Member", "Slots", "http_date"]
+
+DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+MAX_REFUSED: Final = 256
+"""The number of connections beyond the slots that are told so; further ones are closed without a word."""
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """The limits of a server's connections, in seconds and in numbers."""
+
+    head_s: float = 30.0
+    """The time for a request's head, from its first byte or from the start of the connection."""
+    body_s: float = 30.0
+    """The time for a request's body, from the end of its head."""
+    write_s: float = 30.0
+    """The time for a client to take what was sent to it."""
+    idle_s: float = 75.0
+    """The time without a request after which a connection is closed."""
+    half_closed_s: float = 1.0
+    """The time for responses after the client has closed its sending side: it may still read, or be gone."""
+    linger_s: float = 2.0
+    """The time for a client to read the last response before the connection is closed."""
+    connections: int = 4096
+    per_address: int = 1024
+
+
+class Member:
+    """What the slots know of a connection."""
+
+    address = ""
+    """The client's address; empty on a unix socket, where all clients come through one proxy."""
+    waits_since = inf
+    """The time at which the connection began to wait for its client; infinite while it works for it."""
+    deadline = inf
+    """The time at which `expire` is called."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+
+    def wait(self, limit_s: float) -> None:
+        """Note that the client is awaited, for a limited time."""
+        self.waits_since = now = self._loop.time()
+        self.deadline = now + limit_s
+
+    def work(self) -> None:
+        """Note that the client waits."""
+        self.waits_since = self.deadline = inf
+
+    def expire(self) -> None:
+        """Close the connection because its time is over."""
+        raise NotImplementedError
+
+    def drain(self) -> None:
+        """Close the connection now if it waits for its client, else after the responses that are due."""
+        raise NotImplementedError
+
+    def abort(self) -> None:
+        """Close the connection at once."""
+        raise NotImplementedError
+
+
+class Slots:
+    """The places of all connections."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.loop = asyncio.get_running_loop()
+        self.date = b""
+        """The header with the present time, as bytes."""
+        self.draining = False
+        self._members: set[Member] = set()
+        self._by_address: dict[str, set[Member]] = {}
+        self._refused: set[Member] = set()
+        self._empty = asyncio.Event()
+        self._tick_s = min(1.0, min(limits.head_s, limits.body_s, limits.write_s, limits.half_closed_s) / 4)
+        self._tick()
+
+    def take(self, member: Member) -> bool:
+        """Give a new connection a place, if need be that of one that waits for its client; return whether it has one.
+
+        If the address of the connection has all the places that one address may have, another connection of the same
+        address makes room; else, if no place is free, the connection that has waited longest.
+        """
+        mine = self._by_address.get(member.address, set())
+        has_room = True
+        if member.address and len(mine) >= self.limits.per_address:
+            has_room = self._make_room(mine)
+        elif len(self._members) >= self.limits.connections:
+            has_room = self._make_room(self._members)
+        if not has_room or self.draining:
+            self._refused.add(member)
+            return False
+        self._members.add(member)
+        self._by_address.setdefault(member.address, set()).add(member)
+        return True
+
+    def is_crowded(self) -> bool:
+        """Return whether so many connections are being refused that the next is to be closed without a response."""
+        return len(self._refused) > MAX_REFUSED
+
+    def release(self, member: Member) -> None:
+        """Take the place of a connection back."""
+        self._refused.discard(member)
+        self._members.discard(member)
+        mine = self._by_address.get(member.address)
+        if mine is not None:
+            mine.discard(member)
+            if not mine:
+                del self._by_address[member.address]
+        if not self._members:
+            self._empty.set()
+
+    async def drain(self, grace_s: float) -> None:
+        """Let the requests in flight be answered, for a limited time, and close all connections."""
+        self.draining = True
+        for member in (*self._members, *self._refused):
+            member.drain()
+        self._empty.clear()
+        if self._members:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._empty.wait(), grace_s)
+        for member in (*self._members, *self._refused):
+            member.abort()
+
+    def _make_room(self, candidates: Iterable[Member]) -> bool:
+        longest = min(candidates, key=_waits_since)
+        if longest.waits_since == inf:
+            return False
+        self.release(longest)
+        longest.abort()
+        return True
+
+    def _tick(self) -> None:
+        self.date = b"date: " + http_date(time.gmtime()).encode() + b"\r\n"
+        now = self.loop.time()
+        for member in [member for member in (*self._members, *self._refused) if member.deadline <= now]:
+            member.expire()
+        self.loop.call_later(self._tick_s, self._tick)
+
+
+def http_date(now: time.struct_time) -> str:
+    """Return a time as HTTP writes it, in English whatever the locale."""
+    day, month = DAYS[now.tm_wday], MONTHS[now.tm_mon - 1]
+    return f"{day}, {now.tm_mday:02} {month} {now.tm_year} {now.tm_hour:02}:{now.tm_min:02}:{now.tm_sec:02} GMT"
+
+
+def _waits_since(member: Member) -> float:
+    return member.waits_since
