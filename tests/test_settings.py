@@ -48,6 +48,7 @@ def test_what_is_no_setting_is_told_by_name(environ: dict[str, str], flags: dict
 
 RANGES = {
     "port": "a whole number from 0 to 65535",
+    "connections_per_address": "a whole number from 1 to 1000000",
     "workers": "a whole number from 1 to 64",
     "call_timeout_s": "a number above 0, at most 3600",
     "oj_timeout_s": "a number above 0, at most 30",

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from signet.transports.web_app import App
 
 __all__ = [
+    "JOURNALS",
     "SAMPLE_TOKEN",
     "SCHEMA_ROOT",
     "build_app",
@@ -37,6 +38,7 @@ __all__ = [
     "open_log",
     "open_toolbox",
     "place_of",
+    "refuse_open_door",
     "resolve",
 ]
 
@@ -45,6 +47,8 @@ SCHEMA_ROOT: Final = os.path.join(os.path.dirname(__file__), "schemas")
 SAMPLE_TOKEN: Final = "sample-token"  # noqa: S105 - it guards nothing
 """The token that an embedded upstream asks for, so that all tools can be tried."""
 
+JOURNALS: Final = "runs"
+"""The folder of the journal, unless another one is given."""
 INSTRUCTIONS: Final = "Tools under contract: arguments and results keep the schemas that tools/list publishes."
 
 
@@ -147,6 +151,24 @@ def build_app(settings: Settings) -> App:
     }
     legacy = {path: name for toolset, _ in settings.enabled() for path, name in toolset.legacy_paths.items()}
     return App(server, Guard(hosts, settings.token), about, legacy, _on_refusal(settings))
+
+
+def refuse_open_door(settings: Settings, toolbox: Toolbox, *, is_local: bool) -> None:
+    """Require a token where others can reach the server, unless every tool is public.
+
+    Raises:
+        UsageError: there is no token.
+    """
+    private = [tool.name for tool in toolbox if not tool.public]
+    if not private or settings.token is not None:
+        return
+    if not is_local:
+        message = f"{settings.host} can be reached by others and {private[0]} is not public: set SIGNET_TOKEN"
+        raise UsageError(message)
+    if "*" in settings.host_names():
+        # A page can make any name resolve to this machine, and call the server by it.
+        message = f"--allowed-hosts '*' lets any page call {private[0]}, which is not public: set SIGNET_TOKEN"
+        raise UsageError(message)
 
 
 def _on_refusal(settings: Settings) -> Callable[[str, int, str], None]:

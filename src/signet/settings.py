@@ -62,7 +62,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = None
     tls_key: Annotated[str | None, setting("private key of the certificate, PEM", metavar="FILE")] = None
     connections_per_address: Annotated[
-        int, Meta(ge=1), setting("connections that one address may have open at once", metavar="N")
+        int, Meta(ge=1, le=1_000_000), setting("connections that one address may have open at once", metavar="N")
     ] = 1024
     workers: Annotated[int, Meta(ge=1, le=64), setting("number of server processes", metavar="N")] = 1
     allowed_hosts: Annotated[

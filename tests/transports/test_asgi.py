@@ -1,193 +1,282 @@
-"""HTTP as every web door has it: bodies with bounds, responses, and calls that end with their client."""
+"""The ASGI shell: bodies with bounds, calls that end with their client, mounting, and other servers."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+import contextlib
+import json
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from signet.kernel.errors import Code, Fault
-from signet.transports import asgi
-from signet.transports.asgi import ClientDisconnected, Request, Response, cancel_on_disconnect, preflight
+import misbehaving_server
+from channels import META, modern_headers, rpc
+from journals import records_in
+from processes import PATIENCE_S, Server, clean_env, serving
+from signet.asgi import create_app
+from signet.settings import UsageError
+from signet.transports.asgi import AsgiApp
+from signet.transports.guard import Guard
+from signet.transports.slots import Limits
+from signet.transports.web_app import App
 
 MIB = 1_048_576
 GONE = {"type": "http.disconnect"}
-Messages = Iterable[dict[str, Any]]
+HEADERS = [(b"host", b"localhost"), (b"content-type", b"application/json")]
+
+
+@pytest.fixture(scope="module")
+def odd(tmp_path_factory: pytest.TempPathFactory) -> App:
+    return App(misbehaving_server.build(str(tmp_path_factory.mktemp("contracts"))), Guard(), {"version": "1"})
 
 
 def part(body: bytes, *, more: bool = False) -> dict[str, Any]:
     return {"type": "http.request", "body": body, "more_body": more}
 
 
-def request_of(*messages: dict[str, Any], headers: Iterable[tuple[bytes, bytes]] = (), path: str = "/") -> Request:
-    """A request whose client sends these messages, and then nothing more."""
+def ask(
+    app: Any,
+    *messages: dict[str, Any],
+    path: str = "/api/tools/fine",
+    headers: Iterable[tuple[bytes, bytes]] = HEADERS,
+    method: str = "POST",
+    **scope: Any,
+) -> list[Any]:
+    """Give an application a request whose client sends these messages, and then nothing more; return what it sends."""
     left = iter(messages)
+    sent: list[Any] = []
 
     async def receive() -> dict[str, Any]:
         for message in left:
             return message
         return await asyncio.Future()
 
-    scope = {"type": "http", "method": "POST", "raw_path": path.encode("latin-1"), "headers": list(headers)}
-    return Request(scope, receive)
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    whole = {"type": "http", "method": method, "raw_path": path.encode(), "headers": list(headers), **scope}
+    asyncio.run(app(whole, receive, send))
+    return sent
 
 
-def body_of(*messages: dict[str, Any]) -> bytes:
-    return asyncio.run(request_of(*messages).body())
+def body_of(sent: list[Any]) -> Any:
+    return json.loads(b"".join(message["body"] for message in sent[1:]))
 
 
-# --- a request
-
-
-def test_a_path_is_kept_as_it_was_sent() -> None:
-    assert request_of(path="/api/tools/%41%20b").path == "/api/tools/%41%20b"
-
-
-def test_headers_are_stripped_and_those_that_come_twice_are_named() -> None:
-    request = request_of(headers=[(b"host", b" a\t"), (b"x", b"1"), (b"x", b"2")])
-
-    assert request.headers == {"host": "a", "x": "2"}
-    assert request.headers.repeated == {"x"}
+# --- bodies
 
 
 @pytest.mark.parametrize(
     "messages",
-    [[part(b"abc")], [part(b"a", more=True), part(b"", more=True), part(b"bc")], [part(b"abc", more=True), part(b"")]],
+    [
+        [part(b'{"n":3}')],
+        [part(b'{"n', more=True), part(b"", more=True), part(b'":3}')],
+        [part(b'{"n":3}', more=True), part(b"")],
+    ],
     ids=["at once", "in parts", "with an empty end"],
 )
-def test_a_body_is_read_whole_however_it_comes(messages: list[dict[str, Any]]) -> None:
-    assert body_of(*messages) == b"abc"
-
-
-@pytest.mark.parametrize("parts", [1, 3], ids=["at once", "in parts"])
-def test_a_body_of_one_mebibyte_is_read(parts: int) -> None:
-    size = MIB // parts
-    sizes = [size] * (parts - 1) + [MIB - size * (parts - 1)]
-
-    body = body_of(*(part(b"x" * size, more=place < parts - 1) for place, size in enumerate(sizes)))
-
-    assert len(body) == MIB
+def test_a_body_is_read_whole_however_it_comes(odd: App, messages: list[dict[str, Any]]) -> None:
+    assert body_of(ask(AsgiApp(odd), *messages)) == {"success": True, "result": {"n": 3}}
 
 
 @pytest.mark.parametrize(
     "messages",
-    [[part(b"x" * (MIB + 1))], [part(b"x" * MIB, more=True), part(b"x", more=True)]],
+    [[part(b" " * (MIB + 1))], [part(b" " * MIB, more=True), part(b" ", more=True)]],
     ids=["at once", "in parts without end"],
 )
-def test_a_body_over_one_mebibyte_is_refused_as_soon_as_it_is(messages: list[dict[str, Any]]) -> None:
-    with pytest.raises(Fault) as caught:
-        body_of(*messages)
+def test_a_body_over_one_mebibyte_is_refused_as_soon_as_it_is(odd: App, messages: list[dict[str, Any]]) -> None:
+    sent = ask(AsgiApp(odd), *messages)
 
-    fault = caught.value
-    assert (fault.code, fault.name, fault.status) == (Code.INVALID_INPUT, "REQUEST_TOO_LARGE", 413)
+    assert (sent[0]["status"], body_of(sent)["error"]["code"]) == (413, "REQUEST_TOO_LARGE")
 
 
-@pytest.mark.parametrize("messages", [[GONE], [part(b"a", more=True), GONE]], ids=["before it", "within it"])
-def test_a_client_that_leaves_before_its_body_is_whole_is_told_from_one_that_sends_none(
-    messages: list[dict[str, Any]],
+def test_a_body_of_one_mebibyte_is_read(odd: App) -> None:
+    assert ask(AsgiApp(odd), part(b" " * (MIB - 2) + b"{}"))[0]["status"] == 200
+
+
+@pytest.mark.parametrize("messages", [[GONE], [part(b"{", more=True), GONE]], ids=["before it", "within it"])
+def test_a_client_that_leaves_before_its_body_is_whole_is_not_answered(
+    odd: App, messages: list[dict[str, Any]]
 ) -> None:
-    with pytest.raises(ClientDisconnected):
-        body_of(*messages)
-
-    assert body_of(part(b"")) == b""
+    assert ask(AsgiApp(odd), *messages) == []
 
 
-def test_a_body_that_does_not_come_in_time_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert asgi.BODY_TIMEOUT_S == 30
-    monkeypatch.setattr(asgi, "BODY_TIMEOUT_S", 0.01)
+def test_a_body_that_does_not_come_in_time_is_refused(odd: App) -> None:
+    sent = ask(AsgiApp(odd, Limits(body_s=0.01)), part(b"{", more=True))
 
-    with pytest.raises(Fault) as caught:
-        body_of(part(b"a", more=True))
-
-    assert (caught.value.name, caught.value.status) == ("REQUEST_TIMEOUT", 408)
+    assert (sent[0]["status"], body_of(sent)["error"]["code"]) == (408, "REQUEST_TIMEOUT")
 
 
-# --- a response
+# --- heads and responses
 
 
-def sent(response: Response, **how: Any) -> list[Any]:
-    messages: list[Any] = []
+@pytest.mark.parametrize("name", [b"host", b"origin", b"authorization"])
+def test_two_headers_that_say_who_calls_are_refused(odd: App, name: bytes) -> None:
+    sent = ask(AsgiApp(odd), part(b"{}"), headers=[*HEADERS, (name, b"localhost"), (name, b"localhost")])
+
+    assert sent[0]["status"] == 400
+
+
+def test_a_response_is_json_and_says_its_length_also_to_head(odd: App) -> None:
+    page, head = (ask(AsgiApp(odd), part(b""), path="/healthz", method=method) for method in ("GET", "HEAD"))
+
+    expected = [(b"content-type", b"application/json"), (b"content-length", b"15")]
+    assert (page[0]["headers"], head[0]["headers"]) == (expected, expected)
+    assert (page[1]["body"], head[1]["body"]) == (b'{"status":"ok"}', b"")
+
+
+def test_progress_is_sent_as_it_is_told(odd: App) -> None:
+    call = rpc("tools/call", {"name": "ticks", "arguments": {"n": 2}, "_meta": {"progressToken": 7}})
+    accepts = [*HEADERS, (b"accept", b"application/json, text/event-stream")]
+
+    sent = ask(AsgiApp(odd), part(json.dumps(call).encode()), path="/mcp", headers=accepts)
+
+    assert (b"content-type", b"text/event-stream") in sent[0]["headers"]
+    assert [message["body"].count(b"event: message") for message in sent[1:]] == [1, 1, 1, 0]
+    assert [message.get("more_body", False) for message in sent[1:]] == [True, True, True, False]
+
+
+def test_a_call_whose_client_leaves_is_cancelled(odd: App, capfd: pytest.CaptureFixture[str]) -> None:
+    assert ask(AsgiApp(odd), part(b"{}"), GONE, path="/api/tools/hangs") == []
+
+    assert capfd.readouterr().err.split("\n")[:2] == ["hangs: started", "hangs: cancelled"]
+
+
+def test_a_socket_of_another_protocol_is_closed(odd: App) -> None:
+    sent: list[Any] = []
 
     async def send(message: Any) -> None:
-        messages.append(message)
+        sent.append(message)
 
-    asyncio.run(response.send(send, **how))
-    return messages
+    asyncio.run(AsgiApp(odd)({"type": "websocket"}, None, send))  # type: ignore[arg-type] # nothing is received
 
-
-def test_a_response_is_json_and_says_its_length() -> None:
-    start, body = sent(Response(200, b"{}"), extra=((b"vary", b"Origin"),))
-
-    assert start["status"] == 200
-    assert start["headers"] == [
-        (b"content-type", b"application/json"), (b"content-length", b"2"), (b"vary", b"Origin"),
-    ]  # fmt: skip
-    assert body == {"type": "http.response.body", "body": b"{}"}
+    assert sent == [{"type": "websocket.close"}]
 
 
-def test_the_response_to_head_has_the_headers_of_its_body_and_no_body() -> None:
-    start, body = sent(Response(200, b"{}"), head=True)
-
-    assert (b"content-length", b"2") in start["headers"]
-    assert body["body"] == b""
+# --- mounted, and under other servers
 
 
 @pytest.mark.parametrize(
-    ("headers", "allowed"),
-    [([], b"Content-Type, Authorization"), ([(b"access-control-request-headers", b"x-trace")], b"x-trace")],
-    ids=["by default", "on request"],
+    ("root", "path", "status"),
+    [
+        ("", "/healthz", 200),
+        ("/tools", "/tools/healthz", 200),
+        ("/tools/", "/tools/healthz", 200),
+        ("/tools", "/healthz", 200),
+        ("/tools", "/tools", 200),
+        ("/tools", "/toolshealthz", 404),
+    ],
 )
-def test_a_preflight_allows_the_headers_that_are_asked_about(
-    headers: list[tuple[bytes, bytes]], allowed: bytes
-) -> None:
-    assert preflight(request_of(headers=headers), b"POST") == (
-        (b"access-control-allow-methods", b"POST"),
-        (b"access-control-allow-headers", allowed),
-    )
+def test_paths_are_those_below_the_place_where_it_is_mounted(odd: App, root: str, path: str, status: int) -> None:
+    assert ask(AsgiApp(odd), part(b""), path=path, method="GET", root_path=root)[0]["status"] == status
 
 
-# --- a call and its client
+def test_settings_are_those_of_the_server_by_name_or_by_variable(tmp_path: Path) -> None:
+    app = create_app({"SIGNET_TOOLSETS": "plantuml", "SIGNET_TOKEN": "sesame"}, log_dir=str(tmp_path))
+
+    assert ask(app, path="/api/tools", method="GET", headers=HEADERS)[0]["status"] == 401
+    with pytest.raises(UsageError, match="toolsets"):
+        create_app(toolsets="nonsense")
+    with pytest.raises(UsageError, match="SIGNET_TOKEN"):
+        create_app(toolsets="boj", allowed_hosts="*")
 
 
-def test_a_call_whose_client_stays_gives_its_result() -> None:
-    async def call() -> int:
-        return 7
+MOUNTED = """
+import contextlib, sys
+from starlette.applications import Starlette
+from starlette.routing import Mount
+import uvicorn
+import signet.asgi
+signet_app = signet.asgi.create_app(toolsets="plantuml", log_dir=sys.argv[2])
+@contextlib.asynccontextmanager
+async def lifespan(_):
+    yield
+    await signet_app.close()
+app = Starlette(routes=[Mount("/below", app=signet_app)], lifespan=lifespan)
+uvicorn.run(app, port=int(sys.argv[1]), log_level="error")
+"""
+SERVED = """
+import sys, uvicorn
+uvicorn.run("signet.asgi:app", port=int(sys.argv[1]), log_level="error")
+"""
 
-    async def scenario() -> int:
-        return await cancel_on_disconnect(request_of(), call())
 
-    assert asyncio.run(scenario()) == 7
+@contextlib.contextmanager
+def under_uvicorn(program: str, folder: Path) -> Iterator[Server]:
+    """Run a program that serves on a port, until the block ends."""
+    with contextlib.closing(socket.socket()) as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    env = clean_env({"SIGNET_TOOLSETS": "plantuml", "SIGNET_LOG_DIR": str(folder)})
+    process = subprocess.Popen([sys.executable, "-c", program, str(port), str(folder)], env=env)
+    try:
+        server = Server(process, port, folder / "log")
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            try:
+                server.connect().close()
+                break
+            except ConnectionRefusedError:
+                assert process.poll() is None
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+        yield server
+    finally:
+        process.terminate()
+        process.wait(PATIENCE_S)
 
 
-def test_a_call_that_raises_raises_to_its_caller() -> None:
-    async def call() -> int:
-        raise Fault(Code.NOT_FOUND, "no such thing")
-
-    async def scenario() -> int:
-        return await cancel_on_disconnect(request_of(), call())
-
-    with pytest.raises(Fault, match="no such thing"):
-        asyncio.run(scenario())
+def calls(folder: Path) -> list[Any]:
+    """Return the journal's records without what differs from run to run."""
+    varying = {"durationMs", "runId", "stepId", "time", "timestamp", "startedAt", "endedAt"}
+    return [{name: value for name, value in each.items() if name not in varying} for each in records_in(folder)]
 
 
-def test_a_call_whose_client_leaves_is_cancelled() -> None:
-    events: list[str] = []
+@pytest.mark.parametrize(("program", "below"), [(SERVED, ""), (MOUNTED, "/below")], ids=["served", "mounted"])
+def test_it_answers_under_another_server_as_under_our_own(program: str, below: str, tmp_path: Path) -> None:
+    diagram = {"plantumlCode": "A -> B"}
+    call = {"name": "encodePlantUML", "arguments": diagram}
+    asked: list[tuple[str, str, Any, dict[str, str]]] = [
+        ("GET", "/healthz", None, {}),
+        ("GET", "/openapi.json", None, {}),
+        ("HEAD", "/", None, {}),
+        ("OPTIONS", "/mcp", None, {"origin": "http://localhost:1"}),
+        ("GET", "/nowhere", None, {}),
+        ("GET", "/healthz", None, {"host": "evil.example"}),
+        ("POST", "/mcp", rpc("tools/list", {}), {}),
+        ("POST", "/mcp", rpc("tools/call", call), {}),
+        ("POST", "/mcp", rpc("tools/call", {**call, "_meta": META}), modern_headers("tools/call", "encodePlantUML")),
+        ("POST", "/mcp", b"{", {}),
+        ("POST", "/api/tools/encodePlantUML", diagram, {}),
+        ("POST", "/api/tools/encodePlantUML", {"plantumlCode": "A\n" * 20_000}, {}),
+        ("POST", "/api/tools/encodePlantUML", {}, {}),
+        ("POST", "/mcp/v1/encode-plantuml", diagram, {}),
+        ("POST", "/api/tools/encodePlantUML", b" " * (MIB + 1), {}),
+    ]
 
-    async def call() -> None:
-        events.append("begun")
-        try:
-            await asyncio.Event().wait()
-        finally:
-            events.append("cancelled")
+    def answers(server: Server, below: str) -> list[Any]:
+        found = []
+        for method, path, value, headers in asked:
+            body = value if isinstance(value, bytes) or value is None else json.dumps(value).encode()
+            reply = server.ask(method, below + path, body, {"content-type": "application/json", **headers})
+            kept = {k: v for k, v in reply.headers.items() if k not in {"date", "server", "connection"}}
+            found.append((method, path, reply.status, kept, reply.body))
+        return found
 
-    async def scenario() -> None:
-        with pytest.raises(ClientDisconnected):
-            await cancel_on_disconnect(request_of(part(b""), GONE), call())
-        # The cancelled task has its last turn of the event loop.
-        await asyncio.sleep(0)
+    with serving("--toolsets", "plantuml", "--log-dir", str(tmp_path / "own")) as own:
+        expected = answers(own, "")
+    with under_uvicorn(program, tmp_path / "other") as other:
+        seen = answers(other, below)
 
-    asyncio.run(scenario())
-
-    assert events == ["begun", "cancelled"]
+    if not below:
+        assert [row[:3] for row in seen] == [row[:3] for row in expected]
+    for mine, theirs in zip(expected, seen, strict=True):
+        assert theirs == mine
+    assert len(calls(tmp_path / "own")) == 6
+    assert calls(tmp_path / "other") == calls(tmp_path / "own")

@@ -15,6 +15,7 @@ from channels import invocation, rpc
 from processes import PATIENCE_S
 from signet.kernel.protocol import Identity
 from signet.kernel.server import Server
+from signet.transports.asgi import AsgiApp
 from signet.transports.guard import Guard
 from signet.transports.web_app import App
 
@@ -56,7 +57,7 @@ def ask(app: App, method: str, path: str, body: object = None, /, **headers: str
         sent.append(message)
 
     taken: list[bool] = []
-    asyncio.run(app(scope, receive, send))
+    asyncio.run(AsgiApp(app)(scope, receive, send))
     start = sent[0]
     fields = {name.decode(): value.decode() for name, value in start["headers"]}
     return start["status"], fields, b"".join(message.get("body", b"") for message in sent[1:])
@@ -208,7 +209,7 @@ def test_upstreams_are_warmed_at_the_start_and_closed_at_the_end(server: Server)
         async def send(message: Any) -> None:
             sent.append(message["type"])
 
-        life = asyncio.ensure_future(app({"type": "lifespan"}, messages.get, send))
+        life = asyncio.ensure_future(AsgiApp(app)({"type": "lifespan"}, messages.get, send))
         await messages.put({"type": "lifespan.startup"})
         assert await asyncio.to_thread(upstream.warmed.wait, PATIENCE_S)
         await messages.put({"type": "lifespan.shutdown"})
@@ -218,10 +219,3 @@ def test_upstreams_are_warmed_at_the_start_and_closed_at_the_end(server: Server)
 
     assert upstream.events == ["warmed", "closed"]
     assert sent == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
-
-
-def test_what_is_neither_http_nor_a_lifespan_is_passed_over(app: App) -> None:
-    async def never(*_: object) -> Any:
-        raise AssertionError("nothing is received or sent")
-
-    asyncio.run(app({"type": "websocket"}, never, never))

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["main", "parser"]
 
-JOURNALS: Final = "runs"
 FAILED: Final = 1
 
 EXAMPLES: Final = """\
@@ -92,18 +91,8 @@ def parser(given: list[str]) -> Parser:
     commands = signet.add_subparsers(title="commands", metavar="COMMAND", required=True, prog="signet")
 
     serve = _command(commands, "serve", _serve, "serve the tools over HTTP: MCP, REST and envelope")
-    names = (
-        "host",
-        "port",
-        "tls_cert",
-        "tls_key",
-        "connections_per_address",
-        "workers",
-        "token",
-        "allowed_hosts",
-        "quiet",
-    )
-    add_settings(serve, *names)
+    add_settings(serve, "host", "port", "tls_cert", "tls_key", "workers", "token", "allowed_hosts")
+    add_settings(serve, "connections_per_address", "quiet")
     stdio = _command(commands, "stdio", _stdio, "serve the tools on standard input and output")
     for server in (serve, stdio):
         add_settings(
@@ -152,7 +141,7 @@ def _toolsets_text() -> str:
 
 def _settings(args: argparse.Namespace) -> Settings:
     """Return the settings of a command, resolved; the servers keep a journal unless they are told not to."""
-    from signet.app import resolve
+    from signet.app import JOURNALS, resolve
     from signet.settings import Settings, known_settings
 
     known = known_settings()

@@ -11,11 +11,10 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from signet import __version__
-from signet.app import build_app, check, open_log, place_of
+from signet.app import build_app, check, open_log, place_of, refuse_open_door
 from signet.kernel.tools import Toolbox
 from signet.logs import WARN
 from signet.settings import Settings, UsageError
-from signet.transports.guard import ANY_HOST
 from signet.transports.http_server import UNIX_PREFIX, bind, is_local
 from signet.transports.slots import Limits
 from signet.transports.web_app import App
@@ -38,7 +37,7 @@ def serve_http(read_settings: Callable[[], Settings]) -> int:
     end_on_signals()
     settings = replace(read_settings(), run_name=token_hex(16))
     toolbox, _ = check(settings)
-    _refuse_open_door(settings, toolbox)
+    refuse_open_door(settings, toolbox, is_local=is_local(settings.host))
     certificate = _certificate(settings)
     try:
         listener = bind(settings.host, settings.port)
@@ -68,24 +67,6 @@ def _start_worker(settings: Settings) -> App:
 
 def _why(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error)
-
-
-def _refuse_open_door(settings: Settings, toolbox: Toolbox) -> None:
-    """Require a token where others can reach the server, unless every tool is public.
-
-    Raises:
-        UsageError: there is no token.
-    """
-    private = [tool.name for tool in toolbox if not tool.public]
-    if not private or settings.token is not None:
-        return
-    if not is_local(settings.host):
-        message = f"{settings.host} can be reached by others and {private[0]} is not public: set SIGNET_TOKEN"
-        raise UsageError(message)
-    if ANY_HOST in settings.host_names():
-        # A page can make any name resolve to this machine, and call the server by it.
-        message = f"--allowed-hosts '*' lets any page call {private[0]}, which is not public: set SIGNET_TOKEN"
-        raise UsageError(message)
 
 
 def _certificate(settings: Settings) -> tuple[str, str] | None:

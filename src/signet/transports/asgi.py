@@ -9,7 +9,7 @@ from typing import Any
 
 from signet.kernel.errors import Fault, too_large
 
-from .heads import BadRequestError, read_head
+from .heads import NO_LENGTH, BadRequestError, read_head
 from .messages import BODY_LIMIT_BYTES, Application, Request, Response, body_too_slow
 from .slots import Limits
 
@@ -113,7 +113,7 @@ class AsgiApp:
         if response.refusal:
             self._app.report(request.address if request is not None else "", response)
         headers = list(response.headers)
-        if response.events is None:
+        if response.events is None and response.status not in NO_LENGTH:
             headers.append((b"content-length", b"%d" % len(response.body)))
         await send({"type": "http.response.start", "status": response.status, "headers": headers})
         if response.events is not None:

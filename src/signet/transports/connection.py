@@ -73,11 +73,10 @@ class Connection(Member, asyncio.Protocol):
         self._reader = RequestReader(self.address, self._on_head, self._on_request)
         self._writer = ResponseWriter(self._transport, self._slots)
         self.wait(self._slots.limits.head_s)
-        if self._slots.take(self):
-            return
-        if self._slots.is_crowded():
+        has_place = self._slots.take(self)
+        if not has_place and self._slots.is_crowded():
             self.abort()
-        else:
+        elif not has_place:
             self._fail(Fault(Code.INTERNAL_ERROR, "All places are taken: try again", name="NO_PLACE", status=503))
 
     def data_received(self, data: bytes) -> None:
@@ -93,16 +92,12 @@ class Connection(Member, asyncio.Protocol):
             self._transport.pause_reading()
 
     def eof_received(self) -> bool:
-        """Keep a half-closed connection open for a short time if responses are due.
-
-        A client that still reads cannot be told from a client that is gone. When the time is over the connection is
-        closed, which cancels the call that still runs.
-        """
+        """Keep a half-closed connection open for a short time if responses are due: its client may read, or be gone."""
         is_due = self._task is not None or self._writer.is_full or self._is_scheduled
         if self._is_ended or not is_due or self._transport.get_extra_info("sslcontext") is not None:
             return False
         self._is_half_closed = True
-        self._mind_half_close()
+        self.work()
         return True
 
     def connection_lost(self, _: Exception | None) -> None:
@@ -122,9 +117,8 @@ class Connection(Member, asyncio.Protocol):
         self._writer.resume()
         if self._task is not None:
             self.work()
-            self._mind_half_close()
         elif not self._is_ended:
-            self._rest()
+            self.wait(self._slots.limits.idle_s)
             self._advance()
 
     # --- the slots
@@ -134,7 +128,7 @@ class Connection(Member, asyncio.Protocol):
         limits = self._slots.limits
         if self._is_ended or self._is_idle or self._writer.is_full or self._is_half_closed:
             self.abort()
-        elif self._reader.in_head:
+        elif self._reader.request is None:
             message = f"The head did not come within {limits.head_s:g} s"
             self._fail(Fault(Code.INVALID_INPUT, message, name="REQUEST_TIMEOUT", status=408))
         else:
@@ -151,38 +145,38 @@ class Connection(Member, asyncio.Protocol):
         self.deadline = inf
         self._transport.abort()
 
-    def _mind_half_close(self) -> None:
-        """Limit the time for a response to a client that may be gone."""
+    def work(self) -> None:
+        """Note that the client waits; a half-closed one may be gone."""
+        super().work()
         if self._is_half_closed:
             self.deadline = self._loop.time() + self._slots.limits.half_closed_s
-
-    def _rest(self) -> None:
-        """Note that no request is under way."""
-        self._is_idle = True
-        self.wait(self._slots.limits.idle_s)
 
     # --- the requests, one after the other
 
     def _advance(self) -> None:
         """Answer the requests that have come, until one has to be awaited or the client has to read or to send."""
         self._is_scheduled = False
-        start = monotonic()
+        end = monotonic() + TURN_S
         while self._task is None and not self._writer.is_full and not self._is_ended:
             if self._turns:
-                self._take(*self._turns.popleft())
+                request, refusal, keep_alive = self._turns.popleft()
+                self._take(request, refusal, keep_alive=keep_alive)
             elif self._at < len(self._unread):
                 self._read()
             else:
                 self._await_more()
                 return
-            if monotonic() - start > TURN_S:
+            if monotonic() > end:
                 self._is_scheduled = True
                 self._loop.call_soon(self._advance)
                 return
 
     def _await_more(self) -> None:
         """Read on, if there may be more to read."""
-        if self._is_half_closed:
+        if self._is_idle and self._reader.has_begun:
+            self._is_idle = False
+            self.wait(self._slots.limits.head_s)
+        if self._is_half_closed or (self._slots.draining and self._is_idle):
             self._finish()
         elif not self._reads:
             self._reads = True
@@ -190,9 +184,6 @@ class Connection(Member, asyncio.Protocol):
 
     def _read(self) -> None:
         """Read the rest of a head or of a body, as far as it has come."""
-        if self._is_idle:
-            self._is_idle = False
-            self.wait(self._slots.limits.head_s)
         try:
             self._at = self._reader.read(self._unread, self._at)
         except BadRequestError as error:
@@ -207,6 +198,7 @@ class Connection(Member, asyncio.Protocol):
         self._refusal = refusal = self._app.admit(request)
         if length == 0:
             return
+        self._is_idle = False
         self.wait(self._slots.limits.body_s)
         is_long = length is not None and length > BODY_LIMIT_BYTES
         if is_long and refusal is None:
@@ -239,37 +231,36 @@ class Connection(Member, asyncio.Protocol):
         if self._task is not None or self._turns or self._writer.is_full:
             self._turns.append((request, refusal, keep_alive))
         else:
-            self._take(request, refusal, keep_alive)
+            self._take(request, refusal, keep_alive=keep_alive)
 
-    def _take(self, request: Request | None, refusal: Response | None, keep_alive: bool) -> None:  # noqa: FBT001 - a turn
+    def _take(self, request: Request | None, refusal: Response | None, *, keep_alive: bool) -> None:
         """Answer a request."""
         answer = self._app.answer(request) if refusal is None and request is not None else refusal
         if isinstance(answer, Response) and answer.events is None:
             self._respond(request, answer, keep_alive=keep_alive)
         elif request is not None and answer is not None:
             self.work()
-            self._mind_half_close()
             self._task = self._loop.create_task(self._run(request, answer, keep_alive=keep_alive))
 
     async def _run(self, request: Request, answer: Answer, *, keep_alive: bool) -> None:
         """Await an answer and send it."""
+        is_sent = False
         try:
             response = answer if isinstance(answer, Response) else await answer
             if response.events is not None:
                 keep_alive = keep_alive and request.version != "1.0" and not self._slots.draining
                 await self._writer.stream(request, response, response.events, keep_alive=keep_alive)
-        except Exception:
-            self.abort()
-            raise
-        self._task = None
+            is_sent = True
+        finally:
+            self._task = None
+            if not is_sent:
+                self.abort()
         if self._is_ended:
             return
         if response.events is None:
             self._respond(request, response, keep_alive=keep_alive)
-        elif keep_alive:
-            self._rest()
         else:
-            self._finish()
+            self._rest(keep_alive=keep_alive)
         self._advance()
 
     def _respond(self, request: Request | None, response: Response, *, keep_alive: bool) -> None:
@@ -277,11 +268,16 @@ class Connection(Member, asyncio.Protocol):
         if response.refusal:
             self._app.report(self.address, response)
         keep_alive = keep_alive and not self._slots.draining
-        # Before the write, which may find that the client does not read.
-        self._rest()
         self._writer.write(request, response, keep_alive=keep_alive)
+        self._rest(keep_alive=keep_alive)
+
+    def _rest(self, *, keep_alive: bool) -> None:
+        """Wait for the next request, or end."""
+        self._is_idle = True
         if not keep_alive:
             self._finish()
+        elif not self._writer.is_full:
+            self.wait(self._slots.limits.idle_s)
 
     def _finish(self) -> None:
         """End the connection after the last response, which the client has some time to read.

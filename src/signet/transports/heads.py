@@ -11,7 +11,7 @@ from signet.kernel.wire import Headers
 
 from .messages import Fields, Request, Response
 
-__all__ = ["BadRequestError", "body_length", "read_head", "response_head"]
+__all__ = ["NO_LENGTH", "BadRequestError", "read_head", "response_head"]
 
 SINGLE: Final = frozenset({"host", "origin", "authorization", "content-length", "transfer-encoding"})
 """The headers that decide who may call and where a request ends: two of one kind may be read in two ways."""
@@ -46,13 +46,10 @@ def read_head(
         raise BadRequestError(message)
     if version == "1.0" and "transfer-encoding" in headers:
         raise BadRequestError("HTTP/1.0 has no transfer-encoding")
-    path = _path_of(target.decode("latin-1"), headers)
+    path = target.decode("latin-1")
+    if path[:1] != "/" or "?" in path or "#" in path:
+        path = _path_of(path, headers)
     return Request(method.decode(), path, headers, address, version)
-
-
-def body_length(headers: Headers) -> int | None:
-    """Return the length of the body behind a head; None for a chunked body, which says where it ends."""
-    return None if "transfer-encoding" in headers else int(headers.get("content-length", "0"))
 
 
 def response_head(request: Request | None, response: Response, *, keep_alive: bool, date: bytes) -> bytes:

@@ -9,7 +9,7 @@ from httptools import HttpParserCallbackError, HttpParserError, HttpParserUpgrad
 
 from signet.kernel.errors import too_large
 
-from .heads import BadRequestError, body_length, read_head
+from .heads import BadRequestError, read_head
 from .messages import BODY_LIMIT_BYTES, Request
 
 __all__ = ["RequestReader"]
@@ -53,9 +53,9 @@ class RequestReader:
         self._size = 0
 
     @property
-    def in_head(self) -> bool:
-        """Return whether the next bytes belong to a head."""
-        return self.request is None
+    def has_begun(self) -> bool:
+        """Return whether a part of a request has come."""
+        return self._framed > 0 or self.request is not None
 
     def read(self, unread: bytes, at: int) -> int:
         """Parse the rest of a head or of a body, as far as it has come, and return the place where it ends.
@@ -77,12 +77,8 @@ class RequestReader:
                 raise too_large(BODY_LIMIT_BYTES)
         else:
             end = min(at + self._left, len(unread))
-        self._feed(unread[at:end])
-        return end
-
-    def _feed(self, piece: bytes) -> None:
-        if self.request is None:
-            self._last = (self._last + piece)[-3:]
+        piece = unread[at:end]
+        self._last = piece[-3:] if len(piece) > len(HEAD_END) else (self._last + piece)[-3:]
         try:
             self._parser.feed_data(piece)
         except HttpParserUpgrade:
@@ -92,6 +88,7 @@ class RequestReader:
         except HttpParserError as error:
             message = f"This is not HTTP: {error}"
             raise BadRequestError(message) from None
+        return end
 
     def _end_of_head(self, unread: bytes, at: int) -> int:
         """Return the place behind the empty line that ends a head, or behind all bytes if it has not come."""
@@ -119,7 +116,8 @@ class RequestReader:
         parser = self._parser
         request = read_head(parser.get_method(), self._target, self._fields, parser.get_http_version(), self._address)
         self._keep_alive = parser.should_keep_alive() and not parser.should_upgrade()
-        self._left = body_length(request.headers)
+        headers = request.headers
+        self._left = None if "transfer-encoding" in headers else int(headers.get("content-length", "0"))
         self._framed = 0
         self.request = request
         self._on_head(request, self._left)

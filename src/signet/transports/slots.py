@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from contextlib import suppress
 from math import inf
@@ -39,7 +40,7 @@ class Limits(msgspec.Struct, frozen=True):
     per_address: int = 1024
 
 
-class Member:
+class Member(ABC):
     """What the slots know of a connection."""
 
     address = ""
@@ -61,17 +62,17 @@ class Member:
         """Note that the client waits."""
         self.waits_since = self.deadline = inf
 
+    @abstractmethod
     def expire(self) -> None:
         """Close the connection because its time is over."""
-        raise NotImplementedError
 
+    @abstractmethod
     def drain(self) -> None:
         """Close the connection now if it waits for its client, else after the responses that are due."""
-        raise NotImplementedError
 
+    @abstractmethod
     def abort(self) -> None:
         """Close the connection at once."""
-        raise NotImplementedError
 
 
 class Slots:

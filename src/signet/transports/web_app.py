@@ -85,10 +85,13 @@ class App:
 
     def answer(self, request: Request) -> Answer:
         """Return the response to a request that was admitted."""
+        route: Route = request.route
         if len(request.body) > LARGE_BYTES:
-            return self._await(request, asyncio.to_thread(self._answer, request))
-        answer = self._answer(request)
-        return self._show(request, answer) if isinstance(answer, Response) else self._await(request, answer)
+            return self._await(request, asyncio.to_thread(route.answer, request))
+        answer = route.answer(request)
+        if not isinstance(answer, Response):
+            return self._await(request, answer)
+        return self._show(request, answer) if "origin" in request.headers else answer
 
     def refuse(self, request: Request | None, fault: Fault) -> Response:
         """Return the response for a fault, in the shape of the door that the request was for."""
@@ -109,13 +112,6 @@ class App:
     async def close(self) -> None:
         """Close the server behind the doors."""
         await self._server.close()
-
-    def _answer(self, request: Request) -> Answer:
-        try:
-            answer: Answer = request.route.answer(request)
-        except Fault as fault:
-            return self.refuse(request, fault)
-        return answer
 
     async def _await(self, request: Request, answer: Awaitable[Answer]) -> Response:
         """Await an answer, and count it for its address meanwhile."""

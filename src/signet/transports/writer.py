@@ -27,18 +27,17 @@ class ResponseWriter:
         self._transport = transport
         self._slots = slots
         self._drained: asyncio.Future[None] | None = None
-
-    @property
-    def is_full(self) -> bool:
-        """Return whether the client does not take what was sent to it."""
-        return self._drained is not None
+        self.is_full = False
+        """Whether the client does not take what was sent to it."""
 
     def pause(self) -> None:
         """Write no more until `resume`."""
+        self.is_full = True
         self._drained = self._slots.loop.create_future()
 
     def resume(self) -> None:
         """Write on."""
+        self.is_full = False
         drained, self._drained = self._drained, None
         if drained is not None and not drained.done():
             drained.set_result(None)

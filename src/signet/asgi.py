@@ -1,0 +1,42 @@
+"""The web application for other servers and frameworks: `signet.asgi:app`, or `create_app(…)` with settings of its own.
+
+uvicorn signet.asgi:app                                            configured by SIGNET_… variables
+api.mount("/tools", signet.asgi.create_app(toolsets="plantuml"))   below a path of FastAPI or Starlette
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from signet.app import JOURNALS, build_app, check, refuse_open_door, resolve
+from signet.settings import Settings
+from signet.transports.asgi import AsgiApp
+
+__all__ = ["create_app"]
+
+
+def create_app(environ: Mapping[str, str] | None = None, **settings: Any) -> AsgiApp:
+    """Return an ASGI application.
+
+    Args:
+        environ: variables such as `SIGNET_TOOLSETS`; none by default.
+        settings: the settings of `signet serve` by their names, such as `toolsets="plantuml"`; they win over variables.
+
+    Raises:
+        UsageError: a setting is not known, or cannot be used.
+    """
+    resolved = resolve(Settings.read(environ or {}, settings, default_log_dir=JOURNALS))
+    toolbox, _ = check(resolved)
+    refuse_open_door(resolved, toolbox, is_local=True)
+    return AsgiApp(build_app(resolved))
+
+
+def __getattr__(name: str) -> Any:
+    """Return `app`, built when it is first asked for; `create_app` alone needs no variables."""
+    if name != "app":
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    app = globals()["app"] = create_app(os.environ)
+    return app
