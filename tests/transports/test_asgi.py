@@ -8,7 +8,6 @@ import json
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -199,34 +198,25 @@ async def lifespan(_):
     yield
     await signet_app.close()
 app = Starlette(routes=[Mount("/below", app=signet_app)], lifespan=lifespan)
-uvicorn.run(app, port=int(sys.argv[1]), log_level="error")
+uvicorn.run(app, fd=int(sys.argv[1]), log_level="error")
 """
 SERVED = """
 import sys, uvicorn
-uvicorn.run("signet.asgi:app", port=int(sys.argv[1]), log_level="error")
+uvicorn.run("signet.asgi:app", fd=int(sys.argv[1]), log_level="error")
 """
 
 
 @contextlib.contextmanager
 def under_uvicorn(program: str, folder: Path) -> Iterator[Server]:
     """Run a program that serves on a port, until the block ends."""
-    with contextlib.closing(socket.socket()) as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     env = clean_env({"SIGNET_TOOLSETS": "plantuml", "SIGNET_LOG_DIR": str(folder)})
-    process = subprocess.Popen([sys.executable, "-c", program, str(port), str(folder)], env=env)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        number = listener.fileno()
+        command = [sys.executable, "-c", program, str(number), str(folder)]
+        process = subprocess.Popen(command, env=env, pass_fds=[number])
+        port = listener.getsockname()[1]
     try:
-        server = Server(process, port, folder / "log")
-        deadline = time.monotonic() + PATIENCE_S
-        while True:
-            try:
-                server.connect().close()
-                break
-            except ConnectionRefusedError:
-                assert process.poll() is None
-                assert time.monotonic() < deadline
-                time.sleep(0.05)
-        yield server
+        yield Server(process, port, folder / "log")
     finally:
         process.terminate()
         process.wait(PATIENCE_S)
@@ -234,7 +224,7 @@ def under_uvicorn(program: str, folder: Path) -> Iterator[Server]:
 
 def calls(folder: Path) -> list[Any]:
     """Return the journal's records without what differs from run to run."""
-    varying = {"durationMs", "runId", "stepId", "time", "timestamp", "startedAt", "endedAt"}
+    varying = {"durationMs", "requestId", "spanId", "traceId", "ts"}
     return [{name: value for name, value in each.items() if name not in varying} for each in records_in(folder)]
 
 

@@ -135,7 +135,9 @@ def _request_of(scope: Scope) -> Request:
     if root and (path == root or path.startswith(root + b"/")):
         path = path[len(root) :] or b"/"
     client = scope.get("client") or ("",)
-    return read_head(scope["method"].encode(), path, scope["headers"], scope.get("http_version", "1.1"), client[0])
+    # HTTP/2 and newer have no heads that could be read in two ways.
+    version = "1.0" if scope.get("http_version") == "1.0" else "1.1"
+    return read_head(scope["method"].encode(), path, scope["headers"], version, client[0])
 
 
 async def _until_disconnected(work: Awaitable[None], receive: Receive) -> None:

@@ -18,9 +18,11 @@ SINGLE: Final = frozenset({"host", "origin", "authorization", "content-length", 
 NO_LENGTH: Final = frozenset({204, 304})
 """The statuses whose responses do not state a length, because they have no body."""
 
-KEEP_ALIVE: Final = b"connection: keep-alive\r\n"
-CLOSE: Final = b"connection: close\r\n"
-CHUNKED: Final = b"transfer-encoding: chunked\r\n"
+VERSIONS: Final = ("1.1", "1.0")
+CHUNKED: Final = "chunked"
+KEEP_ALIVE_LINE: Final = b"connection: keep-alive\r\n"
+CLOSE_LINE: Final = b"connection: close\r\n"
+CHUNKED_LINE: Final = b"transfer-encoding: chunked\r\n"
 END: Final = b"\r\n"
 
 
@@ -44,8 +46,12 @@ def read_head(
     if headers.repeated and not headers.repeated.isdisjoint(SINGLE):
         message = f"{min(headers.repeated & SINGLE)} is sent more than once"
         raise BadRequestError(message)
-    if version == "1.0" and "transfer-encoding" in headers:
-        raise BadRequestError("HTTP/1.0 has no transfer-encoding")
+    if version not in VERSIONS:
+        raise BadRequestError("Only HTTP/1.1 and HTTP/1.0 are served", "VERSION_NOT_SUPPORTED", 505)
+    if headers.get("transfer-encoding", CHUNKED).lower() != CHUNKED or (
+        version == "1.0" and "transfer-encoding" in headers
+    ):
+        raise BadRequestError("The only transfer-encoding is chunked, in HTTP/1.1")
     path = target.decode("latin-1")
     if path[:1] != "/" or "?" in path or "#" in path:
         path = _path_of(path, headers)
@@ -56,13 +62,13 @@ def response_head(request: Request | None, response: Response, *, keep_alive: bo
     """Return the head of a response, with the line between head and body."""
     head = _fixed_head(response.status, response.headers)
     if response.events is not None:
-        head += CHUNKED if request is None or request.version != "1.0" else b""
+        head += CHUNKED_LINE if request is None or request.version != "1.0" else b""
     elif response.status not in NO_LENGTH:
         head += b"content-length: %d\r\n" % len(response.body)
     if not keep_alive:
-        head += CLOSE
+        head += CLOSE_LINE
     elif request is not None and request.version == "1.0":
-        head += KEEP_ALIVE
+        head += KEEP_ALIVE_LINE
     return head + date + END
 
 
