@@ -121,7 +121,7 @@ def serving_command(*command: str, env: Mapping[str, str] | None = None) -> Iter
 def _port_of(process: subprocess.Popen[bytes], log: Path) -> int:
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
-        found = re.search(r"listening on http://[^:\s]+:(\d+)", log.read_text(encoding="utf-8", errors="replace"))
+        found = re.search(r"listening on https?://[^:\s]+:(\d+)", log.read_text(encoding="utf-8", errors="replace"))
         if found:
             return int(found.group(1))
         if process.poll() is not None:

@@ -1,78 +1,22 @@
-"""The HTTP server: the socket it binds, its workers, and how it ends."""
+"""The processes of a server: its workers, and how it ends."""
 
 from __future__ import annotations
 
 import contextlib
-import http.client
 import json
-import re
 import signal
-import socket
-import subprocess
 import sys
 
 import pytest
 
 from channels import rpc
-from processes import PATIENCE_S, ROOT, SIGNET, clean_env, serving, serving_command
-from signet.transports.http_server import bind
+from processes import PATIENCE_S, ROOT, serving, serving_command
 
 ODD = (sys.executable, str(ROOT / "tests/misbehaving_server.py"), "serve")
 CALL = rpc("tools/call", {"name": "encodePlantUML", "arguments": {"plantumlCode": "A"}})
 
 
-# --- the socket
-
-
-def test_port_0_is_any_free_port_and_the_socket_listens_and_is_inherited_by_workers() -> None:
-    with contextlib.closing(bind("127.0.0.1", 0)) as listener:
-        host, port = listener.getsockname()
-
-        with socket.create_connection((host, port), timeout=PATIENCE_S):
-            assert port > 0
-            assert listener.get_inheritable()
-
-
-def test_an_address_that_is_taken_is_an_error_and_no_socket_is_left_open() -> None:
-    with contextlib.closing(bind("127.0.0.1", 0)) as listener, pytest.raises(OSError, match="in use"):
-        bind("127.0.0.1", listener.getsockname()[1])
-
-
-def test_a_port_is_taken_again_at_once_after_a_server_has_left_it() -> None:
-    with contextlib.closing(bind("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-        client = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)
-        accepted, _ = listener.accept()
-        accepted.close()
-        client.close()
-
-    bind("127.0.0.1", port).close()
-
-
-@pytest.mark.parametrize("bound", ["::", "::1"])
-def test_a_server_bound_to_ipv6_answers_at_the_address_that_it_prints(bound: str) -> None:
-    command = [SIGNET, "serve", "--host", bound, "--port", "0", "--toolsets", "plantuml", "--no-journal"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=clean_env()) as process:
-        try:
-            assert process.stdout is not None
-            printed = next(line for line in process.stdout if b"listening on" in line).decode()
-            host, port = re.search(r"http://(\[.*\]):(\d+)", printed).groups()  # type: ignore[union-attr]
-            connection = http.client.HTTPConnection("::1", int(port), timeout=PATIENCE_S)
-            connection.request("GET", "/healthz", headers={"host": f"{host}:{port}"})
-            status = connection.getresponse().status
-            connection.close()
-        finally:
-            process.terminate()
-
-    assert status == 200
-
-
-# --- its answers and its workers
-
-
-def test_the_server_does_not_say_which_software_it_runs_on() -> None:
-    with serving("--toolsets", "plantuml") as server:
-        assert "server" not in server.ask("GET", "/healthz").headers
+# --- workers
 
 
 def test_several_workers_answer_as_one() -> None:
