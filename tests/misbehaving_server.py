@@ -177,7 +177,7 @@ def main(transport: str, timeout_s: float = TIMEOUT_S) -> None:
             end_on_signals()
             listener = bind("127.0.0.1", 0)
             print(f"listening on http://127.0.0.1:{listener.getsockname()[1]}", file=sys.stderr, flush=True)
-            serve_web(Service(partial(_web_app, folder, timeout_s), listener, slots.Limits()))
+            serve_web(Service(partial(_web_app, folder, timeout_s), listener, slots.ConnectionLimits()))
 
 
 if __name__ == "__main__":

@@ -104,6 +104,8 @@ REFUSALS = {
     "SIGNET_REPLAY": ("/nonexistent", "there is no cassette in /nonexistent"),
     "SIGNET_LOG": ("a b", "'a b' is not a log directive"),
     "SIGNET_TOKEN": ("t\u00f6ken", "SIGNET_TOKEN: the token has characters that no HTTP header can carry"),
+    "SIGNET_TLS_CERT": ("cert.pem", "--tls-cert and --tls-key go together"),
+    "SIGNET_TLS_KEY": ("key.pem", "--tls-cert and --tls-key go together"),
     "SIGNET_HOST": ("0.0.0.0", "0.0.0.0 can be reached by others"),
 }
 """Variables that take a text: a value that cannot be used, and how each is refused."""

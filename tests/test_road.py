@@ -15,7 +15,7 @@ import pytest
 from signet.app import build_app, build_server
 from signet.settings import Settings
 from signet.transports.connection import Connection
-from signet.transports.slots import Limits, Slots
+from signet.transports.slots import ConnectionLimits, Slots
 from signet.transports.stdio import Conversation
 
 MAX_FUNCTIONS = {"stdio": 35, "/mcp": 60, "/api/tools/encodePlantUML": 60, "/mcp/tool/plantuml.encode": 60}
@@ -136,7 +136,7 @@ class Wire(asyncio.Transport):
 
 
 async def walk_http(path: str, message: bytes, settings: Settings) -> Walk:
-    connection = Connection(build_app(settings), Slots(Limits()))
+    connection = Connection(build_app(settings), Slots(ConnectionLimits()))
     connection.connection_made(Wire())
     head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: "
     request = f"{head}{len(message)}\r\n\r\n".encode() + message

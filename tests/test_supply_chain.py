@@ -171,11 +171,11 @@ def nothing_known(path: str, body: bytes) -> object:
     return {}
 
 
-def click_is_vulnerable(path: str, body: bytes) -> object:
-    if path != "/osv" or json.loads(body)["package"]["name"] != "click":
+def rich_is_vulnerable(path: str, body: bytes) -> object:
+    if path != "/osv" or json.loads(body)["package"]["name"] != "rich":
         return {}
     ranges = [{"type": "ECOSYSTEM", "events": [{"introduced": "0"}, {"fixed": "99.1"}]}]
-    affected = [{"package": {"name": "click", "ecosystem": "PyPI"}, "ranges": ranges}]
+    affected = [{"package": {"name": "rich", "ecosystem": "PyPI"}, "ranges": ranges}]
     return {"vulns": [{"id": "PYSEC-0000-1", "affected": affected}]}
 
 
@@ -211,13 +211,13 @@ def test_an_audit_that_finds_nothing_says_how_many_packages_it_checked() -> None
 
 
 def test_an_audit_that_finds_a_vulnerable_python_package_fails_and_names_it() -> None:
-    (click,) = [pin for pin in locked(ROOT / "requirements/run.txt") if pin.name == "click"]
+    (rich,) = [pin for pin in locked(ROOT / "requirements/run.txt") if pin.name == "rich"]
 
-    with database(click_is_vulnerable) as url:
+    with database(rich_is_vulnerable) as url:
         done = audit_at(url)
 
     assert done.returncode != 0
-    assert f"  click {click.version}: PYSEC-0000-1, fixed in ['99.1']" in done.stdout.splitlines()
+    assert f"  rich {rich.version}: PYSEC-0000-1, fixed in ['99.1']" in done.stdout.splitlines()
 
 
 def test_an_audit_that_finds_a_vulnerable_npm_package_fails_and_names_it() -> None:
@@ -233,7 +233,7 @@ def test_an_auditor_that_fails_is_not_taken_for_a_database_that_cannot_be_reache
     (tmp_path / "scripts").mkdir()
     (tmp_path / "scripts/audit.py").write_bytes((ROOT / "scripts/audit.py").read_bytes())
     (tmp_path / "requirements").mkdir()
-    (tmp_path / "requirements/run.txt").write_text("click==8.1.0\n")
+    (tmp_path / "requirements/run.txt").write_text("rich==8.1.0\n")
     command = [BIN / "python", tmp_path / "scripts/audit.py"]
 
     done = subprocess.run(command, env=clean_env(), capture_output=True, encoding="utf-8", check=False)

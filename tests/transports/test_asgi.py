@@ -22,7 +22,7 @@ from signet.asgi import create_app
 from signet.settings import UsageError
 from signet.transports.asgi import AsgiApp
 from signet.transports.guard import Guard
-from signet.transports.slots import Limits
+from signet.transports.slots import ConnectionLimits
 from signet.transports.web_app import App
 
 MIB = 1_048_576
@@ -107,7 +107,7 @@ def test_a_client_that_leaves_before_its_body_is_whole_is_not_answered(
 
 
 def test_a_body_that_does_not_come_in_time_is_refused(odd: App) -> None:
-    sent = ask(AsgiApp(odd, Limits(body_s=0.01)), part(b"{", more=True))
+    sent = ask(AsgiApp(odd, ConnectionLimits(body_s=0.01)), part(b"{", more=True))
 
     assert (sent[0]["status"], body_of(sent)["error"]["code"]) == (408, "REQUEST_TIMEOUT")
 

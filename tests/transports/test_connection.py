@@ -20,9 +20,9 @@ IMPATIENT = """
 import runpy, sys
 from signet.commands import serve
 from signet.transports import slots
-assert (slots.Limits().head_s, slots.Limits().body_s, slots.Limits().write_s) == (30, 30, 30)
-serve.LIMITS = slots.Limits(head_s=0.2, body_s=0.2)
-slots.Limits = lambda: serve.LIMITS
+assert (slots.ConnectionLimits().head_s, slots.ConnectionLimits().body_s, slots.ConnectionLimits().write_s) == (30, 30, 30)
+serve.LIMITS = slots.ConnectionLimits(head_s=0.2, body_s=0.2)
+slots.ConnectionLimits = lambda: serve.LIMITS
 del sys.argv[0]
 runpy.run_path(sys.argv[0], run_name="__main__")
 """

@@ -16,7 +16,7 @@ from processes import Server, serving
 from signet.kernel.errors import Fault
 from signet.transports.heads import BadRequestError
 from signet.transports.messages import Request
-from signet.transports.reader import RequestReader
+from signet.transports.reader import HttpReader
 
 Heads = list[tuple[Request, int | None]]
 Requests = list[tuple[str, str, bytes, bool]]
@@ -34,14 +34,14 @@ EXPECTED = [
 ]  # fmt: skip
 
 
-def read(*pieces: bytes) -> tuple[Requests, RequestReader]:
+def read(*pieces: bytes) -> tuple[Requests, HttpReader]:
     """Give a reader bytes as they arrive, and return the requests that it finds."""
     found: Requests = []
 
     def on_request(request: Request, keep_alive: bool) -> None:
         found.append((request.method, request.path, request.body, keep_alive))
 
-    reader = RequestReader("10.0.0.1", lambda *_: None, on_request)
+    reader = HttpReader("10.0.0.1", lambda *_: None, on_request)
     unread = b""
     for piece in pieces:
         unread, at = unread + piece, 0
@@ -69,7 +69,7 @@ def test_requests_are_found_byte_by_byte() -> None:
 
 def test_one_read_goes_to_the_end_of_one_head_or_body() -> None:
     found: list[bytes] = []
-    reader = RequestReader("", lambda *_: None, lambda request, _: found.append(request.body))
+    reader = HttpReader("", lambda *_: None, lambda request, _: found.append(request.body))
 
     ends = [reader.read(GET + LENGTH + GET, 0)]
     for _ in range(3):
@@ -81,7 +81,7 @@ def test_one_read_goes_to_the_end_of_one_head_or_body() -> None:
 
 def test_a_head_is_told_before_its_body_with_the_length_of_the_body() -> None:
     heads: Heads = []
-    reader = RequestReader("10.0.0.1", lambda *head: heads.append(head), lambda *_: None)
+    reader = HttpReader("10.0.0.1", lambda *head: heads.append(head), lambda *_: None)
 
     for stream in (GET, LENGTH[:-3], b"llo", CHUNKED):
         at = 0
@@ -101,7 +101,7 @@ def test_a_part_of_a_request_is_told_from_none(sent: bytes, begun: bool) -> None
 
 def test_a_trailer_changes_nothing() -> None:
     seen: list[Request] = []
-    reader = RequestReader("", lambda *_: None, lambda request, _: seen.append(request))
+    reader = HttpReader("", lambda *_: None, lambda request, _: seen.append(request))
     stream = POST + b"Transfer-Encoding: chunked\r\n\r\n0\r\nHost: evil\r\nAuthorization: x\r\nOrigin: y\r\n\r\n"
     at = 0
     while at < len(stream):

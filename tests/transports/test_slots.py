@@ -9,7 +9,7 @@ from math import inf
 
 import pytest
 
-from signet.transports.slots import Limits, Member, Slots, http_date
+from signet.transports.slots import ConnectionLimits, Member, Slots, http_date
 
 
 class Client(Member):
@@ -41,7 +41,7 @@ def in_loop(scenario: Callable[[], Awaitable[None]]) -> None:
 
 def test_a_newcomer_takes_the_place_of_the_one_that_has_waited_longest() -> None:
     async def scenario() -> None:
-        slots = Slots(Limits(connections=3))
+        slots = Slots(ConnectionLimits(connections=3))
         busy, first, second = (Client(slots, f"10.0.0.{n}", waits_since=w) for n, w in enumerate([inf, 5, 7]))
         assert [slots.take(each) for each in (busy, second, first)] == [True] * 3
 
@@ -56,7 +56,7 @@ def test_a_newcomer_takes_the_place_of_the_one_that_has_waited_longest() -> None
 
 def test_an_address_with_all_its_places_makes_room_among_its_own() -> None:
     async def scenario() -> None:
-        slots = Slots(Limits(connections=10, per_address=2))
+        slots = Slots(ConnectionLimits(connections=10, per_address=2))
         other = Client(slots, "10.0.0.2", waits_since=1)
         mine = [Client(slots, "10.0.0.1", waits_since=when) for when in (2, 3)]
         assert all(slots.take(each) for each in (other, *mine))
@@ -72,7 +72,7 @@ def test_an_address_with_all_its_places_makes_room_among_its_own() -> None:
 
 def test_clients_without_an_address_share_no_limit() -> None:
     async def scenario() -> None:
-        slots = Slots(Limits(connections=10, per_address=2))
+        slots = Slots(ConnectionLimits(connections=10, per_address=2))
         assert all(slots.take(Client(slots, "")) for _ in range(10))
         assert not slots.take(Client(slots, ""))
 
@@ -81,7 +81,7 @@ def test_clients_without_an_address_share_no_limit() -> None:
 
 def test_a_place_that_is_given_back_is_given_again() -> None:
     async def scenario() -> None:
-        slots = Slots(Limits(connections=1, per_address=1))
+        slots = Slots(ConnectionLimits(connections=1, per_address=1))
         for _ in range(3):
             client = Client(slots, "10.0.0.1")
             assert slots.take(client)
@@ -92,7 +92,7 @@ def test_a_place_that_is_given_back_is_given_again() -> None:
 
 def test_only_so_many_are_told_that_there_is_no_place() -> None:
     async def scenario() -> None:
-        slots = Slots(Limits(connections=1))
+        slots = Slots(ConnectionLimits(connections=1))
         slots.take(Client(slots, "10.0.0.1"))
         refused = [Client(slots, "10.0.0.2") for _ in range(257)]
         for each in refused:
@@ -107,7 +107,7 @@ def test_only_so_many_are_told_that_there_is_no_place() -> None:
 
 def test_a_time_that_is_over_is_told_also_to_those_without_a_place() -> None:
     async def scenario() -> None:
-        slots = Slots(Limits(connections=1, head_s=0.02))
+        slots = Slots(ConnectionLimits(connections=1, head_s=0.02))
         clients = [Client(slots, "10.0.0.1") for _ in range(3)]
         for each in clients[:2]:
             slots.take(each)
@@ -123,7 +123,7 @@ def test_a_time_that_is_over_is_told_also_to_those_without_a_place() -> None:
 
 def test_at_the_end_those_that_wait_go_at_once_and_the_others_have_their_time() -> None:
     async def scenario() -> None:
-        slots = Slots(Limits())
+        slots = Slots(ConnectionLimits())
         waits, answers, clings = (Client(slots, "10.0.0.1", waits_since=when) for when in (1, inf, inf))
         for each in (waits, answers, clings):
             slots.take(each)

@@ -16,7 +16,7 @@ from signet.kernel.tools import Toolbox
 from signet.logs import WARN
 from signet.settings import Settings, UsageError
 from signet.transports.http_server import UNIX_PREFIX, bind, is_local
-from signet.transports.slots import Limits
+from signet.transports.slots import ConnectionLimits
 from signet.transports.web_app import App
 from signet.transports.workers import Service, end_on_signals, serve
 
@@ -25,7 +25,7 @@ from .terminal import paste_lines
 
 __all__ = ["LIMITS", "serve_http"]
 
-LIMITS: Final = Limits()
+LIMITS: Final = ConnectionLimits()
 
 
 def serve_http(read_settings: Callable[[], Settings]) -> int:

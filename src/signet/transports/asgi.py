@@ -11,7 +11,7 @@ from signet.kernel.errors import Fault, too_large
 
 from .heads import NO_LENGTH, BadRequestError, read_head
 from .messages import BODY_LIMIT_BYTES, Application, Request, Response, body_too_slow
-from .slots import Limits
+from .slots import ConnectionLimits
 
 __all__ = ["AsgiApp"]
 
@@ -28,9 +28,9 @@ class ClientDisconnected(Exception):
 class AsgiApp:
     """An ASGI application, to be served as it is or mounted below a path of another one."""
 
-    def __init__(self, app: Application, limits: Limits | None = None) -> None:
+    def __init__(self, app: Application, limits: ConnectionLimits | None = None) -> None:
         self._app = app
-        self._body_s = (limits or Limits()).body_s
+        self._body_s = (limits or ConnectionLimits()).body_s
         self._is_started = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -20,9 +20,9 @@ from signet.kernel.errors import Code, Fault, too_large
 
 from .heads import BadRequestError
 from .messages import BODY_LIMIT_BYTES, Answer, Application, Request, Response, body_too_slow
-from .reader import RequestReader
+from .reader import HttpReader
 from .slots import Member, Slots
-from .writer import ResponseWriter
+from .writer import HttpWriter
 
 __all__ = ["Connection"]
 
@@ -44,8 +44,8 @@ class Connection(Member, asyncio.Protocol):
         self._app = app
         self._slots = slots
         self._transport: asyncio.Transport = None  # type: ignore[assignment] # until connection_made
-        self._reader: RequestReader = None  # type: ignore[assignment] # until connection_made
-        self._writer: ResponseWriter = None  # type: ignore[assignment] # until connection_made
+        self._reader: HttpReader = None  # type: ignore[assignment] # until connection_made
+        self._writer: HttpWriter = None  # type: ignore[assignment] # until connection_made
         self._unread = b""
         self._at = 0
         """The place in `_unread` up to which requests have been read."""
@@ -70,8 +70,8 @@ class Connection(Member, asyncio.Protocol):
         self._transport = transport  # type: ignore[assignment] # a stream, which is both
         peer = transport.get_extra_info("peername")
         self.address = peer[0] if isinstance(peer, tuple) else ""
-        self._reader = RequestReader(self.address, self._on_head, self._on_request)
-        self._writer = ResponseWriter(self._transport, self._slots)
+        self._reader = HttpReader(self.address, self._on_head, self._on_request)
+        self._writer = HttpWriter(self._transport, self._slots)
         self.wait(self._slots.limits.head_s)
         has_place = self._slots.take(self)
         if not has_place and self._slots.is_crowded():

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from .connection import Connection
 from .guard import LOOPBACK
 from .messages import Application
-from .slots import Limits, Slots
+from .slots import ConnectionLimits, Slots
 
 if TYPE_CHECKING:
     from ssl import SSLContext
@@ -89,7 +89,11 @@ class HttpServer:
     """Serves an application on a listening socket."""
 
     def __init__(
-        self, app: Application, listener: socket.socket, limits: Limits, tls: Callable[[], SSLContext] | None = None
+        self,
+        app: Application,
+        listener: socket.socket,
+        limits: ConnectionLimits,
+        tls: Callable[[], SSLContext] | None = None,
     ) -> None:
         self._app = app
         self._listener = listener

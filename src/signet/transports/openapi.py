@@ -20,6 +20,7 @@ DOOR_ERRORS: Final = (
     ("HOST_NOT_ALLOWED", 421),
     ("INTERNAL_ERROR", 500),
     ("INVALID_OUTPUT", 502),
+    ("TOO_MANY_CALLS", 503),
 )
 """The errors of any REST call."""
 

@@ -12,7 +12,7 @@ from signet.kernel.errors import too_large
 from .heads import BadRequestError, read_head
 from .messages import BODY_LIMIT_BYTES, Request
 
-__all__ = ["RequestReader"]
+__all__ = ["HttpReader"]
 
 MAX_HEAD_BYTES: Final = 65_536
 """The largest request line and headers together."""
@@ -24,7 +24,7 @@ PIECE_BYTES: Final = 4096
 HEAD_END: Final = b"\r\n\r\n"
 
 
-class RequestReader:
+class HttpReader:
     """Reads requests; the methods that begin with `on_` are called by the parser."""
 
     def __init__(

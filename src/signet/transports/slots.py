@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-__all__ = ["Limits", "Member", "Slots", "http_date"]
+__all__ = ["ConnectionLimits", "Member", "Slots", "http_date"]
 
 DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -21,7 +21,7 @@ MAX_REFUSED: Final = 256
 """The number of connections beyond the slots that are told so; further ones are closed without a word."""
 
 
-class Limits(msgspec.Struct, frozen=True):
+class ConnectionLimits(msgspec.Struct, frozen=True):
     """The limits of a server's connections, in seconds and in numbers."""
 
     head_s: float = 30.0
@@ -78,7 +78,7 @@ class Member(ABC):
 class Slots:
     """The places of all connections."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: ConnectionLimits) -> None:
         self.limits = limits
         self.loop = asyncio.get_running_loop()
         self.date = b""

@@ -16,7 +16,7 @@ import msgspec
 
 from .http_server import GRACE_S, HttpServer, new_event_loop
 from .messages import Application
-from .slots import Limits
+from .slots import ConnectionLimits
 
 if TYPE_CHECKING:
     from multiprocessing.context import SpawnProcess
@@ -39,7 +39,7 @@ class Service(msgspec.Struct, frozen=True):
     factory: Callable[[], Application]
     """Return the application; called once in each process."""
     listener: socket.socket
-    limits: Limits = Limits()
+    limits: ConnectionLimits = ConnectionLimits()
     certificate: tuple[str, str] | None = None
     """The files of the certificate and its key, for TLS."""
     warn: Callable[[str, BaseException | None], None] = _ignore

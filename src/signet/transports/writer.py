@@ -11,7 +11,7 @@ from .heads import response_head
 from .messages import Request, Response
 from .slots import Slots
 
-__all__ = ["ResponseWriter"]
+__all__ = ["HttpWriter"]
 
 MAX_UNSENT_BYTES: Final = 65_536
 """The number of unsent bytes above which the client has to read before it gets more."""
@@ -19,7 +19,7 @@ ONE_WRITE_BYTES: Final = 16_384
 """The size up to which a body is copied behind its head."""
 
 
-class ResponseWriter:
+class HttpWriter:
     """Writes responses."""
 
     def __init__(self, transport: asyncio.Transport, slots: Slots) -> None:
