@@ -20,7 +20,8 @@ IMPATIENT = """
 import runpy, sys
 from signet.commands import serve
 from signet.transports import slots
-assert (slots.ConnectionLimits().head_s, slots.ConnectionLimits().body_s, slots.ConnectionLimits().write_s) == (30, 30, 30)
+shipped = slots.ConnectionLimits()
+assert (shipped.head_s, shipped.body_s, shipped.write_s) == (30, 30, 30)
 serve.LIMITS = slots.ConnectionLimits(head_s=0.2, body_s=0.2)
 slots.ConnectionLimits = lambda: serve.LIMITS
 del sys.argv[0]
