@@ -23,6 +23,8 @@ BIN = Path(sys.executable).parent
 SIGNET = str(BIN / "signet")
 EXTENDED = (sys.executable, str(ROOT / "tests/extended_server.py"))
 """The same command, with the tests' own toolsets in its catalogue."""
+LIMITED = (sys.executable, str(ROOT / "tests/limited_server.py"))
+"""The same command, with limits on connections that a test can reach."""
 PATIENCE_S = 30.0
 """How long a test waits for a process before it fails; no test measures speed."""
 
@@ -96,6 +98,15 @@ def serving(*args: str, env: Mapping[str, str] | None = None) -> contextlib.Abst
 def serving_extended(*args: str, env: Mapping[str, str] | None = None) -> contextlib.AbstractContextManager[Server]:
     """Run `signet serve`, with the tests' own toolsets in its catalogue, on a free port until the block ends."""
     return serving_command(*EXTENDED, "serve", "--port", "0", *args, env=env)
+
+
+def serving_limited(
+    *args: str, env: Mapping[str, str] | None = None, per_address: int | None = None, **limits: float
+) -> contextlib.AbstractContextManager[Server]:
+    """Run `signet serve` with other limits, and tools that wait, on a free port until the block ends."""
+    words = [f"{name}={value}" for name, value in limits.items()]
+    flags = [] if per_address is None else ["--connections-per-address", str(per_address)]
+    return serving_command(*LIMITED, *words, "serve", "--port", "0", *flags, *args, env=env)
 
 
 @contextlib.contextmanager
