@@ -88,6 +88,7 @@ class Attack:
 
     def watch(self) -> None:
         """Print a line every few seconds until the time is over or the server has died."""
+        self._begun = time.monotonic()
         while (passed := time.monotonic() - self._begun) < self.seconds:
             self.over.wait(min(self.every_s, self.seconds - passed))
             if self.server.process.poll() is not None:

@@ -105,7 +105,8 @@ class Connection(Member, asyncio.Protocol):
         self._is_deaf = self._is_ended = True
         self._slots.release(self)
         if self._task is not None:
-            self._task.cancel()
+            # Not before the task has begun: what it awaits would never be awaited, nor ended.
+            self._loop.call_soon(self._task.cancel)
 
     def pause_writing(self) -> None:
         """Stop answering until the client has taken what was sent."""

@@ -49,8 +49,7 @@ class HttpReader:
         """The last three bytes of a head that goes on."""
         self._left: int | None = 0
         """The bytes of the body that have not come; None for a chunked body."""
-        self._parts: list[bytes] = []
-        self._size = 0
+        self._body: bytes | bytearray = b""
 
     @property
     def has_begun(self) -> bool:
@@ -124,11 +123,14 @@ class HttpReader:
 
     def on_body(self, data: bytes) -> None:
         """Keep a part of the body; what is over the limit is not kept."""
-        self._size += len(data)
         if self._left is not None:
             self._left -= len(data)
-        if self._size <= BODY_LIMIT_BYTES:
-            self._parts.append(data)
+        if not self._body:
+            self._body = data
+        elif len(self._body) + len(data) <= BODY_LIMIT_BYTES:
+            if isinstance(self._body, bytes):
+                self._body = bytearray(self._body)
+            self._body += data
         elif self._left is None:
             raise too_large(BODY_LIMIT_BYTES)
 
@@ -136,7 +138,7 @@ class HttpReader:
         """Tell of the whole request."""
         request = self.request
         if request is not None:
-            request.body = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
+            request.body = bytes(self._body)
             keep_alive = self._keep_alive
             self._clear()
             self._on_request(request, keep_alive)
@@ -144,7 +146,6 @@ class HttpReader:
     def _clear(self) -> None:
         """Forget the last request."""
         self.request = None
-        self._framed = self._size = self._left = 0
-        self._last = self._target = b""
+        self._framed = self._left = 0
+        self._last = self._target = self._body = b""
         self._fields = []
-        self._parts = []

@@ -79,17 +79,20 @@ class App:
         """Return the refusal of a request by its head, or None."""
         request.route = route = self._routes.get(request.path) or self._route(request.path)
         fault = self._guard.refusal(request.method, request.headers, route.access)
-        if fault is None and self._awaited and request.method == "POST":
-            fault = self._check_share(request.address)
         return None if fault is None else self.refuse(request, fault)
 
     def answer(self, request: Request) -> Answer:
         """Return the response to a request that was admitted."""
         route: Route = request.route
-        if len(request.body) > LARGE_BYTES:
-            return self._await(request, asyncio.to_thread(route.answer, request))
-        answer = route.answer(request)
+        if self._awaited and request.method == "POST":
+            fault = self._check_share(request.address)
+            if fault is not None:
+                return self.refuse(request, fault)
+        is_large = len(request.body) > LARGE_BYTES
+        answer = asyncio.to_thread(route.answer, request) if is_large else route.answer(request)
         if not isinstance(answer, Response):
+            # Counted now, and not when it is awaited: many may be asked for before that.
+            self._awaited[request.address] = self._awaited.get(request.address, 0) + 1
             return self._await(request, answer)
         return self._show(request, answer) if "origin" in request.headers else answer
 
@@ -114,8 +117,7 @@ class App:
         await self._server.close()
 
     async def _await(self, request: Request, answer: Awaitable[Answer]) -> Response:
-        """Await an answer, and count it for its address meanwhile."""
-        self._awaited[request.address] = self._awaited.get(request.address, 0) + 1
+        """Await an answer, and give its place back."""
         try:
             response = await answer
             while not isinstance(response, Response):
@@ -127,14 +129,14 @@ class App:
         return self._show(request, response)
 
     def _check_share(self, address: str) -> Fault | None:
-        """Return a fault if the address has its share of the calls that may be awaited.
+        """Return a fault if an address has as many calls in flight as are left for all others.
 
-        There is always room for one address more than are calling now.
+        So one address may have half of all calls, a second one half of the rest, and there is room for a newcomer.
         """
-        share = MAX_IN_FLIGHT // (len(self._awaited) + 1)
-        if self._awaited.get(address, 0) < share:
+        mine = self._awaited.get(address, 0)
+        if mine < MAX_IN_FLIGHT - sum(self._awaited.values()):
             return None
-        message = f"{share} calls of this address are in flight already: ask again when one has ended"
+        message = f"This address has {mine} calls in flight, and others need room: ask again when one has ended"
         return Fault(Code.INTERNAL_ERROR, message, name="TOO_MANY_CALLS", status=503)
 
     def _show(self, request: Request, response: Response) -> Response:
