@@ -11,7 +11,15 @@ from signet.commands.boj.series_query import FLAGS, to_flags
 from signet.kernel.errors import Code, Fault
 from signet.toolsets.boj import validation
 from signet.toolsets.boj.decode import LESS_DATA
-from signet.toolsets.boj.faults import MESSAGES, TOOL_NAMES, BankMessage, refused, too_large, transport, undecodable
+from signet.toolsets.boj.faults import (
+    TOOL_NAMES,
+    BankMessage,
+    bank_messages,
+    refused,
+    too_large,
+    transport,
+    undecodable,
+)
 
 DATES = (
     "YYYY for years, YYYY01 or YYYY02 for halves, YYYY01 to YYYY04 for quarters, "
@@ -46,7 +54,7 @@ HERE = {
 """The hints that have another text here; one that tells nothing to be done here is left out."""
 
 
-@pytest.mark.parametrize("known", [one for one in MESSAGES if one.hint], ids=lambda one: one.id)
+@pytest.mark.parametrize("known", [one for one in bank_messages().values() if one.hint], ids=lambda one: one.id)
 def test_every_hint_is_told_in_flags(known: BankMessage) -> None:
     fault = refused(known.status, known.id, known.japanese)
 

@@ -6,9 +6,8 @@ import pytest
 
 from signet.kernel.errors import Code
 from signet.toolsets.boj.faults import (
-    BY_ID,
-    MESSAGES,
     BankMessage,
+    bank_messages,
     refused,
     too_large,
     transport,
@@ -16,6 +15,7 @@ from signet.toolsets.boj.faults import (
     validation,
 )
 
+MESSAGES = list(bank_messages().values())
 ERRORS = [message for message in MESSAGES if message.status != 200]
 
 
@@ -117,7 +117,7 @@ def test_the_table_has_the_24_codes_of_the_manual() -> None:
     counts = {status: [message.status for message in MESSAGES].count(status) for status in (200, 400, 500, 503)}
 
     assert counts == {200: 2, 400: 20, 500: 1, 503: 1}
-    assert list(BY_ID) == [
+    assert list(bank_messages()) == [
         "M181000I",
         "M181030I",
         *(f"M1810{number:02}E" for number in range(1, 21)),

@@ -13,15 +13,17 @@ None of them is a tool result: MCP sends each as a JSON-RPC error. A remedy is a
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from functools import cache
+from typing import Any, Final
+
+import msgspec
 
 from signet.kernel.errors import Code, Fault, Wording
 
 __all__ = [
-    "BY_ID",
-    "MESSAGES",
     "TOOL_NAMES",
     "BankMessage",
+    "bank_messages",
     "refused",
     "too_large",
     "transport",
@@ -51,13 +53,15 @@ TOOL_NAMES: Final = {
 """The names of the parameters of a remedy, for callers of the tools."""
 
 
-class BankMessage(NamedTuple):
-    """One of the codes that the Bank answers with."""
+class BankMessage(msgspec.Struct, frozen=True):
+    """One of the messages that the Bank answers with."""
 
-    status: int
     id: str
+    status: int
     japanese: str
-    """The Bank's text; `n` stands for the place of a code in the list that was sent."""
+    """The Bank's text; `{n}` stands for the place of a code in the list that was sent."""
+    english: str
+    """The same; the Bank has shown six of these texts, and the sandbox needs the others."""
     meaning: str
     remedy: str | None = None
     """The remedy, as a template."""
@@ -68,158 +72,13 @@ class BankMessage(NamedTuple):
         return None if self.remedy is None else self.remedy.format_map(TOOL_NAMES)
 
 
-_DATES: Final = (
-    "YYYY for years, YYYY01 or YYYY02 for halves, YYYY01 to YYYY04 for quarters, "
-    "and YYYYMM for months, weeks and days alike"
-)
-_LATER: Final = "The trouble is at the Bank of Japan: wait a while and ask again."
-_LAYERS: Final = 'Give {layers} as one to five levels, each a positive number or "*", for example {layers_example}.'
-_FREQUENCIES: Final = (
-    "Give {frequency} as one of CY, FY, CH, FH, Q, M, W or D; weekly series are W whatever their weekday."
-)
+@cache
+def bank_messages() -> dict[str, BankMessage]:
+    """Return the 24 messages of the Bank's manual by id, in the order of status and number."""
+    from importlib.resources import files
 
-MESSAGES: Final = (
-    BankMessage(200, "M181000I", "正常に終了しました。", "all is well"),
-    BankMessage(
-        200,
-        "M181030I",
-        "正常に終了しましたが、該当データはありませんでした。",
-        "all is well, and there is no value in the span asked for",
-        "Ask for another span: {boj_get_metadata} tells where each series starts and ends.",
-    ),
-    BankMessage(
-        400,
-        "M181001E",
-        "Invalid input parameters",
-        "a value holds a character that is not allowed",
-        "Leave out < > \" ! | \\ ; ' and all full-width characters, and give {codes} without the database in front: "
-        "MADR1Z@D rather than IR01'MADR1Z@D.",
-    ),
-    BankMessage(
-        400,
-        "M181002E",
-        "Invalid language setting",
-        "the language is unknown",
-        "Give {lang} as jp or en, or leave it out.",
-    ),
-    BankMessage(
-        400,
-        "M181003E",
-        "結果ファイル形式が正しくありません。",
-        "the format is unknown",
-        "{fix_format}",
-    ),
-    BankMessage(400, "M181004E", "DBが指定されていません。", "no database was named", "Give {db}, for example FM08."),
-    BankMessage(
-        400,
-        "M181005E",
-        "DB名が正しくありません。",
-        "there is no such database",
-        "Give the code of one of the 50 databases, for example FM08 (exchange rates), FM01 (call rate), "
-        "PR01 (producer prices) or CO (TANKAN); `signet boj databases` lists all of them.",
-    ),
-    BankMessage(
-        400,
-        "M181006E",
-        "系列コードが指定されていません。",
-        "no series was named",
-        "Give {codes}; {boj_get_metadata} lists the series codes of a database.",
-    ),
-    BankMessage(
-        400,
-        "M181007E",
-        "系列コードの数が1250を超えています。",
-        "more than 1,250 series were asked for",
-        "Ask for at most 1,250 series: split the {codes} over several calls, or name deeper {layers}; {layers} count "
-        "series of every frequency.",
-    ),
-    BankMessage(
-        400,
-        "M181008E",
-        "指定した開始期が正しくありません。",
-        "the start is no date",
-        "Write {start_date} as " + _DATES + ".",
-    ),
-    BankMessage(
-        400,
-        "M181009E",
-        "指定した終了期が正しくありません。",
-        "the end is no date",
-        "Write {end_date} as " + _DATES + ".",
-    ),
-    BankMessage(
-        400,
-        "M181010E",
-        "時期は1850年から2050年までを数値で指定してください。",
-        "a year is outside 1850 to 2050, or no number",
-        "Keep {start_date} and {end_date} within 1850 and 2050, in digits only.",
-    ),
-    BankMessage(
-        400,
-        "M181011E",
-        "開始期と終了期の順序を正しく指定してください。",
-        "the start comes after the end",
-        "Exchange {start_date} and {end_date}.",
-    ),
-    BankMessage(
-        400,
-        "M181012E",
-        "検索開始位置が正しくありません。",
-        "the position is no positive number",
-        "{fix_position}",
-    ),
-    BankMessage(
-        400,
-        "M181013E",
-        "指定した系列コードは存在しません。：n番目のコード",
-        "the database has no series of that code",
-        "The Bank's message ends with the place of that code in {codes}, counted from 1; look it up with "
-        "{boj_get_metadata}.",
-    ),
-    BankMessage(
-        400,
-        "M181014E",
-        "指定した系列コードの期種が一致しません。：n番目のコード",
-        "the codes have different frequencies",
-        "Ask for series of one frequency at a time, weekly ones of one weekday; the Bank's message ends with the "
-        "place of the first code that differs.",
-    ),
-    BankMessage(
-        400,
-        "M181015E",
-        "指定した開始期の設定形式が期種と一致しません。",
-        "the start is written for another frequency",
-        "Write {start_date} as the frequency of the series wants it: " + _DATES + ".",
-    ),
-    BankMessage(
-        400,
-        "M181016E",
-        "指定した終了期の設定形式が期種と一致しません。",
-        "the end is written for another frequency",
-        "Write {end_date} as the frequency of the series wants it: " + _DATES + ".",
-    ),
-    BankMessage(400, "M181017E", "期種が指定されていません。", "no frequency was named", _FREQUENCIES),
-    BankMessage(400, "M181018E", "期種が正しくありません。", "there is no such frequency", _FREQUENCIES),
-    BankMessage(400, "M181019E", "階層情報が指定されていません。", "no layer was named, or more than five", _LAYERS),
-    BankMessage(400, "M181020E", "階層情報設定が正しくありません。", "a layer is neither a number nor *", _LAYERS),
-    BankMessage(
-        500,
-        "M181090S",
-        "予期しないエラーが発生しました。時間をおいてからやり直してください。",
-        "something unexpected happened at the Bank",
-        _LATER,
-    ),
-    BankMessage(
-        503,
-        "M181091S",
-        "データベースにアクセス中にエラーになりました。時間をおいてからやり直してください。",
-        "the Bank could not reach its database",
-        _LATER,
-    ),
-)
-"""The 24 codes of the Bank's manual, by status and number."""
-
-BY_ID: Final = {message.id: message for message in MESSAGES}
+    messages = msgspec.json.decode((files(__package__) / "messages.json").read_bytes(), type=list[BankMessage])
+    return {message.id: message for message in messages}
 
 
 def validation(message: str, wording: Wording | None = None) -> Fault:
@@ -252,7 +111,7 @@ def too_large(detail: str, remedy: str) -> Fault:
 def refused(status: int, message_id: str, message: str) -> Fault:
     """Return the fault for the Bank's refusal, with a remedy if the message code is known."""
     message_id, message = _cut(message_id), _cut(message)
-    known = BY_ID.get(message_id)
+    known = bank_messages().get(message_id)
     is_bad = status == BAD_REQUEST
     code = Code.INVALID_INPUT if is_bad else Code.INTERNAL_ERROR
     head = "The Bank of Japan refuses the request" if is_bad else "The Bank of Japan answers with an error"
