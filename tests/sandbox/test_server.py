@@ -1,4 +1,4 @@
-"""The sandbox server: valid HTTP, every fault of the table, and a log of each request and its response."""
+"""The sandbox server: valid HTTP, every fault, and a log of each request and its response."""
 
 from __future__ import annotations
 
@@ -322,19 +322,44 @@ def test_what_cannot_be_ordered_is_refused(running: Running, fault: str, paramet
     assert ask(running).status == 200
 
 
-def test_the_table_lists_every_fault_with_its_parameters_and_their_defaults() -> None:
-    rows = re.findall(r"^\| `(\w+)` \|(.*?)\| .* \|$", faults.__doc__ or "", re.MULTILINE)
-    named = {name: re.findall(r"`(\w+)`", parameters) for name, parameters in rows}
+PROBLEM = "the sandbox was told to fail"
+PARAMETERS: dict[str, dict[str, Any]] = {
+    "slow": {"delay_s": 1.0},
+    "drip": {"rate": 1.0},
+    "hang": {},
+    "status": {"status": 500, "detail": PROBLEM, "headers": {}},
+    "html": {"status": 502},
+    "answer": {"status": 200, "type": "application/json", "body": "", "headers": {}},
+    "wrong_type": {"type": "text/plain", "status": None},
+    "no_type": {"status": None},
+    "invalid_utf8": {"status": None},
+    "not_json": {"status": None},
+    "empty": {"status": None},
+    "cut": {"at": None, "status": None},
+    "cut_chunked": {"at": None, "status": None},
+    "short_length": {"by": 1, "status": None},
+    "huge": {"size": 2_097_152, "chunked": False, "status": None},
+    "chunked": {"size": 1024},
+    "redirect": {"hops": 1, "status": 302},
+    "redirect_loop": {"status": 302},
+    "redirect_to": {"location": "/", "status": 302},
+    "no_location": {"status": 302},
+    "reset": {},
+    "close": {},
+    "garbage": {},
+}
+"""Every fault, its parameters and their defaults; a redirect needs its location."""
 
-    assert list(named) == list(faults.FAULTS)
-    for name, parameters in named.items():
-        needed = {"location": "/"} if name == "redirect_to" else {}
-        order = msgspec.to_builtins(faults.read_fault_rule({"fault": name, **needed}))
-        assert set(order) - {"fault", "match", "times"} == set(parameters), name
-    assert [
-        msgspec.to_builtins(faults.read_fault_rule({"fault": name}))[key]
-        for name, key in (("slow", "delay_s"), ("drip", "rate"), ("huge", "size"), ("status", "status"))
-    ] == [1.0, 1.0, 2 * 1024 * 1024, 500]
+
+def test_every_fault_has_its_parameters_and_their_defaults() -> None:
+    needed = {name: {"location": "/"} if name == "redirect_to" else {} for name in faults.FAULTS}
+
+    rules = {name: msgspec.to_builtins(faults.read_fault_rule({"fault": name, **needed[name]})) for name in needed}
+
+    assert list(rules) == list(PARAMETERS)
+    assert rules == {
+        name: {"fault": name, "match": None, "times": None, **values} for name, values in PARAMETERS.items()
+    }
 
 
 # --- the faults, one by one -------------------------------------------------------------------

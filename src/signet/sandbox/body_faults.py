@@ -1,4 +1,4 @@
-"""The base of all fault rules, and the faults that change, cut or pad the normal response."""
+"""Faults that change, cut or pad the normal response; each keeps its status unless the rule gives another one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from .exchange import LAST_CHUNK, ResponseWriter
 from .message import SandboxResponse
 
-__all__ = ["BodyFault", "FaultRule", "Status"]
+__all__ = ["BODY_FAULTS", "Status"]
 
 NOT_JSON: Final = b"{this is not JSON"
 PADDING: Final = b"x" * 65_536
@@ -22,145 +22,94 @@ Size = Annotated[int, msgspec.Meta(ge=0, le=MAX_SIZE_BYTES)]
 PositiveSize = Annotated[int, msgspec.Meta(ge=1, le=MAX_SIZE_BYTES)]
 
 
-class FaultRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="fault"):
-    """A fault for every request whose raw target contains `match`, `times` times or until cleared."""
-
-    match: str | None = None
-    times: Annotated[int, msgspec.Meta(ge=1)] | None = None
-
-    @property
-    def name(self) -> str:
-        """The name of the fault."""
-        return str(self.__struct_config__.tag)
-
-    async def apply(self, writer: ResponseWriter) -> None:
-        """Respond as the fault describes; the base rule sends the normal response."""
-        await writer.send(writer.normal())
-
-
-class ResponseFault(FaultRule, frozen=True):
-    """A fault that changes the normal response; `status` replaces its status."""
-
-    status: Status | None = None
-
-    def normal(self, writer: ResponseWriter) -> SandboxResponse:
-        response = writer.normal()
-        return response if self.status is None else replace(response, status=self.status)
-
-    def change(self, response: SandboxResponse) -> SandboxResponse:
-        return response
-
-    async def apply(self, writer: ResponseWriter) -> None:
-        await writer.send(self.change(self.normal(writer)))
-
-
-class WrongType(ResponseFault, frozen=True, tag="wrong_type"):
+async def wrong_type(writer: ResponseWriter, *, status: Status | None = None, content_type: str = "text/plain") -> None:
     """Send the normal body under another content type."""
-
-    type: str = "text/plain"
-
-    def change(self, response: SandboxResponse) -> SandboxResponse:
-        return replace(response, type=self.type)
+    await writer.send(replace(_normal(writer, status), type=content_type))
 
 
-class NoType(ResponseFault, frozen=True, tag="no_type"):
+async def no_type(writer: ResponseWriter, *, status: Status | None = None) -> None:
     """Send the normal body without a content type."""
-
-    def change(self, response: SandboxResponse) -> SandboxResponse:
-        return replace(response, type=None)
+    await writer.send(replace(_normal(writer, status), type=None))
 
 
-class InvalidUtf8(ResponseFault, frozen=True, tag="invalid_utf8"):
-    """Put two bytes that are not UTF-8 into the first string value."""
-
-    def change(self, response: SandboxResponse) -> SandboxResponse:
-        response = _uncompressed(response)
-        body = response.body if b':"' in response.body else b'{"spoilt":""}'
-        return replace(response, body=body.replace(b':"', b':"\xc3\x28', 1))
+async def invalid_utf8(writer: ResponseWriter, *, status: Status | None = None) -> None:
+    """Send the normal body with two bytes in its first string that are not UTF-8."""
+    response = _uncompressed(_normal(writer, status))
+    body = response.body if b':"' in response.body else b'{"spoilt":""}'
+    await writer.send(replace(response, body=body.replace(b':"', b':"\xc3\x28', 1)))
 
 
-class NotJson(ResponseFault, frozen=True, tag="not_json"):
+async def not_json(writer: ResponseWriter, *, status: Status | None = None) -> None:
     """Send a body that is not JSON as application/json."""
-
-    def change(self, response: SandboxResponse) -> SandboxResponse:
-        return replace(_uncompressed(response), body=NOT_JSON, type="application/json")
+    await writer.send(replace(_uncompressed(_normal(writer, status)), body=NOT_JSON, type="application/json"))
 
 
-class Empty(ResponseFault, frozen=True, tag="empty"):
+async def empty(writer: ResponseWriter, *, status: Status | None = None) -> None:
     """Send an empty body as application/json."""
-
-    def change(self, response: SandboxResponse) -> SandboxResponse:
-        return replace(_uncompressed(response), body=b"", type="application/json")
+    await writer.send(replace(_uncompressed(_normal(writer, status)), body=b"", type="application/json"))
 
 
-class Cut(ResponseFault, frozen=True, tag="cut"):
-    """Declare the full length, send a part of the body, close."""
-
-    at: Size | None = None
-
-    async def apply(self, writer: ResponseWriter) -> None:
-        response = self.normal(writer)
-        writer.close()
-        await writer.begin(replace(response, chunked=False), len(response.body))
-        await writer.write(_cut(response.body, self.at))
+async def cut(writer: ResponseWriter, *, status: Status | None = None, at: Size | None = None) -> None:
+    """Declare the full length, send `at` bytes of the body (half of it if null), close."""
+    response = _normal(writer, status)
+    writer.keep_alive = False
+    await writer.begin(replace(response, chunked=False), len(response.body))
+    await writer.write(_cut(response.body, at))
 
 
-class CutChunked(ResponseFault, frozen=True, tag="cut_chunked"):
-    """Begin a chunk of the full length, send a part of it, close."""
-
-    at: Size | None = None
-
-    async def apply(self, writer: ResponseWriter) -> None:
-        response = self.normal(writer)
-        writer.close()
-        await writer.begin(replace(response, chunked=True), None)
-        await writer.write_raw(b"%x\r\n" % len(response.body))
-        await writer.write(_cut(response.body, self.at))
+async def cut_chunked(writer: ResponseWriter, *, status: Status | None = None, at: Size | None = None) -> None:
+    """Begin a chunk of the full length, send `at` bytes of it (half of it if null), close."""
+    response = _normal(writer, status)
+    writer.keep_alive = False
+    await writer.begin(replace(response, chunked=True), None)
+    await writer.write_raw(b"%x\r\n" % len(response.body))
+    await writer.write(_cut(response.body, at))
 
 
-class ShortLength(ResponseFault, frozen=True, tag="short_length"):
-    """Declare less than the full length, send the whole body, close."""
-
-    by: PositiveSize = 1
-
-    async def apply(self, writer: ResponseWriter) -> None:
-        response = self.normal(writer)
-        writer.close()
-        await writer.begin(replace(response, chunked=False), max(0, len(response.body) - self.by))
-        await writer.write(response.body)
+async def short_length(writer: ResponseWriter, *, status: Status | None = None, by: PositiveSize = 1) -> None:
+    """Declare a length that is short by that much, send the whole body, close: valid HTTP carries truncated JSON."""
+    response = _normal(writer, status)
+    writer.keep_alive = False
+    await writer.begin(replace(response, chunked=False), max(0, len(response.body) - by))
+    await writer.write(response.body)
 
 
-class Huge(ResponseFault, frozen=True, tag="huge"):
-    """Add a key with padding to the normal JSON object, without holding the body in memory."""
-
-    size: PositiveSize = 2 * 1024 * 1024
-    chunked: bool = False
-
-    async def apply(self, writer: ResponseWriter) -> None:
-        response = replace(_uncompressed(self.normal(writer)), chunked=self.chunked)
-        is_object = response.body.startswith(b"{") and response.body.endswith(b"}")
-        start = response.body[:-1] if is_object else b"{"
-        start += b'"padding":"' if start == b"{" else b',"padding":"'
-        padding = max(0, self.size - len(start) - 2)
-        await writer.begin(response, len(start) + padding + 2)
-        await writer.write(start, chunked=self.chunked)
-        for offset in range(0, padding, len(PADDING)):
-            await writer.write(PADDING[: padding - offset], chunked=self.chunked)
-        await writer.write(b'"}', chunked=self.chunked)
-        if self.chunked:
-            await writer.write_raw(LAST_CHUNK)
-
-
-class Chunked(FaultRule, frozen=True, tag="chunked"):
-    """Send the normal response in chunks."""
-
-    size: PositiveSize = 1024
-
-    async def apply(self, writer: ResponseWriter) -> None:
-        await writer.send(replace(writer.normal(), chunked=True), chunk_bytes=self.size)
+async def huge(
+    writer: ResponseWriter,
+    *,
+    status: Status | None = None,
+    size: PositiveSize = 2 * 1024 * 1024,
+    chunked: bool = False,
+) -> None:
+    """Pad the normal JSON object to `size` bytes with one more key, without holding the body in memory."""
+    response = replace(_uncompressed(_normal(writer, status)), chunked=chunked)
+    is_object = response.body.startswith(b"{") and response.body.endswith(b"}")
+    start = response.body[:-1] if is_object else b"{"
+    start += b'"padding":"' if start == b"{" else b',"padding":"'
+    padding = max(0, size - len(start) - 2)
+    await writer.begin(response, len(start) + padding + 2)
+    await writer.write(start, chunked=chunked)
+    for offset in range(0, padding, len(PADDING)):
+        await writer.write(PADDING[: padding - offset], chunked=chunked)
+    await writer.write(b'"}', chunked=chunked)
+    if chunked:
+        await writer.write_raw(LAST_CHUNK)
 
 
-BodyFault = WrongType | NoType | InvalidUtf8 | NotJson | Empty | Cut | CutChunked | ShortLength | Huge | Chunked
+async def chunked(writer: ResponseWriter, *, size: PositiveSize = 1024) -> None:
+    """Send the normal response in chunks of `size` bytes, which is valid HTTP."""
+    await writer.send(replace(writer.normal(), chunked=True), chunk_bytes=size)
+
+
+BODY_FAULTS: Final = (
+    wrong_type, no_type, invalid_utf8, not_json, empty, cut, cut_chunked, short_length, huge, chunked,
+)  # fmt: skip
+
+
+def _normal(writer: ResponseWriter, status: int | None) -> SandboxResponse:
+    """Return the normal response, under another status if one is given."""
+    response = writer.normal()
+    return response if status is None else replace(response, status=status)
 
 
 def _uncompressed(response: SandboxResponse) -> SandboxResponse:

@@ -7,8 +7,6 @@ import hashlib
 import socket
 import struct
 import sys
-import time
-from collections import deque
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import Final, Literal
@@ -19,7 +17,7 @@ from signet.kernel.errors import Code, Fault
 
 from .message import SandboxRequest, SandboxResponse, parse_head, response_head
 
-__all__ = ["MAX_HEAD_BYTES", "LoggedRequest", "RequestLog", "RequestReader", "ResponseWriter", "fingerprint"]
+__all__ = ["MAX_HEAD_BYTES", "LoggedRequest", "RequestReader", "ResponseWriter", "fingerprint"]
 
 MAX_HEAD_BYTES: Final = 65_536
 """The largest request line with headers that is read."""
@@ -32,9 +30,6 @@ WRITE_BYTES: Final = 8192
 
 NO_LINGER: Final = struct.pack("hh" if sys.platform == "win32" else "ii", 1, 0)
 """A socket option that makes closing send an RST."""
-
-MAX_LOGGED: Final = 100_000
-"""How many requests the log keeps; the oldest are dropped first."""
 
 SECRET: Final = {"authorization", "cookie", "proxy-authorization"}
 """Headers that the log stores as a fingerprint."""
@@ -57,30 +52,11 @@ class LoggedRequest(msgspec.Struct):
     end: Literal["answered", "gone", "stopped"] | None = None
     """None while the response is under way; "answered" also after a fault was applied."""
 
-
-class RequestLog:
-    """The requests of one sandbox, in the order in which they were read."""
-
-    def __init__(self) -> None:
-        self._start = time.monotonic()
-        self._entries: deque[LoggedRequest] = deque(maxlen=MAX_LOGGED)
-
-    def describe(self, request: SandboxRequest) -> LoggedRequest:
-        """Return a log entry for a request that was read now."""
+    @classmethod
+    def of(cls, request: SandboxRequest, time_s: float) -> LoggedRequest:
+        """Return the entry of a request that was read now; secrets are stored as fingerprints."""
         headers = {name: fingerprint(value) if name in SECRET else value for name, value in request.headers.items()}
-        return LoggedRequest(request.method, request.target, headers, round(time.monotonic() - self._start, 6))
-
-    def add(self, entry: LoggedRequest) -> None:
-        """Append an entry."""
-        self._entries.append(entry)
-
-    def all(self) -> tuple[LoggedRequest, ...]:
-        """Return all entries."""
-        return tuple(self._entries)
-
-    def clear(self) -> None:
-        """Remove all entries."""
-        self._entries.clear()
+        return cls(request.method, request.target, headers, round(time_s, 6))
 
 
 def fingerprint(secret: str) -> str:
@@ -154,6 +130,7 @@ class ResponseWriter:
         self.normal = normal
         """Returns the response without a fault; faults that send nothing of it do not call this."""
         self.keep_alive = request.keep_alive
+        """Whether the connection stays open after this response."""
         self._entry = entry
         self._reader = reader
         self._stream = stream
@@ -193,13 +170,9 @@ class ResponseWriter:
             return
         raise ConnectionAbortedError
 
-    def close(self) -> None:
-        """Close the connection after this response."""
-        self.keep_alive = False
-
     def reset(self) -> None:
         """End the connection with an RST."""
-        self.close()
+        self.keep_alive = False
         raw: socket.socket = self._stream.get_extra_info("socket")
         raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NO_LINGER)
         self._stream.transport.abort()

@@ -7,7 +7,6 @@ import contextlib
 import signal
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future
 
 from .server import Running, Sandbox, start
 
@@ -41,34 +40,23 @@ def host_in_thread(sandbox: Sandbox) -> tuple[Running, Callable[[], None]]:
     Raises:
         OSError: no port can be bound.
     """
-    started: Future[tuple[Running, Callable[[], None]]] = Future()
-    thread = threading.Thread(target=_in_thread, args=(sandbox, started), name=f"sandbox-{sandbox.name}", daemon=True)
-    thread.start()
-    running, request_stop = started.result()
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, name=f"sandbox-{sandbox.name}", daemon=True)
+
+    def end() -> None:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
 
     def stop() -> None:
-        request_stop()
-        thread.join()
+        if not loop.is_closed():
+            asyncio.run_coroutine_threadsafe(running.stop(), loop).result()
+            end()
 
+    thread.start()
+    try:
+        running = asyncio.run_coroutine_threadsafe(start(sandbox), loop).result()
+    except OSError:
+        end()
+        raise
     return running, stop
-
-
-def _in_thread(sandbox: Sandbox, started: Future[tuple[Running, Callable[[], None]]]) -> None:
-    async def main() -> None:
-        loop = asyncio.get_running_loop()
-        stopped = asyncio.Event()
-
-        def request_stop() -> None:
-            with contextlib.suppress(RuntimeError):  # The loop has ended already.
-                loop.call_soon_threadsafe(stopped.set)
-
-        try:
-            running = await start(sandbox)
-        except OSError as error:
-            started.set_exception(error)
-            return
-        started.set_result((running, request_stop))
-        await stopped.wait()
-        await running.stop()
-
-    asyncio.run(main())

@@ -1,9 +1,9 @@
 """A small HTTP/1.1 server on loopback that stands in for an upstream, with faults that tests can order.
 
-    connection ── RequestReader ── SandboxRequest ── RequestRouter ──┬── /_sandbox ─────── ControlApi
+    connection ── RequestReader ── SandboxRequest ── RequestRouter ──┬── /_sandbox ─────── the control API
                                                                      ├── /_hop, /_loop ─── the next redirect
-                                                                     └── RequestLog ── FaultRules
-    connection ◀── ResponseWriter ◀── no rule: the handler's response; a rule: the fault of the table in `faults`
+                                                                     └── the log ── the fault rules
+    connection ◀── ResponseWriter ◀── no rule: the handler's response; a rule: its fault, a function in `faults`
 
 The handler knows the upstream's endpoints and data; the server does not.
 """
@@ -14,17 +14,18 @@ import asyncio
 import contextlib
 import ipaddress
 import socket
+import time
+from collections import deque
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
 import msgspec
 
-from signet.kernel.errors import Code, Fault
+from signet.kernel.errors import Fault
 
-from .body_faults import FaultRule
-from .exchange import LoggedRequest, RequestLog, RequestReader, ResponseWriter
-from .faults import FAULTS, FaultRules, follow_redirect, read_fault_rule
+from .exchange import LoggedRequest, RequestReader, ResponseWriter
+from .faults import FAULTS, FaultRule, follow_redirect, read_fault_rule, take_rule
 from .message import SandboxRequest, SandboxResponse, json_response, problem_response, response_head
 
 __all__ = ["Handler", "RequestRouter", "Running", "Sandbox", "start"]
@@ -33,84 +34,76 @@ Handler = Callable[[SandboxRequest], SandboxResponse]
 
 ROOT: Final = "/_sandbox"
 NO_CONTENT: Final = SandboxResponse(204, type=None)
-NO_FAULT: Final = FaultRule()
+
+MAX_LOGGED: Final = 100_000
+"""How many requests the log keeps; the oldest are dropped first."""
 
 
 class RequestRouter:
-    """The state that the connections of one sandbox share: its handler, fault rules and log."""
+    """The state that the connections of one sandbox share: its handler, fault rules, log and control API."""
 
     def __init__(self, handler: Handler, about: dict[str, Any]) -> None:
-        self.rules = FaultRules()
-        self.log = RequestLog()
+        self.rules: list[FaultRule] = []
+        self.log: deque[LoggedRequest] = deque(maxlen=MAX_LOGGED)
         self._handler = handler
-        self._control = ControlApi(about, self.rules, self.log)
-
-    def route(self, request: SandboxRequest) -> tuple[Callable[[], SandboxResponse], FaultRule, LoggedRequest]:
-        """Return the normal response as a function, the rule that sends it, and the log entry of the request."""
-        entry = self.log.describe(request)
-        control = self._control.answer(request)
-        if control is not None:
-            return (lambda: control), NO_FAULT, entry
-        self.log.add(entry)
-        redirect = follow_redirect(request)
-        if isinstance(redirect, SandboxResponse):
-            return (lambda: redirect), NO_FAULT, entry
-        rule = self.rules.take(request.target) if redirect is None else None
-        entry.fault = rule.name if rule else None
-        return partial(self._handler, redirect or request), rule or NO_FAULT, entry
-
-
-class ControlApi:
-    """The HTTP API under `/_sandbox`."""
-
-    def __init__(self, about: dict[str, Any], rules: FaultRules, log: RequestLog) -> None:
-        self._rules = rules
-        self._log = log
-        about = {**about, "data": "sample data", "faults": FAULTS}
-        self._routes: dict[str, dict[str, Callable[[SandboxRequest], SandboxResponse]]] = {
+        self._start = time.monotonic()
+        about = {**about, "data": "sample data", "faults": list(FAULTS)}
+        self._controls: dict[str, dict[str, Handler]] = {
             ROOT: {"GET": lambda _: json_response(about)},
             f"{ROOT}/faults": {
-                "GET": lambda _: json_response({"faults": rules.all()}),
+                "GET": lambda _: json_response({"faults": self.rules}),
                 "POST": self._add_rule,
-                "DELETE": lambda _: _cleared(rules),
+                "DELETE": lambda _: _cleared(self.rules),
             },
             f"{ROOT}/requests": {
-                "GET": lambda _: json_response({"requests": log.all()}),
-                "DELETE": lambda _: _cleared(log),
+                "GET": lambda _: json_response({"requests": tuple(self.log)}),
+                "DELETE": lambda _: _cleared(self.log),
             },
         }
 
-    def answer(self, request: SandboxRequest) -> SandboxResponse | None:
-        """Return the response to a control request, or None for any other request."""
+    def route(self, request: SandboxRequest) -> tuple[Callable[[], SandboxResponse], FaultRule | None, LoggedRequest]:
+        """Return the normal response as a function, the fault rule if any, and the log entry of the request."""
+        entry = LoggedRequest.of(request, time.monotonic() - self._start)
+        control = self._control(request)
+        if control is not None:
+            return (lambda: control), None, entry
+        self.log.append(entry)
+        redirect = follow_redirect(request)
+        if isinstance(redirect, SandboxResponse):
+            return (lambda: redirect), None, entry
+        rule = take_rule(self.rules, request.target) if redirect is None else None
+        entry.fault = rule.name if rule else None
+        return partial(self._handler, redirect or request), rule, entry
+
+    def _control(self, request: SandboxRequest) -> SandboxResponse | None:
+        """Return the response to a request of the control API under `/_sandbox`, or None for any other request."""
         path = request.path.removesuffix("/")
         if path != ROOT and not path.startswith(ROOT + "/"):
             return None
         # A page of another site can send a request here, but never one without an Origin.
         if "origin" in request.headers:
             return problem_response(403, "web pages have no say here")
-        methods = self._routes.get(path)
+        methods = self._controls.get(path)
         if methods is None:
             return problem_response(404, f"the sandbox has no {path}")
         # The writer omits the body of a response to HEAD.
         method = "GET" if request.method == "HEAD" else request.method
         if method not in methods:
             return problem_response(405, f"{path} takes {', '.join(methods)}", {"allow": ", ".join(methods)})
-        try:
-            return methods[method](request)
-        except Fault as fault:
-            return problem_response(fault.status, fault.message)
+        return methods[method](request)
 
     def _add_rule(self, request: SandboxRequest) -> SandboxResponse:
         try:
-            value = msgspec.json.decode(request.body, type=dict[str, Any])
+            rule = read_fault_rule(msgspec.json.decode(request.body, type=dict[str, Any]))
         except (ValueError, RecursionError) as error:
-            raise Fault(Code.INVALID_INPUT, f"an order is a JSON object: {error}") from None
-        rule = read_fault_rule(value)
-        self._rules.add(rule)
+            return problem_response(400, f"an order is a JSON object: {error}")
+        except Fault as fault:
+            return problem_response(fault.status, fault.message)
+        self.rules.append(rule)
         return json_response(rule, 201)
 
 
-def _cleared(items: FaultRules | RequestLog) -> SandboxResponse:
+def _cleared(items: list[FaultRule] | deque[LoggedRequest]) -> SandboxResponse:
     items.clear()
     return NO_CONTENT
 
@@ -146,7 +139,7 @@ class Running:
     @property
     def requests(self) -> tuple[LoggedRequest, ...]:
         """All logged requests, in order; requests to the control API are not logged."""
-        return self._router.log.all()
+        return tuple(self._router.log)
 
     def order(self, fault: str, *, match: str | None = None, times: int | None = None, **parameters: Any) -> FaultRule:
         """Apply a fault to the requests whose raw target contains `match`, `times` times or until cleared.
@@ -155,7 +148,7 @@ class Running:
             Fault: the fault or one of its parameters is unknown or invalid.
         """
         rule = read_fault_rule({"fault": fault, "match": match, "times": times, **parameters})
-        self._router.rules.add(rule)
+        self._router.rules.append(rule)
         return rule
 
     def clear(self) -> None:
@@ -244,7 +237,7 @@ async def _serve_request(router: RequestRouter, reader: RequestReader, stream: a
     normal, rule, entry = router.route(request)
     writer = ResponseWriter(request, entry, normal, reader, stream)
     try:
-        await rule.apply(writer)
+        await (rule.apply(writer) if rule else writer.send(normal()))
         entry.end = "answered"
     except ConnectionError:
         entry.end = "gone"
