@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated, Any, Final
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, json
 
 from signet.kernel.settings import setting
 from signet.kernel.tools import Tool
@@ -93,9 +93,10 @@ def _sandbox(token: str | None = None, **more: Any) -> Any:
 
 
 def _corpus() -> Sequence[CorpusRow]:
-    from .corpus import ROWS
+    from importlib.resources import files
 
-    return ROWS
+    rows: list[CorpusRow] = json.decode((files(__package__) / "corpus.json").read_bytes())
+    return rows
 
 
 TOOLSET = Toolset(

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, json
 
 from signet.kernel.settings import setting
 from signet.kernel.tools import Tool
@@ -56,9 +56,10 @@ def _sandbox(token: str | None = None, **more: Any) -> Any:
 
 
 def _corpus() -> Sequence[CorpusRow]:
-    from .corpus import ROWS
+    from importlib.resources import files
 
-    return ROWS
+    rows: list[CorpusRow] = json.decode((files(__package__) / "corpus.json").read_bytes())
+    return rows
 
 
 TOOLSET = Toolset(
