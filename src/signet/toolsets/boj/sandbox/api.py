@@ -1,8 +1,8 @@
 """The three endpoints of the Bank of Japan's API over the samples.
 
-    SandboxRequest ── SampleQuery ── Catalogue ──┬── getDataCode, getDataLayer ── selection ──┐
-                                                 └── getMetadata ─────────────────────────────┤
-    SandboxResponse, with gzip if requested ◀── responses ◀───────────────────────────────────┘
+    SandboxRequest ── SampleQuery ── Catalogue ──┬── getDataCode, getDataLayer ── windows of series ──┐
+                                                 └── getMetadata ─────────────────────────────────────┤
+    SandboxResponse, with gzip if requested ◀─────────────────────────────────────────────────────────┘
 
 Paths are case-sensitive, names and values of parameters are not. A failed check is a `Fault` named by its message id.
 """
@@ -24,9 +24,8 @@ from signet.sandbox.message import SandboxRequest, SandboxResponse
 
 from .database import LEVELS, Catalogue
 from .messages import DONE, LANGS, MESSAGES, NO_DATA, text_of
-from .query import SampleQuery
-from .selection import SampleSelection, select_by_code, select_by_layer
-from .series import Number, SampleRow, SampleSeries
+from .query import SampleQuery, select_by_code, select_by_layer
+from .series import SampleRow, SampleSeries, SampleWindow
 
 __all__ = ["BojSandboxApi", "japan_now", "metadata_frame", "metadata_rows"]
 
@@ -41,9 +40,6 @@ MISSING: Final = "null"
 """A missing value in CSV."""
 
 BLANK_ROW: Final = SampleRow(layers=(0,) * LEVELS, names=("", ""))
-
-Values = tuple[SampleSeries, list[int], list[Number]]
-"""A series, its period labels and their values."""
 
 
 class ResponseFormat(msgspec.Struct, frozen=True):
@@ -81,20 +77,21 @@ def echo_of(query: SampleQuery, *, by_layer: bool) -> dict[str, str]:
     return echo | {name.upper(): query.text(name) for name in ("startDate", "endDate", "startPosition")}
 
 
-def data_response(layout: ResponseFormat, echo: Mapping[str, str], selection: SampleSelection) -> SandboxResponse:
-    """Return the values of a selection; if all of them are missing, the message says that there is no data."""
-    series_values: list[Values] = [(piece.series, *piece.window()) for piece in selection.pieces]
-    has_data = any(value is not None for _, _, values in series_values for value in values)
+def data_response(
+    layout: ResponseFormat, echo: Mapping[str, str], windows: list[SampleWindow], next_position: int | None
+) -> SandboxResponse:
+    """Return the values of some series; if all of them are missing, the message says that there is no data."""
+    has_data = any(value is not None for _, _, values in windows for value in values)
     head = _head(DONE if has_data else NO_DATA, layout.lang, layout.date)
     if layout.format == "csv":
         parameters = [("PARAMETER", *item) for item in echo.items()]
-        lines = [*head.items(), *parameters, ("NEXTPOSITION", selection.next_position)]
-        return layout.response(_data_csv(layout.lang, lines, series_values).encode(layout.encoding))
+        lines = [*head.items(), *parameters, ("NEXTPOSITION", next_position)]
+        return layout.response(_data_csv(layout.lang, lines, windows).encode(layout.encoding))
     results = [
         {**_attributes(series, layout.lang), "VALUES": {"SURVEY_DATES": dates, "VALUES": values}}
-        for series, dates, values in series_values
+        for series, dates, values in windows
     ]
-    document = {**head, "PARAMETER": echo, "NEXTPOSITION": selection.next_position, "RESULTSET": results}
+    document = {**head, "PARAMETER": echo, "NEXTPOSITION": next_position, "RESULTSET": results}
     return layout.response(msgspec.json.encode(document))
 
 
@@ -126,12 +123,12 @@ def _head(message_id: str, lang: str, date: str, n: int = 0) -> dict[str, Any]:
     return {"STATUS": MESSAGES[message_id].status, "MESSAGEID": message_id, "MESSAGE": text, "DATE": date}
 
 
-def _data_csv(lang: str, lines: list[tuple[Any, ...]], series_values: Iterable[Values]) -> str:
+def _data_csv(lang: str, lines: list[tuple[Any, ...]], windows: Iterable[SampleWindow]) -> str:
     """Write one line per value, each with the attributes of its series."""
     name, unit, category = (_key(name, lang) for name in ("NAME_OF_TIME_SERIES", "UNIT", "CATEGORY"))
     columns = ("SERIES_CODE", name, unit, "FREQUENCY", category, "LAST_UPDATE", "SURVEY_DATES", "VALUES")
     text = [_csv([*lines, columns])]
-    for series, dates, values in series_values:
+    for series, dates, values in windows:
         start = _csv([_attributes(series, lang).values()]).removesuffix(LINE_END)
         cells = (MISSING if value is None else value for value in values)
         text += [f"{start},{date},{cell}{LINE_END}" for date, cell in zip(dates, cells, strict=True)]
@@ -231,14 +228,14 @@ class BojSandboxApi:
 
     def _data_code(self, query: SampleQuery, layout: ResponseFormat) -> SandboxResponse:
         query.require(db="M181004E", code="M181006E")
-        selection = select_by_code(self._catalogue.find(query.text("db")), query)
-        return data_response(layout, echo_of(query, by_layer=False), selection)
+        page = select_by_code(self._catalogue.find(query.text("db")), query)
+        return data_response(layout, echo_of(query, by_layer=False), *page)
 
     def _data_layer(self, query: SampleQuery, layout: ResponseFormat) -> SandboxResponse:
         query.require(db="M181004E", frequency="M181017E", layer="M181019E")
         query.levels()
-        selection = select_by_layer(self._catalogue.find(query.text("db")), query)
-        return data_response(layout, echo_of(query, by_layer=True), selection)
+        page = select_by_layer(self._catalogue.find(query.text("db")), query)
+        return data_response(layout, echo_of(query, by_layer=True), *page)
 
     def _metadata(self, query: SampleQuery, layout: ResponseFormat) -> SandboxResponse:
         query.require(db="M181004E")

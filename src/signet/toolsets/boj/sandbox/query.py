@@ -1,24 +1,43 @@
-"""The parameters of a request, checked as far as possible without a database; pure.
+"""The parameters of a request, checked, and the series that they select, up to the limits of one response; pure.
 
-Every failed check has one message. The order is: forbidden characters, language and format; required parameters; valid
-values. Whether a database or a series exists is checked elsewhere.
+Every failed check has one message. The order is: forbidden characters, language and format; required parameters; the
+database; valid values; the series.
+
+A response holds at most 250 series and 60,000 values, missing values included. It is cut between series and states the
+position at which the next response starts. A single series with more values is not cut. A series without a period in
+the request is left out.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Final
 from urllib.parse import parse_qsl
 
 import msgspec
 
-from .database import LEVELS
+from .database import LEVELS, SampleDatabase
 from .messages import LANGS, refuse
-from .series import MONTH_DIGITS, MONTHS, REQUEST_CODES, YEAR_DIGITS, Frequency, SampleSeries
+from .series import (
+    FREQUENCIES,
+    MONTH_DIGITS,
+    MONTHS,
+    REQUEST_CODES,
+    YEAR_DIGITS,
+    Frequency,
+    SampleSeries,
+    SampleWindow,
+    window,
+)
 
-__all__ = ["MAX_CODES", "SamplePeriod", "SampleQuery"]
+__all__ = ["SampleQuery", "select_by_code", "select_by_layer"]
 
 MAX_CODES: Final = 1250
 """The largest number of series in one request."""
+
+MAX_SERIES: Final = 250
+MAX_VALUES: Final = 60_000
+"""The largest number of series and of values in one response."""
 
 FORBIDDEN: Final = set("<>\"!|\\;'")
 MAX_DIGITS: Final = 10
@@ -27,6 +46,9 @@ MAX_DIGITS: Final = 10
 FIRST_YEAR: Final = 1850
 LAST_YEAR: Final = 2050
 ANY: Final = "*"
+
+SamplePage = tuple[list[SampleWindow], int | None]
+"""The series of one response with their values, and the position of the next response if there is more."""
 
 
 class SamplePeriod(msgspec.Struct, frozen=True):
@@ -69,7 +91,7 @@ class SampleQuery:
         """
         if any(not value.isascii() or FORBIDDEN & set(value) for value in self._texts.values()):
             raise refuse("M181001E")
-        return self._choice("lang", LANGS, "M181002E")
+        return self.choice("lang", LANGS, "M181002E")
 
     def format(self) -> str:
         """Return the format of the response.
@@ -77,7 +99,7 @@ class SampleQuery:
         Raises:
             Fault: the format is unknown.
         """
-        return self._choice("format", ("json", "csv"), "M181003E")
+        return self.choice("format", ("json", "csv"), "M181003E")
 
     def require(self, **message_ids: str) -> None:
         """Check that parameters are present.
@@ -99,14 +121,6 @@ class SampleQuery:
         if len(codes) > MAX_CODES:
             raise refuse("M181007E")
         return codes
-
-    def frequency(self) -> str:
-        """Return the requested frequency.
-
-        Raises:
-            Fault: the frequency is unknown.
-        """
-        return self._choice("frequency", REQUEST_CODES, "M181018E")
 
     def levels(self) -> list[str]:
         """Return the layers as they were sent.
@@ -154,15 +168,17 @@ class SampleQuery:
             raise refuse("M181012E")
         return int(text)
 
-    def _choice(self, name: str, choices: tuple[str, ...], message_id: str) -> str:
-        """Return a parameter in the spelling of `choices`, by default the first."""
-        text = self.text(name)
-        for choice in choices:
-            if choice.lower() == text.lower():
-                return choice
-        if text:
+    def choice(self, name: str, choices: tuple[str, ...], message_id: str) -> str:
+        """Return a parameter in the spelling of `choices`, by default the first.
+
+        Raises:
+            Fault: the parameter is none of the choices.
+        """
+        text = self.text(name) or choices[0]
+        choice = next((choice for choice in choices if choice.lower() == text.lower()), None)
+        if choice is None:
             raise refuse(message_id)
-        return choices[0]
+        return choice
 
 
 def _is_positive(text: str) -> bool:
@@ -179,3 +195,58 @@ def _check_date(text: str, message_id: str) -> None:
         raise refuse(message_id)
     if not FIRST_YEAR <= int(text[:YEAR_DIGITS]) <= LAST_YEAR:
         raise refuse("M181010E")
+
+
+def select_by_code(database: SampleDatabase, query: SampleQuery) -> SamplePage:
+    """Select series by code; a position is a place in the list of codes.
+
+    Raises:
+        Fault: a parameter is invalid, or a series does not exist or has another frequency.
+    """
+    codes, period, position = query.codes(), query.period(), query.position()
+    numbered = list(enumerate(_find_all(database, codes), 1))
+    frequency = numbered[0][1].frequency
+    for number, series in numbered:
+        if series.frequency != frequency:
+            raise refuse("M181014E", number)
+    period.check(frequency)
+    return _cut(numbered, period, position)
+
+
+def select_by_layer(database: SampleDatabase, query: SampleQuery) -> SamplePage:
+    """Select series by layer; a position is a row number of the database, headings included.
+
+    Raises:
+        Fault: a parameter is invalid, or the layers hold too many series of any frequency.
+    """
+    request_code = query.choice("frequency", REQUEST_CODES, "M181018E")
+    layers, period, position = query.layers(), query.period(), query.position()
+    period.check(next(it for it in FREQUENCIES.values() if it.request_code == request_code))
+    numbered = database.under(layers)
+    if len(numbered) > MAX_CODES:
+        raise refuse("M181007E")
+    matching = [(number, series) for number, series in numbered if series.frequency.request_code == request_code]
+    return _cut(matching, period, position)
+
+
+def _find_all(database: SampleDatabase, codes: list[str]) -> Iterator[SampleSeries]:
+    for number, code in enumerate(codes, 1):
+        series = database.find(code)
+        if series is None:
+            raise refuse("M181013E", number)
+        yield series
+
+
+def _cut(numbered: Iterable[tuple[int, SampleSeries]], period: SamplePeriod, position: int) -> SamplePage:
+    windows: list[SampleWindow] = []
+    values = 0
+    for number, series in numbered:
+        if number < position:
+            continue
+        first, last = period.within(series)
+        values += max(0, last - first + 1)
+        if windows and (len(windows) == MAX_SERIES or values > MAX_VALUES):
+            return windows, number
+        if first <= last:
+            windows.append(window(series, first, last))
+    return windows, None

@@ -19,7 +19,7 @@ import msgspec
 
 __all__ = [
     "FREQUENCIES", "MONTHS", "MONTH_DIGITS", "REQUEST_CODES", "YEAR_DIGITS", "Frequency", "Number", "SampleRow",
-    "SampleRule", "SampleSeries", "window",
+    "SampleRule", "SampleSeries", "SampleWindow", "window",
 ]  # fmt: skip
 
 MONTHS: Final = 12
@@ -55,10 +55,8 @@ class Frequency(msgspec.Struct, frozen=True):
 
     def index(self, label: str) -> int:
         """Return the index of a period as responses write it."""
-        if self.parts == 1:
-            return int(label)
         if self.parts:
-            return int(label[:YEAR_DIGITS]) * self.parts + int(label[YEAR_DIGITS:]) - 1
+            return int(label[:YEAR_DIGITS]) * self.parts + int(label[YEAR_DIGITS:] or 1) - 1
         day = date(int(label[:4]), int(label[4:6]), int(label[6:])).toordinal()
         return day if self.weekday is None else (day - self.weekday) // WEEK
 
@@ -77,14 +75,11 @@ class Frequency(msgspec.Struct, frozen=True):
         parts = self.parts or MONTHS
         if len(text) != (YEAR_DIGITS if parts == 1 else MONTH_DIGITS):
             return None
-        if parts == 1:
-            return int(text), int(text)
-        year, part = int(text[:YEAR_DIGITS]), int(text[YEAR_DIGITS:])
+        year, part = int(text[:YEAR_DIGITS]), int(text[YEAR_DIGITS:] or 1)
         if not 1 <= part <= parts:
             return None
         if self.parts:
-            index = year * parts + part - 1
-            return index, index
+            return self.index(text), self.index(text)
         first, last = date(year, part, 1).toordinal(), date(year, part, monthrange(year, part)[1]).toordinal()
         if self.weekday is None:
             return first, last
@@ -152,8 +147,12 @@ class SampleSeries(SampleRow, frozen=True, kw_only=True):
     known: dict[int, Number]
 
 
-def window(series: SampleSeries, first: int, last: int) -> tuple[list[int], list[Number]]:
-    """Return the labels and the values of the periods from first to last; a missing value is None."""
+SampleWindow = tuple[SampleSeries, list[int], list[Number]]
+"""A series, some of its period labels, and their values; a missing value is None."""
+
+
+def window(series: SampleSeries, first: int, last: int) -> SampleWindow:
+    """Return the periods of a series from first to last."""
     labels = [series.frequency.label(index) for index in range(first, last + 1)]
     values = _generate(crc32(series.code.encode()), series, first, last)
     for place, index in enumerate(range(first, last + 1)):
@@ -163,7 +162,7 @@ def window(series: SampleSeries, first: int, last: int) -> tuple[list[int], list
             values[place] = None
         elif series.rule.half and index % 2:
             values[place] = 0
-    return labels, values
+    return series, labels, values
 
 
 def _is_missing(series: SampleSeries, index: int, label: int) -> bool:
