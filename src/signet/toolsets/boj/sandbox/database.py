@@ -8,9 +8,9 @@ The catalogue has the Bank's 50 databases, and a few more under names that the B
 | `FAIL500` | every request is answered with M181090S |
 | `FAIL503` | every request is answered with M181091S |
 
-A database without a table has a heading and three series of each of its frequencies. An entry of a table is one row, or
-`count` consecutive rows. `{n}` in its code and names counts from `first`, `{code}` in its names is the code. An entry
-without a code is a heading; an entry with a code takes missing fields from the table's `defaults`.
+An entry of a table is one row, or `count` consecutive rows. `{n}` in its code and names counts from `first`, `{code}` in
+its names is the code. An entry without a code is a heading; an entry with a code takes missing fields from the table's
+`defaults`.
 """
 
 from __future__ import annotations
@@ -35,9 +35,6 @@ RESERVED: Final = {
 
 LEVELS: Final = 5
 """The number of layers; an unused layer is 0."""
-
-SERIES_PER_FREQUENCY: Final = 3
-"""How many series of each frequency a database without a table has."""
 
 Pair = tuple[str, str]
 """A text in Japanese and in English."""
@@ -78,21 +75,11 @@ class SampleTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ends: dict[str, EndPeriod] = {}
 
 
-class IndexEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One of the Bank's databases; `frequencies` is empty if it has a table."""
-
-    code: str
-    names: Pair
-    frequencies: list[str] = []
-
-
 class DatabaseIndex(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The list of databases, with the default end periods and the start periods and fields of generated tables."""
+    """The names of the Bank's 50 databases in the order of its manual, and the default end periods."""
 
     ends: dict[str, EndPeriod]
-    starts: dict[str, str]
-    defaults: dict[str, Any]
-    databases: list[IndexEntry]
+    databases: dict[str, Pair]
 
 
 class SampleDatabase:
@@ -123,13 +110,8 @@ class Catalogue:
     def __init__(self) -> None:
         self._folder = files(__package__) / "samples"
         self._index = msgspec.json.decode((self._folder / "databases.json").read_bytes(), type=DatabaseIndex)
-        self._entries = {entry.code: entry for entry in self._index.databases}
+        self.names = self._index.databases
         self._databases: dict[str, SampleDatabase] = {}
-
-    @property
-    def names(self) -> dict[str, Pair]:
-        """The names of the Bank's 50 databases, in the order of its manual."""
-        return {code: entry.names for code, entry in self._entries.items()}
 
     def find(self, name: str) -> SampleDatabase:
         """Return the database with this name in any case.
@@ -140,21 +122,12 @@ class Catalogue:
         code = name.upper()
         if code in FAILING:
             raise refuse(FAILING[code])
-        if code not in self._entries and code not in RESERVED:
+        if code not in self.names and code not in RESERVED:
             raise refuse("M181005E")
         if code not in self._databases:
-            self._databases[code] = SampleDatabase(code, _read_rows(self._table(code), self._index.ends))
+            table = msgspec.json.decode((self._folder / f"{code}.json").read_bytes(), type=SampleTable)
+            self._databases[code] = SampleDatabase(code, _read_rows(table, self._index.ends))
         return self._databases[code]
-
-    def _table(self, code: str) -> SampleTable:
-        entry = self._entries.get(code)
-        if entry is None or not entry.frequencies:
-            return msgspec.json.decode((self._folder / f"{code}.json").read_bytes(), type=SampleTable)
-        rows: list[dict[str, Any]] = [{"at": [1], "names": entry.names}]
-        for number, frequency in enumerate(entry.frequencies, 1):
-            fields = {"code": f"SAMPLE_{code}_{frequency}{{n}}", "start": self._index.starts[frequency]}
-            rows.append({"at": [1, number, 1], "count": SERIES_PER_FREQUENCY, "frequency": frequency, **fields})
-        return SampleTable(rows, {**self._index.defaults, "categories": entry.names})
 
 
 def _read_rows(table: SampleTable, default_ends: dict[str, EndPeriod]) -> list[SampleRow]:
