@@ -10,17 +10,16 @@ import re
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
-from msgspec import Struct
-
 from signet.kernel.errors import Code, Fault
 from signet.kernel.tools import READ_ONLY, Context, Tool, tool
 from signet.kernel.upstream import NOT_GZIP, UpstreamRequest, UpstreamResponse
 
+from . import BojSettings
 from .faults import transport, validation
 from .models import MAX_RESULT_BYTES, DataOut, MetadataOut
 from .query import DataCodeIn, DataLayerIn, MetadataIn, Query, check, request_of
 
-__all__ = ["MAX_DELAY_MS", "TOOLS", "Retry", "delay_ms", "may_cache"]
+__all__ = ["MAX_DELAY_MS", "TOOLS", "delay_ms", "may_cache"]
 
 SUCCESS: Final = re.compile(rb'^\W*"?STATUS"?\s*[:,]\s*"?200\b')
 
@@ -37,19 +36,12 @@ def may_cache(request: UpstreamRequest, response: UpstreamResponse) -> bool:
     return "/getMetadata?" in request.target and is_complete and SUCCESS.match(response.body[:200]) is not None
 
 
-class Retry(Struct, frozen=True):
-    """The number of retries, and the delay before the first one."""
-
-    max: int = 2
-    backoff_ms: int = 200
-
-
-def delay_ms(retry: Retry, attempt: int, fault: Fault) -> int | None:
+def delay_ms(settings: BojSettings, attempt: int, fault: Fault) -> int | None:
     """Return the delay after a failed attempt (counted from 0), or None if there is no retry."""
-    if attempt >= retry.max or not _is_temporary(fault):
+    if attempt >= settings.retry_max or not _is_temporary(fault):
         return None
     # 63 doublings reach the limit from any backoff, and a shift by a large number would take memory.
-    return min(retry.backoff_ms << min(attempt, 63), MAX_DELAY_MS)
+    return min(settings.retry_backoff_ms << min(attempt, 63), MAX_DELAY_MS)
 
 
 def _is_temporary(fault: Fault) -> bool:
@@ -126,7 +118,6 @@ async def get_metadata(args: MetadataIn, ctx: Context) -> MetadataOut:
 async def _fetch(ctx: Context, query: Query, read: Callable[[UpstreamResponse], T]) -> T:
     """Send a query and read its response; retry as the policy says, until the call is cancelled."""
     request = request_of(query)
-    retry = Retry(ctx.settings.retry_max, ctx.settings.retry_backoff_ms)
     attempt = 0
     while True:
         try:
@@ -134,7 +125,7 @@ async def _fetch(ctx: Context, query: Query, read: Callable[[UpstreamResponse], 
         except Fault as fault:
             if fault.data.get("error_type") == "DECODE_ERROR" and ctx.upstream is not None:
                 ctx.upstream.forget(request)
-            pause_ms = delay_ms(retry, attempt, fault)
+            pause_ms = delay_ms(ctx.settings, attempt, fault)
             if pause_ms is None:
                 raise
         await asyncio.sleep(pause_ms / 1000)

@@ -8,9 +8,9 @@ The catalogue has the Bank's 50 databases, and a few more under names that the B
 | `FAIL500` | every request is answered with M181090S |
 | `FAIL503` | every request is answered with M181091S |
 
-An entry of a table is one row, or `count` consecutive rows. `{n}` in its code and names counts from `first`, `{code}` in
-its names is the code. An entry without a code is a heading; an entry with a code takes missing fields from the table's
-`defaults`.
+An entry of a table is one row, or `count` consecutive rows. `{n}` in its code and names counts from `first`, `{code}`
+in its names is the code. An entry without a code is a heading; an entry with a code takes missing fields from the
+table's `defaults`.
 """
 
 from __future__ import annotations

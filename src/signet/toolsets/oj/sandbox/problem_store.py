@@ -101,20 +101,8 @@ def _read_file(text: str) -> StoredProblem:
     fields: dict[str, Any] = msgspec.json.decode(head)
     embedded = fields.pop("embedded", True)
     sections = dict(zip(parts[::2], parts[1::2], strict=True))
-    problem = msgspec.convert({"link": _link(fields), **fields, **sections}, SampleProblem)
+    problem = msgspec.convert({**fields, **sections}, SampleProblem)
     return StoredProblem(problem, embedded=embedded and problem.content is not None)
-
-
-def _link(fields: dict[str, Any]) -> str:
-    contest, index, slug = (fields.get(name) for name in ("contest", "problem_index", "slug"))
-    paths = {
-        "atcoder": f"atcoder.jp/contests/{contest}/tasks/{fields['id']}",
-        "codeforces": f"codeforces.com/problemset/problem/{contest}/{index}",
-        "leetcode": f"leetcode.com/problems/{slug}/",
-        "luogu": f"luogu.com.cn/problem/{fields['id']}",
-        "spoj": f"luogu.com.cn/problem/{fields['id']}",
-    }
-    return f"https://example.com/{paths[fields['source']]}"
 
 
 UNKNOWN: Final = "unknown"
