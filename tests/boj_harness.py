@@ -16,7 +16,7 @@ from boj_messages import order_of
 from channels import rpc
 from large_metadata import with_large_metadata
 from processes import BIN, PATIENCE_S, Pipe, clean_env, piping
-from signet.toolsets.boj.sandbox import build
+from signet.toolsets.boj.sandbox.api import build
 from upstream_harness import DIRECT, UpstreamHarness, playing
 
 BOJ = str(BIN / "boj-mcp-server")

@@ -19,8 +19,7 @@ from signet.toolsets.boj.sandbox.api import (
     ROOT,
     TAKES_GZIP,
     ResponseFormat,
-    metadata_frame,
-    metadata_rows,
+    metadata_body,
 )
 from signet.toolsets.boj.sandbox.database import Catalogue, SampleDatabase
 from signet.toolsets.boj.sandbox.query import SampleQuery
@@ -95,12 +94,13 @@ def with_large_metadata(sandbox: Sandbox) -> Sandbox:
 
 def _large_metadata(layout: ResponseFormat, co: SampleDatabase) -> GeneratedBytes:
     """The rows of the samples, followed by generated rows."""
-    opening, closing = metadata_frame(layout, "CO")
+    closing, comma = (b"]}", b",") if layout.format == "json" else (b"", b"")
+    opening = metadata_body(layout, "CO", []).removesuffix(closing)
     last = replace(co.rows[-1], code=f"TK00S{FIRST}GCQ00000", names=NAMES, layers=(3, FIRST, 0, 0, 0))
-    row = metadata_rows(layout, [last])
-    separated = b"," + row if layout.format == "json" else row
+    row = metadata_body(layout, "CO", [last]).removeprefix(opening).removesuffix(closing)
     count = SERIES - sum(1 for it in co.rows if it.code)
-    return GeneratedBytes.of(opening + metadata_rows(layout, co.rows), separated, count, closing)
+    samples = metadata_body(layout, "CO", co.rows).removesuffix(closing)
+    return GeneratedBytes.of(samples, comma + row, count, closing)
 
 
 def _compress(body: bytes) -> bytes:

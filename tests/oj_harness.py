@@ -8,7 +8,7 @@ from typing import Any
 
 from channels import rpc
 from processes import BIN, Pipe, piping
-from signet.toolsets.oj.sandbox import build
+from signet.toolsets.oj.sandbox.api import build
 from upstream_harness import DIRECT, UpstreamHarness, playing
 
 OJ = str(BIN / "oj-mcp-rs")

@@ -30,7 +30,7 @@ from signet.catalogue import find_toolset
 from signet.sandbox import start_in_thread
 from signet.sandbox.hosting import host_in_thread
 from signet.sandbox.server import Running
-from signet.toolsets.boj.sandbox import build
+from signet.toolsets.boj.sandbox.api import build
 from signet.toolsets.boj.sandbox.database import FAILING, RESERVED
 from signet.toolsets.boj.sandbox.messages import MESSAGES
 
@@ -823,7 +823,7 @@ def test_a_message_can_be_ordered_and_is_then_over(bank: Running) -> None:
 PROBE = """
 import hashlib, urllib.request
 from datetime import UTC, datetime
-from signet.toolsets.boj.sandbox import build
+from signet.toolsets.boj.sandbox.api import build
 from signet.sandbox.hosting import host_in_thread
 running, stop = host_in_thread(build(clock=lambda: datetime(2026, 2, 19, tzinfo=UTC)))
 for target in TARGETS:

@@ -20,7 +20,7 @@ from signet.catalogue import find_toolset
 from signet.sandbox import build
 from signet.sandbox.hosting import host_in_thread
 from signet.sandbox.server import Running
-from signet.toolsets.oj.sandbox import build as build_oj
+from signet.toolsets.oj.sandbox.api import build as build_oj
 
 TOKEN = "a-token-of-forty-two"
 NOON = datetime(2026, 3, 1, 20, 0, tzinfo=UTC)
@@ -680,7 +680,7 @@ def test_the_sandbox_lists_its_samples_and_calls_them_so(oj: Running) -> None:
 PROBE = """
 import hashlib, sys
 from signet.sandbox.message import SandboxRequest
-from signet.toolsets.oj.sandbox import build
+from signet.toolsets.oj.sandbox.api import build
 handler = build().handler
 digest = hashlib.sha256()
 for path in sys.argv[1:]:

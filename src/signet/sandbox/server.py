@@ -17,6 +17,7 @@ import socket
 import time
 from collections import deque
 from collections.abc import Callable
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
 
@@ -28,9 +29,10 @@ from .exchange import LoggedRequest, RequestReader, ResponseWriter
 from .faults import FAULTS, FaultRule, follow_redirect, read_fault_rule, take_rule
 from .message import SandboxRequest, SandboxResponse, json_response, problem_response, response_head
 
-__all__ = ["Handler", "RequestRouter", "Running", "Sandbox", "start"]
+__all__ = ["Clock", "Handler", "RequestRouter", "Running", "Sandbox", "start", "utc_now"]
 
 Handler = Callable[[SandboxRequest], SandboxResponse]
+Clock = Callable[[], datetime]
 
 ROOT: Final = "/_sandbox"
 NO_CONTENT: Final = SandboxResponse(204, type=None)
@@ -115,6 +117,11 @@ BACKLOG: Final = 1024
 
 LINGER_S: Final = 1.0
 """How long a client whose request was refused may keep sending before the connection is closed."""
+
+
+def utc_now() -> datetime:
+    """Return the current time."""
+    return datetime.now(UTC)
 
 
 class Sandbox(msgspec.Struct, frozen=True):

@@ -87,7 +87,7 @@ def _upstream(settings: BojSettings) -> UpstreamSpec:
 
 
 def _sandbox(token: str | None = None, **more: Any) -> Any:
-    from .sandbox import build
+    from .sandbox.api import build
 
     return build(token, **more)
 

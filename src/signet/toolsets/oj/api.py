@@ -16,12 +16,12 @@ from .render import truncate
 
 __all__ = [
     "MAX_BODY_BYTES",
+    "STATUS",
     "ask_daily",
     "ask_problem",
     "ask_resolve",
     "ask_similar_to",
     "ask_similar_with",
-    "ask_status",
     "encoded",
     "fetching",
     "read",
@@ -34,6 +34,9 @@ T = TypeVar("T")
 
 MAX_BODY_BYTES: Final = 1_048_576
 """The part of a response body that is read, by section 2.2 of spec 1."""
+
+STATUS: Final = UpstreamRequest("/status")
+"""The request for the state of the backend, which is at the root and not under the API."""
 
 MAX_FALLBACK_CHARS: Final = 500
 JSON_TYPES: Final = ("application/json", "application/problem+json")
@@ -123,11 +126,6 @@ def similar_options(limit: int, threshold: float, source_filter: str) -> str:
     number = format(Decimal(repr(float(threshold))), "f").removesuffix(".0").replace("-0", "0", 1)
     options = f"limit={limit}&threshold={number}"
     return f"{options}&source={encoded(source_filter)}" if source_filter else options
-
-
-def ask_status() -> UpstreamRequest:
-    """Return the request for the state of the backend, which is at the root and not under the API."""
-    return UpstreamRequest("/status")
 
 
 def encoded(text: str) -> str:

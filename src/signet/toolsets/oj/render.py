@@ -9,9 +9,10 @@ Pure and bounded; nothing here raises. The conversion is loaded when it is first
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
-from .models import Fetching, Platform, Problem, Similar, SimilarProblem, Status
+from .models import Fetching, Problem, Similar, Status
 
 __all__ = [
     "MAX_TEXT_BYTES",
@@ -88,26 +89,19 @@ def problem_page(problem: Problem, *, source: str = NOTHING) -> str:
 def similar_page(similar: Similar) -> str:
     """Return the page of a search: a table of the problems that match."""
     heads = ("#", "Source", "ID", "Title", "Difficulty", "Similarity", "Link")
-    rows = [_similar_row(number, problem) for number, problem in enumerate(similar.results, 1)]
+    rows = [
+        (str(number), it.source, str(it.id), it.title, it.difficulty, f"{it.similarity * 100:.1f}%", it.link)
+        for number, it in enumerate(similar.results, 1)
+    ]
     query = NOTHING if similar.rewritten_query is None else similar.rewritten_query
     return truncate(f"# Similar Problems\n\nQuery: {query}\n\n{_table(heads, rows)}")
-
-
-def _similar_row(number: int, problem: SimilarProblem) -> tuple[str | None, ...]:
-    similarity = f"{problem.similarity * 100:.1f}%"
-    return str(number), problem.source, str(problem.id), problem.title, problem.difficulty, similarity, problem.link
 
 
 def status_page(status: Status) -> str:
     """Return the page of the platforms: a table of what the backend has of each judge."""
     heads = ("Platform", "Problems", "Missing Content", "Not Embedded")
-    rows = [_status_row(platform) for platform in status.platforms]
+    rows = [(it.source, f"{it.total:,}", f"{it.missing_content:,}", f"{it.not_embedded:,}") for it in status.platforms]
     return truncate(f"# OJ Platform Status (v{_line(status.version)})\n\n{_table(heads, rows)}")
-
-
-def _status_row(platform: Platform) -> tuple[str, ...]:
-    counts = (platform.total, platform.missing_content, platform.not_embedded)
-    return platform.source, *(f"{count:,}" for count in counts)
 
 
 def wait_note(fetching: Fetching, day: str) -> str:
@@ -116,7 +110,7 @@ def wait_note(fetching: Fetching, day: str) -> str:
     return f"The daily challenge of {day} is being fetched by the backend and is not there yet; {when}"
 
 
-def _table(heads: tuple[str, ...], rows: list[tuple[str | None, ...]] | list[tuple[str, ...]]) -> str:
+def _table(heads: tuple[str, ...], rows: Sequence[tuple[str | None, ...]]) -> str:
     """Return a table; the rule under each head is as long as the head and its padding."""
     rule = "|" + "|".join("-" * (len(head) + 2) for head in heads) + "|"
     lines = ["| " + " | ".join(heads) + " |", rule]

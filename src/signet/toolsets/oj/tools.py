@@ -144,7 +144,7 @@ async def get_platform_status(args: StatusIn, ctx: Context) -> Markdown:
     if ctx.upstream is None or not ctx.upstream.has_token:
         message = "authentication is required: start the server with --token or OJ_TOKEN"
         raise api.refuse(message, Code.UNAUTHORIZED)
-    return Markdown(status_page(api.read(await ctx.send(api.ask_status()), Status)))
+    return Markdown(status_page(api.read(await ctx.send(api.STATUS), Status)))
 
 
 TOOLS: Final = (get_daily_challenge, get_problem, find_similar_problems, resolve_problem, get_platform_status)

@@ -14,20 +14,21 @@ import gzip
 import io
 import re
 from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime, timedelta, timezone
+from datetime import timedelta, timezone
 from typing import Any, Final
 
 import msgspec
 
 from signet.kernel.errors import Fault
 from signet.sandbox.message import SandboxRequest, SandboxResponse
+from signet.sandbox.server import Clock, Sandbox, utc_now
 
-from .database import LEVELS, Catalogue
+from .database import LEVELS, RESERVED, Catalogue
 from .messages import DONE, LANGS, MESSAGES, NO_DATA, text_of
 from .query import SampleQuery, select_by_code, select_by_layer
 from .series import SampleRow, SampleSeries, SampleWindow
 
-__all__ = ["BojSandboxApi", "japan_now", "metadata_frame", "metadata_rows"]
+__all__ = ["BojSandboxApi", "build", "metadata_body"]
 
 METADATA_DATE: Final = "2026-02-19T9:00:06.669+09:00"
 """The date of all metadata; the Bank writes its hour without a leading zero."""
@@ -97,24 +98,12 @@ def data_response(
 
 def metadata_body(layout: ResponseFormat, db: str, rows: Iterable[SampleRow]) -> bytes:
     """Return the metadata of a database: its rows with headings, in both languages if Japanese is requested."""
-    opening, closing = metadata_frame(layout, db)
-    return opening + metadata_rows(layout, rows) + closing
-
-
-def metadata_frame(layout: ResponseFormat, db: str) -> tuple[bytes, bytes]:
-    """Return the bytes before and after the rows."""
     head = {**_head(DONE, layout.lang, layout.date), "DB": db}
-    if layout.format == "json":
-        return msgspec.json.encode(head)[:-1] + b',"RESULTSET":[', b"]}"
-    return _csv([*head.items(), _metadata_fields(BLANK_ROW, layout.lang)]).encode(layout.encoding), b""
-
-
-def metadata_rows(layout: ResponseFormat, rows: Iterable[SampleRow]) -> bytes:
-    """Return the rows alone."""
     fields = [_metadata_fields(row, layout.lang) for row in rows]
     if layout.format == "json":
-        return b",".join(map(msgspec.json.encode, fields))
-    return _csv(row.values() for row in fields).encode(layout.encoding)
+        return msgspec.json.encode({**head, "RESULTSET": fields})
+    columns = _metadata_fields(BLANK_ROW, layout.lang)
+    return _csv([*head.items(), columns, *(row.values() for row in fields)]).encode(layout.encoding)
 
 
 def _head(message_id: str, lang: str, date: str, n: int = 0) -> dict[str, Any]:
@@ -186,15 +175,10 @@ NOT_FOUND: Final = SandboxResponse(404, b"<html><body><h1>404 Not Found</h1></bo
 Endpoint = Callable[[SampleQuery, ResponseFormat], SandboxResponse]
 
 
-def japan_now() -> datetime:
-    """Return the current time in Japan."""
-    return datetime.now(JAPAN)
-
-
 class BojSandboxApi:
     """The handler of all requests."""
 
-    def __init__(self, catalogue: Catalogue, clock: Callable[[], datetime] = japan_now) -> None:
+    def __init__(self, catalogue: Catalogue, clock: Clock = utc_now) -> None:
         self._catalogue = catalogue
         self._clock = clock
         self._endpoints: dict[str, Endpoint] = {
@@ -242,3 +226,14 @@ class BojSandboxApi:
         database = self._catalogue.find(query.text("db"))
         layout = msgspec.structs.replace(layout, date=METADATA_DATE)
         return layout.response(metadata_body(layout, database.code, database.rows))
+
+
+def build(_: str | None = None, clock: Clock = utc_now) -> Sandbox:
+    """Build the sandbox; `clock` gives the date of responses, and the token is ignored as the API has none."""
+    catalogue = Catalogue()
+    about = {
+        "plays": "the Bank of Japan's statistics API",
+        "databases": {code: english for code, (_, english) in catalogue.names.items()},
+        "reserved": RESERVED,
+    }
+    return Sandbox("boj", BojSandboxApi(catalogue, clock), about)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import re
 from collections.abc import Callable, Mapping
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import UTC, date, timedelta, timezone
 from http import HTTPStatus
 from math import isfinite
 from typing import Any, Final
@@ -15,11 +15,12 @@ import msgspec
 
 from signet.kernel.errors import Code, Fault
 from signet.sandbox.message import SandboxRequest, SandboxResponse, json_response, problem_response
+from signet.sandbox.server import Clock, Sandbox, utc_now
 
 from .problem_store import SOURCES, ProblemStore, SampleProblem, identify
 from .search import SearchHit, SearchIndex
 
-__all__ = ["RETRY_AFTER_S", "DailyCalendar", "OjSandboxApi", "utc_now"]
+__all__ = ["RETRY_AFTER_S", "DailyCalendar", "OjSandboxApi", "build"]
 
 FIRST_DAY: Final = date(2020, 4, 1)
 ALWAYS_FETCHING: Final = date(2024, 2, 29)
@@ -35,7 +36,7 @@ _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 class DailyCalendar:
     """The dates and the problems that are assigned to them in turn."""
 
-    def __init__(self, problems: list[SampleProblem], clock: Callable[[], datetime]) -> None:
+    def __init__(self, problems: list[SampleProblem], clock: Clock) -> None:
         self._problems = [it for it in problems if it.content is not None and it.title is not None]
         self._clock = clock
         self._fetched: set[str] = set()
@@ -108,11 +109,6 @@ OPEN: Final = "/health"
 NO_ROUTE: Final = SandboxResponse(404, type=None)
 
 
-def utc_now() -> datetime:
-    """Return the current time in UTC."""
-    return datetime.now(UTC)
-
-
 class QueryParameters(dict[str, str]):
     """The decoded query parameters; of equal names the first counts."""
 
@@ -150,7 +146,7 @@ class QueryParameters(dict[str, str]):
 class OjSandboxApi:
     """The handler of all requests; with a token it checks the bearer token as the backend does."""
 
-    def __init__(self, store: ProblemStore, token: str | None = None, clock: Callable[[], datetime] = utc_now) -> None:
+    def __init__(self, store: ProblemStore, token: str | None = None, clock: Clock = utc_now) -> None:
         self._store = store
         self._search = SearchIndex(store.entries)
         self._calendar = DailyCalendar(store.of("leetcode"), clock)
@@ -261,3 +257,10 @@ def _refusal(fault: Fault) -> SandboxResponse:
 
 def _not_a_number(name: str) -> Fault:
     return Fault(Code.INVALID_INPUT, f"the query string cannot be read: {name} must be a number", name="QUERY")
+
+
+def build(token: str | None = None, clock: Clock = utc_now) -> Sandbox:
+    """Build the sandbox; with a token it requires this bearer token, and `clock` decides which day is today."""
+    store = ProblemStore.load()
+    ids = {source: [problem.id for problem in store.of(source)] for source in SOURCES}
+    return Sandbox("oj", OjSandboxApi(store, token, clock), {"plays": "an online-judge backend", "problems": ids})
