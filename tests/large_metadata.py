@@ -83,7 +83,7 @@ def with_large_metadata(sandbox: Sandbox) -> Sandbox:
         query = SampleQuery(request.query)
         if request.path != f"{ROOT}/getMetadata" or query.text("db").upper() != LARGE:
             return sandbox.handler(request)
-        layout = ResponseFormat(query.format(), query.lang(), METADATA_DATE)
+        layout = ResponseFormat(query.text("format").lower() or "json", query.lang(), METADATA_DATE)
         response = layout.response(_large_metadata(layout, co))
         if not TAKES_GZIP.search(request.headers.get("accept-encoding", "")):
             return response

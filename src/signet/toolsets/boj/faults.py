@@ -35,16 +35,10 @@ BAD_REQUEST: Final = 400
 MAX_CHARS: Final = 1_000
 """The limit of a text from outside; the rest is cut off."""
 
+_ARGUMENTS: Final = ("codes", "db", "end_date", "frequency", "lang", "layers", "start_date")
 TOOL_NAMES: Final = {
-    "boj_get_metadata": "boj_get_metadata",
-    "codes": "codes",
-    "db": "db",
-    "end_date": "end_date",
-    "frequency": "frequency",
-    "lang": "lang",
-    "layers": "layers",
+    **{name: name for name in ("boj_get_metadata", *_ARGUMENTS)},
     "layers_example": '["1", "*", "2"]',
-    "start_date": "start_date",
     # Whole sentences, because a command may have no such parameter.
     "fix_format": "Give format as json or csv, or leave it out.",
     "fix_position": "Give start_position as the next_position of the answer before, or leave it out.",

@@ -16,7 +16,7 @@ from signet.kernel.upstream import UpstreamRequest
 
 from . import validation
 
-__all__ = ["DataCodeIn", "DataLayerIn", "MetadataIn", "Query", "check", "request_of"]
+__all__ = ["DataCodeIn", "DataLayerIn", "MetadataIn", "Q", "Query", "check", "request_of"]
 
 CHOICES: Final = {"format": ("json", "csv"), "lang": ("jp", "en")}
 

@@ -17,7 +17,7 @@ from signet.kernel.upstream import NOT_GZIP, UpstreamRequest, UpstreamResponse
 from . import BojSettings
 from .faults import transport, validation
 from .models import MAX_RESULT_BYTES, DataOut, MetadataOut
-from .query import DataCodeIn, DataLayerIn, MetadataIn, Query, check, request_of
+from .query import DataCodeIn, DataLayerIn, MetadataIn, Q, check, request_of
 
 __all__ = ["MAX_DELAY_MS", "TOOLS", "delay_ms", "may_cache"]
 
@@ -86,8 +86,7 @@ async def get_data_code(args: DataCodeIn, ctx: Context) -> DataOut:
     """
     from .decode import read_data
 
-    query = check(args)
-    return await _fetch(ctx, query, lambda response: read_data(response, query))
+    return await _fetch(ctx, args, read_data)
 
 
 @_tool("get_data_layer", "Read Bank of Japan series by layer", {"db": "FM08", "frequency": "D", "layers": ["1", "1"]})
@@ -99,8 +98,7 @@ async def get_data_layer(args: DataLayerIn, ctx: Context) -> DataOut:
     """
     from .decode import read_data
 
-    query = check(args)
-    return await _fetch(ctx, query, lambda response: read_data(response, query))
+    return await _fetch(ctx, args, read_data)
 
 
 @_tool("get_metadata", "List a Bank of Japan database", {"db": "FM08", "lang": "en"})
@@ -111,17 +109,17 @@ async def get_metadata(args: MetadataIn, ctx: Context) -> MetadataOut:
     """
     from .decode import read_metadata
 
+    return await _fetch(ctx, args, read_metadata)
+
+
+async def _fetch(ctx: Context, args: Q, read: Callable[[UpstreamResponse, Q], T]) -> T:
+    """Check a query, send it and read its response; retry as the policy says, until the call is cancelled."""
     query = check(args)
-    return await _fetch(ctx, query, lambda response: read_metadata(response, query))
-
-
-async def _fetch(ctx: Context, query: Query, read: Callable[[UpstreamResponse], T]) -> T:
-    """Send a query and read its response; retry as the policy says, until the call is cancelled."""
     request = request_of(query)
     attempt = 0
     while True:
         try:
-            return await ctx.offload(read, await _send(ctx, request))
+            return await ctx.offload(read, await _send(ctx, request), query)
         except Fault as fault:
             if fault.data.get("error_type") == "DECODE_ERROR" and ctx.upstream is not None:
                 ctx.upstream.forget(request)

@@ -36,6 +36,7 @@ METADATA_DATE: Final = "2026-02-19T9:00:06.669+09:00"
 SAMPLE: Final = {"x-data": "sample"}
 """The header that marks every response as sample data."""
 
+FORMATS: Final = ("json", "csv")
 LINE_END: Final = "\r\n"
 MISSING: Final = "null"
 """A missing value in CSV."""
@@ -60,12 +61,6 @@ class ResponseFormat(msgspec.Struct, frozen=True):
         if self.format == "json":
             return SandboxResponse(200, body, headers=SAMPLE)
         return SandboxResponse(200, body, "text/csv; charset=utf-8" if self.lang == "en" else "text/csv", SAMPLE)
-
-
-def refusal(fault: Fault, lang: str, date: str) -> SandboxResponse:
-    """Return an error response, which is JSON in any format."""
-    head = _head(fault.name, lang, date, fault.data["n"])
-    return SandboxResponse(fault.status, msgspec.json.encode(head), headers=SAMPLE)
 
 
 def echo_of(query: SampleQuery, *, by_layer: bool) -> dict[str, str]:
@@ -206,9 +201,11 @@ class BojSandboxApi:
         lang = "en"
         try:
             lang = query.lang()
-            return endpoint(query, ResponseFormat(query.format(), lang, date))
+            return endpoint(query, ResponseFormat(query.choice("format", FORMATS, "M181003E"), lang, date))
         except Fault as fault:
-            return refusal(fault, lang, date)
+            # An error is JSON in any format.
+            head = _head(fault.name, lang, date, fault.data["n"])
+            return SandboxResponse(fault.status, msgspec.json.encode(head), headers=SAMPLE)
 
     def _data_code(self, query: SampleQuery, layout: ResponseFormat) -> SandboxResponse:
         query.require(db="M181004E", code="M181006E")

@@ -93,14 +93,6 @@ class SampleQuery:
             raise refuse("M181001E")
         return self.choice("lang", LANGS, "M181002E")
 
-    def format(self) -> str:
-        """Return the format of the response.
-
-        Raises:
-            Fault: the format is unknown.
-        """
-        return self.choice("format", ("json", "csv"), "M181003E")
-
     def require(self, **message_ids: str) -> None:
         """Check that parameters are present.
 
@@ -110,17 +102,6 @@ class SampleQuery:
         for name, message_id in message_ids.items():
             if not self.text(name):
                 raise refuse(message_id)
-
-    def codes(self) -> list[str]:
-        """Return the series codes as they were sent.
-
-        Raises:
-            Fault: there are too many codes.
-        """
-        codes = self.text("code").split(",")
-        if len(codes) > MAX_CODES:
-            raise refuse("M181007E")
-        return codes
 
     def levels(self) -> list[str]:
         """Return the layers as they were sent.
@@ -203,7 +184,10 @@ def select_by_code(database: SampleDatabase, query: SampleQuery) -> SamplePage:
     Raises:
         Fault: a parameter is invalid, or a series does not exist or has another frequency.
     """
-    codes, period, position = query.codes(), query.period(), query.position()
+    codes = query.text("code").split(",")
+    if len(codes) > MAX_CODES:
+        raise refuse("M181007E")
+    period, position = query.period(), query.position()
     numbered = list(enumerate(_find_all(database, codes), 1))
     frequency = numbered[0][1].frequency
     for number, series in numbered:
