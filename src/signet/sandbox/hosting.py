@@ -8,15 +8,35 @@ import signal
 import threading
 from collections.abc import Callable
 
+from signet.kernel.toolset import Toolset
+
 from .server import Running, Sandbox, start
 
-__all__ = ["host_in_thread", "host_until_signal"]
+__all__ = ["build", "host_in_thread", "run", "start_in_thread"]
 
 
-def host_until_signal(sandbox: Sandbox, host: str, port: int, announce: Callable[[str], None]) -> None:
-    """Serve until SIGINT or SIGTERM; call `announce` with the URL once it answers."""
+def build(toolset: Toolset, token: str | None = None) -> Sandbox:
+    """Return the sandbox of a toolset. If `token` is given, requests must send it as a bearer token.
+
+    Raises:
+        ValueError: the toolset has none.
+    """
+    if toolset.sandbox is None:
+        message = f"the toolset {toolset.name} has no sandbox"
+        raise ValueError(message)
+    sandbox: Sandbox = toolset.sandbox.build(token)
+    return sandbox
+
+
+def run(toolset: Toolset, host: str, port: int, *, token: str | None, announce: Callable[[str], None]) -> None:
+    """Serve a toolset's sandbox until SIGINT or SIGTERM; `announce` is called with its URL once it answers.
+
+    Raises:
+        ValueError: the toolset has none, or the address is not this machine's alone.
+        OSError: the address cannot be had.
+    """
     with contextlib.suppress(KeyboardInterrupt):  # Windows loops have no signal handlers.
-        asyncio.run(_until_signal(sandbox, host, port, announce))
+        asyncio.run(_until_signal(build(toolset, token), host, port, announce))
 
 
 async def _until_signal(sandbox: Sandbox, host: str, port: int, announce: Callable[[str], None]) -> None:
@@ -30,6 +50,17 @@ async def _until_signal(sandbox: Sandbox, host: str, port: int, announce: Callab
         await stopped.wait()
     finally:
         await running.stop()
+
+
+def start_in_thread(toolset: Toolset, *, token: str | None = None) -> tuple[str, Callable[[], None]]:
+    """Serve a toolset's sandbox from a daemon thread of this process; return its URL and the function that stops it.
+
+    Raises:
+        ValueError: the toolset has none.
+        OSError: there is no port to be had.
+    """
+    running, stop = host_in_thread(build(toolset, token))
+    return running.url, stop
 
 
 def host_in_thread(sandbox: Sandbox) -> tuple[Running, Callable[[], None]]:

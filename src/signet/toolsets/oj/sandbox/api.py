@@ -27,7 +27,7 @@ ALWAYS_FETCHING: Final = date(2024, 2, 29)
 FIRST_FETCHING: Final = date(2024, 2, 28)
 RETRY_AFTER_S: Final = 30
 
-DOMAINS: Final = {"com": "leetcode.com", "cn": "leetcode.cn"}
+DOMAINS: Final = {"leetcode.com": "com", "leetcode.cn": "cn"}
 ZONES: Final = {"com": UTC, "cn": timezone(timedelta(hours=8))}
 
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -76,17 +76,16 @@ class DailyCalendar:
 
 
 def _domain(domain: str | None, source: str | None) -> str:
-    if domain is not None and domain not in DOMAINS:
+    if domain not in (None, *ZONES):
         raise _invalid("domain must be 'com' or 'cn'")
     if source is None:
         return domain or "com"
-    source_domain = next((short for short, name in DOMAINS.items() if name == source), None)
-    if source_domain is None:
+    if source not in DOMAINS:
         message = f"invalid source '{source}', expected 'leetcode.com' or 'leetcode.cn'"
         raise _invalid(message)
-    if domain not in (None, source_domain):
+    if domain not in (None, DOMAINS[source]):
         raise _invalid("domain and source conflict")
-    return source_domain
+    return DOMAINS[source]
 
 
 def _invalid(detail: str) -> Fault:
