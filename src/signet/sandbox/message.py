@@ -18,6 +18,8 @@ MAX_BODY_BYTES: Final = 65_536
 BODILESS: Final = {HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED}
 """Statuses that carry neither a body nor a content-length."""
 
+REASONS: Final = {status.value: status.phrase for status in HTTPStatus}
+
 _REQUEST_LINE: Final = re.compile(r"([!-~]+) (/[!-~]*) (HTTP/1\.[01])")
 _FIELD: Final = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*?)[ \t]*")
 
@@ -82,7 +84,7 @@ def json_response(value: object, status: int = 200) -> SandboxResponse:
 
 def problem_response(status: int, detail: str, headers: dict[str, str] | None = None) -> SandboxResponse:
     """Return an RFC 7807 problem with the status's usual title."""
-    problem = {"type": "about:blank", "title": _reason(status), "status": status, "detail": detail}
+    problem = {"type": "about:blank", "title": REASONS.get(status, "Unknown"), "status": status, "detail": detail}
     return SandboxResponse(status, msgspec.json.encode(problem), "application/problem+json", headers or {})
 
 
@@ -97,7 +99,8 @@ def response_head(response: SandboxResponse, length: int | None, *, keep_alive: 
         fields["content-length"] = str(length)
     if not keep_alive:
         fields["connection"] = "close"
-    lines = [f"HTTP/1.1 {response.status} {_reason(response.status)}", *(f"{n}: {v}" for n, v in fields.items())]
+    reason = REASONS.get(response.status, "Unknown")
+    lines = [f"HTTP/1.1 {response.status} {reason}", *(f"{n}: {v}" for n, v in fields.items())]
     return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
 
 
@@ -119,10 +122,3 @@ def parse_head(head: bytes) -> SandboxRequest:
         name, value = field[1].lower(), field[2]
         headers[name] = f"{headers[name]}, {value}" if name in headers else value
     return SandboxRequest(line[1], line[2], headers, line[3])
-
-
-def _reason(status: int) -> str:
-    try:
-        return HTTPStatus(status).phrase
-    except ValueError:
-        return "Unknown"

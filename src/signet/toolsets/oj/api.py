@@ -150,10 +150,8 @@ def fetching(response: UpstreamResponse) -> Fetching | None:
     """Return the notice that the backend is still fetching a daily challenge, or None for any other response."""
     if response.status != ACCEPTED:
         return None
-    if not _is_json(response):
-        return Fetching()
     try:
-        return msgspec.json.decode(response.body, type=Fetching)
+        return msgspec.json.decode(response.body, type=Fetching) if _is_json(response) else Fetching()
     except (ValueError, RecursionError):
         return Fetching()
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hmac
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, date, timedelta, timezone
 from http import HTTPStatus
-from math import isfinite
+from math import isfinite, nan
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote
 
@@ -41,7 +41,7 @@ class DailyCalendar:
         self._clock = clock
         self._fetched: set[str] = set()
 
-    def find(self, query: Mapping[str, str]) -> dict[str, Any] | None:
+    def find(self, query: dict[str, str]) -> dict[str, Any] | None:
         """Return the problem of the requested date, or None while it is being fetched.
 
         Raises:
@@ -107,39 +107,7 @@ OPEN: Final = "/health"
 
 NO_ROUTE: Final = SandboxResponse(404, type=None)
 
-
-class QueryParameters(dict[str, str]):
-    """The decoded query parameters; of equal names the first counts."""
-
-    def __init__(self, raw: str) -> None:
-        super().__init__(reversed(parse_qsl(raw, keep_blank_values=True)))
-
-    def whole(self, name: str, default: int) -> int:
-        """Return an unsigned 32-bit integer.
-
-        Raises:
-            Fault: the value is not such an integer.
-        """
-        text = self.get(name)
-        if text is None:
-            return default
-        if not (text.isascii() and text.isdigit()) or len(text) > len(str(MAX_WHOLE)) or int(text) > MAX_WHOLE:
-            raise _not_a_number(name)
-        return int(text)
-
-    def real(self, name: str, default: float) -> float:
-        """Return a finite number.
-
-        Raises:
-            Fault: the value is not a finite number.
-        """
-        try:
-            number = float(self.get(name, default))
-        except ValueError:
-            raise _not_a_number(name) from None
-        if not isfinite(number):
-            raise _not_a_number(name)
-        return number
+Parameters = dict[str, str]
 
 
 class OjSandboxApi:
@@ -170,7 +138,7 @@ class OjSandboxApi:
                 if request.path != OPEN and not self._is_authorised(request):
                     return problem_response(401, "missing or invalid token")
                 try:
-                    return answer(QueryParameters(request.query), *map(unquote, match.groups()))
+                    return answer(_parameters(request.query), *map(unquote, match.groups()))
                 except Fault as fault:
                     return _refusal(fault)
         return NO_ROUTE
@@ -181,25 +149,25 @@ class OjSandboxApi:
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         return scheme == "Bearer" and hmac.compare_digest(token.encode("latin-1"), self._token.encode())
 
-    def _health(self, _: QueryParameters) -> SandboxResponse:
+    def _health(self, _: Parameters) -> SandboxResponse:
         return json_response({"status": "ok", "db": True, "sqlite_vec": False, "vec_dimension": None})
 
-    def _status(self, _: QueryParameters) -> SandboxResponse:
+    def _status(self, _: Parameters) -> SandboxResponse:
         return json_response({"version": VERSION, "platforms": self._store.counts()})
 
-    def _daily(self, query: QueryParameters) -> SandboxResponse:
+    def _daily(self, query: Parameters) -> SandboxResponse:
         problem = self._calendar.find(query)
         if problem is None:
             return json_response({"status": "fetching", "retry_after": RETRY_AFTER_S}, HTTPStatus.ACCEPTED)
         return json_response(problem)
 
-    def _problem(self, _: QueryParameters, source: str, problem_id: str) -> SandboxResponse:
+    def _problem(self, _: Parameters, source: str, problem_id: str) -> SandboxResponse:
         if source not in SOURCES:
             raise Fault(Code.INVALID_INPUT, f"invalid source: {source}")
         problem = self._store.find(source, problem_id)
         return problem_response(404, "problem not found") if problem is None else json_response(problem)
 
-    def _similar_to_text(self, query: QueryParameters) -> SandboxResponse:
+    def _similar_to_text(self, query: Parameters) -> SandboxResponse:
         bounds = _bounds(query)
         text = query.get("q", query.get("query", "")).strip()
         if len(text) > 1 and text[0] == text[-1] == '"':
@@ -213,14 +181,14 @@ class OjSandboxApi:
             raise Fault(Code.INVALID_INPUT, f"query must be at most {MAX_QUERY_BYTES} characters")
         return _results(query, bounds, *self._search.by_text(text))
 
-    def _similar_to_problem(self, query: QueryParameters, source: str, problem_id: str) -> SandboxResponse:
+    def _similar_to_problem(self, query: Parameters, source: str, problem_id: str) -> SandboxResponse:
         bounds = _bounds(query)
         neighbours = self._search.by_id(source, problem_id)
         if neighbours is None:
             return problem_response(404, "no embedding found for this problem")
         return _results(query, bounds, *neighbours)
 
-    def _resolve(self, _: QueryParameters, text: str) -> SandboxResponse:
+    def _resolve(self, _: Parameters, text: str) -> SandboxResponse:
         # Like the backend, decode a second time after the router.
         source, problem_id = identify(unquote(text))
         if source == "leetcode" and not (problem_id.isascii() and problem_id.isdigit()):
@@ -230,13 +198,31 @@ class OjSandboxApi:
         return json_response({"source": source, "id": problem_id, "problem": self._store.find(source, problem_id)})
 
 
-def _bounds(query: QueryParameters) -> tuple[int, float]:
-    """Read limit and threshold; the backend's framework does so before the backend checks anything else."""
-    return min(query.whole("limit", DEFAULT_LIMIT), MAX_LIMIT), query.real("threshold", 0.0)
+def _parameters(raw: str) -> Parameters:
+    """Return the decoded query parameters; of equal names the first counts."""
+    return dict(reversed(parse_qsl(raw, keep_blank_values=True)))
+
+
+def _bounds(query: Parameters) -> tuple[int, float]:
+    """Read limit and threshold; the backend's framework does so before the backend checks anything else.
+
+    Raises:
+        Fault: the limit is not an unsigned 32-bit integer, or the threshold is not a finite number.
+    """
+    limit, threshold = query.get("limit", str(DEFAULT_LIMIT)), query.get("threshold", "0")
+    if not (limit.isascii() and limit.isdigit()) or len(limit) > len(str(MAX_WHOLE)) or int(limit) > MAX_WHOLE:
+        raise _not_a_number("limit")
+    try:
+        number = float(threshold)
+    except ValueError:
+        number = nan
+    if not isfinite(number):
+        raise _not_a_number("threshold")
+    return min(int(limit), MAX_LIMIT), number
 
 
 def _results(
-    query: QueryParameters, bounds: tuple[int, float], rewritten: str | None, hits: list[SearchHit]
+    query: Parameters, bounds: tuple[int, float], rewritten: str | None, hits: list[SearchHit]
 ) -> SandboxResponse:
     """Cut the hits to the request; the source filter sees only the nearest neighbours, so results may be few."""
     limit, threshold = bounds

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from html import unescape
+from importlib.resources import files
 from math import log, sqrt
 from typing import Final
 
@@ -21,18 +22,11 @@ __all__ = ["SearchHit", "SearchIndex"]
 
 TITLE_WEIGHT: Final = 2
 TAG_WEIGHT: Final = 3
-STOP_WORDS: Final = {
-    "a", "about", "all", "an", "and", "any", "are", "as", "at", "be", "by", "can", "do", "each", "every", "find", "for",
-    "from", "give", "given", "has", "have", "how", "i", "in", "into", "is", "it", "its", "me", "my", "no", "not", "of",
-    "on", "or", "out", "print", "problem", "problems", "return", "so", "that", "the", "their", "them", "then", "there",
-    "they", "this", "to", "want", "what", "when", "where", "which", "who", "will", "with", "you", "your",
-}  # fmt: skip
-TERMS: Final = {
-    "shortest path": "最短路", "dynamic programming": "动态规划", "binary search": "二分", "graph": "图论",
-    "greedy": "贪心", "hash": "哈希", "lantern": "灯笼", "market": "集市", "ferry": "渡口", "lighthouse": "灯塔",
-    "math": "数学", "simulation": "模拟",
-}  # fmt: skip
-"""Terms that a query in either language finds."""
+
+_LEXICON: Final = msgspec.json.decode((files(__package__) / "words.json").read_bytes())
+STOP_WORDS: Final = frozenset[str](_LEXICON["stop_words"])
+TERMS: Final[dict[str, str]] = _LEXICON["terms"]
+"""Terms in English and Chinese that a query in either language finds."""
 
 GHOST: Final = SampleProblem(
     id="9003A", source="codeforces", slug="9003A", title=None, title_cn=None, tags=[], link=None,
