@@ -13,7 +13,6 @@ from signet.toolsets.boj.faults import bank_messages
 
 __all__ = ["DONE", "LANGS", "MESSAGES", "NO_DATA", "refuse", "text_of"]
 
-
 LANGS: Final = ("jp", "en")
 """The languages of responses; the first is the default."""
 
@@ -25,10 +24,9 @@ MESSAGES: Final = bank_messages()
 
 def refuse(message_id: str, n: int = 0) -> Fault:
     """Return the fault for a message; `n` is the number of the series code that it concerns."""
-    message = MESSAGES[message_id]
     code = Code.INTERNAL_ERROR if message_id.endswith("S") else Code.INVALID_INPUT
-    text = message.english.format(n=n)
-    return Fault(code, text, name=message_id, status=message.status, data={"n": n})
+    status = MESSAGES[message_id].status
+    return Fault(code, text_of(message_id, "en", n), name=message_id, status=status, data={"n": n})
 
 
 def text_of(message_id: str, lang: str, n: int = 0) -> str:

@@ -62,11 +62,9 @@ class Frequency(msgspec.Struct, frozen=True):
 
     def label(self, index: int) -> int:
         """Return a period as responses write it."""
-        if self.parts == 1:
-            return index
         if self.parts:
             year, part = divmod(index, self.parts)
-            return year * 100 + part + 1
+            return year if self.parts == 1 else year * 100 + part + 1
         day = date.fromordinal(index if self.weekday is None else index * WEEK + self.weekday)
         return day.year * 10_000 + day.month * 100 + day.day
 

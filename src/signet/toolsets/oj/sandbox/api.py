@@ -137,8 +137,10 @@ class OjSandboxApi:
                     return SandboxResponse(405, type=None, headers={"allow": "GET,HEAD"})
                 if request.path != OPEN and not self._is_authorised(request):
                     return problem_response(401, "missing or invalid token")
+                # Of equal names the first counts.
+                query = dict(reversed(parse_qsl(request.query, keep_blank_values=True)))
                 try:
-                    return answer(_parameters(request.query), *map(unquote, match.groups()))
+                    return answer(query, *map(unquote, match.groups()))
                 except Fault as fault:
                     return _refusal(fault)
         return NO_ROUTE
@@ -196,11 +198,6 @@ class OjSandboxApi:
             problem = self._store.find_slug(source, problem_id)
             problem_id = problem.id if problem else problem_id
         return json_response({"source": source, "id": problem_id, "problem": self._store.find(source, problem_id)})
-
-
-def _parameters(raw: str) -> Parameters:
-    """Return the decoded query parameters; of equal names the first counts."""
-    return dict(reversed(parse_qsl(raw, keep_blank_values=True)))
 
 
 def _bounds(query: Parameters) -> tuple[int, float]:

@@ -23,16 +23,12 @@ __all__ = ["SearchHit", "SearchIndex"]
 TITLE_WEIGHT: Final = 2
 TAG_WEIGHT: Final = 3
 
-_LEXICON: Final = msgspec.json.decode((files(__package__) / "words.json").read_bytes())
-STOP_WORDS: Final = frozenset[str](_LEXICON["stop_words"])
-TERMS: Final[dict[str, str]] = _LEXICON["terms"]
+_DATA: Final = msgspec.json.decode((files(__package__) / "search.json").read_bytes())
+STOP_WORDS: Final = frozenset[str](_DATA["stop_words"])
+TERMS: Final[dict[str, str]] = _DATA["terms"]
 """Terms in English and Chinese that a query in either language finds."""
 
-GHOST: Final = SampleProblem(
-    id="9003A", source="codeforces", slug="9003A", title=None, title_cn=None, tags=[], link=None,
-    content="Lantern festival: pairs of lanterns and the brightness of the street of a far town, with drums, dances, "
-    "rice cakes and fireworks over the quay.",
-)  # fmt: skip
+GHOST: Final = msgspec.convert(_DATA["ghost"], SampleProblem)
 """A problem that the index has and the store does not: title, difficulty and link are null."""
 
 _CJK: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
