@@ -1,12 +1,6 @@
 """The databases with their rows, read from compact tables of samples.
 
-The catalogue has the Bank's 50 databases, and a few more under names that the Bank does not use:
-
-| name | purpose |
-|---|---|
-| `TREE` | the manual's example of layers, series `A` to `M` |
-| `FAIL500` | every request is answered with M181090S |
-| `FAIL503` | every request is answered with M181091S |
+The catalogue has the Bank's 50 databases, and the `RESERVED` ones, under names that the Bank does not use.
 
 An entry of a table is one row, or `count` consecutive rows. `{n}` in its code and names counts from `first`, `{code}`
 in its names is the code. An entry without a code is a heading; an entry with a code takes missing fields from the
@@ -15,7 +9,7 @@ table's `defaults`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib.resources import files
 from typing import Any, Final
 
@@ -31,7 +25,7 @@ RESERVED: Final = {
     "TREE": "the manual's example of layers, series A to M",
     **{name: f"answers {message_id}" for name, message_id in FAILING.items()},
 }
-"""The databases that the Bank does not have."""
+"""The databases that the Bank does not have, and the purpose of each."""
 
 LEVELS: Final = 5
 """The number of layers; an unused layer is 0."""
@@ -85,7 +79,7 @@ class DatabaseIndex(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class SampleDatabase:
     """The rows of one database, in the order of their layers."""
 
-    def __init__(self, code: str, rows: list[SampleRow]) -> None:
+    def __init__(self, code: str, rows: Iterable[SampleRow]) -> None:
         self.code = code
         self.rows = tuple(sorted(rows, key=lambda row: row.layers))
         self._by_code = {row.code.upper(): row for row in self.rows if isinstance(row, SampleSeries)}
@@ -130,13 +124,10 @@ class Catalogue:
         return self._databases[code]
 
 
-def _read_rows(table: SampleTable, default_ends: dict[str, EndPeriod]) -> list[SampleRow]:
-    ends = {**default_ends, **table.ends}
-    rows: list[SampleRow] = []
+def _read_rows(table: SampleTable, default_ends: dict[str, EndPeriod]) -> Iterator[SampleRow]:
     for fields in table.rows:
         entry = msgspec.convert({**table.defaults, **fields} if "code" in fields else fields, SampleEntry)
-        rows += _expand(entry, ends)
-    return rows
+        yield from _expand(entry, {**default_ends, **table.ends})
 
 
 def _expand(entry: SampleEntry, ends: dict[str, EndPeriod]) -> Iterator[SampleRow]:
