@@ -1,13 +1,14 @@
 """Values: candidates that a schema may admit, made from the schema itself, the simplest and the outermost of each kind.
 
-Each part of a value is validated against its own part of the schema before use, so that keywords which are not
+A schema is brought into its canonical form first: a list of alternatives in which all that applies to one instance is
+merged. Each part of a value is validated against its own part of the schema before use, so that keywords which are not
 understood here (`not` above all) make fewer values, never more wrong ones. Pure.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice, product
+from itertools import islice
 from typing import Any, Final
 
 import msgspec
@@ -25,19 +26,8 @@ MAX_WEIGHT: Final = 400
 """How many members a value may have at all depths together."""
 MAX_MEMOIZED: Final = 2_000
 """How many parts of a document values are made for."""
-CHARACTERISTIC: Final = {
-    "object": ("properties", "required", "minProperties", "patternProperties", "propertyNames"),
-    "array": ("items", "prefixItems", "minItems", "contains", "uniqueItems"),
-    "string": ("pattern", "minLength", "maxLength", "format"),
-    "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
-}
-"""The keywords that imply the type of a schema without one."""
-
 MAX_CASES: Final = 24
 MAX_CASE_DEPTH: Final = 12
-COMBINATORS: Final = ("allOf", "anyOf", "oneOf", "if", "then", "else", "$ref")
-LOWER_BOUNDS: Final = ("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties", "minContains")
-UPPER_BOUNDS: Final = ("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties")
 
 Check = Callable[[object], bool]
 
@@ -46,7 +36,7 @@ class Values:
     """Makes values for the schemas of one document."""
 
     def __init__(self, root: Schema, compile_check: Callable[[Schema], Check]) -> None:
-        self.root = root
+        self.root = canonical_form(root)
         self.compile_check = compile_check
         self.memo: dict[tuple[bytes, int, int], list[Any]] = {}
 
@@ -64,15 +54,39 @@ class Values:
         return self.memo[key]
 
     def _make(self, schema: Schema, depth: int, limit: int) -> list[Any]:
-        cases = _cases(schema, self.root)
+        cases = islice(self._cases(schema), MAX_CASES)
         values = (value for case in cases for value in self._of_case(case, depth) if _weight(value) <= MAX_WEIGHT)
+        is_valid = self.compile_check(self._document(schema))
         # A generator may be endless, so the number of tries is bounded, too.
-        return list(islice(_distinct(filter(self._check(schema), islice(values, 10 * limit))), limit))
+        return list(islice(_distinct(filter(is_valid, islice(values, 10 * limit))), limit))
 
-    def _check(self, schema: Schema) -> Check:
-        if isinstance(schema, dict) and isinstance(self.root, dict) and schema is not self.root:
-            schema = {**{key: self.root[key] for key in ("$schema", "$defs") if key in self.root}, **schema}
-        return self.compile_check(schema)
+    def _document(self, part: Schema) -> Schema:
+        """Return a part of the document that can be compiled by itself."""
+        if isinstance(part, bool) or isinstance(self.root, bool) or part is self.root:
+            return part
+        return {**{key: self.root[key] for key in ("$schema", "$defs") if key in self.root}, **part}
+
+    def _merged(self, *parts: Schema) -> Any:
+        """Return a schema of the values that all parts admit."""
+        return canonical_form(self._document({"allOf": list(parts)}))
+
+    def _cases(self, schema: Schema, depth: int = 0) -> Iterator[dict[str, Any]]:
+        """Yield one schema without alternatives and references for each way through those of a schema."""
+        if isinstance(schema, bool) or depth > MAX_CASE_DEPTH:
+            yield from [{}] if schema is True else []
+            return
+        rest = {key: value for key, value in schema.items() if key not in {"allOf", "anyOf", "$ref"}}
+        parts = [part for part in (schema, *schema.get("allOf", ())) if isinstance(part, dict)]
+        references = [part["$ref"] for part in parts if isinstance(part.get("$ref"), str)]
+        if references:
+            others = ({key: value for key, value in part.items() if key != "$ref"} for part in parts[1:])
+            targets = (resolve(reference, self.root) for reference in references)
+            merged = self._merged(rest, *others, *(True if target is None else target for target in targets))
+            yield from self._cases(merged, depth + 1)
+            return
+        alternatives = schema.get("anyOf") or schema.get("allOf") or [{}]
+        for part in alternatives:
+            yield from (rest | case for case in self._cases(part, depth + 1)) if part else [rest]
 
     def _of_case(self, case: dict[str, Any], depth: int) -> Iterator[Any]:
         """Yield values of a schema without combinators."""
@@ -82,7 +96,8 @@ class Values:
         if "enum" in case:
             yield from case["enum"]
             return
-        for kind in _types(case):
+        types = case.get("type", ())
+        for kind in [types] if isinstance(types, str) else types:
             if kind == "object":
                 yield from self._objects(case, depth)
             elif kind == "array":
@@ -138,8 +153,8 @@ class Values:
     def _arrays(self, case: dict[str, Any], depth: int) -> Iterator[list[Any]]:
         first = [self._values(part, depth + 1, VALUES_PER_PART) for part in case.get("prefixItems", ())]
         rest = self._values(case.get("items", True), depth + 1, VALUES_PER_PART)
-        both = {"allOf": [case.get("items", True), case.get("contains", True)]}
-        contained = self._values(both, depth + 1, VALUES_PER_PART) if "contains" in case else []
+        both = self._merged(case.get("items", True), case.get("contains", False))
+        contained = self._values(both, depth + 1, VALUES_PER_PART)
         least = max(size(case, "minItems"), size(case, "minContains") if contained else 0)
         if least > MAX_ITEMS:
             return
@@ -164,14 +179,14 @@ class Values:
         yield from (filled([*plain, item], least) for item in contained + rest)
 
 
-def _types(case: dict[str, Any]) -> list[str]:
-    """Return the types that a schema allows, or those that its keywords imply."""
-    stated = case.get("type")
-    if isinstance(stated, str):
-        return [stated]
-    if isinstance(stated, list):
-        return stated
-    return [kind for kind, keywords in CHARACTERISTIC.items() if any(keyword in case for keyword in keywords)]
+def canonical_form(schema: Schema) -> Any:
+    """Return a schema that admits the same values, with alternatives as `anyOf` and everything else merged."""
+    from jsonschema_rs import canonicalize
+
+    try:
+        return canonicalize(schema, validate_formats=True, offline=True).to_json_schema()
+    except ValueError:
+        return schema
 
 
 def _weight(value: object, left: int = MAX_WEIGHT + 1) -> int:
@@ -192,58 +207,3 @@ def _distinct(values: Iterable[Any]) -> Iterator[Any]:
         if mark not in seen:
             seen.add(mark)
             yield value
-
-
-def _cases(schema: Schema, root: Schema, depth: int = 0) -> list[dict[str, Any]]:
-    """Return one schema without combinators for each way through the alternatives of a schema.
-
-    A merged schema may be weaker than its parts, as a keyword cannot always express two; its values are validated
-    against the whole schema.
-    """
-    if schema is False or depth > MAX_CASE_DEPTH:
-        return []
-    if schema is True:
-        return [{}]
-    plain = {key: value for key, value in schema.items() if key not in COMBINATORS}
-    choices = [[plain], *(_cases(part, root, depth + 1) for part in schema.get("allOf", ()))]
-    choices += [
-        [case for part in schema[key] for case in _cases(part, root, depth + 1)]
-        for key in ("anyOf", "oneOf")
-        if key in schema
-    ]
-    if "if" in schema:
-        fulfilled = {"allOf": [schema["if"], schema.get("then", True)]}
-        choices.append(_cases(fulfilled, root, depth + 1) + _cases(schema.get("else", True), root, depth + 1))
-    if isinstance(schema.get("$ref"), str):
-        target = resolve(schema["$ref"], root)
-        choices.append(_cases(True if target is None else target, root, depth + 1))
-    return [_merge(parts) for parts in islice(product(*choices), MAX_CASES)]
-
-
-def _merge(parts: tuple[dict[str, Any], ...]) -> dict[str, Any]:
-    whole: dict[str, Any] = {}
-    for part in parts:
-        for key, value in part.items():
-            whole[key] = _merge_keyword(key, whole[key], value) if key in whole else value
-    return whole
-
-
-def _merge_keyword(key: str, first: Any, second: Any) -> Any:
-    """Return one value of a keyword for two, as precisely as the keyword allows."""
-    if key in {"properties", "patternProperties"}:
-        shared = {name: {"allOf": [first[name], second[name]]} for name in first if name in second}
-        return {**first, **second, **shared}
-    if key == "required":
-        return list(dict.fromkeys((*first, *second)))
-    if key == "enum":
-        return [value for value in first if value in second]
-    if key == "type":
-        left, right = ([types] if isinstance(types, str) else types for types in (first, second))
-        return [kind for kind in left if kind in right or (kind == "integer" and "number" in right)] or second
-    if key in LOWER_BOUNDS:
-        return max(first, second)
-    if key in UPPER_BOUNDS:
-        return min(first, second)
-    if key in {"items", "contains", "additionalProperties", "propertyNames"}:
-        return {"allOf": [first, second]}
-    return second
