@@ -82,7 +82,7 @@ class RecordingRun:
         from signet.upstream.cassette_folder import RecordedOrigin
 
         live, name = self._live.runtime(enabled), enabled.toolset.name
-        today = recorded_today(name, live.today, self._folder)
+        today = partial(recorded_today, name, live.today, self._folder)
         if live.upstream is None:
             return ToolsetRuntime(None, live.settings, today)
         self._folder.set_origin(name, RecordedOrigin(live.upstream.origin, live.upstream.has_token))
@@ -116,7 +116,7 @@ class ReplayRun:
         from signet.upstream.cassette_folder import RecordedOrigin
 
         toolset, own = enabled
-        today = replayed_today(toolset.name, self._folder)
+        today = partial(replayed_today, toolset.name, self._folder)
         if toolset.upstream is None:
             return ToolsetRuntime(None, own, today)
         origin = self._manifest.toolsets.get(toolset.name) or RecordedOrigin("nowhere")
@@ -143,10 +143,8 @@ def open_upstream(enabled: EnabledToolset, settings: Settings, log: Callable[...
     toolset, own = enabled
     if toolset.upstream is None:
         return None
-    from signet.upstream.caching import CachePolicy, CachingUpstream
-    from signet.upstream.http import HttpUpstream, Limits, check_token
-    from signet.upstream.origin import parse_origin
-    from signet.upstream.rate_limiter import RateLimiter
+    from signet.upstream.caching import CachingUpstream
+    from signet.upstream.http import HttpUpstream
 
     spec = toolset.upstream(own)
     if spec.base_url is None:
@@ -154,17 +152,10 @@ def open_upstream(enabled: EnabledToolset, settings: Settings, log: Callable[...
         message = f"the {name} toolset has no backend: write --{name}-base-url or set {name.upper()}_BASE_URL"
         raise UsageError(message)
     try:
-        origin = parse_origin(spec.base_url, with_path=spec.allows_path)
-        # Processes do not know of each other: each keeps the rate of all.
-        rate = RateLimiter(spec.interval_s * settings.workers)
-        token = check_token(spec.token)
+        http = HttpUpstream(spec, processes=settings.workers, proxied=not settings.sandbox, log=log)
     except ValueError as error:
         raise UsageError(str(error)) from None
-    limits = Limits(spec.timeout_s, spec.max_body_bytes, spec.max_redirects)
-    http = HttpUpstream(
-        origin, limits, token=token, gzip=spec.gzip, proxied=not settings.sandbox, rate_limiter=rate, log=log
-    )
-    return CachingUpstream(http, CachePolicy(spec.cache_s, spec.may_cache)) if spec.coalesce else http
+    return CachingUpstream(http, spec) if spec.coalesce else http
 
 
 def settings_of_replay(settings: Settings) -> Settings:

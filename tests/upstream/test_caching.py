@@ -34,13 +34,14 @@ from boj_harness import (
 )
 from processes import PATIENCE_S, Pipe
 from signet.app import open_log
+from signet.kernel.toolset import UpstreamSpec
 from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
 from signet.runs import LiveRun
 from signet.settings import Settings
 from signet.toolsets.boj import BojSettings, interval_s
 from signet.toolsets.boj.tools import may_cache
-from signet.upstream.caching import CachePolicy, CachingUpstream
-from signet.upstream.http import HttpUpstream, Limits
+from signet.upstream.caching import CachingUpstream
+from signet.upstream.http import HttpUpstream
 from signet.upstream.origin import parse_origin
 
 MIB = 1_048_576
@@ -145,7 +146,7 @@ def test_told_nothing_a_server_has_the_manners_of_the_public_host() -> None:
 
     assert isinstance(upstream, CachingUpstream)
     assert upstream.origin == "https://www.stat-search.boj.or.jp"
-    assert upstream._policy == CachePolicy(3600, may_cache)
+    assert (upstream._spec.cache_s, upstream._spec.may_cache) == (3600, may_cache)
 
 
 # --- shared
@@ -269,7 +270,7 @@ def test_a_request_that_was_given_up_takes_nothing_from_the_one_after_it() -> No
     slow, ask = Slow(), UpstreamRequest(SPOT_TARGET)
 
     async def converse() -> list[UpstreamResponse]:
-        polite = CachingUpstream(slow, CachePolicy())
+        polite = CachingUpstream(slow, UpstreamSpec(base_url=None))
 
         async def anew() -> UpstreamResponse:
             with contextlib.suppress(asyncio.CancelledError):
@@ -422,8 +423,8 @@ def test_what_is_kept_has_a_bound_and_the_oldest_goes_first(bank: BojHarness) ->
     bank.order("huge", size=16 * MIB)
 
     async def ask() -> int:
-        upstream = HttpUpstream(bank.url, Limits(30.0, 20 * MIB))
-        polite = CachingUpstream(upstream, CachePolicy(keep_s=3600, may_cache=may_cache))
+        spec = UpstreamSpec(base_url=bank.url, max_body_bytes=20 * MIB, cache_s=3600, may_cache=may_cache)
+        polite = CachingUpstream(HttpUpstream(spec), spec)
         try:
             for target in [*targets, targets[4], targets[1], targets[0]]:
                 answer = await polite.send(UpstreamRequest(target))

@@ -24,9 +24,10 @@ from channels import rpc
 from oj_harness import SAMPLE, OjHarness, serving_oj
 from processes import Pipe
 from signet.kernel.errors import Fault
+from signet.kernel.toolset import UpstreamSpec
 from signet.kernel.upstream import UpstreamRequest
 from signet.upstream.egress import Egress, address_kind, literal_address
-from signet.upstream.http import HttpUpstream, Limits
+from signet.upstream.http import HttpUpstream
 from upstream_harness import http_answer, listening
 
 TARGET = f"/api/v1/problems/{SAMPLE[0]}/{SAMPLE[1]}"
@@ -162,7 +163,7 @@ async def internal_network() -> AsyncIterator[Inside]:
 
 @contextlib.asynccontextmanager
 async def client_of(origin: str, **names: list[list[str]]) -> AsyncIterator[HttpUpstream]:
-    client = HttpUpstream(origin, Limits(30.0, 1_048_576), egress=Egress(kind_of, Names(**names)))
+    client = HttpUpstream(UpstreamSpec(base_url=origin), egress=Egress(kind_of, Names(**names)))
     try:
         yield client
     finally:

@@ -27,9 +27,10 @@ from oj_harness import (
 )
 from processes import ROOT, SIGNET, Pipe, piping
 from signet.catalogue import find_toolset
+from signet.kernel.toolset import UpstreamSpec
 from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
 from signet.settings import Settings
-from signet.upstream.http import HttpUpstream, Limits
+from signet.upstream.http import HttpUpstream
 from upstream_harness import DIRECT, hashed_bearer, http_answer, listening
 
 TOKEN = "a-token-for-the-way-out"
@@ -64,7 +65,7 @@ def fetched(judge: OjHarness, body_bytes: int = MIB) -> UpstreamResponse:
     """Ask the upstream once through the client itself, which shows what it keeps of a body."""
 
     async def ask() -> UpstreamResponse:
-        client = HttpUpstream(judge.url, Limits(30.0, body_bytes))
+        client = HttpUpstream(UpstreamSpec(base_url=judge.url, max_body_bytes=body_bytes))
         try:
             return await client.send(UpstreamRequest(TARGET))
         finally:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from signet.toolsets.boj import BojSettings
 
-from .arguments import USAGE, Parser, add_drop_in, add_settings, print_err_line
+from .arguments import USAGE, Parser, add_drop_in, add_settings
 from .boj import CREDIT
 
 if TYPE_CHECKING:
@@ -24,23 +24,10 @@ OWN_TIME_S: Final = 3600
 
 def main(argv: list[str] | None = None) -> int:
     """Serve until standard input ends; return the exit status."""
-    from signet.settings import UsageError
-
     args = parser().parse_args(argv)
-    try:
-        settings = _settings(args)
-        from .stdio_process import run_stdio
+    from .stdio_process import run_drop_in
 
-        return run_stdio(
-            lambda: _build(settings),
-            in_thread=settings.stdio_reader == "thread",
-            keeps_journal=settings.keeps_journal,
-        )
-    except UsageError as error:
-        print_err_line("error", error)
-        return USAGE
-    except KeyboardInterrupt:
-        return 130
+    return run_drop_in(lambda: _settings(args), _build, refused=USAGE)
 
 
 def parser() -> Parser:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any, Final
 
 import msgspec
@@ -84,12 +83,8 @@ def _pair(pair: str, properties: dict[str, Any]) -> tuple[str, Any]:
         return key, value
 
 
-def call_once(server: Server, name: str, arguments: Any) -> Outcome:
+async def call_once(server: Server, name: str, arguments: Any) -> Outcome:
     """Run one call and close the server, which also writes its journal and its recording; return the outcome."""
-    return asyncio.run(_call_and_close(server, name, arguments))
-
-
-async def _call_and_close(server: Server, name: str, arguments: Any) -> Outcome:
     try:
         return await walk(server, name, arguments)
     finally:

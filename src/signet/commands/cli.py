@@ -13,7 +13,6 @@ from signet import __version__
 from .arguments import TOOLSET_FLAGS, USAGE, Parser, add_settings, print_err, print_err_line, redirect_to_null
 
 if TYPE_CHECKING:
-    from signet.kernel.server import Server
     from signet.settings import Settings
 
 __all__ = ["main", "parser"]
@@ -151,15 +150,11 @@ def _settings(args: argparse.Namespace) -> Settings:
 
 def _stdio(args: argparse.Namespace) -> int:
     """Serve on stdin and stdout."""
+    from signet.app import build_server
+
     from .stdio_process import run_stdio
 
-    def build() -> Server:
-        from signet.app import build_server
-
-        return build_server(settings)
-
-    settings = _settings(args)
-    return run_stdio(build, in_thread=settings.stdio_reader == "thread", keeps_journal=settings.keeps_journal)
+    return run_stdio(_settings(args), build_server)
 
 
 def _serve(args: argparse.Namespace) -> int:
@@ -174,18 +169,21 @@ def _tools(args: argparse.Namespace) -> int:
     from signet.app import check
     from signet.kernel.protocol import listing
 
-    from .terminal import tool_table, write_json
+    from .terminal import table, write, write_json
 
     toolbox, registry = check(_settings(args))
     if args.json:
         write_json(listing(toolbox, registry).decode())
     else:
-        tool_table(toolbox)
+        rows = ((tool.name, tool.slug, tool.description) for tool in toolbox)
+        write(table(("tool", "slug", "what it does"), rows))
     return 0
 
 
 def _call(args: argparse.Namespace) -> int:
     """Call one tool through the one road."""
+    import asyncio
+
     from signet.app import build_server
 
     from .call import arguments_of, call_once
@@ -193,6 +191,6 @@ def _call(args: argparse.Namespace) -> int:
 
     server = build_server(_settings(args))
     arguments = arguments_of(server.pipeline, args.name, args.pairs, args.json)
-    outcome = call_once(server, args.name, arguments)
+    outcome = asyncio.run(call_once(server, args.name, arguments))
     show(outcome)
     return 0 if outcome.fault is None else FAILED

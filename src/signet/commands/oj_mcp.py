@@ -6,7 +6,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Final
 
-from .arguments import Parser, add_drop_in, add_settings, print_err_line
+from .arguments import Parser, add_drop_in, add_settings
 
 if TYPE_CHECKING:
     from signet.kernel.server import Server
@@ -22,23 +22,10 @@ RUST_LOG filters the log on stderr: off, error, warn, info, debug, trace, or tar
 
 def main(argv: list[str] | None = None) -> int:
     """Serve until standard input ends; return the exit status."""
-    from signet.settings import UsageError
-
     args = _parse(argv)
-    try:
-        settings = _settings(args)
-        from .stdio_process import run_stdio
+    from .stdio_process import run_drop_in
 
-        return run_stdio(
-            lambda: _build(settings),
-            in_thread=settings.stdio_reader == "thread",
-            keeps_journal=settings.keeps_journal,
-        )
-    except UsageError as error:
-        print_err_line("error", error)
-        return 1
-    except KeyboardInterrupt:
-        return 130
+    return run_drop_in(lambda: _settings(args), _build, refused=1)
 
 
 def _parse(argv: list[str] | None) -> argparse.Namespace:

@@ -6,17 +6,28 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from signet.settings import UsageError
+from signet.settings import Settings, UsageError
 
-from .arguments import print_err
+from .arguments import print_err, print_err_line
 
 if TYPE_CHECKING:
     from signet.kernel.server import Server
 
-__all__ = ["run_stdio"]
+__all__ = ["run_drop_in", "run_stdio"]
 
 
-def run_stdio(build: Callable[[], Server], *, in_thread: bool = False, keeps_journal: bool = False) -> int:
+def run_drop_in(read_settings: Callable[[], Settings], build: Callable[[Settings], Server], *, refused: int) -> int:
+    """Run a drop-in server; return the exit status, which is `refused` if it cannot be started as requested."""
+    try:
+        return run_stdio(read_settings(), build)
+    except UsageError as error:
+        print_err_line("error", error)
+        return refused
+    except KeyboardInterrupt:
+        return 130
+
+
+def run_stdio(settings: Settings, build: Callable[[Settings], Server]) -> int:
     """Claim standard output, build a server and serve until standard input ends; return the exit status.
 
     Raises:
@@ -31,12 +42,12 @@ def run_stdio(build: Callable[[], Server], *, in_thread: bool = False, keeps_jou
         raise UsageError(message) from None
     from signet.transports.stdio import serve
 
-    if keeps_journal:
+    if settings.keeps_journal:
         # For the whole process: the thread that writes the journal must not delay calls.
         from signet.journal.writer import shorten_switch_interval
 
         shorten_switch_interval()
-    if serve(build(), wire, in_thread=in_thread):
+    if serve(build(settings), wire, in_thread=settings.stdio_reader == "thread"):
         # A thread or a tool is still at work. Python would wait for it at exit, but all responses are written.
         print_err("")
         os._exit(0)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from signet.kernel.outcome import Outcome
-from signet.kernel.tools import Tool, Toolbox
+from signet.kernel.tools import Tool
 
 from .arguments import SPACES, print_err_line, printable
 
@@ -27,7 +27,6 @@ __all__ = [
     "say",
     "show",
     "table",
-    "tool_table",
     "write",
     "write_json",
 ]
@@ -89,11 +88,6 @@ def table(
         console.print(grid)
     lines = captured.get().splitlines()
     return "\n".join(line.rstrip() for line in lines) if strip else captured.get()
-
-
-def tool_table(toolbox: Toolbox) -> None:
-    """Print the tools: name, slug and description."""
-    write(table(("tool", "slug", "what it does"), ((tool.name, tool.slug, tool.description) for tool in toolbox)))
 
 
 def show(outcome: Outcome) -> None:

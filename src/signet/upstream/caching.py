@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import Final
 
 import msgspec
 
+from signet.kernel.toolset import UpstreamSpec
 from signet.kernel.upstream import Upstream, UpstreamRequest, UpstreamResponse
 
-__all__ = ["CachePolicy", "CachingUpstream"]
+__all__ = ["CachingUpstream"]
 
 MAX_CACHED_BYTES: Final = 67_108_864
 """The most that cached bodies may take together; the oldest are dropped first."""
-
-
-class CachePolicy(msgspec.Struct, frozen=True):
-    """Which responses are cached, and for how long."""
-
-    keep_s: float = 0.0
-    may_cache: Callable[[UpstreamRequest, UpstreamResponse], bool] = lambda _, __: False
 
 
 class _SharedRequest(msgspec.Struct):
@@ -33,11 +26,11 @@ class _SharedRequest(msgspec.Struct):
 class CachingUpstream:
     """Sends plain GET requests once for all who wait, and returns cached responses; the rest passes through."""
 
-    def __init__(self, inner: Upstream, policy: CachePolicy) -> None:
+    def __init__(self, inner: Upstream, spec: UpstreamSpec) -> None:
         self.origin = inner.origin
         self.has_token = inner.has_token
         self._inner = inner
-        self._policy = policy
+        self._spec = spec
         self._under_way: dict[str, _SharedRequest] = {}
         self._cache: dict[str, tuple[float, UpstreamResponse]] = {}
 
@@ -81,7 +74,7 @@ class CachingUpstream:
 
     async def _send(self, request: UpstreamRequest) -> UpstreamResponse:
         response = await self._inner.send(request)
-        if self._policy.keep_s > 0 and self._policy.may_cache(request, response):
+        if self._spec.cache_s > 0 and self._spec.may_cache(request, response):
             self._keep(request, response)
         return response
 
@@ -94,6 +87,6 @@ class CachingUpstream:
 
     def _keep(self, request: UpstreamRequest, response: UpstreamResponse) -> None:
         self._cache.pop(request.target, None)
-        self._cache[request.target] = (asyncio.get_running_loop().time() + self._policy.keep_s, response)
+        self._cache[request.target] = (asyncio.get_running_loop().time() + self._spec.cache_s, response)
         while sum(len(cached.body) for _, cached in self._cache.values()) > MAX_CACHED_BYTES:
             del self._cache[next(iter(self._cache))]

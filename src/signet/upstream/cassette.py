@@ -91,9 +91,11 @@ class RecordingUpstream:
         try:
             response = await self._inner.send(request)
         except Fault as fault:
-            self._record(request, fault=_to_recorded_failure(fault, self._redactor))
+            failure = msgspec.convert(fault, RecordedFailure, from_attributes=True)
+            message = self._redactor.text(fault.message)
+            self._record(request, fault=msgspec.structs.replace(failure, message=message))
             raise
-        self._record(request, response=_to_recorded_response(response, self._redactor))
+        self._record(request, _to_recorded_response(response, self._redactor))
         return response
 
     def warm(self) -> None:
@@ -109,15 +111,10 @@ class RecordingUpstream:
         self._inner.forget(request)
 
     def _record(
-        self,
-        request: UpstreamRequest,
-        *,
-        response: RecordedResponse | None = None,
-        fault: RecordedFailure | None = None,
+        self, request: UpstreamRequest, response: RecordedResponse | None = None, fault: RecordedFailure | None = None
     ) -> None:
         target = _recorded_target(request, self._redactor)
-        exchange = RecordedExchange(self._toolset, target, response, fault)
-        self._files.keep(_name_of(self._toolset, target), _call_id(), _encode(exchange))
+        _keep(RecordedExchange(self._toolset, target, response, fault), self._files)
 
 
 class ReplayUpstream:
@@ -157,25 +154,16 @@ def _recorded_target(request: UpstreamRequest, redactor: CassetteRedactor) -> st
     return f"{request.method} {target} {digest}"
 
 
-def recorded_today(toolset: str, today: Callable[[], str], files: CassetteWriter) -> Callable[[], str]:
-    """Wrap `today` so that every date that it returns is recorded."""
-
-    def record_today() -> str:
-        day = today()
-        exchange = RecordedExchange(toolset, DAY, RecordedResponse(200, "text/plain", day))
-        files.keep(_name_of(toolset, DAY), _call_id(), _encode(exchange))
-        return day
-
-    return record_today
+def recorded_today(toolset: str, today: Callable[[], str], files: CassetteWriter) -> str:
+    """Return the date that `today` returns, and record it."""
+    day = today()
+    _keep(RecordedExchange(toolset, DAY, RecordedResponse(200, "text/plain", day)), files)
+    return day
 
 
-def replayed_today(toolset: str, files: CassetteReader) -> Callable[[], str]:
-    """Return a function that returns the recorded dates."""
-
-    def replay_today() -> str:
-        return _look_up(toolset, DAY, files).body.decode()
-
-    return replay_today
+def replayed_today(toolset: str, files: CassetteReader) -> str:
+    """Return the recorded date."""
+    return _look_up(toolset, DAY, files).body.decode()
 
 
 def _look_up(toolset: str, target: str, files: CassetteReader) -> UpstreamResponse:
@@ -195,7 +183,7 @@ def _look_up(toolset: str, target: str, files: CassetteReader) -> UpstreamRespon
     except (ValueError, RecursionError) as error:
         message = f"the cassette's {name} cannot be read: {str(error)[:200]}"
         raise _not_recorded(message) from None
-    raise _to_fault(exchange.fault)
+    raise Fault(**msgspec.structs.asdict(exchange.fault))
 
 
 def _call_id() -> str:
@@ -249,29 +237,11 @@ def _to_response(recorded: RecordedResponse | None) -> UpstreamResponse:
     return UpstreamResponse(recorded.status, recorded.content_type, body, recorded.cut, recorded.broken)
 
 
-def _to_recorded_failure(fault: Fault, redactor: CassetteRedactor) -> RecordedFailure:
-    message = redactor.text(fault.message)
-    return RecordedFailure(
-        fault.code, message, fault.name, fault.status, fault.as_tool_result, fault.mcp_code, fault.data
-    )
-
-
-def _to_fault(recorded: RecordedFailure) -> Fault:
-    return Fault(
-        recorded.code,
-        recorded.message,
-        name=recorded.name,
-        status=recorded.status,
-        as_tool_result=recorded.as_tool_result,
-        mcp_code=recorded.mcp_code,
-        data=recorded.data,
-    )
-
-
-def _encode(exchange: RecordedExchange) -> bytes:
-    """Return an exchange as JSON that people can read; a header that is not Unicode is escaped."""
+def _keep(exchange: RecordedExchange, files: CassetteWriter) -> None:
+    """Write an exchange as JSON that people can read; a header that is not Unicode is escaped."""
     value = msgspec.to_builtins(exchange)
     try:
-        return json.dumps(value, ensure_ascii=False, indent=2).encode() + b"\n"
+        data = json.dumps(value, ensure_ascii=False, indent=2).encode()
     except UnicodeEncodeError:
-        return json.dumps(value, indent=2).encode() + b"\n"
+        data = json.dumps(value, indent=2).encode()
+    files.keep(_name_of(exchange.toolset, exchange.target), _call_id(), data + b"\n")

@@ -15,8 +15,10 @@ import msgspec
 from signet import __version__
 from signet.kernel.errors import Code, Fault
 from signet.kernel.redaction import MIN_CHARS, SecretRedactor
+from signet.kernel.toolset import UpstreamSpec
 from signet.kernel.upstream import NOT_GZIP, UpstreamRequest, UpstreamResponse
 
+from .origin import parse_origin
 from .rate_limiter import RateLimiter, Slot
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
     from .egress import Egress
 
-__all__ = ["HttpUpstream", "Limits", "check_token"]
+__all__ = ["HttpUpstream"]
 
 SEE_OTHER: Final = 303
 REDIRECTS: Final = (301, 302, SEE_OTHER, 307, 308)
@@ -37,15 +39,6 @@ GZIP: Final = 31
 """zlib's window bits for a gzip stream."""
 MAX_HEADER_BYTES: Final = 65_536
 """The longest header of a response; aiohttp's own limit is shorter than some servers' policies."""
-
-
-class Limits(msgspec.Struct, frozen=True):
-    """The limits of one request."""
-
-    deadline_s: float
-    """From the first byte sent to the last byte read, redirects included."""
-    body_bytes: int
-    redirects: int = 10
 
 
 class _Hop(msgspec.Struct):
@@ -78,7 +71,7 @@ class _Reading(msgspec.Struct):
     cut: bool = False
 
 
-def check_token(token: str | None) -> str | None:
+def _checked_token(token: str | None) -> str | None:
     """Return a token that a header can carry; None for a blank one.
 
     Raises:
@@ -101,24 +94,26 @@ class HttpUpstream:
 
     def __init__(
         self,
-        origin: str,
-        limits: Limits,
+        spec: UpstreamSpec,
         *,
-        token: str | None = None,
-        gzip: bool = False,
+        processes: int = 1,
         proxied: bool = True,
-        rate_limiter: RateLimiter | None = None,
         egress: Egress | None = None,
         log: Callable[..., None] = _silent,
     ) -> None:
-        self.origin = origin
-        self._encoding = "gzip" if gzip else "identity"
-        self.has_token = token is not None
-        self._token = token
+        """Reach a service as its toolset states, from one of so many processes.
+
+        Raises:
+            ValueError: the base URL or the token cannot be used.
+        """
+        self.origin = parse_origin(spec.base_url or "", with_path=spec.allows_path)
+        self._token = _checked_token(spec.token)
+        self.has_token = self._token is not None
+        self._spec = spec
         self._proxied = proxied
-        self._limits = limits
         self._log = log
-        self._rate_limiter = rate_limiter or RateLimiter()
+        # Processes do not know of each other: each keeps the rate of all.
+        self._rate_limiter = RateLimiter(spec.interval_s * processes)
         self._egress = egress
         self._session: ClientSession | None = None
 
@@ -139,7 +134,7 @@ class HttpUpstream:
         try:
             await self._follow(self._session, request, reading)
         except TimeoutError:
-            broken = f"no answer within {self._limits.deadline_s:g} s"
+            broken = f"no answer within {self._spec.timeout_s:g} s"
         except (aiohttp.ClientError, ValueError, OSError) as error:
             broken = self._redactor.text(refusal()) or _in_words(error)
         if broken and not reading.status:
@@ -171,9 +166,9 @@ class HttpUpstream:
         if self._token is not None:
             headers["Authorization"] = f"Bearer {self._token}"
         hop = _Hop(URL(self.origin + request.target, encoded=True), request.method, headers, request.body)
-        left_s = self._limits.deadline_s
+        left_s = self._spec.timeout_s
         now = asyncio.get_running_loop().time
-        for _ in range(self._limits.redirects + 1):
+        for _ in range(self._spec.max_redirects + 1):
             slot = await self._rate_limiter.slot()
             begun = now()
             try:
@@ -185,14 +180,14 @@ class HttpUpstream:
                 return
             left_s -= now() - begun
             hop.follow(*redirect)
-        message = f"more than {self._limits.redirects} redirects"
+        message = f"more than {self._spec.max_redirects} redirects"
         raise self._failed(message)
 
     async def _visit(self, session: ClientSession, hop: _Hop, slot: Slot, reading: _Reading) -> tuple[int, str] | None:
         """Send one request; return the status and location of a redirect, or read the response."""
         from .egress import proxy_for
 
-        headers = {**hop.headers, "Accept-Encoding": self._encoding}
+        headers = {**hop.headers, "Accept-Encoding": "gzip" if self._spec.gzip else "identity"}
         proxy = proxy_for(hop.url) if self._proxied else None
         async with session.request(
             hop.method,
@@ -215,7 +210,7 @@ class HttpUpstream:
         unpack = _Gunzip() if packed else None
         reading.status = response.status
         reading.content_type = response.headers.get("Content-Type", "").lower()
-        body, limit, taken = reading.body, self._limits.body_bytes, 0
+        body, limit, taken = reading.body, self._spec.max_body_bytes, 0
         while len(body) < limit and taken < limit:
             chunk = await response.content.read(min(CHUNK_BYTES, limit - taken))
             if not chunk:

@@ -88,12 +88,9 @@ def read_result(texts: Iterable[bytes], number: int) -> Any:
             why = error
             continue
         if reply.get("id") == number and "method" not in reply:
-            return _result(reply)
+            if "result" in reply:
+                return reply["result"]
+            fault = reply.get("error")
+            why = fault.get("message", fault) if isinstance(fault, dict) else NO_REPLY
+            break
     raise ValueError(why)
-
-
-def _result(reply: dict[str, Any]) -> Any:
-    if "result" in reply:
-        return reply["result"]
-    error = reply.get("error")
-    raise ValueError(error.get("message", error) if isinstance(error, dict) else NO_REPLY)

@@ -142,7 +142,8 @@ def _databases(args: argparse.Namespace) -> int:
     if args.json:
         write(msgspec.json.encode([database._asdict() for database in matches]).decode())
     elif matches:
-        write(_table(matches) if on_terminal() else _lines(matches))
+        lines = (f"{each.code}\t{each.english}\t{each.japanese}\t{each.category_english}" for each in matches)
+        write(_table(matches) if on_terminal() else "\n".join(lines))
     if matches:
         return 0
     say(f"no database has '{text}' in its code, name or field; without a text, all are listed")
@@ -167,10 +168,6 @@ def _table(databases: list[Database]) -> str:
         rows.append(("", (english, "bold cyan"), (japanese, "cyan")))
         rows += [(database.code, database.english, database.japanese) for database in group]
     return table(columns, rows)
-
-
-def _lines(databases: list[Database]) -> str:
-    return "\n".join(f"{each.code}\t{each.english}\t{each.japanese}\t{each.category_english}" for each in databases)
 
 
 def _fetch(args: argparse.Namespace) -> int:

@@ -11,19 +11,16 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from signet.commands.terminal import say
 from signet.kernel.errors import Code, Fault
 from signet.kernel.server import Server
 from signet.settings import Settings
 
-from .output_files import FORMATS, Writer, check_installed, replacing_output, suffix_of, write_csv
+from .output_files import FORMATS, Writer, import_arrow, replacing_output, suffix_of, write_csv
 from .partial_download import PartialDownload
 from .series_query import SeriesPage, SeriesQuery, open_query, read_pages, to_flags
-
-if TYPE_CHECKING:
-    from rich.progress import Progress
 
 __all__ = ["fetch"]
 
@@ -39,7 +36,9 @@ def fetch(args: Any, settings: Settings) -> int:
     """
     out = Path(args.out)
     suffix = suffix_of(out, FORMATS)
-    check_installed(suffix)
+    if suffix == "parquet":
+        # Before anything is requested.
+        import_arrow()
     server, query = open_query(args, settings)
     try:
         part = PartialDownload(out.with_name(f"{out.name}.part"), query, restart=args.restart)
@@ -111,7 +110,11 @@ def _progress(query: SeriesQuery, part: PartialDownload) -> Iterator[Callable[[]
     if sys.stderr is None or not sys.stderr.isatty():
         yield lambda: say(f"{query.db}: {_amount(part)} so far")
         return
-    with _bar() as bar:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[amount]}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True)) as bar:
         # A query by layers has no known total: the bar only moves.
         task = bar.add_task(query.db, total=query.last_position, amount=_amount(part))
 
@@ -121,11 +124,3 @@ def _progress(query: SeriesQuery, part: PartialDownload) -> Iterator[Callable[[]
 
         show()
         yield show
-
-
-def _bar() -> Progress:
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[amount]}"), TimeElapsedColumn())
-    return Progress(*columns, console=Console(stderr=True))

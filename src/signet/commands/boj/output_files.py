@@ -21,7 +21,7 @@ from signet.settings import UsageError
 
 from .series_query import FetchedSeries, SeriesPage, SeriesQuery, is_number
 
-__all__ = ["FORMATS", "Writer", "check_installed", "replacing_output", "suffix_of", "write_csv"]
+__all__ = ["FORMATS", "Writer", "import_arrow", "replacing_output", "suffix_of", "write_csv"]
 
 Writer = Callable[[IO[bytes], SeriesQuery, Iterable[SeriesPage]], None]
 """A function that writes all pages of a query to a file."""
@@ -51,16 +51,6 @@ def suffix_of(out: Path, suffixes: Iterable[str]) -> str:
         message = f"--out {out} is not a regular file; write the name of a file"
         raise UsageError(message)
     return suffix
-
-
-def check_installed(suffix: str) -> None:
-    """Check that the packages of a format are installed, before anything is requested.
-
-    Raises:
-        UsageError: a package is missing.
-    """
-    if suffix == "parquet":
-        _arrow()
 
 
 def replacing_output(out: Path) -> AbstractContextManager[IO[bytes]]:
@@ -101,21 +91,14 @@ def write_json(file: IO[bytes], query: SeriesQuery, pages: Iterable[SeriesPage])
     file.write(_encode(head)[:-1] + b',"series":[')
     comma = b""
     for series in _each(pages):
-        file.write(comma + _encode(msgspec.structs.replace(series, points=msgspec.Raw(_numbers(series)))))
+        points = [{"survey_date": point.survey_date, "value": _number(point.value)} for point in series.observations()]
+        file.write(comma + _encode({**msgspec.structs.asdict(series), "points": points}))
         comma = b","
     file.write(b"]}\n")
 
 
-def _numbers(series: FetchedSeries) -> bytes:
-    points = (
-        b'{"survey_date":%b,"value":%b}' % (_encode(point.survey_date), _number(point.value))
-        for point in series.observations()
-    )
-    return b"[" + b",".join(points) + b"]"
-
-
-def _number(value: str | None) -> bytes:
-    return value.encode() if value is not None and is_number(value) else _encode(value)
+def _number(value: str | None) -> msgspec.Raw | str | None:
+    return msgspec.Raw(value) if value is not None and is_number(value) else value
 
 
 def write_parquet(file: IO[bytes], query: SeriesQuery, pages: Iterable[SeriesPage]) -> None:
@@ -124,7 +107,7 @@ def write_parquet(file: IO[bytes], query: SeriesQuery, pages: Iterable[SeriesPag
     Raises:
         Fault: a value is not a number, or is too large for a double.
     """
-    pa, parquet = _arrow()
+    pa, parquet = import_arrow()
     types = [pa.field(name, pa.string()) for name in COLUMNS[:-1]]
     schema = pa.schema([*types, pa.field(COLUMNS[-1], pa.float64())], {"source": query.source})
     with parquet.ParquetWriter(file, schema) as writer:
@@ -147,7 +130,7 @@ def _double(series: FetchedSeries, value: str | None) -> float | None:
     return float(value)
 
 
-def _arrow() -> tuple[Any, Any]:
+def import_arrow() -> tuple[Any, Any]:
     """Import pyarrow and its Parquet module.
 
     Raises:

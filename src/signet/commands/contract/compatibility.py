@@ -76,7 +76,8 @@ def compare_schemas(old: Schema, new: Schema, side: Side) -> Verdict:
         try:
             compiled(schema, formats=False)
         except ValueError as error:
-            return Verdict(compatible=False, why=_shorten(f"the {age} schema is not usable: {_first_line(error)}"))
+            first_line = str(error).partition("\n")[0]
+            return Verdict(compatible=False, why=_shorten(f"the {age} schema is not usable: {first_line}"))
     formats = any(True for _ in named_parts((old, new), "format"))
     for pair in _pairs(old, new, side, formats=formats):
         breaking = _breaking(pair, side)
@@ -172,10 +173,6 @@ def _complaint(pair: SchemaPair, example: object, mask: str | None) -> str:
 
 def _canonical(schema: Schema) -> bytes:
     return msgspec.json.encode(schema, order="sorted")
-
-
-def _first_line(error: ValueError) -> str:
-    return str(error).partition("\n")[0]
 
 
 def _shorten(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -50,7 +50,9 @@ def read_set(source: str, *, token: str | None = None) -> ContractSet:
         UsageError: there is no such set, or it cannot be read.
     """
     if source.startswith(SERVERS):
-        return ContractSet(_from_list(_listed_tools(source, token), source), listed=True)
+        listed = _listed_tools(source, token)
+        terms = ((tool.name, Terms(tool.input_schema, tool.output_schema or True)) for tool in listed)
+        return ContractSet(_by_name(terms, source), listed=True)
     from pathlib import Path
 
     path = Path(source)
@@ -66,7 +68,7 @@ def read_set(source: str, *, token: str | None = None) -> ContractSet:
     except OSError as error:
         message = f"cannot read {source} ({error.strerror}): {SOURCES}"
         raise UsageError(message) from None
-    return ContractSet(_from_bundles(files, source))
+    return ContractSet(_by_name(_from_bundles(files), source))
 
 
 def as_listed(bundles: ContractSet) -> ContractSet:
@@ -97,8 +99,7 @@ def _wheel_files(source: str) -> list[tuple[str, bytes]]:
         raise UsageError(message) from None
 
 
-def _from_bundles(files: Iterable[tuple[str, bytes]], source: str) -> dict[str, Terms]:
-    tools: dict[str, Terms] = {}
+def _from_bundles(files: Iterable[tuple[str, bytes]]) -> Iterator[tuple[str, Terms]]:
     for name, data in files:
         try:
             bundle = msgspec.json.decode(data, type=Bundle)
@@ -106,25 +107,16 @@ def _from_bundles(files: Iterable[tuple[str, bytes]], source: str) -> dict[str, 
         except (ValueError, RecursionError) as error:
             message = f"{name} is no bundle of a tool's contracts ({error})"
             raise UsageError(message) from None
-        _add(tools, bundle.tool, terms, source)
-    return _require_tools(tools, source)
+        yield bundle.tool, terms
 
 
-def _from_list(listed: Iterable[ListedTool], source: str) -> dict[str, Terms]:
+def _by_name(named: Iterable[tuple[str, Terms]], source: str) -> dict[str, Terms]:
     tools: dict[str, Terms] = {}
-    for tool in listed:
-        _add(tools, tool.name, Terms(tool.input_schema, tool.output_schema or True), source)
-    return _require_tools(tools, source)
-
-
-def _add(tools: dict[str, Terms], name: str, terms: Terms, source: str) -> None:
-    if name in tools:
-        message = f"{source} has the tool {name} twice"
-        raise UsageError(message)
-    tools[name] = terms
-
-
-def _require_tools(tools: dict[str, Terms], source: str) -> dict[str, Terms]:
+    for name, terms in named:
+        if name in tools:
+            message = f"{source} has the tool {name} twice"
+            raise UsageError(message)
+        tools[name] = terms
     if not tools:
         message = f"{source} holds no tools: {SOURCES}"
         raise UsageError(message)

@@ -16,8 +16,9 @@ from signet.kernel.schemas import PREFIX
 from signet.upstream.mcp_messages import Message, MessageBuilder
 
 from .corpus import CorpusCall
+from .report import Observation
 
-__all__ = ["CHANNELS", "IN_RECORD", "Channel", "ParsedReply", "no_answer"]
+__all__ = ["CHANNELS", "IN_RECORD", "NO_ANSWER", "Channel"]
 
 ID: Final = 1
 """The id of every call; calls are sent one at a time."""
@@ -32,16 +33,7 @@ CLIENT: Final = Identity("signet parity", "1")
 HANDSHAKE: Final = MessageBuilder(HANDSHAKE_VERSIONS[-1], CLIENT, "/mcp")
 MODERN: Final = MessageBuilder(MODERN_VERSIONS[-1], CLIENT, "/mcp")
 
-
-class ParsedReply(msgspec.Struct, frozen=True):
-    """One reply in a form that all channels share."""
-
-    result: Any = None
-    code: str | None = None
-    """The canonical code of an error; None if the call succeeded."""
-
-
-Reader = Callable[[bytes], ParsedReply]
+Reader = Callable[[bytes], Observation]
 
 
 class Channel(NamedTuple):
@@ -54,11 +46,6 @@ class Channel(NamedTuple):
     read: Reader
     handshake: MessageBuilder | None = None
     """The revision whose handshake comes before the first call."""
-
-
-def no_answer(why: str) -> ParsedReply:
-    """Return the stand-in for a reply that did not come."""
-    return ParsedReply(why, NO_ANSWER)
 
 
 # --- writing
@@ -85,15 +72,15 @@ def _write_command_line(call: CorpusCall) -> Message:
 # --- reading
 
 
-def _reader(parse: Callable[[Any], ParsedReply]) -> Reader:
+def _reader(parse: Callable[[Any], Observation]) -> Reader:
     """Wrap a parser so that a malformed reply gets a code that no other channel reports."""
 
-    def read(body: bytes) -> ParsedReply:
+    def read(body: bytes) -> Observation:
         try:
             reply = parse(msgspec.json.decode(body))
-            return reply if reply.code in (None, IN_RECORD) else ParsedReply(reply.result, Code(reply.code).value)
+            return reply if reply.code in (None, IN_RECORD) else Observation(reply.result, Code(reply.code).value)
         except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
-            return ParsedReply(body[:MAX_UNREADABLE_BYTES].decode(errors="replace"), UNREADABLE)
+            return Observation(body[:MAX_UNREADABLE_BYTES].decode(errors="replace"), UNREADABLE)
 
     return read
 
@@ -106,44 +93,44 @@ def _result(answer: Any) -> Any:
 
 
 @_reader
-def _read_mcp(answer: Any) -> ParsedReply:
+def _read_mcp(answer: Any) -> Observation:
     """Parse a JSON-RPC reply to `tools/call`, of either era."""
     if "error" in answer:
-        return ParsedReply(code=answer["error"]["data"]["canonical_code"])
+        return Observation(code=answer["error"]["data"]["canonical_code"])
     result = _result(answer)
     if result["isError"]:
-        return ParsedReply(code=result["_meta"]["canonical_code"])
+        return Observation(code=result["_meta"]["canonical_code"])
     blocks = result["content"]
     if "structuredContent" not in result:
         # A tool that answers in content blocks: the contract calls a single text block `markdown`.
-        return ParsedReply({"markdown": blocks[0]["text"]} if len(blocks) == 1 else {"content": blocks})
+        return Observation({"markdown": blocks[0]["text"]} if len(blocks) == 1 else {"content": blocks})
     structured = result["structuredContent"]
     if msgspec.json.decode(blocks[0]["text"]) != structured:
-        return ParsedReply({"text": blocks[0]["text"], "structuredContent": structured})
-    return ParsedReply(structured)
+        return Observation({"text": blocks[0]["text"], "structuredContent": structured})
+    return Observation(structured)
 
 
 @_reader
-def _read_envelope(answer: Any) -> ParsedReply:
+def _read_envelope(answer: Any) -> Observation:
     """Parse a reply to an envelope."""
     if "error" in answer:
-        return ParsedReply(code=answer["error"]["data"]["canonical_code"])
-    return ParsedReply(_result(answer))
+        return Observation(code=answer["error"]["data"]["canonical_code"])
+    return Observation(_result(answer))
 
 
 @_reader
-def _read_rest(answer: Any) -> ParsedReply:
+def _read_rest(answer: Any) -> Observation:
     """Parse a REST response body."""
     if answer["success"]:
-        return ParsedReply(answer["result"])
-    return ParsedReply(code=IN_RECORD if answer["error"]["code"] else UNREADABLE)
+        return Observation(answer["result"])
+    return Observation(code=IN_RECORD if answer["error"]["code"] else UNREADABLE)
 
 
 @_reader
-def _read_command_line(answer: Any) -> ParsedReply:
+def _read_command_line(answer: Any) -> Observation:
     """Parse the output of a command by its exit status."""
     output = msgspec.json.decode(answer["shown"])
-    return ParsedReply(output) if answer["status"] == 0 else ParsedReply(code=output["error"]["canonical_code"])
+    return Observation(output) if answer["status"] == 0 else Observation(code=output["error"]["canonical_code"])
 
 
 CHANNELS: Final = (

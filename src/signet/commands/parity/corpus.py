@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from signet.catalogue import TOOLSETS, find_toolset
+from signet.catalogue import find_toolset
 from signet.kernel.errors import Fault
 from signet.kernel.tools import Tool
 from signet.kernel.toolset import CorpusRow
@@ -93,14 +93,11 @@ def _with_slug(call: CorpusCall, slugs_by_name: dict[str, str]) -> CorpusCall:
         message = f"'{call.name}': {call.tool} and {other} are not name and slug of one enabled tool"
         raise UsageError(message)
     toolset = slug.partition(".")[0]
-    if call.order and (not _has_sandbox(toolset) or toolset not in {known.partition(".")[0] for known in slugs}):
+    enabled = {known.partition(".")[0] for known in slugs}
+    if call.order and (toolset not in enabled or find_toolset(toolset).sandbox is None):
         message = f"'{call.name}' orders faults, but no upstream stands behind {call.tool}"
         raise UsageError(message)
     return msgspec.structs.replace(call, slug=slug)
-
-
-def _has_sandbox(toolset: str) -> bool:
-    return toolset in TOOLSETS and find_toolset(toolset).sandbox is not None
 
 
 def built_in(toolsets: Iterable[str]) -> list[CorpusCall]:

@@ -7,10 +7,10 @@ import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from http.client import HTTPException
-from typing import Any, Final, Self
+from typing import Any, Final
 
 import msgspec
 
@@ -26,59 +26,11 @@ from signet.settings import PREFIX, variable_prefixes
 from signet.upstream.mcp_client import HttpTransport, StdioTransport, Transport
 from signet.upstream.server_process import ServerProcess
 
-from .channels import CHANNELS, IN_RECORD, Channel, ParsedReply, no_answer
+from .channels import CHANNELS, IN_RECORD, NO_ANSWER, Channel
 from .corpus import CorpusCall
 from .report import Observation, ParityReport, RecordFields, compare
 
-__all__ = ["COMMANDS", "ProgressCallback", "SandboxUpstreams", "run_corpus"]
-
-
-class SandboxUpstreams:
-    """The sandboxes of some toolsets, while the `with` block lasts."""
-
-    def __init__(self, toolsets: Iterable[str]) -> None:
-        self._toolsets = [toolset for toolset in map(find_toolset, toolsets) if toolset.sandbox is not None]
-        self._running: dict[str, Running] = {}
-        self._stops = ExitStack()
-
-    def __enter__(self) -> Self:
-        now = datetime.now(UTC)
-        with ExitStack() as stops:
-            for toolset in self._toolsets:
-                if toolset.sandbox is not None:
-                    # Dates in answers are those of the clock.
-                    sandbox = toolset.sandbox.build(SAMPLE_TOKEN, clock=lambda: now)
-                    self._running[toolset.name], stop = host_in_thread(sandbox)
-                    stops.callback(stop)
-            self._stops = stops.pop_all()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stops.close()
-
-    def environ(self) -> dict[str, str]:
-        """Return the variables by which a server finds the sandboxes, and under which it waits for nothing.
-
-        Nothing is cached either: a fault that was ordered must be met.
-        """
-        variables: dict[str, str] = {}
-        for toolset in self._toolsets:
-            values = {"base_url": self._running[toolset.name].url, **toolset.without_waiting}
-            if toolset.sandbox is not None and toolset.sandbox.wants_token:
-                values["token"] = SAMPLE_TOKEN
-            variables |= {f"{toolset.name}_{name}".upper(): str(value) for name, value in values.items()}
-        return variables
-
-    def order(self, toolset: str, faults: Iterable[dict[str, Any]]) -> None:
-        """Order faults for the requests that the tools of a toolset make from now on."""
-        for fault in faults:
-            self._running[toolset].order(**fault)
-
-    def clear(self) -> None:
-        """Take all orders back."""
-        for running in self._running.values():
-            running.clear()
-
+__all__ = ["COMMANDS", "ProgressCallback", "run_corpus"]
 
 COMMANDS: Final[Mapping[str, Sequence[str]]] = {
     "stdio": (sys.executable, "-m", "signet", "stdio"),
@@ -96,10 +48,6 @@ GRACE_S: Final = 15.0
 ProgressCallback = Callable[[CorpusCall, Channel], None]
 
 
-def _ignore(_: CorpusCall, __: Channel) -> None:
-    pass
-
-
 class ChannelRunner:
     """One channel with its process and its journal."""
 
@@ -110,14 +58,14 @@ class ChannelRunner:
         self._transport: Transport | None = None
         self._failure: str | None = None
 
-    def call(self, call: CorpusCall) -> ParsedReply:
+    def call(self, call: CorpusCall) -> Observation:
         """Make one call; a channel that failed to answer once is not asked again."""
         if self._failure is None:
             try:
                 return self.channel.read(self._connected().exchange(self.channel.write(call), _first))
             except (OSError, EOFError, ValueError, HTTPException) as error:
                 self._failure = self._describe(error)
-        return no_answer(self._failure)
+        return Observation(self._failure, NO_ANSWER)
 
     def end(self) -> None:
         """Ask the process to end."""
@@ -161,7 +109,7 @@ def run_corpus(
     *,
     commands: Mapping[str, Sequence[str]] = COMMANDS,
     settings: Mapping[str, str] | None = None,
-    on_progress: ProgressCallback = _ignore,
+    on_progress: ProgressCallback = lambda _, __: None,
 ) -> ParityReport:
     """Run calls through every channel and compare the replies and the journal records.
 
@@ -169,17 +117,47 @@ def run_corpus(
     environment variables for all processes.
     """
     with tempfile.TemporaryDirectory(prefix="signet-parity-") as folder:
-        with SandboxUpstreams(toolsets) as upstreams:
-            environ = _environ(toolsets, {**upstreams.environ(), **(settings or {})})
+        with _sandboxes(toolsets) as sandboxes:
+            environ = _environ(toolsets, {**_upstream_variables(sandboxes), **(settings or {})})
             with _runners(commands, environ, folder) as runners:
-                replies = [_call_all(call, runners, upstreams, on_progress) for call in calls]
+                replies = [_call_all(call, runners, sandboxes, on_progress) for call in calls]
         # The processes have ended, so their journals are complete.
         journals = [_records(runner.log_dir, calls) for runner in runners]
     observations = [
-        [_observation(reply, journal[row]) for reply, journal in zip(replies[row], journals, strict=True)]
+        [_with_record(reply, journal[row]) for reply, journal in zip(replies[row], journals, strict=True)]
         for row in range(len(calls))
     ]
     return compare(calls, [channel.name for channel in CHANNELS], observations)
+
+
+@contextmanager
+def _sandboxes(toolsets: Iterable[str]) -> Iterator[dict[str, Running]]:
+    """Run the sandbox of each toolset that has one."""
+    now = datetime.now(UTC)
+    running: dict[str, Running] = {}
+    with ExitStack() as stops:
+        for toolset in map(find_toolset, toolsets):
+            if toolset.sandbox is not None:
+                # Dates in answers are those of the clock.
+                sandbox = toolset.sandbox.build(SAMPLE_TOKEN, clock=lambda: now)
+                running[toolset.name], stop = host_in_thread(sandbox)
+                stops.callback(stop)
+        yield running
+
+
+def _upstream_variables(sandboxes: Mapping[str, Running]) -> dict[str, str]:
+    """Return the variables by which a server finds the sandboxes, and under which it waits for nothing.
+
+    Nothing is cached either: a fault that was ordered must be met.
+    """
+    variables: dict[str, str] = {}
+    for name, running in sandboxes.items():
+        toolset = find_toolset(name)
+        values = {"base_url": running.url, **toolset.without_waiting}
+        if toolset.sandbox is not None and toolset.sandbox.wants_token:
+            values["token"] = SAMPLE_TOKEN
+        variables |= {f"{name}_{setting}".upper(): str(value) for setting, value in values.items()}
+    return variables
 
 
 def _environ(toolsets: Sequence[str], settings: Mapping[str, str]) -> dict[str, str]:
@@ -229,20 +207,23 @@ def _signals_deferred() -> Iterator[None]:
 
 
 def _call_all(
-    call: CorpusCall, runners: list[ChannelRunner], upstreams: SandboxUpstreams, on_progress: ProgressCallback
-) -> list[ParsedReply]:
+    call: CorpusCall, runners: list[ChannelRunner], sandboxes: Mapping[str, Running], on_progress: ProgressCallback
+) -> list[Observation]:
+    """Make one call through every channel; the faults that it orders are meant for no other call."""
     replies = []
     for runner in runners:
         on_progress(call, runner.channel)
-        upstreams.order(call.toolset, call.order)
+        for fault in call.order:
+            sandboxes[call.toolset].order(**fault)
         try:
             replies.append(runner.call(call))
         finally:
-            upstreams.clear()
+            for running in sandboxes.values():
+                running.clear()
     return replies
 
 
-def _observation(reply: ParsedReply, record: RecordFields | None) -> Observation:
+def _with_record(reply: Observation, record: RecordFields | None) -> Observation:
     code = reply.code
     if code == IN_RECORD:
         error = (record or {}).get("error")
@@ -255,33 +236,26 @@ def _observation(reply: ParsedReply, record: RecordFields | None) -> Observation
 
 def _records(log_dir: str, calls: list[CorpusCall]) -> list[RecordFields | None]:
     """Return the journal record of each call without its volatile fields, or None where it is missing."""
-    records = _read_journal(os.path.join(log_dir, FOLDER, LATEST))
-    if len(records) == len(calls):
-        return [_without_volatile(record) for record in records]
-    # Records are missing or superfluous: match them by the deterministic id of each call.
+    records: list[RecordFields | None] = []
+    with suppress(OSError), open(os.path.join(log_dir, FOLDER, LATEST), "rb") as file:
+        records += [msgspec.json.decode(line, type=dict[str, Any]) for line in file.read().splitlines()]
+    if len(records) != len(calls):
+        records = _matched(records, calls)
+    return [
+        None if record is None else {name: value for name, value in record.items() if name not in VOLATILE}
+        for record in records
+    ]
+
+
+def _matched(records: list[RecordFields | None], calls: list[CorpusCall]) -> list[RecordFields | None]:
+    """Match records to calls by their deterministic ids, as records are missing or superfluous."""
+    ids = [record.get("requestId") for record in records if record is not None]
     matched: list[RecordFields | None] = []
     start = 0
     for call in calls:
-        wanted = _request_id(call)
-        places = range(start, len(records))
-        place = next((place for place in places if records[place].get("requestId") == wanted), None)
-        matched.append(None if place is None else _without_volatile(records[place]))
-        start = start if place is None else place + 1
+        arguments = {"arguments": call.arguments, "toolId": TOOL_PREFIX + call.slug}
+        wanted = deterministic(METHOD, "tool", arguments).request_id
+        found = wanted in ids[start:]
+        start = ids.index(wanted, start) + 1 if found else start
+        matched.append(records[start - 1] if found else None)
     return matched
-
-
-def _read_journal(path: str) -> list[RecordFields]:
-    try:
-        with open(path, "rb") as file:
-            return [msgspec.json.decode(line, type=dict[str, Any]) for line in file.read().splitlines()]
-    except OSError:
-        return []
-
-
-def _request_id(call: CorpusCall) -> str:
-    arguments = {"arguments": call.arguments, "toolId": TOOL_PREFIX + call.slug}
-    return deterministic(METHOD, "tool", arguments).request_id
-
-
-def _without_volatile(record: RecordFields) -> RecordFields:
-    return {name: value for name, value in record.items() if name not in VOLATILE}

@@ -31,9 +31,10 @@ RecordFields = dict[str, Any]
 class Observation(msgspec.Struct, frozen=True):
     """The reply of one channel to one call, and its journal record."""
 
-    result: Any
-    code: str | None
-    record: RecordFields | None
+    result: Any = None
+    code: str | None = None
+    """The canonical code of an error; None if the call succeeded."""
+    record: RecordFields | None = None
 
     @property
     def is_complete(self) -> bool:
