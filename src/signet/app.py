@@ -20,7 +20,7 @@ from signet.kernel.protocol import Identity
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.server import Server
 from signet.kernel.tools import Toolbox
-from signet.logs import DEBUG, ERROR, INFO, WARN, Filter, LimitedLog, Log
+from signet.logs import DEBUG, ERROR, INFO, WARN, LimitedLog, Log
 from signet.runs import Run, open_run, settings_of_replay
 from signet.settings import EnabledToolset, Settings, UsageError
 
@@ -190,9 +190,8 @@ def open_log(settings: Settings, name: str = "signet") -> Log:
     Raises:
         UsageError: its filter cannot be read.
     """
-    secrets = settings.secrets()
     try:
-        return Log(name, Filter.parse(settings.log, WARN, lenient=settings.log_lenient), secrets=secrets)
+        return Log(name, settings.log, lenient=settings.log_lenient, secrets=settings.secrets())
     except ValueError as error:
         raise UsageError(str(error)) from None
 

@@ -20,7 +20,7 @@ import msgspec
 
 from signet.kernel.redaction import SecretRedactor
 
-__all__ = ["DEBUG", "ERROR", "INFO", "OFF", "TRACE", "WARN", "Filter", "LimitedLog", "Log"]
+__all__ = ["DEBUG", "ERROR", "INFO", "OFF", "TRACE", "WARN", "LimitedLog", "Log"]
 
 LEVELS: Final = ("off", "error", "warn", "info", "debug", "trace")
 OFF, ERROR, WARN, INFO, DEBUG, TRACE = range(6)
@@ -28,52 +28,28 @@ LINES_PER_SECOND: Final = 10
 """The number of lines that a limited log writes in one second."""
 
 
-class Filter(msgspec.Struct, frozen=True):
-    """The level up to which the lines of each target are written."""
+class Log:
+    """Writes the events of one program, as far as its filter lets them through."""
 
-    targets: dict[str, int]
-    """The level of each target; the empty target stands for all others."""
-
-    @classmethod
-    def parse(cls, text: str, default: int, *, lenient: bool = False) -> Filter:
-        """Parse a filter. With `lenient`, ignore unknown directives: RUST_LOG is shared with other programs.
+    def __init__(self, program: str, directives: str, *, lenient: bool = False, secrets: tuple[str, ...] = ()) -> None:
+        """Parse the filter. With `lenient`, ignore unknown directives: RUST_LOG is shared with other programs.
 
         Raises:
             ValueError: a directive is not valid.
         """
-        targets = {"": default}
-        for directive in filter(None, (part.strip() for part in text.split(","))):
+        self._program = program.replace("-", "_")
+        self._secrets = secrets
+        self._targets = {"": WARN}
+        """The level of each target; the empty target stands for all others."""
+        for directive in filter(None, (part.strip() for part in directives.split(","))):
             target, equals, level = directive.rpartition("=") if "=" in directive else ("", "", directive)
             if level.strip().lower() in LEVELS:
-                targets[target.strip()] = LEVELS.index(level.strip().lower())
+                self._targets[target.strip()] = LEVELS.index(level.strip().lower())
             elif not equals and level.replace("::", "").replace("_", "").replace("-", "").isalnum():
-                targets[level] = TRACE
+                self._targets[level] = TRACE
             elif not lenient:
                 message = f"'{directive[:50]}' is not a log directive; write {', '.join(LEVELS)}, or target=level"
                 raise ValueError(message)
-        return cls(targets)
-
-    def level_of(self, target: str) -> int:
-        """Return the level of a target: that of the longest directive that names it or a target above it."""
-        matching = (name for name in self.targets if name in {"", target} or target.startswith(name + "::"))
-        return self.targets[max(matching, key=len)]
-
-
-class Log:
-    """Writes the events of one program."""
-
-    def __init__(
-        self,
-        program: str,
-        chosen: Filter,
-        *,
-        secrets: tuple[str, ...] = (),
-        write: Callable[[str], object] | None = None,
-    ) -> None:
-        self._program = program.replace("-", "_")
-        self._secrets = secrets
-        self._filter = chosen
-        self._write = write or _to_stderr
 
     @cached_property
     def _redactor(self) -> SecretRedactor:
@@ -81,17 +57,22 @@ class Log:
         return SecretRedactor(self._secrets)
 
     def level_of(self, part: str) -> int:
-        """Return the level up to which events of a part of the program are written."""
-        return self._filter.level_of(f"{self._program}::{part}" if part else self._program)
+        """Return the level of a part of the program: that of the longest directive that names it or a target above."""
+        target = self._target(part)
+        matching = (name for name in self._targets if name in {"", target} or target.startswith(name + "::"))
+        return self._targets[max(matching, key=len)]
 
     def line(self, level: int, part: str, event: str, **facts: object) -> None:
         """Write one event, unless the filter suppresses it."""
         if level > self.level_of(part):
             return
-        target = f"{self._program}::{part}" if part else self._program
         time = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         pairs = "".join(f" {name}={_quoted(value)}" for name, value in facts.items())
-        self._write(f"{time} {LEVELS[level].upper():>5} {target}: {event}{self._redactor.text(pairs)}\n")
+        text = self._redactor.text(pairs)
+        _to_stderr(f"{time} {LEVELS[level].upper():>5} {self._target(part)}: {event}{text}\n")
+
+    def _target(self, part: str) -> str:
+        return f"{self._program}::{part}" if part else self._program
 
 
 class LimitedLog:

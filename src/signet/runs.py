@@ -32,9 +32,9 @@ OnCalls = Callable[[list[tuple["JournalEntry", "JournalRecord"]]], None]
 class Run(Protocol):
     """What the composition of a server asks of a run."""
 
-    on_calls: OnCalls | None
+    on_calls: OnCalls | None = None
     """Called with the calls of each batch of the journal, where the run keeps them."""
-    warn_once: Callable[[str], None] | None
+    warn_once: Callable[[str], None] | None = None
     """Log once that the recording cannot be written, where there is one."""
 
     def runtime(self, enabled: EnabledToolset) -> ToolsetRuntime:
@@ -45,11 +45,8 @@ class Run(Protocol):
         """
 
 
-class LiveRun:
+class LiveRun(Run):
     """A run that is neither recorded nor replayed."""
-
-    on_calls: OnCalls | None = None
-    warn_once: Callable[[str], None] | None = None
 
     def __init__(self, settings: Settings, log: Log) -> None:
         self._settings = settings
@@ -61,7 +58,7 @@ class LiveRun:
         return ToolsetRuntime(upstream, enabled.settings, utc_today)
 
 
-class RecordingRun:
+class RecordingRun(Run):
     """A run whose exchanges with upstreams, days and calls are written into a folder."""
 
     def __init__(self, settings: Settings, log: Log) -> None:
@@ -73,8 +70,8 @@ class RecordingRun:
         self._folder = CassetteWriter(settings.record or "", manifest, lambda why: warn(why=why))
         self._redactor = CassetteRedactor(settings.secrets())
         self._live = LiveRun(settings, log)
-        self.on_calls: OnCalls | None = self._write_calls
-        self.warn_once: Callable[[str], None] | None = self._folder.warn_once
+        self.on_calls = self._write_calls
+        self.warn_once = self._folder.warn_once
 
     def runtime(self, enabled: EnabledToolset) -> ToolsetRuntime:
         """Return a live runtime with recorders around its upstream and its day."""
@@ -96,11 +93,8 @@ class RecordingRun:
         self._folder.keep_calls(call_lines(pairs, self._redactor.body))
 
 
-class ReplayRun:
+class ReplayRun(Run):
     """A run that is answered from a cassette; no request leaves the process."""
-
-    on_calls: OnCalls | None = None
-    warn_once: Callable[[str], None] | None = None
 
     def __init__(self, settings: Settings) -> None:
         from signet.upstream.cassette_folder import CassetteReader, CassetteRedactor

@@ -85,10 +85,6 @@ def _checked_token(token: str | None) -> str | None:
     return token
 
 
-def _silent(_: str, **__: object) -> None:
-    """Log nothing."""
-
-
 class HttpUpstream:
     """One service, reached at one origin."""
 
@@ -99,7 +95,7 @@ class HttpUpstream:
         processes: int = 1,
         proxied: bool = True,
         egress: Egress | None = None,
-        log: Callable[..., None] = _silent,
+        log: Callable[..., None] = lambda _, **__: None,
     ) -> None:
         """Reach a service as its toolset states, from one of so many processes.
 

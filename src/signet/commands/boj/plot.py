@@ -1,13 +1,17 @@
-"""`signet boj plot`: draw series as text, in colours on a terminal and with a sign per series elsewhere."""
+"""`signet boj plot`: draw series as text, and as an image: PNG or SVG, the same bytes for the same chart.
+
+The text has colours on a terminal, and a sign per series elsewhere.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import shutil
+import warnings
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 from signet.commands.terminal import SPACES, on_terminal, printable, say, write
 from signet.kernel.errors import Fault
@@ -15,11 +19,10 @@ from signet.settings import Settings, UsageError
 
 from . import CREDIT, SAMPLE_SOURCE
 from .chart import Chart, Curve, Panel, chart_of
-from .image_chart import SUFFIXES, japanese_font, paint
 from .output_files import replacing_output, suffix_of
 from .series_query import FetchedSeries, open_query, read_pages, to_flags
 
-__all__ = ["draw_text", "plot"]
+__all__ = ["JAPANESE_FONTS", "draw_text", "paint", "plot"]
 
 FAILED: Final = 1
 MAX_SERIES: Final = 16
@@ -37,9 +40,38 @@ TICK_COLUMNS: Final = 14
 AXIS_COLUMNS: Final = 12
 """The width of the numbers on the axis."""
 
-COLORS: Final = ("blue+", "red+", "green", "magenta+", "cyan", "orange", "gray+", "gray")
+TEXT_COLORS: Final = ("blue+", "red+", "green", "magenta+", "cyan", "orange", "gray+", "gray")
 SIGNS: Final = "*+ox#@%&"
 FINE: Final = "braille"
+
+IMAGE_COLORS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#999999")
+"""Colours that colour-blind readers can tell apart."""
+LINES: Final = ("-", "--")
+INK: Final = "#222222"
+FAINT: Final = "#666666"
+GRID: Final = "#dddddd"
+
+JAPANESE_FONTS: Final = (
+    "Noto Sans CJK JP", "Noto Sans JP", "Source Han Sans JP", "IPAexGothic", "IPAGothic", "TakaoGothic", "VL Gothic",
+    "Hiragino Sans", "Hiragino Kaku Gothic ProN", "Yu Gothic", "Meiryo", "MS Gothic",
+)  # fmt: skip
+WIDTH_IN: Final = 9.0
+LEFT_IN: Final = 0.95
+RIGHT_IN: Final = 0.25
+HEAD_IN: Final = 0.5
+ROW_IN: Final = 0.2
+PANEL_IN: Final = 3.0
+DATES_IN: Final = 0.6
+FOOT_IN: Final = 0.1
+"""The layout in inches, from the top: it depends on nothing but the chart."""
+
+TICKS: Final = 9
+DPI: Final = 150
+RC: Final = {"svg.hashsalt": "signet", "text.parse_math": False, "axes.unicode_minus": False}
+"""Reproducible ids in SVG, and no formulas between dollar signs."""
+METADATA: Final[dict[str, dict[str, Any]]] = {"png": {"Software": "Signet"}, "svg": {"Date": None, "Creator": "Signet"}}
+"""No date and no version of matplotlib: they would change the bytes."""
+SUFFIXES: Final = tuple(METADATA)
 
 
 def plot(args: Any, settings: Settings) -> int:
@@ -96,13 +128,13 @@ def draw_text(plotext: Any, chart: Chart, size: tuple[int, int], *, color: bool)
     """Return a chart as text, in so many columns, and so many lines per panel."""
     parts = [f"{chart.title}  (sample data)" if chart.source == SAMPLE_SOURCE else chart.title]
     for panel in chart.panels:
-        drawing = _panel(plotext, chart, panel, size, color=color)
+        drawing = _draw_panel(plotext, chart, panel, size, color=color)
         keys = [_key(plotext, curve, color=color) for curve in panel.curves]
         parts += [_safe(panel.unit), drawing.rstrip("\n"), *keys]
     return "\n".join(part for part in parts if part)
 
 
-def _panel(plotext: Any, chart: Chart, panel: Panel, size: tuple[int, int], *, color: bool) -> str:
+def _draw_panel(plotext: Any, chart: Chart, panel: Panel, size: tuple[int, int], *, color: bool) -> str:
     width, height = size
     plotext.clear_figure()
     plotext.limit_size(width=False, height=False)
@@ -131,8 +163,98 @@ def _marker(curve: Curve, *, color: bool) -> str:
 
 
 def _color(curve: Curve) -> str:
-    return COLORS[curve.number % len(COLORS)]
+    return TEXT_COLORS[curve.number % len(TEXT_COLORS)]
 
 
 def _safe(text: str) -> str:
     return printable(text, keep=SPACES)
+
+
+def japanese_font() -> str:
+    """Return an installed font that has Japanese characters.
+
+    Raises:
+        UsageError: no such font is installed.
+    """
+    from matplotlib.font_manager import get_font_names
+
+    installed = set(get_font_names())
+    font = next((name for name in JAPANESE_FONTS if name in installed), None)
+    if font is None:
+        message = f"no font with Japanese characters is installed: install {JAPANESE_FONTS[0]}, or leave out --lang jp"
+        raise UsageError(message)
+    return font
+
+
+def paint(chart: Chart, file: IO[bytes], suffix: str, font: str | None = None) -> None:
+    """Draw a chart into a file, with a second font for characters that the first one lacks."""
+    import matplotlib as mpl
+
+    families = ["DejaVu Sans"] if font is None else ["DejaVu Sans", font]
+    # A character that no font has becomes a box in the image; the warning would only clutter the screen.
+    with mpl.rc_context(), warnings.catch_warnings(action="ignore"):
+        mpl.rcdefaults()
+        mpl.rcParams.update({**RC, "font.family": families})
+        _figure(chart).savefig(file, format=suffix, dpi=DPI, metadata=METADATA[suffix])
+
+
+def _figure(chart: Chart) -> Any:
+    """Return a figure with title, panels and source from top to bottom."""
+    from matplotlib.figure import Figure
+
+    foot = (f"Source: {chart.source}", CREDIT)
+    rows = [len(panel.curves) for panel in chart.panels]
+    height_in = HEAD_IN + sum(rows) * ROW_IN + len(rows) * (PANEL_IN + DATES_IN) + len(foot) * ROW_IN + FOOT_IN
+    figure = Figure((WIDTH_IN, height_in), facecolor="white")
+    _write(figure, chart.title, 0.3, size=13, weight="bold")
+    if chart.source == SAMPLE_SOURCE:
+        _write(figure, "sample data", 0.3, x_in=WIDTH_IN - RIGHT_IN, ha="right", size=11, color=IMAGE_COLORS[1])
+    top_in = HEAD_IN
+    for panel in chart.panels:
+        top_in += len(panel.curves) * ROW_IN
+        left, width = LEFT_IN / WIDTH_IN, 1 - (LEFT_IN + RIGHT_IN) / WIDTH_IN
+        _paint_panel(
+            figure.add_axes((left, 1 - (top_in + PANEL_IN) / height_in, width, PANEL_IN / height_in)), chart, panel
+        )
+        top_in += PANEL_IN + DATES_IN
+    for number, line in enumerate(foot):
+        _write(figure, line, top_in + number * ROW_IN, size=7.5, color=FAINT)
+    return figure
+
+
+def _write(figure: Any, text: str, top_in: float, *, x_in: float = RIGHT_IN, **look: Any) -> None:
+    figure.text(x_in / WIDTH_IN, 1 - top_in / figure.get_figheight(), text, **{"color": INK, "va": "center", **look})
+
+
+def _paint_panel(axes: Any, chart: Chart, panel: Panel) -> None:
+    for curve in panel.curves:
+        _paint_curve(axes, curve)
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+    axes.spines["bottom"].set_color(FAINT)
+    axes.grid(axis="y", color=GRID, linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.tick_params(colors=FAINT, labelsize=9, length=3)
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylabel(panel.unit, color=INK, fontsize=9)
+    axes.set_xlabel(chart.scale.word, color=FAINT, fontsize=9)
+    axes.set_xlim(chart.first, max(chart.last, chart.first + 1))
+    ticks = chart.scale.ticks(chart.first, chart.last, TICKS)
+    axes.set_xticks([place for place, _ in ticks], [text for _, text in ticks])
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
+    axes.legend(
+        loc="lower left", bbox_to_anchor=(0, 1.01), frameon=False, fontsize=9, borderpad=0, borderaxespad=0,
+        labelspacing=0.35, handlelength=1.8,
+    )  # fmt: skip
+
+
+def _paint_curve(axes: Any, curve: Curve) -> None:
+    """Draw the runs of a series; a single value is a dot."""
+    color = IMAGE_COLORS[curve.number % len(IMAGE_COLORS)]
+    line = LINES[curve.number // len(IMAGE_COLORS) % len(LINES)]
+    label: str | None = f"{curve.code}  {curve.name}".rstrip()
+    for run in curve.runs or [[]]:
+        places, values = [place for place, _ in run], [value for _, value in run]
+        dot = "." if len(run) == 1 else None
+        axes.plot(places, values, line, color=color, linewidth=1.5, marker=dot, label=label)
+        label = None

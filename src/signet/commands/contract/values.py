@@ -118,6 +118,8 @@ class Values:
         known |= self._pattern_properties(case, depth, set(known))
         names = self._undeclared_names(case, depth)
         required = list(case.get("required", ()))
+        dependent = (other for name in required for other in case.get("dependentRequired", {}).get(name, ()))
+        required = list(dict.fromkeys((*required, *dependent)))
         spare = [name for name in (*known, *names) if name not in required and known.get(name, others)]
         required += spare[: max(0, size(case, "minProperties") - len(required))]
         if not all(known.get(name, others) for name in required):
