@@ -75,7 +75,10 @@ class CachingUpstream:
     async def _send(self, request: UpstreamRequest) -> UpstreamResponse:
         response = await self._inner.send(request)
         if self._spec.cache_s > 0 and self._spec.may_cache(request, response):
-            self._keep(request, response)
+            self._cache.pop(request.target, None)
+            self._cache[request.target] = (asyncio.get_running_loop().time() + self._spec.cache_s, response)
+            while sum(len(cached.body) for _, cached in self._cache.values()) > MAX_CACHED_BYTES:
+                del self._cache[next(iter(self._cache))]
         return response
 
     def _cached(self, request: UpstreamRequest) -> UpstreamResponse | None:
@@ -84,9 +87,3 @@ class CachingUpstream:
             del self._cache[request.target]
             return None
         return response
-
-    def _keep(self, request: UpstreamRequest, response: UpstreamResponse) -> None:
-        self._cache.pop(request.target, None)
-        self._cache[request.target] = (asyncio.get_running_loop().time() + self._spec.cache_s, response)
-        while sum(len(cached.body) for _, cached in self._cache.values()) > MAX_CACHED_BYTES:
-            del self._cache[next(iter(self._cache))]

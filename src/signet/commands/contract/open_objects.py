@@ -66,12 +66,8 @@ def declared_names(schema: object) -> frozenset[str]:
 
 
 def named_parts(schema: object, *keywords: str) -> Iterator[Any]:
-    """Yield the values of these keywords at any depth."""
-    if isinstance(schema, dict):
-        yield from (schema[keyword] for keyword in keywords if keyword in schema)
-    if isinstance(schema, dict | list | tuple):
-        for part in schema.values() if isinstance(schema, dict) else schema:
-            yield from named_parts(part, *keywords)
+    """Return the values of these keywords at any depth."""
+    return (part[keyword] for part in _dicts(schema) for keyword in keywords if keyword in part)
 
 
 def resolve(reference: str, root: Schema) -> Schema | None:
@@ -92,9 +88,10 @@ def resolve(reference: str, root: Schema) -> Schema | None:
 
 
 def _dicts(part: object) -> Iterator[dict[str, Any]]:
+    """Yield every object within a value, the outer ones first."""
     if isinstance(part, dict):
         yield part
-    if isinstance(part, dict | list):
+    if isinstance(part, dict | list | tuple):
         for inner in part.values() if isinstance(part, dict) else part:
             yield from _dicts(inner)
 

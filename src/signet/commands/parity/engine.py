@@ -236,20 +236,19 @@ def _with_record(reply: Observation, record: RecordFields | None) -> Observation
 
 def _records(log_dir: str, calls: list[CorpusCall]) -> list[RecordFields | None]:
     """Return the journal record of each call without its volatile fields, or None where it is missing."""
-    records: list[RecordFields | None] = []
+    records: list[RecordFields] = []
     with suppress(OSError), open(os.path.join(log_dir, FOLDER, LATEST), "rb") as file:
         records += [msgspec.json.decode(line, type=dict[str, Any]) for line in file.read().splitlines()]
-    if len(records) != len(calls):
-        records = _matched(records, calls)
+    matched: Sequence[RecordFields | None] = records if len(records) == len(calls) else _matched(records, calls)
     return [
         None if record is None else {name: value for name, value in record.items() if name not in VOLATILE}
-        for record in records
+        for record in matched
     ]
 
 
-def _matched(records: list[RecordFields | None], calls: list[CorpusCall]) -> list[RecordFields | None]:
+def _matched(records: list[RecordFields], calls: list[CorpusCall]) -> list[RecordFields | None]:
     """Match records to calls by their deterministic ids, as records are missing or superfluous."""
-    ids = [record.get("requestId") for record in records if record is not None]
+    ids = [record.get("requestId") for record in records]
     matched: list[RecordFields | None] = []
     start = 0
     for call in calls:
