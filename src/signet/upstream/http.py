@@ -71,20 +71,6 @@ class _Reading(msgspec.Struct):
     cut: bool = False
 
 
-def _checked_token(token: str | None) -> str | None:
-    """Return a token that a header can carry; None for a blank one.
-
-    Raises:
-        ValueError: no header can carry it; the text does not repeat it.
-    """
-    if token is None or not token.strip():
-        return None
-    if not all(" " <= char <= "~" or char == "\t" for char in token):
-        message = "the token has characters that no HTTP header can carry"
-        raise ValueError(message)
-    return token
-
-
 class HttpUpstream:
     """One service, reached at one origin."""
 
@@ -103,8 +89,11 @@ class HttpUpstream:
             ValueError: the base URL or the token cannot be used.
         """
         self.origin = parse_origin(spec.base_url or "", with_path=spec.allows_path)
-        self._token = _checked_token(spec.token)
-        self.has_token = self._token is not None
+        self.has_token = bool(spec.token and spec.token.strip())
+        self._token = spec.token if self.has_token else None
+        if self._token is not None and not all(" " <= char <= "~" or char == "\t" for char in self._token):
+            # The text does not repeat the token.
+            raise ValueError("the token has characters that no HTTP header can carry")
         self._spec = spec
         self._proxied = proxied
         self._log = log
