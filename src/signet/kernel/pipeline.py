@@ -69,6 +69,9 @@ class Pipeline:
         self.registry = registry
         self._timeout_s = timeout_s
         self.mode = mode
+        # Read once: looking up a member of an enum takes longer than a check of a small value.
+        self._checks = mode is not Mode.OFF
+        self._enforces = mode is Mode.ENFORCE
         self._observer = observer or Observer()
         self._runtimes = runtimes or {}
         self._in_flight = 0
@@ -103,15 +106,15 @@ class Pipeline:
             return Outcome(call, None, fault=unknown_tool(call.tool_key.removeprefix(PREFIX)))
         io = self.registry.load_tool_io(tool.slug)
         arguments = call.arguments
-        if self.mode is not Mode.OFF and not io.input_validator.is_valid(arguments):
+        if self._checks and not io.input_validator.is_valid(arguments):
             arguments = _without_nulls(arguments)
             places = io.input_validator.places(arguments)
             if places:
                 fault = tool.adapt_fault(bad_arguments(tool.name, places))
-                if self.mode is Mode.ENFORCE:
+                if self._enforces:
                     return Outcome(call, tool, fault=fault)
                 shadow_violation = shadow_violation or fault
-        if self.mode is not Mode.ENFORCE:
+        if not self._enforces:
             arguments = _without_unknown(arguments, tool.args)
         try:
             # Not strict: JSON Schema takes 10.0 as an integer, and the contract has refused all other coercions.
@@ -137,9 +140,9 @@ class Pipeline:
                 call, tool, fault=tool.adapt_fault(_broken_promise(tool, error)), shadow_violation=shadow_violation
             )
         contract = prepared.io.output_validator
-        if self.mode is not Mode.OFF and not contract.is_valid(result):
+        if self._checks and not contract.is_valid(result):
             fault = tool.adapt_fault(_broken_promise(tool, ContractError(contract.places(result))))
-            if self.mode is Mode.ENFORCE:
+            if self._enforces:
                 return Outcome(call, tool, fault=fault)
             shadow_violation = shadow_violation or fault
         return Outcome(call, tool, result, body, shadow_violation=shadow_violation)
