@@ -14,7 +14,7 @@ NAMESPACE: Final = "c1fd1c20-77b7-4f73-b39c-8ed2dd2f2d8c"
 
 UUID4: Final = b"........-....-4...-a...-............"
 """The pattern of a random UUID: each dot is a random digit; the other digits are version 4 and variant 10."""
-DOTS: Final = [index for index, char in enumerate(UUID4) if char == ord(".")]
+FIXED: Final = [(index, UUID4[index : index + 1]) for index in range(len(UUID4)) if UUID4[index] != ord(".")]
 
 
 class Ids(msgspec.Struct, frozen=True):
@@ -29,11 +29,10 @@ def random(count: int) -> list[Ids]:
     """Return random ids (UUIDv4) for so many calls, with one read of the system's randomness."""
     from secrets import token_hex
 
-    digits = token_hex(3 * count * len(DOTS) // 2).encode()
-    text = bytearray(UUID4 * (3 * count))
-    # Fill one digit of all ids at a time: the Python loop does not grow with the number of ids.
-    for number, index in enumerate(DOTS):
-        text[index :: len(UUID4)] = digits[number :: len(DOTS)]
+    text = bytearray(token_hex(3 * count * len(UUID4) // 2).encode())
+    # Set one character of all ids at a time: the Python loop does not grow with the number of ids.
+    for index, char in FIXED:
+        text[index :: len(UUID4)] = char * (3 * count)
     ids = text.decode()
     return [Ids(ids[at : at + 36], ids[at + 36 : at + 72], ids[at + 72 : at + 108]) for at in range(0, len(ids), 108)]
 

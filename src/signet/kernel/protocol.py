@@ -183,15 +183,17 @@ def eras(identity: Identity) -> tuple[Era, Era]:
     return Era(modern=False, tail=b"", about={}), Era(modern=True, tail=tail, about=about)
 
 
-def _tool_result(outcome: Outcome, era: Era) -> bytes:
-    """Return a tool's result: structured content and the same JSON as text, or the tool's own content blocks."""
-    tool = outcome.tool
+def _tool_result(outcome: Outcome, era: Era) -> tuple[bytes, ...]:
+    """Return a tool's result: structured content and the same JSON as text, or the tool's own content blocks.
+
+    It comes in parts, since it may be large and is copied once, into the response.
+    """
+    tool, body = outcome.tool, outcome.body
+    end = (b',"isError":false', era.tail, b"}")
     if tool is not None and tool.to_content is not None:
-        content = b'{"content":' + encode(tool.to_content(outcome.result))
-    else:
-        text = encode(outcome.body.decode())
-        content = b'{"content":[{"type":"text","text":' + text + b'}],"structuredContent":' + outcome.body
-    return content + b',"isError":false' + era.tail + b"}"
+        return (b'{"content":', encode(tool.to_content(outcome.result)), *end)
+    text = encode(body.decode())
+    return (b'{"content":[{"type":"text","text":', text, b'}],"structuredContent":', body, *end)
 
 
 def _error_result(fault: Fault, era: Era) -> bytes:
@@ -235,7 +237,7 @@ def to_reply(era: Era, request_id: ResponseId, outcome: Outcome) -> Reply:
     """Return the MCP response for an outcome."""
     fault = outcome.fault
     if fault is None:
-        return success(request_id, _tool_result(outcome, era))
+        return success(request_id, *_tool_result(outcome, era))
     if fault.as_tool_result:
         return success(request_id, _error_result(fault, era))
     return failure(request_id, fault.mcp_code, fault.message, {"canonical_code": fault.code, **fault.data})

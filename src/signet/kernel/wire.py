@@ -32,6 +32,7 @@ ResponseId = Id | float | None
 """The id of a response: the id of its request, which an envelope may write as 1.0, or null."""
 T = TypeVar("T")
 NO_PARAMS: Final = Raw(b"{}")
+NULL: Final = Raw(b"null")
 MAX_WHY_CHARS: Final = 200
 """The longest reason in an error message: it may repeat a part of the request."""
 
@@ -142,10 +143,12 @@ def decode(text: bytes) -> Any:
 
 def decode_in_chunks(text: bytes | Raw) -> Any:
     """Return a valid JSON value, decoded; a large value is decoded in pieces, so that other threads get their turn."""
-    view = memoryview(text)
-    if view.nbytes > PIECE_BYTES and view[0] == ord("["):
+    if len(text) <= PIECE_BYTES:
+        return _any(text)
+    first = memoryview(text)[0]
+    if first == ord("["):
         return [decode_in_chunks(part) for part in _list(text)]
-    if view.nbytes > PIECE_BYTES and view[0] == ord("{"):
+    if first == ord("{"):
         return {name: decode_in_chunks(part) for name, part in _dict(text).items()}
     return _any(text)
 
@@ -157,16 +160,16 @@ def read(params: Raw, decoder: msgspec.json.Decoder[T]) -> T:
         ProtocolError: -32602 with the place of a wrong value, -32700 if the params are not JSON.
     """
     try:
-        return decoder.decode(NO_PARAMS if bytes(params) == b"null" else params)
+        return decoder.decode(NO_PARAMS if params == NULL else params)
     except msgspec.ValidationError as error:
         raise ProtocolError(INVALID_PARAMS, f"Invalid params: {str(error)[:MAX_WHY_CHARS]}") from None
     except (ValueError, RecursionError) as error:
         raise _not_json(error, bytes(params)) from None
 
 
-def success(request_id: ResponseId, result: bytes) -> Reply:
-    """Return the response with a result, which is JSON already."""
-    return Reply(b'{"jsonrpc":"2.0","id":' + encode(request_id) + b',"result":' + result + b"}")
+def success(request_id: ResponseId, *result: bytes) -> Reply:
+    """Return the response with a result, which is JSON already and may come in parts."""
+    return Reply(b"".join((b'{"jsonrpc":"2.0","id":', encode(request_id), b',"result":', *result, b"}")))
 
 
 def failure(request_id: ResponseId, code: int, message: str, data: object = None) -> Reply:
