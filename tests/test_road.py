@@ -69,7 +69,7 @@ WEB_OUT = [
 DOORS = {
     "stdio": (
         ["transports.stdio", "transports.pipes", "transports.stdio", *ENGINE],
-        ["kernel.protocol", "kernel.wire", "transports.stdio", "transports.pipes"],
+        ["kernel.protocol", "kernel.wire", "transports.pipes"],
     ),
     "/mcp": (
         [*WEB_IN, "transports.http", *ENGINE],

@@ -118,6 +118,15 @@ def test_a_line_may_have_four_mebibytes_and_no_more(size: int, kept: bool) -> No
     assert line == (b"x" * size if kept else None)
 
 
+def test_a_line_that_is_too_long_is_dropped_wherever_it_stands_in_a_chunk() -> None:
+    cutter = LineSplitter()
+
+    found = cutter.feed(b"first\n" + b"x" * (4 * MIB + 1) + b"\nthird\n" + b"y" * (4 * MIB + 1))
+
+    assert found == [b"first", None, b"third"]
+    assert cutter.feed(b"\nlast\n") == [None, b"last"]
+
+
 # --- writes
 
 

@@ -54,13 +54,16 @@ class LineSplitter:
         self._parts: list[bytes] = []
         self._size = 0
 
-    def feed(self, chunk: bytes) -> Iterator[bytes | None]:
-        """Yield the lines that a chunk completes."""
-        first, *rest = chunk.split(b"\n")
+    def feed(self, chunk: bytes) -> list[bytes | None]:
+        """Return the lines that a chunk completes."""
+        first, *others = chunk.split(b"\n")
         self._keep(first)
-        for part in rest:
-            yield self.last()
-            self._keep(part)
+        if not others:
+            return []
+        # Only the first line can have begun in an earlier chunk.
+        rest, lines = others.pop(), [self.last(), *others]
+        self._keep(rest)
+        return lines if len(chunk) <= MAX_LINE_BYTES else [*map(_bounded, lines)]
 
     def last(self) -> bytes | None:
         """Return the bytes since the last line end."""
@@ -74,6 +77,10 @@ class LineSplitter:
             self._parts.append(part)
         else:
             self._parts.clear()
+
+
+def _bounded(line: bytes | None) -> bytes | None:
+    return line if line is not None and len(line) <= MAX_LINE_BYTES else None
 
 
 class NonBlockingWriter:

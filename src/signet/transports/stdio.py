@@ -124,25 +124,29 @@ class Conversation:
 
     def take(self, chunk: bytes) -> None:
         """Answer every line that a chunk completes, in one write; an empty chunk is the end of the source."""
-        lines = self._lines.feed(chunk) if chunk else iter((self._lines.last(),))
-        self._out.write(b"".join(self._answer(line) for line in lines))
+        answers: list[bytes] = []
+        for line in self._lines.feed(chunk) if chunk else (self._lines.last(),):
+            reply = self._answer(line)
+            if reply is not None:
+                answers += (reply.body, b"\n")
+        self._out.write(b"".join(answers))
         if not chunk or self._out.broken:
             self._ended.set()
         elif self._warming is None and self._server.upstreams:
             warm = partial(self._loop.run_in_executor, None, self._server.warm)
             self._warming = self._loop.call_later(WARM_AFTER_S, warm)
 
-    def _answer(self, line: bytes | None) -> bytes:
-        """Return the response to one line; empty if there is none, or if it comes when a call ends."""
+    def _answer(self, line: bytes | None) -> Reply | None:
+        """Return the response to one line; None if there is none, or if it comes when a call ends."""
         if line is None:
-            return _too_long().body + b"\n"
+            return _too_long()
         if not line or line.isspace():
-            return b""
+            return None
         reply = self._server.receive(line, self._channel)
         if isinstance(reply, Pending):
             self._start(reply)
-            return b""
-        return reply.body + b"\n" if reply is not None else b""
+            return None
+        return reply
 
     def _start(self, pending: Pending) -> None:
         task = self._loop.create_task(pending.reply)
