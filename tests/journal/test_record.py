@@ -200,7 +200,7 @@ def test_no_line_crosses_a_page_of_the_file(end: int) -> None:
         end += PAGE_BYTES - end % PAGE_BYTES
     lines = [b'{"n":"' + b"x" * (number * 37 % 900) + b'"}' for number in range(500)]
 
-    at, told = end, paged(lines, end).splitlines(keepends=True)
+    at, told = end, paged(b"".join(line + b"\n" for line in lines), end).splitlines(keepends=True)
     for line in told:
         assert at // PAGE_BYTES == (at + len(line) - 1) // PAGE_BYTES
         at += len(line)
@@ -213,7 +213,7 @@ def test_where_a_line_had_to_cross_a_page_the_next_ones_do_not() -> None:
     end = PAGE_BYTES - 100
     lines = [b'"%s"' % (b"x" * 500)] * 8
 
-    text = paged(lines, end)
+    text = paged(b"".join(line + b"\n" for line in lines), end)
 
     assert [json.loads(line) for line in text.splitlines()] == [json.loads(line) for line in lines]
     assert (end + len(text)) % PAGE_BYTES == 0

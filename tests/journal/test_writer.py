@@ -10,6 +10,8 @@ import signal
 import stat
 import subprocess
 import sys
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -245,6 +247,73 @@ def test_a_full_disk_leaves_whole_lines_and_no_failed_call(tmp_path: Path) -> No
     assert done.stdout.count(b'"isError":false') == 20
     assert done.stderr.count(b"journal.unwritable") == 1
     assert 0 < len(records_in(tmp_path)) < 20
+
+
+def test_lines_that_could_not_be_written_are_written_before_the_next_ones(tmp_path: Path) -> None:
+    folder = tmp_path / "logs"
+    folder.write_text("in the way", encoding="utf-8")
+    writer = JournalWriter(str(folder), Recorder(), lambda _: None)
+    unknown = Outcome(Call("nobody", {}, NULL_CONTEXT), None, fault=unknown_tool("nobody"))
+    for _ in range(3):
+        writer.push(unknown, 0.0)
+    writer.flush()
+
+    folder.unlink()
+    for _ in range(2):
+        writer.push(unknown, 0.0)
+    writer.close()
+
+    assert [record["stepId"] for record in records_in(folder)] == [1, 2, 3, 4, 5]
+
+
+def test_of_lines_that_cannot_be_written_the_last_twenty_thousand_are_kept(tmp_path: Path) -> None:
+    folder = tmp_path / "logs"
+    folder.write_text("in the way", encoding="utf-8")
+    writer = JournalWriter(str(folder), Recorder(), lambda _: None)
+    unknown = Outcome(Call("nobody", {}, NULL_CONTEXT), None, fault=unknown_tool("nobody"))
+    for _ in range(20_010):
+        writer.push(unknown, 0.0)
+    writer.flush()
+
+    folder.unlink()
+    writer.close()
+
+    assert [record["stepId"] for record in records_in(folder)] == list(range(11, 20_011))
+
+
+@pytest.fixture
+def restless() -> Iterator[None]:
+    """Threads that take turns as often as the interpreter can."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.usefixtures("restless")
+def test_outcomes_that_many_threads_push_at_once_leave_one_record_each_by_one_writing_thread(tmp_path: Path) -> None:
+    unknown = Outcome(Call("nobody", {}, NULL_CONTEXT), None, fault=unknown_tool("nobody"))
+    steps, writing = [], []
+    for number in range(20):
+        writer = JournalWriter(str(tmp_path / str(number)), Recorder(), print)
+        together = threading.Barrier(8)
+
+        def push_many(push: Callable[..., None] = writer.push, wait: Callable[..., int] = together.wait) -> None:
+            wait()
+            for _ in range(20):
+                push(unknown, 0.0)
+
+        threads = [threading.Thread(target=push_many) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        writing.append([thread.name for thread in threading.enumerate()].count("journal"))
+        writer.close()
+        steps.append([record["stepId"] for record in records_in(tmp_path / str(number))])
+
+    assert steps == [list(range(1, 161))] * 20
+    assert writing == [1] * 20
 
 
 def test_where_nothing_can_be_pointed_at_the_journal_is_written_all_the_same(tmp_path: Path) -> None:

@@ -117,16 +117,18 @@ class Recorder:
     def records(self, entries: list[JournalEntry]) -> list[JournalRecord]:
         """Return the records of outcomes, in their order."""
         ids = map(_derived_ids, entries) if self._deterministic else random(len(entries))
-        return [self._record(entry, own) for entry, own in zip(entries, ids, strict=True)]
+        return [*map(self._record, entries, ids)]
 
     def _record(self, entry: JournalEntry, ids: Ids) -> JournalRecord:
-        call, template = entry.call, self._template(entry)
+        call, template, door = entry.call, self._template(entry), entry.call.door
+        is_plain = entry.fault is None and entry.shadow_violation is None
+        self._steps[door.name] = step = self._steps.get(door.name, 0) + 1
         # Positional arguments in the order of the fields: keywords would take twice as long.
         return JournalRecord(
             AGENT,
             0,
             int(entry.took_s * 1_000_000) / 1000,
-            self._error(entry),
+            None if is_plain else self._error(entry),
             _size(call.arguments) + template.extra_bytes,
             template.metadata,
             METHOD,
@@ -135,10 +137,10 @@ class Recorder:
             template.route,
             ids.span_id,
             "ok" if entry.fault is None else "error",
-            self._step(call.door.name),
+            step,
             TASK,
             ids.trace_id,
-            call.door.transport,
+            door.transport,
             _timestamp(int(entry.ended_s * 1000)),
         )
 
@@ -160,10 +162,6 @@ class Recorder:
         metadata = Metadata(self._deterministic, None, SCHEMA_VERSION, self._clean(name)[:MAX_NAME_CHARS] or None)
         extra_bytes = len(_encode({"input": Raw(), "tool": PREFIX + _slug(entry)}))
         return RecordTemplate(metadata, self._clean(entry.call.door.route)[:MAX_NAME_CHARS], extra_bytes)
-
-    def _step(self, door: str) -> int:
-        self._steps[door] = self._steps.get(door, 0) + 1
-        return self._steps[door]
 
     def _error(self, entry: JournalEntry) -> dict[str, Any] | None:
         """Return the `error` of a record; a violation in shadow mode is marked as such."""
@@ -200,7 +198,12 @@ def _derived_ids(entry: JournalEntry) -> Ids:
 @lru_cache(maxsize=2)
 def _timestamp(ended_ms: int) -> str:
     second, ms = divmod(ended_ms, 1000)
-    return datetime.fromtimestamp(second, UTC).strftime(f"%Y-%m-%dT%H:%M:%S.{ms:03d}Z")
+    return f"{_date_and_time(second)}.{ms:03d}Z"
+
+
+@lru_cache(maxsize=2)
+def _date_and_time(second: int) -> str:
+    return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 class CallError(msgspec.Struct, frozen=True):

@@ -40,7 +40,7 @@ PAGE_BYTES: Final = 4096
 OnCalls = Callable[[list[tuple[JournalEntry, JournalRecord]]], None]
 """Called with each batch of calls and their records."""
 
-_encode: Final = msgspec.json.Encoder().encode
+_encode_lines: Final = msgspec.json.Encoder().encode_lines
 
 
 def shorten_switch_interval() -> None:
@@ -69,7 +69,7 @@ class JournalWriter:
         self._warn = warn
         self._on_calls = on_calls
         self._queue: list[JournalEntry] = []
-        self._unwritten: list[bytes] = []
+        self._unwritten = b""
         self._journal: int | None = None
         self._warned = False
         self._closed = False
@@ -78,7 +78,7 @@ class JournalWriter:
         self._thread: threading.Thread | None = None
 
     def push(self, outcome: Outcome, took_s: float) -> None:
-        """Queue one outcome; its record is written within half a second."""
+        """Queue one outcome, from any thread; its record is written within half a second."""
         body = outcome.body
         kept_body = b"" if self._on_calls is None else body
         entry = JournalEntry(
@@ -93,8 +93,7 @@ class JournalWriter:
         )
         self._queue.append(entry)
         if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
-            self._thread.start()
+            self._start()
         if len(self._queue) >= BATCH:
             self._wake.set()
             if len(self._queue) >= MAX_WAITING:
@@ -109,8 +108,8 @@ class JournalWriter:
             records = self._recorder.records(entries)
             if self._on_calls is not None and entries:
                 self._on_calls(list(zip(entries, records, strict=True)))
-            lines = self._unwritten + [_encode(record) for record in records]
-            self._unwritten = lines[self._write(lines) :][-MAX_KEPT:] if lines else []
+            lines = self._unwritten + _encode_lines(records)
+            self._unwritten = self._write(lines) if lines else b""
 
     def close(self) -> None:
         """Write the records of all queued outcomes, and stop the thread."""
@@ -119,6 +118,13 @@ class JournalWriter:
         if self._thread is not None:
             self._thread.join()
         self.flush()
+
+    def _start(self) -> None:
+        with self._writing:
+            # Asked again: another thread may have started it in the meantime.
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
+                self._thread.start()
 
     def _run(self) -> None:
         while not self._closed:
@@ -130,8 +136,8 @@ class JournalWriter:
                 # A batch that cannot be encoded must not stop the journal.
                 self._warn_once(type(error).__name__)
 
-    def _write(self, lines: list[bytes]) -> int:
-        """Append lines to the journal and return how many were written."""
+    def _write(self, lines: bytes) -> bytes:
+        """Append lines to the journal and return those that were not written, the last of them at most."""
         count = 0
         try:
             if self._journal is None:
@@ -139,12 +145,13 @@ class JournalWriter:
             end = os.fstat(self._journal).st_size
             text = paged(lines, end)
             whole = _append(self._journal, text, end)
+            if whole == len(text):
+                return b""
             count = text.count(b"\n", 0, whole)
-            if whole < len(text):
-                self._warn_once(os.strerror(errno.ENOSPC))
+            self._warn_once(os.strerror(errno.ENOSPC))
         except OSError as error:
             self._warn_once(f"{error.strerror}: {error.filename or self._log_dir}")
-        return count
+        return b"".join(lines.splitlines(keepends=True)[count:][-MAX_KEPT:])
 
     def _warn_once(self, why: str) -> None:
         if not self._warned:
@@ -161,20 +168,19 @@ def _append(journal: int, text: bytes, end: int) -> int:
     return whole
 
 
-def paged(lines: list[bytes], end: int) -> bytes:
-    """Join lines for a file of `end` bytes so that no line crosses the end of a page.
+def paged(lines: bytes, end: int) -> bytes:
+    """Pad lines for a file of `end` bytes so that no line crosses the end of a page.
 
-    Before a line that would cross it, the previous line is padded with blanks, which JSON ignores.
+    Before a line that would cross it, the previous line is padded with blanks, which JSON ignores. The last line is
+    padded where the next one might cross, since it can no longer be padded then.
     """
-    room = PAGE_BYTES - end % PAGE_BYTES
     parts: list[bytes] = []
-    for line in lines:
-        size = len(line) + 1
-        if size > room and parts:
-            parts[-1] = b" " * room + b"\n"
-            room = PAGE_BYTES
-        parts += (line, b"\n")
-        room = (room - size) % PAGE_BYTES
-    if room < MAX_LINE_BYTES:
-        parts[-1] = b" " * room + b"\n"
+    at, room = 0, PAGE_BYTES - end % PAGE_BYTES
+    while at < len(lines):
+        fitting = lines.rfind(b"\n", at, at + room) + 1
+        stop = fitting or lines.index(b"\n", at) + 1
+        room = (room - (stop - at)) % PAGE_BYTES
+        is_full = fitting > 0 if stop < len(lines) else room < MAX_LINE_BYTES
+        parts += (lines[at : stop - 1], b" " * room if is_full else b"", b"\n")
+        at, room = stop, PAGE_BYTES if is_full else room
     return b"".join(parts)
