@@ -57,7 +57,7 @@ check: $(TEST_STAMP) ## Lint, format, types and the import rules
 attack: $(TEST_STAMP) ## Attack a server on loopback for 13 minutes and watch a bystander (ARGS="mixed --minutes 2")
 	@$(BIN)/python scripts/attack.py $(ARGS)
 
-bench: $(BENCH_STAMP) ## Measure against the official SDK and FastMCP (ARGS="--help")
+bench: $(BENCH_STAMP) ## Measure against the official SDK and FastMCP (ARGS="--only stdio,http --quick", "--help")
 	@env -u PYTHONDONTWRITEBYTECODE $(BENCH)/bin/python -m compileall -q src bench
 	@env -u PYTHONDONTWRITEBYTECODE $(BENCH)/bin/python -m bench $(ARGS)
 

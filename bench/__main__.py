@@ -24,12 +24,16 @@ BENCHMARKS: dict[str, Callable[[Plan, Sequence[Contender]], list[Row]]] = {
     "dropins": startup.measure_dropins,
     "stdio": calls.measure,
     "http": web.measure,
+    "rest": web.measure_rest,
     "memory": memory.measure,
     "convert": convert.measure,
     "decode": decode.measure,
     "journal": journal.measure,
 }
 """The function of each benchmark; a new benchmark is a new module and a new line here."""
+
+GOALS = ("cold", "stdio", "http", "rest")
+"""The benchmarks that the goals need."""
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
 
@@ -38,12 +42,16 @@ def arguments() -> argparse.Namespace:
     """Parse the command line."""
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure Signet beside its peers.")
     parser.add_argument("--quick", action="store_true", help="a short run")
-    parser.add_argument("--only", default=",".join(BENCHMARKS), help="benchmarks to run (default: %(default)s)")
+    parser.add_argument(
+        "--only",
+        default=",".join(BENCHMARKS),
+        help=f"benchmarks to run, or 'goals' for {','.join(GOALS)} (default: %(default)s)",
+    )
     parser.add_argument("--write", action="store_true", help="write the page even if the run is short or partial")
     parser.add_argument("--out", type=Path, help="file to write (default: docs/benchmarks.md)")
     parser.add_argument("--signet", help="signet command to measure (default: the one beside this interpreter)")
     args = parser.parse_args()
-    args.names = args.only.split(",")
+    args.names = args.only.replace("goals", ",".join(GOALS)).split(",")
     if unknown := [name for name in args.names if name not in BENCHMARKS]:
         parser.error(f"no benchmark {unknown[0]!r}; there are {', '.join(BENCHMARKS)}")
     return args

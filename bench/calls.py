@@ -6,7 +6,7 @@ import contextlib
 import statistics
 from collections.abc import Sequence
 
-from bench.contenders import ECHO, NAMES, Contender
+from bench.contenders import BARE, ECHO, NAMES, Contender
 from bench.frames import LARGE, SMALL, Call
 from bench.pipe import Pipe, opened
 from bench.plan import Plan
@@ -23,7 +23,8 @@ def measure(plan: Plan, contenders: Sequence[Contender]) -> list[Row]:
     sheet = Sheet()
     for number in range(plan.stdio_rounds):
         with contextlib.ExitStack() as stack:
-            pipes = {contender.name: stack.enter_context(opened(contender)) for contender in (*contenders, ECHO)}
+            servers = (*contenders, BARE, ECHO)
+            pipes = {server.name: stack.enter_context(opened(server)) for server in servers}
             order = rotated(list(pipes), number)
             for label, size in SIZES.items():
                 call = Call.of(size)

@@ -1,19 +1,21 @@
-"""The servers to measure and the commands that start them: Signet, two peers, and an echo as the bound."""
+"""The servers to measure and the commands that start them: Signet, three peers, and an echo as the bound."""
 
 from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench.rows import BOUND, SIGNET
 
-__all__ = ["ECHO", "FASTMCP", "NAMES", "PORT", "SDK", "Contender", "contenders"]
+__all__ = ["BARE", "BARE_NAME", "ECHO", "FASTMCP", "NAMES", "PORT", "SDK", "Contender", "contenders", "find_signet"]
 
 SDK = "official SDK"
 FASTMCP = "FastMCP"
-NAMES = (SIGNET, SDK, FASTMCP, BOUND)
+BARE_NAME = "bare server"
+NAMES = (SIGNET, SDK, FASTMCP, BARE_NAME, BOUND)
 PORT = "PORT"
 """A placeholder in HTTP commands for the port that the driver picks; Signet picks and announces its own."""
 
@@ -39,6 +41,13 @@ def _peer(name: str, script: str) -> Contender:
     return Contender(name, (*command, "stdio"), (*command, "http", PORT))
 
 
+BARE = Contender(
+    BARE_NAME,
+    (sys.executable, str(_HERE / "peers" / "bare_stdio.py")),
+    (sys.executable, str(_HERE / "peers" / "bare_asgi.py"), PORT),
+)
+"""Signet's codec, validator, contract and tool in a loop on stdio and in an ASGI application, with nothing else."""
+
 ECHO = Contender(BOUND, (shutil.which("cat") or "cat",), (sys.executable, str(_HERE / "echo.py"), PORT))
 
 
@@ -51,3 +60,8 @@ def contenders(signet: str | None = None) -> list[Contender]:
         _peer(SDK, "sdk_lowlevel.py"),
         _peer(FASTMCP, "fastmcp_server.py"),
     ]
+
+
+def find_signet(everyone: Sequence[Contender]) -> Contender:
+    """Return Signet among the contenders."""
+    return next(contender for contender in everyone if contender.name == SIGNET)

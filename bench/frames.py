@@ -27,6 +27,7 @@ __all__ = [
     "SMALL",
     "TOOL",
     "Call",
+    "RestCall",
     "WrongAnswerError",
 ]
 
@@ -129,15 +130,61 @@ class Call:
 
     def _check_result(self, message: dict[str, Any], *, inflate: bool) -> None:
         result = message.get("result", {})
-        answer = result.get("structuredContent", {})
-        encoded = answer.get("encoded", "")
-        whole = not result.get("isError") and result.get("content") and encoded
-        if not whole or answer != {"url": VIEWER + encoded, "encoded": encoded, "format": "svg"}:
-            complaint = f"not the tool's answer: {str(message)[:200]}"
-            raise WrongAnswerError(complaint)
+        whole = not result.get("isError") and result.get("content")
+        encoded = _encoded(result.get("structuredContent", {}) if whole else {}, message)
         if inflate and _inflate(encoded) != self.text.replace(str(_PLACEHOLDER), str(message["id"])):
             complaint = f"call {message['id']} does not inflate back to its source"
             raise WrongAnswerError(complaint)
+
+
+@dataclass(frozen=True)
+class RestCall:
+    """One kind of REST call: its bytes with a place for the number, its text and its HTTP headers."""
+
+    head: bytes
+    tail: bytes
+    text: str
+    headers: Mapping[str, str]
+
+    @classmethod
+    def of(cls, size: int) -> RestCall:
+        """Return the call for a payload of this size."""
+        text = diagram(size)
+        head, tail = json.dumps({"plantumlCode": text}).encode().split(str(_PLACEHOLDER).encode())
+        return cls(head, tail, text, {"content-type": "application/json"})
+
+    def frame(self, number: int) -> bytes:
+        """Return the body with this number."""
+        return b"%b%d%b" % (self.head, number, self.tail)
+
+    def check(self, answers: Iterable[bytes], numbers: Iterable[int], *, echoes: bool = False) -> None:
+        """Check that exactly these numbers were answered, each once; the text of each answer tells its number.
+
+        Raises:
+            WrongAnswerError: a reply is missing, superfluous or wrong.
+        """
+        if echoes:
+            raise WrongAnswerError("an echo of a REST call tells nothing")
+        left = {self.text.replace(str(_PLACEHOLDER), str(number)) for number in numbers}
+        for answer in answers:
+            message = json.loads(answer)
+            text = _inflate(_encoded(message.get("result", {}) if message.get("success") else {}, message))
+            if text not in left:
+                complaint = f"no call is open for {answer[:200]!r}"
+                raise WrongAnswerError(complaint)
+            left.remove(text)
+        if left:
+            complaint = f"{len(left)} calls were never answered"
+            raise WrongAnswerError(complaint)
+
+
+def _encoded(answer: Mapping[str, Any], message: Mapping[str, Any]) -> str:
+    """Return the encoded diagram of an answer, which must be the tool's and whole."""
+    encoded = str(answer.get("encoded", ""))
+    if not encoded or answer != {"url": VIEWER + encoded, "encoded": encoded, "format": "svg"}:
+        complaint = f"not the tool's answer: {str(message)[:200]}"
+        raise WrongAnswerError(complaint)
+    return encoded
 
 
 def _inflate(encoded: str) -> str:

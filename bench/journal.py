@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from bench.calls import IN_FLIGHT, per_s
-from bench.contenders import Contender
+from bench.contenders import Contender, find_signet
 from bench.frames import SMALL, Call
 from bench.pipe import opened
 from bench.plan import Plan
@@ -23,7 +23,7 @@ def measure(plan: Plan, contenders: Sequence[Contender]) -> list[Row]:
     """Start both servers anew for each round and measure each once."""
     sheet = Sheet()
     metric = Metric("journal", f"{IN_FLIGHT} in flight, small", "calls/s", "more")
-    signet = next(contender for contender in contenders if contender.name == SIGNET)
+    signet = find_signet(contenders)
     for number in range(plan.stdio_rounds):
         with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
             journalling = replace(signet, stdio=(*signet.stdio, "--log-dir", folder))

@@ -13,7 +13,7 @@ import sys
 import time
 from dataclasses import asdict, dataclass
 
-from bench.frames import FIRST, Call, WrongAnswerError
+from bench.frames import FIRST, Call, RestCall, WrongAnswerError
 
 __all__ = ["Job", "Tally"]
 
@@ -26,9 +26,11 @@ class Job:
     """The parameters of one run."""
 
     port: int
+    path: str
     connections: int
     size: int
-    era: str
+    era: str | None
+    """The protocol revision of MCP calls; None for REST."""
     warm_s: float
     seconds: float
     limit: int
@@ -43,10 +45,10 @@ class Tally:
     elapsed_s: float
 
 
-def preamble(job: Job, call: Call) -> bytes:
+def preamble(job: Job, call: Call | RestCall) -> bytes:
     """Return the head of the requests; all bodies of a job have one length, so there is one head."""
     headers = {"host": f"127.0.0.1:{job.port}", **call.headers, "content-length": len(call.frame(FIRST))}
-    lines = ["POST /mcp HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
+    lines = [f"POST {job.path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
     return "\r\n".join([*lines, "", ""]).encode()
 
 
@@ -56,7 +58,7 @@ class Load:
     def __init__(self, job: Job) -> None:
         """Open all connections, before any clock runs."""
         self.job = job
-        self.call = Call.of(job.size, job.era)
+        self.call = RestCall.of(job.size) if job.era is None else Call.of(job.size, job.era)
         self._head = preamble(job, self.call)
         self._next = FIRST
         self._poll = select.epoll()

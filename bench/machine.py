@@ -12,7 +12,8 @@ from pathlib import Path
 __all__ = ["Bystanders", "hardware", "versions"]
 
 PACKAGES = (
-    "signet-mcp", "mcp", "fastmcp", "uvicorn", "uvloop", "httptools", "pydantic", "msgspec", "markdownify",
+    "signet-mcp", "mcp", "fastmcp", "uvicorn", "uvloop", "httptools", "pydantic", "msgspec", "jsonschema-rs",
+    "markdownify",
 )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""The page: ratios first, medians second, then the method."""
+"""The page: goals first, then ratios, medians and the method."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bench.contenders import NAMES
+from bench.goals import verdicts
 from bench.process import ALLOCATOR
 from bench.rows import Ratio, Row
 
@@ -15,8 +16,12 @@ __all__ = ["Setting", "page"]
 INTRO = """\
 # Benchmarks
 
-Signet, the official Python SDK's low-level server and FastMCP serve the same tool, `encodePlantUML`, on the \
-same machine in the same minutes. `make bench` measures again and rewrites this page."""
+Signet, the official Python SDK's low-level server, FastMCP and a bare server serve the same tool, \
+`encodePlantUML`, on the same machine in the same minutes. `make bench` measures again and rewrites this page."""
+
+GOALS_READING = """\
+Signet's value divided by the peer's within one round: the median of the rounds, in brackets the smallest and the \
+largest round. A goal is met when the median reaches it."""
 
 READING = """\
 Each figure is Signet's value divided by the peer's within one round, then the median of the rounds; in \
@@ -28,6 +33,9 @@ METHOD = """\
 bytes (small) and 19,859 bytes (large); every call carries another text.
 - Signet runs as shipped: it checks each input and each output against its JSON Schema, and keeps its journal. The \
 SDK's low-level server does neither; FastMCP checks arguments by their types.
+- The bare server has Signet's codec (msgspec), validator (jsonschema-rs, on input and output), contract and tool, \
+and nothing else: no limits, no cancellation, no journal, hardly a check of the protocol. On stdio it is a loop over \
+blocking reads and writes, over HTTP an ASGI application.
 - Over HTTP the peers run stateless with JSON answers, under uvicorn with uvloop and httptools, without an \
 access log. FastMCP's tool is a coroutine, which spares it a worker thread.
 - A round takes each cell to one server after the other, in an order that rotates from round to round; \
@@ -63,6 +71,7 @@ def page(rows: Sequence[Row], setting: Setting) -> str:
         INTRO,
         f"Measured {setting.today} on {setting.hardware}.{_quiet(setting.others)}",
         f"Versions: {setting.versions}.",
+        *_goals(rows),
         "## Signet compared",
         READING,
         *(_ratios(group) for group in _by_rivals(rows)),
@@ -72,6 +81,21 @@ def page(rows: Sequence[Row], setting: Setting) -> str:
         METHOD + "\n" + _conditions(rows, setting),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _goals(rows: Sequence[Row]) -> list[str]:
+    """Return the table of the goals whose rows were measured."""
+    lines = [("", "against", "goal", "measured", "")]
+    for goal, row, measured, surplus in verdicts(rows):
+        better = row.metric.better
+        limit = f"{'at least' if better == 'more' else 'at most'} {_multiple(goal.ratio, better)}"
+        result = f"{'met' if surplus >= 0 else '**missed**'} by {abs(surplus):.0%}"
+        lines.append((_title(row), goal.rival, limit, ratio_text(measured, better), result))
+    return ["## Goals", GOALS_READING, _table(lines)] if len(lines) > 1 else []
+
+
+def _multiple(ratio: float, better: str) -> str:
+    return f"1/{_short(1 / ratio)}" if better == "less" and ratio < 1 else f"{_short(ratio)}x"
 
 
 def ratio_text(ratio: Ratio, better: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from bench.contenders import NAMES, Contender
+from bench.contenders import NAMES, Contender, find_signet
 from bench.frames import TOOL
 from bench.pipe import Pipe
 from bench.plan import Plan
@@ -37,7 +37,7 @@ def measure(plan: Plan, contenders: Sequence[Contender]) -> list[Row]:
 
 def measure_dropins(plan: Plan, contenders: Sequence[Contender]) -> list[Row]:
     """Start the drop-in servers beside `signet stdio`; none should be slower."""
-    signet = next(contender for contender in contenders if contender.name == SIGNET)
+    signet = find_signet(contenders)
     folder = Path(signet.stdio[0]).parent
     others = {
         "oj-mcp-rs": ((str(folder / "oj-mcp-rs"), "--base-url", "http://127.0.0.1:9"), "get_problem"),

@@ -1,4 +1,4 @@
-"""Calls over HTTP: the throughput on 1, 16 and 64 connections, in both protocol eras."""
+"""Calls over HTTP: the throughput on 1, 16 and 64 connections, of MCP in both protocol eras and of REST."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from bench.contenders import ECHO, NAMES, Contender
-from bench.frames import LEGACY, MODERN, SMALL, WrongAnswerError
+from bench.contenders import BARE, ECHO, NAMES, Contender, find_signet
+from bench.frames import LEGACY, MODERN, SMALL, TOOL, WrongAnswerError
 from bench.load import Job, Tally
 from bench.plan import Plan
 from bench.process import client_core, serving, spawned
 from bench.rows import BOUND, Metric, Row, Sheet, rotated
 
-__all__ = ["measure"]
+__all__ = ["measure", "measure_rest"]
 
 LOAD_TIMEOUT_S = 120.0
 """How long a load generator may run; it ends by itself long before."""
-CELLS = ((LEGACY, 1), (LEGACY, 16), (LEGACY, 64), (MODERN, 1), (MODERN, 64))
+CELLS = tuple((era, connections) for era in (LEGACY, MODERN) for connections in (1, 16, 64))
+REST_CONNECTIONS = 16
 
 
 def measure(plan: Plan, contenders: Sequence[Contender]) -> list[Row]:
@@ -27,7 +28,7 @@ def measure(plan: Plan, contenders: Sequence[Contender]) -> list[Row]:
     sheet = Sheet()
     for number in range(plan.http_rounds):
         with contextlib.ExitStack() as stack:
-            servers = (*contenders, ECHO)
+            servers = (*contenders, BARE, ECHO)
             ports = {server.name: stack.enter_context(serving(server)) for server in servers}
             for era, connections in CELLS:
                 metric = Metric("HTTP", f"{era}, {_links(connections)}", "calls/s", "more")
@@ -36,10 +37,24 @@ def measure(plan: Plan, contenders: Sequence[Contender]) -> list[Row]:
     return sheet.rows(NAMES)
 
 
-def per_s(plan: Plan, name: str, port: int, era: str, connections: int) -> float:
-    """Return the calls per second of one server under the load of a process of its own."""
+def measure_rest(plan: Plan, contenders: Sequence[Contender]) -> list[Row]:
+    """Measure REST calls of Signet and of the bare application; the other peers have no REST."""
+    sheet = Sheet()
+    metric = Metric("REST", f"POST /api/tools/{TOOL}, {_links(REST_CONNECTIONS)}", "calls/s", "more")
+    for number in range(plan.http_rounds):
+        with contextlib.ExitStack() as stack:
+            servers = (find_signet(contenders), BARE)
+            ports = {server.name: stack.enter_context(serving(server)) for server in servers}
+            for name in rotated(list(ports), number):
+                sheet.add(metric, name, per_s(plan, name, ports[name], None, REST_CONNECTIONS))
+    return sheet.rows(NAMES)
+
+
+def per_s(plan: Plan, name: str, port: int, era: str | None, connections: int) -> float:
+    """Return the calls per second of one server under the load of a process of its own; without an era, of REST."""
     job = Job(
         port=port,
+        path=f"/api/tools/{TOOL}" if era is None else "/mcp",
         connections=connections,
         size=SMALL,
         era=era,

@@ -1,0 +1,84 @@
+"""The benchmarks: a goal is judged by the median, and a peer is fast only with answers that are right."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pytest
+from bench.contenders import BARE_NAME, FASTMCP, SDK
+from bench.frames import FIRST, LEGACY, MODERN, SMALL, Call, RestCall, WrongAnswerError
+from bench.goals import Goal, verdicts
+from bench.peers.bare import answer, answer_rest, to_request
+from bench.report import Setting, page
+from bench.rows import SIGNET, Metric, Row
+
+CALLS = Metric("stdio", "64 in flight, small", "calls/s", "more")
+START = Metric("cold start", "spawn to tools/list", "ms", "less")
+SETTING = Setting("a machine", "versions", two_cores=True, others=0.25, today=dt.date(2026, 1, 2))
+
+
+def test_a_goal_is_judged_by_the_median_of_the_rounds() -> None:
+    rows = [
+        Row(CALLS, {SIGNET: [36.0, 44.0, 40.0], FASTMCP: [1.0, 1.0, 1.0], BARE_NAME: [40.0, 80.0, 80.0]}),
+        Row(START, {SIGNET: [50.0], SDK: [500.0]}),
+    ]
+    goals = [
+        Goal("stdio", "64 in flight, small", FASTMCP, 32),
+        Goal("stdio", "64 in flight, small", BARE_NAME, 0.6875),
+        Goal("cold start", "spawn", SDK, 0.125),
+        Goal("cold start", "spawn", SDK, 0.05),
+        Goal("HTTP", "not measured", SDK, 14),
+    ]
+
+    found = verdicts(rows, goals)
+
+    assert [verdict.goal for verdict in found] == goals[:4]
+    assert [round(verdict.surplus, 3) for verdict in found] == [0.25, -0.2, 0.25, -0.5]
+
+
+def test_the_page_tells_each_goal_its_ratio_and_by_how_much_it_is_met_or_missed() -> None:
+    rows = [
+        Row(CALLS, {SIGNET: [44.0, 45.0, 54.0], FASTMCP: [1.0, 1.0, 1.0], BARE_NAME: [80.0, 90.0, 90.0]}),
+        Row(START, {SIGNET: [50.0], SDK: [500.0]}),
+    ]
+
+    text = page(rows, SETTING)
+
+    told = [line for line in text.splitlines() if "at least" in line or "at most" in line]
+    assert told == [
+        "| stdio: 64 in flight, small | FastMCP | at least 36x | **45x** (44 to 54) | met by 25% |",
+        "| stdio: 64 in flight, small | bare server | at least 0.70x | **0.55x** (0.50 to 0.60) | **missed** by 21% |",
+        "| cold start: spawn to tools/list | official SDK | at most 1/7.8 | **1/10** (10 to 10) | met by 28% |",
+    ]
+    assert "Other work took 25% of the processor meanwhile." in text
+
+
+def test_a_page_without_goals_has_no_table_of_them() -> None:
+    assert "## Goals" not in page([Row(START, {SIGNET: [50.0], FASTMCP: [500.0]})], SETTING)
+
+
+@pytest.mark.parametrize("era", [LEGACY, MODERN])
+def test_the_bare_server_answers_the_same_call_in_both_eras(era: str) -> None:
+    call = Call.of(SMALL, era)
+
+    replies = [answer(to_request(call.frame(number))) for number in (FIRST, FIRST + 1)]
+
+    call.check(replies, [FIRST + 1, FIRST])
+
+
+def test_a_rest_call_is_known_by_its_text() -> None:
+    call = RestCall.of(SMALL)
+    replies = [answer_rest(call.frame(number)) for number in (FIRST, FIRST + 1)]
+
+    call.check(replies, [FIRST + 1, FIRST])
+    with pytest.raises(WrongAnswerError):
+        call.check(replies, [FIRST, FIRST + 2])
+    with pytest.raises(WrongAnswerError):
+        call.check(replies[:1], [FIRST, FIRST + 1])
+    with pytest.raises(WrongAnswerError):
+        call.check([b'{"success":false,"error":{}}'], [FIRST])
+
+
+def test_the_bare_server_refuses_arguments_that_break_the_contract() -> None:
+    with pytest.raises(ValueError, match="contract"):
+        answer_rest(b'{"plantumlCode":1}')
