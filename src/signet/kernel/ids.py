@@ -12,8 +12,11 @@ __all__ = ["NAMESPACE", "Ids", "deterministic", "random"]
 NAMESPACE: Final = "c1fd1c20-77b7-4f73-b39c-8ed2dd2f2d8c"
 """The UUIDv5 namespace of derived ids: equal calls have equal ids on every machine."""
 
-UUID4: Final = b"........-....-4...-a...-............"
-"""The pattern of a random UUID: each dot is a random digit; the other digits are version 4 and variant 10."""
+UUID4: Final = b"........-....-4...-a...-............  "
+"""The pattern of a random UUID: each dot is a random digit; the other digits are version 4 and variant 10.
+
+The blanks separate it from the next; with two of them its length is even, as that of hexadecimal text always is.
+"""
 FIXED: Final = [(index, UUID4[index : index + 1]) for index in range(len(UUID4)) if UUID4[index] != ord(".")]
 
 
@@ -33,8 +36,8 @@ def random(count: int) -> list[Ids]:
     # Set one character of all ids at a time: the Python loop does not grow with the number of ids.
     for index, char in FIXED:
         text[index :: len(UUID4)] = char * (3 * count)
-    ids = text.decode()
-    return [Ids(ids[at : at + 36], ids[at + 36 : at + 72], ids[at + 72 : at + 108]) for at in range(0, len(ids), 108)]
+    ids = text.decode().split()
+    return [*map(Ids, ids[0::3], ids[1::3], ids[2::3])]
 
 
 def deterministic(method: str, route: str, payload: object) -> Ids:

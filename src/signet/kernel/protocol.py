@@ -120,14 +120,15 @@ def check_meta(meta: Meta) -> None:
     Raises:
         ProtocolError: -32602 with the name of a key that is missing or has the wrong type.
     """
+    if isinstance(meta.version, str) and isinstance(meta.capabilities, dict):
+        return
     required = (VERSION_KEY, meta.version), (CAPABILITIES_KEY, meta.capabilities)
     missing = [key for key, value in required if value is UNSET]
     if missing:
         raise ProtocolError(INVALID_PARAMS, f"Invalid params: params._meta lacks {' and '.join(missing)}")
     if not isinstance(meta.version, str):
         raise ProtocolError(INVALID_PARAMS, f"Invalid params: {VERSION_KEY} must be a string")
-    if not isinstance(meta.capabilities, dict):
-        raise ProtocolError(INVALID_PARAMS, f"Invalid params: {CAPABILITIES_KEY} must be an object")
+    raise ProtocolError(INVALID_PARAMS, f"Invalid params: {CAPABILITIES_KEY} must be an object")
 
 
 def check_version(meta: Meta) -> None:
@@ -174,26 +175,28 @@ class Era(msgspec.Struct, frozen=True):
     """The members at the end of every result, as JSON."""
     about: dict[str, Any]
     """The members of every result's `_meta`."""
+    result_end: bytes
+    """The end of every tool's result, as JSON."""
 
 
 def eras(identity: Identity) -> tuple[Era, Era]:
     """Return the handshake era and the modern era of a server with this identity."""
     about = {SERVER_INFO_KEY: msgspec.to_builtins(identity)}
     tail = b',"resultType":"complete","_meta":' + encode(about)
-    return Era(modern=False, tail=b"", about={}), Era(modern=True, tail=tail, about=about)
+    return _era({}, b"", modern=False), _era(about, tail, modern=True)
 
 
-def _tool_result(outcome: Outcome, era: Era) -> tuple[bytes, ...]:
-    """Return a tool's result: structured content and the same JSON as text, or the tool's own content blocks.
+def _era(about: dict[str, Any], tail: bytes, *, modern: bool) -> Era:
+    return Era(modern, tail, about, b',"isError":false' + tail + b"}")
 
-    It comes in parts, since it may be large and is copied once, into the response.
-    """
+
+def _tool_result(outcome: Outcome, era: Era) -> bytes:
+    """Return a tool's result: structured content and the same JSON as text, or the tool's own content blocks."""
     tool, body = outcome.tool, outcome.body
-    end = (b',"isError":false', era.tail, b"}")
     if tool is not None and tool.to_content is not None:
-        return (b'{"content":', encode(tool.to_content(outcome.result)), *end)
+        return b"".join((b'{"content":', encode(tool.to_content(outcome.result)), era.result_end))
     text = encode(body.decode())
-    return (b'{"content":[{"type":"text","text":', text, b'}],"structuredContent":', body, *end)
+    return b"".join((b'{"content":[{"type":"text","text":', text, b'}],"structuredContent":', body, era.result_end))
 
 
 def _error_result(fault: Fault, era: Era) -> bytes:
@@ -237,7 +240,7 @@ def to_reply(era: Era, request_id: ResponseId, outcome: Outcome) -> Reply:
     """Return the MCP response for an outcome."""
     fault = outcome.fault
     if fault is None:
-        return success(request_id, *_tool_result(outcome, era))
+        return success(request_id, _tool_result(outcome, era))
     if fault.as_tool_result:
         return success(request_id, _error_result(fault, era))
     return failure(request_id, fault.mcp_code, fault.message, {"canonical_code": fault.code, **fault.data})

@@ -125,6 +125,7 @@ class Server:
         self._identity = identity
         self._instructions = instructions
         self._handshake, self._modern = eras(identity)
+        self._to_reply = {era.modern: partial(to_reply, era) for era in (self._handshake, self._modern)}
         self._param_headers: dict[str, list[ParamHeader]] = {}
         self._lists: dict[bool, bytes] = {}
         both = {"tools/list": self._list, "tools/call": self._call}
@@ -241,7 +242,8 @@ class Server:
         if era.modern or meta.progress_token is not UNSET:
             progress = _progress(channel, meta.progress_token) if meta.progress_token is not UNSET else _ignore
             context = Context(asyncio.to_thread, progress, meta.capabilities if era.modern else {})
-        return self._run(request.id, Call(params.name, arguments, context, channel.door), partial(to_reply, era))
+        call = Call(params.name, arguments, context, channel.door)
+        return self._run(request.id, call, self._to_reply[era.modern])
 
     def _reject_envelope(
         self, value: object, error: ProtocolError, path_key: str | None, door: Door

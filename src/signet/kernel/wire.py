@@ -167,9 +167,9 @@ def read(params: Raw, decoder: msgspec.json.Decoder[T]) -> T:
         raise _not_json(error, bytes(params)) from None
 
 
-def success(request_id: ResponseId, *result: bytes) -> Reply:
-    """Return the response with a result, which is JSON already and may come in parts."""
-    return Reply(b"".join((b'{"jsonrpc":"2.0","id":', encode(request_id), b',"result":', *result, b"}")))
+def success(request_id: ResponseId, result: bytes) -> Reply:
+    """Return the response with a result, which is JSON already."""
+    return Reply(b"".join((b'{"jsonrpc":"2.0","id":', encode(request_id), b',"result":', result, b"}")))
 
 
 def failure(request_id: ResponseId, code: int, message: str, data: object = None) -> Reply:
