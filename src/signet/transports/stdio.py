@@ -23,7 +23,8 @@ from .pipes import MAX_LINE_BYTES, LineSplitter, NonBlockingWriter, unblocked
 
 __all__ = ["Conversation", "serve"]
 
-READ_BYTES: Final = 1 << 18
+READ_BYTES: Final = 1 << 16
+"""The size of a pipe: a larger buffer would never be filled, and the heap returns it to the system after each read."""
 WARM_AFTER_S: Final = 0.2
 """The delay from the first message to the warming of upstreams: by then the client has its list of tools."""
 
@@ -128,8 +129,10 @@ class Conversation:
         for line in self._lines.feed(chunk) if chunk else (self._lines.last(),):
             reply = self._answer(line)
             if reply is not None:
-                answers += (reply.body, b"\n")
-        self._out.write(b"".join(answers))
+                answers.append(reply.body)
+        if answers:
+            answers.append(b"")  # the last line has an end too
+            self._out.write(b"\n".join(answers))
         if not chunk or self._out.broken:
             self._ended.set()
         elif self._warming is None and self._server.upstreams:
