@@ -60,7 +60,7 @@ class Metadata(msgspec.Struct, frozen=True, rename="camel"):
     tool_id: str | None
 
 
-class JournalRecord(msgspec.Struct, frozen=True, rename="camel"):
+class JournalRecord(msgspec.Struct, frozen=True, rename="camel", gc=False):
     """One line of the journal, with its fields in alphabetical order."""
 
     agent_id: str
@@ -82,8 +82,11 @@ class JournalRecord(msgspec.Struct, frozen=True, rename="camel"):
     ts: str
 
 
-class JournalEntry(msgspec.Struct, frozen=True):
-    """The part of an outcome that is kept until its record is built."""
+class JournalEntry(msgspec.Struct, frozen=True, gc=False):
+    """The part of an outcome that is kept until its record is built.
+
+    `gc=False`: nothing refers back to an entry, so the garbage collector need not look at a thousand that wait.
+    """
 
     call: Call
     tool: Tool | None
@@ -117,10 +120,13 @@ class Recorder:
     def records(self, entries: list[JournalEntry]) -> list[JournalRecord]:
         """Return the records of outcomes, in their order."""
         ids = map(_derived_ids, entries) if self._deterministic else random(len(entries))
-        return [*map(self._record, entries, ids)]
+        return [self._record(entry, own) for entry, own in zip(entries, ids, strict=True)]
 
     def _record(self, entry: JournalEntry, ids: Ids) -> JournalRecord:
-        call, template, door = entry.call, self._template(entry), entry.call.door
+        call, tool, door = entry.call, entry.tool, entry.call.door
+        template = self._templates.get((door.route, tool.slug)) if tool is not None else None
+        if template is None:
+            template = self._template(entry)
         is_plain = entry.fault is None and entry.shadow_violation is None
         self._steps[door.name] = step = self._steps.get(door.name, 0) + 1
         # Positional arguments in the order of the fields: keywords would take twice as long.
@@ -145,15 +151,12 @@ class Recorder:
         )
 
     def _template(self, entry: JournalEntry) -> RecordTemplate:
-        """Return the template of an entry's tool and route, from the cache where it may be cached."""
-        if entry.tool is None or len(entry.call.door.route) > MAX_NAME_CHARS:
-            return self._build_template(entry)
-        key = entry.call.door.route, entry.tool.slug
-        template = self._templates.get(key)
-        if template is None:
+        """Return the template of an entry's tool and route, and keep it where it may be kept."""
+        template, route = self._build_template(entry), entry.call.door.route
+        if entry.tool is not None and len(route) <= MAX_NAME_CHARS:
             if len(self._templates) >= MAX_TEMPLATES:
                 self._templates.clear()
-            template = self._templates[key] = self._build_template(entry)
+            self._templates[route, entry.tool.slug] = template
         return template
 
     def _build_template(self, entry: JournalEntry) -> RecordTemplate:

@@ -95,7 +95,8 @@ class JournalWriter:
         if self._thread is None:
             self._start()
         if len(self._queue) >= BATCH:
-            self._wake.set()
+            if not self._wake.is_set():
+                self._wake.set()
             if len(self._queue) >= MAX_WAITING:
                 self.flush()
 
