@@ -67,9 +67,6 @@ STDIO_MCP: Final = Door("stdio", "tools/call", "stdio mcp", by_name=True)
 STDIO_ENVELOPE: Final = Door("stdio", envelope.INVOKE, "stdio envelope")
 HTTP_MCP: Final = Door("http", "/mcp", "http mcp", by_name=True)
 
-ENVELOPE_METHODS: Final = (envelope.INVOKE, "")
-"""The methods that an envelope may have; a message with the empty one has to look like an envelope besides."""
-
 
 class ClientChannel(msgspec.Struct, frozen=True):
     """The way back to the client of a message, beside the reply, and the door that it came through."""
@@ -138,12 +135,8 @@ class Server:
         """Return the reply to one MCP message, or on stdio to one envelope; None where no reply is owed."""
         try:
             frame = parse(message)
-            # The methods first: they tell at once that a message is no envelope.
-            if (
-                frame.method in ENVELOPE_METHODS
-                and not channel.is_http
-                and (frame.method or envelope.looks_like_envelope(decode(message)))
-            ):
+            may_invoke = frame.method in (envelope.INVOKE, "") and not channel.is_http
+            if may_invoke and (frame.method or envelope.looks_like_envelope(decode(message))):
                 return self.invoke(message)
         except ProtocolError as error:
             if not channel.is_http and envelope.looks_like_envelope(error.value):
