@@ -75,8 +75,8 @@ class Meta(msgspec.Struct, frozen=True):
 NO_META: Final = Meta()
 
 
-class Params(msgspec.Struct, frozen=True):
-    """The params that every method may have."""
+class Params(msgspec.Struct, frozen=True, gc=False):
+    """The params that every method may have. They are JSON and hold no cycles: no work for the garbage collector."""
 
     meta: Meta | None = msgspec.field(name="_meta", default=None)
 
@@ -101,7 +101,7 @@ class ListParams(Params, frozen=True):
     cursor: str | None = None
 
 
-class CallParams(Params, frozen=True, kw_only=True):
+class CallParams(Params, frozen=True, kw_only=True, gc=False):
     """The params of `tools/call`."""
 
     name: str
