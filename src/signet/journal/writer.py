@@ -91,13 +91,14 @@ class JournalWriter:
             took_s,
             kept_body,
         )
-        self._queue.append(entry)
+        queue = self._queue
+        queue.append(entry)
         if self._thread is None:
             self._start()
-        if len(self._queue) >= BATCH:
+        if len(queue) >= BATCH:
             if not self._wake.is_set():
                 self._wake.set()
-            if len(self._queue) >= MAX_WAITING:
+            if len(queue) >= MAX_WAITING:
                 self.flush()
 
     def flush(self) -> None:
