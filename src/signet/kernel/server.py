@@ -17,6 +17,7 @@ from msgspec import UNSET
 from . import envelope
 from .errors import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Fault
 from .headers import VERSION, ParamHeader, check_modern, check_param_headers, in_era, param_headers
+from .json_limits import parse_float
 from .outcome import Call, Door, Outcome
 from .pipeline import Mode, Pipeline
 from .protocol import (
@@ -46,12 +47,12 @@ from .wire import NO_HEADERS, Frame, Headers, Id, ProtocolError, Reply, Response
 
 __all__ = ["HTTP_MCP", "QUIET_CONTEXT", "STDIO_MCP", "ClientChannel", "Pending", "Server"]
 
-_PREAMBLE: Final = msgspec.json.Decoder(RequestPreamble)
-_CANCEL: Final = msgspec.json.Decoder(CancelParams)
+_PREAMBLE: Final = msgspec.json.Decoder(RequestPreamble, float_hook=parse_float)
+_CANCEL: Final = msgspec.json.Decoder(CancelParams, float_hook=parse_float)
 _PARAMS: Final[dict[str, msgspec.json.Decoder[Any]]] = {
-    "initialize": msgspec.json.Decoder(InitializeParams),
-    "tools/list": msgspec.json.Decoder(ListParams),
-    "tools/call": msgspec.json.Decoder(CallParams),
+    "initialize": msgspec.json.Decoder(InitializeParams, float_hook=parse_float),
+    "tools/list": msgspec.json.Decoder(ListParams, float_hook=parse_float),
+    "tools/call": msgspec.json.Decoder(CallParams, float_hook=parse_float),
 }
 """The decoder of each method's params; the others have nothing that is read."""
 
