@@ -11,8 +11,10 @@ import stat
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -444,3 +446,37 @@ def test_a_journal_by_itself_leaves_the_interpreter_as_it_is(tmp_path: Path) -> 
 
 if sys.platform == "win32":
     raise RuntimeError("these tests speak of signals and links as POSIX has them")
+
+
+def test_threads_that_push_at_once_start_one_writer_and_lose_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Large requests are handled by threads; each of these begins when all of them are there."""
+    starts: list[str] = []
+    together = threading.Barrier(8)
+    make = threading.Thread.__init__
+
+    def counted(thread: threading.Thread, **given: Any) -> None:
+        make(thread, **given)
+        if thread.name == "journal":
+            starts.append(thread.name)
+            time.sleep(0.01)
+
+    monkeypatch.setattr(threading.Thread, "__init__", counted)
+    writer = JournalWriter(str(tmp_path), Recorder(), warn=print)
+    outcome = Outcome(Call("x", {}, NULL_CONTEXT), None, fault=unknown_tool("x"))
+
+    def push() -> None:
+        together.wait()
+        for _ in range(500):
+            writer.push(outcome, 0.0)
+
+    threads = [threading.Thread(target=push) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    writer.close()
+
+    assert starts == ["journal"]
+    assert len(records_in(tmp_path)) == 4_000

@@ -144,3 +144,8 @@ def test_bad_arguments_are_named_place_by_place() -> None:
     fault = bad_arguments("fine", [("n", "-1 is less than 0"), ("", "'m' was unexpected")])
 
     assert fault.message == "Invalid arguments for fine: n: -1 is less than 0; 'm' was unexpected"
+
+
+def test_a_long_name_of_an_unknown_tool_is_cut() -> None:
+    assert unknown_tool("x" * 200).message == f"Tool '{'x' * 200}' not found"
+    assert unknown_tool("x" * 4_194_304).message == f"Tool '{'x' * 200}…' not found"

@@ -115,3 +115,33 @@ def test_every_digit_of_a_random_id_is_drawn() -> None:
 
     fixed = [place for place, digits in enumerate(zip(*drawn, strict=True)) if len(set(digits)) < 10]
     assert fixed == [8, 13, 14, 18, 19, 23]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"b": ["é😀", 1.5, None] * 40_000, "a": {}}, {"text": "é" * 100_000}, {str(at): at for at in range(20_000)}],
+    ids=["many values", "a long text", "many members"],
+)
+def test_a_large_call_has_the_ids_of_its_whole_seed(arguments: dict[str, Any]) -> None:
+    seed = json.dumps({"method": "m", "payload": arguments, "route": "r"}, sort_keys=True, separators=(",", ":"))
+
+    ids = deterministic("m", "r", arguments)
+
+    expected = [str(uuid5(NAMESPACE, f"{kind}:{seed}")) for kind in ("req", "trace", "span")]
+    assert list(astuple(ids)) == expected
+
+
+def test_a_large_call_is_encoded_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+    encode = json.JSONEncoder.encode
+
+    def counted(encoder: json.JSONEncoder, value: Any) -> str:
+        sizes.append(len(encode(encoder, value)))
+        return encode(encoder, value)
+
+    monkeypatch.setattr(json.JSONEncoder, "encode", counted)
+    deterministic("m", "r", {"x": [0] * 30_000})
+    deterministic("m", "r", {"x": [0] * 50_000})
+
+    assert len(sizes) == 1
+    assert sizes[0] < 65_536

@@ -82,3 +82,33 @@ def test_what_calls_itself_a_secret_is_taken_out(text: str, said: str) -> None:
 )
 def test_a_long_text_is_looked_through_once(text: str) -> None:
     assert len(redact_labelled(text)) <= 2 * len(text)
+
+
+def test_the_beginning_of_a_text_is_what_redaction_of_the_whole_begins_with() -> None:
+    veil = SecretRedactor(["hunter-two"])
+    text = "a hunter%2Dtwo, token=abc " * 10
+
+    assert veil.beginning(text, 60) == "a [redacted], token=[redacted] a [redacted], token=[redacted] "[:60]
+    assert veil.beginning("a hunter-two", 60) == "a [redacted]"
+
+
+def test_of_a_long_text_the_beginning_alone_is_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    searched: list[int] = []
+    veil = SecretRedactor(["hunter-two"])
+    text = SecretRedactor.text
+    monkeypatch.setattr(SecretRedactor, "text", lambda veil, given: searched.append(len(given)) or text(veil, given))
+
+    assert veil.beginning("x" * 4_194_304, 250) == "x" * 250
+    assert len(searched) == 1
+    assert searched[0] < 10_000
+
+
+@pytest.mark.parametrize("spelling", ["hunter-two", "hunter%2dtwo", "hunter&#0000045;two"])
+def test_a_secret_at_the_end_of_what_is_searched_is_not_cut_in_two(spelling: str) -> None:
+    """What goes before it is made short by redaction, so that all of the searched part would be kept."""
+    veil = SecretRedactor(["hunter-two"])
+
+    for at in range(8_100, 8_400):
+        found = veil.beginning("token=" + "x" * at + " " + spelling + " " * 20_000, 250)
+
+        assert "token=[redacted] [redacted]".startswith(found.strip())

@@ -176,7 +176,7 @@ class Recorder:
 
     def _clean(self, text: str) -> str:
         """Return a text without known secrets and without values that are labelled as secrets, cut to its limit."""
-        return redact_labelled(self._redactor.text(text))[:MAX_MESSAGE_CHARS]
+        return self._redactor.beginning(text, MAX_MESSAGE_CHARS)
 
 
 def _slug(entry: JournalEntry) -> str:

@@ -44,6 +44,9 @@ HEADER_MISMATCH: Final = -32020
 MISSING_CAPABILITY: Final = -32021
 UNSUPPORTED_VERSION: Final = -32022
 
+MAX_NAME_CHARS: Final = 200
+"""The longest name of a tool that a message repeats in full."""
+
 
 class Code(StrEnum):
     """The canonical codes of spec 5."""
@@ -135,6 +138,7 @@ class Fault(Exception):
 
 def unknown_tool(key: str) -> Fault:
     """Return the fault for a name that no enabled tool has: a mistake of the client, not a reply of an upstream."""
+    key = key if len(key) <= MAX_NAME_CHARS else f"{key[:MAX_NAME_CHARS]}…"
     return Fault(Code.NOT_FOUND, f"Tool '{key}' not found", name="TOOL_NOT_FOUND", as_tool_result=False)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Final
+from itertools import islice
+from typing import Any, Final
 
 import msgspec
 
@@ -18,6 +18,9 @@ UUID4: Final = b"........-....-4...-a...-............  "
 The blanks separate it from the next; with two of them its length is even, as that of hexadecimal text always is.
 """
 FIXED: Final = [(index, UUID4[index : index + 1]) for index in range(len(UUID4)) if UUID4[index] != ord(".")]
+PIECE_BYTES: Final = 65_536
+PIECE_TOKENS: Final = 4_096
+"""The size of a call that is encoded in one step, and the tokens of a larger one that are."""
 
 
 class Ids(msgspec.Struct, frozen=True):
@@ -46,13 +49,28 @@ def deterministic(method: str, route: str, payload: object) -> Ids:
     `route` is the logical route (`tool`, `discover`), never a path or a transport.
     """
     # json instead of msgspec: the seed must escape everything beyond ASCII.
-    import json
-    from uuid import UUID, uuid5
+    from json import JSONEncoder
 
-    seed = json.dumps(
-        {"method": method, "payload": msgspec.to_builtins(payload), "route": route},
-        sort_keys=True,
-        separators=(",", ":"),
-    )
-    derive = partial(uuid5, UUID(NAMESPACE))
-    return Ids(str(derive(f"req:{seed}")), str(derive(f"trace:{seed}")), str(derive(f"span:{seed}")))
+    seed = {"method": method, "payload": msgspec.to_builtins(payload), "route": route}
+    encoder = JSONEncoder(sort_keys=True, separators=(",", ":"))
+    # In pieces: encoding a large call at once would hold the interpreter for long.
+    is_large = len(msgspec.json.encode(payload)) > PIECE_BYTES
+    tokens = iter(encoder.iterencode(seed) if is_large else (encoder.encode(seed),))
+    hashes = [_uuid5_hash(f"{kind}:") for kind in ("req", "trace", "span")]
+    while piece := "".join(islice(tokens, PIECE_TOKENS)).encode():
+        for sha1 in hashes:
+            sha1.update(piece)
+    return Ids(*[_uuid5(sha1.digest()) for sha1 in hashes])
+
+
+def _uuid5_hash(prefix: str) -> Any:
+    """Begin the hash of a UUIDv5 in our namespace; RFC 4122 asks for SHA-1."""
+    from hashlib import sha1
+
+    return sha1(bytes.fromhex(NAMESPACE.replace("-", "")) + prefix.encode(), usedforsecurity=False)
+
+
+def _uuid5(digest: bytes) -> str:
+    from uuid import UUID
+
+    return str(UUID(bytes=digest[:16], version=5))

@@ -18,6 +18,10 @@ MIN_CHARS: Final = 8
 NAMES: Final = r"(?:token|authorization|passw(?:or)?d|secret|api[ _.-]?key|cookie)(?:s|[_-]?values?)?"
 """The names under which secrets are written."""
 
+MAX_SPELLING_CHARS: Final = 16
+"""The longest spelling of a character: a surrogate pair in JSON has 12, and a number in HTML may begin with zeros."""
+SEARCHED_CHARS: Final = 8_192
+"""The part of a text of which the beginning is kept that is searched for secrets."""
 MAX_BMP_CODE: Final = 0xFFFF
 """The last character of the Basic Multilingual Plane; JSON escapes the characters beyond it as surrogate pairs."""
 
@@ -53,6 +57,18 @@ class SecretRedactor:
             if plain in text:
                 text = pattern.sub(lambda _: instead, text)
         return text
+
+    def beginning(self, text: str, chars: int) -> str:
+        """Return the beginning of a text with every secret replaced, known or labelled; a long rest is not searched.
+
+        A secret that is cut in two is not recognised, so as much as the longest spelling of one is left out at the cut.
+        """
+        longest = max(map(len, self._secrets), default=0) * MAX_SPELLING_CHARS
+        searched = text[: SEARCHED_CHARS + longest]
+        found = redact_labelled(self.text(searched))
+        if len(searched) < len(text):
+            found = found[: max(len(found) - longest, 0)]
+        return found[:chars]
 
     def data(self, data: bytes) -> bytes:
         """Return bytes with every secret replaced."""
