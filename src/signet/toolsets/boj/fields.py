@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Raw
 
 from .faults import undecodable
-from .models import CodeParameter, LayerParameter, MetadataEntry, Series
+from .models import MAX_RESULT_BYTES, CodeParameter, LayerParameter, MetadataEntry, Series
 from .validation import BANK_NAMES, WHITE, unsigned
 
 __all__ = [
@@ -47,12 +47,18 @@ ENTRY_FIELDS: Final = tuple(name for name in MetadataEntry.__struct_fields__ if 
 NO_POINTS: Final = b"[]"
 BATCH: Final = 512
 PIECE_BYTES: Final = 8_192
+QUOTE: Final = b'"'
 BLANKS: Final = b" \t\r\n"
 NESTED: Final = "a value is nested where a plain one should be"
 NO_DATE: Final = "a date is null"
 UNEQUAL: Final = "a series has not as many values as dates"
-TOKEN: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[^\s,"]++')
-"""A scalar, or the first character of a nested value; the array is known to be JSON."""
+MAX_TEXT_BYTES: Final = MAX_RESULT_BYTES
+"""A longer value would not fit into a result."""
+TOO_LONG: Final = f"a value has more than {MAX_TEXT_BYTES:,} bytes"
+TOKEN: Final = re.compile(
+    rb'"[^"\\]{0,%d}+(?:\\.[^"\\]{0,%d}+){0,4096}"|[^\s,"]++|"' % (MAX_TEXT_BYTES, MAX_TEXT_BYTES)
+)
+"""A scalar, the first character of a nested value, or the quote of a string that is too long; the array is JSON."""
 
 _encode: Final = msgspec.json.Encoder().encode
 _decode_text: Final = msgspec.json.Decoder(str).decode
@@ -133,13 +139,15 @@ def text_of(raw: Raw | None) -> str | None:
     """Return a JSON scalar as text: the characters of a string, the digits of a number, None for null and absence.
 
     Raises:
-        Fault: the value is an array or an object.
+        Fault: the value is an array or an object, or too long.
         ValueError: the string is not Unicode text.
     """
     return None if raw is None else _scalar(bytes(raw))
 
 
 def _scalar(token: bytes) -> str | None:
+    if len(token) > MAX_TEXT_BYTES and token[:1] not in {b"[", b"{"}:
+        raise undecodable(TOO_LONG)
     if token == b'""':
         return ""
     if token == b"null":
@@ -223,6 +231,8 @@ def _pairs_of_scalars(dates: bytes, values: bytes) -> Iterator[bytes]:
             raise undecodable(UNEQUAL)
         if date == b"null":
             raise undecodable(NO_DATE)
+        if QUOTE in (date, value):
+            raise undecodable(TOO_LONG)
         yield b'{"survey_date":%b,"value":%b}' % (_encode(_scalar(date)), _encode(_scalar(value)))
 
 
