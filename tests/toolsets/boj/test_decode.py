@@ -1074,6 +1074,53 @@ def test_more_than_is_read_is_refused_with_a_way_to_ask_for_less(body: str, kind
     assert data == {"error_type": "DECODE_ERROR", "message": told, "hint": hint}
 
 
+MEMBERS = "an object of it has more than the 1,000 members that are read"
+NESTED = "a value is nested where a plain one should be"
+TOO_LONG = "a value has more than 4,194,304 bytes"
+
+
+def members(count: int) -> str:
+    return ",".join(f'"k{number}":0' for number in range(count))
+
+
+def of_series(dates: str, values: str) -> str:
+    return f'{{"STATUS":200,"RESULTSET":[{{"SERIES_CODE":"A","VALUES":{{"SURVEY_DATES":{dates},"VALUES":{values}}}}}]}}'
+
+
+@pytest.mark.spec("3.limits.read")
+@pytest.mark.parametrize(
+    ("body", "kind", "told"),
+    [
+        (f'{{"STATUS":200,{members(60_000)}}}', JSON, MEMBERS),
+        (f'{{"STATUS":200,"PARAMETER":{{{members(60_000)}}}}}', JSON, MEMBERS),
+        (f'{{"STATUS":200,"RESULTSET":[{{{members(60_000)}}}]}}', JSON, MEMBERS),
+        (f'{{"STATUS":200,"RESULTSET":[{{"x":[1,2,{{"y":1}}],{members(60_000)}', JSON, MEMBERS),
+        ('{"STATUS":200,"RESULTSET":[' + "[" * 400_001 + "]" * 400_001 + "]}", JSON, NESTED),
+        ('{"STATUS":"' + "1" * 5_000_000 + '"}', JSON, TOO_LONG),
+        ('{"STATUS":200,"DATE":"' + "\\n" * 2_500_000 + '"}', JSON, TOO_LONG),
+        (of_series('["' + "2" * 5_000_000 + '"]', "[1]"), JSON, TOO_LONG),
+        (of_series("[1]", '["' + '\\"' * 3_000_000 + '"]'), JSON, TOO_LONG),
+        (HEAD + "".join(f"PARAMETER,X{at},1\n" for at in range(1_001)), CSV, "it has more than 1,000 parameters"),
+        (HEAD + "X" * 1_048_577 + "\n", CSV, "a line has more than 1,048,576 bytes"),
+        (HEAD + "\r" * 1_048_577, CSV, "a line has more than 1,048,576 bytes"),
+    ],
+    ids=[
+        "outline", "parameter", "row", "unclosed row", "arrays", "status", "escapes", "date", "value", "parameters",
+        "line", "carriage returns",
+    ],
+)  # fmt: skip
+def test_what_would_be_made_in_one_long_step_is_refused_before(body: str, kind: str, told: str) -> None:
+    assert refusal(body, CODE, kind) == {"error_type": "DECODE_ERROR", "message": told}
+
+
+def test_every_object_of_a_large_response_may_have_a_thousand_members() -> None:
+    row = f'{{"SERIES_CODE":"A","VALUES":{{"SURVEY_DATES":[],"VALUES":[]}},{members(998)}}}'
+
+    result = read(f'{{"STATUS":200,"RESULTSET":[{",".join([row] * 60)}]}}', CODE)
+
+    assert [len(series.extras) for series in result.series] == [998] * 60
+
+
 WIDE = "SERIES_CODE,SURVEY_DATES,VALUES"
 
 

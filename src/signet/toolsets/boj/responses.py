@@ -14,14 +14,17 @@ are columns.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final, Protocol
 
 import msgspec
 from msgspec import Raw
 
+from signet.kernel.json_limits import outside_strings
+
 from .faults import too_large, undecodable
-from .fields import Fields, append_point, as_entry, as_series, close_points, points_from_arrays, text_of
+from .fields import NESTED, Fields, append_point, as_entry, as_series, close_points, points_from_arrays, text_of
 from .models import MetadataEntry, Series
 from .validation import WHITE
 
@@ -33,8 +36,19 @@ MORE_ROWS: Final = f"it has more than the {MAX_ROWS:,} rows that are read"
 MAX_VALUES: Final = 700_000
 """More than 60,000 points or a list of 33,000 series have; one value takes at most 65 ns of a single step."""
 MORE_VALUES: Final = f"it has more than the {MAX_VALUES:,} values that are read"
-PIECE_BYTES: Final = 65_536
+MAX_ARRAYS: Final = 2 * MAX_ROWS + 1
+"""Two for each row, and the rows themselves."""
+MAX_MEMBERS: Final = 1_000
+"""The members of an object, or the parameters in a table: fifty times as many as the Bank sends."""
+FEW_MEMBERS: Final = 50_000
+"""So many members are made in 25 ms, if one object has them all."""
+MORE_MEMBERS: Final = f"an object of it has more than the {MAX_MEMBERS:,} members that are read"
+OPENINGS: Final = {b"{": 0, b"[": -MAX_VALUES}
+"""The width with which an object or an array begins: the items of an array do not count."""
+BRACKET: Final = re.compile(rb"([^][{}]*+)([][{}]|\Z)")
 
+MAX_LINE_BYTES: Final = 1_048_576
+"""The longest line of a table; a line is made text in one step."""
 MAX_CELLS: Final = 2_000_000
 """More than the longest table of observations has, of nine columns."""
 MORE_CELLS: Final = f"it has more than the {MAX_CELLS:,} cells that are read"
@@ -82,9 +96,11 @@ class JsonResponse:
         """
         if body.count(b"{") > MAX_ROWS:
             raise too_large(MORE_ROWS, remedy)
-        # The exact count is slow, and few responses have so many commas, inside of strings or not.
-        if body.count(b",") > MAX_VALUES and _separators(body) > MAX_VALUES:
-            raise too_large(MORE_VALUES, remedy)
+        if body.count(b"[") > MAX_ARRAYS:
+            raise undecodable(NESTED)
+        # The exact counts are slow, and few responses have so many commas or members, inside of strings or not.
+        if body.count(b",") > MAX_VALUES or body.count(b":") > FEW_MEMBERS:
+            _check_values(body, remedy)
         self._body = body
         self._outline = {name.upper(): value for name, value in _OBJECT.decode(body).items()}
 
@@ -116,19 +132,26 @@ class JsonResponse:
         return (_OBJECT.decode(row) for row in _ARRAY.decode(raw))
 
 
-def _separators(body: bytes) -> int:
-    """Count the commas outside of strings, piece by piece."""
-    count = within = start = 0
-    while start < len(body):
-        piece = body[start : start + PIECE_BYTES]
-        if (len(piece) - len(piece.rstrip(b"\\"))) % 2:
-            # The last backslash escapes the first character of the next piece.
-            piece = body[start : start + PIECE_BYTES + 1]
-        start += len(piece)
-        parts = piece.replace(rb"\\", b"").replace(rb"\"", b"").split(b'"')
-        count += b"".join(parts[within::2]).count(b",")
-        within ^= (len(parts) - 1) % 2
-    return count
+def _check_values(body: bytes, remedy: str) -> None:
+    """Check the number of values, and of members of each object, which is made in one step.
+
+    Raises:
+        Fault: there are too many.
+    """
+    commas = 0
+    widths = [0]
+    for part in outside_strings(body):
+        commas += part.count(b",")
+        if commas > MAX_VALUES:
+            raise too_large(MORE_VALUES, remedy)
+        for between, bracket in BRACKET.findall(part):
+            widths[-1] += between.count(b",")
+            if widths[-1] >= MAX_MEMBERS:
+                raise undecodable(MORE_MEMBERS)
+            if bracket in OPENINGS:
+                widths.append(OPENINGS[bracket])
+            elif bracket and len(widths) > 1:
+                widths.pop()
 
 
 def _texts(values: dict[str, Raw]) -> dict[str, str | None]:
@@ -204,6 +227,9 @@ class CsvResponse:
             if self._row_commas > MAX_COMMAS:
                 message = f"a row has more than {MAX_COMMAS:,} commas"
                 raise undecodable(message)
+            if len(line) > MAX_LINE_BYTES:
+                message = f"a line has more than {MAX_LINE_BYTES:,} bytes"
+                raise undecodable(message)
             yield line.decode(self._charset)
 
     def _read(self) -> Iterator[list[str]]:
@@ -234,6 +260,9 @@ class CsvResponse:
             value, second = (*rest, "", "")[:2]
             if name.upper() == "PARAMETER":
                 self._parameter[value] = second
+                if len(self._parameter) > MAX_MEMBERS:
+                    message = f"it has more than {MAX_MEMBERS:,} parameters"
+                    raise undecodable(message)
             else:
                 self._facts[name.upper()] = value
         return []
