@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,12 @@ import pytest
 
 import misbehaving_server
 from channels import META, invocation, modern_headers, rpc
+from signet.app import SCHEMA_ROOT
+from signet.kernel.pipeline import Pipeline
 from signet.kernel.protocol import Identity
+from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.server import HTTP_MCP, ClientChannel, Pending, Server
+from signet.kernel.tools import Context, Toolbox, tool
 from signet.kernel.wire import Headers, Reply
 
 TOOL_NAMES = [tool.name for tool in misbehaving_server.TOOLS]
@@ -303,3 +308,46 @@ def test_upstreams_are_warmed_and_closed_and_the_last_word_is_the_callers(tmp_pa
     asyncio.run(server.close())
 
     assert events == ["one warmed", "two warmed", "one closed", "two closed", "over"]
+
+
+# --- threads
+
+
+def test_a_message_may_be_received_by_any_thread(server: Server) -> None:
+    """Doors hand large bodies to threads; what has to be awaited is awaited on the loop."""
+
+    async def scene(name: str) -> Any:
+        message = json.dumps(rpc("tools/call", {"name": name, "arguments": {"n": 7}})).encode()
+        replies = await asyncio.gather(*[asyncio.to_thread(server.receive, message, QUIET) for _ in range(16)])
+        bodies = [(await reply.reply if isinstance(reply, Pending) else reply).body for reply in replies if reply]
+        return {body: bodies.count(body) for body in bodies}
+
+    for name in ("fine", "waits"):
+        (seen,) = asyncio.run(scene(name)).items()
+
+        assert seen[1] == 16
+        assert json.loads(seen[0])["result"]["isError"] is False
+
+
+@pytest.mark.parametrize(("size", "in_thread"), [(1_000, False), (300_000, True)])
+def test_a_large_result_is_written_into_its_reply_by_a_thread(tmp_path: Path, size: int, *, in_thread: bool) -> None:
+    threads: list[int] = []
+
+    def blocks(result: Any) -> list[Any]:
+        threads.append(threading.get_ident())
+        return [{"type": "text", "text": result["text"]}]
+
+    @tool(name="long", slug="test.long", title="long", to_content=blocks)
+    async def long(args: dict[str, Any], ctx: Context) -> Any:
+        """Returns a long text."""
+        return {"text": "x" * size}
+
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "tools/test.long.json").write_text('{"tool":"test.long","input":{"type":"object"}}')
+    registry = SchemaRegistry(schema_root=SCHEMA_ROOT, tool_roots=(str(tmp_path),))
+    server = Server(Pipeline(Toolbox((long,)), registry), Identity("test", "1"), "")
+
+    found = answer(server, rpc("tools/call", {"name": "long", "arguments": {}}))
+
+    assert found["result"]["content"] == [{"type": "text", "text": "x" * size}]
+    assert [thread != threading.get_ident() for thread in threads] == [in_thread]

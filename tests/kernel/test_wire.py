@@ -12,6 +12,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from msgspec import UNSET, Raw
 
+from signet.kernel import wire
 from signet.kernel.wire import (
     Frame,
     NotUnicodeError,
@@ -22,6 +23,7 @@ from signet.kernel.wire import (
     encode,
     failure,
     parse,
+    quoted,
     read,
     success,
 )
@@ -433,3 +435,20 @@ def test_any_message_of_an_error_is_one_line(message: str) -> None:
 
     assert json.loads(reply.body)["error"] == {"code": -32603, "message": message}
     assert b"\n" not in reply.body
+
+
+@given(st.text(alphabet='a"\\\n\x00é漢😀', min_size=1, max_size=9), st.integers(0, 2))
+def test_a_text_is_quoted_in_pieces_as_it_is_at_once(unit: str, shift: int) -> None:
+    text = ("x" * shift + unit * (150_000 // len(unit))).encode()
+
+    assert quoted(text) == msgspec.json.encode(text.decode())
+
+
+def test_a_large_text_is_quoted_in_small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+    monkeypatch.setattr(wire, "encode", lambda text: sizes.append(len(text)) or msgspec.json.encode(text))
+
+    quoted(b"x" * 65_536)
+    quoted(b'"' * 4_194_304)
+
+    assert sizes == [65_536] * 65

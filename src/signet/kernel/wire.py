@@ -25,6 +25,7 @@ __all__ = [
     "failure",
     "given_id",
     "parse",
+    "quoted",
     "read",
     "success",
 ]
@@ -112,7 +113,7 @@ _dict: Final = msgspec.json.Decoder(dict[str, Raw]).decode
 _SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 
 PIECE_BYTES: Final = 65_536
-"""The largest piece of JSON that is decoded in one step."""
+"""The largest piece of JSON that is decoded or encoded in one step."""
 
 
 def parse(message: bytes) -> Frame:
@@ -161,6 +162,15 @@ def decode_in_chunks(text: bytes | Raw) -> Any:
     if first == ord("{"):
         return {name: decode_in_chunks(part) for name, part in _dict(text).items()}
     return _any(text)
+
+
+def quoted(text: bytes) -> bytes:
+    """Return UTF-8 text as a JSON string; a large text is encoded in pieces, so that other threads get their turn."""
+    characters = text.decode()
+    if len(characters) <= PIECE_BYTES:
+        return encode(characters)
+    starts = range(0, len(characters), PIECE_BYTES)
+    return b'"' + b"".join([encode(characters[start : start + PIECE_BYTES])[1:-1] for start in starts]) + b'"'
 
 
 def read(params: Raw, decoder: msgspec.json.Decoder[T]) -> T:

@@ -6,7 +6,6 @@ aiohttp is imported with the first request: its import costs more than the rest 
 from __future__ import annotations
 
 import asyncio
-import zlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,6 +17,7 @@ from signet.kernel.redaction import MIN_CHARS, SecretRedactor
 from signet.kernel.toolset import UpstreamSpec
 from signet.kernel.upstream import NOT_GZIP, UpstreamRequest, UpstreamResponse
 
+from .gunzip import Gunzip
 from .origin import parse_origin
 from .rate_limiter import RateLimiter, Slot
 
@@ -35,8 +35,6 @@ KEEP_ALIVE_S: Final = 4.0
 """Shorter than servers keep idle connections, so that none is closed just when a request goes out on it."""
 
 CHUNK_BYTES: Final = 65_536
-GZIP: Final = 31
-"""zlib's window bits for a gzip stream."""
 MAX_HEADER_BYTES: Final = 65_536
 """The longest header of a response; aiohttp's own limit is shorter than some servers' policies."""
 
@@ -192,7 +190,7 @@ class HttpUpstream:
     async def _read(self, response: ClientResponse, reading: _Reading) -> None:
         """Read the body up to its limit, compressed and decompressed; the rest is never read."""
         packed = "gzip" in response.headers.get("Content-Encoding", "").lower()
-        unpack = _Gunzip() if packed else None
+        gunzip = Gunzip() if packed else None
         reading.status = response.status
         reading.content_type = response.headers.get("Content-Type", "").lower()
         body, limit, taken = reading.body, self._spec.max_body_bytes, 0
@@ -201,10 +199,13 @@ class HttpUpstream:
             if not chunk:
                 break
             taken += len(chunk)
-            body += chunk if unpack is None else unpack.more(chunk, limit - len(body))
+            if gunzip is None:
+                body += chunk
+            else:
+                await _unpack(gunzip, chunk, body, limit)
         # The end of a chunked body may come after its last byte: ask for one more where it has not been seen yet.
         ended = response.content.at_eof() or not await response.content.read(1)
-        whole = ended and (unpack is None or unpack.is_whole)
+        whole = ended and (gunzip is None or gunzip.is_whole)
         reading.cut = not whole and max(len(body), taken) >= limit
         if reading.cut:
             response.close()
@@ -216,34 +217,13 @@ class HttpUpstream:
         return Fault(Code.INTERNAL_ERROR, f"request failed: {why}", name="UPSTREAM_FAILED", as_tool_result=False)
 
 
-class _Gunzip:
-    """A gzip decoder, member after member."""
-
-    def __init__(self) -> None:
-        self._member = zlib.decompressobj(GZIP)
-        self.is_whole = True
-        """Whether the input so far ends with a member."""
-
-    def more(self, chunk: bytes, room: int) -> bytes:
-        """Decompress as much as there is room for: a few bytes could hold gigabytes.
-
-        Raises:
-            ValueError: the input is not gzip.
-        """
-        unpacked = bytearray()
-        try:
-            while chunk and len(unpacked) < room:
-                if self._member.eof:
-                    chunk = chunk.lstrip(b"\0")  # padding
-                    if not chunk:
-                        break
-                    self._member = zlib.decompressobj(GZIP)
-                unpacked += self._member.decompress(chunk, room - len(unpacked))
-                chunk = self._member.unused_data
-        except zlib.error:
-            raise ValueError(NOT_GZIP) from None
-        self.is_whole = self._member.eof and not chunk
-        return bytes(unpacked)
+async def _unpack(gunzip: Gunzip, chunk: bytes, body: bytearray, limit: int) -> None:
+    """Append the output of a chunk to a body, up to its limit; between two steps, others get their turn."""
+    gunzip.feed(chunk)
+    body += gunzip.step(limit - len(body))
+    while gunzip.has_more and len(body) < limit:
+        await asyncio.sleep(0)
+        body += gunzip.step(limit - len(body))
 
 
 def _open_session(egress: Egress) -> ClientSession:
