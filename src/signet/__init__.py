@@ -1,3 +1,3 @@
 """Signet serves tools to AI agents under contract."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

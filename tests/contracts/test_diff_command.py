@@ -15,7 +15,7 @@ import pytest
 from processes import BIN, ROOT, SIGNET, clean_env, run, serving
 
 SCHEMAS = ROOT / "src/signet/schemas"
-BOX = ROOT / "contracts/0.1.0"
+BOX = SCHEMAS
 BUNDLES = len(list((SCHEMAS / "tools").glob("*.json")))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 from collections.abc import Callable
@@ -231,8 +232,14 @@ def named_by_validator(value: Any) -> list[tuple[str, str]]:
         (".".join(map(str, error.instance_path)), error.message)
         for error in jsonschema_rs.Draft202012Validator(SCHEMA).iter_errors(value)
     ]
-    cut = [tuple(text if len(text) <= 200 else text[:200] + "…" for text in error) for error in errors[:10]]
-    return [(path, message) for path, message in cut] + [("", "and more")] * (len(errors) > 10)
+    cut = [(shown(path), shown(message)) for path, message in errors[:10]]
+    return cut + [("", "and more")] * (len(errors) > 10)
+
+
+def shown(text: str) -> str:
+    """Return the beginning of a text, and what it says at its end about a length."""
+    length = re.search(r" is longer than \d+ characters$", text)
+    return text if len(text) <= 200 else f"{text[:200]}…{length[0] if length else ''}"
 
 
 @pytest.mark.parametrize("shape", HOSTILE.values(), ids=HOSTILE)
@@ -252,12 +259,25 @@ def test_parts_below_names_with_special_characters_are_found() -> None:
     assert places == [("a/b ~%.2000.n", '"x" is not of type "integer"')]
 
 
-def test_a_heavy_value_without_a_wrong_part_is_shown_by_its_beginning() -> None:
+def test_a_list_that_is_too_long_is_shown_by_its_beginning_and_its_limit() -> None:
     contract = Contract({"type": "array", "items": {"type": "integer"}, "maxItems": 3}, "")
 
     places = contract.places([7] * 5_000)
 
+    assert places == [("", "[" + "7," * 99 + "7… has more than 3 items")]
+
+
+def test_a_heavy_value_with_nothing_to_say_of_its_length_is_shown_by_its_beginning() -> None:
+    places = Contract({"not": {"type": "array"}}, "").places([7] * 5_000)
+
     assert places == [("", "[" + "7," * 99 + "7…")]
+
+
+@pytest.mark.parametrize("size", [300, 5_000, 4_194_304])
+def test_how_long_a_text_may_be_is_said_of_a_text_of_any_size(size: int) -> None:
+    places = Contract({"type": "string", "maxLength": 5}, "").places("x" * size)
+
+    assert places == [("", '"' + "x" * 199 + "… is longer than 5 characters")]
 
 
 def test_a_deep_and_heavy_value_is_shown_by_its_beginning() -> None:

@@ -24,15 +24,15 @@ _ZEROS: Final = b"0" * MAX_DIGITS
 _AS_ZEROS: Final = bytes.maketrans(b"123456789", b"0" * 9)
 
 
-def excess(text: bytes) -> str:
+def excess(text: bytes, max_values: int = MAX_VALUES) -> str:
     """Return which limit a JSON text exceeds, or nothing."""
-    if len(text) <= MAX_VALUES or (_count(text) <= MAX_VALUES and not _has_long_number(text)):
+    if len(text) <= max_values or (_count(text) < max_values and not _has_long_number(text)):
         return ""
     values = 1
     for part in outside_strings(text):
         values += _count(part)
-        if values > MAX_VALUES:
-            return f"more than {MAX_VALUES:,} values"
+        if values > max_values:
+            return f"more than {max_values:,} values"
         if _has_long_number(part):
             return f"a number of more than {MAX_DIGITS:,} digits"
     return ""

@@ -10,6 +10,7 @@ wrong items take seconds. So it is asked for the errors of light values only; of
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
@@ -34,6 +35,7 @@ ALWAYS_LIGHT: Final = 20
 """The weight of a value whose errors are collected even when that budget is spent."""
 RUN_LENGTH: Final = 512
 """The items that are checked at once when wrong ones are searched for."""
+SIZE_REASON: Final = re.compile(r" (?:is longer than \d+ characters?|has more than \d+ items?)\Z")
 WHOLE: Final = "urn:signet:whole-contract"
 
 Path = tuple[str | int, ...]
@@ -80,13 +82,16 @@ class _Search:
             in_parts = True
             yield violation
         if not in_parts:
-            yield path, msgspec.json.encode(instance).decode()
+            yield path, msgspec.json.encode(instance).decode() + _size_reason(schema, instance)
 
     def _in_parts(self, pointer: str, schema: Any, instance: Any, path: Path) -> Iterator[Violation]:
         if not isinstance(schema, dict):
             return
         if isinstance(instance, dict):
             yield from self._in_members(pointer, schema, instance, path)
+        elif _size_reason(schema, instance):
+            # One reason is enough for a value that is too long.
+            return
         elif isinstance(instance, list) and "items" in schema and "prefixItems" not in schema:
             yield from self._in_items(f"{pointer}/items", schema["items"], instance, path)
 
@@ -150,6 +155,17 @@ def _weight(value: object, limit: int) -> int:
     return weight + len(uncounted)
 
 
+def _size_reason(schema: Any, value: object) -> str:
+    """Return the end of the validator's message for a list or a text that is longer than its schema allows."""
+    if not isinstance(schema, dict):
+        return ""
+    if isinstance(value, list) and "maxItems" in schema and len(value) > schema["maxItems"]:
+        return f" has more than {schema['maxItems']} items"
+    if isinstance(value, str) and "maxLength" in schema and len(value) > schema["maxLength"]:
+        return f" is longer than {schema['maxLength']} characters"
+    return ""
+
+
 def _escape(name: str) -> str:
     """Return a name as a step of a JSON pointer in a URI."""
     from urllib.parse import quote
@@ -158,4 +174,8 @@ def _escape(name: str) -> str:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= MAX_PLACE_CHARS else text[:MAX_PLACE_CHARS] + "…"
+    if len(text) <= MAX_PLACE_CHARS:
+        return text
+    # How long a value may be is worth more than its rest.
+    reason = SIZE_REASON.search(text, len(text) - MAX_PLACE_CHARS)
+    return f"{text[:MAX_PLACE_CHARS]}…{reason[0] if reason else ''}"

@@ -9,6 +9,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from signet.kernel.errors import Code, Fault
+from signet.kernel.json_limits import excess
 from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
 
 from .models import Fetching, Refusal
@@ -37,6 +38,9 @@ MAX_BODY_BYTES: Final = 1_048_576
 
 STATUS: Final = UpstreamRequest("/status")
 """The request for the state of the backend, which is at the root and not under the API."""
+
+MAX_VALUES: Final = 4_000
+"""The values of a response; the largest has some 500, and a number may take 12 µs."""
 
 MAX_FALLBACK_CHARS: Final = 500
 JSON_TYPES: Final = ("application/json", "application/problem+json")
@@ -170,12 +174,24 @@ def read(response: UpstreamResponse, shape: type[T]) -> T:
     if not _is_json(response):
         raise refuse(_fallback(response), Code.INTERNAL_ERROR)
     try:
+        _check_values(response.body)
         # As text, so that bytes are checked in fields that are not shown, too.
         return msgspec.json.decode(response.body.decode(), type=shape)
     except (ValueError, RecursionError) as error:
         cut = f" (only the first {MAX_BODY_BYTES} bytes were read)" if response.cut else ""
         message = f"invalid JSON from the backend: {str(error)[:200]}{cut}"
         raise Fault(Code.INTERNAL_ERROR, message, name="UPSTREAM_BROKEN", as_tool_result=False) from None
+
+
+def _check_values(body: bytes) -> None:
+    """Check that a body is decoded in little time.
+
+    Raises:
+        ValueError: it has too many values.
+    """
+    reason = excess(body, MAX_VALUES)
+    if reason:
+        raise ValueError(reason)
 
 
 def _is_json(response: UpstreamResponse) -> bool:

@@ -59,8 +59,7 @@ async def get_daily_challenge(args: DailyIn, ctx: Context) -> Markdown:
     fetching = api.fetching(response)
     if fetching is not None:
         return Markdown(wait_note(fetching, day))
-    problem = api.read(response, Problem)
-    return Markdown(await ctx.offload(lambda: problem_page(problem, source="leetcode")))
+    return Markdown(await ctx.offload(lambda: problem_page(api.read(response, Problem), source="leetcode")))
 
 
 class ProblemIn(Struct, frozen=True, forbid_unknown_fields=True):
@@ -76,8 +75,8 @@ async def get_problem(args: ProblemIn, ctx: Context) -> Markdown:
 
     With a URL, a slug or an id whose judge is not certain, use resolve_problem instead.
     """
-    problem = api.read(await ctx.send(api.ask_problem(args.source, args.id)), Problem)
-    return Markdown(await ctx.offload(problem_page, problem))
+    response = await ctx.send(api.ask_problem(args.source, args.id))
+    return Markdown(await ctx.offload(lambda: problem_page(api.read(response, Problem))))
 
 
 class SimilarIn(Struct, frozen=True, forbid_unknown_fields=True):
@@ -106,7 +105,8 @@ async def find_similar_problems(args: SimilarIn, ctx: Context) -> Markdown:
         message = "nothing to search for: give a query, or both source and id"
         raise api.refuse(message)
     request = api.ask_similar_with(query, options) if query else api.ask_similar_to(source, problem_id, options)
-    return Markdown(similar_page(api.read(await ctx.send(request), Similar)))
+    response = await ctx.send(request)
+    return Markdown(await ctx.offload(lambda: similar_page(api.read(response, Similar))))
 
 
 class ResolveIn(Struct, frozen=True, forbid_unknown_fields=True):
@@ -121,7 +121,7 @@ async def resolve_problem(args: ResolveIn, ctx: Context) -> Markdown:
 
     The best way in when it is not certain which judge a problem belongs to.
     """
-    resolved = api.read(await ctx.send(api.ask_resolve(args.query)), Resolved)
+    resolved = await ctx.offload(api.read, await ctx.send(api.ask_resolve(args.query)), Resolved)
     if resolved.problem is None:
         if resolved.source in {None, "unknown"}:
             message = f"'{args.query[:200]}' names no problem of a known judge; give a URL, a slug or judge:id"
@@ -144,7 +144,8 @@ async def get_platform_status(args: StatusIn, ctx: Context) -> Markdown:
     if ctx.upstream is None or not ctx.upstream.has_token:
         message = "authentication is required: start the server with --token or OJ_TOKEN"
         raise api.refuse(message, Code.UNAUTHORIZED)
-    return Markdown(status_page(api.read(await ctx.send(api.STATUS), Status)))
+    response = await ctx.send(api.STATUS)
+    return Markdown(await ctx.offload(lambda: status_page(api.read(response, Status))))
 
 
 TOOLS: Final = (get_daily_challenge, get_problem, find_similar_problems, resolve_problem, get_platform_status)
