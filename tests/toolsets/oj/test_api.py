@@ -416,3 +416,25 @@ def test_the_limits_are_the_printed_ones() -> None:
 @pytest.mark.spec("2.T1.date-default")
 def test_today_is_written_as_a_date() -> None:
     assert msgspec.convert(utc_today(), date)
+
+
+def sent(body: str) -> UpstreamResponse:
+    return UpstreamResponse(200, "application/json", body.encode())
+
+
+@pytest.mark.parametrize("item", ["0", "[]", "{}", "1.7976931348623157e308"])
+def test_a_response_with_more_values_than_any_problem_has_is_not_decoded(item: str) -> None:
+    few = f'{{"id":"1","tags":[{",".join([item] * 1_900)}]}}'
+    many = f'{{"id":"1","tags":[{",".join([item] * 4_000)}]}}'
+
+    assert api.read(sent(few), Problem).id == "1"
+    with pytest.raises(Fault) as caught:
+        api.read(sent(many), Problem)
+
+    assert caught.value.message == "invalid JSON from the backend: more than 4,000 values"
+
+
+def test_the_commas_and_brackets_of_a_statement_are_no_values() -> None:
+    body = json.dumps({"id": "1", "content": ",[{" * 100_000})
+
+    assert api.read(sent(body), Problem).content == ",[{" * 100_000

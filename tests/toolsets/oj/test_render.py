@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from oj_harness import HIT, PAGE, PROBLEM, SIMILAR, STATUS
+from signet.toolsets.oj import render
 from signet.toolsets.oj.models import Fetching, Platform, Problem, Similar, SimilarProblem, Status
 from signet.toolsets.oj.render import problem_page, similar_page, status_page, to_markdown, truncate, wait_note
 
@@ -345,3 +346,22 @@ def test_the_note_says_when_to_ask_again(waiting: Fetching, end: str) -> None:
 
     assert "being fetched" in note
     assert note.endswith(end)
+
+
+def test_of_a_long_statement_with_tags_the_beginning_is_converted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rest would be cut from the page in nearly any case, and conversion takes time."""
+    converted: list[int] = []
+    convert = render.to_markdown
+    monkeypatch.setattr(render, "to_markdown", lambda text: converted.append(len(text)) or convert(text))
+    page = "<p class='x'>" + " " * 109 + "</p>y"
+    assert len(page) == 127
+
+    whole = problem_page(Problem("1", content=(page * 1_040)[:131_072]))
+    cut = problem_page(Problem("1", content=page * 9_000))
+    plain = problem_page(Problem("1", content=" x" * 450_000))
+
+    assert converted == [131_072, 131_072, 900_000]
+    assert not whole.endswith("... (truncated)")
+    assert cut.endswith("\n\n... (truncated)")
+    assert plain.endswith("\n\n... (truncated)")
+    assert cut.count("(truncated)") == 1

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +17,10 @@ from hypothesis import strategies as st
 from channels import rpc
 from oj_harness import HIT, PAGE, PROBLEM, SAMPLE, SIMILAR, STATUS, TOOLS, OjHarness, call, encoded, serving_oj
 from processes import Pipe
+from signet.kernel.errors import Code, Fault
+from signet.kernel.server import QUIET_CONTEXT
+from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
+from signet.toolsets.oj import api, tools
 
 TOKEN = "a-token-for-the-tools"
 DAILY = {key: value for key, value in PROBLEM.items() if key != "source"} | {"date": "2026-02-27", "domain": "com"}
@@ -784,3 +791,29 @@ def test_the_samples_refusals_are_shown_by_the_template(judge: OjHarness, pipe: 
     assert error_text(call(pipe, "get_problem", source="nobody", id="1")) == "[400] Bad Request: invalid source: nobody"
     assert error_text(call(pipe, "get_problem", source="leetcode", id="0")) == "[404] Not Found: problem not found"
     assert json.dumps(judge.targets()) == '["/api/v1/problems/nobody/1", "/api/v1/problems/leetcode/0"]'
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_every_response_is_decoded_beside_the_event_loop(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A response may have a mebibyte of whatever its sender likes."""
+    threads: list[int] = []
+
+    class Backend:
+        has_token = True
+
+        async def send(self, _: UpstreamRequest) -> UpstreamResponse:
+            return UpstreamResponse(200, "application/json", b"{}")
+
+    def noted(*_: object) -> Any:
+        threads.append(threading.get_ident())
+        raise Fault(Code.NOT_FOUND, "nothing")
+
+    monkeypatch.setattr(api, "read", noted)
+    found = next(tool for tool in tools.TOOLS if tool.name == name)
+    context = msgspec.structs.replace(QUIET_CONTEXT, upstream=Backend(), today=lambda: "2026-11-15")
+
+    with pytest.raises(Fault):
+        asyncio.run(found.run(msgspec.convert(CALLS[name][0], found.args), context))
+
+    assert len(threads) == 1
+    assert threads != [threading.get_ident()]

@@ -26,6 +26,9 @@ __all__ = [
 ]
 
 MAX_TEXT_BYTES: Final = 102_400
+MAX_CONVERTED_CHARS: Final = 131_072
+"""The part of a statement with tags that is converted; the longest have a quarter of it, and hostile ones take 5 µs
+per character, most of it in a few steps that no other thread can interrupt."""
 SUFFIX: Final = "\n\n... (truncated)"
 NOTHING: Final = "N/A"
 NO_DESCRIPTION: Final = "No description available."
@@ -38,10 +41,13 @@ BLANK: Final = (
 """White space, and three other characters that show nothing."""
 
 
-def truncate(text: str) -> str:
-    """Cut a text at the last character that fits into the limit, and add a note; call this once per text."""
+def truncate(text: str, *, is_cut: bool = False) -> str:
+    """Cut a text at the last character that fits into the limit, and add a note; call this once per text.
+
+    The note is also added to a text that is cut already.
+    """
     data = text.encode()
-    if len(data) <= MAX_TEXT_BYTES:
+    if len(data) <= MAX_TEXT_BYTES and not is_cut:
         return text
     return data[:MAX_TEXT_BYTES].decode(errors="ignore") + SUFFIX
 
@@ -83,7 +89,9 @@ def problem_page(problem: Problem, *, source: str = NOTHING) -> str:
         f"- Link: {_line(problem.link)}\n"
         f"- AC Rate: {NOTHING if problem.ac_rate is None else f'{problem.ac_rate:.1f}%'}\n\n---\n\n"
     )
-    return truncate(head + to_markdown(problem.content))
+    content = problem.content or ""
+    is_cut = len(content) > MAX_CONVERTED_CHARS and "<" in content
+    return truncate(head + to_markdown(content[:MAX_CONVERTED_CHARS] if is_cut else content), is_cut=is_cut)
 
 
 def similar_page(similar: Similar) -> str:
