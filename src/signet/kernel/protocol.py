@@ -15,7 +15,7 @@ from .errors import INVALID_PARAMS, UNSUPPORTED_VERSION, Fault
 from .outcome import Outcome
 from .schemas import SchemaRegistry
 from .tools import Tool, Toolbox
-from .wire import Id, ProtocolError, Reply, ResponseId, encode, failure, quoted, success
+from .wire import PIECE_BYTES, Id, ProtocolError, Reply, ResponseId, encode, failure, quoted, success
 
 __all__ = [
     "CAPABILITIES_KEY",
@@ -195,7 +195,7 @@ def _tool_result(outcome: Outcome, era: Era) -> bytes:
     tool, body = outcome.tool, outcome.body
     if tool is not None and tool.to_content is not None:
         return b"".join((b'{"content":', encode(tool.to_content(outcome.result)), era.result_end))
-    text = quoted(body)
+    text = encode(body.decode()) if len(body) <= PIECE_BYTES else quoted(body)
     return b"".join((b'{"content":[{"type":"text","text":', text, b'}],"structuredContent":', body, era.result_end))
 
 

@@ -10,9 +10,10 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from .errors import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR
-from .json_limits import excess, parse_float
+from .json_limits import MAX_VALUES, excess, parse_float
 
 __all__ = [
+    "PIECE_BYTES",
     "Frame",
     "Id",
     "NotUnicodeError",
@@ -122,7 +123,8 @@ def parse(message: bytes) -> Frame:
     Raises:
         ProtocolError: -32700 if the message is not JSON or exceeds a limit, -32600 if it is JSON but not a frame.
     """
-    _check_limits(message)
+    if len(message) > MAX_VALUES:
+        _check_limits(message)
     reason = "Object has neither method nor result nor error"
     try:
         if not message.isascii():
@@ -145,7 +147,8 @@ def decode(text: bytes) -> Any:
     Raises:
         ProtocolError: -32700 with the reason why the text is not JSON, or with the limit that it exceeds.
     """
-    _check_limits(text)
+    if len(text) > MAX_VALUES:
+        _check_limits(text)
     try:
         return _any(text)
     except (ValueError, RecursionError) as error:
@@ -165,10 +168,8 @@ def decode_in_chunks(text: bytes | Raw) -> Any:
 
 
 def quoted(text: bytes) -> bytes:
-    """Return UTF-8 text as a JSON string; a large text is encoded in pieces, so that other threads get their turn."""
+    """Return UTF-8 text as a JSON string, encoded in pieces, so that other threads get their turn."""
     characters = text.decode()
-    if len(characters) <= PIECE_BYTES:
-        return encode(characters)
     starts = range(0, len(characters), PIECE_BYTES)
     return b'"' + b"".join([encode(characters[start : start + PIECE_BYTES])[1:-1] for start in starts]) + b'"'
 
