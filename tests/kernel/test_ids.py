@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 from uuid import RFC_4122, UUID, uuid5
 
@@ -119,7 +120,11 @@ def test_every_digit_of_a_random_id_is_drawn() -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [{"b": ["é😀", 1.5, None] * 40_000, "a": {}}, {"text": "é" * 100_000}, {str(at): at for at in range(20_000)}],
+    [
+        {"b": ["é😀", 1.5, None, True, [], {}, [[1]], {"é": {"b": 2, "a": 1}}] * 10_000, "a": {}},
+        {"text": "é" * 100_000},
+        {str(at): at for at in range(20_000)},
+    ],
     ids=["many values", "a long text", "many members"],
 )
 def test_a_large_call_has_the_ids_of_its_whole_seed(arguments: dict[str, Any]) -> None:
@@ -131,7 +136,7 @@ def test_a_large_call_has_the_ids_of_its_whole_seed(arguments: dict[str, Any]) -
     assert list(astuple(ids)) == expected
 
 
-def test_a_large_call_is_encoded_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_call_is_encoded_in_pieces_whatever_its_depth(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes: list[int] = []
     encode = json.JSONEncoder.encode
 
@@ -139,9 +144,29 @@ def test_a_large_call_is_encoded_in_pieces(monkeypatch: pytest.MonkeyPatch) -> N
         sizes.append(len(encode(encoder, value)))
         return encode(encoder, value)
 
+    def steps_of(arguments: Any) -> int:
+        count = 0
+
+        def step(_: object, event: str, __: object) -> None:
+            nonlocal count
+            count += event == "call"
+
+        sys.setprofile(step)
+        try:
+            deterministic("m", "r", arguments)
+        finally:
+            sys.setprofile(None)
+        return count
+
+    nested: Any = []
+    for _ in range(700):
+        nested = [nested]
+
     monkeypatch.setattr(json.JSONEncoder, "encode", counted)
     deterministic("m", "r", {"x": [0] * 30_000})
-    deterministic("m", "r", {"x": [0] * 50_000})
-
     assert len(sizes) == 1
-    assert sizes[0] < 65_536
+    assert 60_000 < sizes.pop() < 65_536
+
+    flat, deep = steps_of([[]] * 49_000), steps_of([nested] * 70)
+    assert max(sizes) < 10
+    assert deep < 2 * flat

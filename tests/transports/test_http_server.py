@@ -85,7 +85,7 @@ def serving_at(path: Path, *more: str) -> Iterator[subprocess.Popen[bytes]]:
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=clean_env()) as process:
         try:
             assert process.stdout is not None
-            assert process.stdout.readline().decode() == f"Signet 0.1.0 is listening on unix:{path}\n"
+            assert process.stdout.readline().decode() == f"Signet {__version__} is listening on unix:{path}\n"
             yield process
         finally:
             process.terminate()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any, Final
 
@@ -52,15 +53,40 @@ def deterministic(method: str, route: str, payload: object) -> Ids:
     from json import JSONEncoder
 
     seed = {"method": method, "payload": msgspec.to_builtins(payload), "route": route}
-    encoder = JSONEncoder(sort_keys=True, separators=(",", ":"))
+    encode = JSONEncoder(sort_keys=True, separators=(",", ":")).encode
     # In pieces: encoding a large call at once would hold the interpreter for long.
     is_large = len(msgspec.json.encode(payload)) > PIECE_BYTES
-    tokens = iter(encoder.iterencode(seed) if is_large else (encoder.encode(seed),))
+    tokens = _tokens(seed, encode) if is_large else iter((encode(seed),))
     hashes = [_uuid5_hash(f"{kind}:") for kind in ("req", "trace", "span")]
     while piece := "".join(islice(tokens, PIECE_TOKENS)).encode():
         for sha1 in hashes:
             sha1.update(piece)
     return Ids(*[_uuid5(sha1.digest()) for sha1 in hashes])
+
+
+class _Token(str):
+    """A part of a JSON text."""
+
+    __slots__ = ()
+
+
+def _tokens(value: object, encode: Callable[[object], str]) -> Iterator[str]:
+    """Yield the JSON text of a value, part by part; the work does not grow with the depth of the value."""
+    waiting = [value]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, _Token):
+            yield part
+        elif isinstance(part, dict) and part:
+            waiting.append(_Token("}"))
+            for left, name in enumerate(sorted(part, reverse=True), 1):
+                waiting += (part[name], _Token(f"{',' if left < len(part) else '{'}{encode(name)}:"))
+        elif isinstance(part, list) and part:
+            waiting.append(_Token("]"))
+            for left, item in enumerate(reversed(part), 1):
+                waiting += (item, _Token("," if left < len(part) else "["))
+        else:
+            yield encode(part)
 
 
 def _uuid5_hash(prefix: str) -> Any:
