@@ -120,3 +120,53 @@ def test_two_validators_are_of_one_mind_about_line_ends(text: str, linked: bool)
 
 def test_the_specs_location_is_a_link_onto_the_one_true_folder() -> None:
     assert (ROOT / "codex/specs/schemas").resolve() == (ROOT / "src/signet/schemas").resolve()
+
+
+UNBOUNDED = {("plantuml.encode", "plantumlCode"), ("oj.get_daily_challenge", "date")}
+"""The schema of spec 4 is published as it is; a wrong date is answered with the form of a date, whatever its length."""
+
+
+@pytest.mark.parametrize("tool", IN_THE_BOX, ids=name_of)
+def test_every_text_and_list_of_an_input_has_a_bound(tool: Tool) -> None:
+    unbounded = set()
+    for name, part in schema(tool, "input")["properties"].items():
+        parts = [part, part["items"]] if part["type"] == "array" else [part]
+        bounds = {"array": "maxItems", "string": "maxLength"}
+        if any(bounds.get(one["type"], "type") not in one for one in parts if "enum" not in one):
+            unbounded.add((tool.slug, name))
+
+    assert unbounded == {place for place in UNBOUNDED if place[0] == tool.slug}
+
+
+@pytest.mark.parametrize(
+    ("slug", "arguments", "place", "bound"),
+    [
+        ("boj.get_data_code", {"db": "CO", "codes": ["A"] * 10_001}, "codes", "has more than 10000 items"),
+        ("boj.get_data_code", {"db": "CO", "codes": ["A", "x" * 65]}, "codes.1", "is longer than 64 characters"),
+        ("boj.get_data_layer", {"db": "CO", "frequency": "Q", "layers": ["1"] * 101}, "layers", "more than 100 items"),
+        ("boj.get_metadata", {"db": "x" * 1_000_000}, "db", "is longer than 64 characters"),
+        ("oj.get_problem", {"source": "a", "id": "x" * 257}, "id", "is longer than 256 characters"),
+        ("oj.resolve_problem", {"query": "漢" * 8_193}, "query", "is longer than 8192 characters"),
+        ("oj.find_similar_problems", {"query": "x" * 8_193}, "query", "is longer than 8192 characters"),
+    ],
+)
+def test_what_is_over_a_bound_is_told_with_the_bound(
+    slug: str, arguments: dict[str, Any], place: str, bound: str
+) -> None:
+    ((path, reason),) = REGISTRY.load_tool_io(slug).input_validator.places(arguments)
+
+    assert path == place
+    assert reason.endswith(bound)
+
+
+@pytest.mark.parametrize(
+    ("slug", "arguments"),
+    [
+        ("boj.get_data_code", {"db": "CO", "codes": ["DLDDLKY45090_DLDD3DBTTL1"] * 1_251}),
+        ("boj.get_data_layer", {"db": "CO", "frequency": "Q", "layers": ["1"] * 6}),
+        ("oj.find_similar_problems", {"query": "😀" * 2_001 + " " * 500}),
+        ("oj.get_daily_challenge", {"date": "x" * 100_000}),
+    ],
+)
+def test_what_only_breaks_a_rule_of_the_tool_is_left_to_the_rule(slug: str, arguments: dict[str, Any]) -> None:
+    assert REGISTRY.load_tool_io(slug).input_validator.is_valid(arguments)
