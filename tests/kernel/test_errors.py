@@ -147,5 +147,5 @@ def test_bad_arguments_are_named_place_by_place() -> None:
 
 
 def test_a_long_name_of_an_unknown_tool_is_cut() -> None:
-    assert unknown_tool("x" * 200).message == f"Tool '{'x' * 200}' not found"
-    assert unknown_tool("x" * 4_194_304).message == f"Tool '{'x' * 200}…' not found"
+    assert unknown_tool("x" * 65_536).message == f"Tool '{'x' * 65_536}' not found"
+    assert unknown_tool("x" * 4_194_304).message == f"Tool '{'x' * 65_536}…' not found"

@@ -44,8 +44,8 @@ HEADER_MISMATCH: Final = -32020
 MISSING_CAPABILITY: Final = -32021
 UNSUPPORTED_VERSION: Final = -32022
 
-MAX_NAME_CHARS: Final = 200
-"""The longest name of a tool that a message repeats in full."""
+MAX_NAME_CHARS: Final = 65_536
+"""The longest name of a tool that a message repeats in full, as spec 4 asks for: a path is not longer."""
 
 
 class Code(StrEnum):
