@@ -42,6 +42,9 @@ VALID_CLIENTS = 3
 HOSTILE_CLIENTS = 8
 
 
+DIED = "the server died"
+
+
 @dataclass
 class Attack:
     """One part: its server, what has been counted, and what went wrong."""
@@ -92,7 +95,7 @@ class Attack:
         while (passed := time.monotonic() - self._begun) < self.seconds:
             self.over.wait(min(self.every_s, self.seconds - passed))
             if self.server.process.poll() is not None:
-                self.errors.append(f"the server died: {self.server.stderr()[-2000:]}")
+                self.errors.append(f"{DIED}: {self.server.stderr()[-2000:]}")
                 break
             at_s = time.monotonic() - self._begun
             self.samples.append(Sample(at_s, self.process.memory(), self.process.descriptors()))
@@ -231,7 +234,9 @@ def run(name: str, minutes: float, every_s: float) -> bool:
         memory, descriptors = attack.process.memory(), attack.process.descriptors()
         attack.process.forget_peak()
         part(attack)
-        problems = [f"{count} times {error}" for error, count in Counter(attack.errors).most_common(10)]
+        died = [error for error in attack.errors if error.startswith(DIED)]
+        others = Counter(error for error in attack.errors if error not in died)
+        problems = died + [f"{count} times {error}" for error, count in others.most_common(10)]
         if server.process.poll() is None:
             problems += _left_over(attack, memory, descriptors)
             if "Traceback" in server.stderr():

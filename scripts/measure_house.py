@@ -228,11 +228,12 @@ async def run_again(subject: str) -> AsyncIterator[bytes]:
         requests.put_nowait({"type": "http.request", "body": message})
         await application(scope, requests.get, replies.put)
         yield b"".join(replies.get_nowait().get("body", b"") for _ in range(replies.qsize()))
-    from signet.transports.heads import read_head
+    from signet.kernel.wire import Headers
+    from signet.transports.messages import Request
 
     # From the head on, as an ASGI server hands it over; what the connection itself adds is in tests/test_road.py.
     while True:
-        request = read_head(b"POST", subject.encode(), headers, "1.1")
+        request = Request("POST", subject, Headers(("host", "content-type"), ("localhost", "application/json")))
         application.admit(request)
         request.body = message
         yield application.answer(request).body

@@ -18,7 +18,7 @@ from signet.transports.connection import Connection
 from signet.transports.slots import ConnectionLimits, Slots
 from signet.transports.stdio import Conversation
 
-MAX_FUNCTIONS = {"stdio": 35, "/mcp": 60, "/api/tools/encodePlantUML": 60, "/mcp/tool/plantuml.encode": 60}
+MAX_FUNCTIONS = {"stdio": 35, "/mcp": 52, "/api/tools/encodePlantUML": 52, "/mcp/tool/plantuml.encode": 52}
 MAX_MODULES = 16
 
 CALL = (
@@ -45,16 +45,13 @@ ENGINE = ["kernel.server", "kernel.wire", "kernel.server", "kernel.wire", "kerne
 """The message is decoded once, and its params once."""
 WEB_IN = [
     "transports.connection",
-    "transports.reader",  # bytes to a head,
+    "transports.reader",  # bytes to a request
     "transports.heads",
-    "kernel.wire",
+    "transports.reader",
     "transports.connection",
-    "transports.web_app",  # its route and its refusal,
+    "transports.reader",
+    "transports.web_app",  # its route and its refusal
     "transports.guard",
-    "transports.slots",  # the time for its body,
-    "transports.connection",
-    "transports.reader",  # and its body
-    "transports.connection",
     "transports.web_app",
 ]
 WEB_OUT = [

@@ -47,5 +47,5 @@ def test_a_server_that_dies_is_told_by_the_exit_status() -> None:
             process.kill()
 
     assert status == 1
-    assert "FAILED: 1 times the server died" in rest
+    assert "FAILED: the server died" in rest
     until(lambda: not Observed(server).alive(), "the server has ended")

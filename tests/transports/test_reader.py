@@ -15,10 +15,8 @@ from hypothesis import strategies as st
 from processes import Server, serving
 from signet.kernel.errors import Fault
 from signet.transports.heads import BadRequestError
-from signet.transports.messages import Request
 from signet.transports.reader import HttpReader
 
-Heads = list[tuple[Request, int | None]]
 Requests = list[tuple[str, str, bytes, bool]]
 
 HOST = b"Host: localhost\r\n"
@@ -37,17 +35,14 @@ EXPECTED = [
 def read(*pieces: bytes) -> tuple[Requests, HttpReader]:
     """Give a reader bytes as they arrive, and return the requests that it finds."""
     found: Requests = []
-
-    def on_request(request: Request, keep_alive: bool) -> None:
-        found.append((request.method, request.path, request.body, keep_alive))
-
-    reader = HttpReader("10.0.0.1", lambda *_: None, on_request)
-    unread = b""
+    reader = HttpReader("10.0.0.1")
     for piece in pieces:
-        unread, at = unread + piece, 0
-        while at < len(unread):
-            at = reader.read(unread, at)
-        unread = b""
+        at = 0
+        while at < len(piece):
+            at = reader.read(piece, at)
+            if reader.request is not None and reader.is_whole:
+                found.append((reader.request.method, reader.request.path, reader.request.body, reader.keep_alive))
+                reader.clear()
     return found, reader
 
 
@@ -67,29 +62,25 @@ def test_requests_are_found_byte_by_byte() -> None:
     assert read(*(bytes([byte]) for byte in STREAM))[0] == EXPECTED
 
 
-def test_one_read_goes_to_the_end_of_one_head_or_body() -> None:
-    found: list[bytes] = []
-    reader = HttpReader("", lambda *_: None, lambda request, _: found.append(request.body))
+def test_one_read_goes_to_the_end_of_one_request_and_no_further() -> None:
+    reader, at, found = HttpReader(""), 0, []
+    stream = GET + LENGTH + GET
+    while at < len(stream):
+        at = reader.read(stream, at)
+        assert reader.request is not None
+        found.append((at, reader.request.body))
+        reader.clear()
 
-    ends = [reader.read(GET + LENGTH + GET, 0)]
-    for _ in range(3):
-        ends.append(reader.read(GET + LENGTH + GET, ends[-1]))
-
-    assert ends == [len(GET), len(GET + LENGTH) - 5, len(GET + LENGTH), len(GET + LENGTH + GET)]
-    assert found == [b"", b"hello", b""]
+    assert found == [(len(GET), b""), (len(GET + LENGTH), b"hello"), (len(stream), b"")]
 
 
-def test_a_head_is_told_before_its_body_with_the_length_of_the_body() -> None:
-    heads: Heads = []
-    reader = HttpReader("10.0.0.1", lambda *head: heads.append(head), lambda *_: None)
+@pytest.mark.parametrize(("sent", "left"), [(LENGTH[:-3], 3), (CHUNKED[:-20], None)], ids=["with a length", "chunked"])
+def test_a_head_is_known_before_its_body_with_what_is_left_of_the_body(sent: bytes, left: int | None) -> None:
+    found, reader = read(sent)
 
-    for stream in (GET, LENGTH[:-3], b"llo", CHUNKED):
-        at = 0
-        while at < len(stream):
-            at = reader.read(stream, at)
-
-    assert [length for _, length in heads] == [0, 5, None]
-    assert {request.address for request, _ in heads} == {"10.0.0.1"}
+    assert found == []
+    assert reader.request is not None
+    assert (reader.request.path, reader.request.address, reader.left) == ("/mcp", "10.0.0.1", left)
 
 
 @pytest.mark.parametrize(
@@ -100,14 +91,14 @@ def test_a_part_of_a_request_is_told_from_none(sent: bytes, begun: bool) -> None
 
 
 def test_a_trailer_changes_nothing() -> None:
-    seen: list[Request] = []
-    reader = HttpReader("", lambda *_: None, lambda request, _: seen.append(request))
     stream = POST + b"Transfer-Encoding: chunked\r\n\r\n0\r\nHost: evil\r\nAuthorization: x\r\nOrigin: y\r\n\r\n"
-    at = 0
+    reader, at = HttpReader(""), 0
     while at < len(stream):
         at = reader.read(stream, at)
 
-    assert [request.headers for request in seen] == [{"host": "localhost", "transfer-encoding": "chunked"}]
+    assert reader.is_whole
+    assert reader.request is not None
+    assert reader.request.headers == {"host": "localhost", "transfer-encoding": "chunked"}
 
 
 def test_what_follows_a_request_for_another_protocol_is_not_read() -> None:

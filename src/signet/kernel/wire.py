@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, Literal, TypeVar
 
 import msgspec
@@ -63,14 +64,13 @@ class Headers(dict[str, str]):
 
     repeated: frozenset[str] = frozenset()
 
-    def __init__(self, pairs: list[tuple[str, str]]) -> None:
-        super().__init__(pairs)
-        if len(self) < len(pairs):
-            counts = Counter([name for name, _ in pairs])
-            self.repeated = frozenset(name for name, count in counts.items() if count > 1)
+    def __init__(self, names: Sequence[str], values: Iterable[str]) -> None:
+        super().__init__(zip(names, values, strict=True))
+        if len(self) < len(names):
+            self.repeated = frozenset(name for name, count in Counter(names).items() if count > 1)
 
 
-NO_HEADERS: Final = Headers([])
+NO_HEADERS: Final = Headers((), ())
 
 
 class Reply(msgspec.Struct, frozen=True, gc=False):

@@ -8,8 +8,9 @@ from contextlib import aclosing
 from typing import Any
 
 from signet.kernel.errors import Fault, too_large
+from signet.kernel.wire import Headers
 
-from .heads import NO_LENGTH, BadRequestError, read_head
+from .heads import NO_LENGTH, BadRequestError, check_head
 from .messages import BODY_LIMIT_BYTES, Application, Request, Response, body_too_slow
 from .slots import ConnectionLimits
 
@@ -130,14 +131,16 @@ def _request_of(scope: Scope) -> Request:
     Raises:
         BadRequestError: the head can be read in two ways.
     """
-    path: bytes = scope.get("raw_path") or scope["path"].encode()
-    root = scope.get("root_path", "").encode().rstrip(b"/")
-    if root and (path == root or path.startswith(root + b"/")):
-        path = path[len(root) :] or b"/"
-    client = scope.get("client") or ("",)
+    path = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1")
+    root = scope.get("root_path", "").rstrip("/")
+    if root and (path == root or path.startswith(root + "/")):
+        path = path[len(root) :] or "/"
+    names = [name.decode("latin-1").lower() for name, _ in scope["headers"]]
+    headers = Headers(names, [value.decode("latin-1").strip(" \t") for _, value in scope["headers"]])
     # HTTP/2 and newer have no heads that could be read in two ways.
     version = "1.0" if scope.get("http_version") == "1.0" else "1.1"
-    return read_head(scope["method"].encode(), path, scope["headers"], version, client[0])
+    client = scope.get("client") or ("",)
+    return Request(*check_head(scope["method"], path, headers, version), client[0])
 
 
 async def _until_disconnected(work: Awaitable[None], receive: Receive) -> None:

@@ -11,7 +11,6 @@ has a bound, whatever its client does. A response that is ready is written insid
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from math import inf
 from time import monotonic
 from typing import Final
@@ -32,9 +31,6 @@ TURN_S: Final = 0.005
 """The time after which other connections get their turn."""
 CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 
-Turn = tuple[Request | None, Response | None, bool]
-"""A request, its refusal if there is one already, and whether the connection stays open after the response."""
-
 
 class Connection(Member, asyncio.Protocol):
     """The server's side of one connection."""
@@ -49,10 +45,10 @@ class Connection(Member, asyncio.Protocol):
         self._unread = b""
         self._at = 0
         """The place in `_unread` up to which requests have been read."""
+        self._admitted: Request | None = None
+        """The request that the application has been asked about before its body had come."""
         self._refusal: Response | None = None
-        """The refusal of the request whose body is being read."""
-        self._turns: deque[Turn] = deque()
-        """The requests that wait for their turn."""
+        """The application's answer to that."""
         self._task: asyncio.Task[None] | None = None
         self._reads = True
         self._is_scheduled = False
@@ -70,7 +66,7 @@ class Connection(Member, asyncio.Protocol):
         self._transport = transport  # type: ignore[assignment] # a stream, which is both
         peer = transport.get_extra_info("peername")
         self.address = peer[0] if isinstance(peer, tuple) else ""
-        self._reader = HttpReader(self.address, self._on_head, self._on_request)
+        self._reader = HttpReader(self.address)
         self._writer = HttpWriter(self._transport, self._slots)
         self.wait(self._slots.limits.head_s)
         has_place = self._slots.take(self)
@@ -159,14 +155,10 @@ class Connection(Member, asyncio.Protocol):
         self._is_scheduled = False
         end = monotonic() + TURN_S
         while self._task is None and not self._writer.is_full and not self._is_ended:
-            if self._turns:
-                request, refusal, keep_alive = self._turns.popleft()
-                self._take(request, refusal, keep_alive=keep_alive)
-            elif self._at < len(self._unread):
-                self._read()
-            else:
+            if self._at >= len(self._unread):
                 self._await_more()
                 return
+            self._read()
             if monotonic() > end:
                 self._is_scheduled = True
                 self._loop.call_soon(self._advance)
@@ -184,64 +176,58 @@ class Connection(Member, asyncio.Protocol):
             self._transport.resume_reading()
 
     def _read(self) -> None:
-        """Read the rest of a head or of a body, as far as it has come."""
+        """Read the rest of a head or some of a body, as far as it has come, and answer a request that is whole."""
+        reader = self._reader
         try:
-            self._at = self._reader.read(self._unread, self._at)
+            self._at = at = reader.read(self._unread, self._at)
         except BadRequestError as error:
             self._fail(error.fault)
+            return
         except Fault as fault:
             self._fail(fault)
-        if self._reader.ended:
-            self._be_deaf()
-
-    def _on_head(self, request: Request, length: int | None) -> None:
-        """Ask the application whether it admits the request, and prepare for the body."""
-        self._refusal = refusal = self._app.admit(request)
-        if length == 0:
             return
+        request = reader.request
+        if request is None:
+            return
+        if reader.is_whole:
+            self._take(request)
+        elif request is not self._admitted and (reader.left is None or reader.left > len(self._unread) - at):
+            self._admit(request, reader.left)
+
+    def _admit(self, request: Request, length: int | None) -> None:
+        """Ask the application about a request whose body has not come, and prepare for the body."""
         self._is_idle = False
         self.wait(self._slots.limits.body_s)
+        self._admitted, self._refusal = request, self._app.admit(request)
         is_long = length is not None and length > BODY_LIMIT_BYTES
-        if is_long and refusal is None:
-            refusal = self._app.refuse(request, too_large(BODY_LIMIT_BYTES))
+        if is_long and self._refusal is None:
+            self._refusal = self._app.refuse(request, too_large(BODY_LIMIT_BYTES))
         expects = request.headers.get("expect", "").lower() == "100-continue" and request.version != "1.0"
-        if refusal is not None and (expects or is_long or length is None):
+        if self._refusal is not None and (expects or is_long or length is None):
             # The body need not come: where it would end cannot be told, or is far away.
-            self._be_deaf()
-            self._queue(request, refusal, keep_alive=False)
-        elif expects and self._task is None:
+            self._respond(request, self._refusal, keep_alive=False)
+        elif expects:
             self._transport.write(CONTINUE)
 
-    def _on_request(self, request: Request, keep_alive: bool) -> None:  # noqa: FBT001 - the reader calls it
-        if not self._is_deaf:
-            self._queue(request, self._refusal, keep_alive=keep_alive)
-
-    def _fail(self, fault: Fault) -> None:
-        """Answer with a fault of the connection, after the requests that came before it."""
-        self._be_deaf()
-        request = self._reader.request
-        self._queue(request, self._app.refuse(request, fault), keep_alive=False)
-
-    def _be_deaf(self) -> None:
-        """Read no further request."""
-        self._is_deaf = True
-        self._unread, self._at = b"", 0
-
-    def _queue(self, request: Request | None, refusal: Response | None, *, keep_alive: bool) -> None:
-        """Answer a request now if it is its turn, else later."""
-        if self._task is not None or self._turns or self._writer.is_full:
-            self._turns.append((request, refusal, keep_alive))
-        else:
-            self._take(request, refusal, keep_alive=keep_alive)
-
-    def _take(self, request: Request | None, refusal: Response | None, *, keep_alive: bool) -> None:
-        """Answer a request."""
-        answer = self._app.answer(request) if refusal is None and request is not None else refusal
+    def _take(self, request: Request) -> None:
+        """Answer a request that is whole."""
+        keep_alive = self._reader.keep_alive
+        self._reader.clear()
+        refusal = self._refusal if request is self._admitted else self._app.admit(request)
+        self._admitted = self._refusal = None
+        answer = refusal or self._app.answer(request)
         if isinstance(answer, Response) and answer.events is None:
             self._respond(request, answer, keep_alive=keep_alive)
-        elif request is not None and answer is not None:
+        else:
             self.work()
             self._task = self._loop.create_task(self._run(request, answer, keep_alive=keep_alive))
+
+    def _fail(self, fault: Fault) -> None:
+        """Answer with a fault of the connection, and end."""
+        request = self._reader.request
+        if request is not None and request is not self._admitted:
+            self._app.admit(request)
+        self._respond(request, self._app.refuse(request, fault), keep_alive=False)
 
     async def _run(self, request: Request, answer: Answer, *, keep_alive: bool) -> None:
         """Await an answer and send it."""
@@ -285,9 +271,8 @@ class Connection(Member, asyncio.Protocol):
 
         To close at once could destroy the response on its way, if the client has sent what was not read.
         """
-        self._be_deaf()
-        self._is_ended = True
-        self._turns.clear()
+        self._is_deaf = self._is_ended = True
+        self._unread, self._at = b"", 0
         limits = self._slots.limits
         self.wait(limits.write_s if self._transport.get_write_buffer_size() else limits.linger_s)
         if not self._transport.can_write_eof():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from http import HTTPStatus
 from typing import Final
@@ -11,7 +12,7 @@ from signet.kernel.wire import Headers
 
 from .messages import Fields, Request, Response
 
-__all__ = ["NO_LENGTH", "BadRequestError", "read_head", "response_head"]
+__all__ = ["NO_LENGTH", "BadRequestError", "check_head", "parse_head", "response_head"]
 
 SINGLE: Final = frozenset({"host", "origin", "authorization", "content-length", "transfer-encoding"})
 """The headers that decide who may call and where a request ends: two of one kind may be read in two ways."""
@@ -19,7 +20,11 @@ NO_LENGTH: Final = frozenset({204, 304})
 """The statuses whose responses do not state a length, because they have no body."""
 
 VERSIONS: Final = ("1.1", "1.0")
-CHUNKED: Final = "chunked"
+LINE_END: Final = "\r\n"
+MAX_KEPT_BYTES: Final = 1024
+"""The size of a head up to which it is kept, parsed."""
+FIELD: Final = re.compile("([^:]+):[ \\t]*([^\\r]*)\r\n")
+"""A header, in a head that is known to be well formed."""
 KEEP_ALIVE_LINE: Final = b"connection: keep-alive\r\n"
 CLOSE_LINE: Final = b"connection: close\r\n"
 CHUNKED_LINE: Final = b"transfer-encoding: chunked\r\n"
@@ -34,42 +39,54 @@ class BadRequestError(Exception):
         self.fault = Fault(Code.INVALID_INPUT, message, name=name, status=status)
 
 
-def read_head(
-    method: bytes, target: bytes, fields: list[tuple[bytes, bytes]], version: str, address: str = ""
-) -> Request:
-    """Return the request that a head begins.
+def parse_head(head: bytes, address: str = "") -> Request:
+    """Return the request that a well-formed head begins.
 
     Raises:
         BadRequestError: the head can be read in two ways.
     """
-    headers = Headers([(n.lower().decode("latin-1"), v.decode("latin-1").strip(" \t")) for n, v in fields])
+    parse = _parse if len(head) <= MAX_KEPT_BYTES else _parse.__wrapped__
+    return Request(*parse(head), address)
+
+
+@lru_cache(maxsize=1024)
+def _parse(head: bytes) -> tuple[str, str, Headers, str]:
+    """Return the parts of a head. They are kept: most clients send the same few heads again and again."""
+    start, _, rest = head.decode("latin-1").lstrip(LINE_END).partition(LINE_END)
+    method, target, version = (*start.split(), "")[:3]
+    names, values = zip(*FIELD.findall(rest), strict=True) if rest != LINE_END else ((), ())
+    headers = Headers([name.lower() for name in names], [value.rstrip(" \t") for value in values])
+    return check_head(method, target, headers, version.removeprefix("HTTP/"))
+
+
+def check_head(method: str, target: str, headers: Headers, version: str) -> tuple[str, str, Headers, str]:
+    """Return the method, the path, the headers and the version of a request.
+
+    Raises:
+        BadRequestError: the head can be read in two ways.
+    """
     if headers.repeated and not headers.repeated.isdisjoint(SINGLE):
         message = f"{min(headers.repeated & SINGLE)} is sent more than once"
         raise BadRequestError(message)
     if version not in VERSIONS:
         raise BadRequestError("Only HTTP/1.1 and HTTP/1.0 are served", "VERSION_NOT_SUPPORTED", 505)
-    if headers.get("transfer-encoding", CHUNKED).lower() != CHUNKED or (
-        version == "1.0" and "transfer-encoding" in headers
-    ):
+    if "transfer-encoding" in headers and (headers["transfer-encoding"].lower() != "chunked" or version == "1.0"):
         raise BadRequestError("The only transfer-encoding is chunked, in HTTP/1.1")
-    path = target.decode("latin-1")
-    if path[:1] != "/" or "?" in path or "#" in path:
-        path = _path_of(path, headers)
-    return Request(method.decode(), path, headers, address, version)
+    if target[:1] != "/" or "?" in target or "#" in target:
+        target = _path_of(target, headers)
+    return method, target, headers, version
 
 
 def response_head(request: Request | None, response: Response, *, keep_alive: bool, date: bytes) -> bytes:
     """Return the head of a response, with the line between head and body."""
-    head = _fixed_head(response.status, response.headers)
+    is_old = request is not None and request.version == "1.0"
+    connection = (KEEP_ALIVE_LINE if is_old else b"") if keep_alive else CLOSE_LINE
+    length = b""
     if response.events is not None:
-        head += CHUNKED_LINE if request is None or request.version != "1.0" else b""
+        length = b"" if is_old else CHUNKED_LINE
     elif response.status not in NO_LENGTH:
-        head += b"content-length: %d\r\n" % len(response.body)
-    if not keep_alive:
-        head += CLOSE_LINE
-    elif request is not None and request.version == "1.0":
-        head += KEEP_ALIVE_LINE
-    return head + date + END
+        length = b"content-length: %d\r\n" % len(response.body)
+    return b"%b%b%b%b\r\n" % (_fixed_head(response.status, response.headers), length, connection, date)
 
 
 def _path_of(target: str, headers: Headers) -> str:

@@ -40,9 +40,10 @@ class Request(msgspec.Struct):
     path: str
     """As it was sent, not percent-decoded: spec 4 compares names as they were sent."""
     headers: Headers
+    """Not to be changed: requests with the same head share it."""
+    version: str = "1.1"
     address: str = ""
     """The address of the client; empty where it has none."""
-    version: str = "1.1"
     body: bytes = b""
     route: Any = None
     """The application's own note, kept between `admit` and `answer`."""

@@ -45,8 +45,10 @@ class HttpWriter:
     def write(self, request: Request | None, response: Response, *, keep_alive: bool) -> None:
         """Write a response; for a HEAD request, only its head."""
         head = response_head(request, response, keep_alive=keep_alive, date=self._slots.date)
-        body = response.body if request is None or request.method != "HEAD" else b""
-        if len(body) <= ONE_WRITE_BYTES:
+        body = response.body
+        if request is not None and request.method == "HEAD":
+            self._transport.write(head)
+        elif len(body) <= ONE_WRITE_BYTES:
             self._transport.write(head + body)
         else:
             self._transport.writelines((head, body))

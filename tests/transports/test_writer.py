@@ -1,0 +1,104 @@
+"""The writer of responses: one write for a whole one, pieces as they come, and a client that does not read."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import pytest
+
+from signet.kernel.wire import Headers
+from signet.transports.messages import Request, Response
+from signet.transports.slots import ConnectionLimits, Slots
+from signet.transports.writer import HttpWriter
+
+
+class Wire(asyncio.Transport):
+    """Keeps each write."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.writes: list[bytes] = []
+
+    def write(self, data: Any) -> None:
+        self.writes.append(bytes(data))
+
+    def writelines(self, list_of_data: Any) -> None:
+        self.writes.append(b"".join(list_of_data))
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        assert (high, low) == (65_536, None)
+
+
+def request(method: str = "POST", version: str = "1.1") -> Request:
+    return Request(method, "/", Headers((), ()), version)
+
+
+@pytest.mark.parametrize("size", [0, 2, 100_000])
+@pytest.mark.parametrize("method", ["POST", "HEAD"])
+def test_a_response_is_one_write_and_for_head_only_its_head(method: str, size: int) -> None:
+    async def scenario() -> list[bytes]:
+        wire = Wire()
+        writer = HttpWriter(wire, Slots(ConnectionLimits()))
+        writer.write(request(method), Response(200, b"x" * size), keep_alive=True)
+        return wire.writes
+
+    [written] = asyncio.run(scenario())
+    head, _, body = written.partition(b"\r\n\r\n")
+
+    assert b"content-length: %d\r\n" % size in head
+    assert len(body) == (size if method == "POST" else 0)
+
+
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [("1.1", [b"5\r\nfirst\r\n", b"6\r\nsecond\r\n", b"0\r\n\r\n"]), ("1.0", [b"first", b"second"])],
+)
+def test_a_stream_is_written_piece_by_piece(version: str, expected: list[bytes]) -> None:
+    async def events() -> AsyncGenerator[bytes, None]:
+        yield b"first"
+        yield b"second"
+
+    async def scenario() -> list[bytes]:
+        wire = Wire()
+        writer = HttpWriter(wire, Slots(ConnectionLimits()))
+        pieces = events()
+        await writer.stream(request(version=version), Response(200, events=pieces), pieces, keep_alive=False)
+        return wire.writes
+
+    assert asyncio.run(scenario())[1:] == expected
+
+
+def test_a_stream_waits_for_a_client_that_does_not_read_and_is_closed_with_it() -> None:
+    closed: list[str] = []
+
+    async def events() -> AsyncGenerator[bytes, None]:
+        try:
+            for _ in range(3):
+                yield b"x"
+        finally:
+            closed.append("closed")
+
+    async def scenario() -> list[int]:
+        wire = Wire()
+        writer = HttpWriter(wire, Slots(ConnectionLimits()))
+        writer.pause()
+        assert writer.is_full
+        pieces = events()
+        response = Response(200, events=pieces)
+        task = asyncio.ensure_future(writer.stream(request(), response, pieces, keep_alive=True))
+        counts = []
+        for _ in range(2):
+            await asyncio.sleep(0)
+            counts.append(len(wire.writes))
+        writer.resume()
+        writer.pause()
+        await asyncio.sleep(0)
+        counts.append(len(wire.writes))
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        return counts
+
+    assert asyncio.run(scenario()) == [2, 2, 3]
+    assert closed == ["closed"]
