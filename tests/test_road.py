@@ -61,7 +61,6 @@ WEB_OUT = [
     "transports.connection",
     "transports.slots",  # the time until the next request
     "transports.connection",
-    "transports.reader",  # of which nothing has come
 ]
 DOORS = {
     "stdio": (

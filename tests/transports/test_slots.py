@@ -9,7 +9,7 @@ from math import inf
 
 import pytest
 
-from signet.transports.slots import ConnectionLimits, Member, Slots, http_date
+from signet.transports.slots import ConnectionLimits, Member, Slots, address_of, http_date
 
 
 class Client(Member):
@@ -138,6 +138,21 @@ def test_at_the_end_those_that_wait_go_at_once_and_the_others_have_their_time() 
         assert [answers.fate, clings.fate] == ["drained", "aborted"]
 
     in_loop(scenario)
+
+
+@pytest.mark.parametrize(
+    ("peer", "counted"),
+    [
+        (("10.0.0.1", 80), "10.0.0.1"),
+        (("::ffff:10.0.0.1", 80, 0, 0), "10.0.0.1"),
+        (("::1", 80, 0, 0), "::1"),
+        (("2001:db8:1:2:3:4:5:6", 80, 0, 0), "2001:db8:1:2::/64"),
+        (("2001:db8:1:2::9", 80, 0, 0), "2001:db8:1:2::/64"),
+        (("fe80::1%eth0", 80, 0, 2), "fe80::/64"),
+    ],
+)
+def test_a_client_is_counted_by_its_address_and_of_ipv6_by_its_network(peer: tuple[str, ...], counted: str) -> None:
+    assert address_of(peer) == counted
 
 
 @pytest.mark.parametrize(

@@ -20,15 +20,15 @@ from signet.kernel.errors import Code, Fault, too_large
 from .heads import BadRequestError
 from .messages import BODY_LIMIT_BYTES, Answer, Application, Request, Response, body_too_slow
 from .reader import HttpReader
-from .slots import Member, Slots
+from .slots import Member, Slots, address_of
 from .writer import HttpWriter
 
 __all__ = ["Connection"]
 
 MAX_UNREAD_BYTES: Final = 65_536
 """The number of unread bytes above which no more are read."""
-TURN_S: Final = 0.005
-"""The time after which other connections get their turn."""
+READS_PER_TURN: Final = 64
+"""The number of requests, or of lines of a chunked body, after which other connections get their turn."""
 CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
@@ -65,7 +65,7 @@ class Connection(Member, asyncio.Protocol):
         """Take a place, and wait for the first head."""
         self._transport = transport  # type: ignore[assignment] # a stream, which is both
         peer = transport.get_extra_info("peername")
-        self.address = peer[0] if isinstance(peer, tuple) else ""
+        self.address = address_of(peer) if isinstance(peer, tuple) else ""
         self._reader = HttpReader(self.address)
         self._writer = HttpWriter(self._transport, self._slots)
         self.wait(self._slots.limits.head_s)
@@ -146,27 +146,26 @@ class Connection(Member, asyncio.Protocol):
         """Note that the client waits; a half-closed one may be gone."""
         super().work()
         if self._is_half_closed:
-            self.deadline = self._loop.time() + self._slots.limits.half_closed_s
+            self.deadline = monotonic() + self._slots.limits.half_closed_s
 
     # --- the requests, one after the other
 
     def _advance(self) -> None:
         """Answer the requests that have come, until one has to be awaited or the client has to read or to send."""
         self._is_scheduled = False
-        end = monotonic() + TURN_S
-        while self._task is None and not self._writer.is_full and not self._is_ended:
+        for _ in range(READS_PER_TURN):
             if self._at >= len(self._unread):
                 self._await_more()
                 return
             self._read()
-            if monotonic() > end:
-                self._is_scheduled = True
-                self._loop.call_soon(self._advance)
+            if self._task is not None or self._writer.is_full or self._is_ended:
                 return
+        self._is_scheduled = True
+        self._loop.call_soon(self._advance)
 
     def _await_more(self) -> None:
         """Read on, if there may be more to read."""
-        if self._is_idle and self._reader.has_begun:
+        if self._is_idle and self._reader.head:
             self._is_idle = False
             self.wait(self._slots.limits.head_s)
         if self._is_half_closed or (self._slots.draining and self._is_idle):

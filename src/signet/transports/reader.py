@@ -42,17 +42,13 @@ class HttpReader:
         """The bytes of its body that have not come; None for a chunked body."""
         self.ended = False
         """Whether nothing behind the last request is HTTP: another protocol was asked for."""
-        self._head = b""
+        self.head = b""
+        """The head of the request, as far as it has come."""
         self._framed = 0
         """The bytes of a chunked body with its framing."""
         self._last = b""
         """The last byte of a line of a chunked body that goes on."""
         self._body: bytes | bytearray = b""
-
-    @property
-    def has_begun(self) -> bool:
-        """Return whether a part of a request has come."""
-        return bool(self._head)
 
     def read(self, unread: bytes, at: int) -> int:
         """Read the rest of a head, or some of a body, as far as it has come, and return the place where it ends.
@@ -64,7 +60,7 @@ class HttpReader:
         if self.request is None:
             end = self._end_of_head(unread, at)
             piece = unread[at:end]
-            self._head = head = self._head + piece if self._head else piece
+            self.head = head = self.head + piece if self.head else piece
             if len(head) > MAX_HEAD_BYTES or head.count(LINE_END) > MAX_HEADERS + 2:
                 raise _too_large(head)
         elif self.left is None:
@@ -93,15 +89,15 @@ class HttpReader:
         """Forget the last request."""
         self.request = None
         self.is_whole = False
-        self._head = self._body = b""
+        self.head = self._body = b""
         if self.left is None:
             self.left = self._framed = 0
             self._last = b""
 
     def _end_of_head(self, unread: bytes, at: int) -> int:
         """Return the place behind the empty line that ends a head, or behind all bytes if it has not come."""
-        if self._head:
-            last = self._head[-3:]
+        if self.head:
+            last = self.head[-3:]
             seam = (last + unread[at : at + 3]).find(HEAD_END)
             if seam >= 0:
                 return at + seam + len(HEAD_END) - len(last)
@@ -124,7 +120,7 @@ class HttpReader:
     def on_headers_complete(self) -> None:
         """Make a request of the head, which the parser has found to be well formed."""
         parser = self._parser
-        self.request = request = parse_head(self._head, self._address)
+        self.request = request = parse_head(self.head, self._address)
         self.keep_alive = parser.should_keep_alive() and not parser.should_upgrade()
         headers = request.headers
         self.left = None if "transfer-encoding" in headers else int(headers.get("content-length", "0"))

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from contextlib import suppress
 from math import inf
+from time import monotonic
 from typing import Final
 
 import msgspec
 
-__all__ = ["ConnectionLimits", "Member", "Slots", "http_date"]
+__all__ = ["ConnectionLimits", "Member", "Slots", "address_of", "http_date"]
 
 DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -55,7 +57,7 @@ class Member(ABC):
 
     def wait(self, limit_s: float) -> None:
         """Note that the client is awaited, for a limited time."""
-        self.waits_since = now = self._loop.time()
+        self.waits_since = now = monotonic()
         self.deadline = now + limit_s
 
     def work(self) -> None:
@@ -148,7 +150,7 @@ class Slots:
 
     def _tick(self) -> None:
         self.date = b"date: " + http_date(time.gmtime()).encode() + b"\r\n"
-        now = self.loop.time()
+        now = monotonic()
         for member in [member for member in (*self._members, *self._refused) if member.deadline <= now]:
             member.expire()
         self.loop.call_later(self._tick_s, self._tick)
@@ -158,6 +160,15 @@ def http_date(now: time.struct_time) -> str:
     """Return a time as HTTP writes it, in English whatever the locale."""
     day, month = DAYS[now.tm_wday], MONTHS[now.tm_mon - 1]
     return f"{day}, {now.tm_mday:02} {month} {now.tm_year} {now.tm_hour:02}:{now.tm_min:02}:{now.tm_sec:02} GMT"
+
+
+def address_of(peer: tuple[str, ...]) -> str:
+    """Return the address by which a client is counted; of IPv6 the network, in which one client has all addresses."""
+    host = peer[0].partition("%")[0]
+    if ":" not in host or host == "::1" or host.startswith("::ffff:"):
+        return host.removeprefix("::ffff:")
+    network = socket.inet_pton(socket.AF_INET6, host)[:8] + bytes(8)
+    return socket.inet_ntop(socket.AF_INET6, network) + "/64"
 
 
 def _waits_since(member: Member) -> float:
