@@ -154,11 +154,7 @@ def build_app(settings: Settings) -> App:
 
 
 def refuse_open_door(settings: Settings, toolbox: Toolbox, *, is_local: bool) -> None:
-    """Require a token where others can reach the server, unless every tool is public.
-
-    Raises:
-        UsageError: there is no token.
-    """
+    """Raise UsageError if others can reach the server without a token, unless every tool is public."""
     private = [tool.name for tool in toolbox if not tool.public]
     if not private or settings.token is not None:
         return
@@ -185,11 +181,7 @@ def _on_refusal(settings: Settings) -> Callable[[str, int, str], None]:
 
 
 def open_log(settings: Settings, name: str = "signet") -> Log:
-    """Return the log that the settings describe.
-
-    Raises:
-        UsageError: its filter cannot be read.
-    """
+    """Return the log that the settings describe; raise UsageError if its filter cannot be read."""
     try:
         return Log(name, settings.log, lenient=settings.log_lenient, secrets=settings.secrets())
     except ValueError as error:

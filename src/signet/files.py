@@ -80,11 +80,7 @@ def read_regular(path: str, *, follow_link: bool = False) -> bytes:
 
 
 def make_private_folders(path: str) -> None:
-    """Create a folder and its missing parents with mode 0700; existing folders are left as they are.
-
-    Raises:
-        OSError: a folder cannot be created.
-    """
+    """Create a folder and its missing parents with mode 0700; existing folders are left as they are."""
     missing = []
     while path and not os.path.isdir(path):
         missing.append(path)

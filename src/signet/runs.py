@@ -118,11 +118,7 @@ class ReplayRun(Run):
 
 
 def open_run(settings: Settings, log: Log) -> Run:
-    """Begin a run as the settings say.
-
-    Raises:
-        UsageError: there is no cassette to replay.
-    """
+    """Begin a run as the settings say; raise UsageError if there is no cassette to replay."""
     if settings.replay:
         return ReplayRun(settings)
     return RecordingRun(settings, log) if settings.record else LiveRun(settings, log)
@@ -176,11 +172,7 @@ def settings_of_replay(settings: Settings) -> Settings:
 
 
 def read_manifest_of(folder: str) -> CassetteManifest:
-    """Return the manifest of the cassette in a folder.
-
-    Raises:
-        UsageError: there is none, or it cannot be read.
-    """
+    """Return the manifest of the cassette in a folder; raise UsageError if there is none that can be read."""
     from signet.upstream.cassette_folder import LABEL, read_manifest
 
     try:

@@ -162,11 +162,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return msgspec.structs.replace(self, by_toolset={**self.by_toolset, toolset.name: changed})
 
     def enabled(self) -> list[EnabledToolset]:
-        """Return the toolsets that are named, or the default ones, each with its settings.
-
-        Raises:
-            UsageError: there is no such toolset.
-        """
+        """Return the named or the default toolsets, each with its settings; raise UsageError for an unknown name."""
         names = tuple(name.strip() for name in self.toolsets.split(",") if name.strip())
         for name in names:
             if name not in TOOLSETS:

@@ -124,11 +124,7 @@ def _for_people(outcome: Outcome) -> str:
 
 
 def write_json(text: str) -> None:
-    """Write JSON to standard output: unchanged into a pipe, with control characters escaped on a terminal.
-
-    Raises:
-        OSError: see `write`.
-    """
+    """Write JSON to standard output: unchanged into a pipe, with control characters escaped on a terminal."""
     write(_escaped(text) if on_terminal() else text)
 
 

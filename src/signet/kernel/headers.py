@@ -44,11 +44,7 @@ MAX_INTEGER_CHARS: Final = 19
 
 
 def check_modern(method: str, name: object, meta: Meta, headers: Headers | None) -> None:
-    """Check a modern request: its `_meta`, then its headers, then that its version is served.
-
-    Raises:
-        ProtocolError: the first check that fails.
-    """
+    """Check `_meta`, headers and version of a modern request; raise ProtocolError for the first that is wrong."""
     try:
         check_meta(meta)
         if headers is not None:
@@ -65,11 +61,7 @@ def in_era(error: ProtocolError, *, modern: bool) -> ProtocolError:
 
 
 def check_routing(headers: Headers, method: str, name: object, version: object) -> None:
-    """Compare the three routing headers with the body.
-
-    Raises:
-        ProtocolError: -32020 for the first header that is repeated, missing or different.
-    """
+    """Raise ProtocolError (-32020) for the first routing header that is repeated, missing or unlike the body."""
     if headers.repeated:
         for header in (VERSION, METHOD, NAME):
             if header in headers.repeated:

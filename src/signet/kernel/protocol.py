@@ -115,11 +115,7 @@ class CancelParams(Params, frozen=True, kw_only=True):
 
 
 def check_meta(meta: Meta) -> None:
-    """Check that a modern request has the `_meta` keys that it must have.
-
-    Raises:
-        ProtocolError: -32602 with the name of a key that is missing or has the wrong type.
-    """
+    """Raise ProtocolError (-32602) for a `_meta` key that a modern request lacks or gives with a wrong type."""
     if isinstance(meta.version, str) and isinstance(meta.capabilities, dict):
         return
     required = (VERSION_KEY, meta.version), (CAPABILITIES_KEY, meta.capabilities)
@@ -132,11 +128,7 @@ def check_meta(meta: Meta) -> None:
 
 
 def check_version(meta: Meta) -> None:
-    """Check that the version of a modern request is served.
-
-    Raises:
-        ProtocolError: -32022 with the versions that are served.
-    """
+    """Raise ProtocolError (-32022), with the versions that are served, if that of a modern request is not."""
     if meta.version not in MODERN_VERSIONS:
         raise unsupported(meta.version)
 

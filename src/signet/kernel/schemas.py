@@ -54,11 +54,7 @@ class Contract:
         return find_places(self._schema, self._validator, instance)
 
     def validate(self, instance: object) -> None:
-        """Check that a value keeps the contract.
-
-        Raises:
-            ContractError: the value breaks the contract; the error holds each place.
-        """
+        """Raise ContractError, which holds each place, if a value breaks the contract."""
         if not self.is_valid(instance):
             raise ContractError(self.places(instance))
 

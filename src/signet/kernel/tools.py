@@ -58,11 +58,7 @@ class Context(msgspec.Struct, frozen=True):
     """Return the date by UTC in ISO format; a replay returns the date of the recording."""
 
     def send(self, request: UpstreamRequest) -> Awaitable[UpstreamResponse]:
-        """Send a request to the service behind the toolset.
-
-        Raises:
-            RuntimeError: the toolset has no upstream.
-        """
+        """Send a request to the service behind the toolset; raise RuntimeError if there is none."""
         if self.upstream is None:
             message = "this tool was given no upstream"
             raise RuntimeError(message)

@@ -74,11 +74,7 @@ class RequestReader:
         self._buffer = bytearray()
 
     async def read_request(self) -> SandboxRequest | None:
-        """Read one request; return None when the client sends no more.
-
-        Raises:
-            Fault: the request is malformed or too large.
-        """
+        """Return the next request, or None if no more is sent; raise Fault if it is malformed or too large."""
         while (end := self._buffer.find(HEAD_END)) < 0 and len(self._buffer) <= MAX_HEAD_BYTES:
             if not await self._fill():
                 return None

@@ -167,11 +167,7 @@ _RULE_TYPES: Final = {name: _rule_type(name) for name in FAULTS}
 
 
 def read_fault_rule(value: Mapping[str, Any]) -> FaultRule:
-    """Decode a fault rule.
-
-    Raises:
-        Fault: the fault or one of its parameters is unknown or invalid.
-    """
+    """Decode a fault rule; raise Fault if the fault or one of its parameters is unknown or invalid."""
     name = value.get("fault")
     if not isinstance(name, str) or name not in FAULTS:
         raise Fault(Code.INVALID_INPUT, f"there is no fault {name!r}; there are {', '.join(FAULTS)}")

@@ -105,11 +105,7 @@ def response_head(response: SandboxResponse, length: int | None, *, keep_alive: 
 
 
 def parse_head(head: bytes) -> SandboxRequest:
-    """Parse a request line and its headers; repeated headers are joined with a comma.
-
-    Raises:
-        Fault: the request line or a header is malformed.
-    """
+    """Parse a request line and its headers, repeated ones joined with a comma; raise Fault if one is malformed."""
     first, *rest = head.decode("latin-1").split("\r\n")
     line = _REQUEST_LINE.fullmatch(first)
     if line is None:

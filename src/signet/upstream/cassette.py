@@ -167,11 +167,7 @@ def replayed_today(toolset: str, files: CassetteReader) -> str:
 
 
 def _look_up(toolset: str, target: str, files: CassetteReader) -> UpstreamResponse:
-    """Return the recorded response to a request.
-
-    Raises:
-        Fault: the recorded fault, or NOT_RECORDED if there is no readable recording.
-    """
+    """Return the recorded response to a request, or raise the recorded fault, or NOT_RECORDED if there is neither."""
     name, data = _next_file(_name_of(toolset, target), files)
     if not data:
         message = f"not recorded: the cassette has no answer to {target}; record it with --record"

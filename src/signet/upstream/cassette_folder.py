@@ -120,11 +120,7 @@ class CassetteWriter:
         self._begun = True
 
     def _lock(self, calls: int) -> None:
-        """Lock the file of the calls; after the first failure to write, do not wait for the lock again.
-
-        Raises:
-            OSError: another process keeps the lock.
-        """
+        """Lock the file of the calls, or raise OSError; after the first failure to write, do not wait for it."""
         is_free = True
         # Where there are no locks, the lines of several processes may mix.
         with contextlib.suppress(OSError):
@@ -197,11 +193,7 @@ def read_manifest(folder: str) -> CassetteManifest:
 
 
 def _append(file: int, data: bytes) -> None:
-    """Append lines, and remove a line that was written in part.
-
-    Raises:
-        OSError: there was no room for all lines.
-    """
+    """Append lines; raise OSError if there is no room for all, and remove a line that was written in part."""
     end = os.fstat(file).st_size
     written = os.write(file, data)
     if written < len(data):

@@ -60,11 +60,7 @@ def _split(authority: str) -> tuple[str, str]:
 
 
 def _host(name: str) -> str:
-    """Return a host name in ASCII and lower case.
-
-    Raises:
-        ValueError: the name is not a host name.
-    """
+    """Return a host name in ASCII and lower case; raise ValueError if the text is none."""
     if name.startswith("[") and name.endswith("]") and "%" not in name:
         from ipaddress import IPv6Address
 

@@ -87,11 +87,7 @@ class ServerProcess:
         return self._url.result(timeout_s)
 
     def send(self, line: bytes) -> None:
-        """Write one line.
-
-        Raises:
-            OSError: the server no longer reads.
-        """
+        """Write one line; raise OSError if the server no longer reads."""
         try:
             with self._writing:
                 self._stdin.write(line + b"\n")
@@ -101,11 +97,7 @@ class ServerProcess:
             raise
 
     def read_line(self, max_bytes: int) -> bytes:
-        """Read one line, or the first `max_bytes` of it.
-
-        Raises:
-            EOFError: the server closed its output.
-        """
+        """Read one line, or the first `max_bytes` of it; raise EOFError if the server closed its output."""
         with self._reading:
             line = self._stdout.readline(max_bytes)
         if not line:

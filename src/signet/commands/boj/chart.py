@@ -43,11 +43,7 @@ class Scale(NamedTuple):
     """The distance between two consecutive periods."""
 
     def place(self, label: str) -> int:
-        """Return the place of a date in the Bank's format.
-
-        Raises:
-            Fault: the text is not a date of this frequency.
-        """
+        """Return the place of a date in the Bank's format; raise Fault if it is no date of this frequency."""
         try:
             if self.parts == 0:
                 return date(int(label[:4]), int(label[4:6]), int(label[6:])).toordinal()
@@ -90,11 +86,7 @@ class Scale(NamedTuple):
 
 
 def scale_of(frequency: str | None) -> Scale:
-    """Return the scale of a frequency, as responses name it.
-
-    Raises:
-        Fault: the frequency is unknown.
-    """
+    """Return the scale of a frequency, as responses name it; raise Fault if it is unknown."""
     name = (frequency or "").upper()
     if name.startswith("WEEKLY(") and name.endswith(")"):
         return Scale(f"week ({name[7:-1].title()}s)", 0, WEEK)
@@ -159,11 +151,7 @@ class Chart(NamedTuple):
 
 
 def chart_of(query: SeriesQuery, all_series: list[FetchedSeries]) -> Chart:
-    """Return the chart of series of one frequency.
-
-    Raises:
-        Fault: there is no value, or one that cannot be drawn.
-    """
+    """Return the chart of series of one frequency; raise Fault if it has no value, or one that cannot be drawn."""
     scale = scale_of(all_series[0].frequency if all_series else "DAILY")
     panels: dict[str, Panel] = {}
     for number, series in enumerate(all_series):

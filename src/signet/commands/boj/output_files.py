@@ -102,11 +102,7 @@ def _number(value: str | None) -> msgspec.Raw | str | None:
 
 
 def write_parquet(file: IO[bytes], query: SeriesQuery, pages: Iterable[SeriesPage]) -> None:
-    """Write a row group per page; values are doubles.
-
-    Raises:
-        Fault: a value is not a number, or is too large for a double.
-    """
+    """Write a row group per page; raise Fault for a value that is not a number, or too large for a double."""
     pa, parquet = import_arrow()
     types = [pa.field(name, pa.string()) for name in COLUMNS[:-1]]
     schema = pa.schema([*types, pa.field(COLUMNS[-1], pa.float64())], {"source": query.source})
@@ -131,11 +127,7 @@ def _double(series: FetchedSeries, value: str | None) -> float | None:
 
 
 def import_arrow() -> tuple[Any, Any]:
-    """Import pyarrow and its Parquet module.
-
-    Raises:
-        UsageError: pyarrow is not installed.
-    """
+    """Import pyarrow and its Parquet module; raise UsageError if pyarrow is not installed."""
     try:
         import pyarrow as pa
         from pyarrow import parquet

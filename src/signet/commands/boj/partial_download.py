@@ -79,11 +79,7 @@ class PartialDownload:
             raise
 
     def add(self, page: SeriesPage) -> None:
-        """Append a page and sync it to the disk.
-
-        Raises:
-            Fault: the page cannot be written; the pages before it are safe.
-        """
+        """Append a page and sync it to the disk; raise Fault if that fails (the pages before it are safe)."""
         body = _encode(page)
         try:
             self._append(_encode(_Line(_sum(body), Raw(body))) + b"\n")
@@ -105,11 +101,7 @@ class PartialDownload:
             self.path.unlink(missing_ok=True)
 
     def _resumes(self, header: bytes, *, restart: bool) -> bool:
-        """Return True if the file can be resumed for this query.
-
-        Raises:
-            Fault: the file holds something else that is worth keeping.
-        """
+        """Return True if the file can be resumed for this query; raise Fault if it holds something else."""
         with self._reader() as file:
             first, second = file.readline(), file.readline()
         # An empty file, or the beginning of a header that an interruption cut off.

@@ -171,11 +171,7 @@ def _safe(text: str) -> str:
 
 
 def japanese_font() -> str:
-    """Return an installed font that has Japanese characters.
-
-    Raises:
-        UsageError: no such font is installed.
-    """
+    """Return an installed font that has Japanese characters; raise UsageError if there is none."""
     from matplotlib.font_manager import get_font_names
 
     installed = set(get_font_names())

@@ -131,11 +131,7 @@ _results: Final = msgspec.json.Decoder(_PageResult)
 
 
 def open_query(args: Any, settings: Settings) -> tuple[Server, SeriesQuery]:
-    """Build a server, and the query that the command line describes.
-
-    Raises:
-        UsageError: the query breaks a rule.
-    """
+    """Build a server, and the query of the command line; raise UsageError if the query breaks a rule."""
     server = build_server(resolve(settings))
     origin = origin_of(settings, server)
     span = {"lang": args.lang, "start_date": args.start, "end_date": args.end}

@@ -124,11 +124,7 @@ def _by_name(named: Iterable[tuple[str, Terms]], source: str) -> dict[str, Terms
 
 
 def _listed_tools(source: str, token: str | None) -> list[ListedTool]:
-    """Ask a server for its tools.
-
-    Raises:
-        UsageError: it does not answer as a server does.
-    """
+    """Ask a server for its tools; raise UsageError if it does not answer as a server does."""
     from http.client import HTTPException
 
     from signet.upstream.mcp_client import HttpTransport

@@ -68,20 +68,12 @@ class ResultLimit(NamedTuple):
 def read_data(
     response: UpstreamResponse, query: DataCodeIn | DataLayerIn, *, max_bytes: int = MAX_RESULT_BYTES
 ) -> DataOut:
-    """Decode a response with observations.
-
-    Raises:
-        Fault: the Bank refused the query, or the response is unreadable or too large.
-    """
+    """Decode observations; raise Fault if the Bank refused the query, or the response is unreadable or too large."""
     return _read(response, query, _data, ResultLimit(max_bytes, LESS_DATA))
 
 
 def read_metadata(response: UpstreamResponse, query: MetadataIn, *, max_bytes: int = MAX_RESULT_BYTES) -> MetadataOut:
-    """Decode a response that lists the series of a database.
-
-    Raises:
-        Fault: the Bank refused the query, or the response is unreadable or too large.
-    """
+    """Decode a list of series; raise Fault as `read_data` does."""
     return _read(response, query, _metadata, ResultLimit(max_bytes, LESS_METADATA))
 
 
@@ -165,11 +157,7 @@ def _charset(response: UpstreamResponse, lang: str | None) -> str:
 
 
 def _head(response: BankResponse) -> Head:
-    """Read the head of a response, before anything else.
-
-    Raises:
-        Fault: the status is missing, or is not a success.
-    """
+    """Read the head of a response, before anything else; raise Fault if the status is missing or no success."""
     text = clean(response.fact("STATUS"))
     status = unsigned(text) if text is not None else None
     if status is None or status > MAX_STATUS:

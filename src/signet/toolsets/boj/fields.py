@@ -70,11 +70,7 @@ def clean(text: str | None) -> str | None:
 
 
 def number(name: str, text: str | None) -> int | None:
-    """Parse an unsigned integer of 32 bits; return None for a blank text and for the word null.
-
-    Raises:
-        Fault: the text is something else.
-    """
+    """Parse an unsigned integer of 32 bits, None for a blank text or the word null; raise Fault for other text."""
     text = clean(text)
     if text is None or text.lower() == "null":
         return None
@@ -100,11 +96,7 @@ def as_parameter(shape: type[P], fields: Fields) -> P:
 
 
 def as_series(fields: Fields, points: bytes | bytearray) -> Series:
-    """Return a series with these attributes and points, which are JSON.
-
-    Raises:
-        Fault: the series has no code.
-    """
+    """Return a series with these attributes and points, which are JSON; raise Fault if it has no code."""
     known, extras = _split_known(fields, SERIES_FIELDS)
     if known["series_code"] is None:
         raise undecodable("a series has no SERIES_CODE")
@@ -112,11 +104,7 @@ def as_series(fields: Fields, points: bytes | bytearray) -> Series:
 
 
 def as_entry(fields: Fields) -> MetadataEntry:
-    """Return a row of a database's tree.
-
-    Raises:
-        Fault: one of its layers is not a number.
-    """
+    """Return a row of a database's tree; raise Fault if one of its layers is not a number."""
     known, extras = _split_known(fields, ENTRY_FIELDS)
     layers = {name: number(name.upper(), known.pop(name)) for name in sorted(LAYERS)}
     return MetadataEntry(**known, **layers, extras=extras)  # type: ignore[arg-type]

@@ -83,11 +83,7 @@ ENDPOINTS: Final[dict[type[Query], tuple[str, tuple[str, ...]]]] = {
 
 
 def check(query: Q) -> Q:
-    """Return the query in the Bank's spelling.
-
-    Raises:
-        Fault: the query breaks a rule; the fault names the first one.
-    """
+    """Return the query in the Bank's spelling; raise a Fault that names the first rule that it breaks."""
     changes: dict[str, Any] = {}
     shape = validation.ANY_SHAPE
     if isinstance(query, DataLayerIn):

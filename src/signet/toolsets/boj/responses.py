@@ -89,11 +89,7 @@ class JsonResponse:
     """A response in JSON."""
 
     def __init__(self, body: bytes, remedy: str) -> None:
-        """Decode the outline.
-
-        Raises:
-            Fault: there are too many rows or values; the remedy becomes its hint.
-        """
+        """Decode the outline; raise Fault, with the remedy as its hint, for too many rows or values."""
         if body.count(b"{") > MAX_ROWS:
             raise too_large(MORE_ROWS, remedy)
         if body.count(b"[") > MAX_ARRAYS:
@@ -133,11 +129,7 @@ class JsonResponse:
 
 
 def _check_values(body: bytes, remedy: str) -> None:
-    """Check the number of values, and of members of each object, which is made in one step.
-
-    Raises:
-        Fault: there are too many.
-    """
+    """Raise Fault for too many values, or too many members of one object, which is made in one step."""
     commas = 0
     widths = [0]
     for part in outside_strings(body):

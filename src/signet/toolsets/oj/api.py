@@ -94,20 +94,12 @@ def _is_date(text: str) -> bool:
 
 
 def ask_problem(source: str, problem_id: str) -> UpstreamRequest:
-    """Return the request for a problem.
-
-    Raises:
-        Fault: a segment of the path is blank, or a URL would lose it.
-    """
+    """Return the request for a problem; raise Fault if a segment of the path is blank, or a URL would lose it."""
     return UpstreamRequest(f"/api/v1/problems/{_segment('source', trim(source))}/{_segment('id', trim(problem_id))}")
 
 
 def ask_resolve(query: str) -> UpstreamRequest:
-    """Return the request for the problem that a URL, slug or id names.
-
-    Raises:
-        Fault: the query is blank, or a URL would lose it.
-    """
+    """Return the request for the problem of a URL, slug or id; raise Fault if it is blank, or a URL would lose it."""
     if not trim(query):
         message = "query must not be empty; give a problem's URL, slug or id"
         raise refuse(message)
@@ -184,11 +176,7 @@ def read(response: UpstreamResponse, shape: type[T]) -> T:
 
 
 def _check_values(body: bytes) -> None:
-    """Check that a body is decoded in little time.
-
-    Raises:
-        ValueError: it has too many values.
-    """
+    """Raise ValueError if a body has so many values that decoding it takes long."""
     reason = excess(body, MAX_VALUES)
     if reason:
         raise ValueError(reason)

@@ -38,11 +38,7 @@ MAX_DECODED_BYTES: Final = 1 << 20
 
 
 def encode(text: str) -> str:
-    """Return diagram text, encoded.
-
-    Raises:
-        UnicodeEncodeError: the text holds half a surrogate pair.
-    """
+    """Return diagram text, encoded; raise UnicodeEncodeError for half a surrogate pair."""
     return encode_bytes(text.encode())
 
 

@@ -108,11 +108,7 @@ class Catalogue:
         self._databases: dict[str, SampleDatabase] = {}
 
     def find(self, name: str) -> SampleDatabase:
-        """Return the database with this name in any case.
-
-        Raises:
-            Fault: the database does not exist, or exists in order to fail.
-        """
+        """Return the database with this name in any case; raise Fault if there is none, or one that is to fail."""
         code = name.upper()
         if code in FAILING:
             raise refuse(FAILING[code])

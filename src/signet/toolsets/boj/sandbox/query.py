@@ -63,11 +63,7 @@ class SamplePeriod(msgspec.Struct, frozen=True):
         return start[0] if start else series.start, end[1] if end else series.end
 
     def check(self, frequency: Frequency) -> None:
-        """Check that the dates fit the frequency.
-
-        Raises:
-            Fault: a date has the form of another frequency.
-        """
+        """Raise Fault if a date has the form of another frequency."""
         for text, message_id in ((self.start, "M181015E"), (self.end, "M181016E")):
             if text and frequency.span(text) is None:
                 raise refuse(message_id)
@@ -84,53 +80,33 @@ class SampleQuery:
         return self._texts.get(name.lower(), "")
 
     def lang(self) -> str:
-        """Return the language of the response.
-
-        Raises:
-            Fault: a parameter holds a forbidden character, or the language is unknown.
-        """
+        """Return the language of the response; raise Fault if it is unknown, or for a forbidden character."""
         if any(not value.isascii() or FORBIDDEN & set(value) for value in self._texts.values()):
             raise refuse("M181001E")
         return self.choice("lang", LANGS, "M181002E")
 
     def require(self, **message_ids: str) -> None:
-        """Check that parameters are present.
-
-        Raises:
-            Fault: the first missing parameter, with its message.
-        """
+        """Raise Fault for the first missing parameter, with its message."""
         for name, message_id in message_ids.items():
             if not self.text(name):
                 raise refuse(message_id)
 
     def levels(self) -> list[str]:
-        """Return the layers as they were sent.
-
-        Raises:
-            Fault: there is no layer, or there are too many.
-        """
+        """Return the layers as they were sent; raise Fault if there are none, or too many."""
         levels = self.text("layer").split(",")
         if not levels[0] or len(levels) > LEVELS:
             raise refuse("M181019E")
         return levels
 
     def layers(self) -> tuple[int | None, ...]:
-        """Return the layers as numbers, None for any.
-
-        Raises:
-            Fault: a layer is invalid.
-        """
+        """Return the layers as numbers, None for any; raise Fault if one is invalid."""
         levels = self.levels()
         if not all(level == ANY or _is_positive(level) for level in levels):
             raise refuse("M181020E")
         return tuple(None if level == ANY else int(level) for level in levels)
 
     def period(self) -> SamplePeriod:
-        """Return the requested dates.
-
-        Raises:
-            Fault: a date is invalid, or the dates are in the wrong order.
-        """
+        """Return the requested dates; raise Fault if one is invalid, or if they are in the wrong order."""
         period = SamplePeriod(self.text("startDate"), self.text("endDate"))
         _check_date(period.start, "M181008E")
         _check_date(period.end, "M181009E")
@@ -139,22 +115,14 @@ class SampleQuery:
         return period
 
     def position(self) -> int:
-        """Return the start position.
-
-        Raises:
-            Fault: the position is not a positive number.
-        """
+        """Return the start position; raise Fault if it is not a positive number."""
         text = self.text("startPosition") or "1"
         if not _is_positive(text):
             raise refuse("M181012E")
         return int(text)
 
     def choice(self, name: str, choices: tuple[str, ...], message_id: str) -> str:
-        """Return a parameter in the spelling of `choices`, by default the first.
-
-        Raises:
-            Fault: the parameter is none of the choices.
-        """
+        """Return a parameter in the spelling of `choices`, by default the first; raise Fault for any other."""
         text = self.text(name) or choices[0]
         choice = next((choice for choice in choices if choice.lower() == text.lower()), None)
         if choice is None:
