@@ -11,8 +11,8 @@ import msgspec
 import pytest
 from rich.table import Column
 
-from signet.commands.arguments import print_err, print_err_line
-from signet.commands.terminal import printable, show, table, write_json
+from signet.commands.arguments import print_err, print_err_line, printable
+from signet.commands.terminal import show, table, write_json
 from signet.kernel.errors import Code, Fault
 from signet.kernel.outcome import Call, Outcome
 from signet.kernel.tools import NULL_CONTEXT, Tool

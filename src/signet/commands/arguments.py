@@ -17,7 +17,6 @@ __all__ = [
     "SPACES",
     "TOOLSET_FLAGS",
     "USAGE",
-    "Formatter",
     "Parser",
     "add_drop_in",
     "add_settings",

@@ -25,11 +25,9 @@ def arguments_of(pipeline: Pipeline, name: str, pairs: list[str], text: str | No
         UsageError: the arguments cannot be read.
     """
     if not _is_text(name) or not all(map(_is_text, pairs)):
-        message = "the tool's name or an argument is not UTF-8 text; write it in UTF-8"
-        raise UsageError(message)
+        raise UsageError("the tool's name or an argument is not UTF-8 text; write it in UTF-8")
     if text is not None and pairs:
-        message = "arguments are given twice: write either key=value or --json"
-        raise UsageError(message)
+        raise UsageError("arguments are given twice: write either key=value or --json")
     if text is not None:
         return _json(text)
     tool = pipeline.toolbox.find(name)

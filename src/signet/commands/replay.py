@@ -28,8 +28,9 @@ from signet.runs import read_manifest_of
 from signet.settings import Settings, UsageError
 from signet.upstream.cassette_folder import CALLS, LABEL, CassetteRedactor
 
+from .arguments import printable
 from .call import COMMAND_LINE, walk
-from .terminal import REPLACEMENT, printable, write
+from .terminal import REPLACEMENT, write
 
 __all__ = ["add"]
 

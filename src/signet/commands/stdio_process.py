@@ -38,8 +38,7 @@ def run_stdio(settings: Settings, build: Callable[[Settings], Server]) -> int:
     try:
         wire = claim_stdout()
     except OSError:
-        message = "standard output is closed; start this with a pipe on it"
-        raise UsageError(message) from None
+        raise UsageError("standard output is closed; start this with a pipe on it") from None
     from signet.transports.stdio import serve
 
     if settings.keeps_journal:

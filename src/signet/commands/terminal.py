@@ -17,19 +17,7 @@ from .arguments import SPACES, print_err_line, printable
 if TYPE_CHECKING:
     from rich.table import Column
 
-__all__ = [
-    "REPLACEMENT",
-    "SPACES",
-    "Cell",
-    "on_terminal",
-    "paste_lines",
-    "printable",
-    "say",
-    "show",
-    "table",
-    "write",
-    "write_json",
-]
+__all__ = ["REPLACEMENT", "Cell", "on_terminal", "paste_lines", "say", "show", "table", "write", "write_json"]
 
 REPLACEMENT: Final = "\ufffd"
 """The character that stands for one that cannot be shown."""

@@ -21,16 +21,7 @@ from signet.kernel.redaction import SecretRedactor, redact_labelled
 from signet.kernel.schemas import PREFIX
 from signet.kernel.tools import Tool
 
-__all__ = [
-    "METHOD",
-    "VOLATILE",
-    "JournalEntry",
-    "JournalRecord",
-    "LoggedCall",
-    "Recorder",
-    "call_lines",
-    "logged",
-]
+__all__ = ["METHOD", "VOLATILE", "JournalEntry", "JournalRecord", "LoggedCall", "Recorder", "call_lines", "logged"]
 
 VOLATILE: Final = ("ts", "traceId", "spanId", "requestId", "durationMs", "transport", "route")
 """The fields in which two records of the same call may differ."""

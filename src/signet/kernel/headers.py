@@ -16,17 +16,7 @@ from .protocol import Meta, check_meta, check_version
 from .schemas import schema_of
 from .wire import Headers, ProtocolError
 
-__all__ = [
-    "METHOD",
-    "NAME",
-    "VERSION",
-    "ParamHeader",
-    "check_modern",
-    "check_param_headers",
-    "check_routing",
-    "in_era",
-    "param_headers",
-]
+__all__ = ["METHOD", "NAME", "VERSION", "ParamHeader", "check_modern", "check_param_headers", "in_era", "param_headers"]
 
 VERSION: Final = "mcp-protocol-version"
 METHOD: Final = "mcp-method"

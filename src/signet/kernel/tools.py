@@ -11,17 +11,7 @@ from .errors import Fault
 from .schemas import PREFIX
 from .upstream import Upstream, UpstreamRequest, UpstreamResponse
 
-__all__ = [
-    "MAX_RESULT_BYTES",
-    "NULL_CONTEXT",
-    "READ_ONLY",
-    "Context",
-    "Result",
-    "Tool",
-    "Toolbox",
-    "ToolsetRuntime",
-    "tool",
-]
+__all__ = ["NULL_CONTEXT", "READ_ONLY", "Context", "Tool", "Toolbox", "ToolsetRuntime", "tool"]
 
 MAX_RESULT_BYTES: Final = 2_097_152
 """The largest result of a tool that has no limit of its own."""
@@ -60,8 +50,7 @@ class Context(msgspec.Struct, frozen=True):
     def send(self, request: UpstreamRequest) -> Awaitable[UpstreamResponse]:
         """Send a request to the service behind the toolset; raise RuntimeError if there is none."""
         if self.upstream is None:
-            message = "this tool was given no upstream"
-            raise RuntimeError(message)
+            raise RuntimeError("this tool was given no upstream")
         return self.upstream.send(request)
 
 

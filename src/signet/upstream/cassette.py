@@ -224,8 +224,7 @@ def _to_recorded_response(response: UpstreamResponse, redactor: CassetteRedactor
 
 def _to_response(recorded: RecordedResponse | None) -> UpstreamResponse:
     if recorded is None:
-        message = "it holds neither an answer nor a fault"
-        raise ValueError(message)
+        raise ValueError("it holds neither an answer nor a fault")
     if recorded.base64 is None:
         body = (recorded.text or "").encode()
     else:

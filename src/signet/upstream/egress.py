@@ -26,16 +26,7 @@ if TYPE_CHECKING:
     from aiohttp.abc import AbstractResolver
     from aiohttp.connector import Connection
 
-__all__ = [
-    "CheckedConnector",
-    "Egress",
-    "address_kind",
-    "literal_address",
-    "proxy_for",
-    "redirect_target",
-    "refusal",
-    "start_check",
-]
+__all__ = ["CheckedConnector", "Egress", "proxy_for", "redirect_target", "refusal", "start_check"]
 
 PUBLIC: Final = "public"
 RESERVED: Final = "reserved"

@@ -176,8 +176,7 @@ def _fetch(args: argparse.Namespace) -> int:
     from .fetch import fetch
 
     if (args.layers is None) != (args.frequency is None):
-        message = "--layers and --frequency go together; --codes needs neither"
-        raise UsageError(message)
+        raise UsageError("--layers and --frequency go together; --codes needs neither")
     return fetch(args, _settings(args))
 
 

@@ -13,7 +13,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, Final
 
-from signet.commands.terminal import SPACES, on_terminal, printable, say, write
+from signet.commands.arguments import SPACES, printable
+from signet.commands.terminal import on_terminal, say, write
 from signet.kernel.errors import Fault
 from signet.settings import Settings, UsageError
 
@@ -113,8 +114,7 @@ def _load(module: str) -> Any:
     try:
         return import_module(module)
     except ImportError:
-        message = "drawing needs plotext and matplotlib: pip install 'signet-mcp[plot]'"
-        raise UsageError(message) from None
+        raise UsageError("drawing needs plotext and matplotlib: pip install 'signet-mcp[plot]'") from None
 
 
 def _print(plotext: Any, chart: Chart) -> None:

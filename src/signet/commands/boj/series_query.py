@@ -27,16 +27,7 @@ from signet.toolsets.boj.validation import BANK_NAMES
 
 from . import SAMPLE_SOURCE, SOURCE
 
-__all__ = [
-    "FetchedSeries",
-    "SeriesPage",
-    "SeriesQuery",
-    "is_number",
-    "open_query",
-    "origin_of",
-    "read_pages",
-    "to_flags",
-]
+__all__ = ["FetchedSeries", "SeriesPage", "SeriesQuery", "is_number", "open_query", "read_pages", "to_flags"]
 
 FLAGS: Final = {
     "boj_get_metadata": "`signet call boj_get_metadata db=DB`",

@@ -8,7 +8,8 @@ from typing import Any, Final, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from signet.commands.terminal import REPLACEMENT, printable, table, write, write_json
+from signet.commands.arguments import printable
+from signet.commands.terminal import REPLACEMENT, table, write, write_json
 
 from .compatibility import Side, compare_schemas
 from .sources import ContractSet, as_listed, read_set

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from signet import __version__
-from signet.commands.terminal import printable
+from signet.commands.arguments import printable
 from signet.kernel.protocol import Identity
 from signet.kernel.schemas import Bundle, schema_of
 from signet.settings import UsageError

@@ -12,7 +12,8 @@ from typing import Final, NoReturn
 import msgspec
 
 from signet.catalogue import TOOLSETS
-from signet.commands.terminal import Cell, printable, table, write, write_json
+from signet.commands.arguments import printable
+from signet.commands.terminal import Cell, table, write, write_json
 from signet.settings import Settings
 
 from .channels import CHANNELS

@@ -20,16 +20,7 @@ import msgspec
 
 from signet.kernel.errors import Code, Fault, Wording
 
-__all__ = [
-    "TOOL_NAMES",
-    "BankMessage",
-    "bank_messages",
-    "refused",
-    "too_large",
-    "transport",
-    "undecodable",
-    "validation",
-]
+__all__ = ["bank_messages", "refused", "too_large", "transport", "undecodable", "validation"]
 
 BAD_REQUEST: Final = 400
 MAX_CHARS: Final = 1_000

@@ -21,7 +21,6 @@ __all__ = [
     "MetadataOut",
     "Point",
     "Series",
-    "SeriesAttributes",
     "decode_points",
 ]
 

@@ -23,7 +23,6 @@ __all__ = [
     "ask_resolve",
     "ask_similar_to",
     "ask_similar_with",
-    "encoded",
     "fetching",
     "read",
     "refuse",
@@ -101,8 +100,7 @@ def ask_problem(source: str, problem_id: str) -> UpstreamRequest:
 def ask_resolve(query: str) -> UpstreamRequest:
     """Return the request for the problem of a URL, slug or id; raise Fault if it is blank, or a URL would lose it."""
     if not trim(query):
-        message = "query must not be empty; give a problem's URL, slug or id"
-        raise refuse(message)
+        raise refuse("query must not be empty; give a problem's URL, slug or id")
     return UpstreamRequest(f"/api/v1/resolve/{_segment('query', query)}")
 
 

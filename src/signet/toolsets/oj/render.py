@@ -14,16 +14,7 @@ from typing import Final
 
 from .models import Fetching, Problem, Similar, Status
 
-__all__ = [
-    "MAX_TEXT_BYTES",
-    "NO_DESCRIPTION",
-    "problem_page",
-    "similar_page",
-    "status_page",
-    "to_markdown",
-    "truncate",
-    "wait_note",
-]
+__all__ = ["problem_page", "similar_page", "status_page", "truncate", "wait_note"]
 
 MAX_TEXT_BYTES: Final = 102_400
 MAX_CONVERTED_CHARS: Final = 131_072

@@ -102,8 +102,7 @@ async def find_similar_problems(args: SimilarIn, ctx: Context) -> Markdown:
         message = f"query has {len(query)} characters; write {MIN_QUERY_CHARS} to {MAX_QUERY_CHARS}"
         raise api.refuse(message)
     if not query and not (source and problem_id):
-        message = "nothing to search for: give a query, or both source and id"
-        raise api.refuse(message)
+        raise api.refuse("nothing to search for: give a query, or both source and id")
     request = api.ask_similar_with(query, options) if query else api.ask_similar_to(source, problem_id, options)
     response = await ctx.send(request)
     return Markdown(await ctx.offload(lambda: similar_page(api.read(response, Similar))))
@@ -142,8 +141,7 @@ async def get_platform_status(args: StatusIn, ctx: Context) -> Markdown:
     The server must have been started with a token.
     """
     if ctx.upstream is None or not ctx.upstream.has_token:
-        message = "authentication is required: start the server with --token or OJ_TOKEN"
-        raise api.refuse(message, Code.UNAUTHORIZED)
+        raise api.refuse("authentication is required: start the server with --token or OJ_TOKEN", Code.UNAUTHORIZED)
     response = await ctx.send(api.STATUS)
     return Markdown(await ctx.offload(lambda: status_page(api.read(response, Status))))
 

@@ -68,6 +68,5 @@ def decode(encoded: str) -> str:
         message = f"not a PlantUML string: {error}"
         raise ValueError(message) from None
     if not inflate.eof:
-        message = "not a PlantUML string: it is cut off or too long"
-        raise ValueError(message)
+        raise ValueError("not a PlantUML string: it is cut off or too long")
     return data.decode()
