@@ -18,17 +18,7 @@ import msgspec
 
 from .database import LEVELS, SampleDatabase
 from .messages import LANGS, refuse
-from .series import (
-    FREQUENCIES,
-    MONTH_DIGITS,
-    MONTHS,
-    REQUEST_CODES,
-    YEAR_DIGITS,
-    Frequency,
-    SampleSeries,
-    SampleWindow,
-    window,
-)
+from .series import FREQUENCIES, MONTH_DIGITS, MONTHS, YEAR_DIGITS, Frequency, SampleSeries, SampleWindow, window
 
 __all__ = ["SampleQuery", "select_by_code", "select_by_layer"]
 
@@ -38,6 +28,9 @@ MAX_CODES: Final = 1250
 MAX_SERIES: Final = 250
 MAX_VALUES: Final = 60_000
 """The largest number of series and of values in one response."""
+
+REQUEST_CODES: Final = tuple(dict.fromkeys(frequency.request_code for frequency in FREQUENCIES.values()))
+"""The codes that a request may use; all weekly frequencies share one."""
 
 FORBIDDEN: Final = set("<>\"!|\\;'")
 MAX_DIGITS: Final = 10

@@ -18,7 +18,7 @@ from zlib import crc32
 import msgspec
 
 __all__ = [
-    "FREQUENCIES", "MONTHS", "MONTH_DIGITS", "REQUEST_CODES", "YEAR_DIGITS", "Frequency", "Number", "SampleRow",
+    "FREQUENCIES", "MONTHS", "MONTH_DIGITS", "YEAR_DIGITS", "Frequency", "Number", "SampleRow",
     "SampleRule", "SampleSeries", "SampleWindow", "window",
 ]  # fmt: skip
 
@@ -101,9 +101,6 @@ FREQUENCIES: Final = {
     )
 }
 """All frequencies by code, seven of them weekly."""
-
-REQUEST_CODES: Final = tuple(dict.fromkeys(frequency.request_code for frequency in FREQUENCIES.values()))
-"""The codes that a request may use; all weekly frequencies share one."""
 
 
 class SampleRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
