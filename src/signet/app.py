@@ -198,12 +198,8 @@ def open_journal(settings: Settings, log: Log, run: Run) -> JournalWriter | None
     recorder = Recorder(deterministic_ids=settings.deterministic_ids, secrets=settings.secrets())
     # One folder, one warning.
     warn_once = run.warn_once if settings.log_dir == settings.record else None
-    warn = warn_once or partial(_log_unwritable, log)
+    warn = warn_once or (lambda why: log.line(WARN, "journal", "journal.unwritable", why=why))
     return JournalWriter(settings.log_dir, recorder, warn, run.on_calls, settings.run_name)
-
-
-def _log_unwritable(log: Log, why: str) -> None:
-    log.line(WARN, "journal", "journal.unwritable", why=why)
 
 
 def _observer(log: Log, journal: JournalWriter | None, *, logs_calls: bool) -> Observer:
@@ -213,7 +209,9 @@ def _observer(log: Log, journal: JournalWriter | None, *, logs_calls: bool) -> O
         return Observer(journal.push if journal is not None else None, on_bug, time.perf_counter)
 
     def on_outcome(outcome: Outcome, took_s: float) -> None:
-        _log_call(log, outcome, took_s)
+        """Log names and codes, never arguments or results."""
+        code = outcome.fault.code if outcome.fault else "OK"
+        log.line(DEBUG, "call", "call.done", tool=_slug(outcome), code=code, ms=round(took_s * 1000, 3))
         if journal is not None:
             journal.push(outcome, took_s)
 
@@ -222,12 +220,6 @@ def _observer(log: Log, journal: JournalWriter | None, *, logs_calls: bool) -> O
 
 def _nothing(*_: object) -> None:
     """Do nothing."""
-
-
-def _log_call(log: Log, outcome: Outcome, took_s: float) -> None:
-    """Log one call: names and codes, never arguments or results."""
-    code = outcome.fault.code if outcome.fault else "OK"
-    log.line(DEBUG, "call", "call.done", tool=_slug(outcome), code=code, ms=round(took_s * 1000, 3))
 
 
 def _log_bug(log: Log, outcome: Outcome) -> None:

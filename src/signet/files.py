@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from typing import IO, Final
 
-__all__ = ["lock", "make_private_folders", "open_private", "open_regular", "read_regular", "replacing"]
+__all__ = ["append_lines", "lock", "make_private_folders", "open_private", "open_regular", "read_regular", "replacing"]
 
 PRIVATE_FILE: Final = 0o600
 PRIVATE_FOLDER: Final = 0o700
@@ -92,6 +92,15 @@ def make_private_folders(path: str) -> None:
             # Another process may have been faster; a dangling link or a file is in the way.
             if not os.path.isdir(folder):
                 raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), folder) from None
+
+
+def append_lines(file: int, lines: bytes, end: int) -> int:
+    """Append lines to a file of `end` bytes, remove a line that was written in part, and return the appended size."""
+    written = os.write(file, lines)
+    whole = lines.rfind(b"\n", 0, written) + 1
+    if whole < written:
+        os.ftruncate(file, end + whole)
+    return whole
 
 
 def lock(file: int, *, wait_s: float = 0.0) -> bool:

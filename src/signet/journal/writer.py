@@ -18,6 +18,7 @@ from typing import Final
 
 import msgspec
 
+from signet.files import append_lines
 from signet.kernel.outcome import Outcome
 
 from .record import MAX_LINE_BYTES, JournalEntry, JournalRecord, Recorder
@@ -146,7 +147,7 @@ class JournalWriter:
                 self._journal = open_journal(self._log_dir, self._run_name)
             end = os.fstat(self._journal).st_size
             text = paged(lines, end)
-            whole = _append(self._journal, text, end)
+            whole = append_lines(self._journal, text, end)
             if whole == len(text):
                 return b""
             count = text.count(b"\n", 0, whole)
@@ -159,15 +160,6 @@ class JournalWriter:
         if not self._warned:
             self._warned = True
             self._warn(why)
-
-
-def _append(journal: int, text: bytes, end: int) -> int:
-    """Append lines to a file of `end` bytes, remove a line that was written in part, and return the appended size."""
-    written = os.write(journal, text)
-    whole = text.rfind(b"\n", 0, written) + 1
-    if whole < written:
-        os.ftruncate(journal, end + whole)
-    return whole
 
 
 def paged(lines: bytes, end: int) -> bytes:

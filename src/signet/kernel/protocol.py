@@ -175,11 +175,8 @@ def eras(identity: Identity) -> tuple[Era, Era]:
     """Return the handshake era and the modern era of a server with this identity."""
     about = {SERVER_INFO_KEY: msgspec.to_builtins(identity)}
     tail = b',"resultType":"complete","_meta":' + encode(about)
-    return _era({}, b"", modern=False), _era(about, tail, modern=True)
-
-
-def _era(about: dict[str, Any], tail: bytes, *, modern: bool) -> Era:
-    return Era(modern, tail, about, b',"isError":false' + tail + b"}")
+    handshake = Era(modern=False, tail=b"", about={}, result_end=b',"isError":false}')
+    return handshake, Era(modern=True, tail=tail, about=about, result_end=b',"isError":false' + tail + b"}")
 
 
 def _tool_result(outcome: Outcome, era: Era) -> bytes:

@@ -19,8 +19,6 @@ from .places import Place, find_places
 if TYPE_CHECKING:
     from os import PathLike
 
-    from jsonschema_rs import Draft202012Validator
-
 __all__ = ["PREFIX", "Bundle", "Contract", "ContractError", "SchemaRegistry", "ToolIO", "slug_of"]
 
 PREFIX: Final = "mcp.tool:"
@@ -44,8 +42,10 @@ class Contract:
     __slots__ = ("_schema", "_validator", "fingerprint", "is_valid")
 
     def __init__(self, schema: object, fingerprint: str) -> None:
+        from jsonschema_rs import Draft202012Validator
+
         self._schema = schema
-        self._validator = _compile(schema)
+        self._validator = Draft202012Validator(schema, retriever=_no_network)  # type: ignore[arg-type]
         self.fingerprint = fingerprint
         self.is_valid = self._validator.is_valid
 
@@ -174,12 +174,6 @@ def slug_of(tool_id: str) -> str:
     if not slug or not set(slug) <= set("abcdefghijklmnopqrstuvwxyz0123456789_."):
         raise KeyError(tool_id)
     return slug
-
-
-def _compile(schema: object) -> Draft202012Validator:
-    from jsonschema_rs import Draft202012Validator
-
-    return Draft202012Validator(schema, retriever=_no_network)  # type: ignore[arg-type]
 
 
 def _no_network(uri: str) -> NoReturn:

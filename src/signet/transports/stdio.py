@@ -142,7 +142,7 @@ class Conversation:
     def _answer(self, line: bytes | None) -> Reply | None:
         """Return the response to one line; None if there is none, or if it comes when a call ends."""
         if line is None:
-            return _too_long()
+            return failure(None, INVALID_REQUEST, f"Invalid Request: a line may hold {MAX_LINE_BYTES} bytes")
         if not line or line.isspace():
             return None
         reply = self._server.receive(line, self._channel)
@@ -200,10 +200,6 @@ class Conversation:
             await asyncio.wait([task for tasks in self._calls.values() for task in tasks])
         while not (self._out.drained.is_set() or self._out.broken or self._stopped):
             await asyncio.wait([asyncio.ensure_future(self._out.drained.wait())], timeout=0.1)
-
-
-def _too_long() -> Reply:
-    return failure(None, INVALID_REQUEST, f"Invalid Request: a line may hold {MAX_LINE_BYTES} bytes")
 
 
 @contextlib.contextmanager

@@ -20,7 +20,7 @@ from typing import Any, Final
 
 import msgspec
 
-from signet.files import lock, make_private_folders, open_private, read_regular, replacing
+from signet.files import append_lines, lock, make_private_folders, open_private, read_regular, replacing
 from signet.kernel.redaction import MIN_CHARS, NAMES, REDACTED, SecretRedactor
 
 __all__ = [
@@ -88,7 +88,9 @@ class CassetteWriter:
             calls = open_private(self._path(CALLS), os.O_RDWR | os.O_CREAT | os.O_APPEND)
             try:
                 self._lock(calls)
-                _append(calls, b"".join(line + b"\n" for line in lines))
+                data = b"".join(line + b"\n" for line in lines)
+                if append_lines(calls, data, os.fstat(calls).st_size) < len(data):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             finally:
                 os.close(calls)
 
@@ -190,15 +192,6 @@ def read_manifest(folder: str) -> CassetteManifest:
         ValueError: the manifest is not valid.
     """
     return msgspec.json.decode(read_regular(os.path.join(folder, LABEL)), type=CassetteManifest)
-
-
-def _append(file: int, data: bytes) -> None:
-    """Append lines; raise OSError if there is no room for all, and remove a line that was written in part."""
-    end = os.fstat(file).st_size
-    written = os.write(file, data)
-    if written < len(data):
-        os.ftruncate(file, end + data.rfind(b"\n", 0, written) + 1)
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 QUOTED: Final = "%5Bredacted%5D"

@@ -9,7 +9,10 @@ import re
 from collections.abc import Callable
 from functools import cache
 from html import unescape
+from importlib.resources import files
 from typing import Final
+
+from msgspec import json
 
 __all__ = [
     "BLOCKS", "BLOCK_TAGS", "CELLS", "CLOSED_BY_END", "CLOSED_BY_START", "HEADINGS", "LINES", "LISTS", "MAX_TAGS",
@@ -40,30 +43,18 @@ LINES: Final = TABLE_PARTS | HEADINGS.keys() | {"table", "summary"}
 RAW: Final = ("script", "style", "noscript", "template", "iframe", "noembed", "noframes", "title")
 """The elements that vanish with their content, to the end of the page if they are not closed."""
 
-_ALIASES: Final = {
-    "div": "address article aside body center dd dl dt fieldset figcaption figure footer form header html main nav "
-    "section",
-    "ul": "dir menu",
-    "tbody": "tfoot",
-    "strong": "b",
-    "em": "i cite dfn",
-    "del": "s strike",
-    "code": "kbd samp tt",
-}
-_UNWRITTEN: Final = (
-    "abbr acronym audio bdi bdo big button col colgroup data embed font head input ins label link mark math meta meter "
-    "object optgroup option output picture progress q rp rt ruby select small source span svg textarea time track u "
-    "var video wbr"
-)
+_ALIASES: Final = json.decode((files(__package__) / "elements.json").read_bytes(), type=dict[str, list[str]])
+"""The other names of elements, by the element as which they are written; by an empty name, those of which only the
+content is."""
 TAGS: Final = {name: name for name in (*BLOCK_TAGS, *INLINE_TAGS)} | {
-    alias: tag for tag, aliases in _ALIASES.items() for alias in aliases.split()
+    alias: tag for tag, aliases in _ALIASES.items() if tag for alias in aliases
 }
 """The element as which each element is written; of all others only the content is kept."""
 
 BLOCKS: Final = frozenset(name for name, tag in TAGS.items() if tag in BLOCK_TAGS) | set(RAW)
 """The elements that stand on lines of their own."""
 
-NAMES: Final = frozenset(TAGS) | BLOCKS | set(_UNWRITTEN.split())
+NAMES: Final = frozenset(TAGS) | BLOCKS | set(_ALIASES[""])
 """The names that make `<name>` a tag instead of text."""
 
 _P, _LI, _TABLE = (frozenset({tag}) for tag in ("p", "li", "table"))
