@@ -159,12 +159,10 @@ def refuse_open_door(settings: Settings, toolbox: Toolbox, *, is_local: bool) ->
     if not private or settings.token is not None:
         return
     if not is_local:
-        message = f"{settings.host} can be reached by others and {private[0]} is not public: set SIGNET_TOKEN"
-        raise UsageError(message)
+        raise UsageError(f"{settings.host} can be reached by others and {private[0]} is not public: set SIGNET_TOKEN")
     if "*" in settings.host_names():
         # A page can make any name resolve to this machine, and call the server by it.
-        message = f"--allowed-hosts '*' lets any page call {private[0]}, which is not public: set SIGNET_TOKEN"
-        raise UsageError(message)
+        raise UsageError(f"--allowed-hosts '*' lets any page call {private[0]}, which is not public: set SIGNET_TOKEN")
 
 
 def _on_refusal(settings: Settings) -> Callable[[str, int, str], None]:

@@ -36,7 +36,6 @@ def create_app(environ: Mapping[str, str] | None = None, **settings: Any) -> Asg
 def __getattr__(name: str) -> Any:
     """Return `app`, built when it is first asked for; `create_app` alone needs no variables."""
     if name != "app":
-        message = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(message)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     app = globals()["app"] = create_app(os.environ)
     return app

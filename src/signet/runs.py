@@ -139,8 +139,7 @@ def open_upstream(enabled: EnabledToolset, settings: Settings, log: Callable[...
     spec = toolset.upstream(own)
     if spec.base_url is None:
         name = toolset.name
-        message = f"the {name} toolset has no backend: write --{name}-base-url or set {name.upper()}_BASE_URL"
-        raise UsageError(message)
+        raise UsageError(f"the {name} toolset has no backend: write --{name}-base-url or set {name.upper()}_BASE_URL")
     try:
         http = HttpUpstream(spec, processes=settings.workers, proxied=not settings.sandbox, log=log)
     except ValueError as error:
@@ -166,8 +165,7 @@ def settings_of_replay(settings: Settings) -> Settings:
         try:
             settings = settings.with_toolset(toolset, **changes)
         except msgspec.ValidationError as error:
-            message = f"the cassette's label cannot be used ({error})"
-            raise UsageError(message) from None
+            raise UsageError(f"the cassette's label cannot be used ({error})") from None
     return settings
 
 

@@ -116,8 +116,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         unknown = sorted(set(given) - set(known))
         if unknown:
             names = ", ".join(PREFIX + name.upper() for name in known)
-            message = f"{PREFIX}{unknown[0].upper()} is not a setting of Signet; these are: {names}"
-            raise UsageError(message)
+            raise UsageError(f"{PREFIX}{unknown[0].upper()} is not a setting of Signet; these are: {names}")
         # An unset variable of a container's configuration is set to nothing: it counts as not set.
         given = {name: value for name, value in given.items() if value.strip()}
         # A toolset's variables need no prefix: BOJ_BASE_URL is SIGNET_BOJ_BASE_URL.

@@ -70,8 +70,7 @@ def _is_text(argument: str) -> bool:
 def _pair(pair: str, properties: dict[str, Any]) -> tuple[str, Any]:
     key, equals, value = pair.partition("=")
     if not equals or not key:
-        message = f"'{pair}' is not an argument; write key=value"
-        raise UsageError(message)
+        raise UsageError(f"'{pair}' is not an argument; write key=value")
     if properties.get(key, {}).get("type", "string") == "string":
         return key, value
     try:

@@ -115,8 +115,7 @@ def _recorded_settings(folder: str) -> Settings:
 def _read_calls(folder: str) -> list[LoggedCall]:
     path = os.path.join(folder, CALLS)
     if not os.path.exists(path):
-        message = f"{folder} has no {CALLS}: the run must have been made with --record, and with a journal"
-        raise UsageError(message)
+        raise UsageError(f"{folder} has no {CALLS}: the run must have been made with --record, and with a journal")
     return _read_lines(path, LoggedCall)
 
 
@@ -129,16 +128,14 @@ def _read_lines(path: str, shape: type[T], *, follow_link: bool = False) -> list
     try:
         lines = read_regular(path, follow_link=follow_link).split(b"\n")[:-1]
     except OSError as error:
-        message = f"cannot read {path} ({error.strerror})"
-        raise UsageError(message) from None
+        raise UsageError(f"cannot read {path} ({error.strerror})") from None
     decode = msgspec.json.Decoder(shape).decode
     values = []
     for number, line in enumerate(lines, 1):
         try:
             values.append(decode(line))
         except (ValueError, RecursionError) as error:
-            message = f"{path}, line {number}, cannot be read ({error})"
-            raise UsageError(message) from None
+            raise UsageError(f"{path}, line {number}, cannot be read ({error})") from None
     return values
 
 

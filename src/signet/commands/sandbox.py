@@ -27,8 +27,7 @@ def _run(args: argparse.Namespace) -> int:
     """Serve a toolset's sandbox."""
     names = _with_sandbox()
     if args.name not in names:
-        message = f"there is no sandbox '{args.name}'; there are: {', '.join(names)}"
-        raise UsageError(message)
+        raise UsageError(f"there is no sandbox '{args.name}'; there are: {', '.join(names)}")
 
     def announce(url: str) -> None:
         print_err(f"The {args.name} sandbox (sample data) is listening on {url}\n")

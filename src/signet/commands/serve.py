@@ -46,8 +46,7 @@ def serve_http(read_settings: Callable[[], Settings]) -> int:
         is_path = settings.host.startswith(UNIX_PREFIX)
         where = settings.host if is_path else f"{settings.host}:{settings.port}"
         advice = "write another path" if is_path else "write another --host or --port, 0 for any"
-        message = f"cannot listen on {where} ({why}); {advice}"
-        raise UsageError(message) from None
+        raise UsageError(f"cannot listen on {where} ({why}); {advice}") from None
     print_err(_greeting(settings, listener.getsockname(), toolbox))
     limits = replace(LIMITS, per_address=settings.connections_per_address)
     factory, warn = partial(_start_worker, settings), partial(_warn, settings)
@@ -85,8 +84,7 @@ def _certificate(settings: Settings) -> tuple[str, str] | None:
     try:
         load_context(certificate, key)
     except OSError as error:
-        message = f"cannot use --tls-cert {certificate} with --tls-key {key} ({_why(error)})"
-        raise UsageError(message) from None
+        raise UsageError(f"cannot use --tls-cert {certificate} with --tls-key {key} ({_why(error)})") from None
     return certificate, key
 
 

@@ -60,8 +60,7 @@ def parse_float(text: str) -> float:
     """
     number = float(text)
     if isinf(number):
-        message = "Number out of range"
-        raise ValueError(message)
+        raise ValueError("Number out of range")
     return number
 
 

@@ -177,13 +177,11 @@ def slug_of(tool_id: str) -> str:
 
 
 def _no_network(uri: str) -> NoReturn:
-    message = f"a contract may not refer to {uri}"
-    raise ValueError(message)
+    raise ValueError(f"a contract may not refer to {uri}")
 
 
 def _refuse(path: str, why: object) -> NoReturn:
-    message = f"the contract {path} is not usable: {why}"
-    raise ValueError(message)
+    raise ValueError(f"the contract {path} is not usable: {why}")
 
 
 def schema_of(raw: msgspec.Raw) -> dict[str, Any]:

@@ -80,8 +80,7 @@ class Setting(NamedTuple):
         try:
             return msgspec.convert(self._normalise(value), self.type, strict=False)
         except msgspec.ValidationError:
-            message = f"{value[:50]!r} cannot be used; write {self._expected()}"
-            raise ValueError(message) from None
+            raise ValueError(f"{value[:50]!r} cannot be used; write {self._expected()}") from None
 
     def _normalise(self, value: str) -> Any:
         """Return what msgspec reads leniently; empty where it would read what nobody should write (1e3, null)."""

@@ -131,8 +131,7 @@ class Toolbox:
         for tool in tools:
             for key in {tool.name, tool.slug, tool.id}:
                 if key in self._index:
-                    message = f"two enabled tools answer to {key!r}: {self._index[key].id} and {tool.id}"
-                    raise ValueError(message)
+                    raise ValueError(f"two enabled tools answer to {key!r}: {self._index[key].id} and {tool.id}")
                 self._index[key] = tool
         self.find = self._index.get
         """Return the tool with this name, slug or canonical id, or None."""

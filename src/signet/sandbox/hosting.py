@@ -22,8 +22,7 @@ def build(toolset: Toolset, token: str | None = None) -> Sandbox:
         ValueError: the toolset has none.
     """
     if toolset.sandbox is None:
-        message = f"the toolset {toolset.name} has no sandbox"
-        raise ValueError(message)
+        raise ValueError(f"the toolset {toolset.name} has no sandbox")
     sandbox: Sandbox = toolset.sandbox.build(token)
     return sandbox
 

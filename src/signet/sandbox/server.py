@@ -200,8 +200,7 @@ async def start(sandbox: Sandbox, host: str = "127.0.0.1", port: int = 0) -> Run
 def _bind(host: str, port: int) -> socket.socket:
     family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     if not ipaddress.ip_address(address[0]).is_loopback:
-        message = f"{host} can be reached by others; a sandbox listens on loopback only"
-        raise ValueError(message)
+        raise ValueError(f"{host} can be reached by others; a sandbox listens on loopback only")
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

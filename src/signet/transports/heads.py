@@ -66,8 +66,7 @@ def check_head(method: str, target: str, headers: Headers, version: str) -> tupl
         BadRequestError: the head can be read in two ways.
     """
     if headers.repeated and not headers.repeated.isdisjoint(SINGLE):
-        message = f"{min(headers.repeated & SINGLE)} is sent more than once"
-        raise BadRequestError(message)
+        raise BadRequestError(f"{min(headers.repeated & SINGLE)} is sent more than once")
     if version not in VERSIONS:
         raise BadRequestError("Only HTTP/1.1 and HTTP/1.0 are served", "VERSION_NOT_SUPPORTED", 505)
     if "transfer-encoding" in headers and (headers["transfer-encoding"].lower() != "chunked" or version == "1.0"):

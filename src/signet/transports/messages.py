@@ -88,8 +88,7 @@ class Application(Protocol):
 
 def body_too_slow(limit_s: float) -> Fault:
     """Return the fault for a body that has not arrived in time."""
-    message = f"The body did not come within {limit_s:g} s"
-    return Fault(Code.INVALID_INPUT, message, name="REQUEST_TIMEOUT", status=408)
+    return Fault(Code.INVALID_INPUT, f"The body did not come within {limit_s:g} s", name="REQUEST_TIMEOUT", status=408)
 
 
 def preflight(request: Request, methods: bytes) -> Fields:

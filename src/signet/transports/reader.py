@@ -81,8 +81,7 @@ class HttpReader:
         except HttpParserError as error:
             if error.__context__ is not None:
                 raise error.__context__ from None
-            message = f"This is not HTTP: {error}"
-            raise BadRequestError(message) from None
+            raise BadRequestError(f"This is not HTTP: {error}") from None
         return min(end, len(unread))
 
     def clear(self) -> None:

@@ -152,8 +152,7 @@ class Endpoint(msgspec.Struct, frozen=True):
 
 def wrong_method(allowed: str) -> Fault:
     """Return the fault for a method that a path does not allow."""
-    message = f"Only {allowed} method is allowed"
-    return Fault(Code.INVALID_INPUT, message, name="METHOD_NOT_ALLOWED", status=405)
+    return Fault(Code.INVALID_INPUT, f"Only {allowed} method is allowed", name="METHOD_NOT_ALLOWED", status=405)
 
 
 def refuse(fault: Fault, headers: Fields = (JSON,)) -> Response:

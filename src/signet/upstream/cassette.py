@@ -170,15 +170,13 @@ def _look_up(toolset: str, target: str, files: CassetteReader) -> UpstreamRespon
     """Return the recorded response to a request, or raise the recorded fault, or NOT_RECORDED if there is neither."""
     name, data = _next_file(_name_of(toolset, target), files)
     if not data:
-        message = f"not recorded: the cassette has no answer to {target}; record it with --record"
-        raise _not_recorded(message)
+        raise _not_recorded(f"not recorded: the cassette has no answer to {target}; record it with --record")
     try:
         exchange = msgspec.convert(json.loads(data), RecordedExchange)
         if exchange.fault is None:
             return _to_response(exchange.answer)
     except (ValueError, RecursionError) as error:
-        message = f"the cassette's {name} cannot be read: {str(error)[:200]}"
-        raise _not_recorded(message) from None
+        raise _not_recorded(f"the cassette's {name} cannot be read: {str(error)[:200]}") from None
     raise Fault(**msgspec.structs.asdict(exchange.fault))
 
 

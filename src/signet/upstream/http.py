@@ -163,8 +163,7 @@ class HttpUpstream:
                 return
             left_s -= now() - begun
             hop.follow(*redirect)
-        message = f"more than {self._spec.max_redirects} redirects"
-        raise self._failed(message)
+        raise self._failed(f"more than {self._spec.max_redirects} redirects")
 
     async def _visit(self, session: ClientSession, hop: _Hop, slot: Slot, reading: _Reading) -> tuple[int, str] | None:
         """Send one request; return the status and location of a redirect, or read the response."""

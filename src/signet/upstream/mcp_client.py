@@ -199,8 +199,7 @@ class McpClient:
             if page.next_cursor is None:
                 return tools
             params = {"cursor": page.next_cursor}
-        message = f"its list has more than {MAX_PAGES} pages"
-        raise ValueError(message)
+        raise ValueError(f"its list has more than {MAX_PAGES} pages")
 
     def _handshake(self) -> None:
         """Agree on a revision; from here on it is the one that the server chose."""

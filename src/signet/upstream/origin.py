@@ -84,5 +84,4 @@ def _is_ipv4(name: str) -> bool:
 def _refuse(text: str, why: str) -> NoReturn:
     # The part before an @ may be a password.
     shown = text if "@" not in text else "…@" + text.rpartition("@")[2]
-    message = f"the base URL '{shown[:200]}' {why}; give an origin such as https://host.example:8080"
-    raise ValueError(message)
+    raise ValueError(f"the base URL '{shown[:200]}' {why}; give an origin such as https://host.example:8080")

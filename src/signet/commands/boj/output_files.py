@@ -42,14 +42,11 @@ def suffix_of(out: Path, suffixes: Iterable[str]) -> str:
     """
     suffix = out.suffix.lower().removeprefix(".")
     if suffix not in suffixes:
-        message = f"--out {out}: write a name that ends in {', '.join('.' + known for known in suffixes)}"
-        raise UsageError(message)
+        raise UsageError(f"--out {out}: write a name that ends in {', '.join('.' + known for known in suffixes)}")
     if out.is_dir():
-        message = f"--out {out} is a folder; write the name of a file"
-        raise UsageError(message)
+        raise UsageError(f"--out {out} is a folder; write the name of a file")
     if out.exists() and not out.is_file():
-        message = f"--out {out} is not a regular file; write the name of a file"
-        raise UsageError(message)
+        raise UsageError(f"--out {out} is not a regular file; write the name of a file")
     return suffix
 
 

@@ -83,8 +83,7 @@ def plot(args: Any, settings: Settings) -> int:
     """
     server, query = open_query(args, settings)
     if (query.last_position or 0) > MAX_SERIES:
-        message = f"more than {MAX_SERIES} series cannot be told apart: write fewer --codes"
-        raise UsageError(message)
+        raise UsageError(f"more than {MAX_SERIES} series cannot be told apart: write fewer --codes")
     out = None if args.out is None else Path(args.out)
     suffix = "" if out is None else suffix_of(out, SUFFIXES)
     plotext, font = _load("plotext"), None

@@ -63,11 +63,9 @@ def read_set(source: str, *, token: str | None = None) -> ContractSet:
         elif path.is_file() and path.suffix == ".whl":
             files = _wheel_files(source)
         else:
-            message = f"{source} is no contract set: {SOURCES}"
-            raise UsageError(message)
+            raise UsageError(f"{source} is no contract set: {SOURCES}")
     except OSError as error:
-        message = f"cannot read {source} ({error.strerror}): {SOURCES}"
-        raise UsageError(message) from None
+        raise UsageError(f"cannot read {source} ({error.strerror}): {SOURCES}") from None
     return ContractSet(_by_name(_from_bundles(files), source))
 
 
@@ -95,8 +93,7 @@ def _wheel_files(source: str) -> list[tuple[str, bytes]]:
             names = [name for name in wheel.namelist() if name.startswith(IN_A_WHEEL) and name.endswith(".json")]
             return [(name, wheel.read(name)) for name in sorted(names)]
     except (BadZipFile, zlib.error, EOFError, RuntimeError):
-        message = f"{source} is no wheel: {SOURCES}"
-        raise UsageError(message) from None
+        raise UsageError(f"{source} is no wheel: {SOURCES}") from None
 
 
 def _from_bundles(files: Iterable[tuple[str, bytes]]) -> Iterator[tuple[str, Terms]]:
@@ -105,8 +102,7 @@ def _from_bundles(files: Iterable[tuple[str, bytes]]) -> Iterator[tuple[str, Ter
             bundle = msgspec.json.decode(data, type=Bundle)
             terms = Terms(schema_of(bundle.input), schema_of(bundle.output))
         except (ValueError, RecursionError) as error:
-            message = f"{name} is no bundle of a tool's contracts ({error})"
-            raise UsageError(message) from None
+            raise UsageError(f"{name} is no bundle of a tool's contracts ({error})") from None
         yield bundle.tool, terms
 
 
@@ -114,12 +110,10 @@ def _by_name(named: Iterable[tuple[str, Terms]], source: str) -> dict[str, Terms
     tools: dict[str, Terms] = {}
     for name, terms in named:
         if name in tools:
-            message = f"{source} has the tool {name} twice"
-            raise UsageError(message)
+            raise UsageError(f"{source} has the tool {name} twice")
         tools[name] = terms
     if not tools:
-        message = f"{source} holds no tools: {SOURCES}"
-        raise UsageError(message)
+        raise UsageError(f"{source} holds no tools: {SOURCES}")
     return tools
 
 

@@ -56,8 +56,7 @@ def read_corpus(path: str) -> list[CorpusCall]:
         raise UsageError(message) from None
     calls = [_read_line(path, number, line) for number, line in enumerate(lines, 1) if line.strip()]
     if not calls:
-        message = f"{path} holds no call; write one a line, for example {EXAMPLE}"
-        raise UsageError(message)
+        raise UsageError(f"{path} holds no call; write one a line, for example {EXAMPLE}")
     return calls
 
 
@@ -67,11 +66,9 @@ def _read_line(path: str, number: int, line: bytes) -> CorpusCall:
         for order in call.order:
             read_fault_rule(order)
     except (ValueError, RecursionError) as error:
-        message = f"{path}, line {number} is no call ({error}); write one such as {EXAMPLE}"
-        raise UsageError(message) from None
+        raise UsageError(f"{path}, line {number} is no call ({error}); write one such as {EXAMPLE}") from None
     except Fault as fault:
-        message = f"{path}, line {number} orders what cannot be ordered: {fault.message}"
-        raise UsageError(message) from None
+        raise UsageError(f"{path}, line {number} orders what cannot be ordered: {fault.message}") from None
     return call
 
 
@@ -90,13 +87,11 @@ def _with_slug(call: CorpusCall, slugs_by_name: dict[str, str]) -> CorpusCall:
     slug = slugs_by_name.get(call.tool, call.tool)
     if (call.slug or slug) != slug or (call.tool in slugs and call.tool not in slugs_by_name):
         other = call.slug or call.tool
-        message = f"'{call.name}': {call.tool} and {other} are not name and slug of one enabled tool"
-        raise UsageError(message)
+        raise UsageError(f"'{call.name}': {call.tool} and {other} are not name and slug of one enabled tool")
     toolset = slug.partition(".")[0]
     enabled = {known.partition(".")[0] for known in slugs}
     if call.order and (toolset not in enabled or find_toolset(toolset).sandbox is None):
-        message = f"'{call.name}' orders faults, but no upstream stands behind {call.tool}"
-        raise UsageError(message)
+        raise UsageError(f"'{call.name}' orders faults, but no upstream stands behind {call.tool}")
     return msgspec.structs.replace(call, slug=slug)
 
 

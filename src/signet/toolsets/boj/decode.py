@@ -127,14 +127,11 @@ def _open(response: UpstreamResponse, query: Query, limit: ResultLimit) -> BankR
     first = body.lstrip(BLANK)[:1]
     opens_json = first in {b"{", b"["}
     if first == b"<" or ("html" in response.content_type and not opens_json):
-        message = f"a web page came in place of an answer (HTTP {response.status})"
-        raise transport(message)
+        raise transport(f"a web page came in place of an answer (HTTP {response.status})")
     if response.cut:
-        message = f"it has more than the {len(response.body):,} bytes that are read"
-        raise too_large(message, limit.remedy)
+        raise too_large(f"it has more than the {len(response.body):,} bytes that are read", limit.remedy)
     if query.include_raw and len(body) > limit.max_bytes:
-        message = f"it has {len(body):,} bytes, and at most {limit.max_bytes:,} are passed on"
-        raise too_large(message, limit.remedy)
+        raise too_large(f"it has {len(body):,} bytes, and at most {limit.max_bytes:,} are passed on", limit.remedy)
     if opens_json or "json" in response.content_type:
         return JsonResponse(body, limit.remedy)
     return CsvResponse(body, _charset(response, query.lang), limit.remedy)
@@ -143,8 +140,7 @@ def _open(response: UpstreamResponse, query: Query, limit: ResultLimit) -> BankR
 def _check_size(result: DataOut | MetadataOut, limit: ResultLimit) -> None:
     size = json_size(result)
     if size > limit.max_bytes:
-        message = f"the result has {size:,} bytes, and at most {limit.max_bytes:,} are passed on"
-        raise too_large(message, limit.remedy)
+        raise too_large(f"the result has {size:,} bytes, and at most {limit.max_bytes:,} are passed on", limit.remedy)
 
 
 def _charset(response: UpstreamResponse, lang: str | None) -> str:

@@ -76,8 +76,7 @@ def number(name: str, text: str | None) -> int | None:
         return None
     value = unsigned(text)
     if value is None:
-        message = f"{name} is {text[:50]!r}, which is no number"
-        raise undecodable(message)
+        raise undecodable(f"{name} is {text[:50]!r}, which is no number")
     return value
 
 

@@ -188,15 +188,13 @@ class CsvResponse:
             return []
         names = [name.upper() for name in self._names]
         if DATE not in names or VALUE not in names:
-            message = f"the table has not both columns {DATE} and {VALUE}"
-            raise undecodable(message)
+            raise undecodable(f"the table has not both columns {DATE} and {VALUE}")
         date_at, value_at = names.index(DATE), names.index(VALUE)
         points_by_attributes: dict[tuple[str, ...], bytearray] = {}
         for row in self._rows():
             date, value = row[date_at], row[value_at]
             if not date:
-                message = f"a row has no {DATE}"
-                raise undecodable(message)
+                raise undecodable(f"a row has no {DATE}")
             row[date_at] = row[value_at] = ""
             points = points_by_attributes.setdefault(tuple(row), bytearray())
             append_point(points, date, None if value.lower() in {"", "null"} else value)
@@ -217,11 +215,9 @@ class CsvResponse:
         for line in BytesIO(self._body):
             self._row_commas += line.count(b",")
             if self._row_commas > MAX_COMMAS:
-                message = f"a row has more than {MAX_COMMAS:,} commas"
-                raise undecodable(message)
+                raise undecodable(f"a row has more than {MAX_COMMAS:,} commas")
             if len(line) > MAX_LINE_BYTES:
-                message = f"a line has more than {MAX_LINE_BYTES:,} bytes"
-                raise undecodable(message)
+                raise undecodable(f"a line has more than {MAX_LINE_BYTES:,} bytes")
             yield line.decode(self._charset)
 
     def _read(self) -> Iterator[list[str]]:
@@ -238,23 +234,20 @@ class CsvResponse:
                 if any(cells):
                     yield cells
         except csv.Error as error:
-            message = f"it is no CSV: {error}"
-            raise undecodable(message) from None
+            raise undecodable(f"it is no CSV: {error}") from None
 
     def _read_head(self) -> list[str]:
         """Read the head and return the names of the columns; every line before them is a fact, known or not."""
         for name, *rest in self._cells:
             if name.upper() == HEADER:
                 if len(rest) >= MAX_COLUMNS:
-                    message = f"the table has more than {MAX_COLUMNS} columns"
-                    raise undecodable(message)
+                    raise undecodable(f"the table has more than {MAX_COLUMNS} columns")
                 return [name, *rest]
             value, second = (*rest, "", "")[:2]
             if name.upper() == "PARAMETER":
                 self._parameter[value] = second
                 if len(self._parameter) > MAX_MEMBERS:
-                    message = f"it has more than {MAX_MEMBERS:,} parameters"
-                    raise undecodable(message)
+                    raise undecodable(f"it has more than {MAX_MEMBERS:,} parameters")
             else:
                 self._facts[name.upper()] = value
         return []

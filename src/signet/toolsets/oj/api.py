@@ -79,8 +79,7 @@ def ask_daily(domain: str, day: str) -> UpstreamRequest:
         Fault: the day is not a date; it would go onto the request line unencoded.
     """
     if not _is_date(day):
-        message = f"'{day[:50]}' is not a date; write it as YYYY-MM-DD, for example 2026-01-31"
-        raise refuse(message)
+        raise refuse(f"'{day[:50]}' is not a date; write it as YYYY-MM-DD, for example 2026-01-31")
     return UpstreamRequest(f"/api/v1/daily?domain={domain}&date={day}")
 
 
@@ -132,11 +131,9 @@ def encoded(text: str) -> str:
 def _segment(name: str, value: str) -> str:
     """Percent-encode a segment of a path."""
     if not value:
-        message = f"{name} must not be empty"
-        raise refuse(message)
+        raise refuse(f"{name} must not be empty")
     if value in {".", ".."}:
-        message = f"{name} must not be '{value}': a URL would lose it"
-        raise refuse(message)
+        raise refuse(f"{name} must not be '{value}': a URL would lose it")
     return encoded(value)
 
 

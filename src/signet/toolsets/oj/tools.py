@@ -99,8 +99,7 @@ async def find_similar_problems(args: SimilarIn, ctx: Context) -> Markdown:
     options = api.similar_options(args.limit, args.threshold, api.trim(args.source_filter))
     query, source, problem_id = api.trim(args.query), api.trim(args.source), api.trim(args.id)
     if query and not MIN_QUERY_CHARS <= len(query) <= MAX_QUERY_CHARS:
-        message = f"query has {len(query)} characters; write {MIN_QUERY_CHARS} to {MAX_QUERY_CHARS}"
-        raise api.refuse(message)
+        raise api.refuse(f"query has {len(query)} characters; write {MIN_QUERY_CHARS} to {MAX_QUERY_CHARS}")
     if not query and not (source and problem_id):
         raise api.refuse("nothing to search for: give a query, or both source and id")
     request = api.ask_similar_with(query, options) if query else api.ask_similar_to(source, problem_id, options)

@@ -65,8 +65,7 @@ def decode(encoded: str) -> str:
     try:
         data = inflate.decompress(compressed, MAX_DECODED_BYTES)
     except zlib.error as error:
-        message = f"not a PlantUML string: {error}"
-        raise ValueError(message) from None
+        raise ValueError(f"not a PlantUML string: {error}") from None
     if not inflate.eof:
         raise ValueError("not a PlantUML string: it is cut off or too long")
     return data.decode()

@@ -51,8 +51,7 @@ def _empty() -> Fault:
 
 
 def _too_large() -> Fault:
-    message = "PlantUML code exceeds maximum size of 50KB"
-    return Fault(Code.INVALID_INPUT, message, name="CODE_TOO_LARGE", status=413)
+    return Fault(Code.INVALID_INPUT, "PlantUML code exceeds maximum size of 50KB", name="CODE_TOO_LARGE", status=413)
 
 
 def _not_encodable() -> Fault:

@@ -81,8 +81,7 @@ def _domain(domain: str | None, source: str | None) -> str:
     if source is None:
         return domain or "com"
     if source not in DOMAINS:
-        message = f"invalid source '{source}', expected 'leetcode.com' or 'leetcode.cn'"
-        raise _invalid(message)
+        raise _invalid(f"invalid source '{source}', expected 'leetcode.com' or 'leetcode.cn'")
     if domain not in (None, DOMAINS[source]):
         raise _invalid("domain and source conflict")
     return DOMAINS[source]
