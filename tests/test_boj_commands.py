@@ -34,8 +34,8 @@ from signet.app import build_server
 from signet.commands import boj_mcp
 from signet.commands.boj import CREDIT, SAMPLE_SOURCE, SOURCE
 from signet.commands.boj.chart import chart_of, scale_of
+from signet.commands.boj.fetch import PartialDownload
 from signet.commands.boj.output_files import FORMATS, write_csv
-from signet.commands.boj.partial_download import PartialDownload
 from signet.commands.boj.plot import JAPANESE_FONTS, draw_text, paint
 from signet.commands.boj.series_query import FetchedSeries, SeriesPage, SeriesQuery, origin_of
 from signet.kernel.errors import Code, Fault

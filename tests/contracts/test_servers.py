@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from signet.commands.contract.sources import Terms, read_set
+from signet.commands.contract.command import Terms, read_set
 from signet.settings import UsageError
 from signet.upstream.mcp_client import MAX_PAGES
 

@@ -13,8 +13,7 @@ import pytest
 import signet
 from processes import ROOT
 from signet.catalogue import TOOLSETS, find_toolset
-from signet.commands.contract.command import compare
-from signet.commands.contract.sources import ContractSet, Terms, read_set
+from signet.commands.contract.command import ContractSet, Terms, compare, read_set
 
 
 def may_break(before: str, after: str) -> bool:

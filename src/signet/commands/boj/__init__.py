@@ -1,7 +1,7 @@
 """`signet boj`: Bank of Japan statistics at the terminal. List databases, download series into a file, draw them.
 
-    series_query ──┬── partial_download ── output_files    fetch: page by page onto the disk, then into one file
-                   └── chart ── plot                       plot: as text, as PNG or SVG
+    series_query ──┬── fetch ── output_files    fetch: page by page onto the disk, then into one file
+                   └── chart ── plot            plot: as text, as PNG or SVG
 
 Every page goes through the call pipeline, the tool and its rate-limited upstream.
 """
