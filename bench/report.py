@@ -37,7 +37,8 @@ SDK's low-level server does neither; FastMCP checks arguments by their types.
 and nothing else: no limits, no cancellation, no journal, hardly a check of the protocol. On stdio it is a loop over \
 blocking reads and writes, over HTTP an ASGI application.
 - Over HTTP the peers run stateless with JSON answers, under uvicorn with uvloop and httptools, without an \
-access log. FastMCP's tool is a coroutine, which spares it a worker thread.
+access log. FastMCP's tool is a coroutine, which spares it a worker thread. All requests of a cell have the same head, \
+which Signet keeps parsed; a head that it has not seen costs it some 5 µs more.
 - A round takes each cell to one server after the other, in an order that rotates from round to round; \
 servers are started afresh for each round. Each cell is warmed up before its clock starts.
 - Every answer's id and shape are checked, and one in fifty is inflated and compared with its source, after \
