@@ -30,12 +30,13 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Server:
 
 
 def over_http(**headers: str) -> ClientChannel:
-    pairs = [(name.replace("_", "-"), value) for name, value in headers.items()]
-    return ClientChannel(door=HTTP_MCP, headers=Headers(pairs))
+    names = [name.replace("_", "-") for name in headers]
+    return ClientChannel(door=HTTP_MCP, headers=Headers(names, list(headers.values())))
 
 
 def modern_http(method: str, name: str | None = None) -> ClientChannel:
-    return ClientChannel(door=HTTP_MCP, headers=Headers(list(modern_headers(method, name).items())))
+    headers = modern_headers(method, name)
+    return ClientChannel(door=HTTP_MCP, headers=Headers(list(headers), list(headers.values())))
 
 
 def answer(server: Server, message: object, channel: ClientChannel = QUIET) -> Any:

@@ -56,14 +56,10 @@ def check_routing(headers: Headers, method: str, name: object, version: object) 
         for header in (VERSION, METHOD, NAME):
             if header in headers.repeated:
                 raise ProtocolError(HEADER_MISMATCH, f"{header} is sent more than once")
-    text = headers.get
-    is_named = method in NAMED_METHODS and name is not UNSET
-    if text(VERSION) == version and text(METHOD) == method and not (is_named and text(NAME) != name):
-        return
-    _check_equal(VERSION, text(VERSION), version)
-    _check_equal(METHOD, text(METHOD), method)
-    if is_named:
-        _check_equal(NAME, _decoded(text(NAME)), name, sent=NAME in headers)
+    _check_equal(VERSION, headers.get(VERSION), version)
+    _check_equal(METHOD, headers.get(METHOD), method)
+    if method in NAMED_METHODS and name is not UNSET:
+        _check_equal(NAME, _decoded(headers.get(NAME)), name, sent=NAME in headers)
 
 
 class ParamHeader(NamedTuple):
