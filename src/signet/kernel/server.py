@@ -126,7 +126,7 @@ class Server:
         self._identity = identity
         self._instructions = instructions
         self._handshake, self._modern = eras(identity)
-        self._to_reply = {era.modern: partial(to_reply, era) for era in (self._handshake, self._modern)}
+        self._to_reply = {False: partial(to_reply, self._handshake), True: partial(to_reply, self._modern)}
         self._param_headers: dict[str, list[ParamHeader]] = {}
         self._lists: dict[bool, bytes] = {}
         both = {"tools/list": self._list, "tools/call": self._call}
