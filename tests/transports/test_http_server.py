@@ -196,3 +196,13 @@ def test_a_client_that_sends_a_body_that_is_too_large_gets_its_answer() -> None:
 
         assert (reply.status, reply.json()["error"]["code"]) == (413, "CODE_TOO_LARGE")
         assert server.ask("GET", "/healthz").status == 200
+
+
+def test_a_request_for_another_protocol_is_answered_in_this_one_and_is_the_last() -> None:
+    asked = GET[:-2] + b"Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
+    with serving("--toolsets", "plantuml") as server, contextlib.closing(server.connect()) as client:
+        client.sendall(asked + b"\x81\x05hello" + GET)
+        received = b"".join(iter(lambda: client.recv(65_536), b""))
+
+    assert received.count(b"HTTP/1.1 ") == received.count(b"HTTP/1.1 200 OK\r\n") == 1
+    assert b"connection: close\r\n" in received

@@ -101,11 +101,11 @@ def test_a_trailer_changes_nothing() -> None:
     assert reader.request.headers == {"host": "localhost", "transfer-encoding": "chunked"}
 
 
-def test_what_follows_a_request_for_another_protocol_is_not_read() -> None:
-    found, reader = read(b"GET / HTTP/1.1\r\n" + HOST + b"Connection: upgrade\r\nUpgrade: websocket\r\n\r\n")
+@pytest.mark.parametrize("line", [b"GET / HTTP/1.1\r\n", b"CONNECT a:1 HTTP/1.1\r\n"], ids=["upgrade", "connect"])
+def test_a_request_for_another_protocol_is_the_last(line: bytes) -> None:
+    found, _ = read(line + HOST + b"Connection: upgrade\r\nUpgrade: websocket\r\n\r\n")
 
-    assert found == [("GET", "/", b"", False)]
-    assert reader.ended
+    assert [keep_alive for *_, keep_alive in found] == [False]
 
 
 # --- bounds

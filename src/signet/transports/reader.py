@@ -40,8 +40,6 @@ class HttpReader:
         """Whether its client wants to send another request."""
         self.left: int | None = 0
         """The bytes of its body that have not come; None for a chunked body."""
-        self.ended = False
-        """Whether nothing behind the last request is HTTP: another protocol was asked for."""
         self.head = b""
         """The head of the request, as far as it has come."""
         self._framed = 0
@@ -77,7 +75,8 @@ class HttpReader:
                 start, end = end, end + self.left
                 feed(unread[start:end])
         except HttpParserUpgrade:
-            self.ended = True
+            # Another protocol is asked for. The request is answered in this one, and is the last.
+            self.keep_alive = False
         except HttpParserError as error:
             if error.__context__ is not None:
                 raise error.__context__ from None
