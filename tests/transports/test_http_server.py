@@ -87,6 +87,7 @@ def serving_at(path: Path, *more: str) -> Iterator[subprocess.Popen[bytes]]:
         try:
             assert process.stdout is not None
             assert process.stdout.readline().decode() == f"Signet {__version__} is listening on unix:{path}\n"
+            assert process.stdout.readline().decode().startswith(f"Try it: curl --unix-socket {path} http://localhost/")
             yield process
         finally:
             process.terminate()

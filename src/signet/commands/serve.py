@@ -101,8 +101,10 @@ def _greeting(settings: Settings, address: Any, toolbox: Toolbox) -> str:
     if settings.sandbox:
         titles = [toolset.title for toolset, _ in reversed(settings.enabled()) if toolset.sandbox is not None]
         text += f"{' and '.join(titles)} answer from embedded sample data.\n" if titles else ""
-    if settings.quiet or isinstance(address, str):
+    if settings.quiet:
         return text
+    if isinstance(address, str):
+        return f"{text}Try it: curl --unix-socket {quote(address)} http://localhost/api/tools\nCtrl-C stops it.\n"
     return text + paste_lines(url, next(iter(toolbox)), _flags_again(settings), secured=settings.token is not None)
 
 
