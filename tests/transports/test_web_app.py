@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,12 @@ from channels import invocation, rpc
 from processes import PATIENCE_S
 from signet.kernel.protocol import Identity
 from signet.kernel.server import Server
+from signet.kernel.wire import Headers
 from signet.transports.asgi import AsgiApp
-from signet.transports.guard import Guard
-from signet.transports.web_app import App
+from signet.transports.guard import Access, Guard
+from signet.transports.messages import Request, Response
+from signet.transports.rest import refuse
+from signet.transports.web_app import App, Route
 
 ABOUT = {"version": "1"}
 HERE = "http://localhost:3000"
@@ -219,3 +223,28 @@ def test_upstreams_are_warmed_at_the_start_and_closed_at_the_end(server: Server)
 
     assert upstream.events == ["warmed", "closed"]
     assert sent == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
+
+
+def test_large_bodies_are_handled_in_two_threads_at_most(app: App) -> None:
+    """More would leave the event loop, and so everybody else, little of the interpreter's time."""
+    lock, running, most = threading.Lock(), 0, 0
+
+    def answer(_: Request) -> Response:
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+        time.sleep(0.02)
+        with lock:
+            running -= 1
+        assert threading.current_thread() is not threading.main_thread()
+        return Response(200)
+
+    async def scenario() -> list[Response]:
+        requests = [Request("POST", "/", Headers((), ()), body=b" " * 65_537) for _ in range(6)]
+        for request in requests:
+            request.route = Route(Access(), answer, refuse)
+        return await asyncio.gather(*map(app.answer, requests))  # type: ignore[arg-type] # none is ready
+
+    assert [response.status for response in asyncio.run(scenario())] == [200] * 6
+    assert most == 2

@@ -27,7 +27,7 @@ from .messages import JSON, Answer, Fields, Request, Response, preflight
 from .openapi import describe
 from .rest import DISCOVERY, GET_HEADERS, RestDoor, refuse, wrong_method
 
-__all__ = ["App"]
+__all__ = ["App", "Route"]
 
 FOR_ALL = Access(any_page=True)
 FOR_CALLERS = Access(json_only=True)
@@ -37,6 +37,8 @@ FOR_BALANCERS = Access(no_token=True)
 OVERLOADED: Final = 503
 LARGE_BYTES: Final = 65_536
 """The size above which a body is handled in a thread, so that other requests are answered meanwhile."""
+LARGE_AT_ONCE: Final = 2
+"""The number of such threads: more would leave the event loop little of the interpreter's time."""
 
 Handler = Callable[[Request], Answer]
 
@@ -72,6 +74,7 @@ class App:
         self._rest = RestDoor(server.pipeline, legacy or {})
         self._envelope = EnvelopeDoor(server)
         self._routes = self._fixed_routes(McpDoor(server))
+        self._threads = asyncio.Semaphore(LARGE_AT_ONCE)
         self._awaited: dict[str, int] = {}
         """The number of calls that are awaited for each address."""
 
@@ -89,7 +92,7 @@ class App:
             if fault is not None:
                 return self.refuse(request, fault)
         is_large = len(request.body) > LARGE_BYTES
-        answer = asyncio.to_thread(route.answer, request) if is_large else route.answer(request)
+        answer = self._answer_in_thread(request) if is_large else route.answer(request)
         if not isinstance(answer, Response):
             # Counted now, and not when it is awaited: many may be asked for before that.
             self._awaited[request.address] = self._awaited.get(request.address, 0) + 1
@@ -115,6 +118,10 @@ class App:
     async def close(self) -> None:
         """Close the server behind the doors."""
         await self._server.close()
+
+    async def _answer_in_thread(self, request: Request) -> Answer:
+        async with self._threads:
+            return await asyncio.to_thread(request.route.answer, request)
 
     async def _await(self, request: Request, answer: Awaitable[Answer]) -> Response:
         """Await an answer, and give its place back."""
