@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import misbehaving_server
-from channels import META, modern_headers, rpc
+from channels import META, invocation, modern_headers, rpc
 from journals import records_in
 from processes import PATIENCE_S, Server, clean_env, serving
 from signet.asgi import create_app
@@ -247,6 +247,11 @@ def test_it_answers_under_another_server_as_under_our_own(program: str, below: s
         ("POST", "/api/tools/encodePlantUML", {"plantumlCode": "A\n" * 20_000}, {}),
         ("POST", "/api/tools/encodePlantUML", {}, {}),
         ("POST", "/mcp/v1/encode-plantuml", diagram, {}),
+        ("GET", "/api/tools/", None, {}),
+        ("POST", "/mcp/", rpc("tools/call", call), {}),
+        ("POST", "/api/tools/encodePlantUML/", diagram, {}),
+        ("POST", "/mcp/tool/plantuml.encode/", invocation("plantuml.encode", diagram), {}),
+        ("POST", "/mcp/v1/encode-plantuml/", diagram, {}),
         ("POST", "/api/tools/encodePlantUML", b" " * (MIB + 1), {}),
     ]
 
@@ -268,5 +273,9 @@ def test_it_answers_under_another_server_as_under_our_own(program: str, below: s
         assert [row[:3] for row in seen] == [row[:3] for row in expected]
     for mine, theirs in zip(expected, seen, strict=True):
         assert theirs == mine
-    assert len(calls(tmp_path / "own")) == 6
+    assert [status for _, path, status, *_ in expected if path.endswith("/") and path != "/"] == [200] * 5
+    assert {record["route"] for record in records_in(tmp_path / "own")} == {
+        "/mcp", "/api/tools/encodePlantUML", "/mcp/tool/plantuml.encode", "/mcp/v1/encode-plantuml",
+    }  # fmt: skip
+    assert len(calls(tmp_path / "own")) == 10
     assert calls(tmp_path / "other") == calls(tmp_path / "own")

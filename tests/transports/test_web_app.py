@@ -120,7 +120,58 @@ def test_each_door_has_its_path(app: App) -> None:
     assert json.loads(by_envelope[2])["result"] == {"n": 3}
 
 
-@pytest.mark.parametrize("path", ["/mcp/", "/MCP", "/api", "/favicon.ico", "//", "/mcp/v1/encode-plantuml/x"])
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/openapi.json", "/mcp", "/mcp/tool/odd.fine", "/old/fine"])
+@pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "POST", "DELETE"])
+def test_one_slash_may_end_a_path(server: Server, method: str, path: str) -> None:
+    app = App(server, Guard(), ABOUT, {"/old/fine": "fine"})
+
+    answered = ask(app, method, path, {}, **JSON)
+
+    assert answered[0] != 404
+    assert ask(app, method, path + "/", {}, **JSON) == answered
+
+
+def test_one_slash_may_end_the_path_of_the_tools_where_no_tool_is_to_be_named(app: App) -> None:
+    """Spec 4 reads the path with a slash as a call that names no tool."""
+    answered = {method: ask(app, method, "/api/tools/", {}) for method in ("GET", "OPTIONS", "POST")}
+
+    assert answered["GET"] == ask(app, "GET", "/api/tools")
+    assert answered["OPTIONS"] == ask(app, "OPTIONS", "/api/tools")
+    assert json.loads(answered["POST"][2])["error"]["code"] == "TOOL_NAME_REQUIRED"
+
+
+def test_a_call_by_a_path_with_a_slash_is_the_same_call(server: Server) -> None:
+    app = App(server, Guard(), ABOUT, {"/old/fine": "fine"})
+    call = rpc("tools/call", {"name": "fine", "arguments": {"n": 3}})
+    calls = {
+        "/mcp": call,
+        "/api/tools/fine": {"n": 3},
+        "/mcp/tool/odd.fine": invocation("odd.fine", {"n": 3}),
+        "/old/fine": {"n": 3},
+    }
+
+    for path, body in calls.items():
+        answered = ask(app, "POST", path, body, **JSON)
+
+        assert answered[0] == 200
+        assert ask(app, "POST", path + "/", body, **JSON) == answered
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/mcp//",
+        "//mcp",
+        "/healthz//",
+        "/openapi.json//",
+        "/mcp/x",
+        "/MCP",
+        "/api",
+        "/favicon.ico",
+        "//",
+        "/mcp/v1/encode-plantuml/x",
+    ],
+)
 def test_a_path_that_leads_nowhere_is_named(app: App, path: str) -> None:
     status, _, body = ask(app, "GET", path)
 

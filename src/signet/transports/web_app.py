@@ -3,6 +3,8 @@
 /mcp                        MCP            /api/tools, /api/tools/{name}   REST
 /mcp/tool/{slug}            envelope       /mcp/v1/encode-plantuml         REST, the legacy shape
 /openapi.json, /healthz, /readyz, /        pages for people and for monitoring
+
+One slash may end a path; the door and the journal see the path without it.
 """
 
 from __future__ import annotations
@@ -80,7 +82,11 @@ class App:
 
     def admit(self, request: Request) -> Response | None:
         """Return the refusal of a request by its head, or None."""
-        request.route = route = self._routes.get(request.path) or self._route(request.path)
+        route = self._routes.get(request.path)
+        if route is None:
+            request.path = path = _without_slash(request.path)
+            route = self._routes.get(path) or self._route(path)
+        request.route = route
         fault = self._guard.refusal(request.method, request.headers, route.access)
         return None if fault is None else self.refuse(request, fault)
 
@@ -164,7 +170,8 @@ class App:
         toolbox = self._server.pipeline.toolbox
         paths = [f"{DISCOVERY}/{tool.name}" for tool in toolbox] + [f"{ENVELOPE_PATH}{tool.slug}" for tool in toolbox]
         legacy = [path for path, name in self._rest.legacy.items() if toolbox.find(name) is not None]
-        return routes | {path: self._route(path) for path in paths + legacy}
+        # The paths that would name a tool have routes of their own: without their slash they are something else.
+        return routes | {path: self._route(path) for path in [DISCOVERY + "/", ENVELOPE_PATH, *paths, *legacy]}
 
     def _route(self, path: str) -> Route:
         """Return the route of a path, found by the beginning of the path."""
@@ -207,6 +214,11 @@ def _page(path: str, content: bytes | Callable[[], bytes]) -> Route:
 
     access = FOR_BALANCERS if path in {"/healthz", "/readyz"} else FOR_PEOPLE
     return Route(access, _with_preflight(answer), refuse)
+
+
+def _without_slash(path: str) -> str:
+    """Return a path without the one slash that may end it."""
+    return path[:-1] if path.endswith("/") and not path.endswith("//") else path
 
 
 def _unknown_path(path: str) -> Route:
