@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 
 from channels import rpc
 from processes import PATIENCE_S, ROOT, SIGNET, clean_env, piping
-from signet.transports.pipes import LineSplitter, NonBlockingWriter, unblocked
+from signet.transports.pipes import LineSplitter, NonBlockingWriter, has_reader, unblocked
 
 MIB = 1024 * 1024
 ODD = (sys.executable, str(ROOT / "tests/misbehaving_server.py"), "stdio")
@@ -200,3 +201,36 @@ def test_a_pipe_is_put_back_as_it_was_found_and_a_file_is_left_alone(pipe: tuple
 
     with (tmp_path / "file").open("wb") as file, unblocked(file.fileno()):
         assert os.get_blocking(file.fileno()) is True
+
+
+# --- readers
+
+
+def test_a_pipe_has_a_reader_until_the_last_one_closes_it_full_or_not(pipe: tuple[int, int]) -> None:
+    read_end, write_end = pipe
+    another = os.dup(read_end)
+    os.set_blocking(write_end, False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(write_end, bytes(4096))
+
+    os.close(read_end)
+    assert has_reader(write_end)
+
+    os.close(another)
+    assert not has_reader(write_end)
+
+
+def test_a_file_has_a_reader(tmp_path: Path) -> None:
+    with (tmp_path / "file").open("wb") as file:
+        assert has_reader(file.fileno())
+
+
+def test_a_socket_whose_other_end_sends_no_more_has_a_reader_until_it_is_closed() -> None:
+    ours, theirs = socket.socketpair()
+    with theirs:
+        ours.shutdown(socket.SHUT_WR)
+        assert has_reader(theirs.fileno())
+
+        ours.close()
+        assert not has_reader(theirs.fileno())

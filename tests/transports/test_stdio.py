@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import pty
 import signal
+import socket
+import subprocess
 import sys
-from collections.abc import Iterator
+import tty
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO
 
 import pytest
 
 from channels import rpc
-from processes import PATIENCE_S, ROOT, Pipe, piping
+from drop_in_servers import SERVERS
+from journals import records_in
+from processes import PATIENCE_S, ROOT, Pipe, clean_env, piping
+from upstream_harness import DIRECT
 
 ODD = (sys.executable, str(ROOT / "tests/misbehaving_server.py"), "stdio")
 PING = {"jsonrpc": "2.0", "id": "p", "method": "ping"}
@@ -159,3 +169,122 @@ def test_a_client_that_is_gone_ends_the_process() -> None:
         pipe.stdin.close()
 
         assert pipe.process.wait(PATIENCE_S) == 0
+
+
+# --- a client that leaves while a call hangs
+
+Ends = tuple[int, int, list[int]]
+"""What a client writes to and reads from, and the server's own ends: stdin, stdout."""
+
+
+def pipes() -> Ends:
+    (server_in, client_out), (client_in, server_out) = os.pipe(), os.pipe()
+    return client_out, client_in, [server_in, server_out]
+
+
+def sockets() -> Ends:
+    ours, theirs = (each.detach() for each in socket.socketpair())
+    return ours, os.dup(ours), [theirs, os.dup(theirs)]
+
+
+def terminal() -> Ends:
+    ours, theirs = pty.openpty()
+    tty.setraw(theirs)
+    return ours, os.dup(ours), [theirs, os.dup(theirs)]
+
+
+class Client:
+    """A client at the other end of any two descriptors."""
+
+    def __init__(self, ends: Ends, log: IO[bytes], env: dict[str, str]) -> None:
+        self.out, self.into, theirs = ends
+        command = [*ODD, "600"]
+        self.process = subprocess.Popen(command, stdin=theirs[0], stdout=theirs[1], stderr=log, env=clean_env(env))
+        for end in theirs:
+            os.close(end)
+
+    def send(self, *messages: object) -> None:
+        os.write(self.out, b"".join(json.dumps(message).encode() + b"\n" for message in messages))
+
+    def receive(self) -> object:
+        with os.fdopen(os.dup(self.into), "rb") as lines:
+            return json.loads(lines.readline())
+
+    def close(self) -> None:
+        for end in (self.out, self.into):
+            with contextlib.suppress(OSError):
+                os.close(end)
+
+
+@pytest.fixture(params=[pipes, sockets, terminal])
+def client(request: pytest.FixtureRequest, tmp_path: Path, reader: dict[str, str]) -> Iterator[Client]:
+    """A client of the odd tools, which have ten minutes."""
+    open_ends: Callable[[], Ends] = request.param
+    with (tmp_path / "stderr").open("wb") as log:
+        client = Client(open_ends(), log, reader)
+    try:
+        yield client
+    finally:
+        client.close()
+        if client.process.poll() is None:
+            client.process.kill()
+        client.process.wait()
+
+
+def test_a_client_that_is_gone_takes_its_hanging_call_along(client: Client, tmp_path: Path) -> None:
+    client.send(call("hangs", 1), PING)
+    assert client.receive() == PONG
+
+    client.close()
+
+    assert client.process.wait(PATIENCE_S) == 0
+    assert (tmp_path / "stderr").read_text().splitlines() == ["hangs: started", "hangs: cancelled"]
+
+
+def test_a_client_that_leaves_later_takes_its_hanging_call_along(reader: dict[str, str]) -> None:
+    """Its stdin ends first: as long as the client reads, the call goes on."""
+    with piping(*ODD, "600", env=reader) as pipe:
+        pipe.send(call("hangs", 1), call("waits", 2, n=50))
+        pipe.stdin.close()
+        assert pipe.receive()["id"] == 2
+
+        pipe.stdout.close()
+
+        assert pipe.process.wait(PATIENCE_S) == 0
+        assert pipe.process.stderr is not None
+        assert pipe.process.stderr.read() == b"hangs: started\nhangs: cancelled\n"
+
+
+def test_a_client_that_only_ends_its_own_side_of_a_socket_is_answered(tmp_path: Path) -> None:
+    ours, theirs = socket.socketpair()
+    with ours, (tmp_path / "stderr").open("wb") as log:
+        process = subprocess.Popen([*ODD, "600"], stdin=theirs, stdout=theirs, stderr=log, env=clean_env())
+        theirs.close()
+        ours.sendall(json.dumps(call("waits", 7, n=300)).encode() + b"\n")
+        ours.shutdown(socket.SHUT_WR)
+
+        received = b"".join(iter(lambda: ours.recv(65_536), b""))
+
+        assert ids_in(received) == [7]
+        assert process.wait(PATIENCE_S) == 0
+
+
+@pytest.mark.parametrize("name", SERVERS)
+def test_a_drop_in_server_ends_with_its_client_while_the_upstream_is_silent(name: str, tmp_path: Path) -> None:
+    server, tool = SERVERS[name], SERVERS[name].tools[1]
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        env = {**DIRECT, "SIGNET_LOG_DIR": str(tmp_path)}
+        with piping(server.command, "--base-url", url, *server.upstream_flags, env=env) as pipe:
+            pipe.send(call(tool, 1, **server.calls[tool]))
+            peer, _ = silent.accept()
+            with peer:
+                assert peer.recv(4)
+
+                pipe.stdin.close()
+                pipe.stdout.close()
+
+                assert pipe.process.wait(PATIENCE_S) == 0
+
+    [record] = records_in(tmp_path)
+    assert record["error"] == {"code": "INTERNAL_ERROR", "message": "the caller left before the answer"}

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import select
 import stat
 import sys
 from collections.abc import Callable, Iterator
 from typing import Final
 
-__all__ = ["MAX_LINE_BYTES", "LineSplitter", "NonBlockingWriter", "claim_stdout", "unblocked"]
+__all__ = ["MAX_LINE_BYTES", "LineSplitter", "NonBlockingWriter", "claim_stdout", "has_reader", "unblocked"]
 
 MAX_LINE_BYTES: Final = 4 * 1024 * 1024
 """The longest line that is read; a longer line is dropped and reported."""
@@ -139,6 +140,19 @@ class NonBlockingWriter:
         if self.halted:
             self.halted = False
             self._on_backlog(self.halted)
+
+
+def has_reader(fd: int) -> bool:
+    """Return False if nobody can read what is written to a descriptor: the other end is closed.
+
+    Nothing is written. Of a pipe every reader must be gone, of a socket both directions, of a terminal its other side.
+    A file always has a reader, and so has everything on a system that cannot tell.
+    """
+    if not hasattr(select, "poll"):  # Windows
+        return True
+    poll = select.poll()
+    poll.register(fd, 0)
+    return not poll.poll(0)
 
 
 @contextlib.contextmanager

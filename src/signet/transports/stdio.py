@@ -19,7 +19,7 @@ from signet.kernel.errors import INVALID_REQUEST
 from signet.kernel.server import ClientChannel, Pending, Server
 from signet.kernel.wire import Id, Reply, ResponseId, failure
 
-from .pipes import MAX_LINE_BYTES, LineSplitter, NonBlockingWriter, unblocked
+from .pipes import MAX_LINE_BYTES, LineSplitter, NonBlockingWriter, has_reader, unblocked
 
 __all__ = ["Conversation", "serve"]
 
@@ -27,13 +27,16 @@ READ_BYTES: Final = 1 << 16
 """The size of a pipe: a larger buffer would never be filled, and the heap returns it to the system after each read."""
 WARM_AFTER_S: Final = 0.2
 """The delay from the first message to the warming of upstreams: by then the client has its list of tools."""
+LOOK_EVERY_S: Final = 0.1
+"""The time between two looks at whether anybody still reads, while the last calls are in flight."""
 
 
 def serve(server: Server, wire: int, *, source: int = 0, in_thread: bool = False) -> bool:
     """Answer the messages from `source` until it ends or a signal comes; return whether work is left behind.
 
-    At the end of `source` the calls in flight are answered first. Work that is left behind is a thread or a tool that
-    does not stop. All responses are written by then, so the process should exit without waiting for it.
+    At the end of `source` the calls in flight are answered first, or cancelled once nobody can read their responses.
+    Work that is left behind is a thread or a tool that does not stop. All responses are written by then, so the process
+    should exit without waiting for it.
     """
     runner = asyncio.Runner()
     left_behind = runner.run(Conversation(server, wire, source).hold(in_thread=in_thread))
@@ -188,6 +191,7 @@ class Conversation:
             self._loop.add_reader(self._source, self._readable)
 
     def _stop(self) -> None:
+        """Cancel all calls, and end without waiting for what they leave behind."""
         self._stopped = True
         for tasks in self._calls.values():
             for task in tasks:
@@ -195,11 +199,17 @@ class Conversation:
         self._ended.set()
 
     async def _drain(self) -> None:
-        """Wait until the calls in flight have ended and the client has read their responses, or a signal comes."""
+        """Wait until the calls in flight have ended and the client has read their responses.
+
+        A signal ends the wait, and so does a client that is gone: it has closed its side of the wire too.
+        """
         while self._calls and not self._stopped:
-            await asyncio.wait([task for tasks in self._calls.values() for task in tasks])
+            if not has_reader(self._wire):
+                self._stop()
+            await asyncio.wait([task for tasks in self._calls.values() for task in tasks], timeout=LOOK_EVERY_S)
         while not (self._out.drained.is_set() or self._out.broken or self._stopped):
-            await asyncio.wait([asyncio.ensure_future(self._out.drained.wait())], timeout=0.1)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._out.drained.wait(), LOOK_EVERY_S)
 
 
 @contextlib.contextmanager
