@@ -22,10 +22,14 @@ REFUSALS: dict[str, tuple[bytes, dict[str, str], tuple[int, str]]] = {
     "content type": (b"{}", {"content-type": "text/plain"}, (415, "UNSUPPORTED_MEDIA_TYPE")),
     "wrong host": (b"{}", {**JSON, "host": "evil.example"}, (421, "HOST_NOT_ALLOWED")),
     "not UTF-8": (LONE_BYTE, JSON, (400, "NOT_UNICODE")),
-    "not JSON": (b"{not json", JSON, (500, "INTERNAL_ERROR")),
+    "not JSON": (b"{not json", JSON, (400, "NOT_JSON")),
 }
 OPEN_TO_ALL = {"foreign page": (400, "EMPTY_CODE"), "content type": (400, "EMPTY_CODE")}
-SPEC_4_FACES = {"too large": (413, "CODE_TOO_LARGE"), "not UTF-8": (500, "ENCODING_FAILED")}
+SPEC_4_FACES = {
+    "too large": (413, "CODE_TOO_LARGE"),
+    "not UTF-8": (500, "ENCODING_FAILED"),
+    "not JSON": (500, "INTERNAL_ERROR"),
+}
 """What a public tool takes from everybody, and what spec 4 calls the door's refusals of its own tool."""
 
 
@@ -73,6 +77,17 @@ def test_the_door_refuses_for_every_tool_alike(server: Server, case: str) -> Non
     said = {name: told(asked(server, name, "POST", body, headers)) for name in names_of(server)}
 
     assert said == {name: public if name in PUBLIC else expected for name in said}
+
+
+@pytest.mark.parametrize("body", [b"{not json", b'{"db":', b"NaN", b"\xef\xbb\xbf{}", b"[" * 10_000, b"{}{}", b" "])
+def test_a_body_that_is_not_json_is_told_why(server: Server, body: bytes) -> None:
+    reply = asked(server, "boj_get_metadata", "POST", body, JSON)
+
+    message = reply.json()["error"]["message"]
+    assert told(reply) == (400, "NOT_JSON")
+    assert message.startswith("The body is not JSON: ")
+    assert len(message) > len("The body is not JSON: ")
+    assert "Parse error" not in message
 
 
 def test_a_page_of_this_machine_may_ask_before_it_calls_a_tool_that_is_not_public(server: Server) -> None:

@@ -34,6 +34,7 @@ DOOR_ERRORS: Final = (
 
 PRIVATE_ERRORS: Final = (
     ("INVALID_INPUT", 400),
+    ("NOT_JSON", 400),
     ("NOT_UNICODE", 400),
     ("ORIGIN_NOT_ALLOWED", 403),
     ("NOT_FOUND", 404),

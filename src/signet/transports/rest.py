@@ -124,14 +124,20 @@ class Endpoint(msgspec.Struct, frozen=True):
             if self.tool is not None:
                 raise not_unicode() from None
             value = {}
-        except ProtocolError:
+        except ProtocolError as error:
             if not self.legacy:
-                # Spec 4 has no code for a body that is not JSON, other than that of an unexpected error.
-                raise Fault(Code.INTERNAL_ERROR, "Internal server error") from None
+                raise self._not_json(error) from None
             value = None
         if self.legacy and value is None:
             raise not_unicode()
         return value
+
+    def _not_json(self, error: ProtocolError) -> Fault:
+        if self.tool is None:
+            # Spec 4 has no code for a body that is not JSON, other than that of an unexpected error.
+            return Fault(Code.INTERNAL_ERROR, "Internal server error")
+        reason = str(error).removeprefix("Parse error: ").removeprefix("JSON is malformed: ")
+        return Fault(Code.INVALID_INPUT, f"The body is not JSON: {reason}", name="NOT_JSON")
 
     def show(self, outcome: Outcome) -> Response:
         """Return the response for an outcome."""

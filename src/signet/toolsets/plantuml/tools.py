@@ -58,6 +58,10 @@ def _not_encodable() -> Fault:
     return Fault(Code.INVALID_INPUT, NOT_ENCODED, name="ENCODING_FAILED", status=500)
 
 
+def _unexpected() -> Fault:
+    return Fault(Code.INTERNAL_ERROR, "Internal server error")
+
+
 def _failed(cause: BaseException) -> Fault:
     fault = Fault(Code.INTERNAL_ERROR, NOT_ENCODED, name="ENCODING_FAILED")
     fault.__cause__ = cause
@@ -69,7 +73,12 @@ def _spec_4(fault: Fault) -> Fault:
     if fault.code is Code.INTERNAL_ERROR and fault.__cause__ is not None:
         # A bug of the tool, which only encodes.
         return _failed(fault.__cause__)
-    own_faults = {Code.INVALID_INPUT.value: _empty, "REQUEST_TOO_LARGE": _too_large, "NOT_UNICODE": _not_encodable}
+    own_faults = {
+        Code.INVALID_INPUT.value: _empty,
+        "REQUEST_TOO_LARGE": _too_large,
+        "NOT_UNICODE": _not_encodable,
+        "NOT_JSON": _unexpected,
+    }
     own_fault = own_faults.get(fault.name)
     return own_fault() if own_fault else fault
 
@@ -81,7 +90,7 @@ def _spec_4(fault: Fault) -> Fault:
     example={"plantumlCode": "@startuml\nA --> B\n@enduml"},
     public=True,
     adapt_fault=_spec_4,
-    rest_errors=(("EMPTY_CODE", 400), ("CODE_TOO_LARGE", 413), ("ENCODING_FAILED", 500)),
+    rest_errors=(("EMPTY_CODE", 400), ("CODE_TOO_LARGE", 413), ("ENCODING_FAILED", 500), ("INTERNAL_ERROR", 500)),
 )
 def encode_plantuml(args: EncodeIn, ctx: Context) -> EncodeOut | Awaitable[EncodeOut]:
     """Encodes PlantUML diagram code into a shareable URL for viewing on plantuml.com"""
