@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the outside programs that the tests run against Signet: Debian's PlantUML, a Java to run it, Node.js,
-# and the two npm packages of package-lock.json. Does nothing that is done already.
+# and the npm packages of package-lock.json. Does nothing that is done already.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -50,7 +50,7 @@ newer_node() {
 npm_packages() {
   local installed=node_modules/.package-lock.json
   if [ -e "$installed" ] && [ ! package-lock.json -nt "$installed" ]; then return 0; fi
-  echo "installing the MCP conformance suite and the MCP Inspector"
+  echo "installing the MCP conformance suite, the MCP Inspector, Redocly and Spectral"
   npm ci --ignore-scripts --loglevel=error >/dev/null
   touch "$installed"
 }

@@ -140,7 +140,7 @@ def _request_of(scope: Scope) -> Request:
     # HTTP/2 and newer have no heads that could be read in two ways.
     version = "1.0" if scope.get("http_version") == "1.0" else "1.1"
     client = scope.get("client") or ("",)
-    return Request(*check_head(scope["method"], path, headers, version), client[0])
+    return Request(*check_head(scope["method"], path, headers, version), client[0], root=root)
 
 
 async def _until_disconnected(work: Awaitable[None], receive: Receive) -> None:

@@ -47,6 +47,8 @@ class Request(msgspec.Struct):
     body: bytes = b""
     route: Any = None
     """The application's own note, kept between `admit` and `answer`."""
+    root: str = ""
+    """The path below which another application serves this one."""
 
 
 class Response(msgspec.Struct, frozen=True):
@@ -59,6 +61,8 @@ class Response(msgspec.Struct, frozen=True):
     """The pieces of a body that is not yet known; they are sent as they come."""
     refusal: str = ""
     """Why the request was refused before it was a call; empty for all other responses."""
+    is_page: bool = False
+    """Whether the same body is sent again and again, so that its compressed form is worth keeping."""
 
 
 Answer = Response | Awaitable[Response]

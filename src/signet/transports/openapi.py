@@ -46,15 +46,17 @@ PRIVATE_ERRORS: Final = (
 SHAPES: Final = "#/components/schemas/"
 
 
-def describe(pipeline: Pipeline, about: Json, legacy: Mapping[str, str], *, secured: bool) -> Json:
-    """Return the OpenAPI page of the web doors for the enabled tools."""
+def describe(pipeline: Pipeline, about: Json, legacy: Mapping[str, str], *, secured: bool, root: str = "") -> Json:
+    """Return the OpenAPI page of the web doors for the enabled tools, which are served below the path `root`."""
     from importlib.resources import files
 
     templates: Json = msgspec.json.decode((files(__package__) / "openapi.json").read_bytes())
     page: Json = templates["page"]
     page["info"]["version"] = about["version"]
+    page["servers"][0]["url"] = root or "/"
     if not secured:
-        del page["security"], page["components"]["securitySchemes"]
+        page["security"] = []
+        del page["components"]["securitySchemes"]
         for path in page["paths"].values():
             for operation in path.values():
                 operation["responses"].pop("401", None)

@@ -56,7 +56,7 @@ class RestDoor:
             return refuse(wrong_method("GET"), (*GET_HEADERS, (b"allow", b"GET, OPTIONS")))
         if self._discovery is None:
             self._discovery = encode({"tools": [self._list_entry(tool) for tool in self._pipeline.toolbox]})
-        return Response(200, self._discovery, GET_HEADERS)
+        return Response(200, self._discovery, GET_HEADERS, is_page=True)
 
     def call(self, endpoint: Endpoint, request: Request) -> Answer:
         """Run a tool and return its response: `POST /api/tools/{name}`, or a legacy path."""

@@ -21,6 +21,7 @@ from signet.kernel.pipeline import MAX_IN_FLIGHT
 from signet.kernel.server import Server
 from signet.kernel.wire import encode
 
+from .compression import MIN_BYTES, SLOW_BYTES, accepts_gzip, compressed, with_vary
 from .envelope import PATH as ENVELOPE_PATH
 from .envelope import EnvelopeDoor
 from .guard import Access, Guard
@@ -77,6 +78,7 @@ class App:
         self._envelope = EnvelopeDoor(server)
         self._routes = self._fixed_routes(McpDoor(server))
         self._threads = asyncio.Semaphore(LARGE_AT_ONCE)
+        self._openapi_page: tuple[str, bytes | None] = "", None
         self._awaited: dict[str, int] = {}
         """The number of calls that are awaited for each address."""
 
@@ -99,11 +101,12 @@ class App:
                 return self.refuse(request, fault)
         is_large = len(request.body) > LARGE_BYTES
         answer = self._answer_in_thread(request) if is_large else route.answer(request)
-        if not isinstance(answer, Response):
-            # Counted now, and not when it is awaited: many may be asked for before that.
-            self._awaited[request.address] = self._awaited.get(request.address, 0) + 1
-            return self._await(request, answer)
-        return self._show(request, answer) if "origin" in request.headers else answer
+        answer = self._finish(request, answer) if isinstance(answer, Response) else self._await(request, answer)
+        if isinstance(answer, Response):
+            return answer
+        # Counted now, and not when it is awaited: many may be asked for before that.
+        self._awaited[request.address] = self._awaited.get(request.address, 0) + 1
+        return self._release_after(request, answer)
 
     def refuse(self, request: Request | None, fault: Fault) -> Response:
         """Return the response for a fault, in the shape of the door that the request was for."""
@@ -130,16 +133,36 @@ class App:
             return await asyncio.to_thread(request.route.answer, request)
 
     async def _await(self, request: Request, answer: Awaitable[Answer]) -> Response:
-        """Await an answer, and give its place back."""
+        response = await answer
+        while not isinstance(response, Response):
+            response = await response
+        finished = self._finish(request, response)
+        return finished if isinstance(finished, Response) else await finished
+
+    async def _release_after(self, request: Request, answer: Awaitable[Response]) -> Response:
+        """Await a response, and give its place back."""
         try:
-            response = await answer
-            while not isinstance(response, Response):
-                response = await response
+            return await answer
         finally:
             self._awaited[request.address] -= 1
             if not self._awaited[request.address]:
                 del self._awaited[request.address]
-        return self._show(request, response)
+
+    def _finish(self, request: Request, response: Response) -> Answer:
+        """Return a response as its client gets it: with the headers for its page, and compressed if it is large."""
+        if "origin" in request.headers:
+            response = self._show(request, response)
+        if len(response.body) < MIN_BYTES:
+            return response
+        response = with_vary(response)
+        if not accepts_gzip(request.headers):
+            return response
+        is_slow = len(response.body) > SLOW_BYTES and not response.is_page
+        return self._compress_in_thread(response) if is_slow else compressed(response)
+
+    async def _compress_in_thread(self, response: Response) -> Response:
+        async with self._threads:
+            return await asyncio.to_thread(compressed, response)
 
     def _check_share(self, address: str) -> Fault | None:
         """Return a fault if an address has as many calls in flight as are left for all others.
@@ -192,25 +215,31 @@ class App:
             return self._rest.discover(request)
         return self._rest.call(self._rest.endpoint(request.path), request)
 
-    def _openapi(self) -> bytes:
-        return encode(
-            describe(self._server.pipeline, self._about, self._rest.legacy, secured=self._guard.token is not None)
-        )
+    def _openapi(self, request: Request) -> bytes:
+        """Return the OpenAPI page, which says below which path the application is served; the last one is kept."""
+        root, page = self._openapi_page
+        if page is None or root != request.root:
+            secured = self._guard.token is not None
+            page = encode(
+                describe(self._server.pipeline, self._about, self._rest.legacy, secured=secured, root=request.root)
+            )
+            self._openapi_page = request.root, page
+        return page
 
-    def _ready(self) -> bytes:
+    def _ready(self, _: Request) -> bytes:
         """Return the page of `/readyz`, after compiling every contract."""
         for tool in self._server.pipeline.toolbox:
             self._server.pipeline.registry.load_tool_io(tool.slug)
         return encode({"status": "ready", "tools": [tool.name for tool in self._server.pipeline.toolbox]})
 
 
-def _page(path: str, content: bytes | Callable[[], bytes]) -> Route:
+def _page(path: str, content: bytes | Callable[[Request], bytes]) -> Route:
     """Return the route of a page that can be read with GET."""
 
     def answer(request: Request) -> Response:
         if request.method not in {"GET", "HEAD"}:
             return refuse(wrong_method("GET"), (JSON, (b"allow", b"GET, HEAD, OPTIONS")))
-        return Response(200, content if isinstance(content, bytes) else content())
+        return Response(200, content if isinstance(content, bytes) else content(request), is_page=True)
 
     access = FOR_BALANCERS if path in {"/healthz", "/readyz"} else FOR_PEOPLE
     return Route(access, _with_preflight(answer), refuse)
