@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import random
 import socket
+import string
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
@@ -27,6 +29,8 @@ from signet.transports.web_app import App
 
 MIB = 1_048_576
 GONE = {"type": "http.disconnect"}
+NOISE = "".join(random.Random(7).choices(string.printable[:94], k=50_000))
+"""A diagram whose address is large."""
 HEADERS = [(b"host", b"localhost"), (b"content-type", b"application/json")]
 
 
@@ -234,7 +238,7 @@ def test_it_answers_under_another_server_as_under_our_own(program: str, below: s
     call = {"name": "encodePlantUML", "arguments": diagram}
     asked: list[tuple[str, str, Any, dict[str, str]]] = [
         ("GET", "/healthz", None, {}),
-        ("GET", "/openapi.json", None, {}),
+        ("GET", "/api/tools", None, {}),
         ("HEAD", "/", None, {}),
         ("OPTIONS", "/mcp", None, {"origin": "http://localhost:1"}),
         ("GET", "/nowhere", None, {}),
@@ -253,6 +257,9 @@ def test_it_answers_under_another_server_as_under_our_own(program: str, below: s
         ("POST", "/mcp/tool/plantuml.encode/", invocation("plantuml.encode", diagram), {}),
         ("POST", "/mcp/v1/encode-plantuml/", diagram, {}),
         ("POST", "/api/tools/encodePlantUML", b" " * (MIB + 1), {}),
+        ("POST", "/api/tools/encodePlantUML", {"plantumlCode": NOISE[:5_000]}, {"accept-encoding": "gzip"}),
+        ("POST", "/mcp/tool/plantuml.encode", invocation("plantuml.encode", {"plantumlCode": NOISE}), {}),
+        ("POST", "/api/tools/encodePlantUML", {"plantumlCode": NOISE}, {"accept-encoding": "gzip"}),
     ]
 
     def answers(server: Server, below: str) -> list[Any]:
@@ -277,5 +284,13 @@ def test_it_answers_under_another_server_as_under_our_own(program: str, below: s
     assert {record["route"] for record in records_in(tmp_path / "own")} == {
         "/mcp", "/api/tools/encodePlantUML", "/mcp/tool/plantuml.encode", "/mcp/v1/encode-plantuml",
     }  # fmt: skip
-    assert len(calls(tmp_path / "own")) == 10
+    assert [kept.get("content-encoding") for *_, kept, _ in expected[-3:]] == ["gzip", None, "gzip"]
+    assert len(calls(tmp_path / "own")) == 13
     assert calls(tmp_path / "other") == calls(tmp_path / "own")
+
+
+@pytest.mark.parametrize(("root", "url"), [("", "/"), ("/below", "/below"), ("/below/", "/below")])
+def test_the_openapi_page_says_below_which_path_it_is_served(odd: App, root: str, url: str) -> None:
+    sent = ask(AsgiApp(odd), part(b""), method="GET", path=root.rstrip("/") + "/openapi.json", root_path=root)
+
+    assert [server["url"] for server in body_of(sent)["servers"]] == [url]
