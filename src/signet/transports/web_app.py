@@ -101,7 +101,10 @@ class App:
                 return self.refuse(request, fault)
         is_large = len(request.body) > LARGE_BYTES
         answer = self._answer_in_thread(request) if is_large else route.answer(request)
-        answer = self._finish(request, answer) if isinstance(answer, Response) else self._await(request, answer)
+        if not isinstance(answer, Response):
+            answer = self._await(request, answer)
+        elif "origin" in request.headers or len(answer.body) >= MIN_BYTES:
+            answer = self._finish(request, answer)
         if isinstance(answer, Response):
             return answer
         # Counted now, and not when it is awaited: many may be asked for before that.
