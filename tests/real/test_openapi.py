@@ -67,6 +67,18 @@ def test_each_reference_in_the_document_leads_to_something_in_it(document: Any) 
             target = target[step.replace("~1", "/").replace("~0", "~")]
 
 
+def test_each_request_has_an_example_that_works(document: Any, server: Server) -> None:
+    posts = {path: shape["post"] for path, shape in document["paths"].items() if "post" in shape}
+    examples = {path: post["requestBody"]["content"]["application/json"]["example"] for path, post in posts.items()}
+
+    replies = {path: server.post(path, example) for path, example in examples.items()}
+
+    assert f"/api/tools/{TOOL}" in replies
+    assert {path: (reply.status, "error" in reply.json()) for path, reply in replies.items()} == dict.fromkeys(
+        posts, (200, False)
+    )
+
+
 def test_the_rest_door_states_each_status_of_its_spec(document: Any) -> None:
     """Every error shape of spec 4, where a client looks for it."""
     responses = document["paths"][f"/api/tools/{TOOL}"]["post"]["responses"]
@@ -74,12 +86,19 @@ def test_the_rest_door_states_each_status_of_its_spec(document: Any) -> None:
     assert {"200", "400", "413", "500"} <= set(responses)
 
 
-def test_schemathesis_finds_no_answer_that_the_document_does_not_state(server: Server) -> None:
-    """Right and wrong requests of its own making, against every operation."""
-    st = (str(BIN / "st"), "--config-file", str(CONFIG), "--no-color", "run")
+@pytest.mark.parametrize("served", ["plantuml, with a token", "all"])
+def test_schemathesis_finds_no_answer_that_the_document_does_not_state(served: str) -> None:
+    """Right and wrong requests of its own making, against every operation; with a token, also without sending it."""
+    st = (str(BIN / "st"), "--config-file", str(CONFIG), "--no-color", "run", "--checks", "all")
+    flags = ("--sandbox",) if served == "all" else ("--toolsets", "plantuml")
+    # There are three times as many operations.
+    effort = ("--max-examples", "15") if served == "all" else ()
+    token = "sesame" if "token" in served else None
+    bearer = ("--header", f"Authorization: Bearer {token}") if token else ()
 
-    done = run_outside(*st, f"{server.url}/openapi.json")
+    with serving(*flags, "--no-journal", env={"SIGNET_TOKEN": token} if token else None) as server:
+        done = run_outside(*st, *effort, *bearer, f"{server.url}/openapi.json")
 
-    assert done.returncode == 0, done.stdout[-8000:] + done.stderr
-    assert server.process.poll() is None
-    assert "Traceback" not in server.stderr()
+        assert done.returncode == 0, done.stdout[-8000:] + done.stderr
+        assert server.process.poll() is None
+        assert "Traceback" not in server.stderr()

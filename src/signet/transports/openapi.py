@@ -93,6 +93,7 @@ def _paths(templates: Json, tool: Tool, contracts: Json, legacy: list[str], *, s
         "{title}": tool.title,
         "{description}": tool.description,
         "{id}": tool.id,
+        "{example}": dict(tool.example),
         "{invoke}": f"invoke_{tool.slug}",
         "{input}": SHAPES + input_name,
         "{output}": SHAPES + output_name,
