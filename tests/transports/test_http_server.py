@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import json
 import re
 import socket
 import stat
@@ -167,6 +168,22 @@ def test_keep_alive_and_its_end_in_both_versions_of_http() -> None:
         assert answers(kept, kept, old + b"\r\n") == [(b"200", b"keep-alive")] * 2 + [(b"200", b"close")]
         closing = GET[:-2] + b"Connection: close\r\n\r\n"
         assert answers(GET, GET, closing, GET) == [(b"200", None)] * 2 + [(b"200", b"close")]
+
+
+@pytest.mark.parametrize("wish", [b"keep-alive", b"Keep-Alive", b"Keep-Alive, TE"])
+def test_a_client_of_http_1_0_makes_call_after_call_on_one_connection(wish: bytes) -> None:
+    """As benchmarks and old proxies do: one request, its whole answer, the next request. The large one waits."""
+    small, large = b'{"plantumlCode":"A"}', b'{"plantumlCode":"' + b"A" * 40_000 + b'"}'
+    head = b"POST /api/tools/encodePlantUML HTTP/1.0\r\nHost: localhost\r\nConnection: %b\r\nContent-Length: %d\r\n\r\n"
+    answers = []
+    with serving("--toolsets", "plantuml") as server, contextlib.closing(server.connect()) as client:
+        for body in (small, large, small):
+            client.sendall(head % (wish, len(body)) + body)
+            answer = http.client.HTTPResponse(client)
+            answer.begin()
+            answers.append((answer.status, answer.headers["connection"], json.loads(answer.read())["success"]))
+
+    assert answers == [(200, "keep-alive", True)] * 3
 
 
 def test_a_body_that_is_announced_is_asked_for_or_refused_at_once() -> None:
