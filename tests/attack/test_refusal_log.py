@@ -35,7 +35,7 @@ REFUSALS = {
     "wrong host": (post("/mcp", CALL, ALLOWED, "evil.example"), 421),
     "many headers": (head("GET", "/", [("a", "b")] * 200), 431),
     "no JSON at the MCP door": (post("/mcp", b"{", ALLOWED), 400),
-    "no JSON at the REST door": (post(WAITING_TOOL, b"{", ALLOWED), 500),
+    "no JSON at the REST door": (post(WAITING_TOOL, b"{", ALLOWED), 400),
     "no JSON at the envelope": (post("/mcp/tool/waiting.turn", b"{", ALLOWED), 400),
 }
 
