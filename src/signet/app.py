@@ -19,7 +19,7 @@ from signet.kernel.pipeline import Mode, Observer, Pipeline
 from signet.kernel.protocol import Identity
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.server import Server
-from signet.kernel.tools import Toolbox
+from signet.kernel.tools import Tool, Toolbox
 from signet.logs import DEBUG, ERROR, INFO, WARN, LimitedLog, Log
 from signet.runs import Run, open_run, settings_of_replay
 from signet.settings import EnabledToolset, Settings, UsageError
@@ -35,6 +35,7 @@ __all__ = [
     "build_app",
     "build_server",
     "check",
+    "instructions_of",
     "open_log",
     "open_toolbox",
     "place_of",
@@ -49,7 +50,8 @@ SAMPLE_TOKEN: Final = "sample-token"  # noqa: S105 - it guards nothing
 
 JOURNALS: Final = "runs"
 """The folder of the journal, unless another one is given."""
-INSTRUCTIONS: Final = "Tools under contract: arguments and results keep the schemas that tools/list publishes."
+INSTRUCTIONS: Final = "An error says what to write instead: mend the arguments and call again."
+"""The end of every server's instructions, behind those of its toolsets."""
 
 
 def resolve(settings: Settings) -> Settings:
@@ -72,15 +74,21 @@ def resolve(settings: Settings) -> Settings:
     return settings
 
 
-def open_toolbox(enabled: list[EnabledToolset]) -> tuple[Toolbox, SchemaRegistry]:
-    """Return the tools of some toolsets, and their contracts.
+def _unchanged(tool: Tool) -> Tool:
+    return tool
+
+
+def open_toolbox(
+    enabled: list[EnabledToolset], variant: Callable[[Tool], Tool] = _unchanged
+) -> tuple[Toolbox, SchemaRegistry]:
+    """Return the tools of some toolsets, each in the variant that a server has of it, and their contracts.
 
     Raises:
         UsageError: two tools have one name, or a tool has no usable contract.
     """
     roots = tuple([toolset.schema_root for toolset, _ in enabled if toolset.schema_root is not None])
     try:
-        toolbox = Toolbox(*[toolset.tools() for toolset, _ in enabled])
+        toolbox = Toolbox(*[tuple(map(variant, toolset.tools())) for toolset, _ in enabled])
         registry = SchemaRegistry(schema_root=SCHEMA_ROOT, tool_roots=roots)
         for slug in toolbox.slugs:
             registry.load_bundle(slug)
@@ -105,8 +113,14 @@ def check(settings: Settings) -> tuple[Toolbox, SchemaRegistry]:
     return open_toolbox(enabled)
 
 
-def build_server(settings: Settings, name: str = "signet") -> Server:
-    """Return a server for settings that are resolved.
+def instructions_of(enabled: list[EnabledToolset]) -> str:
+    """Return what a server with these toolsets tells a model to do first."""
+    parts = [toolset.instructions for toolset, _ in enabled if toolset.instructions]
+    return "\n".join((*parts, INSTRUCTIONS))
+
+
+def build_server(settings: Settings, name: str = "signet", variant: Callable[[Tool], Tool] = _unchanged) -> Server:
+    """Return a server for settings that are resolved, with a variant of each tool.
 
     Raises:
         UsageError: the settings name a thing that is not there, or that cannot be used.
@@ -114,7 +128,7 @@ def build_server(settings: Settings, name: str = "signet") -> Server:
     log = open_log(settings, name)
     logs_calls = log.level_of("call") >= DEBUG
     enabled = settings.enabled()
-    toolbox, registry = open_toolbox(enabled)
+    toolbox, registry = open_toolbox(enabled, variant)
     run = open_run(settings, log)
     runtimes = list(map(run.runtime, enabled))
     upstreams = tuple([runtime.upstream for runtime in runtimes if runtime.upstream is not None])
@@ -130,7 +144,7 @@ def build_server(settings: Settings, name: str = "signet") -> Server:
         },
     )
     on_close = journal.close if journal is not None else _nothing
-    return Server(pipeline, Identity(name, __version__), INSTRUCTIONS, upstreams, on_close)
+    return Server(pipeline, Identity(name, __version__), instructions_of(enabled), upstreams, on_close)
 
 
 def build_app(settings: Settings) -> App:

@@ -12,7 +12,9 @@ from .arguments import USAGE, Parser, add_drop_in, add_settings
 from .boj import CREDIT
 
 if TYPE_CHECKING:
+    from signet.kernel.errors import Fault
     from signet.kernel.server import Server
+    from signet.kernel.tools import Tool
     from signet.settings import Settings
 
 __all__ = ["NAME", "main", "parser"]
@@ -53,4 +55,16 @@ def _settings(args: argparse.Namespace) -> Settings:
 def _build(settings: Settings) -> Server:
     from signet.app import build_server, resolve
 
-    return build_server(resolve(settings), NAME)
+    return build_server(resolve(settings), NAME, _with_rpc_errors)
+
+
+def _with_rpc_errors(tool: Tool) -> Tool:
+    """Return a tool whose faults are JSON-RPC errors, as spec 3 has it, and not results that the model reads."""
+    from msgspec.structs import replace
+
+    def adapt(fault: Fault) -> Fault:
+        fault = tool.adapt_fault(fault)
+        fault.as_tool_result = False
+        return fault
+
+    return replace(tool, adapt_fault=adapt)

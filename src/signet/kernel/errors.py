@@ -5,7 +5,8 @@ A tool raises a `Fault` or a rule creates one. From there on it is a value that 
     Fault ── REST ─────── {"success": false, "error": {"code": name, "message": …}}, HTTP status
           ── envelope ─── spec 5's row: JSON-RPC code and message, data exactly {"canonical_code": …}
           ── MCP ──────── as_tool_result: a result with `isError` that the model reads
-                          otherwise: a JSON-RPC error with the canonical code in its data
+                          otherwise: a JSON-RPC error
+                          `_meta` of the one and `data` of the other hold the canonical code and the fault's data
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ __all__ = [
     "Fault",
     "Wording",
     "bad_arguments",
+    "misspelt_argument",
     "not_unicode",
     "too_large",
     "unknown_tool",
@@ -108,8 +110,8 @@ class Wording(NamedTuple):
 class Fault(Exception):
     """An error with a canonical code and a sentence; the other arguments override the table's defaults.
 
-    `name` and `status` are for REST, `as_tool_result` and `mcp_code` for MCP. `data` is added to the data of a JSON-RPC
-    error. `wording` is for commands in this process and is never published.
+    `name` and `status` are for REST, `as_tool_result` and `mcp_code` for MCP. `data` stands beside the canonical code:
+    in `_meta` of a result, in the data of a JSON-RPC error. `wording` is for commands in this process and is never published.
     """
 
     def __init__(
@@ -146,6 +148,11 @@ def bad_arguments(tool: str, places: list[tuple[str, str]]) -> Fault:
     """Return the fault for arguments that break their contract, with every place where they do."""
     details = "; ".join(f"{path}: {message}" if path else message for path, message in places)
     return Fault(Code.INVALID_INPUT, f"Invalid arguments for {tool}: {details}")
+
+
+def misspelt_argument(tool: str, name: str, known: str) -> Fault:
+    """Return the fault for an unknown argument that is a near miss of a known one."""
+    return bad_arguments(tool, [("", f"unknown argument '{name}': did you mean '{known}'?")])
 
 
 def too_large(limit_bytes: int) -> Fault:

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import UNSET, Raw
 
+from .arguments import plain_view
 from .errors import HEADER_MISMATCH
 from .protocol import Meta, check_meta, check_version
 from .schemas import schema_of
@@ -84,9 +85,15 @@ def _param_headers(schema: Any, path: tuple[str, ...]) -> list[ParamHeader]:
         subpath = (*path, name)
         mark = subschema.get("x-mcp-header") if isinstance(subschema, dict) else None
         if isinstance(mark, str):
-            headers.append(ParamHeader(PARAM_PREFIX + mark.lower(), subpath, str(subschema.get("type"))))
+            headers.append(ParamHeader(PARAM_PREFIX + mark.lower(), subpath, _type_of(subschema)))
         headers += _param_headers(subschema, subpath)
     return headers
+
+
+def _type_of(schema: dict[str, Any]) -> str:
+    """Return the type of a property; one that may be null has the type that it has otherwise."""
+    plain, _ = plain_view({"properties": {"": schema}})
+    return str(plain["properties"][""].get("type"))
 
 
 def check_param_headers(headers: Headers, mirrored: list[ParamHeader], arguments: dict[str, Any]) -> None:

@@ -46,6 +46,8 @@ class PreparedCall(msgspec.Struct, frozen=True):
     args: Any
     shadow_violation: Fault | None = None
     """The fault that would have refused the call if contracts were enforced; set in shadow mode only."""
+    ignored: tuple[str, ...] = ()
+    """The names of arguments that the tool does not know, as a result may tell them."""
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -59,3 +61,5 @@ class Outcome(msgspec.Struct, frozen=True):
     fault: Fault | None = None
     shadow_violation: Fault | None = None
     """The fault that there would have been if contracts were enforced; set in shadow mode only."""
+    ignored: tuple[str, ...] = ()
+    """The names of arguments that the tool does not know, as a result may tell them."""

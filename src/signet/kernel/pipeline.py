@@ -15,7 +15,8 @@ from typing import Any, Final
 
 import msgspec
 
-from .errors import Code, Fault, bad_arguments, unknown_tool
+from .arguments import ArgumentNames, without_nulls
+from .errors import Code, Fault, bad_arguments, misspelt_argument, unknown_tool
 from .outcome import Call, Outcome, PreparedCall
 from .schemas import PREFIX, ContractError, SchemaRegistry
 from .tools import Tool, Toolbox, ToolsetRuntime
@@ -100,35 +101,53 @@ class Pipeline:
         return self.notify(self.finish(prepared, value), started_s)
 
     def prepare(self, call: Call, shadow_violation: Fault | None = None) -> PreparedCall | Outcome:
-        """Find the tool and check the arguments against its input contract."""
+        """Find the tool and check the arguments against its input contract; ignore those that it does not know."""
         tool = self.toolbox.named(call.tool_key) if call.door.by_name else self.toolbox.find(call.tool_key)
         if tool is None:
             return Outcome(call, None, fault=unknown_tool(call.tool_key.removeprefix(PREFIX)))
         io = self.registry.load_tool_io(tool.slug)
-        arguments = call.arguments
-        if self._checks and not io.input_validator.is_valid(arguments):
-            arguments = _without_nulls(arguments)
+        arguments, names = call.arguments, io.names
+        ignored: tuple[str, ...] = ()
+        fault: Fault | None = None
+        if names is not None and isinstance(arguments, dict):
+            if not arguments.keys() <= names.known:
+                fault, ignored = self._check_names(tool, names, arguments)
+            arguments = without_nulls(arguments, names.optional)
+        if fault is None and self._checks and not io.input_validator.is_valid(arguments):
+            arguments = _tidied(tool, without_nulls(arguments))
             places = io.input_validator.places(arguments)
-            if places:
-                fault = tool.adapt_fault(bad_arguments(tool.name, places))
-                if self._enforces:
-                    return Outcome(call, tool, fault=fault)
-                shadow_violation = shadow_violation or fault
-        if not self._enforces:
+            fault = _explained(tool, arguments) or bad_arguments(tool.name, places) if places else None
+        if fault is not None:
+            fault = tool.adapt_fault(fault)
+            if self._enforces:
+                return Outcome(call, tool, fault=fault, ignored=ignored)
+        if ignored or not self._enforces:
             arguments = _without_unknown(arguments, tool.args)
         try:
             # Not strict: JSON Schema takes 10.0 as an integer, and the contract has refused all other coercions.
-            return PreparedCall(call, tool, io, msgspec.convert(arguments, tool.args, strict=False), shadow_violation)
+            args = msgspec.convert(arguments, tool.args, strict=False)
+            return PreparedCall(call, tool, io, args, shadow_violation or fault, ignored)
         except msgspec.ValidationError as error:
             # Reached only if the contract was not enforced: arguments of the wrong type cannot be passed to the tool.
-            return Outcome(call, tool, fault=tool.adapt_fault(bad_arguments(tool.name, [("", str(error))])))
+            fault = tool.adapt_fault(bad_arguments(tool.name, [("", str(error))]))
+            return Outcome(call, tool, fault=fault, ignored=ignored)
+
+    def _check_names(
+        self, tool: Tool, names: ArgumentNames, arguments: dict[str, Any]
+    ) -> tuple[Fault | None, tuple[str, ...]]:
+        """Return the fault for a near miss among the unknown names, if names are checked, and the ignored ones."""
+        near = names.near_miss(arguments) if self._checks else None
+        if near is None:
+            return None, names.ignored(arguments)
+        return misspelt_argument(tool.name, *near), names.ignored(arguments, near[0])
 
     def finish(self, prepared: PreparedCall, value: object) -> Outcome:
         """Encode the value that a tool returned or raised, and check its size and its output contract."""
         call, tool, shadow_violation = prepared.call, prepared.tool, prepared.shadow_violation
+        ignored = prepared.ignored
         if isinstance(value, BaseException):
             fault = tool.adapt_fault(value if isinstance(value, Fault) else _bug(tool, value))
-            return Outcome(call, tool, fault=fault, shadow_violation=shadow_violation)
+            return Outcome(call, tool, fault=fault, shadow_violation=shadow_violation, ignored=ignored)
         try:
             body = encode(value)
             if len(body) > tool.max_result_bytes:
@@ -136,16 +155,15 @@ class Pipeline:
             result = decode_in_chunks(body)
         except (TypeError, ValueError, RecursionError) as error:
             # msgspec raises these for a value that is not JSON.
-            return Outcome(
-                call, tool, fault=tool.adapt_fault(_broken_promise(tool, error)), shadow_violation=shadow_violation
-            )
+            fault = tool.adapt_fault(_broken_promise(tool, error))
+            return Outcome(call, tool, fault=fault, shadow_violation=shadow_violation, ignored=ignored)
         contract = prepared.io.output_validator
         if self._checks and not contract.is_valid(result):
             fault = tool.adapt_fault(_broken_promise(tool, ContractError(contract.places(result))))
             if self._enforces:
-                return Outcome(call, tool, fault=fault)
+                return Outcome(call, tool, fault=fault, ignored=ignored)
             shadow_violation = shadow_violation or fault
-        return Outcome(call, tool, result, body, shadow_violation=shadow_violation)
+        return Outcome(call, tool, result, body, shadow_violation=shadow_violation, ignored=ignored)
 
     async def _await_tool(self, prepared: PreparedCall, pending: Awaitable[object], started_s: float) -> Outcome:
         """Await a tool until the timeout; a tool that ignores its cancellation is not waited for."""
@@ -177,15 +195,25 @@ class Pipeline:
         return outcome
 
 
-def _without_nulls(arguments: Any) -> Any:
-    """Return the arguments without those that are null: they count as absent."""
-    if not isinstance(arguments, dict):
-        return arguments
-    return {name: value for name, value in arguments.items() if value is not None}
+def _tidied(tool: Tool, arguments: Any) -> Any:
+    return arguments if tool.tidy is None or not isinstance(arguments, dict) else tool.tidy(arguments)
+
+
+def _explained(tool: Tool, arguments: Any) -> Fault | None:
+    """Return the tool's own fault for arguments that break the contract, if their types fit and a rule refuses them."""
+    if tool.explain is None:
+        return None
+    try:
+        tool.explain(msgspec.convert(arguments, tool.args))
+    except Fault as fault:
+        return fault
+    except msgspec.ValidationError:
+        return None
+    return None
 
 
 def _without_unknown(arguments: Any, struct: Any) -> Any:
-    """Return the arguments that the tool's struct has fields for; an enforced contract has refused all others."""
+    """Return the arguments that the tool's struct has fields for."""
     names = getattr(struct, "__struct_encode_fields__", None)
     if names is None or not isinstance(arguments, dict):
         return arguments

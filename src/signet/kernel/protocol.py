@@ -183,17 +183,34 @@ def _tool_result(outcome: Outcome, era: Era) -> bytes:
     """Return a tool's result: structured content and the same JSON as text, or the tool's own content blocks."""
     tool, body = outcome.tool, outcome.body
     if tool is not None and tool.to_content is not None:
-        return b"".join((b'{"content":', encode(tool.to_content(outcome.result)), era.result_end))
+        return b"".join((b'{"content":', encode(tool.to_content(outcome.result)), _result_end(outcome, era)))
     text = encode(body.decode()) if len(body) <= PIECE_BYTES else quoted(body)
-    return b"".join((b'{"content":[{"type":"text","text":', text, b'}],"structuredContent":', body, era.result_end))
+    end = _result_end(outcome, era)
+    return b"".join((b'{"content":[{"type":"text","text":', text, b'}],"structuredContent":', body, end))
 
 
-def _error_result(fault: Fault, era: Era) -> bytes:
-    """Return a result for a fault that the model can act on, with the canonical code in `_meta`."""
+def _result_end(outcome: Outcome, era: Era) -> bytes:
+    """Return the end of a tool's result: that of the era, with the names of ignored arguments where there are any."""
+    if not outcome.ignored:
+        return era.result_end
+    kind = b',"resultType":"complete"' if era.modern else b""
+    return b"".join((b',"isError":false', kind, b',"_meta":', encode({**era.about, **_ignored(outcome)}), b"}"))
+
+
+def _ignored(outcome: Outcome) -> dict[str, Any]:
+    return {"ignored_arguments": outcome.ignored} if outcome.ignored else {}
+
+
+def _error_result(outcome: Outcome, fault: Fault, era: Era) -> bytes:
+    """Return a result for a fault that the model can act on; `_meta` has the canonical code and the fault's data."""
     result: dict[str, Any] = {"content": [{"type": "text", "text": fault.message}], "isError": True}
     if era.modern:
         result["resultType"] = "complete"
-    return encode({**result, "_meta": {**era.about, "canonical_code": fault.code}})
+    return encode({**result, "_meta": {**era.about, **_facts(fault), **_ignored(outcome)}})
+
+
+def _facts(fault: Fault) -> dict[str, Any]:
+    return {"canonical_code": fault.code, **fault.data}
 
 
 def initialize_result(version: str, identity: Identity, instructions: str) -> bytes:
@@ -231,8 +248,8 @@ def to_reply(era: Era, request_id: ResponseId, outcome: Outcome) -> Reply:
     if fault is None:
         return success(request_id, _tool_result(outcome, era))
     if fault.as_tool_result:
-        return success(request_id, _error_result(fault, era))
-    return failure(request_id, fault.mcp_code, fault.message, {"canonical_code": fault.code, **fault.data})
+        return success(request_id, _error_result(outcome, fault, era))
+    return failure(request_id, fault.mcp_code, fault.message, _facts(fault))
 
 
 def progress_notification(token: Id, done: float, total: float | None, message: str | None) -> bytes:

@@ -14,10 +14,13 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import msgspec
 
+from .arguments import ArgumentNames, names_in, plain_view, without_nulls
 from .places import Place, find_places
 
 if TYPE_CHECKING:
     from os import PathLike
+
+    from jsonschema_rs import Draft202012Validator
 
 __all__ = ["PREFIX", "Bundle", "Contract", "ContractError", "SchemaRegistry", "ToolIO", "slug_of"]
 
@@ -39,19 +42,30 @@ class ContractError(ValueError):
 class Contract:
     """One compiled JSON Schema."""
 
-    __slots__ = ("_schema", "_validator", "fingerprint", "is_valid")
+    __slots__ = ("_plain", "_schema", "_validator", "fingerprint", "is_valid")
 
     def __init__(self, schema: object, fingerprint: str) -> None:
         from jsonschema_rs import Draft202012Validator
 
         self._schema = schema
         self._validator = Draft202012Validator(schema, retriever=_no_network)  # type: ignore[arg-type]
+        self._plain: tuple[object, Draft202012Validator, frozenset[str]] | None = None
         self.fingerprint = fingerprint
         self.is_valid = self._validator.is_valid
 
     def places(self, instance: object) -> list[Place]:
         """Return the places where a value breaks the contract, the first ten at most."""
-        return find_places(self._schema, self._validator, instance)
+        if self._plain is None:
+            self._plain = self._compile_plain()
+        schema, validator, nullable = self._plain
+        return find_places(schema, validator, without_nulls(instance, nullable))
+
+    def _compile_plain(self) -> tuple[object, Draft202012Validator, frozenset[str]]:
+        from jsonschema_rs import Draft202012Validator
+
+        schema, nullable = plain_view(self._schema)
+        is_same = schema is self._schema
+        return schema, self._validator if is_same else Draft202012Validator(schema, retriever=_no_network), nullable
 
     def validate(self, instance: object) -> None:
         """Raise ContractError, which holds each place, if a value breaks the contract."""
@@ -64,6 +78,8 @@ class ToolIO(msgspec.Struct, frozen=True):
 
     input_validator: Contract
     output_validator: Contract
+    names: ArgumentNames | None = None
+    """The names of the arguments, where the input has no further ones."""
 
 
 class Bundle(msgspec.Struct, frozen=True):
@@ -129,7 +145,8 @@ class SchemaRegistry:
         places = self._contract_in("tool_io.schema.json").places(msgspec.json.decode(self._read_tool(path)))
         if places:
             _refuse(path, ContractError(places))
-        io = ToolIO(self._contract(bundle.input, path), self._contract(bundle.output, path))
+        names = names_in(schema_of(bundle.input))
+        io = ToolIO(self._contract(bundle.input, path), self._contract(bundle.output, path), names)
         self._tools[slug] = self._tools[PREFIX + slug] = io
         return io
 

@@ -99,6 +99,13 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """Return the MCP content blocks of a result; without it, MCP sends the result as structured content."""
     adapt_fault: Callable[[Fault], Fault] = _unchanged
     """Return a fault of the pipeline with the code and text that the tool's spec asks for."""
+    tidy: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+    """Return arguments that break the contract as the tool's spec reads them; they are then checked again."""
+    explain: Callable[[Any], object] | None = None
+    """Raise the tool's own fault for typed arguments that break the contract, where a rule of it has better words.
+
+    Pure, and called for refused arguments only; where it raises nothing, the contract's words are used.
+    """
     rest_errors: tuple[tuple[str, int], ...] = ()
     """The REST codes and statuses beyond the canonical ones, for the OpenAPI page."""
 

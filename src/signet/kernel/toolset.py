@@ -77,6 +77,8 @@ class Toolset(msgspec.Struct, frozen=True, kw_only=True):
     """What people call the service."""
     tools: Callable[[], tuple[Tool, ...]]
     """Return the tools, importing them: it is called when the toolset is enabled."""
+    instructions: str = ""
+    """What a model should do first with these tools: a part of the server's `instructions`."""
     settings: type[Any] = NoSettings
     """A frozen struct whose fields are annotated with `setting`; tools find its value in their context."""
     needs: str = ""

@@ -7,7 +7,8 @@
     undecodable ── an unreadable response          INTERNAL_ERROR   {error_type, message}
     too_large ──── a response over the limits      INTERNAL_ERROR   {error_type, message, hint}
 
-None of them is a tool result: MCP sends each as a JSON-RPC error. A remedy is a template: callers of the tools read
+Each is a tool result, with its data in `_meta`, so that it reaches the model; `boj-mcp-server` makes JSON-RPC errors of
+them, as spec 3 has it. A remedy is a template: callers of the tools read
 `TOOL_NAMES` in it, and a command may render `Fault.wording` with names of its own.
 """
 
@@ -108,7 +109,7 @@ def refused(status: int, message_id: str, message: str) -> Fault:
 
 def _fault(code: Code, text: str, error_type: str, wording: Wording | None = None, **facts: Any) -> Fault:
     data = {"error_type": error_type, **{name: fact for name, fact in facts.items() if fact is not None}}
-    return Fault(code, text, as_tool_result=False, data=data, wording=wording)
+    return Fault(code, text, as_tool_result=True, data=data, wording=wording)
 
 
 def _with_remedy(text: str, remedy: str | None) -> Wording:

@@ -23,7 +23,7 @@ CHOICES: Final = {"format": ("json", "csv"), "lang": ("jp", "en")}
 Position = Annotated[int, Meta(ge=0, le=validation.MAX_U32)]
 
 
-class DataCodeIn(Struct, frozen=True, forbid_unknown_fields=True):
+class DataCodeIn(Struct, frozen=True):
     """The series to read, by code."""
 
     db: str
@@ -38,7 +38,7 @@ class DataCodeIn(Struct, frozen=True, forbid_unknown_fields=True):
     """Ignored: a series has a frequency of its own."""
 
 
-class DataLayerIn(Struct, frozen=True, forbid_unknown_fields=True):
+class DataLayerIn(Struct, frozen=True):
     """The series to read, by their place in the tree of the database."""
 
     db: str
@@ -52,7 +52,7 @@ class DataLayerIn(Struct, frozen=True, forbid_unknown_fields=True):
     include_raw: bool = False
 
 
-class MetadataIn(Struct, frozen=True, forbid_unknown_fields=True):
+class MetadataIn(Struct, frozen=True):
     """The database whose series to list."""
 
     db: str

@@ -58,7 +58,8 @@ def _adapt(fault: Fault) -> Fault:
         return fault
     if fault.code is Code.INVALID_INPUT:
         return validation(fault.message)
-    adapted = Fault(fault.code, fault.message, data={"error_type": "INTERNAL_ERROR", "message": fault.message})
+    data = {"error_type": "INTERNAL_ERROR", "message": fault.message}
+    adapted = Fault(fault.code, fault.message, as_tool_result=True, data=data)
     adapted.__cause__ = fault.__cause__
     return adapted
 
@@ -71,6 +72,7 @@ def _tool(name: str, title: str, example: dict[str, Any]) -> Callable[[Callable[
         title=title,
         annotations={**READ_ONLY, "openWorldHint": True},
         adapt_fault=_adapt,
+        explain=check,
         max_result_bytes=MAX_RESULT_BYTES,
         validate_in_thread=True,
         example=example,
@@ -81,8 +83,9 @@ def _tool(name: str, title: str, example: dict[str, Any]) -> Callable[[Callable[
 async def get_data_code(args: DataCodeIn, ctx: Context) -> DataOut:
     """Reads observations of Bank of Japan time series by their codes, all of one frequency.
 
-    One call gives one page: when next_position is not null there is more, to be asked for with it as start_position.
-    Codes are found with boj_get_metadata.
+    Codes are found with boj_get_metadata. Periods are 2024 (year) or 202401 (half, quarter, month); names and units are
+    Japanese unless lang is en. One call gives one page: when next_position is not null there is more, to be asked for
+    with it as start_position.
     """
     from .decode import read_data
 
@@ -93,8 +96,9 @@ async def get_data_code(args: DataCodeIn, ctx: Context) -> DataOut:
 async def get_data_layer(args: DataLayerIn, ctx: Context) -> DataOut:
     """Reads observations of every Bank of Japan series of one frequency under a place in a database's tree.
 
-    Layers are one to five levels, each a number or *. One call gives one page: when next_position is not null there
-    is more, to be asked for with it as start_position.
+    Layers are one to five levels, each a number or *. Periods are 2024 (year) or 202401 (half, quarter, month); names
+    and units are Japanese unless lang is en. One call gives one page: when next_position is not null there is more, to
+    be asked for with it as start_position.
     """
     from .decode import read_data
 
@@ -105,7 +109,8 @@ async def get_data_layer(args: DataLayerIn, ctx: Context) -> DataOut:
 async def get_metadata(args: MetadataIn, ctx: Context) -> MetadataOut:
     """Lists the series of a Bank of Japan database: code, name, unit, frequency, layers, first and last period.
 
-    Use it first, to find the codes or layers to read.
+    Use it first, to find the codes or layers to read. With lang en the names and units are English only, which is half
+    as long.
     """
     from .decode import read_metadata
 

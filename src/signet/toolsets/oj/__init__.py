@@ -66,6 +66,10 @@ TOOLSET = Toolset(
     name="oj",
     title="Online judge",
     tools=_tools,
+    instructions=(
+        "Online-judge problems: call resolve_problem first with a URL, a slug or an id; get_problem needs the exact"
+        " judge (source) and id. find_similar_problems takes a query, or source and id."
+    ),
     settings=OjSettings,
     needs="base_url",
     upstream=_upstream,

@@ -9,6 +9,7 @@ from msgspec import Meta, Struct
 
 from signet.kernel.errors import Code
 from signet.kernel.tools import READ_ONLY, Context, Tool, tool
+from signet.kernel.upstream import UpstreamRequest
 
 from . import api
 from .models import Problem, Resolved, Similar, Status
@@ -27,7 +28,7 @@ class Markdown(Struct, frozen=True):
 
 
 def _tool(
-    name: str, title: str, example: dict[str, Any] | None = None
+    name: str, title: str, example: dict[str, Any] | None = None, **rules: Any
 ) -> Callable[[Callable[[Any, Context], Any]], Tool]:
     """Return a decorator that makes a function a tool that asks the judge's backend."""
     return tool(
@@ -38,17 +39,23 @@ def _tool(
         to_content=lambda result: [{"type": "text", "text": result["markdown"]}],
         rest_errors=(("UNAUTHORIZED", 401), ("UPSTREAM_FAILED", 500), ("UPSTREAM_BROKEN", 500)),
         example=example or {},
+        **rules,
     )
 
 
-class DailyIn(Struct, frozen=True, forbid_unknown_fields=True):
+class DailyIn(Struct, frozen=True):
     """The day of the challenge to read."""
 
     domain: Literal["com", "cn"] = "com"
     date: str | None = None
 
 
-@_tool("get_daily_challenge", "LeetCode daily challenge")
+def _check_day(args: DailyIn) -> None:
+    if args.date is not None:
+        api.ask_daily(args.domain, args.date)
+
+
+@_tool("get_daily_challenge", "LeetCode daily challenge", explain=_check_day)
 async def get_daily_challenge(args: DailyIn, ctx: Context) -> Markdown:
     """Reads LeetCode's problem of the day, today's (by UTC) unless a date is given.
 
@@ -62,24 +69,28 @@ async def get_daily_challenge(args: DailyIn, ctx: Context) -> Markdown:
     return Markdown(await ctx.offload(lambda: problem_page(api.read(response, Problem), source="leetcode")))
 
 
-class ProblemIn(Struct, frozen=True, forbid_unknown_fields=True):
+class ProblemIn(Struct, frozen=True):
     """The problem to read."""
 
     source: str
     id: str
 
 
-@_tool("get_problem", "Read a problem", {"source": "leetcode", "id": "1"})
+def _problem_request(args: ProblemIn) -> UpstreamRequest:
+    return api.ask_problem(args.source, args.id)
+
+
+@_tool("get_problem", "Read a problem", {"source": "leetcode", "id": "1"}, explain=_problem_request)
 async def get_problem(args: ProblemIn, ctx: Context) -> Markdown:
     """Reads one problem's statement by its judge and its exact id there.
 
     With a URL, a slug or an id whose judge is not certain, use resolve_problem instead.
     """
-    response = await ctx.send(api.ask_problem(args.source, args.id))
+    response = await ctx.send(_problem_request(args))
     return Markdown(await ctx.offload(lambda: problem_page(api.read(response, Problem))))
 
 
-class SimilarIn(Struct, frozen=True, forbid_unknown_fields=True):
+class SimilarIn(Struct, frozen=True):
     """The problem or the text to search by."""
 
     source: str | None = None
@@ -90,36 +101,60 @@ class SimilarIn(Struct, frozen=True, forbid_unknown_fields=True):
     source_filter: str | None = None
 
 
-@_tool("find_similar_problems", "Find similar problems", {"query": "shortest path in a grid", "limit": 5})
-async def find_similar_problems(args: SimilarIn, ctx: Context) -> Markdown:
-    """Finds problems like a given one (source and id), or problems that a text describes (query).
+def _trimmed(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments without white space at their ends, and without blank ones: spec 2 reads them so."""
+    texts = {name: api.trim(value) for name, value in arguments.items() if isinstance(value, str)}
+    return {name: texts.get(name, value) for name, value in arguments.items() if texts.get(name, value) != ""}
 
-    When a query is given it decides, and source and id are not looked at.
-    """
+
+def _similar_request(args: SimilarIn) -> UpstreamRequest:
     options = api.similar_options(args.limit, args.threshold, api.trim(args.source_filter))
     query, source, problem_id = api.trim(args.query), api.trim(args.source), api.trim(args.id)
     if query and not MIN_QUERY_CHARS <= len(query) <= MAX_QUERY_CHARS:
         raise api.refuse(f"query has {len(query)} characters; write {MIN_QUERY_CHARS} to {MAX_QUERY_CHARS}")
     if not query and not (source and problem_id):
         raise api.refuse("nothing to search for: give a query, or both source and id")
-    request = api.ask_similar_with(query, options) if query else api.ask_similar_to(source, problem_id, options)
-    response = await ctx.send(request)
+    return api.ask_similar_with(query, options) if query else api.ask_similar_to(source, problem_id, options)
+
+
+@_tool(
+    "find_similar_problems",
+    "Find similar problems",
+    {"query": "shortest path in a grid", "limit": 5},
+    tidy=_trimmed,
+    explain=_similar_request,
+)
+async def find_similar_problems(args: SimilarIn, ctx: Context) -> Markdown:
+    """Finds problems like a given one (source and id), or problems that a text describes (query).
+
+    When a query is given it decides, and source and id are not looked at.
+    """
+    response = await ctx.send(_similar_request(args))
     return Markdown(await ctx.offload(lambda: similar_page(api.read(response, Similar))))
 
 
-class ResolveIn(Struct, frozen=True, forbid_unknown_fields=True):
+class ResolveIn(Struct, frozen=True):
     """The name of the problem to find."""
 
     query: str
 
 
-@_tool("resolve_problem", "Look a problem up", {"query": "https://leetcode.com/problems/two-sum/"})
+def _resolve_request(args: ResolveIn) -> UpstreamRequest:
+    return api.ask_resolve(args.query)
+
+
+@_tool(
+    "resolve_problem",
+    "Look a problem up",
+    {"query": "https://leetcode.com/problems/two-sum/"},
+    explain=_resolve_request,
+)
 async def resolve_problem(args: ResolveIn, ctx: Context) -> Markdown:
     """Finds a problem by whatever names it: a URL, a slug, an id such as 1900A, or judge:id.
 
     The best way in when it is not certain which judge a problem belongs to.
     """
-    resolved = await ctx.offload(api.read, await ctx.send(api.ask_resolve(args.query)), Resolved)
+    resolved = await ctx.offload(api.read, await ctx.send(_resolve_request(args)), Resolved)
     if resolved.problem is None:
         if resolved.source in {None, "unknown"}:
             message = f"'{args.query[:200]}' names no problem of a known judge; give a URL, a slug or judge:id"
@@ -129,7 +164,7 @@ async def resolve_problem(args: ResolveIn, ctx: Context) -> Markdown:
     return Markdown(await ctx.offload(problem_page, resolved.problem))
 
 
-class StatusIn(Struct, frozen=True, forbid_unknown_fields=True):
+class StatusIn(Struct, frozen=True):
     """No arguments."""
 
 

@@ -26,6 +26,7 @@ TOOLSET = Toolset(
     name="plantuml",
     title="PlantUML",
     tools=_tools,
+    instructions="Diagrams: pass whole PlantUML code to encodePlantUML and give its url to the user unchanged.",
     legacy_paths={"/mcp/v1/encode-plantuml": "encodePlantUML", "/mcp/encode-plantuml": "encodePlantUML"},
     corpus=_corpus,
 )
