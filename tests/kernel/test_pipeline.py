@@ -265,6 +265,152 @@ def test_exactly_the_arguments_that_keep_the_contract_are_ready(registry: Schema
         assert fault_of(found)[0] is Code.INVALID_INPUT
 
 
+# --- names ------------------------------------------------------------------------------------
+
+OPEN: Final = {
+    "type": "object",
+    "properties": {
+        "limit": {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "null"}], "default": 10},
+        "text": {"type": "string", "maxLength": 3},
+        "must": {"type": ["string", "null"]},
+    },
+    "required": ["must"],
+}
+"""An input as the tools in the box have it: open, with an optional argument that may be null."""
+
+
+class OpenIn(msgspec.Struct, frozen=True):
+    """The typed view of `OPEN`."""
+
+    must: str | None
+    limit: int = 10
+    text: str = ""
+
+
+def _open_world(tmp_path: Path, mode: Mode = Mode.ENFORCE, **facts: Any) -> World:
+    (tmp_path / "tools").mkdir()
+    shutil.copy(ROOT / "codex/specs/schemas/tool_io.schema.json", tmp_path)
+    bundle = {"tool": "test.one", "input": OPEN, "output": {"type": "object", "properties": {}}}
+    (tmp_path / "tools/test.one.json").write_text(json.dumps(bundle), encoding="utf-8")
+    tool = Tool(
+        name="one",
+        slug="test.one",
+        title="T",
+        description="D",
+        args=OpenIn,
+        run=lambda args, _: {"a": repr(args)},
+        **facts,
+    )
+    return World(SchemaRegistry(schema_root=tmp_path), tool, mode=mode)
+
+
+@pytest.mark.parametrize("mode", Mode)
+def test_an_unknown_argument_is_ignored_and_named_in_every_mode(tmp_path: Path, mode: Mode) -> None:
+    world = _open_world(tmp_path, mode)
+
+    outcome = world.settle({"must": "x", "toolCallId": 1, "limit": 3})
+
+    assert outcome.result == {"a": repr(OpenIn("x", 3))}
+    assert (outcome.ignored, outcome.shadow_violation) == (("toolCallId",), None)
+
+
+def test_an_ignored_argument_is_named_with_a_fault_too(tmp_path: Path) -> None:
+    outcome = _open_world(tmp_path).settle({"must": "x", "toolCallId": 1, "limit": 0})
+
+    assert outcome.ignored == ("toolCallId",)
+    assert fault_of(outcome) == (
+        Code.INVALID_INPUT,
+        "Invalid arguments for one: limit: 0 is less than the minimum of 1",
+    )
+
+
+def test_a_near_miss_is_refused_with_the_right_name_and_the_others_are_named(tmp_path: Path) -> None:
+    outcome = _open_world(tmp_path).settle({"must": "x", "toolCallId": 1, "limt": 3})
+
+    assert outcome.ignored == ("toolCallId",)
+    assert fault_of(outcome) == (
+        Code.INVALID_INPUT,
+        "Invalid arguments for one: unknown argument 'limt': did you mean 'limit'?",
+    )
+
+
+def test_in_shadow_mode_a_near_miss_is_noted_and_ignored(tmp_path: Path) -> None:
+    outcome = _open_world(tmp_path, Mode.SHADOW).settle({"must": "x", "limt": 3})
+
+    assert outcome.result == {"a": repr(OpenIn("x"))}
+    assert outcome.shadow_violation is not None
+    assert outcome.shadow_violation.message.endswith("did you mean 'limit'?")
+
+
+def test_unchecked_a_near_miss_is_one_more_unknown_argument(tmp_path: Path) -> None:
+    outcome = _open_world(tmp_path, Mode.OFF).settle({"must": "x", "limt": 3})
+
+    assert (outcome.result, outcome.ignored) == ({"a": repr(OpenIn("x"))}, ("limt",))
+    assert outcome.shadow_violation is None
+
+
+@pytest.mark.parametrize("mode", Mode)
+def test_a_null_is_absent_where_an_argument_is_optional_and_stays_where_it_is_required(
+    tmp_path: Path, mode: Mode
+) -> None:
+    outcome = _open_world(tmp_path, mode).settle({"must": None, "limit": None, "text": None})
+
+    assert outcome.result == {"a": repr(OpenIn(None))}
+    assert (outcome.ignored, outcome.shadow_violation) == ((), None)
+
+
+def _raise_own(args: OpenIn) -> None:
+    if args.limit < 1:
+        raise Fault(Code.INVALID_INPUT, "limit starts at 1", name="MINE")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"must": "x", "limit": 0}, "limit starts at 1"),
+        ({"must": "x", "text": "long"}, 'Invalid arguments for one: text: "long" is longer than 3 characters'),
+        ({"must": "x", "limit": "0"}, 'Invalid arguments for one: limit: "0" is not of type "integer"'),
+        (
+            {"limit": 0},
+            'Invalid arguments for one: limit: 0 is less than the minimum of 1; "must" is a required property',
+        ),
+    ],
+    ids=["a rule", "no rule", "another type", "a missing argument"],
+)
+def test_a_tool_explains_a_broken_contract_where_types_fit_and_a_rule_of_its_own_is_broken(
+    tmp_path: Path, arguments: dict[str, Any], words: str
+) -> None:
+    outcome = _open_world(tmp_path, explain=_raise_own).settle(arguments)
+
+    assert fault_of(outcome) == (Code.INVALID_INPUT, words)
+
+
+def test_in_shadow_mode_the_words_of_the_tool_are_noted(tmp_path: Path) -> None:
+    outcome = _open_world(tmp_path, Mode.SHADOW, explain=_raise_own).settle({"must": "x", "limit": 0})
+
+    assert outcome.result == {"a": repr(OpenIn("x", 0))}
+    assert outcome.shadow_violation is not None
+    assert outcome.shadow_violation.message == "limit starts at 1"
+
+
+def test_arguments_that_break_the_contract_are_tidied_and_checked_again(tmp_path: Path) -> None:
+    tidied: list[dict[str, Any]] = []
+
+    def tidy(arguments: dict[str, Any]) -> dict[str, Any]:
+        tidied.append(arguments)
+        return {**arguments, "text": arguments["text"].strip()}
+
+    world = _open_world(tmp_path, tidy=tidy)
+
+    outcomes = [world.settle({"must": "x", "text": text}) for text in (" ok", "  ok  ", " long ")]
+
+    assert [outcome.result for outcome in outcomes[:2]] == [
+        {"a": repr(OpenIn("x", 10, text))} for text in (" ok", "ok")
+    ]
+    assert fault_of(outcomes[2])[0] is Code.INVALID_INPUT
+    assert [arguments["text"] for arguments in tidied] == ["  ok  ", " long "]
+
+
 # --- finish -----------------------------------------------------------------------------------
 
 

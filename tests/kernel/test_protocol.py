@@ -258,3 +258,60 @@ def test_a_report_of_progress_leaves_out_what_is_not_known(
         "method": "notifications/progress",
         "params": {"progressToken": "t", "progress": report[0], **more},
     }
+
+
+# --- what a result says beside its content
+
+
+@pytest.mark.parametrize(
+    ("era", "about", "kind"), [(HANDSHAKE, {}, {}), (MODERN, SERVER_INFO, {"resultType": "complete"})]
+)
+def test_ignored_arguments_are_named_in_the_meta_of_a_result_and_of_an_error(
+    era: Any, about: dict[str, Any], kind: dict[str, Any]
+) -> None:
+    tool, call = made(), Call("fine", {}, NULL_CONTEXT)
+    named = {"ignored_arguments": ["a", "b"]}
+    fault = Fault(Code.INVALID_INPUT, "no", data={"hint": "try yes"})
+
+    good, bad = (
+        json.loads(to_reply(era, 1, outcome).body)["result"]
+        for outcome in (
+            Outcome(call, tool, {"n": 1}, b'{"n":1}', ignored=("a", "b")),
+            Outcome(call, tool, fault=fault, ignored=("a", "b")),
+        )
+    )
+
+    text = {"type": "text", "text": '{"n":1}'}
+    assert good == {
+        "content": [text], "structuredContent": {"n": 1}, "isError": False, **kind, "_meta": {**about, **named}
+    }  # fmt: skip
+    assert bad == {
+        "content": [{"type": "text", "text": "no"}],
+        "isError": True,
+        **kind,
+        "_meta": {**about, "canonical_code": "INVALID_INPUT", "hint": "try yes", **named},
+    }
+
+
+def test_ignored_arguments_are_named_beside_content_blocks_too() -> None:
+    tool = made(to_content=lambda result: [{"type": "text", "text": result["n"]}])
+
+    reply = to_reply(HANDSHAKE, 1, Outcome(Call("fine", {}, NULL_CONTEXT), tool, {"n": "1"}, b"", ignored=("a",)))
+
+    assert json.loads(reply.body)["result"] == {
+        "content": [{"type": "text", "text": "1"}],
+        "isError": False,
+        "_meta": {"ignored_arguments": ["a"]},
+    }
+
+
+def test_an_error_of_the_protocol_has_the_data_of_its_fault_and_no_more() -> None:
+    fault = Fault(Code.INTERNAL_ERROR, "broken", data={"error_type": "X"})
+
+    reply = to_reply(HANDSHAKE, 1, Outcome(Call("fine", {}, NULL_CONTEXT), made(), fault=fault, ignored=("a",)))
+
+    assert json.loads(reply.body)["error"] == {
+        "code": -32603,
+        "message": "broken",
+        "data": {"canonical_code": "INTERNAL_ERROR", "error_type": "X"},
+    }

@@ -628,9 +628,12 @@ BREACHES: dict[str, tuple[str, dict[str, Any], str]] = {
     "a text as a switch": (CODE, {**SPOT, "include_raw": "yes"}, "include_raw"),
     "a number as a switch": (METADATA, {"db": "CO", "include_raw": 1}, "include_raw"),
     "a format that is no text": (METADATA, {"db": "CO", "format": ["json"]}, "format"),
-    "an unknown argument": (METADATA, {"db": "CO", "launguage": "en"}, "launguage"),
-    "layers for codes": (CODE, {**SPOT, "layers": ["1"]}, "layers"),
-    "a span for a list": (METADATA, {"db": "CO", "start_date": "202401"}, "start_date"),
+    "a near miss of an argument": (METADATA, {"db": "CO", "lagn": "en"}, "'lagn': did you mean 'lang'?"),
+    "an argument in another spelling": (
+        CODE,
+        {"db": "CO", "codes": ["A"], "startDate": "202401"},
+        "'startDate': did you mean 'start_date'?",
+    ),
 }
 
 
@@ -649,6 +652,38 @@ def test_what_breaks_the_contract_is_told_like_a_broken_rule(bank: BojHarness, p
     }
     assert word in error["message"]
     assert bank.targets() == []
+
+
+IGNORED: dict[str, tuple[str, dict[str, Any], list[str]]] = {
+    "a name that n8n adds": (METADATA, {**CALL_RATE, "toolCallId": "call_1"}, ["toolCallId"]),
+    "all that n8n adds": (
+        CODE,
+        {**SPOT, "sessionId": "s", "action": "sendMessage", "chatInput": "yen?", "toolCallId": "call_1"},
+        ["sessionId", "action", "chatInput", "toolCallId"],
+    ),
+    "layers for codes": (CODE, {**SPOT, "layers": ["1"]}, ["layers"]),
+    "a span for a list": (METADATA, {**CALL_RATE, "start_date": "202401"}, ["start_date"]),
+    "a null": (METADATA, {**CALL_RATE, "session": None}, ["session"]),
+}
+
+
+@pytest.mark.spec("3.input.unknown")
+@pytest.mark.parametrize("row", IGNORED)
+def test_an_argument_that_no_tool_knows_is_ignored_and_named(bank: BojHarness, pipe: Pipe, row: str) -> None:
+    name, arguments, ignored = IGNORED[row]
+
+    result = pipe.ask(rpc("tools/call", {"name": name, "arguments": arguments}))["result"]
+
+    assert (result["isError"], result["_meta"]) == (False, {"ignored_arguments": ignored})
+    assert len(bank.targets()) == 1
+
+
+@pytest.mark.spec("3.input.unknown")
+def test_where_nothing_is_ignored_nothing_is_said_of_it(bank: BojHarness, pipe: Pipe) -> None:
+    result = pipe.ask(rpc("tools/call", {"name": METADATA, "arguments": {**CALL_RATE, "format": None}}))["result"]
+
+    assert set(result) == {"content", "structuredContent", "isError"}
+    assert len(bank.targets()) == 1
 
 
 @pytest.mark.spec("3.errors.schema")

@@ -74,7 +74,7 @@ def test_a_question_that_is_not_valid_is_invalid_params() -> None:
 
     assert (fault.code, fault.as_tool_result, fault.mcp_code, fault.message) == (
         Code.INVALID_INPUT,
-        False,
+        True,
         -32602,
         "CODE is required",
     )
@@ -85,7 +85,7 @@ def test_a_question_that_is_not_valid_is_invalid_params() -> None:
 def test_a_broken_connection_is_an_internal_error() -> None:
     fault = transport("no answer within 10 s")
 
-    assert (fault.code, fault.as_tool_result, fault.mcp_code) == (Code.INTERNAL_ERROR, False, -32603)
+    assert (fault.code, fault.as_tool_result, fault.mcp_code) == (Code.INTERNAL_ERROR, True, -32603)
     assert fault.message == "The Bank of Japan could not be asked: no answer within 10 s"
     assert fault.data == {"error_type": "TRANSPORT_ERROR", "message": "no answer within 10 s"}
 
@@ -94,7 +94,7 @@ def test_a_broken_connection_is_an_internal_error() -> None:
 def test_an_answer_that_cannot_be_read_is_an_internal_error() -> None:
     fault = undecodable("it has no STATUS")
 
-    assert (fault.code, fault.as_tool_result, fault.mcp_code) == (Code.INTERNAL_ERROR, False, -32603)
+    assert (fault.code, fault.as_tool_result, fault.mcp_code) == (Code.INTERNAL_ERROR, True, -32603)
     assert fault.message == "The answer of the Bank of Japan cannot be read: it has no STATUS"
     assert fault.data == {"error_type": "DECODE_ERROR", "message": "it has no STATUS"}
 
@@ -103,7 +103,7 @@ def test_an_answer_that_cannot_be_read_is_an_internal_error() -> None:
 def test_an_answer_over_the_limits_says_how_to_ask_for_less() -> None:
     fault = too_large("it has more than 5 bytes", "Ask for less.")
 
-    assert (fault.code, fault.as_tool_result, fault.mcp_code) == (Code.INTERNAL_ERROR, False, -32603)
+    assert (fault.code, fault.as_tool_result, fault.mcp_code) == (Code.INTERNAL_ERROR, True, -32603)
     assert fault.message == "The answer of the Bank of Japan is too large: it has more than 5 bytes. Ask for less."
     assert fault.data == {
         "error_type": "DECODE_ERROR",
@@ -119,7 +119,7 @@ def test_each_of_the_banks_codes_is_passed_on_with_a_remedy(known: BankMessage) 
 
     invalid = known.status == 400
     assert (fault.code, fault.as_tool_result, fault.mcp_code) == (
-        (Code.INVALID_INPUT, False, -32602) if invalid else (Code.INTERNAL_ERROR, False, -32603)
+        (Code.INVALID_INPUT, True, -32602) if invalid else (Code.INTERNAL_ERROR, True, -32603)
     )
     assert fault.data == {
         "error_type": "API_ERROR",

@@ -102,25 +102,63 @@ def test_every_tool_fails_on_json_that_is_none(judge: OjHarness, pipe: Pipe, nam
     assert call(pipe, name, **CALLS[name][0]) == ("failed", -32603)
 
 
-@pytest.mark.spec("2.common.closed", "1.S4.2.parameters")
+@pytest.mark.spec("2.common.unknown")
 @pytest.mark.parametrize("name", TOOLS)
-def test_an_argument_that_is_not_there_is_told_and_nothing_is_asked(judge: OjHarness, pipe: Pipe, name: str) -> None:
-    text = error_text(call(pipe, name, **CALLS[name][0], sourec="x"))
+def test_an_argument_that_is_not_there_is_ignored_and_named(judge: OjHarness, pipe: Pipe, name: str) -> None:
+    arguments, body = CALLS[name]
+    judge.answers(body)
 
-    assert "sourec" in text
+    reply = pipe.ask(rpc("tools/call", {"name": name, "arguments": {**arguments, "toolCallId": "x"}}))
+
+    assert (reply["result"]["isError"], reply["result"]["_meta"]) == (False, {"ignored_arguments": ["toolCallId"]})
+    assert len(judge.targets()) == 1
+
+
+@pytest.mark.spec("2.common.unknown", "1.S4.2.parameters")
+@pytest.mark.parametrize(
+    ("name", "arguments", "known"),
+    [
+        ("get_daily_challenge", {"dte": "2026-01-31"}, "date"),
+        ("get_problem", {"source": "leetcode", "ID": "1"}, "id"),
+        ("find_similar_problems", {"query": "arrays", "limt": 5}, "limit"),
+        ("find_similar_problems", {"query": "arrays", "sourceFilter": "luogu"}, "source_filter"),
+        ("resolve_problem", {"qeury": "two-sum"}, "query"),
+    ],
+)
+def test_a_near_miss_of_an_argument_is_refused_with_its_name_and_nothing_is_asked(
+    judge: OjHarness, pipe: Pipe, name: str, arguments: dict[str, Any], known: str
+) -> None:
+    given = list(arguments)[-1]
+
+    text = error_text(call(pipe, name, **arguments))
+
+    assert text == f"Invalid arguments for {name}: unknown argument '{given}': did you mean '{known}'?"
     assert judge.targets() == []
 
 
-@pytest.mark.spec("2.common.closed", "2.T5.no-parameters", "2.T1.domain", "2.T3.limit-range", "2.T3.threshold-range")
+def rules_of(part: dict[str, Any]) -> dict[str, Any]:
+    """Return what a published parameter says of a value that is not null."""
+    ((rules, null),) = [part["anyOf"]] if "anyOf" in part else [(part, {"type": "null"})]
+    assert null == {"type": "null"}
+    return dict(rules)
+
+
+@pytest.mark.spec("2.common.unknown", "2.T5.no-parameters", "2.T1.domain", "2.T3.limit-range", "2.T3.threshold-range")
 def test_the_published_parameters_are_the_printed_ones(pipe: Pipe) -> None:
     tools = pipe.ask(rpc("tools/list", {}))["result"]["tools"]
 
     types = {
-        tool["name"]: {name: part["type"] for name, part in tool["inputSchema"]["properties"].items()} for tool in tools
+        tool["name"]: {name: rules_of(part)["type"] for name, part in tool["inputSchema"]["properties"].items()}
+        for tool in tools
     }
     required = {tool["name"]: tool["inputSchema"].get("required", []) for tool in tools}
+    nullable = {
+        tool["name"]: [name for name, part in tool["inputSchema"]["properties"].items() if "anyOf" in part]
+        for tool in tools
+    }
     similar = next(tool["inputSchema"]["properties"] for tool in tools if tool["name"] == "find_similar_problems")
     daily = next(tool["inputSchema"]["properties"] for tool in tools if tool["name"] == "get_daily_challenge")
+    limit, threshold = rules_of(similar["limit"]), rules_of(similar["threshold"])
     assert types == {
         "get_daily_challenge": {"domain": "string", "date": "string"},
         "get_problem": {"source": "string", "id": "string"},
@@ -132,9 +170,15 @@ def test_the_published_parameters_are_the_printed_ones(pipe: Pipe) -> None:
         "get_platform_status": {},
     }  # fmt: skip
     assert required == {name: [] for name in TOOLS} | {"get_problem": ["source", "id"], "resolve_problem": ["query"]}
-    assert (similar["limit"]["minimum"], similar["limit"]["maximum"]) == (1, 50)
-    assert (similar["threshold"]["minimum"], similar["threshold"]["maximum"]) == (0, 1)
-    assert daily["domain"]["enum"] == ["com", "cn"]
+    assert nullable == {
+        **{name: [] for name in TOOLS},
+        "get_daily_challenge": ["domain", "date"],
+        "find_similar_problems": ["source", "id", "query", "limit", "threshold", "source_filter"],
+    }
+    assert (limit["minimum"], limit["maximum"], similar["limit"]["default"]) == (1, 50, 10)
+    assert (threshold["minimum"], threshold["maximum"], similar["threshold"]["default"]) == (0, 1, 0)
+    assert (rules_of(daily["domain"])["enum"], daily["domain"]["default"]) == (["com", "cn"], "com")
+    assert all("additionalProperties" not in tool["inputSchema"] for tool in tools)
 
 
 @pytest.mark.spec("2.common.described")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, Final, Literal
+from typing import Any, Final, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 
 from signet.kernel.errors import Code
 from signet.kernel.tools import READ_ONLY, Context, Tool, tool
@@ -19,6 +19,7 @@ __all__ = ["TOOLS"]
 
 MIN_QUERY_CHARS: Final = 3
 MAX_QUERY_CHARS: Final = 2000
+MAX_LIMIT: Final = 50
 
 
 class Markdown(Struct, frozen=True):
@@ -96,8 +97,8 @@ class SimilarIn(Struct, frozen=True):
     source: str | None = None
     id: str | None = None
     query: str | None = None
-    limit: Annotated[int, Meta(ge=1, le=50)] = 10
-    threshold: Annotated[float, Meta(ge=0, le=1)] = 0.0
+    limit: int = 10
+    threshold: float = 0.0
     source_filter: str | None = None
 
 
@@ -108,6 +109,11 @@ def _trimmed(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _similar_request(args: SimilarIn) -> UpstreamRequest:
+    """Return the request for similar problems; raise a Fault for the first rule that is broken, numbers first."""
+    if not 1 <= args.limit <= MAX_LIMIT:
+        raise api.refuse(f"limit is {args.limit}; give 1 to {MAX_LIMIT}")
+    if not 0 <= args.threshold <= 1:
+        raise api.refuse(f"threshold is {args.threshold:g}; give 0 to 1")
     options = api.similar_options(args.limit, args.threshold, api.trim(args.source_filter))
     query, source, problem_id = api.trim(args.query), api.trim(args.source), api.trim(args.id)
     if query and not MIN_QUERY_CHARS <= len(query) <= MAX_QUERY_CHARS:
