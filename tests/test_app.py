@@ -12,8 +12,8 @@ import msgspec
 import pytest
 
 from processes import PATIENCE_S, ROOT, clean_env
-from signet.app import open_toolbox
-from signet.catalogue import find_toolset
+from signet.app import instructions_of, open_toolbox
+from signet.catalogue import TOOLSETS, find_toolset
 from signet.kernel.toolset import Toolset
 from signet.settings import EnabledToolset, UsageError
 
@@ -71,3 +71,33 @@ def test_two_tools_of_one_name_stop_the_start() -> None:
 
     with pytest.raises(UsageError, match=r"^two enabled tools answer to '"):
         open_toolbox(enabled(plantuml, twin))
+
+
+def test_the_instructions_are_those_of_the_enabled_toolsets_in_their_order() -> None:
+    boj, plantuml = find_toolset("boj"), find_toolset("plantuml")
+
+    told = instructions_of(enabled(plantuml, boj))
+
+    assert told.startswith(f"{plantuml.instructions}\n{boj.instructions}\n")
+    assert find_toolset("oj").instructions not in told
+
+
+def test_the_instructions_of_all_toolsets_say_what_to_do_first_in_less_than_a_thousand_characters() -> None:
+    told = instructions_of(enabled(*map(find_toolset, TOOLSETS)))
+
+    assert len(told) < 1000
+    for words in (
+        "boj_get_metadata with a database (db) first",
+        "lang=en unless Japanese is wanted",
+        "start_position set to it",
+        "resolve_problem first",
+        "encodePlantUML",
+        "mend the arguments and call again",
+    ):
+        assert words in told
+
+
+def test_a_toolset_without_instructions_adds_none() -> None:
+    silent = msgspec.structs.replace(find_toolset("plantuml"), instructions="")
+
+    assert instructions_of(enabled(silent)) == "An error says what to write instead: mend the arguments and call again."

@@ -149,8 +149,8 @@ UNBOUNDED = {("plantuml.encode", "plantumlCode")}
 @pytest.mark.parametrize("tool", IN_THE_BOX, ids=name_of)
 def test_every_text_and_list_of_an_input_has_a_bound(tool: Tool) -> None:
     unbounded = set()
-    for name, part in schema(tool, "input")["properties"].items():
-        part = part.get("anyOf", [part])[0]
+    for name, published in schema(tool, "input")["properties"].items():
+        part = published.get("anyOf", [published])[0]
         parts = [part, part["items"]] if part["type"] == "array" else [part]
         bounds = {"array": "maxItems", "string": "maxLength"}
         if any(bounds.get(one["type"], "type") not in one for one in parts if "enum" not in one):

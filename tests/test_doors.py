@@ -149,3 +149,136 @@ def test_a_call_that_nobody_waits_for_is_cancelled_at_the_plain_doors(path: str,
             server.wait_for("hangs: started")
 
         server.wait_for("hangs: cancelled")
+
+
+# --- the Bank's faults, and arguments that no tool knows
+
+
+@pytest.fixture(scope="module")
+def sandboxed() -> Iterator[tuple[Server, Pipe]]:
+    flags = ("--toolsets", "boj,oj", "--sandbox")
+    with serving(*flags) as server, piping(SIGNET, "stdio", *flags) as pipe:
+        yield server, pipe
+
+
+def results(both: tuple[Server, Pipe], name: str, arguments: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what each MCP door gives for a call; each gives a result."""
+    server, pipe = both
+    replies = [
+        call(rpc("tools/call", {"name": name, "arguments": arguments}, modern=modern), modern)
+        for modern in (False, True)
+        for call in (
+            lambda message, _: pipe.ask(message),
+            lambda message, modern: server.post(
+                "/mcp", message, modern_headers("tools/call", name) if modern else {}
+            ).json(),
+        )
+    ]
+    return [reply["result"] for reply in replies]
+
+
+BANK_FAULTS: dict[str, tuple[str, dict[str, Any], str, dict[str, Any]]] = {
+    "a broken rule": (
+        "boj_get_data_code",
+        {"db": "FM08", "codes": ["FXERD01"], "start_date": "2024-01"},
+        "STARTDATE '2024-01' must be numeric: the date is written in digits only",
+        {"canonical_code": "INVALID_INPUT", "error_type": "VALIDATION_ERROR"},
+    ),
+    "wrong types": (
+        "boj_get_data_code",
+        {"db": "FM08", "codes": "FXERD01"},
+        'Invalid arguments for boj_get_data_code: codes: "FXERD01" is not of type "array"',
+        {"canonical_code": "INVALID_INPUT", "error_type": "VALIDATION_ERROR"},
+    ),
+    "a refusal": (
+        "boj_get_metadata",
+        {"db": "NOWHERE", "lang": "en"},
+        "The Bank of Japan refuses the request: status 400 M181005E Invalid database name",
+        {"canonical_code": "INVALID_INPUT", "error_type": "API_ERROR", "status": 400, "message_id": "M181005E"},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BANK_FAULTS)
+def test_a_fault_of_the_bank_s_tools_reaches_the_model_through_every_mcp_door(
+    sandboxed: tuple[Server, Pipe], case: str
+) -> None:
+    name, arguments, words, facts = BANK_FAULTS[case]
+
+    for result in results(sandboxed, name, arguments):
+        [block] = result["content"]
+        assert result["isError"] is True
+        assert block["text"].startswith(words)
+        assert facts.items() <= result["_meta"].items()
+        assert result["_meta"]["message"] in block["text"]
+        assert ("hint" in result["_meta"]) is (case == "a refusal")
+
+
+def test_an_upstream_that_is_not_there_is_told_to_the_model() -> None:
+    flags = ("--toolsets", "boj", "--boj-base-url", "http://127.0.0.1:9")
+    env = {"BOJ_RETRY_MAX": "0"}
+    with serving(*flags, env=env) as server, piping(SIGNET, "stdio", *flags, env=env) as pipe:
+        told = results((server, pipe), "boj_get_metadata", {"db": "FM08"})
+
+    for result in told:
+        assert (result["isError"], result["_meta"]["error_type"]) == (True, "TRANSPORT_ERROR")
+        assert result["_meta"]["canonical_code"] == "INTERNAL_ERROR"
+
+
+def test_a_call_of_the_bank_that_is_cut_off_is_told_to_the_model() -> None:
+    flags = ("--toolsets", "boj", "--sandbox", "--call-timeout-s", "0.000001")
+    with serving(*flags) as server, piping(SIGNET, "stdio", *flags) as pipe:
+        told = results((server, pipe), "boj_get_metadata", {"db": "FM08"})
+
+    for result in told:
+        assert (result["isError"], result["_meta"]["canonical_code"]) == (True, "INTERNAL_ERROR")
+        assert result["_meta"]["error_type"] == "INTERNAL_ERROR"
+        assert result["content"][0]["text"].startswith("boj_get_metadata did not answer within 1e-06 s")
+
+
+@pytest.mark.parametrize("name", ["boj_get_metadata", "find_similar_problems"])
+def test_unknown_arguments_are_named_on_mcp_and_ignored_without_a_word_elsewhere(
+    sandboxed: tuple[Server, Pipe], name: str
+) -> None:
+    server, pipe = sandboxed
+    known = {"db": "FM01", "lang": None} if name.startswith("boj") else {"query": "shortest path", "limit": None}
+    arguments = {**known, "toolCallId": "call_1", "sessionId": "s"}
+    slug = "boj.get_metadata" if name.startswith("boj") else f"oj.{name}"
+
+    said = {door: ask(name, slug, arguments) for door, ask in doors(server, pipe).items()}
+    meta = [result["_meta"] for result in results(sandboxed, name, arguments)]
+    plain = [
+        server.post(f"/api/tools/{name}", arguments).json(),
+        server.post(f"/mcp/tool/{slug}", invocation(slug, arguments)).json(),
+    ]
+
+    assert {kind for kind, _ in said.values()} == {"result"}
+    assert [one["ignored_arguments"] for one in meta] == [["toolCallId", "sessionId"]] * 4
+    assert "toolCallId" not in json.dumps(plain)
+
+
+def test_a_near_miss_is_refused_with_the_right_name_through_every_door(sandboxed: tuple[Server, Pipe]) -> None:
+    arguments = {"db": "FM08", "codes": ["FXERD01"], "strat_date": "202401"}
+
+    said = {door: ask("boj_get_data_code", "boj.get_data_code", arguments) for door, ask in doors(*sandboxed).items()}
+    by_rest = sandboxed[0].post("/api/tools/boj_get_data_code", arguments)
+
+    assert said == dict.fromkeys(said, ("error", "INVALID_INPUT"))
+    assert (by_rest.status, by_rest.json()["error"]["message"]) == (
+        400,
+        "Invalid arguments for boj_get_data_code: unknown argument 'strat_date': did you mean 'start_date'?",
+    )
+
+
+def test_no_published_input_is_closed(sandboxed: tuple[Server, Pipe]) -> None:
+    server, pipe = sandboxed
+    listed = pipe.ask(rpc("tools/list", {}))["result"]["tools"]
+    discovered = server.ask("GET", "/api/tools").json()["tools"]
+    shapes = server.ask("GET", "/openapi.json").json()["components"]["schemas"]
+
+    inputs = [
+        *(tool["inputSchema"] for tool in (*listed, *discovered)),
+        *(shape for name, shape in shapes.items() if name.endswith(".input")),
+    ]
+    assert len(inputs) == 24
+    assert not [schema for schema in inputs if "additionalProperties" in schema]

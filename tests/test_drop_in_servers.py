@@ -131,7 +131,9 @@ def test_the_server_introduces_itself_and_offers_tools_alone(server: DropInServe
     assert result["serverInfo"] == {"name": server.name, "version": signet.__version__}
     assert result["capabilities"] == {"tools": {"listChanged": False}}
     assert result["protocolVersion"] == "2025-03-26"
-    assert result["instructions"]
+    first = {"oj-mcp-rs": "resolve_problem first", "boj-mcp-server": "boj_get_metadata with a database (db) first"}
+    assert first[server.name] in result["instructions"]
+    assert len(result["instructions"]) < 1000
 
 
 @pytest.mark.spec("1.S3.tools-list", "3.tools.three", "3.compat.names")

@@ -12,7 +12,7 @@ from signet.kernel.arguments import names_in, plain_view, without_nulls
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
-    "properties": dict.fromkeys(["db", "codes", "lang", "start_date", "start_position", "limit", "id"], {}),
+    "properties": {name: {} for name in ("db", "codes", "lang", "start_date", "start_position", "limit", "id")},
     "required": ["db", "codes"],
 }
 NULL = {"type": "null"}

@@ -295,6 +295,14 @@ def test_a_contract_without_the_mark_has_no_mirrors() -> None:
     assert param_headers(raw({"type": "object", "properties": {"a": {"type": "string"}}})) == []
 
 
+def test_a_mirror_that_may_be_null_has_the_type_that_it_has_otherwise() -> None:
+    schema = {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "null"}], "default": None, "x-mcp-header": "N"}
+
+    [mirror] = param_headers(raw({"type": "object", "properties": {"n": schema}}))
+
+    assert mirror == ("mcp-param-n", ("n",), "integer")
+
+
 def test_mirrors_are_found_at_every_depth_in_lower_case() -> None:
     fields = [Field(("region",), "Region", "string"), Field(("box", "inner", "n"), "N", "integer")]
 

@@ -372,7 +372,7 @@ def _raise_own(args: OpenIn) -> None:
         ({"must": "x", "limit": "0"}, 'Invalid arguments for one: limit: "0" is not of type "integer"'),
         (
             {"limit": 0},
-            'Invalid arguments for one: limit: 0 is less than the minimum of 1; "must" is a required property',
+            'Invalid arguments for one: "must" is a required property; limit: 0 is less than the minimum of 1',
         ),
     ],
     ids=["a rule", "no rule", "another type", "a missing argument"],

@@ -96,7 +96,9 @@ def plain_view(schema: Any) -> tuple[Any, frozenset[str]]:
 def _not_null(part: Any) -> dict[str, Any] | None:
     """Return the other branch of a schema for a value or null, or None for any other schema."""
     branches = part.get("anyOf") if isinstance(part, dict) else None
-    if not isinstance(branches, list) or NULL not in branches or not set(part) - {"anyOf"} <= ANNOTATIONS:
+    if not isinstance(branches, list) or NULL not in branches:
+        return None
+    if not all(key == "anyOf" or key in ANNOTATIONS or key.startswith("x-") for key in part):
         return None
     others = [branch for branch in branches if branch != NULL]
     return others[0] if len(others) == 1 and isinstance(others[0], dict) else None

@@ -111,7 +111,8 @@ class Fault(Exception):
     """An error with a canonical code and a sentence; the other arguments override the table's defaults.
 
     `name` and `status` are for REST, `as_tool_result` and `mcp_code` for MCP. `data` stands beside the canonical code:
-    in `_meta` of a result, in the data of a JSON-RPC error. `wording` is for commands in this process and is never published.
+    in `_meta` of a result, in the data of a JSON-RPC error. `wording` is for commands in this process and is never
+    published.
     """
 
     def __init__(
