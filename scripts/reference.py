@@ -67,15 +67,43 @@ def one_tool(tool: Tool, registry: SchemaRegistry) -> Iterator[str]:
 
 
 def _type_of(part: dict[str, Any]) -> str:
-    """Give a property's type in words."""
+    """Give a property's type in words, with what its values may be."""
+    if "anyOf" in part:
+        return " or ".join(map(_type_of, part["anyOf"]))
     types = part.get("type", "any")
-    return types if isinstance(types, str) else " or ".join(types)
+    first, *others = [types] if isinstance(types, str) else types
+    bounds = [f"{part[low]} to {part[high]}" for low, high in BOUNDS if low in part and high in part]
+    choices = ", ".join(f"`{choice}`" for choice in _choices(part.get("enum", [])))
+    return " or ".join((" ".join((first, *bounds, *([f"({choices})"] if choices else ()))), *others))
+
+
+BOUNDS = (("minimum", "maximum"), ("minItems", "maxItems"))
+
+
+def _choices(options: list[Any]) -> list[Any]:
+    """Give the choices without those that differ from an earlier one in case only."""
+    first: dict[str, Any] = {}
+    for option in options:
+        first.setdefault(str(option).lower(), option)
+    return list(first.values())
 
 
 def errors() -> Iterator[str]:
     """Show the table of errors."""
     yield "## Errors"
     yield "What each canonical code looks like at every door. A toolset may give REST a name and status of its own."
+    yield (
+        "A result with `isError` carries the code as `_meta.canonical_code`, a JSON-RPC error as"
+        " `error.data.canonical_code`. Faults of the Bank of Japan's tools go their own way: `signet` (serve and stdio)"
+        " sends every one of them, whatever its code, as a result with `isError` whose text says what to write and"
+        " whose `_meta` has the Bank's data (`error_type`, `message`, and where there are such `status`, `message_id`,"
+        " `hint`); `boj-mcp-server` sends every one as a JSON-RPC error with the same members in `error.data`."
+    )
+    yield (
+        "An argument that a tool does not know is ignored, on every door; on MCP, `_meta.ignored_arguments` names it. A"
+        " near miss of an argument that is absent (`strat_date`, `limt`, `startDate`) is refused with the right name. A"
+        " null counts as absent."
+    )
     rows = [(f"`{code}`", *_faces(row)) for code, row in TABLE.items()]
     yield table(("canonical code", "MCP", "REST status", "envelope code", "envelope message"), rows)
     named = dict.fromkeys((*DOOR_ERRORS, *PRIVATE_ERRORS, ("TOOL_NAME_REQUIRED", 400), ("TOOL_NOT_FOUND", 404)))
