@@ -144,7 +144,7 @@ def fault_of(outcome: PreparedCall | Outcome) -> tuple[Code, str]:
 
 BUG: Final = (Code.INTERNAL_ERROR, "one failed: this is a fault of the server, not of the call")
 BROKEN_PROMISE: Final = (Code.INVALID_OUTPUT, "one gave a result that breaks its contract")
-TOO_SLOW: Final = (Code.INTERNAL_ERROR, "one did not answer within 0.001 s")
+TOO_SLOW: Final = (Code.INTERNAL_ERROR, "one did not answer within 0.001 s: ask again, or for less")
 GIVEN_UP: Final = (Code.INTERNAL_ERROR, "the tool gave its call up")
 TOO_MANY: Final = (Code.INTERNAL_ERROR, "1024 calls are in flight already: ask again when one has ended")
 

@@ -112,7 +112,8 @@ class Pipeline:
         if names is not None and isinstance(arguments, dict):
             if not arguments.keys() <= names.known:
                 fault, ignored = self._check_names(tool, names, arguments)
-            arguments = without_nulls(arguments, names.optional)
+            if None in arguments.values():
+                arguments = without_nulls(arguments, names.optional)
         if fault is None and self._checks and not io.input_validator.is_valid(arguments):
             arguments = _tidied(tool, without_nulls(arguments))
             places = io.input_validator.places(arguments)
@@ -238,7 +239,7 @@ def _too_many(unstarted: Awaitable[object]) -> Fault:
 
 
 def _too_slow(tool: Tool, timeout_s: float) -> Fault:
-    return Fault(Code.INTERNAL_ERROR, f"{tool.name} did not answer within {timeout_s:g} s")
+    return Fault(Code.INTERNAL_ERROR, f"{tool.name} did not answer within {timeout_s:g} s: ask again, or for less")
 
 
 def _bug(tool: Tool, error: BaseException) -> Fault:

@@ -512,3 +512,44 @@ def test_a_question_that_was_checked_is_left_as_it_is(db: str, layers: list[str]
     once = check(DataLayerIn(db, "w", tuple(layers), "Json", "JP", *span))
 
     assert check(once) == once
+
+
+printable = st.text(
+    alphabet=st.characters(min_codepoint=32, max_codepoint=126, exclude_characters=FORBIDDEN + ","),
+    min_size=1,
+    max_size=64,
+).filter(lambda text: text.strip(" ") != "")
+spelt = st.sampled_from(["{}", "{}".upper(), "+{}", "00{}", "+0{}"])
+levels = st.just("*") | st.builds(str.format, spelt, st.integers(1, 4_294_967_295))
+cases = st.sampled_from([str.upper, str.lower, str.title])
+choices = st.builds(lambda case, word: case(word), cases, st.sampled_from(["json", "csv"]))
+languages = st.builds(lambda case, word: case(word), cases, st.sampled_from(["jp", "en"]))
+frequencies = st.builds(
+    lambda case, word: case(word), cases, st.sampled_from(["CY", "FY", "CH", "FH", "Q", "M", "W", "D"])
+)
+
+
+@given(
+    st.fixed_dictionaries(
+        {"db": printable, "frequency": frequencies, "layers": st.lists(levels, min_size=1, max_size=5)},
+        optional={
+            "format": choices,
+            "lang": languages,
+            "start_date": months,
+            "start_position": st.integers(1, 2**32 - 1),
+        },
+    ),
+    st.lists(printable, min_size=1, max_size=5),
+)
+def test_no_contract_refuses_what_the_rules_let_through(query: dict[str, Any], codes: list[str]) -> None:
+    by_code = {"codes": codes, **{name: value for name, value in query.items() if name != "layers"}}
+
+    REGISTRY.load_tool_io("boj.get_data_layer").input_validator.validate(query)
+    REGISTRY.load_tool_io("boj.get_data_code").input_validator.validate(by_code)
+
+
+@pytest.mark.parametrize("many", [1, 250, 1_250])
+def test_no_contract_refuses_as_many_codes_as_the_bank_takes(many: int) -> None:
+    codes = [f"FXERD{number:04}" for number in range(many)]
+
+    REGISTRY.load_tool_io("boj.get_data_code").input_validator.validate({"db": "FM08", "codes": codes})
