@@ -119,8 +119,16 @@ def instructions_of(enabled: list[EnabledToolset]) -> str:
     return "\n".join((*parts, INSTRUCTIONS))
 
 
-def build_server(settings: Settings, name: str = "signet", variant: Callable[[Tool], Tool] = _unchanged) -> Server:
+def build_server(
+    settings: Settings,
+    name: str = "signet",
+    variant: Callable[[Tool], Tool] = _unchanged,
+    *,
+    whole_text: bool = False,
+) -> Server:
     """Return a server for settings that are resolved, with a variant of each tool.
+
+    `whole_text` repeats every structured result as text.
 
     Raises:
         UsageError: the settings name a thing that is not there, or that cannot be used.
@@ -144,7 +152,8 @@ def build_server(settings: Settings, name: str = "signet", variant: Callable[[To
         },
     )
     on_close = journal.close if journal is not None else _nothing
-    return Server(pipeline, Identity(name, __version__), instructions_of(enabled), upstreams, on_close)
+    identity = Identity(name, __version__)
+    return Server(pipeline, identity, instructions_of(enabled), upstreams, on_close, whole_text=whole_text)
 
 
 def build_app(settings: Settings) -> App:

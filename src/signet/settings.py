@@ -69,7 +69,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         str, setting("further host names to answer to, separated by commas; * for any", metavar="NAMES")
     ] = ""
     quiet: Annotated[bool, setting("do not print example lines at the start")] = False
-    call_timeout_s: Annotated[float, Meta(gt=0, le=3600), setting("seconds that a call may take", metavar="S")] = 60.0
+    call_timeout_s: Annotated[float, Meta(gt=0, le=3600), setting("seconds that a call may take", metavar="S")] = 50.0
     log: Annotated[
         str,
         setting("log filter for stderr: off, error, warn, info, debug, trace, or target=level", metavar="FILTER"),

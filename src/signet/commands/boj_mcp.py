@@ -55,7 +55,8 @@ def _settings(args: argparse.Namespace) -> Settings:
 def _build(settings: Settings) -> Server:
     from signet.app import build_server, resolve
 
-    return build_server(resolve(settings), NAME, _with_rpc_errors)
+    # Spec 3's results are structured JSON, and its clients may read them from the text.
+    return build_server(resolve(settings), NAME, _with_rpc_errors, whole_text=True)
 
 
 def _with_rpc_errors(tool: Tool) -> Tool:

@@ -20,12 +20,13 @@ from .errors import Code, Fault, bad_arguments, misspelt_argument, unknown_tool
 from .outcome import Call, Outcome, PreparedCall
 from .schemas import PREFIX, ContractError, SchemaRegistry
 from .tools import Tool, Toolbox, ToolsetRuntime
+from .waiting import Waiting
 from .wire import decode_in_chunks, encode
 
 __all__ = ["CALL_TIMEOUT_S", "Mode", "Observer", "Pipeline"]
 
-CALL_TIMEOUT_S: Final = 60.0
-"""The longest time that a tool may take before its call fails."""
+CALL_TIMEOUT_S: Final = 50.0
+"""The longest time that a tool may take before its call fails: clients give up after 60 s."""
 
 MAX_IN_FLIGHT: Final = 1024
 """The number of calls that may be awaited at once; further calls are refused, so that memory has a bound."""
@@ -90,14 +91,18 @@ class Pipeline:
         runtime = self._runtimes.get(prepared.tool.slug)
         if runtime is not None:
             context = msgspec.structs.replace(
-                context, upstream=runtime.upstream, settings=runtime.settings, today=runtime.today
+                context,
+                upstream=runtime.upstream,
+                settings=runtime.settings,
+                today=runtime.today,
+                wait=context.wait or Waiting(),
             )
         try:
             value = prepared.tool.run(prepared.args, context)
         except Exception as error:  # noqa: BLE001 - the one place where a tool's failure becomes a value
             value = error
         if hasattr(value, "__await__"):
-            return self._await_tool(prepared, value, started_s)
+            return self._await_tool(prepared, value, started_s, context.wait or Waiting())
         return self.notify(self.finish(prepared, value), started_s)
 
     def prepare(self, call: Call, shadow_violation: Fault | None = None) -> PreparedCall | Outcome:
@@ -166,7 +171,9 @@ class Pipeline:
             shadow_violation = shadow_violation or fault
         return Outcome(call, tool, result, body, shadow_violation=shadow_violation, ignored=ignored)
 
-    async def _await_tool(self, prepared: PreparedCall, pending: Awaitable[object], started_s: float) -> Outcome:
+    async def _await_tool(
+        self, prepared: PreparedCall, pending: Awaitable[object], started_s: float, wait: Waiting
+    ) -> Outcome:
         """Await a tool until the timeout; a tool that ignores its cancellation is not waited for."""
         if self._in_flight >= MAX_IN_FLIGHT:
             # Checked here, not in `run`: calls that were accepted together begin one after the other.
@@ -175,7 +182,7 @@ class Pipeline:
         self._in_flight += 1
         try:
             await asyncio.wait((task,), timeout=self._timeout_s)
-            value = _value_of(task) if task.done() else _too_slow(prepared.tool, self._timeout_s)
+            value = _value_of(task) if task.done() else _too_slow(prepared.tool, self._timeout_s, wait)
         except asyncio.CancelledError:
             self.notify(self.finish(prepared, _caller_left()), started_s)
             raise
@@ -183,6 +190,7 @@ class Pipeline:
             self._in_flight -= 1
             task.cancel()
         if prepared.tool.validate_in_thread:
+            wait.now = "checking the result"
             return self.notify(await asyncio.to_thread(self.finish, prepared, value), started_s)
         return self.notify(self.finish(prepared, value), started_s)
 
@@ -238,8 +246,11 @@ def _too_many(unstarted: Awaitable[object]) -> Fault:
     return Fault(Code.INTERNAL_ERROR, f"{MAX_IN_FLIGHT} calls are in flight already: ask again when one has ended")
 
 
-def _too_slow(tool: Tool, timeout_s: float) -> Fault:
-    return Fault(Code.INTERNAL_ERROR, f"{tool.name} did not answer within {timeout_s:g} s: ask again, or for less")
+def _too_slow(tool: Tool, timeout_s: float, wait: Waiting) -> Fault:
+    text = wait.text()
+    state = f"; its last state was: {text}" if text else ""
+    message = f"{tool.name} did not answer within {timeout_s:g} s{state}: ask again, or for less"
+    return Fault(Code.INTERNAL_ERROR, message)
 
 
 def _bug(tool: Tool, error: BaseException) -> Fault:

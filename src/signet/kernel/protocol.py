@@ -14,8 +14,9 @@ from msgspec import UNSET, UnsetType
 from .errors import INVALID_PARAMS, UNSUPPORTED_VERSION, Fault
 from .outcome import Outcome
 from .schemas import SchemaRegistry
+from .text_blocks import text_blocks
 from .tools import Tool, Toolbox
-from .wire import PIECE_BYTES, Id, ProtocolError, Reply, ResponseId, encode, failure, quoted, success
+from .wire import Id, ProtocolError, Reply, ResponseId, encode, failure, success
 
 __all__ = [
     "CAPABILITIES_KEY",
@@ -41,6 +42,7 @@ __all__ = [
     "list_result",
     "listing",
     "progress_notification",
+    "settled_version",
     "to_reply",
     "unsupported",
 ]
@@ -179,14 +181,13 @@ def eras(identity: Identity) -> tuple[Era, Era]:
     return handshake, Era(modern=True, tail=tail, about=about, result_end=b',"isError":false' + tail + b"}")
 
 
-def _tool_result(outcome: Outcome, era: Era) -> bytes:
-    """Return a tool's result: structured content and the same JSON as text, or the tool's own content blocks."""
+def _tool_result(outcome: Outcome, era: Era, *, whole_text: bool) -> bytes:
+    """Return a tool's result: structured content and its text, or the tool's own content blocks."""
     tool, body = outcome.tool, outcome.body
     if tool is not None and tool.to_content is not None:
         return b"".join((b'{"content":', encode(tool.to_content(outcome.result)), _result_end(outcome, era)))
-    text = encode(body.decode()) if len(body) <= PIECE_BYTES else quoted(body)
-    end = _result_end(outcome, era)
-    return b"".join((b'{"content":[{"type":"text","text":', text, b'}],"structuredContent":', body, end))
+    blocks = text_blocks(outcome, whole=whole_text)
+    return b"".join((b'{"content":', blocks, b',"structuredContent":', body, _result_end(outcome, era)))
 
 
 def _result_end(outcome: Outcome, era: Era) -> bytes:
@@ -213,10 +214,15 @@ def _facts(fault: Fault) -> dict[str, Any]:
     return {"canonical_code": fault.code, **fault.data}
 
 
+def settled_version(requested: str) -> str:
+    """Return the version that a handshake settles on: the client's if it is served, else the newest."""
+    return requested if requested in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1]
+
+
 def initialize_result(version: str, identity: Identity, instructions: str) -> bytes:
-    """Return the result of `initialize`: the client's version if it is served, else the newest."""
+    """Return the result of `initialize`."""
     result = {
-        "protocolVersion": version if version in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1],
+        "protocolVersion": settled_version(version),
         "capabilities": CAPABILITIES,
         "serverInfo": identity,
         "instructions": instructions,
@@ -242,11 +248,11 @@ def list_result(toolbox: Toolbox, registry: SchemaRegistry, era: Era) -> bytes:
     return b'{"tools":' + listing(toolbox, registry) + hints + era.tail + b"}"
 
 
-def to_reply(era: Era, request_id: ResponseId, outcome: Outcome) -> Reply:
-    """Return the MCP response for an outcome."""
+def to_reply(era: Era, request_id: ResponseId, outcome: Outcome, *, whole_text: bool = True) -> Reply:
+    """Return the MCP response for an outcome; `whole_text` repeats a structured result as text, whatever its size."""
     fault = outcome.fault
     if fault is None:
-        return success(request_id, _tool_result(outcome, era))
+        return success(request_id, _tool_result(outcome, era, whole_text=whole_text))
     if fault.as_tool_result:
         return success(request_id, _error_result(outcome, fault, era))
     return failure(request_id, fault.mcp_code, fault.message, _facts(fault))

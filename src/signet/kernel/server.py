@@ -15,11 +15,13 @@ import msgspec
 from msgspec import UNSET
 
 from . import envelope
+from .channel import HTTP_MCP, ClientChannel
 from .errors import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Fault
 from .headers import VERSION, ParamHeader, check_modern, check_param_headers, in_era, param_headers
 from .json_limits import parse_float
 from .outcome import Call, Door, Outcome
 from .pipeline import Mode, Pipeline
+from .progress import INTERVAL_S, ProgressReports
 from .protocol import (
     HANDSHAKE_VERSIONS,
     MODERN_VERSIONS,
@@ -37,15 +39,15 @@ from .protocol import (
     eras,
     initialize_result,
     list_result,
-    progress_notification,
+    settled_version,
     to_reply,
     unsupported,
 )
 from .tools import Context
 from .upstream import Upstream
-from .wire import NO_HEADERS, Frame, Headers, Id, ProtocolError, Reply, ResponseId, decode, parse, read, success
+from .wire import Frame, Headers, Id, ProtocolError, Reply, ResponseId, decode, parse, read, success
 
-__all__ = ["HTTP_MCP", "QUIET_CONTEXT", "STDIO_MCP", "ClientChannel", "Pending", "Server"]
+__all__ = ["HTTP_MCP", "QUIET_CONTEXT", "ClientChannel", "Pending", "Server"]
 
 _PREAMBLE: Final = msgspec.json.Decoder(RequestPreamble, float_hook=parse_float)
 _CANCEL: Final = msgspec.json.Decoder(CancelParams, float_hook=parse_float)
@@ -67,24 +69,7 @@ def _ignore(*_: object) -> None:
 QUIET_CONTEXT: Final = Context(asyncio.to_thread, _ignore, {})
 """The context of a call whose client waits for the reply alone."""
 
-STDIO_MCP: Final = Door("stdio", "tools/call", "stdio mcp", by_name=True)
 STDIO_ENVELOPE: Final = Door("stdio", envelope.INVOKE, "stdio envelope")
-HTTP_MCP: Final = Door("http", "/mcp", "http mcp", by_name=True)
-
-
-class ClientChannel(msgspec.Struct, frozen=True):
-    """The way back to the client of a message, beside the reply, and the door that it came through."""
-
-    notify: Callable[[bytes], None] = _ignore
-    cancel: Callable[[Id], None] = _ignore
-    door: Door = STDIO_MCP
-    headers: Headers = NO_HEADERS
-    """The headers of an HTTP request."""
-
-    @property
-    def is_http(self) -> bool:
-        """Whether requests come with headers; on stdio an envelope may come in place of an MCP message."""
-        return self.door is HTTP_MCP
 
 
 class Pending(msgspec.Struct, frozen=True):
@@ -119,14 +104,24 @@ class Server:
         instructions: str,
         upstreams: tuple[Upstream, ...] = (),
         on_close: Callable[[], None] = _ignore,
+        *,
+        progress_s: float = INTERVAL_S,
+        whole_text: bool = False,
     ) -> None:
+        """Serve a pipeline; `whole_text` repeats every structured result as text, for all clients."""
         self.pipeline = pipeline
         self.upstreams = upstreams
         self._on_close = on_close
+        self._progress_s = progress_s
         self._identity = identity
         self._instructions = instructions
         self._handshake, self._modern = eras(identity)
-        self._to_reply = {False: partial(to_reply, self._handshake), True: partial(to_reply, self._modern)}
+        self._whole_text = whole_text
+        self._to_reply = {
+            (era.modern, whole): partial(to_reply, era, whole_text=whole)
+            for era in (self._handshake, self._modern)
+            for whole in (False, True)
+        }
         self._param_headers: dict[str, list[ParamHeader]] = {}
         self._lists: dict[bool, bytes] = {}
         both = {"tools/list": self._list, "tools/call": self._call}
@@ -214,7 +209,8 @@ class Server:
         return None
 
     def _initialize(self, request: RpcRequest) -> Reply:
-        return success(request.id, initialize_result(request.params.version, self._identity, self._instructions))
+        version = request.channel.agreement.version = settled_version(request.params.version)
+        return success(request.id, initialize_result(version, self._identity, self._instructions))
 
     def _discover(self, request: RpcRequest) -> Reply:
         return success(request.id, discover_result(self._instructions, request.era))
@@ -235,12 +231,15 @@ class Server:
         arguments = params.arguments or {}
         if era.modern and channel.is_http:
             check_param_headers(channel.headers, self._param_headers_of(params.name), arguments)
-        context = QUIET_CONTEXT
-        if era.modern or meta.progress_token is not UNSET:
-            progress = _progress(channel, meta.progress_token) if meta.progress_token is not UNSET else _ignore
-            context = Context(asyncio.to_thread, progress, meta.capabilities if era.modern else {})
+        capabilities = meta.capabilities if era.modern else {}
+        context = Context(asyncio.to_thread, _ignore, capabilities) if era.modern else QUIET_CONTEXT
+        reports = None
+        if meta.progress_token is not UNSET:
+            reports = ProgressReports(channel.notify, meta.progress_token, self._progress_s)
+            context = Context(asyncio.to_thread, reports.report, capabilities, wait=reports.waiting)
         call = Call(params.name, arguments, context, channel.door)
-        return self._run(request.id, call, self._to_reply[era.modern])
+        whole_text = self._whole_text or not (era.modern or channel.reads_structure)
+        return self._run(request.id, call, self._to_reply[era.modern, whole_text], reports=reports)
 
     def _reject_envelope(
         self, value: object, error: ProtocolError, path_key: str | None, door: Door
@@ -257,12 +256,18 @@ class Server:
         return self._run(request_id, call, envelope.answer, outcome.fault if mode is Mode.SHADOW else None)
 
     def _run(
-        self, request_id: ResponseId, call: Call, to_reply: ToReply, shadow_violation: Fault | None = None
+        self,
+        request_id: ResponseId,
+        call: Call,
+        to_reply: ToReply,
+        shadow_violation: Fault | None = None,
+        reports: ProgressReports | None = None,
     ) -> Reply | Pending:
         outcome = self.pipeline.run(call, shadow_violation)
         if isinstance(outcome, Outcome):
             return to_reply(request_id, outcome)
-        return Pending(request_id, _await_reply(request_id, outcome, to_reply))
+        reply = _await_reply(request_id, outcome, to_reply)
+        return Pending(request_id, reply if reports is None else reports.during(reply))
 
     def _param_headers_of(self, name: str) -> list[ParamHeader]:
         if name not in self._param_headers:
@@ -277,15 +282,6 @@ async def _await_reply(request_id: ResponseId, pending: Coroutine[Any, Any, Outc
     outcome = await pending
     is_large = len(outcome.body) > LARGE_BYTES
     return await asyncio.to_thread(to_reply, request_id, outcome) if is_large else to_reply(request_id, outcome)
-
-
-def _progress(channel: ClientChannel, token: Id) -> Callable[[float, float | None, str | None], None]:
-    """Return the function by which a tool reports progress."""
-
-    def report(done: float, total: float | None = None, message: str | None = None) -> None:
-        channel.notify(progress_notification(token, done, total, message))
-
-    return report
 
 
 def _is_modern(method: str, meta: Meta, headers: Headers) -> bool:

@@ -10,6 +10,7 @@ import msgspec
 from .errors import Fault
 from .schemas import PREFIX
 from .upstream import Upstream, UpstreamRequest, UpstreamResponse
+from .waiting import Waiting
 
 __all__ = ["NULL_CONTEXT", "READ_ONLY", "Context", "Tool", "Toolbox", "ToolsetRuntime", "tool"]
 
@@ -46,12 +47,19 @@ class Context(msgspec.Struct, frozen=True):
     """The settings of the toolset."""
     today: Callable[[], str] = str
     """Return the date by UTC in ISO format; a replay returns the date of the recording."""
+    wait: Waiting | None = None
+    """What the call waits for, where somebody may be told."""
+
+    def waiting(self, now: str | Callable[[], str]) -> None:
+        """Say what the call waits for from now on: a text, or a function where the text changes with time."""
+        if self.wait is not None:
+            self.wait.now = now
 
     def send(self, request: UpstreamRequest) -> Awaitable[UpstreamResponse]:
         """Send a request to the service behind the toolset; raise RuntimeError if there is none."""
         if self.upstream is None:
             raise RuntimeError("this tool was given no upstream")
-        return self.upstream.send(request)
+        return self.upstream.send(request, self.wait)
 
 
 class ToolsetRuntime(msgspec.Struct, frozen=True):
@@ -97,6 +105,10 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """Whether results may be so large that they are validated outside of the event loop."""
     to_content: Callable[[Any], list[Any]] | None = None
     """Return the MCP content blocks of a result; without it, MCP sends the result as structured content."""
+    summarize: Callable[[Any], str] | None = None
+    """Return a readable cut of a large result, to be its text beside the structured content."""
+    remark: Callable[[Any], str] | None = None
+    """Return what a reader of a result should do next, or an empty text; it is a text block of its own."""
     adapt_fault: Callable[[Fault], Fault] = _unchanged
     """Return a fault of the pipeline with the code and text that the tool's spec asks for."""
     tidy: Callable[[dict[str, Any]], dict[str, Any]] | None = None

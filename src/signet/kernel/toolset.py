@@ -38,6 +38,10 @@ class UpstreamSpec(msgspec.Struct, frozen=True, kw_only=True):
 
     base_url: str | None
     """The origin of the service; None where the settings name none."""
+    called: str = "the service"
+    """What messages call the service."""
+    address_setting: str = "the base URL"
+    """Where the origin is set, for a message that asks to check it."""
     allows_path: bool = False
     """Whether the base URL may have a path."""
     token: str | None = None

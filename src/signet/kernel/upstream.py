@@ -7,6 +7,8 @@ from typing import Final, Protocol
 
 import msgspec
 
+from .waiting import Waiting
+
 __all__ = ["NOT_GZIP", "Upstream", "UpstreamRequest", "UpstreamResponse"]
 
 NOT_GZIP: Final = "the body is not the gzip that it claims to be"
@@ -41,6 +43,8 @@ class UpstreamResponse(msgspec.Struct, frozen=True):
     """Whether the body was longer than the limit."""
     broken: str = ""
     """Why the body ended early, if it did."""
+    origin: str = "the address"
+    """Where the response came from, for messages."""
 
 
 class Upstream(Protocol):
@@ -51,8 +55,8 @@ class Upstream(Protocol):
     has_token: bool
     """Whether requests carry a bearer token."""
 
-    def send(self, request: UpstreamRequest) -> Awaitable[UpstreamResponse]:
-        """Return the response, whatever its status.
+    def send(self, request: UpstreamRequest, wait: Waiting | None = None) -> Awaitable[UpstreamResponse]:
+        """Return the response, whatever its status; say in `wait` what it takes until then.
 
         Raises:
             Fault: the network failed, or no response began in time.

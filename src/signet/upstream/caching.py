@@ -9,6 +9,7 @@ import msgspec
 
 from signet.kernel.toolset import UpstreamSpec
 from signet.kernel.upstream import Upstream, UpstreamRequest, UpstreamResponse
+from signet.kernel.waiting import Waiting
 
 __all__ = ["CachingUpstream"]
 
@@ -20,7 +21,8 @@ class _SharedRequest(msgspec.Struct):
     """One request that several callers wait for."""
 
     task: asyncio.Task[UpstreamResponse]
-    waiting: int = 0
+    wait: Waiting
+    callers: int = 0
 
 
 class CachingUpstream:
@@ -34,24 +36,28 @@ class CachingUpstream:
         self._under_way: dict[str, _SharedRequest] = {}
         self._cache: dict[str, tuple[float, UpstreamResponse]] = {}
 
-    async def send(self, request: UpstreamRequest) -> UpstreamResponse:
+    async def send(self, request: UpstreamRequest, wait: Waiting | None = None) -> UpstreamResponse:
         """Return a cached response, join an equal request that is under way, or send one."""
         if not request.is_plain:
-            return await self._inner.send(request)
+            return await self._inner.send(request, wait)
         cached = self._cached(request)
         if cached is not None:
             return cached
         shared = self._under_way.get(request.target)
         if shared is None:
-            shared = own = self._under_way[request.target] = _SharedRequest(asyncio.ensure_future(self._send(request)))
+            told = Waiting()
+            shared = own = _SharedRequest(asyncio.ensure_future(self._send(request, told)), told)
+            self._under_way[request.target] = own
             own.task.add_done_callback(lambda _: self._end(request, own))
-        shared.waiting += 1
+        shared.callers += 1
+        if wait is not None:
+            wait.now = shared.wait.text
         try:
             # Shielded: one caller who leaves must not take the response from the others.
             return await asyncio.shield(shared.task)
         finally:
-            shared.waiting -= 1
-            if shared.waiting == 0 and not shared.task.done():
+            shared.callers -= 1
+            if shared.callers == 0 and not shared.task.done():
                 shared.task.cancel()
                 self._end(request, shared)
 
@@ -72,8 +78,8 @@ class CachingUpstream:
         if self._under_way.get(request.target) is shared:
             del self._under_way[request.target]
 
-    async def _send(self, request: UpstreamRequest) -> UpstreamResponse:
-        response = await self._inner.send(request)
+    async def _send(self, request: UpstreamRequest, wait: Waiting) -> UpstreamResponse:
+        response = await self._inner.send(request, wait)
         if self._spec.cache_s > 0 and self._spec.may_cache(request, response):
             self._cache.pop(request.target, None)
             self._cache[request.target] = (asyncio.get_running_loop().time() + self._spec.cache_s, response)

@@ -25,6 +25,7 @@ import msgspec
 
 from signet.kernel.errors import Code, Fault
 from signet.kernel.upstream import Upstream, UpstreamRequest, UpstreamResponse
+from signet.kernel.waiting import Waiting
 
 from .cassette_folder import CassetteReader, CassetteRedactor, CassetteWriter, RecordedOrigin
 
@@ -82,14 +83,14 @@ class RecordingUpstream:
         self._files = files
         self._redactor = redactor
 
-    async def send(self, request: UpstreamRequest) -> UpstreamResponse:
+    async def send(self, request: UpstreamRequest, wait: Waiting | None = None) -> UpstreamResponse:
         """Return the response of the inner upstream, and record it.
 
         Raises:
             Fault: the fault of the inner upstream, which is recorded too.
         """
         try:
-            response = await self._inner.send(request)
+            response = await self._inner.send(request, wait)
         except Fault as fault:
             failure = msgspec.convert(fault, RecordedFailure, from_attributes=True)
             message = self._redactor.text(fault.message)
@@ -127,13 +128,14 @@ class ReplayUpstream:
         self._files = files
         self._redactor = redactor
 
-    async def send(self, request: UpstreamRequest) -> UpstreamResponse:
+    async def send(self, request: UpstreamRequest, _: Waiting | None = None) -> UpstreamResponse:
         """Return the recorded response; once all recorded responses of a request are used, the last one again.
 
         Raises:
             Fault: the recorded fault, or NOT_RECORDED if there is no readable recording.
         """
-        return _look_up(self._toolset, _recorded_target(request, self._redactor), self._files)
+        response = _look_up(self._toolset, _recorded_target(request, self._redactor), self._files)
+        return msgspec.structs.replace(response, origin=self.origin)
 
     def warm(self) -> None:
         """Do nothing: there is nothing to load."""

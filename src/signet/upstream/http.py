@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -16,6 +17,7 @@ from signet.kernel.errors import Code, Fault
 from signet.kernel.redaction import MIN_CHARS, SecretRedactor
 from signet.kernel.toolset import UpstreamSpec
 from signet.kernel.upstream import NOT_GZIP, UpstreamRequest, UpstreamResponse
+from signet.kernel.waiting import Waiting
 
 from .gunzip import Gunzip
 from .origin import parse_origin
@@ -63,6 +65,8 @@ class _Hop(msgspec.Struct):
 class _Reading(msgspec.Struct):
     """The part of a response that has been read so far; a broken response leaves it behind."""
 
+    address: str
+    """The origin that was asked last."""
     status: int = 0
     content_type: str = ""
     body: bytearray = msgspec.field(default_factory=bytearray)
@@ -96,15 +100,16 @@ class HttpUpstream:
         self._proxied = proxied
         self._log = log
         # Processes do not know of each other: each keeps the rate of all.
-        self._rate_limiter = RateLimiter(spec.interval_s * processes)
+        self._rate_limiter = RateLimiter(spec.interval_s * processes, spec.called)
         self._egress = egress
         self._session: ClientSession | None = None
 
-    async def send(self, request: UpstreamRequest) -> UpstreamResponse:
+    async def send(self, request: UpstreamRequest, wait: Waiting | None = None) -> UpstreamResponse:
         """Return the response, whatever its status."""
         import aiohttp
 
         from .egress import Egress, refusal, start_check
+        from .failures import describe
 
         egress = self._egress or Egress()
         if self._session is None:
@@ -112,21 +117,21 @@ class HttpUpstream:
             self._redactor = SecretRedactor([self._token or ""], min_chars=MIN_CHARS)
         self._log("upstream.ask", target=request.target)
         start_check(egress)
-        reading = _Reading()
+        reading = _Reading(self.origin)
         broken = ""
         try:
-            await self._follow(self._session, request, reading)
+            await self._follow(self._session, request, reading, wait or Waiting())
         except TimeoutError:
-            broken = f"no answer within {self._spec.timeout_s:g} s"
+            broken = self._redactor.text(self._too_slow(reading.address))
         except (aiohttp.ClientError, ValueError, OSError) as error:
-            broken = self._redactor.text(refusal()) or _in_words(error)
+            broken = self._redactor.text(refusal() or describe(error, reading.address, self._spec.address_setting))
         if broken and not reading.status:
             raise self._failed(broken)
         self._log(
             "upstream.answer", target=request.target, status=reading.status, bytes=len(reading.body), broken=broken
         )
         body = self._redactor.data(bytes(reading.body))
-        return UpstreamResponse(reading.status, reading.content_type, body, reading.cut, broken)
+        return UpstreamResponse(reading.status, reading.content_type, body, reading.cut, broken, self.origin)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -139,9 +144,9 @@ class HttpUpstream:
 
     def warm(self) -> None:
         """Import the HTTP client."""
-        from . import egress  # noqa: F401 - for its effect
+        from . import egress, failures  # noqa: F401 - for their effect
 
-    async def _follow(self, session: ClientSession, request: UpstreamRequest, reading: _Reading) -> None:
+    async def _follow(self, session: ClientSession, request: UpstreamRequest, reading: _Reading, wait: Waiting) -> None:
         """Send the request, and follow redirects; the time spent waiting for a slot does not count."""
         from yarl import URL
 
@@ -152,8 +157,10 @@ class HttpUpstream:
         left_s = self._spec.timeout_s
         now = asyncio.get_running_loop().time
         for _ in range(self._spec.max_redirects + 1):
-            slot = await self._rate_limiter.slot()
+            slot = await self._rate_limiter.slot(wait)
             begun = now()
+            wait.now = partial(self._waiting, begun, now)
+            reading.address = str(hop.url.origin())
             try:
                 async with asyncio.timeout(left_s):
                     redirect = await self._visit(session, hop, slot, reading)
@@ -211,6 +218,16 @@ class HttpUpstream:
         elif not whole:
             raise ValueError(NOT_GZIP)
 
+    def _waiting(self, begun: float, now: Callable[[], float]) -> str:
+        return f"waiting for {self._spec.called}'s answer ({now() - begun:.0f} s)"
+
+    def _too_slow(self, address: str) -> str:
+        spec = self._spec
+        return (
+            f"no answer within {spec.timeout_s:g} s from {address}: check that the service is up, and "
+            f"{spec.address_setting}, or allow more time"
+        )
+
     def _failed(self, why: str) -> Fault:
         self._log("upstream.failed", why=why)
         return Fault(Code.INTERNAL_ERROR, f"request failed: {why}", name="UPSTREAM_FAILED", as_tool_result=False)
@@ -248,12 +265,3 @@ def _open_session(egress: Egress) -> ClientSession:
     # aiohttp repeats a request by itself when a connection breaks; retrying is the tool's decision.
     session._retry_connection = False  # noqa: SLF001 - there is no public switch
     return session
-
-
-def _in_words(error: Exception) -> str:
-    """Describe a network error without repeating what was sent."""
-    if str(error) == NOT_GZIP:
-        return NOT_GZIP
-    reason: Any = getattr(error, "os_error", None)
-    strerror = getattr(reason or error, "strerror", None)
-    return f"{type(error).__name__}: {strerror}" if strerror else type(error).__name__

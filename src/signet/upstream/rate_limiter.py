@@ -1,8 +1,13 @@
-"""A rate limiter: the least time between the starts of two requests to one service."""
+"""A rate limiter: the least time between the starts of two requests to one service.
+
+Who waits for a slot can be told how many are ahead.
+"""
 
 from __future__ import annotations
 
 import asyncio
+
+from signet.kernel.waiting import Waiting
 
 __all__ = ["RateLimiter", "Slot"]
 
@@ -34,22 +39,27 @@ class Slot:
 class RateLimiter:
     """Gives out slots one after the other; an interval counts from when its request was sent."""
 
-    def __init__(self, interval_s: float = 0.0) -> None:
+    def __init__(self, interval_s: float = 0.0, called: str = "the service") -> None:
         self.interval_s = interval_s
+        self._called = called
+        self._queue: dict[object, None] = {}
+        """Those who wait for a slot, in their order."""
         self._next_s = 0.0
         self._gate = asyncio.Lock()
 
-    async def slot(self) -> Slot:
+    async def slot(self, wait: Waiting | None = None) -> Slot:
         """Wait for the next slot; first come, first served."""
         if self.interval_s <= 0:
             return Slot()
-        await self._gate.acquire()
+        place = object()
+        self._queue[place] = None
+        if wait is not None:
+            wait.now = lambda: self._words(place)
         try:
-            while (wait_s := self._next_s - asyncio.get_running_loop().time()) > 0:  # noqa: ASYNC110 - a time, no event
-                await asyncio.sleep(wait_s)
-        except BaseException:
-            self._gate.release()
-            raise
+            await self._gate.acquire()
+            await self._await_interval()
+        finally:
+            del self._queue[place]
         return Slot(self)
 
     def start_interval(self) -> None:
@@ -59,3 +69,18 @@ class RateLimiter:
     def open_gate(self) -> None:
         """Let the next caller wait for its time."""
         self._gate.release()
+
+    async def _await_interval(self) -> None:
+        """Wait until the interval is over; who leaves before lets the next one in."""
+        try:
+            while (wait_s := self._next_s - asyncio.get_running_loop().time()) > 0:  # noqa: ASYNC110 - a time, no event
+                await asyncio.sleep(wait_s)
+        except BaseException:
+            self._gate.release()
+            raise
+
+    def _words(self, place: object) -> str:
+        """Return what somebody in the queue waits for."""
+        ahead = next((number for number, other in enumerate(self._queue) if other is place), 0)
+        pace = "a second" if self.interval_s == 1 else f"every {self.interval_s:g} s"
+        return f"waiting for a turn: one request {pace} to {self._called}, {ahead} ahead"

@@ -113,7 +113,7 @@ def _add_output(fetch: argparse.ArgumentParser) -> None:
 def _add_upstream(command: Parser) -> None:
     text = "use embedded sample data instead of the Bank of Japan"
     add_settings(
-        command, "sandbox", *UPSTREAM, sandbox=text, call_timeout_s="seconds that a page may take (default: 60)"
+        command, "sandbox", *UPSTREAM, sandbox=text, call_timeout_s="seconds that a page may take (default: 50)"
     )
 
 

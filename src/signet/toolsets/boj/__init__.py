@@ -75,6 +75,8 @@ def _upstream(settings: BojSettings) -> UpstreamSpec:
 
     return UpstreamSpec(
         base_url=settings.base_url,
+        called="the Bank of Japan",
+        address_setting="BOJ_BASE_URL",
         allows_path=True,
         timeout_s=settings.timeout_ms / 1000,
         max_body_bytes=MAX_BODY_BYTES,

@@ -127,7 +127,7 @@ def _open(response: UpstreamResponse, query: Query, limit: ResultLimit) -> BankR
     first = body.lstrip(BLANK)[:1]
     opens_json = first in {b"{", b"["}
     if first == b"<" or ("html" in response.content_type and not opens_json):
-        raise transport(f"a web page came in place of an answer (HTTP {response.status})")
+        raise transport(_web_page(response))
     if response.cut:
         raise too_large(f"it has more than the {len(response.body):,} bytes that are read", limit.remedy)
     if query.include_raw and len(body) > limit.max_bytes:
@@ -135,6 +135,14 @@ def _open(response: UpstreamResponse, query: Query, limit: ResultLimit) -> BankR
     if opens_json or "json" in response.content_type:
         return JsonResponse(body, limit.remedy)
     return CsvResponse(body, _charset(response, query.lang), limit.remedy)
+
+
+def _web_page(response: UpstreamResponse) -> str:
+    kind = response.content_type.partition(";")[0].strip() or "no content type"
+    return (
+        f"{response.origin} answered with a web page (status {response.status}, {kind}) and not with data: check "
+        "BOJ_BASE_URL, and whether a proxy or a sign-in page stands in between"
+    )
 
 
 def _check_size(result: DataOut | MetadataOut, limit: ResultLimit) -> None:

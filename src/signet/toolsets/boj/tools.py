@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from signet.kernel.errors import Code, Fault
@@ -64,6 +65,19 @@ def _adapt(fault: Fault) -> Fault:
     return adapted
 
 
+def _summary(result: Any) -> str:
+    """Return the digest of a large result; its module is loaded when there is one."""
+    from .digest import data_digest, metadata_digest
+
+    return data_digest(result) if "series" in result else metadata_digest(result)
+
+
+def _next_page(result: Any) -> str:
+    from .digest import next_page
+
+    return next_page(result)
+
+
 def _tool(name: str, title: str, example: dict[str, Any]) -> Callable[[Callable[[Any, Context], Any]], Tool]:
     """Return a decorator for a tool that reads from the Bank."""
     return tool(
@@ -75,6 +89,8 @@ def _tool(name: str, title: str, example: dict[str, Any]) -> Callable[[Callable[
         explain=check,
         max_result_bytes=MAX_RESULT_BYTES,
         validate_in_thread=True,
+        summarize=_summary,
+        remark=_next_page,
         example=example,
     )
 
@@ -124,15 +140,27 @@ async def _fetch(ctx: Context, args: Q, read: Callable[[UpstreamResponse, Q], T]
     attempt = 0
     while True:
         try:
-            return await ctx.offload(read, await _send(ctx, request), query)
+            response = await _send(ctx, request)
+            ctx.waiting("reading the answer")
+            return await ctx.offload(read, response, query)
         except Fault as fault:
             if fault.data.get("error_type") == "DECODE_ERROR" and ctx.upstream is not None:
                 ctx.upstream.forget(request)
             pause_ms = delay_ms(ctx.settings, attempt, fault)
             if pause_ms is None:
                 raise
-        await asyncio.sleep(pause_ms / 1000)
+            status = fault.data.get("status")
         attempt += 1
+        what = "could not be asked" if status is None else f"answered {status}"
+        ends_s = asyncio.get_running_loop().time() + pause_ms / 1000
+        ctx.waiting(partial(_retry_words, what, ends_s, f"{attempt + 1} of {ctx.settings.retry_max + 1}"))
+        await asyncio.sleep(pause_ms / 1000)
+
+
+def _retry_words(what: str, ends_s: float, which: str) -> str:
+    """Return what a call waits for between two attempts."""
+    left_s = max(ends_s - asyncio.get_running_loop().time(), 0)
+    return f"the Bank of Japan {what}: trying again in {left_s:.0f} s ({which})"
 
 
 async def _send(ctx: Context, request: UpstreamRequest) -> UpstreamResponse:

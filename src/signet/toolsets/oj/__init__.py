@@ -43,6 +43,8 @@ def _upstream(settings: OjSettings) -> UpstreamSpec:
 
     return UpstreamSpec(
         base_url=settings.base_url,
+        called="the online-judge backend",
+        address_setting="the backend's base URL (OJ_BASE_URL)",
         token=settings.token,
         timeout_s=settings.timeout_s,
         max_body_bytes=MAX_BODY_BYTES,

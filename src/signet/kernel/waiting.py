@@ -1,0 +1,23 @@
+"""What a call waits for at this moment, in words: set by whoever waits, read by whoever is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+__all__ = ["Waiting"]
+
+
+class Waiting:
+    """The present wait of one call.
+
+    `now` is a text, or a function where the text changes with time. It is read only when somebody is told.
+    """
+
+    __slots__ = ("now",)
+
+    def __init__(self) -> None:
+        self.now: str | Callable[[], str] = ""
+
+    def text(self) -> str:
+        """Return what the call waits for; an empty text where nobody said."""
+        return self.now if isinstance(self.now, str) else self.now()
