@@ -42,6 +42,7 @@ from upstream_harness import listening
 
 SENTENCE = re.compile(r"(error|boj-mcp-server): [^\n]+\n")
 TRANSPORT = (-32603, "TRANSPORT_ERROR")
+CHECK = "check that the service is running, and BOJ_BASE_URL"
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +148,8 @@ def test_the_time_of_one_attempt_is_set_in_each_way(bank: BojHarness, way: str) 
     with serving_boj(bank.url, "--retry-max", "0", *flags, env=env) as pipe:
         error = failure(pipe, CODE, **SPOT)
 
-    assert (kind_of(error), error["data"]["message"]) == (TRANSPORT, "request failed: no answer within 0.12 s")
+    sentence = f"request failed: no answer within 0.12 s from {bank.url}: {CHECK}"
+    assert (kind_of(error), error["data"]["message"]) == (TRANSPORT, sentence)
 
 
 @pytest.mark.spec("3.config.timeout")
@@ -215,7 +217,7 @@ def test_a_flag_wins_over_the_environment(bank: BojHarness, other: BojHarness) -
         call(pipe, METADATA, **CALL_RATE)
         call(pipe, METADATA, **CALL_RATE)
 
-    assert error["data"]["message"] == "request failed: no answer within 0.5 s"
+    assert error["data"]["message"] == f"request failed: no answer within 0.5 s from {bank.url}: {CHECK}"
     assert bank.targets() == [CALL_RATE_TARGET] * 4
     assert other.targets() == []
 

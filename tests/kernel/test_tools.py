@@ -10,6 +10,7 @@ import pytest
 
 from signet.kernel.tools import NULL_CONTEXT, Context, Tool, Toolbox, tool
 from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
+from signet.kernel.waiting import Waiting
 
 
 class Arguments(msgspec.Struct, frozen=True):
@@ -132,7 +133,7 @@ class Echo:
     origin = "https://echo.example"
     has_token = False
 
-    async def send(self, request: UpstreamRequest) -> UpstreamResponse:
+    async def send(self, request: UpstreamRequest, _: Waiting | None = None) -> UpstreamResponse:
         return UpstreamResponse(200, "text/plain", request.target.encode())
 
 

@@ -36,6 +36,7 @@ from processes import PATIENCE_S, Pipe
 from signet.app import open_log
 from signet.kernel.toolset import UpstreamSpec
 from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
+from signet.kernel.waiting import Waiting
 from signet.runs import LiveRun
 from signet.settings import Settings
 from signet.toolsets.boj import BojSettings, interval_s
@@ -244,7 +245,7 @@ class Slow:
         self.as_tool_result = asyncio.Event()
         self.asked = self.under_way = self.most = 0
 
-    async def send(self, _: UpstreamRequest) -> UpstreamResponse:
+    async def send(self, _: UpstreamRequest, __: Waiting | None = None) -> UpstreamResponse:
         self.asked += 1
         self.under_way += 1
         self.most = max(self.most, self.under_way)

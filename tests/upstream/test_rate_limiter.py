@@ -87,7 +87,8 @@ def test_waiting_for_a_turn_takes_nothing_from_a_requests_time(bank: BojHarness)
 def test_several_workers_keep_the_pace_of_one(monkeypatch: pytest.MonkeyPatch, workers: int, interval_s: float) -> None:
     seen: list[Any] = []
     monkeypatch.setattr(
-        "signet.upstream.rate_limiter.RateLimiter.__init__", lambda _, interval_s=0.0: seen.append(interval_s)
+        "signet.upstream.rate_limiter.RateLimiter.__init__",
+        lambda _, interval_s, *__: seen.append(interval_s),
     )
     settings = Settings(workers=workers)
 

@@ -20,6 +20,7 @@ PROXY_VARIABLES: Final = "HTTP_PROXY, HTTPS_PROXY and NO_PROXY"
 NOT_TLS: Final = "{address} does not speak TLS: check whether {setting} should begin with http://"
 NOT_TLS_REASONS: Final = frozenset({"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST"})
 """What OpenSSL makes of an answer in plain text; which of them depends on its version."""
+HUNG_UP: Final = "{address} ended the connection without an answer{why}: check that the service is well, and {setting}"
 NOT_HTTP: Final = "{address} answers with something that is not HTTP: check {setting}"
 
 SENTENCES: Final[tuple[tuple[type[Exception] | tuple[type[Exception], ...], str], ...]] = (
@@ -53,10 +54,7 @@ SENTENCES: Final[tuple[tuple[type[Exception] | tuple[type[Exception], ...], str]
         "{address} redirects to an address that cannot be used: check {setting}",
     ),
     (aiohttp.ClientResponseError, NOT_HTTP),
-    (
-        (aiohttp.ClientConnectionError, ConnectionError),
-        "{address} ended the connection without an answer{why}: check that the service is well, and {setting}",
-    ),
+    ((aiohttp.ClientConnectionError, ConnectionError), HUNG_UP),
 )
 """The sentence for each kind of failure; the first that fits counts."""
 OTHER: Final = "the connection to {address} failed{why}: check the network, and {setting}"
@@ -67,8 +65,12 @@ def describe(error: Exception, address: str, setting: str) -> str:
     if str(error) == NOT_GZIP:
         return NOT_GZIP
     sentence = next((sentence for kinds, sentence in SENTENCES if isinstance(error, kinds)), OTHER)
-    if isinstance(error, aiohttp.ClientSSLError) and getattr(error.os_error, "reason", None) in NOT_TLS_REASONS:
+    cause = getattr(error, "os_error", error)
+    if isinstance(cause, ssl.SSLError) and cause.reason in NOT_TLS_REASONS:
         sentence = NOT_TLS
+    elif isinstance(cause, ConnectionError) and not isinstance(cause, ConnectionRefusedError):
+        # Also while TLS is being agreed on, when there is no connection yet for aiohttp.
+        sentence = HUNG_UP
     if sentence is NOT_HTTP and address.startswith("http://"):
         sentence += ", and whether it should begin with https://"
     why = _reason(error)

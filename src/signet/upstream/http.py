@@ -20,7 +20,7 @@ from signet.kernel.upstream import NOT_GZIP, UpstreamRequest, UpstreamResponse
 from signet.kernel.waiting import Waiting
 
 from .gunzip import Gunzip
-from .origin import parse_origin
+from .origin import DEFAULT_PORTS, parse_origin
 from .rate_limiter import RateLimiter, Slot
 
 if TYPE_CHECKING:
@@ -118,9 +118,10 @@ class HttpUpstream:
         self._log("upstream.ask", target=request.target)
         start_check(egress)
         reading = _Reading(self.origin)
+        wait = wait or Waiting()
         broken = ""
         try:
-            await self._follow(self._session, request, reading, wait or Waiting())
+            await self._follow(self._session, request, reading, wait)
         except TimeoutError:
             broken = self._redactor.text(self._too_slow(reading.address))
         except (aiohttp.ClientError, ValueError, OSError) as error:
@@ -130,6 +131,7 @@ class HttpUpstream:
         self._log(
             "upstream.answer", target=request.target, status=reading.status, bytes=len(reading.body), broken=broken
         )
+        wait.now = "reading the answer"
         body = self._redactor.data(bytes(reading.body))
         return UpstreamResponse(reading.status, reading.content_type, body, reading.cut, broken, self.origin)
 
@@ -160,7 +162,8 @@ class HttpUpstream:
             slot = await self._rate_limiter.slot(wait)
             begun = now()
             wait.now = partial(self._waiting, begun, now)
-            reading.address = str(hop.url.origin())
+            if hop.url.scheme in DEFAULT_PORTS:
+                reading.address = str(hop.url.origin())
             try:
                 async with asyncio.timeout(left_s):
                     redirect = await self._visit(session, hop, slot, reading)
@@ -223,10 +226,8 @@ class HttpUpstream:
 
     def _too_slow(self, address: str) -> str:
         spec = self._spec
-        return (
-            f"no answer within {spec.timeout_s:g} s from {address}: check that the service is up, and "
-            f"{spec.address_setting}, or allow more time"
-        )
+        check = f"check that the service is running, and {spec.address_setting}"
+        return f"no answer within {spec.timeout_s:g} s from {address}: {check}"
 
     def _failed(self, why: str) -> Fault:
         self._log("upstream.failed", why=why)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final, NoReturn
 
-__all__ = ["parse_origin"]
+__all__ = ["DEFAULT_PORTS", "parse_origin"]
 
 DEFAULT_PORTS: Final = {"http": "80", "https": "443"}
 MAX_PORT: Final = 65_535

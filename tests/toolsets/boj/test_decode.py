@@ -464,9 +464,12 @@ def test_what_is_not_json_is_a_table(kind: str) -> None:
 )
 @pytest.mark.parametrize("query", [CODE, METADATA], ids=["data", "metadata"])
 def test_a_web_page_is_trouble_on_the_way(status: int, body: str, kind: str, query: Any) -> None:
+    shown = kind.removesuffix("; charset=utf-8") or "no content type"
+
     assert refusal(body, query, kind, status=status) == {
         "error_type": "TRANSPORT_ERROR",
-        "message": f"a web page came in place of an answer (HTTP {status})",
+        "message": f"the address answered with a web page (status {status}, {shown}) and not with data: check "
+        "BOJ_BASE_URL, and whether a proxy or a sign-in page stands in between",
     }
 
 

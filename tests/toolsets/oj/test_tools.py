@@ -20,6 +20,7 @@ from processes import Pipe
 from signet.kernel.errors import Code, Fault
 from signet.kernel.server import QUIET_CONTEXT
 from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
+from signet.kernel.waiting import Waiting
 from signet.toolsets.oj import api, tools
 
 TOKEN = "a-token-for-the-tools"
@@ -845,7 +846,7 @@ def test_every_response_is_decoded_beside_the_event_loop(name: str, monkeypatch:
     class Backend:
         has_token = True
 
-        async def send(self, _: UpstreamRequest) -> UpstreamResponse:
+        async def send(self, _: UpstreamRequest, __: Waiting | None = None) -> UpstreamResponse:
             return UpstreamResponse(200, "application/json", b"{}")
 
     def noted(*_: object) -> Any:
