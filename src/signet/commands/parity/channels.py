@@ -13,6 +13,7 @@ from signet.kernel.envelope import INVOKE
 from signet.kernel.errors import Code
 from signet.kernel.protocol import HANDSHAKE_VERSIONS, MODERN_VERSIONS, Identity
 from signet.kernel.schemas import PREFIX
+from signet.kernel.text_blocks import MAX_CHARS, MAX_JSON_BYTES
 from signet.upstream.mcp_messages import Message, MessageBuilder
 
 from .corpus import CorpusCall
@@ -105,7 +106,9 @@ def _read_mcp(answer: Any) -> Observation:
         # A tool that answers in content blocks: the contract calls a single text block `markdown`.
         return Observation({"markdown": blocks[0]["text"]} if len(blocks) == 1 else {"content": blocks})
     structured = result["structuredContent"]
-    if msgspec.json.decode(blocks[0]["text"]) != structured:
+    # The text of a large result is a cut for people.
+    is_cut = len(blocks[0]["text"]) <= MAX_CHARS and len(msgspec.json.encode(structured)) > MAX_JSON_BYTES
+    if not is_cut and msgspec.json.decode(blocks[0]["text"]) != structured:
         return Observation({"text": blocks[0]["text"], "structuredContent": structured})
     return Observation(structured)
 

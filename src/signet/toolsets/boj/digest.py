@@ -99,7 +99,8 @@ def _series_lines(ends: int, series: Json) -> str:
 
 
 def _entry_line(entry: Json) -> str:
-    layers = [str(entry[f"layer{level}"]) for level in range(1, 6) if entry[f"layer{level}"] is not None]
+    # As boj_get_data_layer takes them: without the zeros below a heading.
+    layers = [str(entry[f"layer{level}"]) for level in range(1, 6) if entry[f"layer{level}"]]
     place = f"layers {','.join(layers)}" if layers else ""
     if entry["series_code"] is None:
         return f"{_name(entry)} (heading; {place})"
