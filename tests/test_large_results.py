@@ -8,16 +8,13 @@ from typing import Any
 
 import pytest
 
-from boj_harness import CODE, METADATA, BojHarness, serving_boj
+from boj_harness import CODE, METADATA, SPOT, SPOT_TARGET, BojHarness, serving_boj
 from channels import modern_headers, rpc
 from processes import SIGNET, Pipe, Server, piping, serving
 from upstream_harness import DIRECT
 
 LARGE: dict[str, Any] = {"name": CODE, "arguments": {"db": "FM08", "codes": ["FXERD01"], "lang": "en"}}
-PAGE: dict[str, Any] = {
-    "name": CODE,
-    "arguments": {"db": "CO", "codes": ["TK99F1000601GCQ01000"] * 250, "start_date": "202504", "end_date": "202504"},
-}
+MORE = "There is more: call again with start_position=251."
 STRUCTURED = ["2025-06-18", "2025-11-25"]
 PLAIN = ["2024-11-05", "2025-03-26"]
 
@@ -107,3 +104,51 @@ def test_a_large_list_is_a_digest_too(pipe: Pipe) -> None:
     assert len(block["text"]) <= 8_000
     assert block["text"].startswith(f"{len(entries):,} entries in the database CO. ")
     assert str(entries[-1]["series_code"]) in block["text"]
+
+
+# --- the next page
+
+
+@pytest.fixture
+def page(bank: BojHarness) -> BojHarness:
+    """A small page that is not the last."""
+    bank.answers({**json.loads(bank.body(SPOT_TARGET)), "NEXTPOSITION": 251})
+    return bank
+
+
+def test_a_small_page_that_is_not_the_last_says_so_beside_its_json(page: BojHarness, pipe: Pipe) -> None:
+    pipe.ask(initialize(STRUCTURED[0]))
+
+    result = pipe.ask(rpc("tools/call", {"name": CODE, "arguments": SPOT}))["result"]
+
+    first, second = result["content"]
+    assert json.loads(first["text"]) == result["structuredContent"]
+    assert second == {"type": "text", "text": MORE}
+
+
+def test_a_large_page_that_is_not_the_last_says_so_in_its_digest(pipe: Pipe) -> None:
+    pipe.ask(initialize(STRUCTURED[0]))
+    codes = [f"SAMPLE_CO_{number:04}" for number in range(3, 303)]
+
+    result = pipe.ask(rpc("tools/call", {"name": CODE, "arguments": {"db": "CO", "codes": codes}}))["result"]
+
+    [block] = result["content"]
+    assert MORE in block["text"]
+    assert len(block["text"]) <= 8_000
+    assert all(code in block["text"] for code in (codes[0], codes[249]))
+
+
+def test_the_last_page_says_nothing_more(pipe: Pipe) -> None:
+    pipe.ask(initialize(STRUCTURED[0]))
+
+    assert len(pipe.ask(rpc("tools/call", {"name": CODE, "arguments": SPOT}))["result"]["content"]) == 1
+
+
+def test_boj_mcp_server_adds_no_words(page: BojHarness) -> None:
+    with serving_boj(page.url) as pipe:
+        pipe.ask(initialize(STRUCTURED[-1]))
+        result = pipe.ask(rpc("tools/call", {"name": CODE, "arguments": SPOT}))["result"]
+
+    [block] = result["content"]
+    assert block["text"] == json.dumps(result["structuredContent"], ensure_ascii=False, separators=(",", ":"))
+    assert result["structuredContent"]["next_position"] == 251

@@ -31,19 +31,18 @@ def entry(code: str | None, *layers: int, **fields: Any) -> dict[str, Any]:
 
 
 def test_a_series_is_shown_with_its_first_and_last_points() -> None:
-    text = data_digest(data(series("FXERD01", 13_000)))
+    lines = data_digest(data(series("FXERD01", 13_000))).split("\n")
 
-    assert text.split("\n") == [
-        "1 series of the database FM08, 13,000 points. This text is a digest: the whole of the data is in "
-        "structuredContent.",
+    digest = "This text is a digest: the whole of the data is in structuredContent."
+    first, last = "19000000 = 0.5, 19000001 = 1.5, 19000002 = 2.5", "19012997 = 12997.5, 19012998 = 12998.5, 19012999"
+    assert lines[:-1] == [
+        f"1 series of the database FM08, 13,000 points. {digest}",
         "",
         "FXERD01 Name of FXERD01 [Yen, DAILY] 13,000 points",
-        "  19000000 = 0.5, 19000001 = 1.5, 19000002 = 2.5, … 19012997 = 12997.5, 19012998 = 12998.5, "
-        "19012999 = 12999.5",
+        f"  {first}, … {last} = 12999.5",
         "",
-        "To get less, give start_date and end_date, or ask for fewer codes or deeper layers; with start_position a "
-        "query is read page by page.",
     ]
+    assert all(argument in lines[-1] for argument in ("start_date", "end_date", "codes", "layers", "start_position"))
 
 
 def test_a_short_series_is_shown_whole_and_an_empty_one_by_its_name() -> None:
