@@ -7,7 +7,6 @@ from typing import Final
 
 import msgspec
 
-from .headers import VERSION
 from .outcome import Door
 from .wire import NO_HEADERS, Headers, Id
 
@@ -15,9 +14,6 @@ __all__ = ["HTTP_MCP", "STDIO_MCP", "ClientChannel"]
 
 STDIO_MCP: Final = Door("stdio", "tools/call", "stdio mcp", by_name=True)
 HTTP_MCP: Final = Door("http", "/mcp", "http mcp", by_name=True)
-
-STRUCTURED_SINCE: Final = "2025-06-18"
-"""The first revision whose clients know `structuredContent`; a revision is named by its date."""
 
 
 def _ignore(*_: object) -> None:
@@ -39,15 +35,4 @@ class ClientChannel(msgspec.Struct, frozen=True):
     headers: Headers = NO_HEADERS
     """The headers of an HTTP request."""
     agreement: _Agreement = msgspec.field(default_factory=_Agreement)
-
-    @property
-    def is_http(self) -> bool:
-        """Whether requests come with headers; on stdio an envelope may come in place of an MCP message."""
-        return self.door is HTTP_MCP
-
-    @property
-    def reads_structure(self) -> bool:
-        """Whether the client is known to read `structuredContent`: by its header, or by its handshake on stdio."""
-        # A client that sends no header is of an older revision.
-        version = self.headers.get(VERSION, "") if self.is_http else self.agreement.version
-        return version >= STRUCTURED_SINCE
+    """What is settled between the messages of one connection; over HTTP nothing is."""

@@ -16,7 +16,7 @@ from .outcome import Outcome
 from .schemas import SchemaRegistry
 from .text_blocks import text_blocks
 from .tools import Tool, Toolbox
-from .wire import Id, ProtocolError, Reply, ResponseId, encode, failure, success
+from .wire import PIECE_BYTES, Id, ProtocolError, Reply, ResponseId, encode, failure, success
 
 __all__ = [
     "CAPABILITIES_KEY",
@@ -24,6 +24,7 @@ __all__ = [
     "MODERN_VERSIONS",
     "NO_META",
     "SERVER_INFO_KEY",
+    "STRUCTURED_SINCE",
     "VERSION_KEY",
     "CallParams",
     "CancelParams",
@@ -49,6 +50,8 @@ __all__ = [
 
 HANDSHAKE_VERSIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN_VERSIONS: Final = ("2026-07-28",)
+STRUCTURED_SINCE: Final = "2025-06-18"
+"""The first revision whose clients know `structuredContent`; revisions are named by their dates."""
 
 VERSION_KEY: Final = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES_KEY: Final = "io.modelcontextprotocol/clientCapabilities"
@@ -183,11 +186,14 @@ def eras(identity: Identity) -> tuple[Era, Era]:
 
 def _tool_result(outcome: Outcome, era: Era, *, whole_text: bool) -> bytes:
     """Return a tool's result: structured content and its text, or the tool's own content blocks."""
-    tool, body = outcome.tool, outcome.body
+    tool, body, end = outcome.tool, outcome.body, _result_end(outcome, era)
     if tool is not None and tool.to_content is not None:
-        return b"".join((b'{"content":', encode(tool.to_content(outcome.result)), _result_end(outcome, era)))
+        return b"".join((b'{"content":', encode(tool.to_content(outcome.result)), end))
+    if len(body) <= PIECE_BYTES and (whole_text or tool is None or tool.remark is None):
+        text = encode(body.decode())
+        return b"".join((b'{"content":[{"type":"text","text":', text, b'}],"structuredContent":', body, end))
     blocks = text_blocks(outcome, whole=whole_text)
-    return b"".join((b'{"content":', blocks, b',"structuredContent":', body, _result_end(outcome, era)))
+    return b"".join((b'{"content":', blocks, b',"structuredContent":', body, end))
 
 
 def _result_end(outcome: Outcome, era: Era) -> bytes:

@@ -26,6 +26,7 @@ from .protocol import (
     HANDSHAKE_VERSIONS,
     MODERN_VERSIONS,
     NO_META,
+    STRUCTURED_SINCE,
     CallParams,
     CancelParams,
     Era,
@@ -117,11 +118,6 @@ class Server:
         self._instructions = instructions
         self._handshake, self._modern = eras(identity)
         self._whole_text = whole_text
-        self._to_reply = {
-            (era.modern, whole): partial(to_reply, era, whole_text=whole)
-            for era in (self._handshake, self._modern)
-            for whole in (False, True)
-        }
         self._param_headers: dict[str, list[ParamHeader]] = {}
         self._lists: dict[bool, bytes] = {}
         both = {"tools/list": self._list, "tools/call": self._call}
@@ -134,11 +130,11 @@ class Server:
         """Return the reply to one MCP message, or on stdio to one envelope; None where no reply is owed."""
         try:
             frame = parse(message)
-            may_invoke = frame.method in (envelope.INVOKE, "") and not channel.is_http
+            may_invoke = frame.method in (envelope.INVOKE, "") and channel.door is not HTTP_MCP
             if may_invoke and (frame.method or envelope.looks_like_envelope(decode(message))):
                 return self.invoke(message)
         except ProtocolError as error:
-            if not channel.is_http and envelope.looks_like_envelope(error.value):
+            if channel.door is not HTTP_MCP and envelope.looks_like_envelope(error.value):
                 return self.invoke(message)
             # A malformed response is not replied to: two peers that did so would never end.
             is_modern = channel.headers.get(VERSION) in MODERN_VERSIONS
@@ -183,7 +179,8 @@ class Server:
         meta = params.meta or NO_META
         modern = _is_modern(method, meta, channel.headers)
         if modern:
-            check_modern(method, getattr(params, "name", UNSET), meta, channel.headers if channel.is_http else None)
+            headers = channel.headers if channel.door is HTTP_MCP else None
+            check_modern(method, getattr(params, "name", UNSET), meta, headers)
         handler = self._methods[modern].get(method)
         if handler is None:
             raise in_era(ProtocolError(METHOD_NOT_FOUND, "Method not found"), modern=modern)
@@ -229,7 +226,7 @@ class Server:
     def _call(self, request: RpcRequest) -> Reply | Pending:
         params, meta, channel, era = request.params, request.meta, request.channel, request.era
         arguments = params.arguments or {}
-        if era.modern and channel.is_http:
+        if era.modern and channel.door is HTTP_MCP:
             check_param_headers(channel.headers, self._param_headers_of(params.name), arguments)
         capabilities = meta.capabilities if era.modern else {}
         context = Context(asyncio.to_thread, _ignore, capabilities) if era.modern else QUIET_CONTEXT
@@ -238,8 +235,10 @@ class Server:
             reports = ProgressReports(channel.notify, meta.progress_token, self._progress_s)
             context = Context(asyncio.to_thread, reports.report, capabilities, wait=reports.waiting)
         call = Call(params.name, arguments, context, channel.door)
-        whole_text = self._whole_text or not (era.modern or channel.reads_structure)
-        return self._run(request.id, call, self._to_reply[era.modern, whole_text], reports=reports)
+        # Over HTTP a client that sends no version is of an older revision.
+        version = channel.headers.get(VERSION, channel.agreement.version)
+        whole_text = self._whole_text or not (era.modern or version >= STRUCTURED_SINCE)
+        return self._run(request.id, call, partial(to_reply, era, whole_text=whole_text), reports=reports)
 
     def _reject_envelope(
         self, value: object, error: ProtocolError, path_key: str | None, door: Door

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
+
 __all__ = ["Waiting"]
 
 
-class Waiting:
+class Waiting(msgspec.Struct):
     """The present wait of one call.
 
     `now` is a text, or a function where the text changes with time. It is read only when somebody is told.
     """
 
-    __slots__ = ("now",)
-
-    def __init__(self) -> None:
-        self.now: str | Callable[[], str] = ""
+    now: str | Callable[[], str] = ""
 
     def text(self) -> str:
         """Return what the call waits for; an empty text where nobody said."""
