@@ -3,8 +3,8 @@
     off | error | warn | info | debug | trace      for everything
     target=level, target                           for one part and the parts below it (a::b is below a)
 
-Directives are separated by commas; the longest matching target decides. A line is one event: a time, a level,
-a target, a dotted name, then facts as keys.
+Directives are separated by commas; the longest matching target decides. A target is the program (`signet`) or a part of
+it (`signet::http`, or `http` alone). A line is one event: a time, a level, a target, a dotted name, then facts as keys.
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ __all__ = ["DEBUG", "ERROR", "INFO", "OFF", "TRACE", "WARN", "LimitedLog", "Log"
 
 LEVELS: Final = ("off", "error", "warn", "info", "debug", "trace")
 OFF, ERROR, WARN, INFO, DEBUG, TRACE = range(6)
+PROGRAM: Final = "signet"
+PARTS: Final = ("call", "http", "journal", "record", "upstream")
+"""The parts of the program that log."""
 LINES_PER_SECOND: Final = 10
 """The number of lines that a limited log writes in one second."""
 
@@ -35,7 +38,7 @@ class Log:
         """Parse the filter. With `lenient`, ignore unknown directives: RUST_LOG is shared with other programs.
 
         Raises:
-            ValueError: a directive is not valid.
+            ValueError: a directive is not valid, or names what is no target.
         """
         self._program = program.replace("-", "_")
         self._secrets = secrets
@@ -43,13 +46,28 @@ class Log:
         """The level of each target; the empty target stands for all others."""
         for directive in filter(None, (part.strip() for part in directives.split(","))):
             target, equals, level = directive.rpartition("=") if "=" in directive else ("", "", directive)
-            if level.strip().lower() in LEVELS:
-                self._targets[target.strip()] = LEVELS.index(level.strip().lower())
-            elif not equals and level.replace("::", "").replace("_", "").replace("-", "").isalnum():
-                self._targets[level] = TRACE
-            elif not lenient:
-                message = f"'{directive[:50]}' is not a log directive; write {', '.join(LEVELS)}, or target=level"
-                raise ValueError(message)
+            target, level = target.strip(), level.strip()
+            if not equals and level.lower() not in LEVELS:
+                target, level = level, "trace"
+            if lenient:
+                self._add_lenient(target, level.lower(), bare=not equals)
+                continue
+            name = self._known_target(target)
+            if name is None or level.lower() not in LEVELS:
+                raise ValueError(_refusal(directive))
+            self._targets[name] = LEVELS.index(level.lower())
+
+    def _add_lenient(self, target: str, level: str, *, bare: bool) -> None:
+        is_name = target.replace("::", "").replace("_", "").replace("-", "").isalnum()
+        if level in LEVELS and (not bare or not target or is_name):
+            self._targets[target] = LEVELS.index(level)
+
+    def _known_target(self, target: str) -> str | None:
+        """Return the whole name of a target, which may be written without its program; None if there is no such one."""
+        if target in {"", self._program, PROGRAM}:
+            return target and self._program
+        part = target.removeprefix(f"{self._program}::").removeprefix(f"{PROGRAM}::")
+        return self._target(part) if part in PARTS else None
 
     @cached_property
     def _redactor(self) -> SecretRedactor:
@@ -97,6 +115,12 @@ class LimitedLog:
         if self._left_out:
             facts["left_out"], self._left_out = self._left_out, 0
         self._log.line(level, part, event, **facts)
+
+
+def _refusal(directive: str) -> str:
+    """Return the sentence for a directive that cannot be used."""
+    levels, targets = ", ".join(LEVELS), ", ".join((PROGRAM, *PARTS))
+    return f"'{directive[:50]}' is not a log filter; write a level ({levels}) or target=level (targets: {targets})"
 
 
 def _quoted(value: object) -> str:

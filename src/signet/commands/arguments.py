@@ -30,6 +30,8 @@ USAGE: Final = 2
 """The exit status of a command that cannot be parsed."""
 
 HELP_WIDTH: Final = 110
+"""The widest help; a terminal may be narrower."""
+LEAST_WIDTH: Final = 40
 
 SPACES: Final = "\u00a0\u2002\u2003\u2009\u202f\u3000"
 """The blanks of French and Japanese texts and of formulas; not printable by Python's rule, and harmless."""
@@ -89,31 +91,70 @@ def redirect_to_null(fd: int) -> None:
         os.close(null)
 
 
-def Formatter(prog: str) -> argparse.HelpFormatter:  # noqa: N802 - argparse wants a class here
-    """Return a formatter of fixed width: to ask the terminal, argparse would import shutil at every start."""
-    return argparse.RawDescriptionHelpFormatter(prog, width=HELP_WIDTH, max_help_position=32)
+def _help_width() -> int:
+    """Return the width of help: that of the terminal or of COLUMNS. To find it, argparse would import shutil."""
+    try:
+        width = int(os.environ.get("COLUMNS") or os.get_terminal_size(1).columns) - 1
+    except (ValueError, OSError):
+        return HELP_WIDTH
+    return min(max(width, LEAST_WIDTH), HELP_WIDTH)
+
+
+class HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Wraps help to the terminal; lines that are indented, such as examples, stay as they are written."""
+
+    def __init__(self, prog: str) -> None:
+        width = _help_width()
+        super().__init__(prog, width=width, max_help_position=min(32, width // 3))
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        from textwrap import fill
+
+        lines: list[str] = []
+        paragraph: list[str] = []
+        for line in [*text.splitlines(), ""]:
+            if line and not line.startswith(" "):
+                paragraph.append(line)
+                continue
+            if paragraph:
+                lines.append(fill(" ".join(paragraph), width, break_on_hyphens=False, break_long_words=False))
+            lines.append(line)
+            paragraph = []
+        return "\n".join(indent + line for line in "\n".join(lines).rstrip().splitlines())
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        from textwrap import wrap
+
+        return wrap(" ".join(text.split()), width, break_on_hyphens=False, break_long_words=False)
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse, with one sentence where it prints its usage."""
+    """argparse, with one sentence where it prints its usage, and the flags that all commands share at the end."""
 
     behind: str | None = None
     """The positional arguments that may stand after the flags too; argparse itself takes them from one place."""
+    help_action: str = "help"
+    """What `--help` does: print the help at once, or with `store_true` leave it to the command."""
 
     def __init__(self, **facts: Any) -> None:
-        super().__init__(**{"allow_abbrev": False, "formatter_class": Formatter, **facts})
+        super().__init__(**{"allow_abbrev": False, "formatter_class": HelpFormatter, "add_help": False, **facts})
         self.pending: list[Callable[[], None]] = []
+        self._is_loaded = False
+
+    def load(self) -> None:
+        """Make the flags of the settings that the command was given, and behind them those that all commands have."""
+        while self.pending:
+            self.pending.pop(0)()
+        if self._is_loaded:
+            return
+        self._is_loaded = True
         self.add_argument(
             "--deterministic-ids",
             action="store_true",
             default=argparse.SUPPRESS,
             help="derive ids from the call (UUIDv5) instead of random ones",
         )
-
-    def load(self) -> None:
-        """Make the flags of the settings that the command was given."""
-        while self.pending:
-            self.pending.pop(0)()
+        self.add_argument("-h", "--help", action=self.help_action, help="show this help and exit")
 
     def format_help(self) -> str:
         """Return the help text, with the flags of settings."""

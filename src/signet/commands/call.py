@@ -1,86 +1,121 @@
-"""One call from the command line: reads its arguments as the contract types them, and runs it through the pipeline."""
+"""One call from the command line, through the pipeline or at a running server: `signet call`."""
 
 from __future__ import annotations
 
+import argparse
+import asyncio
 from typing import Any, Final
 
 import msgspec
 
+from signet.app import build_server, check
 from signet.kernel.outcome import Call, Door, Outcome
-from signet.kernel.pipeline import Pipeline
 from signet.kernel.schemas import schema_of
 from signet.kernel.server import QUIET_CONTEXT, Server
-from signet.kernel.wire import ProtocolError, decode
-from signet.settings import UsageError
+from signet.kernel.wire import ProtocolError
+from signet.settings import Settings, UsageError
 
-__all__ = ["COMMAND_LINE", "arguments_of", "call_once", "walk"]
+from .arguments import Parser
+from .call_arguments import is_text, read_arguments
+from .terminal import show, show_error, show_result, text_of, write
+from .tool_arguments import Argument, arguments_in
+
+__all__ = ["COMMAND_LINE", "run_call", "show_help", "walk"]
 
 COMMAND_LINE: Final = Door("cli", "call", "cli")
+FAILED: Final = 1
+UNNAMED: Final = "TOOL_ERROR"
+"""The code of an error for which a server gives none."""
 
 
-def arguments_of(pipeline: Pipeline, name: str, pairs: list[str], text: str | None) -> Any:
-    """Return the arguments of a call: from a JSON text or file, or from pairs whose values the contract types.
+def run_call(args: argparse.Namespace, settings: Settings) -> int:
+    """Call one tool, print its result and return the exit status.
 
     Raises:
-        UsageError: the arguments cannot be read.
+        UsageError: the arguments cannot be read, or the server cannot be asked.
     """
-    if not _is_text(name) or not all(map(_is_text, pairs)):
-        raise UsageError("the tool's name or an argument is not UTF-8 text; write it in UTF-8")
-    if text is not None and pairs:
-        raise UsageError("arguments are given twice: write either key=value or --json")
-    if text is not None:
-        return _json(text)
-    tool = pipeline.toolbox.find(name)
-    schema = schema_of(pipeline.registry.load_bundle(tool.slug).input) if tool is not None else {}
-    return dict(_pair(pair, schema.get("properties", {})) for pair in pairs)
+    if not is_text(args.name):
+        raise UsageError("the tool's name is not UTF-8 text; write it in UTF-8")
+    if args.url is not None:
+        return _call_remote(args, settings)
+    server = build_server(settings)
+    arguments = read_arguments(_arguments_of(server, args.name), args.pairs, args.json)
+    outcome = asyncio.run(_call_once(server, args.name, arguments))
+    message = ""
+    if outcome.tool is None:
+        from .tool_lookup import advice
+
+        message = advice(args.name, settings)
+    show(outcome, message)
+    return 0 if outcome.fault is None else FAILED
 
 
-def _json(text: str) -> Any:
-    source = "--json"
-    if text.startswith("@"):
-        source = text[1:]
-        try:
-            with open(text[1:], "rb") as file:
-                data = file.read()
-        except OSError as error:
-            message = f"cannot read {text[1:]} ({error.strerror}); write --json @FILE with a file that can be read"
-            raise UsageError(message) from None
+def show_help(args: argparse.Namespace, settings: Settings, parser: Parser) -> int:
+    """Print the help of `signet call` for one tool: its own arguments, then the flags."""
+    if args.url is not None:
+        from .remote import RemoteServer
+        from .tools import find_remote_page
+
+        server = RemoteServer(args.url, settings.token, settings.call_timeout_s)
+        page, flags = find_remote_page(args.name, server), f" --url {server.url}"
     else:
-        data = text.encode(errors="surrogateescape")
+        from .tools import find_page, local_address
+
+        page = find_page(args.name, settings, *check(settings))
+        flags = local_address(settings, page).flags
+    parser.usage = f"signet call {page.name} [key=value ...] [options]"
+    example = f"example:\n  {page.command_line(flags)}" if page.can_be_shown else ""
+    parser.description = "\n\n".join(filter(None, [page.head(), page.arguments_text(), example]))
+    write(parser.format_help())
+    return 0
+
+
+def _arguments_of(server: Server, name: str) -> dict[str, Argument]:
+    """Return the arguments of a tool; none for a tool that is not there."""
+    tool = server.pipeline.toolbox.find(name)
+    return arguments_in(schema_of(server.pipeline.registry.load_bundle(tool.slug).input)) if tool is not None else {}
+
+
+def _call_remote(args: argparse.Namespace, settings: Settings) -> int:
+    """Call a tool of a running server."""
+    from .remote import RemoteServer
+    from .tool_lookup import unknown
+
+    server = RemoteServer(args.url, settings.token, settings.call_timeout_s)
+    tools = {tool.name: tool for tool in server.list_tools()}
+    if args.name not in tools:
+        message = unknown(args.name, tools, f"'signet tools --url {server.shown}' lists what there is")
+        show_error("TOOL_NOT_FOUND", "NOT_FOUND", message, said=message)
+        return FAILED
+    arguments = read_arguments(arguments_in(tools[args.name].input_schema), args.pairs, args.json)
     try:
-        arguments = decode(data)
-        reason = "" if isinstance(arguments, dict) else "it is JSON, but no object"
+        result = server.call(args.name, arguments)
     except ProtocolError as error:
-        reason = str(error).removeprefix("Parse error: ")
-    if reason:
-        message = f"""{source} cannot be read ({reason}); write a JSON object such as '{{"key": "value"}}'"""
-        raise UsageError(message)
-    return arguments
+        code = error.data.get("canonical_code") if isinstance(error.data, dict) else None
+        show_error(str(code or error.code), str(code or error.code), str(error))
+        return FAILED
+    return _show_remote(result)
 
 
-def _is_text(argument: str) -> bool:
-    """Return whether an argument was UTF-8; Python turns other bytes into half surrogate pairs."""
-    try:
-        argument.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+def _show_remote(result: dict[str, Any]) -> int:
+    """Print the result that a server gave and return the exit status."""
+    content = result.get("content")
+    blocks = [one for one in content if isinstance(one, dict)] if isinstance(content, list) else []
+    text = text_of([one for one in blocks if one.get("type") == "text" and isinstance(one.get("text"), str)])
+    if result.get("isError"):
+        meta = result.get("_meta")
+        code = str((meta.get("canonical_code") if isinstance(meta, dict) else None) or UNNAMED)
+        show_error(code, code, text)
+        return FAILED
+    structured = result.get("structuredContent")
+    if structured is not None:
+        show_result(msgspec.json.encode(structured), None)
+    else:
+        show_result(msgspec.json.encode({"content": blocks}), text or None)
+    return 0
 
 
-def _pair(pair: str, properties: dict[str, Any]) -> tuple[str, Any]:
-    key, equals, value = pair.partition("=")
-    if not equals or not key:
-        raise UsageError(f"'{pair}' is not an argument; write key=value")
-    if properties.get(key, {}).get("type", "string") == "string":
-        return key, value
-    try:
-        return key, msgspec.json.decode(value)
-    except msgspec.DecodeError:
-        # Left as text: the contract reports the wrong type with the name of the argument.
-        return key, value
-
-
-async def call_once(server: Server, name: str, arguments: Any) -> Outcome:
+async def _call_once(server: Server, name: str, arguments: Any) -> Outcome:
     """Run one call and close the server, which also writes its journal and its recording; return the outcome."""
     try:
         return await walk(server, name, arguments)

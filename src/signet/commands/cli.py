@@ -21,18 +21,41 @@ FAILED: Final = 1
 
 EXAMPLES: Final = """\
 examples:
-  signet serve                                    serve the tools on http://127.0.0.1:8080
-  signet serve --sandbox                          every toolset, on embedded sample data
-  signet serve --port 0 --toolsets plantuml       one toolset, on a free port
-  signet stdio                                    serve the tools to the program that started this one
-  signet tools                                    list the tools
+  signet serve --sandbox            every toolset on http://127.0.0.1:8080, on embedded sample data
+  signet serve --toolsets plantuml  one toolset
+  signet stdio                      serve the program that started this one
+  signet tools                      list the tools
+  signet tools encodePlantUML       show one: arguments, an example, each door's call
   signet call encodePlantUML plantumlCode='A -> B'
-  signet call encodePlantUML --json @diagram.json
+  signet call encodePlantUML plantumlCode=@diagram.puml
+  signet call encodePlantUML --json @arguments.json
 
 Every flag of a server can be set in the environment: SIGNET_PORT=9000 is --port 9000, SIGNET_JOURNAL=no is
 --no-journal. A flag wins over its variable.
 """
 
+CALL_EXAMPLES: Final = """\
+Values are read as the tool's contract types them; lists as A,B. A value that begins with @ names a file, @@ stands
+for @ itself, and - for standard input.
+The exit status is 0 for a result, 1 for an error of the tool, 2 if the call cannot be made.
+
+examples:
+  signet call encodePlantUML --help                      the tool's own arguments
+  signet call encodePlantUML plantumlCode='A -> B'
+  cat diagram.puml | signet call encodePlantUML plantumlCode=-
+  signet call boj_get_data_code --sandbox db=FM08 codes=FXERD01,FXERD02
+  signet call encodePlantUML --url http://127.0.0.1:8080 --json @arguments.json
+"""
+
+SOURCE: Final = ("toolsets", "sandbox", TOOLSET_FLAGS)
+"""The settings that decide which tools there are and where they look."""
+RECORDING: Final = ("record", "replay")
+SHARED: Final = ("validation", "call_timeout_s", "log")
+URL_TEXT: Final = (
+    "ask the server at this address, with or without /mcp; its token in SIGNET_TOKEN (default: run the tools here)"
+)
+CALLER_FLAGS: Final = ("call_timeout_s", "log", "deterministic_ids")
+"""Flags that have a meaning where a running server is asked; the others say how tools are run here."""
 
 MORE: Final[dict[str, tuple[str, str]]] = {
     "boj": ("signet.commands.boj.command", "read statistics of the Bank of Japan: list, fetch into a file, draw"),
@@ -55,7 +78,7 @@ def main(argv: list[str] | None = None) -> int:
     if sys.stderr is None:
         # Closed: the next open() would take its number.
         redirect_to_null(2)
-    given = sys.argv[1:] if argv is None else argv
+    given = (sys.argv[1:] if argv is None else argv) or ["--help"]
     args = parser(given).parse_args(given)
     try:
         status: int = args.run(args)
@@ -86,37 +109,59 @@ def parser(given: list[str]) -> Parser:
         description="Serves tools to AI agents under contract.",
         epilog=EXAMPLES,
     )
-    signet.add_argument("--version", action="version", version=f"signet {__version__}")
+    signet.add_argument(
+        "--version", action="version", version=f"signet {__version__}", help="show the version and exit"
+    )
     commands = signet.add_subparsers(title="commands", metavar="COMMAND", required=True, prog="signet")
 
     serve = _command(commands, "serve", _serve, "serve the tools over HTTP: MCP, REST and envelope")
-    add_settings(serve, "host", "port", "tls_cert", "tls_key", "workers", "token", "allowed_hosts")
-    add_settings(serve, "connections_per_address", "quiet")
+    add_settings(serve, "port", "host", *SOURCE, "token", "allowed_hosts", toolsets=_toolsets_text)
+    add_settings(serve, "tls_cert", "tls_key", "workers", "connections_per_address", "quiet")
     stdio = _command(commands, "stdio", _stdio, "serve the tools on standard input and output")
+    add_settings(stdio, *SOURCE, toolsets=_toolsets_text)
     for server in (serve, stdio):
-        add_settings(
-            server, "log_dir", "journal", log_dir="folder of the journal (default: runs, or the --record folder)"
-        )
+        text = "folder of the journal (default: runs, or the --record folder)"
+        add_settings(server, "log_dir", "journal", *RECORDING, *SHARED, log_dir=text)
 
-    tools = _command(commands, "tools", _tools, "list the tools")
-    tools.add_argument("--json", action="store_true", help="print JSON, with the contracts")
-
-    for command in (serve, stdio, _add_call(commands)):
-        add_settings(command, "record", "replay")
+    _add_tools(commands)
+    _add_call(commands)
+    named = next((word for word in given if not word.startswith("-")), None)
     for name, (module, text) in MORE.items():
         more = commands.add_parser(name, help=text, description=_sentence(text))
-        if given[:1] == [name]:
+        if name == named:
             import_module(module).add(more)
+    text = "show the help of a command"
+    help_of = commands.add_parser("help", help=text, description=_sentence(text))
+    help_of.add_argument("words", nargs="*", metavar="COMMAND", help="the command (default: signet itself)")
+    help_of.set_defaults(run=_help)
     return signet
 
 
-def _add_call(commands: Any) -> Parser:
+def _add_tools(commands: Any) -> None:
+    tools = _command(
+        commands, "tools", _tools, "list the tools, or show some with their arguments and how to call them"
+    )
+    tools.behind = "names"
+    tools.usage = "signet tools [NAME ...] [options]"
+    tools.add_argument("names", nargs="*", metavar="NAME", help="tools to show (default: list all)")
+    tools.add_argument("--json", action="store_true", help="print JSON, with the contracts")
+    tools.add_argument("--url", metavar="URL", help=URL_TEXT)
+    add_settings(tools, *SOURCE, *SHARED, toolsets=_toolsets_text)
+
+
+def _add_call(commands: Any) -> None:
     call = _command(commands, "call", _call, "call one tool and print its result")
-    call.behind = "pairs"
-    call.add_argument("name", help="name, slug or canonical id of the tool")
-    call.add_argument("pairs", nargs="*", metavar="key=value", help="arguments, one at a time")
-    call.add_argument("--json", metavar="JSON|@FILE", help="all arguments as one JSON object, or a file with it")
-    return call
+    call.behind, call.help_action = "pairs", "store_true"
+    call.usage = "signet call NAME [key=value ...] [options]"
+    call.epilog = CALL_EXAMPLES
+    call.add_argument("name", nargs="?", metavar="NAME", help="name, slug or canonical id of the tool")
+    text = "arguments, one at a time; key=@FILE reads a file, key=- standard input"
+    call.add_argument("pairs", nargs="*", metavar="key=value", help=text)
+    text = "all arguments as one JSON object, or @ and a file with it, or - for standard input"
+    call.add_argument("--json", metavar="JSON", help=text)
+    call.add_argument("--url", metavar="URL", help=URL_TEXT)
+    add_settings(call, *SOURCE, *RECORDING, *SHARED, toolsets=_toolsets_text)
+    call.set_defaults(parser=call)
 
 
 def _sentence(text: str) -> str:
@@ -124,10 +169,9 @@ def _sentence(text: str) -> str:
 
 
 def _command(commands: Any, name: str, run: Any, text: str) -> Parser:
-    """Add a command with the flags that all share."""
-    command: Parser = commands.add_parser(name, help=text, description=_sentence(text))
-    shared = ("toolsets", "call_timeout_s", "sandbox", TOOLSET_FLAGS, "validation", "log")
-    add_settings(command, *shared, toolsets=_toolsets_text)
+    command: Parser = commands.add_parser(
+        name, help=text, description=_sentence(text), usage=f"signet {name} [options]"
+    )
     command.set_defaults(run=run)
     return command
 
@@ -152,9 +196,12 @@ def _stdio(args: argparse.Namespace) -> int:
     """Serve on stdin and stdout."""
     from signet.app import build_server
 
-    from .stdio_process import run_stdio
+    from .stdio_process import run_stdio, tell_a_person
 
-    return run_stdio(_settings(args), build_server)
+    settings = _settings(args)
+    if not settings.quiet:
+        tell_a_person()
+    return run_stdio(settings, build_server)
 
 
 def _serve(args: argparse.Namespace) -> int:
@@ -165,32 +212,46 @@ def _serve(args: argparse.Namespace) -> int:
 
 
 def _tools(args: argparse.Namespace) -> int:
-    """List the tools."""
-    from signet.app import check
-    from signet.kernel.protocol import listing
+    """List the tools, or show some."""
+    from .tools import run_tools
 
-    from .terminal import table, write, write_json
-
-    toolbox, registry = check(_settings(args))
-    if args.json:
-        write_json(listing(toolbox, registry).decode())
-    else:
-        rows = ((tool.name, tool.slug, tool.description) for tool in toolbox)
-        write(table(("tool", "slug", "what it does"), rows))
-    return 0
+    return run_tools(args, _caller_settings(args))
 
 
 def _call(args: argparse.Namespace) -> int:
-    """Call one tool through the one road."""
-    import asyncio
+    """Call one tool through the one road, or at a running server."""
+    from .call import run_call, show_help
 
-    from signet.app import build_server
+    call = args.parser
+    if args.name is None and args.pairs:
+        # Behind a flag argparse takes the name for one of the pairs.
+        args.name = args.pairs.pop(0)
+    if args.name is None:
+        if args.help:
+            call.print_help()
+            return 0
+        call.error("the name of a tool is required")
+    settings = _caller_settings(args)
+    return show_help(args, settings, call) if args.help else run_call(args, settings)
 
-    from .call import arguments_of, call_once
-    from .terminal import show
 
-    server = build_server(_settings(args))
-    arguments = arguments_of(server.pipeline, args.name, args.pairs, args.json)
-    outcome = asyncio.run(call_once(server, args.name, arguments))
-    show(outcome)
-    return 0 if outcome.fault is None else FAILED
+def _caller_settings(args: argparse.Namespace) -> Settings:
+    """Return the settings of `tools` and `call`; raise UsageError for flags that a running server cannot obey."""
+    if args.url is None:
+        return _settings(args)
+    from signet.settings import Settings, UsageError, known_settings
+
+    given = {name: value for name, value in vars(args).items() if name in known_settings() and value is not None}
+    local = next((name.replace("_", "-") for name in given if name not in CALLER_FLAGS), None)
+    if local is not None:
+        raise UsageError(f"--url asks a running server, which --{local} does not change: write one of the two")
+    return Settings.read(os.environ, given)
+
+
+def _help(args: argparse.Namespace) -> int:
+    """Show the help of a command."""
+    given = [*args.words, "--help"]
+    again = parser(given).parse_args(given)
+    # `call` prints its help itself.
+    status: int = again.run(again)
+    return status

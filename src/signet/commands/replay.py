@@ -1,4 +1,4 @@
-"""The command `signet replay JOURNAL`: run the calls of a recorded journal again and show which results differ.
+"""The command `signet replay PATH`: run the calls of a recorded journal again and show which results differ.
 
     journal ── which calls, and their status      calls.jsonl ── their arguments and results
                      └──── request id ────┘
@@ -23,6 +23,7 @@ from msgspec import UNSET, Raw
 from signet.app import build_server, resolve
 from signet.files import read_regular
 from signet.journal.record import LoggedCall, logged
+from signet.journal.retention import FOLDER, find_latest_run
 from signet.kernel.server import Server
 from signet.runs import read_manifest_of
 from signet.settings import Settings, UsageError
@@ -39,9 +40,10 @@ EPILOG: Final = """\
 The exit status is 0 if every call has the same result as before, 1 if one differs, 2 if there is nothing to run.
 
 examples:
-  signet stdio --record tape                                      record upstream responses, calls and journal
-  signet replay tape/mcp_server/envelope_validation/envelope_validation.latest.jsonl
-  signet replay JOURNAL --cassette tape --call 0f5a3c1e-…         one call, by its requestId or traceId
+  signet stdio --record tape              record upstream responses, calls, journal
+  signet replay tape                      the latest run in that folder
+  signet replay tape --call 0f5a3c1e-…    one call, by its requestId or traceId
+  signet replay runs/mcp_server/envelope_validation/….jsonl --cassette tape
 """
 
 T = TypeVar("T")
@@ -75,7 +77,8 @@ class ReplayLine(msgspec.Struct, frozen=True):
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `signet replay`."""
     parser.epilog = EPILOG
-    parser.add_argument("path", metavar="JOURNAL", help="the journal of a run with --record")
+    text = "the folder that was given to --record, for its latest run; or one journal of such a run"
+    parser.add_argument("path", metavar="PATH", help=text)
     parser.add_argument("--call", metavar="ID", help="show only the call with this requestId or traceId (default: all)")
     parser.add_argument(
         "--cassette", metavar="DIR", help="the recording (default: the journal's folder or the nearest one above)"
@@ -85,9 +88,10 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def _run(args: argparse.Namespace) -> int:
     """Run the calls again and print one line for each."""
+    journals = _latest_journals(args.path) if os.path.isdir(args.path) else [args.path]
     # The link to the latest journal is meant to be followed.
-    records = _read_lines(args.path, ReplayedRecord, follow_link=True)
-    folder = args.cassette or _find_cassette(args.path)
+    records = [record for path in journals for record in _read_lines(path, ReplayedRecord, follow_link=True)]
+    folder = args.cassette or _find_cassette(journals[0])
     settings = _recorded_settings(folder)
     calls = _read_calls(folder)
     wanted = {record.request_id for record in records if args.call in {None, record.request_id, record.trace_id}}
@@ -137,6 +141,19 @@ def _read_lines(path: str, shape: type[T], *, follow_link: bool = False) -> list
         except (ValueError, RecursionError) as error:
             raise UsageError(f"{path}, line {number}, cannot be read ({error})") from None
     return values
+
+
+def _latest_journals(folder: str) -> list[str]:
+    """Return the journals of the latest run in a recording: each of its processes has one.
+
+    Raises:
+        UsageError: there is no journal.
+    """
+    for place in (os.path.join(folder, FOLDER), folder):
+        journals = find_latest_run(place)
+        if journals:
+            return journals
+    raise UsageError(f"{folder} holds no journal; write the folder that was given to --record, or a journal's file")
 
 
 def _find_cassette(journal: str) -> str:

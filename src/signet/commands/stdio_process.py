@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from signet.settings import Settings, UsageError
 
@@ -13,7 +14,12 @@ from .arguments import print_err, print_err_line
 if TYPE_CHECKING:
     from signet.kernel.server import Server
 
-__all__ = ["run_drop_in", "run_stdio"]
+__all__ = ["run_drop_in", "run_stdio", "tell_a_person"]
+
+WAITING: Final = """\
+signet: waiting for MCP messages on standard input, one JSON object per line, as a client sends them.
+Ctrl-D ends it. A client starts this command itself; to try the tools by hand: signet tools, signet call NAME
+"""
 
 
 def run_drop_in(read_settings: Callable[[], Settings], build: Callable[[Settings], Server], *, refused: int) -> int:
@@ -25,6 +31,12 @@ def run_drop_in(read_settings: Callable[[], Settings], build: Callable[[Settings
         return refused
     except KeyboardInterrupt:
         return 130
+
+
+def tell_a_person() -> None:
+    """Say what the server waits for, if its standard input is a terminal."""
+    if sys.stdin is not None and sys.stdin.isatty():
+        print_err(WAITING)
 
 
 def run_stdio(settings: Settings, build: Callable[[Settings], Server]) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -17,7 +17,22 @@ from .arguments import SPACES, print_err_line, printable
 if TYPE_CHECKING:
     from rich.table import Column
 
-__all__ = ["REPLACEMENT", "Cell", "on_terminal", "paste_lines", "say", "show", "table", "write", "write_json"]
+__all__ = [
+    "REPLACEMENT",
+    "Cell",
+    "columns",
+    "on_terminal",
+    "paste_lines",
+    "program",
+    "say",
+    "show",
+    "show_error",
+    "show_result",
+    "table",
+    "text_of",
+    "write",
+    "write_json",
+]
 
 REPLACEMENT: Final = "\ufffd"
 """The character that stands for one that cannot be shown."""
@@ -50,8 +65,15 @@ def on_terminal() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
 
 
+def columns() -> int:
+    """Return the width of the terminal, or that of COLUMNS, or 80."""
+    import shutil
+
+    return shutil.get_terminal_size().columns
+
+
 def table(
-    columns: Iterable[str | Column],
+    headings: Iterable[str | Column],
     rows: Iterable[Sequence[Cell]],
     *,
     pipe_width: int | None = None,
@@ -66,8 +88,8 @@ def table(
     from rich.table import Column, Table
     from rich.text import Text
 
-    headings = (Column(column, overflow="fold") if isinstance(column, str) else column for column in columns)
-    grid = Table(*headings, box=None, header_style="bold", pad_edge=False)
+    heads = (Column(column, overflow="fold") if isinstance(column, str) else column for column in headings)
+    grid = Table(*heads, box=None, header_style="bold", pad_edge=False)
     for row in rows:
         cells = ((cell, "") if isinstance(cell, str) else cell for cell in row)
         grid.add_row(*(Text(printable(text, keep=SPACES + "\n"), style) for text, style in cells))
@@ -78,32 +100,52 @@ def table(
     return "\n".join(line.rstrip() for line in lines) if strip else captured.get()
 
 
-def show(outcome: Outcome) -> None:
-    """Print an outcome: for a person on a terminal, as one line of JSON into a pipe."""
+def show(outcome: Outcome, unknown_tool: str = "") -> None:
+    """Print an outcome: for a person on a terminal, as one line of JSON into a pipe.
+
+    `unknown_tool` replaces the message for a call whose tool is not there.
+    """
     fault = outcome.fault
     if fault is not None:
-        hint = "; 'signet tools' lists what there is" if outcome.tool is None else ""
-        say(f"{fault.name}: {fault.message}{hint}")
-        if not on_terminal():
-            error = {"code": fault.name, "canonical_code": fault.code, "message": fault.message}
-            write(msgspec.json.encode({"error": error}).decode())
-    elif on_terminal():
-        write(_for_people(outcome))
+        message = unknown_tool if outcome.tool is None else ""
+        show_error(fault.name, fault.code, message or fault.message, said=message)
+        return
+    text = None
+    if outcome.tool is not None and outcome.tool.to_content is not None and on_terminal():
+        text = text_of(outcome.tool.to_content(outcome.result))
+    show_result(outcome.body, text)
+
+
+def show_error(name: str, canonical_code: str, message: str, said: str = "") -> None:
+    """Print the error of a call to standard error, as `said` where that is given, and as JSON into a pipe."""
+    say(said or f"{name}: {message}")
+    if not on_terminal():
+        error = {"code": name, "canonical_code": canonical_code, "message": message}
+        write(msgspec.json.encode({"error": error}).decode())
+
+
+def show_result(body: bytes, text: str | None) -> None:
+    """Print the result of a call: as it is into a pipe; on a terminal its text, or its JSON in colours."""
+    if not on_terminal():
+        write(body.decode())
+    elif text is not None:
+        write(printable(text, keep=SPACES + "\n\t", substitute=None))
     else:
-        write(outcome.body.decode())
+        write(_in_colours(body))
 
 
-def _for_people(outcome: Outcome) -> str:
-    """Return the text content of a tool's result, or its JSON in colours, with control characters escaped."""
-    if outcome.tool is not None and outcome.tool.to_content is not None:
-        blocks = outcome.tool.to_content(outcome.result)
-        text = "\n".join(block["text"] for block in blocks if block["type"] == "text")
-        return printable(text, keep=SPACES + "\n\t", substitute=None)
+def text_of(blocks: list[Any]) -> str:
+    """Return the text among content blocks."""
+    return "\n".join(block["text"] for block in blocks if block["type"] == "text")
+
+
+def _in_colours(body: bytes) -> str:
+    """Return JSON in colours, with control characters escaped."""
     from rich.console import Console
     from rich.highlighter import JSONHighlighter
     from rich.text import Text
 
-    json = Text(_escaped(msgspec.json.format(outcome.body).decode()))
+    json = Text(_escaped(msgspec.json.format(body).decode()))
     JSONHighlighter().highlight(json)
     console = Console()
     with console.capture() as captured:
@@ -121,7 +163,7 @@ def _escaped(json: str) -> str:
     return printable(json, keep=SPACES + "\n", substitute=None)
 
 
-def _program() -> str:
+def program() -> str:
     """Return the shell words that start this program."""
     if sys.argv[0].endswith("__main__.py"):
         return f"{shlex.quote(sys.executable)} -m signet"
@@ -137,5 +179,5 @@ def paste_lines(url: str, tool: Tool, flags: str, *, secured: bool) -> str:
         server["headers"] = {"Authorization": "Bearer ${SIGNET_TOKEN}"}
     config = msgspec.json.encode({"mcpServers": {"signet": server}}).decode()
     curl = f"curl -s {url}/api/tools/{tool.name} -H 'Content-Type: application/json'{header} -d {shlex.quote(body)}"
-    call = f"{_program()} call {tool.name}{flags} --json {shlex.quote(body)}"
+    call = f"{program()} call {tool.name}{flags} --json {shlex.quote(body)}"
     return f"Try it, or give it to a client:\n  {curl}\n  {config}\n  {call}\nCtrl-C stops it.\n"

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from signet.files import lock, make_private_folders, open_private, open_regular
 
-__all__ = ["FOLDER", "KEPT_RUNS", "LATEST", "open_journal"]
+__all__ = ["FOLDER", "KEPT_RUNS", "LATEST", "find_latest_run", "open_journal"]
 
 FOLDER: Final = os.path.join("mcp_server", "envelope_validation")
 NAME: Final = "envelope_validation"
@@ -68,6 +68,20 @@ def _remove_old(folder: str, current: str) -> None:
         for path in paths:
             if not path.endswith(current) and not _is_written(path):
                 os.unlink(path)
+
+
+def find_latest_run(folder: str) -> list[str]:
+    """Return the journals of the run that was started last; none if the folder is not there or has none."""
+    try:
+        names = sorted(os.path.basename(path) for path in _journals(folder))
+    except OSError:
+        return []
+    if not names:
+        return []
+    # The link decides where it is there: the names have seconds alone.
+    latest = os.path.basename(os.path.realpath(os.path.join(folder, LATEST)))
+    run = (latest if latest in names else names[-1]).split(".")[RUN]
+    return [os.path.join(folder, name) for name in names if name.split(".")[RUN] == run]
 
 
 def _journals(folder: str) -> Iterator[str]:

@@ -23,7 +23,7 @@ from signet.kernel.protocol import HANDSHAKE_VERSIONS, Identity
 from .mcp_messages import Message, MessageBuilder, read_result
 from .server_process import ServerProcess, within
 
-__all__ = ["MAX_PAGES", "HttpTransport", "ListedTool", "McpClient", "StdioTransport", "Transport"]
+__all__ = ["MAX_PAGES", "HttpTransport", "ListedTool", "McpClient", "StatusError", "StdioTransport", "Transport"]
 
 T = TypeVar("T")
 
@@ -67,6 +67,14 @@ class StdioTransport:
     def notify(self, message: Message) -> None:
         """Send a line."""
         within(self._timeout_s, lambda: self._process.send(message.body), "it does not read its input in time")
+
+
+class StatusError(ConnectionError):
+    """An HTTP server refuses a request, by its status."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
 
 
 class _NoRedirect(HTTPRedirectHandler):
@@ -118,7 +126,7 @@ class HttpTransport:
             if self._is_local:
                 return error
             error.close()
-            raise ConnectionError(str(error)) from None
+            raise StatusError(error.code, str(error)) from None
         except URLError as error:
             raise (error.reason if isinstance(error.reason, OSError) else OSError(error.reason)) from None
 
@@ -160,11 +168,13 @@ def _event_data(lines: Iterable[bytes]) -> Iterator[bytes]:
 
 
 class ListedTool(msgspec.Struct, frozen=True, rename="camel"):
-    """A tool as a server lists it, without what is meant for people."""
+    """A tool as a server lists it."""
 
     name: str
     input_schema: dict[str, Any]
     output_schema: dict[str, Any] | None = None
+    title: str | None = None
+    description: str | None = None
 
 
 class _ToolPage(msgspec.Struct, frozen=True, rename="camel"):

@@ -14,6 +14,7 @@ import msgspec
 
 from signet.kernel.headers import METHOD, NAME, VERSION
 from signet.kernel.protocol import CAPABILITIES_KEY, MODERN_VERSIONS, VERSION_KEY, Identity
+from signet.kernel.wire import ProtocolError
 
 __all__ = ["Message", "MessageBuilder", "read_result"]
 
@@ -78,7 +79,8 @@ def read_result(texts: Iterable[bytes], number: int) -> Any:
     """Return the result of the request with this number, passing over other messages.
 
     Raises:
-        ValueError: there is no reply, or it is an error.
+        ProtocolError: the reply is an error.
+        ValueError: there is no reply.
     """
     why: object = NO_REPLY
     for text in texts:
@@ -90,7 +92,10 @@ def read_result(texts: Iterable[bytes], number: int) -> Any:
         if reply.get("id") == number and "method" not in reply:
             if "result" in reply:
                 return reply["result"]
-            fault = reply.get("error")
-            why = fault.get("message", fault) if isinstance(fault, dict) else NO_REPLY
+            match reply.get("error"):
+                case {"code": int(code), "message": str(message), **more}:
+                    raise ProtocolError(code, message, more.get("data"))
+                case dict(fault):
+                    why = fault.get("message", fault)
             break
     raise ValueError(why)

@@ -38,7 +38,7 @@ A set is a folder with tools/*.json (or a folder of such bundles), a wheel, http
 The exit status is 0 if all changes are compatible, 1 if a change breaks clients, 2 if a set cannot be read.
 
 examples:
-  signet contract diff contracts/0.1.0 src/signet/schemas
+  signet contract diff contracts/0.1.0 src/signet/schemas --only-breaking
   signet contract diff signet_mcp-0.1.0-py3-none-any.whl signet_mcp-0.2.0-py3-none-any.whl
   signet contract diff http://127.0.0.1:8080/mcp 'stdio:signet stdio' --json
 """
@@ -84,6 +84,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     diff.add_argument("old", metavar="OLD", help="the contract set that clients rely on")
     diff.add_argument("new", metavar="NEW", help="the contract set that replaces it")
+    diff.add_argument("--only-breaking", action="store_true", help="leave out what breaks nobody; the counts stay")
     diff.add_argument("--json", action="store_true", help="print JSON, with examples in full")
     diff.add_argument("--token", help="bearer token to send to HTTP servers (default: none)")
     diff.set_defaults(run=_run)
@@ -93,11 +94,12 @@ def _run(args: argparse.Namespace) -> int:
     """Compare the two sets and print the findings."""
     findings = compare(read_set(args.old, token=args.token), read_set(args.new, token=args.token))
     breaks = any(finding.breaks for finding in findings)
+    shown = [finding for finding in findings if finding.breaks] if args.only_breaking else findings
     if args.json:
-        report = {"old": args.old, "new": args.new, "breaking": breaks, "findings": findings}
+        report = {"old": args.old, "new": args.new, "breaking": breaks, "findings": shown}
         write_json(msgspec.json.encode(report).decode())
     else:
-        write(_table(findings) + "\n" + _summary(findings))
+        write((_table(shown) + "\n" if shown else "") + _summary(findings))
     return BREAKS if breaks else 0
 
 

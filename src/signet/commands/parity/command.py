@@ -13,13 +13,13 @@ import msgspec
 
 from signet.catalogue import TOOLSETS
 from signet.commands.arguments import printable
-from signet.commands.terminal import Cell, table, write, write_json
+from signet.commands.terminal import Cell, columns, on_terminal, table, write, write_json
 from signet.settings import Settings
 
 from .channels import CHANNELS
 from .corpus import built_in, read_corpus, with_slugs
 from .engine import ProgressCallback, run_corpus
-from .report import OK, SAME, ParityReport
+from .report import OK, SAME, ParityReport, ReportRow
 
 __all__ = ["add"]
 
@@ -92,17 +92,41 @@ def _progress(total: int) -> Iterator[ProgressCallback]:
 
 def _table(report: ParityReport) -> str:
     """Draw the report as a table: a row for each call, a column for each channel."""
+    needed = sum(max(map(len, column)) + 2 for column in zip(*_plain_cells(report), strict=True))
+    if on_terminal() and columns() < needed:
+        return _narrow_table(report)
     good = (_check_mark(), "green")
     rows: list[list[Cell]] = [
-        [
-            printable(row.name, keep="\n"),
-            (row.outcome, "" if row.outcome == OK else "yellow"),
-            *(good if cell == SAME else (cell, "bold red") for cell in row.ways.values()),
-        ]
+        [*_first_cells(row), *(good if cell == SAME else (cell, "bold red") for cell in row.ways.values())]
         for row in report.rows
     ]
-    columns = ["call", "outcome", *(name.replace(" ", "\n", 1) for name in report.ways)]
-    return table(columns, rows, pipe_width=PIPE_WIDTH, strip=True)
+    heads = ["call", "outcome", *(name.replace(" ", "\n", 1) for name in report.ways)]
+    return table(heads, rows, pipe_width=PIPE_WIDTH, strip=True)
+
+
+def _narrow_table(report: ParityReport) -> str:
+    """Draw the report with numbered channels, which are named below, as are the differences."""
+    good, bad = (_check_mark(), "green"), ("!", "bold red")
+    rows = [[*_first_cells(row), *(good if cell == SAME else bad for cell in row.ways.values())] for row in report.rows]
+    drawn = table(["call", "outcome", *(str(number) for number, _ in enumerate(report.ways, 1))], rows, strip=True)
+    names = [f"{number} {name}" for number, name in enumerate(report.ways, 1)]
+    differing = [
+        f"{printable(row.name)}: {', '.join(f'{way} {cell}' for way, cell in row.ways.items() if cell != SAME)}"
+        for row in report.rows
+        if not row.agrees
+    ]
+    return "\n".join([drawn, "", *names, *([""] if differing else []), *differing])
+
+
+def _first_cells(row: ReportRow) -> list[Cell]:
+    return [printable(row.name, keep="\n"), (row.outcome, "" if row.outcome == OK else "yellow")]
+
+
+def _plain_cells(report: ParityReport) -> Iterator[list[str]]:
+    """Yield the texts of each line of the table: the wider half of a channel's name, then those of the rows."""
+    yield ["call", "outcome", *(max(name.split(" ", 1), key=len) for name in report.ways)]
+    for row in report.rows:
+        yield [row.name, row.outcome, *(cell if cell != SAME else "ok" for cell in row.ways.values())]
 
 
 def _check_mark() -> str:

@@ -1,0 +1,64 @@
+"""A tool by the name that a person wrote: where it is not served, what to set, or which names are near. Pure."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Final
+
+from signet.catalogue import TOOLSETS, find_toolset
+from signet.kernel.schemas import PREFIX
+from signet.kernel.tools import Tool
+from signet.kernel.toolset import Toolset
+from signet.settings import PREFIX as VARIABLE_PREFIX
+from signet.settings import EnabledToolset, Settings, variable_of
+
+__all__ = ["advice", "find_unserved", "unknown", "what_to_set"]
+
+MAX_NEAR: Final = 3
+LIKENESS: Final = 0.6
+MAX_NAME_CHARS: Final = 100
+LIST: Final = "'signet tools' lists what there is"
+
+
+def advice(name: str, settings: Settings) -> str:
+    """Return what is wrong with a name that no served tool has, and what to do."""
+    found = find_unserved(name, settings)
+    if found is not None:
+        toolset, _ = found
+        return what_to_set(toolset, settings, subject=f"{name} belongs to")
+    served = [tool.name for toolset, _ in settings.enabled() for tool in toolset.tools()]
+    return unknown(name, served)
+
+
+def find_unserved(name: str, settings: Settings) -> tuple[Toolset, Tool] | None:
+    """Return the tool with this name, slug or canonical id, with its toolset, if that is known but not enabled."""
+    enabled = {toolset.name for toolset, _ in settings.enabled()}
+    for toolset in map(find_toolset, TOOLSETS):
+        if toolset.name not in enabled:
+            for tool in toolset.tools():
+                if name in {tool.name, tool.slug, tool.id}:
+                    return toolset, tool
+    return None
+
+
+def what_to_set(toolset: Toolset, settings: Settings, *, subject: str = "") -> str:
+    """Return the sentence that says how a toolset which is not enabled can be; the subject stands before it."""
+    which = f"{subject} the toolset {toolset.name}, which" if subject else f"the toolset {toolset.name}"
+    trial = "; --sandbox tries it on sample data" if toolset.sandbox is not None else ""
+    if not EnabledToolset(toolset, settings.of(toolset)).has_what_it_needs:
+        name = f"{toolset.name}_{toolset.needs}"
+        variable = variable_of(name)
+        variable = variable if variable.startswith(VARIABLE_PREFIX) else VARIABLE_PREFIX + variable
+        return f"{which} needs --{name.replace('_', '-')} URL (or {variable}){trial}"
+    return f"{which} is not among those of --toolsets (or SIGNET_TOOLSETS): add {toolset.name}"
+
+
+def unknown(name: str, names: Iterable[str], more: str = LIST) -> str:
+    """Return the sentence for a name that no tool has, with the known names that are near."""
+    by_lower = {known.lower(): known for known in names}
+    asked = name.removeprefix(PREFIX)[:MAX_NAME_CHARS]
+    near = difflib.get_close_matches(asked.lower(), by_lower, MAX_NEAR, LIKENESS)
+    near += [known for known in by_lower if asked and asked.lower() in known and known not in near]
+    found = " or ".join(by_lower[known] for known in near[:MAX_NEAR])
+    return f"there is no tool '{asked}'; {f'did you mean {found}? ' if found else ''}{more}"

@@ -1,0 +1,137 @@
+"""`signet tools`: a table of the tools, or the page of each tool that is named, here or at a running server."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from signet.app import SCHEMA_ROOT, check
+from signet.catalogue import TOOLSETS, find_toolset
+from signet.kernel.protocol import listing
+from signet.kernel.schemas import SchemaRegistry
+from signet.kernel.tools import Toolbox
+from signet.settings import Settings, UsageError
+from signet.upstream.mcp_client import ListedTool
+
+from .remote import RemoteServer
+from .terminal import columns, on_terminal, table, write, write_json
+from .tool_arguments import arguments_in
+from .tool_lookup import advice, find_unserved, unknown, what_to_set
+from .tool_page import Page, ServedAt, page_of
+
+__all__ = ["find_page", "find_remote_page", "local_address", "run_tools"]
+
+ROOM_FOR_SLUGS: Final = 120
+"""The width from which the table has a column of slugs."""
+PIPE_WIDTH: Final = 200
+
+
+def run_tools(args: argparse.Namespace, settings: Settings) -> int:
+    """List the tools, or show the named ones."""
+    if args.url is not None:
+        return _run_remote(args, RemoteServer(args.url, settings.token, settings.call_timeout_s))
+    toolbox, registry = check(settings)
+    if args.names:
+        pages = [find_page(name, settings, toolbox, registry) for name in args.names]
+        if args.json:
+            served = Toolbox(tuple(tool for tool in toolbox if tool.name in {page.name for page in pages}))
+            write_json(listing(served, registry).decode())
+        else:
+            write("\n\n\n".join(page.text(local_address(settings, page)) for page in pages))
+    elif args.json:
+        write_json(listing(toolbox, registry).decode())
+    else:
+        write(_table([page_of(tool, registry) for tool in toolbox]))
+        if on_terminal():
+            write("\n" + _below(settings))
+    return 0
+
+
+def _run_remote(args: argparse.Namespace, server: RemoteServer) -> int:
+    listed = server.list_tools()
+    if args.names:
+        listed = [_find_listed(name, listed, server) for name in args.names]
+    if args.json:
+        write_json(msgspec.json.encode(listed).decode())
+    elif args.names:
+        address = ServedAt(server.url, server.is_secured, f" --url {server.url}", mcp_only=True)
+        write("\n\n\n".join(_remote_page(tool).text(address) for tool in listed))
+    else:
+        write(_table([_remote_page(tool) for tool in listed]))
+    return 0
+
+
+def find_page(name: str, settings: Settings, toolbox: Toolbox, registry: SchemaRegistry) -> Page:
+    """Return the page of a tool, also of one that is not enabled.
+
+    Raises:
+        UsageError: nothing has this name.
+    """
+    tool = toolbox.find(name)
+    if tool is not None:
+        return page_of(tool, registry)
+    found = find_unserved(name, settings)
+    if found is None:
+        raise UsageError(advice(name, settings))
+    toolset, tool = found
+    root = toolset.schema_root
+    others = SchemaRegistry(schema_root=SCHEMA_ROOT, tool_roots=() if root is None else (root,))
+    return page_of(tool, others, what_to_set(toolset, settings))
+
+
+def find_remote_page(name: str, server: RemoteServer) -> Page:
+    """Return the page of a tool that a server lists; raise UsageError if it lists no such tool."""
+    return _remote_page(_find_listed(name, server.list_tools(), server))
+
+
+def _find_listed(name: str, listed: list[ListedTool], server: RemoteServer) -> ListedTool:
+    for tool in listed:
+        if tool.name == name:
+            return tool
+    more = f"'signet tools --url {server.shown}' lists what there is"
+    raise UsageError(unknown(name, [tool.name for tool in listed], more))
+
+
+def _remote_page(tool: ListedTool) -> Page:
+    """Return the page of a tool that a server lists."""
+    arguments = arguments_in(tool.input_schema)
+    required = [argument for argument in arguments.values() if argument.required]
+    examples = {argument.name: argument.examples[0] for argument in required if argument.examples}
+    return Page(
+        name=tool.name,
+        title=tool.title or "",
+        description=tool.description or "",
+        arguments=arguments,
+        example=examples if len(examples) == len(required) else {},
+    )
+
+
+def local_address(settings: Settings, page: Page) -> ServedAt:
+    """Return the address that `signet serve` has with these settings, and the flags that make the tool work."""
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    url = f"{'http' if settings.tls_cert is None else 'https'}://{host}:{settings.port}"
+    return ServedAt(url, settings.token is not None, " --sandbox" if settings.sandbox or page.note else "")
+
+
+def _table(pages: Iterable[Page]) -> str:
+    """Return a line for each tool, as wide as the terminal."""
+    from rich.table import Column
+
+    pages = list(pages)
+    width = columns() if on_terminal() else PIPE_WIDTH
+    with_slugs = width >= ROOM_FOR_SLUGS and any(page.slug for page in pages)
+    heads = ["tool", "slug", "what it does"] if with_slugs else ["tool", "what it does"]
+    rows = [[page.name, page.slug, page.summary()] if with_slugs else [page.name, page.summary()] for page in pages]
+    cut = [Column(head, no_wrap=True, overflow="ellipsis") for head in heads]
+    return table(cut, rows, pipe_width=PIPE_WIDTH, strip=True)
+
+
+def _below(settings: Settings) -> str:
+    """Return what a person may do next."""
+    enabled = {toolset.name for toolset, _ in settings.enabled()}
+    others = [find_toolset(name) for name in TOOLSETS if name not in enabled]
+    lines = [f"Not enabled: {what_to_set(toolset, settings)}" for toolset in others]
+    return "\n".join([*lines, "signet tools NAME shows a tool's arguments and how to call it."])
