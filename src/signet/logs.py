@@ -20,7 +20,7 @@ import msgspec
 
 from signet.kernel.redaction import SecretRedactor
 
-__all__ = ["DEBUG", "ERROR", "INFO", "OFF", "TRACE", "WARN", "LimitedLog", "Log"]
+__all__ = ["DEBUG", "ERROR", "INFO", "LEVELS", "OFF", "TRACE", "WARN", "LimitedLog", "Log"]
 
 LEVELS: Final = ("off", "error", "warn", "info", "debug", "trace")
 OFF, ERROR, WARN, INFO, DEBUG, TRACE = range(6)

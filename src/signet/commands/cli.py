@@ -66,6 +66,7 @@ MORE: Final[dict[str, tuple[str, str]]] = {
         "signet.commands.sandbox",
         "play a toolset's upstream on loopback, with sample data and faults to order (GET /_sandbox)",
     ),
+    "completion": ("signet.commands.completion", "print the completion script of a shell: bash, zsh or fish"),
 }
 """Commands in modules of their own, imported when one is given: each has `add(parser)`, which adds its arguments and
 sets `run`."""
