@@ -66,6 +66,8 @@ def show_help(args: argparse.Namespace, settings: Settings, parser: Parser) -> i
     parser.usage = f"signet call {page.name} [key=value ...] [options]"
     example = f"example:\n  {page.command_line(flags)}" if page.can_be_shown else ""
     parser.description = "\n\n".join(filter(None, [page.head(), page.arguments_text(), example]))
+    # The examples are of other tools.
+    parser.epilog = (parser.epilog or "").partition("\nexamples:")[0]
     write(parser.format_help())
     return 0
 

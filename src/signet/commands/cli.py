@@ -21,11 +21,11 @@ FAILED: Final = 1
 
 EXAMPLES: Final = """\
 examples:
-  signet serve --sandbox            every toolset on http://127.0.0.1:8080, on embedded sample data
+  signet serve --sandbox            every toolset, on embedded sample data
   signet serve --toolsets plantuml  one toolset
   signet stdio                      serve the program that started this one
   signet tools                      list the tools
-  signet tools encodePlantUML       show one: arguments, an example, each door's call
+  signet tools encodePlantUML       show one: arguments and calls to paste
   signet call encodePlantUML plantumlCode='A -> B'
   signet call encodePlantUML plantumlCode=@diagram.puml
   signet call encodePlantUML --json @arguments.json
@@ -40,7 +40,7 @@ for @ itself, and - for standard input.
 The exit status is 0 for a result, 1 for an error of the tool, 2 if the call cannot be made.
 
 examples:
-  signet call encodePlantUML --help                      the tool's own arguments
+  signet call encodePlantUML --help            the tool's own arguments
   signet call encodePlantUML plantumlCode='A -> B'
   cat diagram.puml | signet call encodePlantUML plantumlCode=-
   signet call boj_get_data_code --sandbox db=FM08 codes=FXERD01,FXERD02
@@ -58,15 +58,15 @@ CALLER_FLAGS: Final = ("call_timeout_s", "log", "deterministic_ids")
 """Flags that have a meaning where a running server is asked; the others say how tools are run here."""
 
 MORE: Final[dict[str, tuple[str, str]]] = {
-    "boj": ("signet.commands.boj.command", "read statistics of the Bank of Japan: list, fetch into a file, draw"),
-    "contract": ("signet.commands.contract.command", "compare contract sets: what a change breaks, with an example"),
-    "parity": ("signet.commands.parity.command", "run a set of calls through every door and compare the results"),
-    "replay": ("signet.commands.replay", "run the calls of a recorded journal again and show what has changed"),
+    "boj": ("signet.commands.boj.command", "read statistics of the Bank of Japan: list, fetch, draw"),
+    "contract": ("signet.commands.contract.command", "compare contract sets: what a change breaks"),
+    "parity": ("signet.commands.parity.command", "run calls through every door and compare the results"),
+    "replay": ("signet.commands.replay", "run recorded calls again and show what has changed"),
     "sandbox": (
         "signet.commands.sandbox",
         "play a toolset's upstream on loopback, with sample data and faults to order (GET /_sandbox)",
     ),
-    "completion": ("signet.commands.completion", "print the completion script of a shell: bash, zsh or fish"),
+    "completion": ("signet.commands.completion", "print a completion script for bash, zsh or fish"),
 }
 """Commands in modules of their own, imported when one is given: each has `add(parser)`, which adds its arguments and
 sets `run`."""
@@ -139,9 +139,7 @@ def parser(given: list[str]) -> Parser:
 
 
 def _add_tools(commands: Any) -> None:
-    tools = _command(
-        commands, "tools", _tools, "list the tools, or show some with their arguments and how to call them"
-    )
+    tools = _command(commands, "tools", _tools, "list the tools, or show some in full")
     tools.behind = "names"
     tools.usage = "signet tools [NAME ...] [options]"
     tools.add_argument("names", nargs="*", metavar="NAME", help="tools to show (default: list all)")

@@ -40,7 +40,7 @@ EPILOG: Final = """\
 The exit status is 0 if every call has the same result as before, 1 if one differs, 2 if there is nothing to run.
 
 examples:
-  signet stdio --record tape              record upstream responses, calls, journal
+  signet stdio --record tape              record a run
   signet replay tape                      the latest run in that folder
   signet replay tape --call 0f5a3c1e-…    one call, by its requestId or traceId
   signet replay runs/mcp_server/envelope_validation/….jsonl --cassette tape

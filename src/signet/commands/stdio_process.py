@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 __all__ = ["run_drop_in", "run_stdio", "tell_a_person"]
 
 WAITING: Final = """\
-signet: waiting for MCP messages on standard input, one JSON object per line, as a client sends them.
-Ctrl-D ends it. A client starts this command itself; to try the tools by hand: signet tools, signet call NAME
+signet: waiting for MCP messages on standard input, one JSON object per line.
+An MCP client starts this command and writes them; Ctrl-D ends it.
+To try the tools by hand: signet tools, signet call NAME
 """
 
 

@@ -45,13 +45,18 @@ def find_unserved(name: str, settings: Settings) -> tuple[Toolset, Tool] | None:
 def what_to_set(toolset: Toolset, settings: Settings, *, subject: str = "") -> str:
     """Return the sentence that says how a toolset which is not enabled can be; the subject stands before it."""
     which = f"{subject} the toolset {toolset.name}, which" if subject else f"the toolset {toolset.name}"
+    needs = "" if EnabledToolset(toolset, settings.of(toolset)).has_what_it_needs else _flag_and_variable(toolset)
+    if settings.toolsets:
+        also = f", and set {needs}" if needs and not settings.sandbox else ""
+        return f"{which} is not among --toolsets {settings.toolsets} (or SIGNET_TOOLSETS): add {toolset.name}{also}"
     trial = "; --sandbox tries it on sample data" if toolset.sandbox is not None else ""
-    if not EnabledToolset(toolset, settings.of(toolset)).has_what_it_needs:
-        name = f"{toolset.name}_{toolset.needs}"
-        variable = variable_of(name)
-        variable = variable if variable.startswith(VARIABLE_PREFIX) else VARIABLE_PREFIX + variable
-        return f"{which} needs --{name.replace('_', '-')} URL (or {variable}){trial}"
-    return f"{which} is not among those of --toolsets (or SIGNET_TOOLSETS): add {toolset.name}"
+    return f"{which} needs {needs}{trial}"
+
+
+def _flag_and_variable(toolset: Toolset) -> str:
+    name = f"{toolset.name}_{toolset.needs}"
+    variable = VARIABLE_PREFIX + variable_of(name).removeprefix(VARIABLE_PREFIX)
+    return f"--{name.replace('_', '-')} URL (or {variable})"
 
 
 def unknown(name: str, names: Iterable[str], more: str = LIST) -> str:

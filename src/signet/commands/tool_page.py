@@ -17,7 +17,7 @@ from .arguments import SPACES, printable
 from .terminal import columns
 from .tool_arguments import Argument, arguments_in
 
-__all__ = ["Page", "ServedAt", "page_of"]
+__all__ = ["Page", "ServedAt", "page_of", "wrapped"]
 
 MAX_WIDTH: Final = 100
 JSON: Final = "-H 'Content-Type: application/json'"
@@ -69,12 +69,11 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 
     def head(self) -> str:
         """Return the name, the title, what it does and what it needs."""
-        lines = [f"{self.name}: {self.title}" if self.title else self.name]
-        if self.slug:
-            lines.append(f"slug {self.slug}, canonical id {PREFIX}{self.slug}")
-        parts = ["\n".join(lines), _wrapped(_sentence(self.description))]
+        title = f"{self.name}: {self.title}" if self.title else self.name
+        ids = f"slug {self.slug}, canonical id {PREFIX}{self.slug}" if self.slug else ""
+        parts = [title, wrapped(_sentence(self.description)), ids]
         if self.note:
-            parts.append(_wrapped(f"Not enabled: {self.note}."))
+            parts.append(wrapped(f"Not enabled: {self.note}."))
         return _safe("\n\n".join(filter(None, parts)))
 
     def arguments_text(self) -> str:
@@ -83,10 +82,10 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
             return "arguments: none"
         lines = ["arguments:"]
         for argument in self.arguments.values():
-            required = "required" if argument.required else "optional"
-            lines.append(_wrapped(f"{argument.name}  {required}; {argument.words()}", "  ", "      "))
+            required = " (required)" if argument.required else ""
+            lines.append(wrapped(f"{argument.name}{required}: {argument.words()}", "  ", "      "))
             if argument.description:
-                lines.append(_wrapped(argument.description, "      "))
+                lines.append(wrapped(argument.description, "      "))
         return _safe("\n".join(lines))
 
     def command_line(self, flags: str) -> str:
@@ -158,7 +157,8 @@ def _sentence(text: str) -> str:
     return text if not text or text.endswith((".", "!", "?", "。")) else f"{text}."
 
 
-def _wrapped(text: str, indent: str = "", later: str | None = None) -> str:
+def wrapped(text: str, indent: str = "", later: str | None = None) -> str:
+    """Return text in lines that fit the terminal; the lines behind the first may have an indent of their own."""
     width = min(columns(), MAX_WIDTH)
     return "\n".join(
         textwrap.fill(

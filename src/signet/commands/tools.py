@@ -20,13 +20,14 @@ from .remote import RemoteServer
 from .terminal import columns, on_terminal, table, write, write_json
 from .tool_arguments import arguments_in
 from .tool_lookup import advice, find_unserved, unknown, what_to_set
-from .tool_page import Page, ServedAt, page_of
+from .tool_page import Page, ServedAt, page_of, wrapped
 
 __all__ = ["find_page", "find_remote_page", "local_address", "run_tools"]
 
 ROOM_FOR_SLUGS: Final = 120
 """The width from which the table has a column of slugs."""
 PIPE_WIDTH: Final = 200
+LEAST_WIDTH: Final = 20
 
 
 def run_tools(args: argparse.Namespace, settings: Settings) -> int:
@@ -117,21 +118,29 @@ def local_address(settings: Settings, page: Page) -> ServedAt:
 
 
 def _table(pages: Iterable[Page]) -> str:
-    """Return a line for each tool, as wide as the terminal."""
-    from rich.table import Column
-
+    """Return a line for each tool, as wide as the terminal; names are never cut, because they are copied."""
     pages = list(pages)
     width = columns() if on_terminal() else PIPE_WIDTH
-    with_slugs = width >= ROOM_FOR_SLUGS and any(page.slug for page in pages)
-    heads = ["tool", "slug", "what it does"] if with_slugs else ["tool", "what it does"]
-    rows = [[page.name, page.slug, page.summary()] if with_slugs else [page.name, page.summary()] for page in pages]
-    cut = [Column(head, no_wrap=True, overflow="ellipsis") for head in heads]
-    return table(cut, rows, pipe_width=PIPE_WIDTH, strip=True)
+    heads = ["tool", "what it does"]
+    rows = [[page.name, page.summary()] for page in pages]
+    if width >= ROOM_FOR_SLUGS and any(page.slug for page in pages):
+        heads.insert(1, "slug")
+        rows = [[page.name, page.slug, page.summary()] for page in pages]
+    names = zip(*[row[:-1] for row in [heads, *rows]], strict=True)
+    left = max(LEAST_WIDTH, width - sum(max(map(len, column)) + 2 for column in names))
+    return table(heads, [[*row[:-1], _cut(row[-1], left)] for row in rows], pipe_width=PIPE_WIDTH, strip=True)
+
+
+def _cut(text: str, width: int) -> str:
+    """Return text that takes so many columns at most; a Japanese character takes two."""
+    from rich.cells import cell_len, set_cell_size
+
+    return text if cell_len(text) <= width else set_cell_size(text, width - 1).rstrip() + "…"
 
 
 def _below(settings: Settings) -> str:
     """Return what a person may do next."""
     enabled = {toolset.name for toolset, _ in settings.enabled()}
     others = [find_toolset(name) for name in TOOLSETS if name not in enabled]
-    lines = [f"Not enabled: {what_to_set(toolset, settings)}" for toolset in others]
-    return "\n".join([*lines, "signet tools NAME shows a tool's arguments and how to call it."])
+    lines = [f"Not enabled: {what_to_set(toolset, settings)}." for toolset in others]
+    return "\n".join(map(wrapped, [*lines, "'signet tools NAME' shows a tool's arguments and how to call it."]))

@@ -39,7 +39,7 @@ The exit status is 0 if all changes are compatible, 1 if a change breaks clients
 
 examples:
   signet contract diff contracts/0.1.0 src/signet/schemas --only-breaking
-  signet contract diff signet_mcp-0.1.0-py3-none-any.whl signet_mcp-0.2.0-py3-none-any.whl
+  signet contract diff signet_mcp-0.1.0-….whl signet_mcp-0.2.0-….whl
   signet contract diff http://127.0.0.1:8080/mcp 'stdio:signet stdio' --json
 """
 IN_A_WHEEL: Final = "signet/schemas/tools/"
