@@ -170,7 +170,7 @@ def test_call_is_readable_on_a_terminal() -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [(), ("plantumlCode=",), ("--json", '{"plantumlCode": 5}')], ids=["no", "empty", "type"]
+    "arguments", [(), ("plantumlCode=",), ("--json", '{"plantumlCode": [5]}')], ids=["no", "empty", "type"]
 )
 def test_call_exits_1_on_a_tool_error_and_says_it_in_json(arguments: tuple[str, ...]) -> None:
     """A script can tell it from a result without reading."""

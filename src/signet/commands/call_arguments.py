@@ -86,7 +86,12 @@ def _split(pair: str) -> tuple[str, str]:
 
 
 def _content(key: str, value: str) -> str:
-    """Return the text that a value stands for; the line end of a text of one line is left out."""
+    """Return the text that a value stands for; the line end of a file of one line is left out.
+
+    A value of several lines is never the name of a file: diagrams begin with @startuml.
+    """
+    if "\n" in value:
+        return value
     if value.startswith("@@"):
         return value[1:]
     if value in STDIN:

@@ -35,8 +35,8 @@ Every flag of a server can be set in the environment: SIGNET_PORT=9000 is --port
 """
 
 CALL_EXAMPLES: Final = """\
-Values are read as the tool's contract types them; lists as A,B. A value that begins with @ names a file, @@ stands
-for @ itself, and - for standard input.
+Values are read as the tool's contract types them; lists as A,B. A value of one line that begins with @ names a file,
+@@ stands for @ itself, and - for standard input.
 The exit status is 0 for a result, 1 for an error of the tool, 2 if the call cannot be made.
 
 examples:

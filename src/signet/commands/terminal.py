@@ -93,7 +93,8 @@ def table(
     for row in rows:
         cells = ((cell, "") if isinstance(cell, str) else cell for cell in row)
         grid.add_row(*(Text(printable(text, keep=SPACES + "\n"), style) for text, style in cells))
-    console = Console(width=None if on_terminal() else pipe_width)
+    # Left to itself, rich takes 80 columns for the width of a simple terminal.
+    console = Console(width=columns() if on_terminal() else pipe_width)
     with console.capture() as captured:
         console.print(grid)
     lines = captured.get().splitlines()

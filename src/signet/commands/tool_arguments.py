@@ -64,10 +64,10 @@ class Argument(msgspec.Struct, frozen=True):
         texts = list(dict.fromkeys(_option_words(option) for option in self.options if _type_of(option) != "null"))
         if "null" in self.types:
             texts.append("null")
-        notes = [" or ".join(texts) or "any value"]
-        if self.schema.get("default") is not None:
-            notes.append(f"default: {_json(self.schema['default'])}")
-        return ", ".join(notes)
+        has_limits = any("," in text or ":" in text for text in texts)
+        words = ("; or " if has_limits else " or ").join(texts) or "any value"
+        default = self.schema.get("default")
+        return words if default is None else f"{words}; default: {_json(default)}"
 
     def read(self, text: str) -> Any:
         """Return the value of a text; one that has not the argument's type is left for the contract to report."""

@@ -71,7 +71,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
         """Return the name, the title, what it does and what it needs."""
         title = f"{self.name}: {self.title}" if self.title else self.name
         ids = f"slug {self.slug}, canonical id {PREFIX}{self.slug}" if self.slug else ""
-        parts = [title, wrapped(_sentence(self.description)), ids]
+        parts = [title, wrapped(_sentence(self.description)), wrapped(ids)]
         if self.note:
             parts.append(wrapped(f"Not enabled: {self.note}."))
         return _safe("\n\n".join(filter(None, parts)))
@@ -143,7 +143,7 @@ def _pair(name: str, value: Any) -> str | None:
             return None
         value = ",".join(value)
     elif isinstance(value, str):
-        if value in {"-", "@-"}:
+        if value in {"-", "@-"} or "\n" in value:
             return None
         value = f"@{value}" if value.startswith("@") else value
     elif isinstance(value, bool | int | float):
