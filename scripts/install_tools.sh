@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs the outside programs that the tests run against Signet: Debian's PlantUML, a Java to run it, Node.js,
-# and the npm packages of package-lock.json. Does nothing that is done already.
+# the shells in which commands are completed, and the npm packages of package-lock.json. Does nothing that is done
+# already.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -25,6 +26,8 @@ system_packages() {
   has java || missing+=(default-jre-headless)
   has node || missing+=(nodejs)
   has npm || missing+=(npm)
+  has zsh || missing+=(zsh)
+  has fish || missing+=(fish)
   [ ${#missing[@]} -gt 0 ] || return 0
   if ! may_install; then
     echo "The tests need these packages, and this user may not install them: ${missing[*]}" >&2

@@ -25,7 +25,10 @@ from signet.kernel.tools import Tool
 from signet.settings import PREFIX, known_settings, variable_of
 from signet.transports.openapi import DOOR_ERRORS, PRIVATE_ERRORS
 
-READS_NO_ENVIRONMENT = ("signet sandbox", "signet contract", "signet parity", "signet replay", "signet boj databases")
+READS_NO_ENVIRONMENT = tuple(
+    f"signet {command}"
+    for command in ("sandbox", "contract", "parity", "replay", "boj databases", "completion", "help")
+)
 """Commands that read nothing from the environment."""
 
 PAGE = Path(__file__).resolve().parent.parent / "docs/reference.md"

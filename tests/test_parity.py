@@ -20,11 +20,13 @@ from processes import PATIENCE_S, ROOT, SIGNET, clean_env, run
 from signet.catalogue import TOOLSETS, find_toolset
 from signet.commands.parity import engine
 from signet.commands.parity.channels import CHANNELS
+from signet.commands.parity.command import _narrow_table
 from signet.commands.parity.corpus import CorpusCall, built_in, with_slugs
 from signet.commands.parity.engine import COMMANDS, run_corpus
-from signet.commands.parity.report import ParityReport
+from signet.commands.parity.report import ParityReport, ReportRow
 from signet.kernel.errors import Code
 from signet.upstream.server_process import ServerProcess
+from terminals import run_on_terminal
 
 MUTANT = (sys.executable, str(ROOT / "tests/mutant_server.py"))
 NAMES = [channel.name for channel in CHANNELS]
@@ -394,6 +396,30 @@ def test_a_person_at_a_terminal_sees_colours_and_how_far_it_is() -> None:
     assert "command line: " in seen
     assert "\x1b[32m✓" in seen
     assert "calls: 11, ways: 8, all agree" in seen
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+def test_the_table_fits_the_terminal(columns: int) -> None:
+    """Channels have numbers there, and names below."""
+    status, shown = run_on_terminal("parity", "--toolsets", "plantuml", columns=columns)
+
+    table = shown[shown.index("call  ") :]
+    assert status == 0
+    assert max(map(len, table.splitlines())) <= columns
+    assert table.splitlines()[0].split() == ["call", "outcome", *"12345678"]
+    assert table.splitlines()[1].split() == ["a", "diagram", "OK", *"✓" * 8]
+    assert [line for line in table.splitlines() if line[:2] in {"1 ", "5 "}] == ["1 stdio 2025-11-25", "5 REST"]
+    assert "calls: 11, ways: 8, all agree" in table
+
+
+def test_a_difference_is_named_below_a_narrow_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = ReportRow("mine", "encodePlantUML", "OK", {**dict.fromkeys(NAMES, "same"), "REST": "INVALID_OUTPUT"})
+    monkeypatch.setenv("COLUMNS", "80")
+
+    drawn = _narrow_table(ParityReport(NAMES, [row], None))
+
+    assert drawn.splitlines()[1].split() == ["mine", "OK", *"✓" * 4, "!", *"✓" * 3]
+    assert drawn.splitlines()[-1] == "mine: REST INVALID_OUTPUT"
 
 
 def chunks(terminal: int) -> Iterator[bytes]:

@@ -202,6 +202,27 @@ def test_the_command_runs_every_call_of_a_journal_again_and_finds_it_the_same(na
     assert [tuple(line.split()) for line in shown] == then
 
 
+def test_the_folder_of_a_recording_is_its_latest_run(tmp_path: Path) -> None:
+    """As its journal is; an earlier run in the same folder is not played."""
+    recorded("oj", tmp_path, OJ_RUN[:1])
+    recorded("oj", tmp_path, OJ_RUN[:2])
+
+    by_folder, by_journal = run("replay", str(tmp_path)), run("replay", str(journal_of(tmp_path)))
+
+    assert by_folder.returncode == 0, by_folder.stderr
+    assert by_folder.stdout == by_journal.stdout
+    assert by_folder.stdout.decode().splitlines()[-1] == "calls: 2, same: 2, different: 0"
+
+
+def test_a_folder_without_a_journal_is_refused(tmp_path: Path) -> None:
+    done = run("replay", str(tmp_path))
+
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.decode() == (
+        f"signet: {tmp_path} holds no journal; write the folder that was given to --record, or a journal's file\n"
+    )
+
+
 def test_one_call_is_shown_by_its_id_with_the_answer_that_it_had(tmp_path: Path) -> None:
     """The third call asked what the first had asked, and was answered otherwise."""
     with oj_harness.oj_sandbox() as oj, oj_harness.serving_oj(oj.url, "--record", str(tmp_path)) as pipe:
@@ -468,6 +489,7 @@ def test_concurrent_calls_of_several_workers_are_recorded_safely(tmp_path: Path)
     for journal in journals:
         done = run("replay", str(journal))
         assert done.returncode == 0, done.stdout.decode()
+    assert run("replay", str(tmp_path)).stdout.decode().splitlines()[-1] == "calls: 80, same: 80, different: 0"
 
 
 def test_an_envelope_that_was_none_is_no_call_to_run_again(tmp_path: Path) -> None:

@@ -83,6 +83,21 @@ def test_a_change_that_breaks_is_told_with_an_example(old: Path, new: Path) -> N
     assert changes["oj.get_problem", "output"]["verdict"] == "compatible"
 
 
+def test_only_what_breaks_is_shown_where_that_is_asked_for(old: Path, new: Path) -> None:
+    same = diff(old, new, "--only-breaking", status=0)
+    edited(new, "oj.get_problem", "input", "properties", "id", "type", to="integer")
+    (new / "plantuml.encode.json").unlink()
+
+    table = diff(old, new, "--only-breaking", status=1)
+    changes = findings(old, new, "--only-breaking", status=1)
+
+    counts = f"tools: {BUNDLES}, breaking: 2, compatible: {BUNDLES - 2}, added: 0"
+    assert same == f"tools: {BUNDLES}, breaking: 0, compatible: {BUNDLES}, added: 0\n"
+    assert set(changes) == {("oj.get_problem", "input"), ("plantuml.encode", "both")}
+    assert "compatible" not in table.removesuffix(f"{counts}\n")
+    assert table.endswith(f"{counts}\n")
+
+
 def test_each_side_has_its_own_direction(old: Path, new: Path) -> None:
     wider = ["string", "integer"]
     edited(new, "oj.get_problem", "input", "properties", "id", "type", to=wider)
