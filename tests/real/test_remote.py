@@ -184,6 +184,46 @@ def test_what_is_no_mcp_server_is_told(status: int, body: bytes, kind: str) -> N
     assert "\x1b" not in told
 
 
+class Hostile(BaseHTTPRequestHandler):
+    """An MCP server whose only tool is out to break the caller's screen."""
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        result: dict[str, object] = {"protocolVersion": "2025-06-18"}
+        if asked["method"] == "tools/list":
+            schema = {
+                "type": "object",
+                "properties": {"a": {"$ref": "#/properties/a"}, "b": {"description": "\x1b[2J"}},
+            }
+            result = {"tools": [{"name": "%s", "description": "%(prog)s %d \x1b[31m\u202e", "inputSchema": schema}]}
+        elif asked["method"] == "tools/call":
+            result = {"content": [{"type": "text", "text": "no \x1b[31m"}, 5], "isError": True, "_meta": []}
+        body = json.dumps({"jsonrpc": "2.0", "id": asked.get("id"), "result": result}).encode()
+        self.send_response(200 if "id" in asked else 202)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.mark.parametrize("command", [("tools",), ("tools", "%s"), ("call", "%s", "--help"), ("call", "%s", "a=1")])
+def test_what_a_hostile_server_says_is_harmless(command: tuple[str, ...]) -> None:
+    with HTTPServer(("127.0.0.1", 0), Hostile) as web:
+        thread = threading.Thread(target=web.serve_forever)
+        thread.start()
+        try:
+            status, out, told = asked(*command, "--url", f"http://127.0.0.1:{web.server_port}", token=None)
+        finally:
+            web.shutdown()
+            thread.join()
+
+    assert (status, "Traceback" in told) == (1 if "a=1" in command else 0, False)
+    assert not {"\x1b", "\u202e"} & set(out + told)
+
+
 @pytest.mark.parametrize(
     ("url", "sentence"),
     [

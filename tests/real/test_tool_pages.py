@@ -120,6 +120,21 @@ def test_a_tool_that_is_not_enabled_has_a_page_that_says_what_to_set() -> None:
     assert "signet call get_problem --sandbox source=" in text
 
 
+def test_json_of_a_tool_that_is_not_enabled_is_refused_with_what_to_set() -> None:
+    done = run("tools", "get_problem", "--json")
+
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.decode() == f"signet: get_problem belongs to the toolset oj, which {NEEDS_OJ}\n"
+
+
+def test_a_server_on_a_path_is_asked_through_its_socket() -> None:
+    text = page(TOOL, SIGNET_HOST="unix:/run/my signet")
+
+    assert section(text, "REST").startswith(
+        f"curl -s --unix-socket '/run/my signet' http://localhost/api/tools/{TOOL} "
+    )
+
+
 def test_a_call_of_a_tool_that_is_not_enabled_says_what_to_set() -> None:
     done = run("call", "get_problem", "source=leetcode", "id=1")
 

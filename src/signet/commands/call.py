@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import shlex
 from typing import Any, Final
 
 import msgspec
@@ -57,15 +58,17 @@ def show_help(args: argparse.Namespace, settings: Settings, parser: Parser) -> i
         from .tools import find_remote_page
 
         server = RemoteServer(args.url, settings.token, settings.call_timeout_s)
-        page, flags = find_remote_page(args.name, server), f" --url {server.url}"
+        page, flags = find_remote_page(args.name, server), f" --url {shlex.quote(server.url)}"
     else:
         from .tools import find_page, local_address
 
         page = find_page(args.name, settings, *check(settings))
         flags = local_address(settings, page).flags
-    parser.usage = f"signet call {page.name} [key=value ...] [options]"
+    parser.usage = f"signet call {page.name.replace('%', '%%')} [key=value ...] [options]"
     example = f"example:\n  {page.command_line(flags)}" if page.can_be_shown else ""
-    parser.description = "\n\n".join(filter(None, [page.head(), page.arguments_text(), example]))
+    description = "\n\n".join(filter(None, [page.head(), page.arguments_text(), example]))
+    # argparse would fill in what looks like its own placeholder; a server may send one.
+    parser.description = description.replace("%", "%%") if "%(prog)" in description else description
     # The examples are of other tools.
     parser.epilog = (parser.epilog or "").partition("\nexamples:")[0]
     write(parser.format_help())

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Iterable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -14,30 +15,39 @@ from signet.kernel.protocol import listing
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.tools import Toolbox
 from signet.settings import Settings, UsageError
-from signet.upstream.mcp_client import ListedTool
 
-from .remote import RemoteServer
 from .terminal import columns, on_terminal, table, write, write_json
 from .tool_arguments import arguments_in
 from .tool_lookup import advice, find_unserved, unknown, what_to_set
 from .tool_page import Page, ServedAt, page_of, wrapped
+
+if TYPE_CHECKING:
+    from signet.upstream.mcp_client import ListedTool
+
+    from .remote import RemoteServer
 
 __all__ = ["find_page", "find_remote_page", "local_address", "run_tools"]
 
 ROOM_FOR_SLUGS: Final = 120
 """The width from which the table has a column of slugs."""
 PIPE_WIDTH: Final = 200
+UNIX_PREFIX: Final = "unix:"
 LEAST_WIDTH: Final = 20
 
 
 def run_tools(args: argparse.Namespace, settings: Settings) -> int:
     """List the tools, or show the named ones."""
     if args.url is not None:
+        from .remote import RemoteServer
+
         return _run_remote(args, RemoteServer(args.url, settings.token, settings.call_timeout_s))
     toolbox, registry = check(settings)
     if args.names:
         pages = [find_page(name, settings, toolbox, registry) for name in args.names]
         if args.json:
+            unserved = next((name for name in args.names if toolbox.find(name) is None), None)
+            if unserved is not None:
+                raise UsageError(advice(unserved, settings))
             served = Toolbox(tuple(tool for tool in toolbox if tool.name in {page.name for page in pages}))
             write_json(listing(served, registry).decode())
         else:
@@ -58,7 +68,8 @@ def _run_remote(args: argparse.Namespace, server: RemoteServer) -> int:
     if args.json:
         write_json(msgspec.json.encode(listed).decode())
     elif args.names:
-        address = ServedAt(server.url, server.is_secured, f" --url {server.url}", mcp_only=True)
+        url = shlex.quote(server.url)
+        address = ServedAt(url, server.is_secured, f" --url {url}", mcp_only=True)
         write("\n\n\n".join(_remote_page(tool).text(address) for tool in listed))
     else:
         write(_table([_remote_page(tool) for tool in listed]))
@@ -112,8 +123,13 @@ def _remote_page(tool: ListedTool) -> Page:
 
 def local_address(settings: Settings, page: Page) -> ServedAt:
     """Return the address that `signet serve` has with these settings, and the flags that make the tool work."""
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    url = f"{'http' if settings.tls_cert is None else 'https'}://{host}:{settings.port}"
+    scheme = "http" if settings.tls_cert is None else "https"
+    if settings.host.startswith(UNIX_PREFIX):
+        # The words that curl needs for it.
+        url = f"--unix-socket {shlex.quote(settings.host.removeprefix(UNIX_PREFIX))} {scheme}://localhost"
+    else:
+        host = f"[{settings.host}]" if ":" in settings.host else settings.host
+        url = f"{scheme}://{host}:{settings.port}"
     return ServedAt(url, settings.token is not None, " --sandbox" if settings.sandbox or page.note else "")
 
 
