@@ -134,6 +134,18 @@ def test_a_server_that_is_not_there_is_told() -> None:
 
 
 @contextlib.contextmanager
+def web_server(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    with HTTPServer(("127.0.0.1", 0), handler) as web:
+        thread = threading.Thread(target=web.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{web.server_port}"
+        finally:
+            web.shutdown()
+            thread.join()
+
+
+@contextlib.contextmanager
 def answering(status: int, body: bytes, kind: str) -> Iterator[str]:
     """Run a web server that answers every POST in one way."""
 
@@ -149,14 +161,8 @@ def answering(status: int, body: bytes, kind: str) -> Iterator[str]:
         def log_message(self, *_: object) -> None:
             """Say nothing."""
 
-    with HTTPServer(("127.0.0.1", 0), Handler) as web:
-        thread = threading.Thread(target=web.serve_forever)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{web.server_port}"
-        finally:
-            web.shutdown()
-            thread.join()
+    with web_server(Handler) as url:
+        yield url
 
 
 @pytest.mark.parametrize(
@@ -187,6 +193,9 @@ def test_what_is_no_mcp_server_is_told(status: int, body: bytes, kind: str) -> N
 class Hostile(BaseHTTPRequestHandler):
     """An MCP server whose only tool is out to break the caller's screen."""
 
+    def reply(self, _asked: dict[str, object], result: object) -> dict[str, object]:
+        return {"result": result}
+
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
         result: dict[str, object] = {"protocolVersion": "2025-06-18"}
@@ -198,7 +207,7 @@ class Hostile(BaseHTTPRequestHandler):
             result = {"tools": [{"name": "%s", "description": "%(prog)s %d \x1b[31m\u202e", "inputSchema": schema}]}
         elif asked["method"] == "tools/call":
             result = {"content": [{"type": "text", "text": "no \x1b[31m"}, 5], "isError": True, "_meta": []}
-        body = json.dumps({"jsonrpc": "2.0", "id": asked.get("id"), "result": result}).encode()
+        body = json.dumps({"jsonrpc": "2.0", "id": asked.get("id"), **self.reply(asked, result)}).encode()
         self.send_response(200 if "id" in asked else 202)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(body)))
@@ -209,16 +218,29 @@ class Hostile(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
+class Refusing(Hostile):
+    """The same, with JSON-RPC errors for results."""
+
+    def reply(self, asked: dict[str, object], result: object) -> dict[str, object]:
+        if asked["method"] != "tools/call":
+            return {"result": result}
+        return {"error": {"code": -32602, "message": "too few", "data": {"canonical_code": "INVALID_INPUT"}}}
+
+
+def test_a_json_rpc_error_is_an_error_of_the_tool() -> None:
+    with web_server(Refusing) as url:
+        status, out, told = asked("call", "%s", "--url", url, token=None)
+
+    assert (status, told) == (1, "signet: INVALID_INPUT: too few\n")
+    assert json.loads(out) == {
+        "error": {"code": "INVALID_INPUT", "canonical_code": "INVALID_INPUT", "message": "too few"}
+    }
+
+
 @pytest.mark.parametrize("command", [("tools",), ("tools", "%s"), ("call", "%s", "--help"), ("call", "%s", "a=1")])
 def test_what_a_hostile_server_says_is_harmless(command: tuple[str, ...]) -> None:
-    with HTTPServer(("127.0.0.1", 0), Hostile) as web:
-        thread = threading.Thread(target=web.serve_forever)
-        thread.start()
-        try:
-            status, out, told = asked(*command, "--url", f"http://127.0.0.1:{web.server_port}", token=None)
-        finally:
-            web.shutdown()
-            thread.join()
+    with web_server(Hostile) as url:
+        status, out, told = asked(*command, "--url", url, token=None)
 
     assert (status, "Traceback" in told) == (1 if "a=1" in command else 0, False)
     assert not {"\x1b", "\u202e"} & set(out + told)
