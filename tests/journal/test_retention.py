@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import stat
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -108,7 +109,29 @@ def test_a_journal_and_the_folders_made_for_it_are_private_whatever_the_umask(tm
         assert pipe.finish()[0] == 0
 
     modes = {
-        path.name if path.is_dir() else path.suffix: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.rglob("*")
+        path.name if path.is_dir() else path.suffix or path.name: stat.S_IMODE(path.stat().st_mode)
+        for path in tmp_path.rglob("*")
     }
     folders = {"theirs": 0o755, "runs": 0o700, "mcp_server": 0o700, "envelope_validation": 0o700}
-    assert modes == {**folders, ".jsonl": 0o600}
+    assert modes == {**folders, ".jsonl": 0o600, ".gitignore": 0o600}
+
+
+def test_git_sees_nothing_of_a_folder_that_was_made_for_the_journal(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+
+    os.close(open_journal(str(tmp_path / "runs")))
+
+    status = subprocess.run(["git", "status", "--porcelain"], cwd=tmp_path, capture_output=True, check=True)
+    assert status.stdout == b""
+
+
+def test_a_folder_that_was_there_before_is_left_to_its_owner(tmp_path: Path) -> None:
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own/.gitignore").write_bytes(b"theirs\n")
+
+    os.close(open_journal(str(tmp_path / "kept")))
+    os.close(open_journal(str(tmp_path / "own")))
+
+    assert not (tmp_path / "kept/.gitignore").exists()
+    assert (tmp_path / "own/.gitignore").read_bytes() == b"theirs\n"

@@ -69,7 +69,8 @@ def test_a_journal_stands_below_runs_where_the_server_is_started_unless_told_oth
     if log_dir is None:
         assert found == []
         return
-    journal, latest = found
+    ignore, journal, latest = found
+    assert (ignore, (tmp_path / ignore).read_bytes()) == (f"{log_dir}/.gitignore", b"*\n")
     assert re.fullmatch(re.escape(folder) + r"/envelope_validation\.\d{8}T\d{6}Z\.[-0-9a-f]{36}\.\d+\.jsonl", journal)
     assert latest == f"{folder}/envelope_validation.latest.jsonl"
     assert len((tmp_path / latest).read_text(encoding="utf-8").splitlines()) == 1

@@ -30,11 +30,11 @@ FIELDS = [
     "link", "category", "paid_only", "content", "content_cn", "similar_questions",
 ]  # fmt: skip
 IDS = {
-    "atcoder": ["abc901_a", "abc901_b", "abc901_c", "abc901_d", "agc901_a", "arc901_a", "typical91_a"],
-    "codeforces": ["9001A", "9001B", "9001C1", "9001C2", "9002A", "9002D", "9002E"],
-    "leetcode": [str(number) for number in range(9001, 9012)],
-    "luogu": ["B92001", "P90001", "P90002", "P90003", "P90004", "P90005", "P90006"],
-    "spoj": ["SP90001", "SP90002", "SP90003", "SP90004", "SP90005"],
+    "atcoder": ["abc300_a", "abc901_a", "abc901_b", "abc901_c", "abc901_d", "agc901_a", "arc901_a", "typical91_a"],
+    "codeforces": ["1900A", "9001A", "9001B", "9001C1", "9001C2", "9002A", "9002D", "9002E"],
+    "leetcode": ["1", *(str(number) for number in range(9001, 9012))],
+    "luogu": ["B92001", "P1001", "P90001", "P90002", "P90003", "P90004", "P90005", "P90006"],
+    "spoj": ["SP1", "SP90001", "SP90002", "SP90003", "SP90004", "SP90005"],
 }
 EVERY = [(source, problem_id) for source, ids in IDS.items() for problem_id in ids]
 
@@ -185,7 +185,7 @@ def test_an_unknown_source_is_refused_before_the_id_is_looked_at(oj: Running, so
 @pytest.mark.parametrize(
     ("source", "problem_id"),
     [
-        ("leetcode", "1"),
+        ("leetcode", "2"),
         ("leetcode", "lantern-pairs"),
         ("leetcode", "09001"),
         ("codeforces", "9001a"),
@@ -373,7 +373,8 @@ def test_a_query_is_words_and_never_syntax(oj: Running, query: str) -> None:
         ("codeforces", "9001C2", {"9001C1"}),
         ("atcoder", "abc901_c", {"SP90002", "9001B", "P90003"}),
         ("luogu", "P90003", {"SP90002", "9001B", "abc901_c"}),
-        ("leetcode", "9001", {"9003A", "SP90001", "9001A"}),
+        ("leetcode", "9001", {"9003A", "SP90001", "1"}),
+        ("leetcode", "1", {"9001", "9001A"}),
     ],
 )
 def test_a_problem_finds_those_like_it(oj: Running, source: str, problem_id: str, near: set[str]) -> None:
@@ -405,7 +406,7 @@ def test_a_problem_that_only_the_index_knows_has_nulls(oj: Running) -> None:
 
 @pytest.mark.parametrize(
     ("source", "problem_id"),
-    [("leetcode", "9006"), ("spoj", "SP90005"), ("leetcode", "1"), ("uva", "100"), ("leetcode", "lantern-pairs")],
+    [("leetcode", "9006"), ("spoj", "SP90005"), ("leetcode", "2"), ("uva", "100"), ("leetcode", "lantern-pairs")],
 )
 def test_a_problem_that_the_index_does_not_know_is_told_so(oj: Running, source: str, problem_id: str) -> None:
     """A problem without a statement, with a statement that is not indexed, or a problem that does not exist."""
@@ -480,7 +481,7 @@ def test_what_is_no_number_is_refused_in_plain_text_before_all_else(oj: Running,
     ("text", "source", "problem_id"),
     [
         # The table of known cases.
-        ("https://leetcode.cn/contest/weekly-contest-400/problems/two-sum/", "leetcode", "two-sum"),
+        ("https://leetcode.cn/contest/weekly-contest-400/problems/two-sum/", "leetcode", "1"),
         ("cf1900a", "codeforces", "1900A"),
         ("1900A", "codeforces", "1900A"),
         ("https://www.luogu.com.cn/problem/CF1900A", "codeforces", "1900A"),
@@ -498,7 +499,7 @@ def test_what_is_no_number_is_refused_in_plain_text_before_all_else(oj: Running,
         ("https://atcoder.jp/contests/abc300/tasks/ABC300_A?lang=ja", "atcoder", "abc300_a"),
         ("see ATCODER.JP/contests/x/tasks/typical90_a#top", "atcoder", "typical90_a"),
         # LeetCode's pages.
-        ("leetcode.com/problems/Two-Sum/description/", "leetcode", "two-sum"),
+        ("leetcode.com/problems/Two-Sum/description/", "leetcode", "1"),
         ("https://leetcode.com/problems/1?x=1", "leetcode", "1"),
         # Codeforces' pages, and those that are not known.
         ("https://codeforces.com/contest/1999/problem/b1", "codeforces", "1999B1"),
@@ -531,8 +532,8 @@ def test_what_is_no_number_is_refused_in_plain_text_before_all_else(oj: Running,
         ("u1", "luogu", "U1"),
         ("at_abc300_a", "luogu", "AT_ABC300_A"),
         # Slugs, and all else.
-        ("Two-Sum", "leetcode", "two-sum"),
-        ("  two-sum  ", "leetcode", "two-sum"),
+        ("Two-Sum", "leetcode", "1"),
+        ("  two-sum  ", "leetcode", "1"),
         ("Two Sum", "leetcode", "two sum"),
     ],
 )
@@ -541,7 +542,8 @@ def test_a_text_means_a_problem_by_the_first_rule_that_fits(
 ) -> None:
     answer = get(oj, f"/api/v1/resolve/{quote(text, safe='')}")
 
-    assert answer == {"source": source, "id": problem_id, "problem": None}
+    problem = sample(oj, source, problem_id) if (source, problem_id) in EVERY else None
+    assert answer == {"source": source, "id": problem_id, "problem": problem}
 
 
 @pytest.mark.parametrize(
@@ -591,11 +593,11 @@ def test_no_text_at_all_is_no_route(oj: Running) -> None:
 def test_status_counts_the_samples_by_source(oj: Running) -> None:
     names = ("source", "total", "missing_content", "not_embedded")
     rows = [
-        ("atcoder", 7, 1, 1),
-        ("codeforces", 7, 0, 0),
-        ("leetcode", 11, 1, 1),
-        ("luogu", 7, 0, 0),
-        ("spoj", 5, 0, 1),
+        ("atcoder", 8, 1, 1),
+        ("codeforces", 8, 0, 0),
+        ("leetcode", 12, 1, 1),
+        ("luogu", 8, 0, 0),
+        ("spoj", 6, 0, 1),
     ]
 
     status = get(oj, "/status")

@@ -30,7 +30,12 @@ def open_journal(log_dir: str, run: str = "") -> int:
         OSError: the folder cannot be written to.
     """
     folder = os.path.join(log_dir, FOLDER)
+    is_new = not os.path.isdir(log_dir)
     make_private_folders(folder)
+    if is_new:
+        # No record may be lost because git cannot be told to leave the folder alone.
+        with contextlib.suppress(OSError):
+            _hide_from_git(log_dir)
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     name = f"{NAME}.{stamp}.{run or uuid4()}.{os.getpid()}.jsonl"
     journal = open_private(os.path.join(folder, name), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_EXCL)
@@ -43,6 +48,15 @@ def open_journal(log_dir: str, run: str = "") -> int:
     with contextlib.suppress(OSError):
         _remove_old(folder, name)
     return journal
+
+
+def _hide_from_git(folder: str) -> None:
+    """Create a `.gitignore` that names every file of the folder, itself included; one that exists stays as it is."""
+    ignore = open_private(os.path.join(folder, ".gitignore"), os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    try:
+        os.write(ignore, b"*\n")
+    finally:
+        os.close(ignore)
 
 
 def _link_latest(folder: str, name: str) -> None:

@@ -19,6 +19,7 @@ from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
 from signet.runs import utc_today
 from signet.toolsets.oj import api
 from signet.toolsets.oj.models import Fetching, Problem, Resolved, Similar, Status
+from signet.toolsets.oj.render import problem_page
 
 JSON = "application/json"
 PROBLEM_JSON = "application/problem+json"
@@ -379,7 +380,10 @@ def test_bytes_that_are_no_utf8_are_a_protocol_error_wherever_they_stand(data: s
 def test_what_is_not_shown_may_be_anything() -> None:
     odd = {"id": 7, "rating": "?", "contest": [], "paid_only": {}, "similar_questions": None, "unheard-of": 1}
 
-    assert api.read(UpstreamResponse(200, JSON, json.dumps(odd).encode()), Problem) == Problem(id=7)
+    problem = api.read(UpstreamResponse(200, JSON, json.dumps(odd).encode()), Problem)
+
+    assert problem == Problem(id=7, rating="?", paid_only={})
+    assert problem_page(problem) == problem_page(Problem(id=7))
 
 
 @pytest.mark.spec("2.T1.fetching", "2.T1.retry-after", "1.S2.3.never-parsed")

@@ -198,6 +198,51 @@ def test_the_content_is_shown_as_markdown(content: str, shown: str) -> None:
     assert problem_page(Problem("1", content=content)).partition("\n---\n\n")[2] == shown
 
 
+# --- what the template has no place for
+
+
+HEAD = (
+    "# Two Sum\n\n- Source: leetcode | ID: 1 | Difficulty: {}\n- Tags: Array, Hash Table\n"
+    "- Link: https://leetcode.com/problems/two-sum/\n- AC Rate: 57.1%\n"
+)
+"""The lines of spec 2, in which nothing changes but the difficulty."""
+
+
+@pytest.mark.parametrize(
+    ("fields", "difficulty", "lines"),
+    [
+        ({"difficulty": None, "rating": 1100.0}, "N/A", "- Rating: 1100.0\n"),
+        ({"difficulty": None, "rating": 3500}, "N/A", "- Rating: 3500.0\n"),
+        ({"rating": 1257.66}, "Easy", ""),
+        ({"difficulty": None, "rating": 0.0}, "N/A", ""),
+        ({"difficulty": None, "rating": "?"}, "N/A", ""),
+        ({"difficulty": None, "rating": True}, "N/A", ""),
+        ({"difficulty": None, "rating": 10**400}, "N/A", ""),
+        ({"paid_only": 1}, "Easy", "- Paid only: yes, the judge shows it to subscribers\n"),
+        ({"paid_only": 0}, "Easy", ""),
+        ({"paid_only": {}}, "Easy", ""),
+        ({"date": "2026-02-27", "domain": "com"}, "Easy", "- Daily challenge: 2026-02-27 (leetcode.com)\n"),
+        ({"date": "2026-02-27", "domain": "cn"}, "Easy", "- Daily challenge: 2026-02-27 (leetcode.cn)\n"),
+        ({"date": "2026-02-27", "domain": "else"}, "Easy", "- Daily challenge: 2026-02-27\n"),
+        ({"date": "a\n# b", "domain": ["com"]}, "Easy", "- Daily challenge: a # b\n"),
+        ({"date": 20260227, "domain": "com"}, "Easy", ""),
+        (
+            {"difficulty": None, "rating": 900, "paid_only": 1, "date": "2026-02-27", "domain": "com"},
+            "N/A",
+            "- Rating: 900.0\n{}- Daily challenge: 2026-02-27 (leetcode.com)\n".format(
+                "- Paid only: yes, the judge shows it to subscribers\n"
+            ),
+        ),
+    ],
+)
+def test_what_the_template_has_no_place_for_follows_its_lines(
+    fields: dict[str, Any], difficulty: str, lines: str
+) -> None:
+    shown = problem_page(msgspec.convert({**PROBLEM, **fields}, Problem))
+
+    assert shown == HEAD.format(difficulty) + lines + "\n---\n\nAdd **two** numbers."
+
+
 # --- a search
 
 
@@ -217,8 +262,18 @@ def test_a_search_that_found_nothing_is_a_table_without_rows() -> None:
     shown = similar_page(Similar([]))
 
     assert shown.startswith("# Similar Problems\n\nQuery: N/A\n\n| # |")
-    assert shown.endswith("|------|\n")
     assert len(rows_of(shown)) == 1
+
+
+def test_a_search_that_found_nothing_says_so_under_the_head_of_the_table() -> None:
+    assert similar_page(Similar([], "quantum knitting")) == (
+        "# Similar Problems\n\n"
+        "Query: quantum knitting\n\n"
+        "| # | Source | ID | Title | Difficulty | Similarity | Link |\n"
+        "|---|--------|----|-------|------------|------------|------|\n"
+        "\n"
+        "No similar problems were found.\n"
+    )
 
 
 @pytest.mark.spec("2.T3.table")

@@ -257,7 +257,8 @@ def test_the_daily_challenge_is_asked_for_and_shown(judge: OjHarness, pipe: Pipe
 
     result = call(pipe, "get_daily_challenge", domain="cn", date="2026-01-01")
 
-    assert result == ("answer", PAGE)
+    daily = PAGE.replace("57.1%\n", "57.1%\n- Daily challenge: 2026-02-27 (leetcode.com)\n")
+    assert result == ("answer", daily)
     assert judge.targets() == ["/api/v1/daily?domain=cn&date=2026-01-01"]
     assert result[1].splitlines()[0].startswith("# ")
     assert "Source:" in result[1].splitlines()[2]

@@ -12,7 +12,10 @@ Count = Annotated[int, Meta(ge=0)]
 
 
 class Problem(Struct, frozen=True):
-    """A problem; the daily challenge has no source."""
+    """A problem; the daily challenge has no source, but a date and a domain.
+
+    The last four fields are extras: a value of another type is left out, and never makes a page unreadable.
+    """
 
     id: str | int
     title: str | None = None
@@ -22,6 +25,10 @@ class Problem(Struct, frozen=True):
     link: str | None = None
     ac_rate: float | None = None
     content: str | None = None
+    rating: Any = None
+    paid_only: Any = None
+    date: Any = None
+    domain: Any = None
 
 
 class SimilarProblem(Struct, frozen=True):

@@ -9,7 +9,7 @@ Pure and bounded; nothing here raises. The conversion is loaded when it is first
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from .models import Fetching, Problem, Similar, Status
@@ -24,6 +24,9 @@ SUFFIX: Final = "\n\n... (truncated)"
 NOTHING: Final = "N/A"
 NO_DESCRIPTION: Final = "No description available."
 """The text of a problem without a statement."""
+NO_SIMILAR: Final = "No similar problems were found."
+MAX_RATING: Final = 100_000
+"""No judge rates a problem above 4,000; a larger number is no rating."""
 
 BLANK: Final = (
     "\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
@@ -78,22 +81,37 @@ def problem_page(problem: Problem, *, source: str = NOTHING) -> str:
         f"| Difficulty: {_line(problem.difficulty)}\n"
         f"- Tags: {_line(tags or None)}\n"
         f"- Link: {_line(problem.link)}\n"
-        f"- AC Rate: {NOTHING if problem.ac_rate is None else f'{problem.ac_rate:.1f}%'}\n\n---\n\n"
+        f"- AC Rate: {NOTHING if problem.ac_rate is None else f'{problem.ac_rate:.1f}%'}\n"
     )
+    head += "".join(f"- {line}\n" for line in _extras(problem)) + "\n---\n\n"
     content = problem.content or ""
     is_cut = len(content) > MAX_CONVERTED_CHARS and "<" in content
     return truncate(head + to_markdown(content[:MAX_CONVERTED_CHARS] if is_cut else content), is_cut=is_cut)
 
 
+def _extras(problem: Problem) -> Iterator[str]:
+    """Yield the lines below the template of spec 2, for problems that have what the template has no place for."""
+    rating = problem.rating
+    # The judges without difficulties rate their problems; zero stands for no rating.
+    if problem.difficulty is None and type(rating) in {int, float} and 0 < rating < MAX_RATING:
+        yield f"Rating: {rating:.1f}"
+    if problem.paid_only == 1:
+        yield "Paid only: yes, the judge shows it to subscribers"
+    if isinstance(problem.date, str) and problem.date:
+        host = {"com": " (leetcode.com)", "cn": " (leetcode.cn)"}.get(str(problem.domain), "")
+        yield f"Daily challenge: {_line(problem.date)}{host}"
+
+
 def similar_page(similar: Similar) -> str:
-    """Return the page of a search: a table of the problems that match."""
+    """Return the page of a search: a table of the problems that match, or a sentence under its head."""
     heads = ("#", "Source", "ID", "Title", "Difficulty", "Similarity", "Link")
     rows = [
         (str(number), it.source, str(it.id), it.title, it.difficulty, f"{it.similarity * 100:.1f}%", it.link)
         for number, it in enumerate(similar.results, 1)
     ]
     query = NOTHING if similar.rewritten_query is None else similar.rewritten_query
-    return truncate(f"# Similar Problems\n\nQuery: {query}\n\n{_table(heads, rows)}")
+    note = "" if rows else f"\n{NO_SIMILAR}\n"
+    return truncate(f"# Similar Problems\n\nQuery: {query}\n\n{_table(heads, rows)}{note}")
 
 
 def status_page(status: Status) -> str:

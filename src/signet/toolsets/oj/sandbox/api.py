@@ -53,7 +53,7 @@ class DailyCalendar:
             self._fetched.add(domain)
             return None
         # Another step for the second domain, so that the two domains differ.
-        place = day.toordinal() * (1 if domain == "com" else 5)
+        place = day.toordinal() * (1 if domain == "com" else 7)
         fields = msgspec.structs.asdict(self._problems[place % len(self._problems)])
         del fields["source"]
         return {"date": day.isoformat(), "domain": domain, **fields}
