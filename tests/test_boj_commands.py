@@ -390,11 +390,64 @@ def test_names_are_japanese_when_they_are_asked_for_so(bank: Bank, tmp_path: Pat
 def test_a_log_gets_a_line_for_each_page(bank: Bank, tmp_path: Path) -> None:
     done = fetch(bank, tmp_path / "all.csv")
 
-    *pages, last = done.stderr.decode().splitlines()
+    *pages, last, _ = done.stderr.decode().splitlines()
     assert [int(re.findall(r"[\d,]+(?= series)", line)[0].replace(",", "")) for line in pages] == [
         250, 500, 750, 1000, 1214,
     ]  # fmt: skip
     assert last.startswith(f"signet: wrote {tmp_path / 'all.csv'}: 5 pages, 1,214 series, ")
+
+
+SPAN = ("--start", "202401", "--end", "202406")
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (
+            ("FM08", "--codes", "FXERD01", *SPAN),
+            "periods from 20240101 to 20240630 (DAILY, written YYYYMMDD), unit: Yen per U.S. Dollar, "
+            "names and units in English (--lang jp: in Japanese)",
+        ),
+        (
+            ("FM08", "--codes", "FXERD01,FXERD06", "--lang", "jp", *SPAN),
+            "periods from 20240101 to 20240630 (DAILY, written YYYYMMDD), unit: ￥／＄; 百万ドル, "
+            "names and units in Japanese (--lang en: in English)",
+        ),
+        (
+            ("FM09", "--codes", "FX180110001", *SPAN),
+            "periods from 202401 to 202406 (MONTHLY, written YYYYMM), unit: CY 2020=100, "
+            "names and units in English (--lang jp: in Japanese)",
+        ),
+        (
+            ("FM08", "--codes", "FXERD01", "--start", "204901"),
+            "there is no value in the span asked for; `signet call boj_get_metadata db=FM08 lang=en` tells where each "
+            "series starts and ends",
+        ),
+    ],
+)
+def test_a_fetch_ends_with_a_line_on_periods_units_and_language(
+    bank: Bank, tmp_path: Path, args: tuple[str, ...], told: str
+) -> None:
+    done = run("boj", "fetch", *args, "--boj-base-url", bank.url, "--out", str(tmp_path / "it.csv"))
+
+    assert done.stderr.decode().splitlines()[-1] == f"signet: {told}"
+
+
+@pytest.mark.parametrize("command", ["fetch", "plot"])
+def test_the_help_tells_how_periods_are_written_what_units_are_and_the_languages(command: str) -> None:
+    text = run("boj", command, "--help").stdout.decode()
+
+    rows = {line.split()[0].rstrip(",") for line in text.partition("periods, by the frequency")[2].splitlines()[1:6]}
+    assert rows == {"CY", "CH", "Q", "M", "W"}
+    assert "units and values: a unit is written as the Bank gives it" in text
+    assert "language: the commands ask for English unless --lang jp is given." in text
+
+
+def test_a_terminal_is_told_how_the_series_of_a_database_are_listed() -> None:
+    seen = shown_on_a_terminal("boj", "databases", "exchange", stream="stdout")
+
+    assert "To list its series: signet call boj_get_metadata db=FM08 lang=en" in seen
+    assert "signet call boj_get_metadata db=FM08 lang=en" in run("boj", "databases", "--help").stdout.decode()
 
 
 def test_a_fetch_that_nobody_listens_to_goes_on(bank: Bank, tmp_path: Path, whole: dict[str, bytes]) -> None:
@@ -433,7 +486,7 @@ def test_the_embedded_sample_data_are_called_so(tmp_path: Path, form: str) -> No
     done = run("boj", "fetch", "FM09", "--codes", "FX180110001", "--sandbox", "--out", str(out))
 
     assert done.returncode == 0, done.stderr
-    assert done.stderr.decode().splitlines()[-1].endswith(f"; source: {SAMPLE_SOURCE}")
+    assert done.stderr.decode().splitlines()[-2].endswith(f"; source: {SAMPLE_SOURCE}")
     assert source_in(out) == (None if form == "csv" else SAMPLE_SOURCE)
 
 
@@ -943,11 +996,13 @@ def test_a_pipe_gets_the_series_drawn_in_plain_text(bank: Bank) -> None:
     assert done.returncode == 0
     assert "\x1b" not in told
     assert lines[0] == "FM09  Effective Exchange Rate"
-    assert lines[1] == "CY 2020=100"
-    assert "2000" in lines[-5]
-    assert lines[-4:] == [
+    assert lines[1] == "Unit: CY 2020=100"
+    assert "2000" in lines[-7]
+    assert lines[-6:] == [
         "  ** FX180110001  Nominal Effective Exchange Rate",
         "  ++ FX180110002  Real Effective Exchange Rate",
+        "Periods: one value per month, 2000-01 to 2009-12",
+        "Language: names and units in English (--lang jp: in Japanese)",
         f"Source: {shaped(bank.url)}",
         CREDIT,
     ]
@@ -978,8 +1033,8 @@ def test_series_of_two_units_stand_in_two_panels(bank: Bank) -> None:
     done = plot(bank, "plot", "FM08", "--codes", "FXERD01,FXERD06", "--start", "202601")
 
     lines = done.stdout.decode().splitlines()
-    assert [line for line in lines if line in {"Yen per U.S. Dollar", "million U.S. Dollars"}] == [
-        "Yen per U.S. Dollar", "million U.S. Dollars",
+    assert [line for line in lines if line.startswith("Unit: ")] == [
+        "Unit: Yen per U.S. Dollar", "Unit: million U.S. Dollars",
     ]  # fmt: skip
 
 

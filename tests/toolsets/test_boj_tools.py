@@ -725,7 +725,7 @@ def test_a_refusal_of_the_banks_is_passed_on_with_a_remedy(
 
     error = failure(pipe, CODE, **SPOT)
 
-    hint = error["data"].pop("hint")
+    hint, meaning = error["data"].pop("hint"), error["data"].pop("meaning")
     assert error["code"] == (-32602 if status == 400 else -32603)
     assert error["data"] == {
         "canonical_code": "INVALID_INPUT" if status == 400 else "INTERNAL_ERROR",
@@ -735,7 +735,8 @@ def test_a_refusal_of_the_banks_is_passed_on_with_a_remedy(
         "message": text_of(message_id, "jp", 1),
     }
     assert REMEDIES[message_id] in hint
-    assert error["message"].endswith(hint)
+    assert error["message"].endswith(f"{text_of(message_id, 'jp', 1)} ({meaning}). {hint}")
+    assert meaning.isascii()
     assert message_id in error["message"]
 
 

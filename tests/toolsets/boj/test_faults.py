@@ -126,6 +126,7 @@ def test_each_of_the_banks_codes_is_passed_on_with_a_remedy(known: BankMessage) 
         "status": known.status,
         "message_id": known.id,
         "message": known.japanese,
+        "meaning": TEXTS[known.id][2],
         "hint": known.hint,
     }
     assert known.japanese in fault.message

@@ -32,6 +32,29 @@ examples:
 {CREDIT}
 """
 
+PERIODS: Final = """\
+periods, by the frequency of the series (--frequency; `signet call boj_get_metadata db=DB lang=en` tells it):
+  CY, FY   calendar and fiscal years (FY 2024 begins in April 2024)      2024
+  CH, FH   halves of the calendar and fiscal year                        202401, 202402
+  Q        quarters                                                      202401 to 202404
+  M        months                                                        202401 to 202412
+  W, D     weeks and days: --start and --end name months                 202401 to 202412
+"""
+
+UNITS: Final = """\
+units and values: a unit is written as the Bank gives it (such as "Yen per U.S. Dollar" or "100 million yen"), and
+  values are never converted; the Bank's own digits are kept, and a value that the Bank does not have is empty
+  (JSON: null). Series of different units are drawn in panels of their own.
+
+language: the commands ask for English unless --lang jp is given. The tools (`signet call boj_…`) leave the choice
+  to the Bank, whose default is Japanese: give them lang=en.
+"""
+
+FINDING: Final = """\
+A database is read by its code. To list its series with codes, units, frequencies, first and last periods:
+  signet call boj_get_metadata db=FM08 lang=en
+"""
+
 UPSTREAM: Final = (
     "boj_base_url",
     "boj_timeout_ms",
@@ -52,6 +75,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     databases = _command(commands, "databases", _databases, "list the databases in English and Japanese")
     databases.add_argument("text", nargs="*", help="words to find in code, name or field; all must match")
     databases.add_argument("--json", action="store_true", help="print JSON")
+    databases.epilog = FINDING
 
     text = "download series into a file, page by page; after an interruption, the same command resumes the download"
     fetch = _command(commands, "fetch", _fetch, text)
@@ -67,6 +91,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     _add_span(fetch)
     _add_output(fetch)
     _add_upstream(fetch)
+    fetch.epilog = f"{PERIODS}\n{UNITS}"
 
     plot = _command(commands, "plot", _plot, "draw series in the terminal, and with --out into an image")
     plot.add_argument("db", help="database code, for example FM08")
@@ -74,6 +99,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     _add_span(plot)
     plot.add_argument("--out", metavar="FILE", help="also write an image: .png or .svg")
     _add_upstream(plot)
+    plot.epilog = f"{PERIODS}\n{UNITS}"
     plot.set_defaults(layers=None, frequency=None)
 
 
@@ -89,10 +115,10 @@ def _add_codes(container: Any, **options: Any) -> None:
 
 
 def _add_span(command: argparse.ArgumentParser) -> None:
-    shape = "YYYY, or YYYY and two digits for the half, quarter or month"
+    shape = "YYYY, or YYYY and two digits for the half, quarter or month (see below)"
     command.add_argument("--start", metavar="DATE", help=f"first period: {shape} (default: the first available)")
     command.add_argument("--end", metavar="DATE", help="last period, in the same format (default: the last available)")
-    text = "language of names and units: en or jp (default: en)"
+    text = "language of names, units and the Bank's messages: en or jp (default: en)"
     command.add_argument("--lang", choices=("en", "jp"), default="en", help=text)
 
 
@@ -145,6 +171,8 @@ def _databases(args: argparse.Namespace) -> int:
         lines = (f"{each.code}\t{each.english}\t{each.japanese}\t{each.category_english}" for each in matches)
         write(_table(matches) if on_terminal() else "\n".join(lines))
     if matches:
+        if on_terminal() and not args.json:
+            write(f"To list its series: signet call boj_get_metadata db={matches[0].code} lang=en")
         return 0
     say(f"no database has '{text}' in its code, name or field; without a text, all are listed")
     return FAILED

@@ -32,6 +32,7 @@ from signet.kernel.errors import Code, Fault
 from signet.kernel.server import Server
 from signet.settings import Settings
 
+from .extent import Extent
 from .output_files import FORMATS, Writer, import_arrow, replacing_output, suffix_of, write_csv
 from .series_query import SeriesPage, SeriesQuery, open_query, read_pages, to_flags
 
@@ -81,6 +82,7 @@ def _run(server: Server, query: SeriesQuery, part: PartialDownload, out: Path, w
         with replacing_output(out) as file:
             writer(file, query, part.stored())
         say(f"wrote {out}: {_amount(part)}; source: {query.source}")
+        say(part.extent.describe(query.db, query.lang))
         status = 0
     except Fault as fault:
         say(to_flags(fault).removesuffix(".") + _outlook(part, retryable=fault.code is not Code.INVALID_INPUT))
@@ -174,6 +176,7 @@ class PartialDownload:
         self.next: int | None = 1
         """The position of the next page; None after the last page."""
         self.pages = self.series = self.points = 0
+        self.extent = Extent()
         descriptor = open_private(str(path), os.O_RDWR | os.O_CREAT | os.O_APPEND)
         self._file = os.fdopen(descriptor, "a+b", buffering=0)
         try:
@@ -276,7 +279,7 @@ class PartialDownload:
         self.next = page.next
         self.pages += 1
         self.series += len(page.series)
-        self.points += sum(len(series.observations()) for series in page.series)
+        self.points += sum(map(self.extent.add, page.series))
 
 
 def _sum(page: bytes) -> str:

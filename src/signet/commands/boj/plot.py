@@ -20,6 +20,7 @@ from signet.settings import Settings, UsageError
 
 from . import CREDIT, SAMPLE_SOURCE
 from .chart import Chart, Curve, Panel, chart_of
+from .extent import language_note
 from .output_files import replacing_output, suffix_of
 from .series_query import FetchedSeries, open_query, read_pages, to_flags
 
@@ -105,7 +106,7 @@ def plot(args: Any, settings: Settings) -> int:
     except OSError as error:
         say(f"cannot write {out} ({error.strerror}); write another --out")
         return FAILED
-    _print(plotext, chart)
+    _print(plotext, chart, query.lang)
     return 0
 
 
@@ -116,11 +117,14 @@ def _load(module: str) -> Any:
         raise UsageError("drawing needs plotext and matplotlib: pip install 'signet-mcp[plot]'") from None
 
 
-def _print(plotext: Any, chart: Chart) -> None:
+def _print(plotext: Any, chart: Chart, lang: str) -> None:
     columns, lines = shutil.get_terminal_size(DEFAULT_SIZE)
     size = max(MIN_COLUMNS, columns), max(MIN_LINES, min(MAX_LINES, lines - SPARE_LINES))
     color = on_terminal() and not os.environ.get("NO_COLOR")
-    write(f"{draw_text(plotext, chart, size, color=color)}\nSource: {chart.source}\n{CREDIT}")
+    scale = chart.scale
+    note = f"Periods: one value per {scale.word}, {scale.label(chart.first)} to {scale.label(chart.last)}"
+    drawing = draw_text(plotext, chart, size, color=color)
+    write(f"{drawing}\n{note}\nLanguage: {language_note(lang)}\nSource: {chart.source}\n{CREDIT}")
 
 
 def draw_text(plotext: Any, chart: Chart, size: tuple[int, int], *, color: bool) -> str:
@@ -129,7 +133,7 @@ def draw_text(plotext: Any, chart: Chart, size: tuple[int, int], *, color: bool)
     for panel in chart.panels:
         drawing = _draw_panel(plotext, chart, panel, size, color=color)
         keys = [_key(plotext, curve, color=color) for curve in panel.curves]
-        parts += [_safe(panel.unit), drawing.rstrip("\n"), *keys]
+        parts += [panel.unit and f"Unit: {_safe(panel.unit)}", drawing.rstrip("\n"), *keys]
     return "\n".join(part for part in parts if part)
 
 

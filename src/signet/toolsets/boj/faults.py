@@ -1,7 +1,8 @@
 """Faults of the Bank of Japan toolset, with the data that spec 3 promises, and the Bank's own message codes.
 
     validation ─── nothing was sent                INVALID_INPUT    {error_type, message}
-    refused ────── the Bank refused the request    INVALID_INPUT    {error_type, status, message_id, message, hint?}
+    refused ────── the Bank refused the request    INVALID_INPUT    {error_type, status, message_id, message,
+                                                                    meaning?, hint?}
                                                    (status 400; any other is INTERNAL_ERROR)
     transport ──── no response of the Bank         INTERNAL_ERROR   {error_type, message}
     undecodable ── an unreadable response          INTERNAL_ERROR   {error_type, message}
@@ -103,7 +104,10 @@ def refused(status: int, message_id: str, message: str) -> Fault:
     head = "The Bank of Japan refuses the request" if is_bad else "The Bank of Japan answers with an error"
     meaning = f" ({known.meaning})" if known else ""
     wording = _with_remedy(f"{head}: status {status} {message_id} {message}{meaning}", known.remedy if known else None)
-    facts = {"status": status, "message_id": message_id, "message": message, "hint": known.hint if known else None}
+    facts = {"status": status, "message_id": message_id, "message": message}
+    if known:
+        # The message is in Japanese unless English was asked for; its meaning is in English always.
+        facts |= {"meaning": known.meaning, "hint": known.hint}
     return _fault(code, wording.render(TOOL_NAMES), "API_ERROR", wording, **facts)
 
 
