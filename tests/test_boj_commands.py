@@ -405,23 +405,31 @@ SPAN = ("--start", "202401", "--end", "202406")
     [
         (
             ("FM08", "--codes", "FXERD01", *SPAN),
-            "periods from 20240101 to 20240630 (DAILY, written YYYYMMDD), unit: Yen per U.S. Dollar, "
-            "names and units in English (--lang jp: in Japanese)",
+            (
+                "periods from 20240101 to 20240630 (DAILY, written YYYYMMDD), unit: Yen per U.S. Dollar, "
+                "names and units in English (--lang jp: in Japanese)"
+            ),
         ),
         (
             ("FM08", "--codes", "FXERD01,FXERD06", "--lang", "jp", *SPAN),
-            "periods from 20240101 to 20240630 (DAILY, written YYYYMMDD), unit: ￥／＄; 百万ドル, "
-            "names and units in Japanese (--lang en: in English)",
+            (
+                "periods from 20240101 to 20240630 (DAILY, written YYYYMMDD), unit: ￥／＄; 百万ドル, "
+                "names and units in Japanese (--lang en: in English)"
+            ),
         ),
         (
             ("FM09", "--codes", "FX180110001", *SPAN),
-            "periods from 202401 to 202406 (MONTHLY, written YYYYMM), unit: CY 2020=100, "
-            "names and units in English (--lang jp: in Japanese)",
+            (
+                "periods from 202401 to 202406 (MONTHLY, written YYYYMM), unit: CY 2020=100, "
+                "names and units in English (--lang jp: in Japanese)"
+            ),
         ),
         (
             ("FM08", "--codes", "FXERD01", "--start", "204901"),
-            "there is no value in the span asked for; `signet call boj_get_metadata db=FM08 lang=en` tells where each "
-            "series starts and ends",
+            (
+                "there is no value in the span asked for; `signet call boj_get_metadata db=FM08 lang=en` tells where "
+                "each series starts and ends"
+            ),
         ),
     ],
 )
