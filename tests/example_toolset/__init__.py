@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
+from signet.kernel.checkup import CONFIGURED, Check, note, ok
 from signet.kernel.settings import setting
 from signet.kernel.tools import Tool
 from signet.kernel.toolset import CorpusRow, SandboxSpec, Toolset, UpstreamSpec
@@ -48,6 +49,11 @@ def _corpus() -> Sequence[CorpusRow]:
     return ROWS
 
 
+def _checks(settings: StationSettings) -> Sequence[Check]:
+    found = ok("a token is set") if settings.token else note("no token is set", "set STATION_TOKEN")
+    return (Check(CONFIGURED, "token of station", lambda: found),)
+
+
 TOOLSET = Toolset(
     name="station",
     title="Weather station",
@@ -58,5 +64,6 @@ TOOLSET = Toolset(
     sandbox=SandboxSpec("a weather station with sample readings", _sandbox, wants_token=True),
     legacy_paths={"/station/v0/reading": "station_read"},
     corpus=_corpus,
+    checks=_checks,
     schema_root=str(Path(__file__).parent / "schemas"),
 )

@@ -4,6 +4,7 @@ catalogue ── Toolset ─┬─ settings    flags, environment, --help, refer
                       ├─ upstream    how its service is reached
                       ├─ sandbox     a stand-in for that service, with sample data
                       ├─ corpus      the calls that `signet parity` makes
+                      ├─ checks      what `signet doctor` looks at
                       └─ tools       loaded when the toolset is enabled
 """
 
@@ -14,6 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
+from .checkup import Check
 from .tools import Tool
 from .upstream import UpstreamRequest, UpstreamResponse
 
@@ -27,6 +29,10 @@ CorpusRow = tuple[str, str, Mapping[str, Any]] | tuple[str, str, Mapping[str, An
 
 class NoSettings(msgspec.Struct, frozen=True):
     """The settings of a toolset that has none."""
+
+
+def _no_checks(_: Any) -> Sequence[Check]:
+    return ()
 
 
 def _never(_: UpstreamRequest, __: UpstreamResponse) -> bool:
@@ -59,6 +65,8 @@ class UpstreamSpec(msgspec.Struct, frozen=True, kw_only=True):
     may_cache: Callable[[UpstreamRequest, UpstreamResponse], bool] = _never
     coalesce: bool = False
     """Whether equal requests that are under way at once are sent once; needed for the cache too."""
+    probe: UpstreamRequest | None = None
+    """A cheap request that the service answers with JSON and status 200, for `signet doctor`."""
 
 
 class SandboxSpec(msgspec.Struct, frozen=True):
@@ -96,5 +104,7 @@ class Toolset(msgspec.Struct, frozen=True, kw_only=True):
     """Further REST paths, each with the name of the tool behind it, answered in the flat shape."""
     corpus: Callable[[], Sequence[CorpusRow]] = tuple
     """Return the calls that a parity run makes."""
+    checks: Callable[[Any], Sequence[Check]] = _no_checks
+    """Return what `signet doctor` looks at, for a value of `settings`, beside the upstream."""
     schema_root: str | None = None
     """The folder with `tools/<slug>.json`, where the contracts are not among Signet's own."""

@@ -15,6 +15,7 @@ from typing import IO, Any, Final
 
 import msgspec
 
+from signet.commands.installation import install_command
 from signet.files import replacing
 from signet.kernel.errors import Code, Fault
 from signet.settings import UsageError
@@ -129,7 +130,7 @@ def import_arrow() -> tuple[Any, Any]:
         import pyarrow as pa
         from pyarrow import parquet
     except ImportError:
-        message = "Parquet files need pyarrow: pip install 'signet-mcp[parquet]', or write .csv or .json"
+        message = f"Parquet files need pyarrow: {install_command('parquet')}, or write .csv or .json"
         raise UsageError(message) from None
     return pa, parquet
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from signet.commands.arguments import SPACES, printable
+from signet.commands.installation import install_command
 from signet.commands.terminal import on_terminal, say, write
 from signet.kernel.errors import Fault
 from signet.settings import Settings, UsageError
@@ -114,7 +115,7 @@ def _load(module: str) -> Any:
     try:
         return import_module(module)
     except ImportError:
-        raise UsageError("drawing needs plotext and matplotlib: pip install 'signet-mcp[plot]'") from None
+        raise UsageError(f"drawing needs plotext and matplotlib: {install_command('plot')}") from None
 
 
 def _print(plotext: Any, chart: Chart, lang: str) -> None:

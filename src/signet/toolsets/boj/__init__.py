@@ -8,6 +8,7 @@ from msgspec import Meta, Struct, json
 from signet.kernel.settings import setting
 from signet.kernel.tools import Tool
 from signet.kernel.toolset import CorpusRow, SandboxSpec, Toolset, UpstreamSpec
+from signet.kernel.upstream import UpstreamRequest
 
 __all__ = ["PUBLIC_ORIGIN", "TOOLSET", "BojSettings", "interval_s", "is_public"]
 
@@ -19,6 +20,11 @@ MAX_U32: Final = 2**32 - 1
 MAX_U64: Final = 2**64 - 1
 """Spec 3 counts milliseconds in 64 bits, more than a timer can wait: what is above a year counts as a year."""
 A_YEAR_MS: Final = 365 * 24 * 3_600_000
+
+PROBE: Final = UpstreamRequest(
+    "/api/v1/getDataCode?format=json&lang=en&db=FM08&startDate=202401&endDate=202401&code=FXERD01"
+)
+"""One month of one series: some 2 KB."""
 
 
 class BojSettings(Struct, frozen=True, kw_only=True):
@@ -85,6 +91,7 @@ def _upstream(settings: BojSettings) -> UpstreamSpec:
         cache_s=settings.cache_s,
         may_cache=may_cache,
         coalesce=True,
+        probe=PROBE,
     )
 
 

@@ -5,9 +5,11 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct, json
 
+from signet.kernel.checkup import CONFIGURED, Check, Finding, note, ok
 from signet.kernel.settings import setting
 from signet.kernel.tools import Tool
 from signet.kernel.toolset import CorpusRow, SandboxSpec, Toolset, UpstreamSpec
+from signet.kernel.upstream import UpstreamRequest
 
 __all__ = ["TOOLSET", "OjSettings"]
 
@@ -48,7 +50,18 @@ def _upstream(settings: OjSettings) -> UpstreamSpec:
         token=settings.token,
         timeout_s=settings.timeout_s,
         max_body_bytes=MAX_BODY_BYTES,
+        # The status needs a token, and shows whether it is accepted; the health is open.
+        probe=UpstreamRequest("/status" if settings.token else "/health"),
     )
+
+
+def _checks(settings: OjSettings) -> Sequence[Check]:
+    def token() -> Finding:
+        if settings.token:
+            return ok("the backend is sent a token")
+        return note("no token: get_platform_status needs one, and most backends do for all tools", "set OJ_TOKEN")
+
+    return (Check(CONFIGURED, "token of oj", token),)
 
 
 def _sandbox(token: str | None = None, **more: Any) -> Any:
@@ -77,4 +90,5 @@ TOOLSET = Toolset(
     upstream=_upstream,
     sandbox=SandboxSpec("an online-judge backend with sample problems", _sandbox, wants_token=True),
     corpus=_corpus,
+    checks=_checks,
 )

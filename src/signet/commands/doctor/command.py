@@ -1,0 +1,145 @@
+"""The arguments of `signet doctor`, the run of its checks within a bounded time, and the report."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import re
+import sys
+import threading
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from signet import __version__
+from signet.commands.arguments import TOOLSET_FLAGS, Parser, add_settings
+from signet.commands.terminal import table, write, write_json
+from signet.kernel.checkup import Check, Finding, State, note, trouble
+from signet.kernel.redaction import SecretRedactor
+from signet.settings import PREFIX, known_settings, variable_of
+
+from .checkups import checks_of
+
+__all__ = ["add"]
+
+FAILED: Final = 1
+LIMIT_S: Final = 6.0
+"""The time for all checks that wait; they run at once."""
+
+MIN_SECRET_CHARS: Final = 4
+"""The shortest secret that is looked for in the report: a shorter one is part of ordinary words."""
+
+MARKS: Final = {State.OK: ("✓", "green"), State.NOTE: ("!", "yellow"), State.TROUBLE: ("✗", "bold red")}
+WIDTH: Final = 110
+"""The width of the report where there is no terminal."""
+
+USER_INFO: Final = re.compile(r"(?<=://)[^/\s@']+@")
+
+EPILOG: Final = """\
+examples:
+  signet doctor                                   this installation, as the environment configures it
+  signet doctor --sandbox                         the same, with embedded sample data in place of the upstreams
+  signet doctor --oj-base-url https://judge.example --json
+
+✓ works, ! is worth knowing or an optional part that is missing, ✗ is configured and does not work: the exit status is
+then 1. No token is printed.
+"""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `signet doctor`."""
+    if isinstance(parser, Parser):
+        add_settings(parser, "toolsets", "sandbox", TOOLSET_FLAGS, "host", "port", "tls_cert", "tls_key", "token")
+        add_settings(parser, "allowed_hosts", "log_dir", "journal", "record", "replay")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.epilog = EPILOG
+    parser.set_defaults(run=_run)
+
+
+def _run(args: argparse.Namespace) -> int:
+    known = known_settings()
+    flags = {name: value for name, value in vars(args).items() if name in known and value is not None}
+    redactor = SecretRedactor(_secrets(os.environ, flags), min_chars=MIN_SECRET_CHARS)
+    loop = asyncio.new_event_loop()
+    checks = checks_of(os.environ, flags)
+    found = [
+        (check, _without_secrets(finding, redactor))
+        for check, finding in zip(checks, loop.run_until_complete(_run_all(checks)), strict=True)
+    ]
+    _report(found, as_json=args.json)
+    status = FAILED if any(finding.state is State.TROUBLE for _, finding in found) else 0
+    _leave(status)
+    return status
+
+
+def _secrets(environ: Mapping[str, str], flags: Mapping[str, Any]) -> list[str]:
+    """Return the values of all secret settings, as they were given: they may be unusable as settings."""
+    names = [name for name, field in known_settings().items() if field.secret]
+    variables = [variable for name in names for variable in (variable_of(name), PREFIX + name.upper())]
+    values = [environ.get(variable) for variable in variables] + [flags.get(name) for name in names]
+    return [str(value) for value in values if value and str(value).strip()]
+
+
+def _without_secrets(finding: Finding, redactor: SecretRedactor) -> Finding:
+    text, mend = (USER_INFO.sub("…@", redactor.text(part)) for part in (finding.text, finding.mend))
+    return Finding(finding.state, text, mend)
+
+
+async def _run_all(checks: Iterable[Check]) -> list[Finding]:
+    """Run all checks, those that wait at once; a check that takes too long is given up."""
+    return list(await asyncio.gather(*map(_run_one, checks)))
+
+
+async def _run_one(check: Check) -> Finding:
+    try:
+        finding = check.run()
+        if isinstance(finding, Finding):
+            return finding
+        return await asyncio.wait_for(_awaited(finding), LIMIT_S)
+    except TimeoutError:
+        return trouble(f"no answer within {LIMIT_S:g} s", "try again; if it stays, check the network and its proxy")
+    except (OSError, ValueError, RuntimeError) as error:
+        return note(f"could not be checked ({type(error).__name__})")
+
+
+async def _awaited(finding: Any) -> Finding:
+    result: Finding = await finding
+    return result
+
+
+def _report(found: list[tuple[Check, Finding]], *, as_json: bool) -> None:
+    troubles = sum(finding.state is State.TROUBLE for _, finding in found)
+    if as_json:
+        rows = [{"area": check.area, "name": check.name, **msgspec.to_builtins(finding)} for check, finding in found]
+        report = {"signet": __version__, "ok": troubles == 0, "findings": rows}
+        write_json(msgspec.json.encode(report).decode())
+        return
+    _replace_unencodable()
+    cells = []
+    for number, (check, finding) in enumerate(found):
+        mark, style = MARKS[finding.state]
+        is_first = number == 0 or found[number - 1][0].area != check.area
+        advice = f"\n→ {finding.mend}" if finding.mend else ""
+        area = (check.area, "bold") if is_first else ""
+        cells.append((area, (f"{mark} {finding.state}", style), check.name, finding.text + advice))
+    write(table(("", "", "", ""), cells, pipe_width=WIDTH, strip=True).lstrip("\n"))
+    words = {0: "No trouble was found.", 1: "One thing is configured and does not work."}
+    write(words.get(troubles, f"{troubles} things are configured and do not work."))
+
+
+def _replace_unencodable() -> None:
+    """Print a question mark for each character that the output's encoding lacks."""
+    import io
+
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+
+
+def _leave(status: int) -> None:
+    """End the process at once if a thread still looks up a name: Python would wait for it."""
+    if any(not thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread()):
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        os._exit(status)
