@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -31,6 +32,36 @@ PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
 def server() -> Iterator[Server]:
     with serving("--toolsets", "plantuml") as running:
         yield running
+
+
+def test_the_readme_opens_with_a_picture_a_sentence_the_installation_and_three_walks() -> None:
+    _, picture, sentence = README.split("\n\n")[:3]
+    headings = re.findall(r"^##+ (.*)$", README, re.MULTILINE)
+
+    assert re.fullmatch(r"!\[Four doors[^\]]+\]\(docs/images/doors\.svg\)", picture)
+    assert sentence.startswith("**Signet serves tools to AI agents under contract**: ")
+    assert [heading.partition(":")[0] for heading in headings[:5]] == [
+        "Install", "In three minutes", "A programmer", "An economist", "A diagram maker",
+    ]  # fmt: skip
+
+
+def test_the_picture_of_the_doors_is_drawn_for_light_and_dark_pages_and_has_a_text() -> None:
+    picture = (ROOT / "docs/images/doors.svg").read_text(encoding="utf-8")
+    texts = {text.text for text in ElementTree.fromstring(picture).iter("{http://www.w3.org/2000/svg}text")}
+
+    assert {"MCP on stdio", "MCP over HTTP", "REST", "Envelope", "contract", "tool", "journal"} <= texts
+    assert "@media (prefers-color-scheme: dark)" in picture
+    assert "<desc " in picture
+
+
+def test_the_readme_names_the_sandbox_the_backend_and_what_the_journal_keeps() -> None:
+    journal = README.partition("## The journal\n")[2].partition("\n## ")[0]
+
+    assert "`signet sandbox oj`" in README
+    assert "[oj-api-rs](https://github.com/cxyfer/oj-api-rs)" in README
+    assert "runs/mcp_server/envelope_validation/" in journal
+    assert "The last five runs are kept" in journal
+    assert "never arguments or results" in journal
 
 
 def test_the_readme_has_an_example_of_each_door_and_a_configuration_for_each_client() -> None:

@@ -115,7 +115,7 @@ def _add_codes(container: Any, **options: Any) -> None:
 
 
 def _add_span(command: argparse.ArgumentParser) -> None:
-    shape = "YYYY, or YYYY and two digits for the half, quarter or month (see below)"
+    shape = "YYYY, or YYYY and two digits for the half, quarter or month"
     command.add_argument("--start", metavar="DATE", help=f"first period: {shape} (default: the first available)")
     command.add_argument("--end", metavar="DATE", help="last period, in the same format (default: the last available)")
     text = "language of names, units and the Bank's messages: en or jp (default: en)"
