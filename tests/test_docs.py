@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -47,7 +47,7 @@ def test_the_readme_opens_with_a_picture_a_sentence_the_installation_and_three_w
 
 def test_the_picture_of_the_doors_is_drawn_for_light_and_dark_pages_and_has_a_text() -> None:
     picture = (ROOT / "docs/images/doors.svg").read_text(encoding="utf-8")
-    texts = {text.text for text in ElementTree.fromstring(picture).iter("{http://www.w3.org/2000/svg}text")}
+    texts = {text.text for text in ET.fromstring(picture).iter("{http://www.w3.org/2000/svg}text")}
 
     assert {"MCP on stdio", "MCP over HTTP", "REST", "Envelope", "contract", "tool", "journal"} <= texts
     assert "@media (prefers-color-scheme: dark)" in picture
