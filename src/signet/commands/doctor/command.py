@@ -62,12 +62,12 @@ def _run(args: argparse.Namespace) -> int:
     known = known_settings()
     flags = {name: value for name, value in vars(args).items() if name in known and value is not None}
     redactor = SecretRedactor(_secrets(os.environ, flags), min_chars=MIN_SECRET_CHARS)
-    loop = asyncio.new_event_loop()
     checks = checks_of(os.environ, flags)
-    found = [
-        (check, _without_secrets(finding, redactor))
-        for check, finding in zip(checks, loop.run_until_complete(_run_all(checks)), strict=True)
-    ]
+    # Not asyncio.run: it would wait for a thread that still looks up a name.
+    loop = asyncio.new_event_loop()
+    findings = loop.run_until_complete(_run_all(checks))
+    loop.close()
+    found = [(check, _without_secrets(finding, redactor)) for check, finding in zip(checks, findings, strict=True)]
     _report(found, as_json=args.json)
     status = FAILED if any(finding.state is State.TROUBLE for _, finding in found) else 0
     _leave(status)
