@@ -80,7 +80,7 @@ def mumbles() -> None:
     """MCP answers with text that is not JSON."""
     from signet.kernel import protocol
 
-    protocol._tool_result = lambda *_: b"{hm"
+    protocol._tool_result = lambda *_, **__: b"{hm"
 
 
 def dies() -> None:
