@@ -31,7 +31,7 @@ def test_a_filter_sets_the_level_of_each_part(directives: str, http: int, call: 
 
 @pytest.mark.parametrize("word", ["verbose", "loud", "nothing=debug", "signet::nothing", "http=loud", "a b", "7"])
 def test_a_word_that_is_no_level_and_no_target_is_refused_with_those_there_are(word: str) -> None:
-    with pytest.raises(ValueError, match="is not a log filter") as refused:
+    with pytest.raises(ValueError, match="is not a log directive") as refused:
         Log("signet", f"info,{word}")
 
     sentence = str(refused.value)

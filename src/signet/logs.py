@@ -120,7 +120,7 @@ class LimitedLog:
 def _refusal(directive: str) -> str:
     """Return the sentence for a directive that cannot be used."""
     levels, targets = ", ".join(LEVELS), ", ".join((PROGRAM, *PARTS))
-    return f"'{directive[:50]}' is not a log filter; write a level ({levels}) or target=level (targets: {targets})"
+    return f"'{directive[:50]}' is not a log directive; write a level ({levels}) or target=level (targets: {targets})"
 
 
 def _quoted(value: object) -> str:

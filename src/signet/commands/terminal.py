@@ -37,6 +37,8 @@ __all__ = [
 REPLACEMENT: Final = "\ufffd"
 """The character that stands for one that cannot be shown."""
 
+HEIGHT: Final = 25
+
 Cell = str | tuple[str, str]
 """The text of a table cell, alone or with its rich style."""
 
@@ -93,8 +95,9 @@ def table(
     for row in rows:
         cells = ((cell, "") if isinstance(cell, str) else cell for cell in row)
         grid.add_row(*(Text(printable(text, keep=SPACES + "\n"), style) for text, style in cells))
-    # Left to itself, rich takes 80 columns for the width of a simple terminal.
-    console = Console(width=columns() if on_terminal() else pipe_width)
+    width = columns() if on_terminal() else pipe_width
+    # Without a height too, rich takes 80 columns for the width of a simple terminal.
+    console = Console(width=width, height=None if width is None else HEIGHT)
     with console.capture() as captured:
         console.print(grid)
     lines = captured.get().splitlines()
