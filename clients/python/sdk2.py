@@ -1,0 +1,44 @@
+"""The official SDK, major version 2."""
+
+import asyncio
+
+from mcp import Client, StdioServerParameters
+from plan import GOOD, HANG, PATIENCE_S, PLAN, SLOW, TOOL, WRONG_CODE, WRONG_ORDER, give_up, probe
+
+
+async def main():
+    command, *args = PLAN["command"]
+    door = PLAN["url"] if PLAN["door"] == "http" else StdioServerParameters(command=command, args=args)
+    async with Client(door) as client:
+
+        async def text(arguments, *, is_error=False, **options):
+            result = await client.call_tool(TOOL, arguments, **options)
+            assert result.is_error is is_error, result
+            return "".join(block.text for block in result.content)
+
+        async def tools():
+            return {"tools": {tool.name: tool.input_schema for tool in (await client.list_tools()).tools}}
+
+        async def call():
+            return {"text": await text(GOOD)}
+
+        async def error():
+            return {"code": await text(WRONG_CODE, is_error=True), "order": await text(WRONG_ORDER, is_error=True)}
+
+        async def cancel():
+            await give_up(client.call_tool(TOOL, HANG, read_timeout_seconds=PATIENCE_S))
+            return {"text": await text(GOOD)}
+
+        async def progress():
+            seen = []
+
+            async def note(done, total, message):
+                seen.append(message)
+
+            answer = await text(SLOW, progress_callback=note)
+            return {"text": answer, "progress": len(seen)}
+
+        await probe(list=tools, call=call, error=error, cancel=cancel, progress=progress)
+
+
+asyncio.run(main())

@@ -1,0 +1,302 @@
+"""Run real clients against the servers, each in its own environment, and write docs/clients.md.
+
+    sandboxes (boj, oj) ◀── signet stdio | serve ◀── [bridge] ◀── client ◀── probe ── one line per column ──┐
+                                  └── journal ── has the hanging call ended? ──────────────────────────── judge
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import re
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Final
+
+from cells import ABSENT, AT_CLOSE, CALLS, COLUMNS, NO, RANK, TOOL, YES, Cell, judge, page, worst
+from clients import ROOT, Client, InstallError, node, read_clients
+
+PAGE: Final = ROOT / "docs" / "clients.md"
+SIGNET: Final = str(Path(sys.executable).parent / "signet")
+START_S: Final = 60
+CLIENT_S: Final = 150
+"""How long a client may take on one door."""
+PATIENCE_S: Final = 3
+"""How long a client waits for the call that hangs."""
+SLOW_S: Final = 12
+RESET_S: Final = 8
+"""The timeout that progress must hold open: longer than the heartbeat, shorter than the slow call."""
+LEFT: Final = "the caller left"
+"""What the journal says of a call that its client gave up."""
+JOURNAL: Final = "mcp_server/envelope_validation/envelope_validation.latest.jsonl"
+
+
+@dataclass(frozen=True)
+class World:
+    """The services behind the server: two sandboxes."""
+
+    boj: str
+    oj: str
+
+    def command(self, way: str, journal: str) -> tuple[str, ...]:
+        """Return the command of a server that reads from the sandboxes and waits for them as long as a call may take."""
+        # By `env`, because SDKs hand only some variables to a server on stdio.
+        patience = ("env", "BOJ_TIMEOUT_MS=60000")
+        port = ("--port", "0", "--quiet") if way == "serve" else ()
+        services = ("--boj-base-url", self.boj, "--oj-base-url", self.oj, "--log-dir", journal)
+        return (*patience, SIGNET, way, *port, *services)
+
+
+@contextlib.contextmanager
+def running(command: Sequence[str], log: IO[bytes], folder: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a program, with the processes that it starts, until the block ends."""
+    process = subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=folder, start_new_session=True, env=clean_env()
+    )
+    try:
+        yield process
+    finally:
+        stop(process)
+
+
+def stop(process: subprocess.Popen[Any]) -> None:
+    """End a process and its group: first politely."""
+    for number, patience_s in ((signal.SIGTERM, 5), (signal.SIGKILL, None)):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(patience_s)
+
+
+def clean_env() -> dict[str, str]:
+    """Return the environment of a user who has set none of our variables and no proxy."""
+    ours = ("SIGNET_", "OJ_", "BOJ_", "http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "all_proxy")
+    return {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+
+
+@contextlib.contextmanager
+def listening(command: Sequence[str], folder: str, name: str) -> Iterator[str]:
+    """Run a program that prints where it listens; yield its URL."""
+    path = Path(folder) / f"{name}.log"
+    with path.open("wb") as log, running(command, log, folder) as process:
+        deadline = time.monotonic() + START_S
+        while not (found := re.search(r"listening on (http://[^\s/]+)", path.read_text(errors="replace"))):
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError(f"{name} did not start: {path.read_text(errors='replace')}")
+            time.sleep(0.02)
+        yield found[1]
+
+
+@contextlib.contextmanager
+def bridging(command: Sequence[str], port: int, folder: str) -> Iterator[None]:
+    """Run a bridge until the block ends; the block begins when its port answers."""
+    path = Path(folder) / "bridge.log"
+    with path.open("wb") as log, running(command, log, folder) as process:
+        deadline = time.monotonic() + START_S
+        while True:
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+                break
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError(f"the bridge did not start: {path.read_text(errors='replace')}")
+            time.sleep(0.05)
+        yield
+
+
+@contextlib.contextmanager
+def sandboxes(folder: str) -> Iterator[World]:
+    """Run the sandboxes, and order the Bank's to be slow for one month and to hang for another."""
+    with (
+        listening((SIGNET, "sandbox", "boj"), folder, "boj") as boj,
+        listening((SIGNET, "sandbox", "oj"), folder, "oj") as oj,
+    ):
+        slow = {"fault": "slow", "delay_s": SLOW_S, "match": CALLS["slow"]["start_date"]}
+        for rule in (slow, {"fault": "hang", "match": CALLS["hang"]["start_date"]}):
+            ask(f"{boj}/_sandbox/faults", rule)
+        yield World(boj, oj)
+
+
+def ask(url: str, value: object) -> Any:
+    """Post a JSON value and return the answer's."""
+    headers = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
+    request = urllib.request.Request(url, json.dumps(value).encode(), headers)
+    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with direct.open(request, timeout=30) as answer:
+        return json.load(answer)
+
+
+def published(url: str) -> dict[str, Any]:
+    """Return the input schema of each tool of a server."""
+    answer = ask(f"{url}/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+    return {tool["name"]: tool["inputSchema"] for tool in answer["result"]["tools"]}
+
+
+def free_port() -> int:
+    """Return a port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def was_left(folder: str, patience_s: float) -> bool:
+    """Return True once a journal below a folder shows a call that its client gave up; False if none does in time."""
+    deadline = time.monotonic() + patience_s
+    while True:
+        if any(LEFT in path.read_text(encoding="utf-8") for path in Path(folder).glob("journal/**/*.jsonl")):
+            return True
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.1)
+
+
+def try_door(client: Client, door: str, world: World, command: Sequence[str]) -> dict[str, Cell]:
+    """Run a client's probe on one door and return its cells."""
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
+        journal = str(Path(folder) / "journal")
+        url = stack.enter_context(listening(world.command("serve", journal), folder, "serve"))
+        pipe = world.command("stdio", journal)
+        plan: dict[str, Any] = {
+            "door": door, "url": f"{url}/mcp", "command": pipe, "tool": TOOL, "calls": CALLS,
+            "patience_s": PATIENCE_S, "hold_s": PATIENCE_S + 1, "reset_s": RESET_S,
+        }  # fmt: skip
+        port = free_port()
+        words = {
+            "bin": str(client.environment / "bin"), "environment": str(client.environment), "url": plan["url"],
+            "port": str(port), "command": shlex.join(pipe), "node": node(),
+        }  # fmt: skip
+        if client.bridge:
+            stack.enter_context(bridging([word.format(**words) for word in client.bridge], port, folder))
+            plan |= {"door": "http", "url": f"http://127.0.0.1:{port}{client.path}"}
+        if client.relay:
+            plan |= {"door": "stdio", "command": [word.format(**words) for word in client.relay]}
+        schemas = published(url)
+        seen, ended, rest = probed((*command, json.dumps(plan)), folder)
+    return {
+        column: judge(seen[column], schemas, ended) if column in seen else Cell(NO, rest or "the probe said nothing")
+        for column in COLUMNS
+    }
+
+
+def probed(command: Sequence[str], folder: str) -> tuple[dict[str, Any], str, str]:
+    """Run a probe; return its lines by column, the cell of the hanging call, and the end of stderr."""
+    seen: dict[str, Any] = {}
+    ended = NO
+    errors = Path(folder) / "probe.log"
+    with errors.open("wb") as log:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, text=True, encoding="utf-8",
+            cwd=folder, env=clean_env(), start_new_session=True,
+        )  # fmt: skip
+        guard = threading.Timer(CLIENT_S, stop, (process,))
+        guard.start()
+        try:
+            for line in process.stdout or ():
+                with contextlib.suppress(ValueError):
+                    value = json.loads(line)
+                    if isinstance(value, dict) and "column" in value:
+                        seen[value["column"]] = value
+                        if value["column"] == "cancel" and was_left(folder, PATIENCE_S):
+                            ended = YES
+            process.wait()
+        finally:
+            guard.cancel()
+            stop(process)
+    if ended == NO and was_left(folder, PATIENCE_S):
+        ended = AT_CLOSE
+    return seen, ended, errors.read_text(encoding="utf-8", errors="replace")[-800:].strip()
+
+
+def try_client(client: Client, world: World, command: Sequence[str] = ()) -> dict[str, Cell]:
+    """Run a client on each of its doors and return the worst cell of each column."""
+    doors = []
+    for door in client.doors:
+        try:
+            doors.append(try_door(client, door, world, command or client.command))
+        except (OSError, RuntimeError) as error:
+            doors.append(dict.fromkeys(COLUMNS, Cell(NO, str(error))))
+    cells = {column: worst([cells[column] for cells in doors]) for column in COLUMNS}
+    return {column: explained(client, column, cell) for column, cell in cells.items()}
+
+
+def explained(client: Client, column: str, cell: Cell) -> Cell:
+    """Return the cell with the client's own note, where the note is about this word in this column."""
+    return Cell(cell.word, client.why) if dict(client.expected).get(column) == cell.word else cell
+
+
+def is_worse(client: Client, column: str, cell: Cell) -> bool:
+    """Return True if a cell is worse than what is expected; a feature that a probe states to be absent is."""
+    expected = dict(client.expected).get(column, YES)
+    return cell.word != ABSENT and RANK.index(cell.word) > RANK.index(expected)
+
+
+def tell(client: Client, cells: Mapping[str, Cell], took_s: float) -> None:
+    """Print the line of one client, and why a cell is worse than expected."""
+    words = "  ".join(f"{column} {cells[column].word}" for column in COLUMNS)
+    print(f"{client.name:18} {words}  ({took_s:.0f} s)", flush=True)
+    for column in COLUMNS:
+        if is_worse(client, column, cells[column]):
+            print(f"    {column}: {cells[column].note[:1000] or 'not as expected'}", flush=True)
+
+
+def run(chosen: Sequence[Client], jobs: int) -> list[tuple[Client, dict[str, Cell]]]:
+    """Install and run the clients, several at once; print a line for each as it ends."""
+    with tempfile.TemporaryDirectory() as folder, sandboxes(folder) as world:
+
+        def one(client: Client) -> dict[str, Cell]:
+            begun = time.monotonic()
+            try:
+                if client.install():
+                    print(f"{client.name:18} installed ({time.monotonic() - begun:.0f} s)", flush=True)
+                    begun = time.monotonic()
+                cells = try_client(client, world)
+            except InstallError as error:
+                cells = dict.fromkeys(COLUMNS, Cell(NO, f"not installed: {error}"))
+            tell(client, cells, time.monotonic() - begun)
+            return cells
+
+        with ThreadPoolExecutor(jobs) as pool:
+            return list(zip(chosen, pool.map(one, chosen), strict=True))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the clients that are asked for; return 1 if a cell is worse than expected."""
+    clients = read_clients()
+    parser = argparse.ArgumentParser(description="Run real clients against Signet and write docs/clients.md.")
+    parser.add_argument("--only", metavar="NAMES", help="clients to run, separated by commas; the page is not written")
+    parser.add_argument("--jobs", type=int, default=4, help="clients to run at once (default: 4)")
+    parser.add_argument("--list", action="store_true", help="list the clients and end")
+    parser.add_argument("--lock", action="store_true", help="write the lock files anew and end (needs uv and npm)")
+    given = parser.parse_args(arguments)
+    names = given.only.split(",") if given.only else [client.name for client in clients]
+    if unknown := set(names) - {client.name for client in clients}:
+        parser.error(f"there is no client {', '.join(sorted(unknown))}; --list shows all")
+    chosen = [client for client in clients if client.name in names]
+    if given.list or given.lock:
+        for client in chosen:
+            print(f"{client.name:18} {client.title} {client.version}", flush=True)
+            if given.lock:
+                client.write_lock()
+        return 0
+    rows = run(chosen, given.jobs)
+    if not given.only:
+        PAGE.write_text(page(rows), encoding="utf-8")
+    bad = sum(is_worse(client, column, cell) for client, cells in rows for column, cell in cells.items())
+    print(f"{len(rows)} clients, {bad} cells worse than expected" if bad else f"{len(rows)} clients, all as expected")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
