@@ -43,6 +43,8 @@ class Client:
     expected: tuple[tuple[str, str], ...] = ()
     """The cells that are not "yes", by column."""
     why: str = ""
+    overrides: tuple[tuple[str, str], ...] = ()
+    """Versions of packages further down that npm is told to take."""
 
     @property
     def is_python(self) -> bool:
@@ -68,7 +70,7 @@ class Client:
     def command(self) -> tuple[str, ...]:
         """The command that runs the probe, without the plan."""
         if self.is_python:
-            return (str(self.environment / "bin" / "python"), "-P", str(self.environment / self.probe))
+            return (str(self.environment / "bin" / "python"), str(self.environment / self.probe))
         return (node(), str(self.environment / self.probe))
 
     @property
@@ -126,7 +128,7 @@ class Client:
 
     def _write_package_file(self, folder: Path) -> None:
         pins = dict(package.rsplit("@", 1) for package in self.packages)
-        content = {"name": self.name, "private": True, "dependencies": pins}
+        content = {"name": self.name, "private": True, "dependencies": pins, "overrides": dict(self.overrides)}
         (folder / "package.json").write_text(json.dumps(content), encoding="utf-8")
         shutil.copy(ROOT / ".npmrc", folder)
 
@@ -146,7 +148,7 @@ def read_clients() -> list[Client]:
         Client(**{
             **table,
             **{key: tuple(table.get(key, ())) for key in lists},
-            "expected": tuple(table.get("expected", {}).items()),
+            **{key: tuple(table.get(key, {}).items()) for key in ("expected", "overrides")},
         })
         for table in tables
     ]

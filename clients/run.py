@@ -177,13 +177,17 @@ def try_door(client: Client, door: str, world: World, command: Sequence[str]) ->
             "bin": str(client.environment / "bin"), "environment": str(client.environment), "url": plan["url"],
             "port": str(port), "command": shlex.join(pipe), "node": node(),
         }  # fmt: skip
+        bridge: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
         if client.bridge:
-            stack.enter_context(bridging([word.format(**words) for word in client.bridge], port, folder))
+            bridge = bridging([word.format(**words) for word in client.bridge], port, folder)
             plan |= {"door": "http", "url": f"http://127.0.0.1:{port}{client.path}"}
         if client.relay:
             plan |= {"door": "stdio", "command": [word.format(**words) for word in client.relay]}
         schemas = published(url)
-        seen, ended, rest = probed((*command, json.dumps(plan)), folder)
+        with bridge:
+            seen, ended, rest = probed((*command, json.dumps(plan)), folder)
+        if ended == NO and was_left(folder, PATIENCE_S):
+            ended = AT_CLOSE
     return {
         column: judge(seen[column], schemas, ended) if column in seen else Cell(NO, rest or "the probe said nothing")
         for column in COLUMNS
@@ -214,8 +218,6 @@ def probed(command: Sequence[str], folder: str) -> tuple[dict[str, Any], str, st
         finally:
             guard.cancel()
             stop(process)
-    if ended == NO and was_left(folder, PATIENCE_S):
-        ended = AT_CLOSE
     return seen, ended, errors.read_text(encoding="utf-8", errors="replace")[-800:].strip()
 
 
@@ -227,8 +229,18 @@ def try_client(client: Client, world: World, command: Sequence[str] = ()) -> dic
             doors.append(try_door(client, door, world, command or client.command))
         except (OSError, RuntimeError) as error:
             doors.append(dict.fromkeys(COLUMNS, Cell(NO, str(error))))
+    if len(doors) > 1:
+        doors = [at_door(door, cells) for door, cells in zip(client.doors, doors, strict=True)]
     cells = {column: worst([cells[column] for cells in doors]) for column in COLUMNS}
     return {column: explained(client, column, cell) for column, cell in cells.items()}
+
+
+def at_door(door: str, cells: Mapping[str, Cell]) -> dict[str, Cell]:
+    """Return the cells with the name of the door in the notes of those that are not as good as can be."""
+    return {
+        column: cell if cell.word in {YES, ABSENT} else Cell(cell.word, f"on {door}: {cell.note}")
+        for column, cell in cells.items()
+    }
 
 
 def explained(client: Client, column: str, cell: Cell) -> Cell:
@@ -246,9 +258,12 @@ def tell(client: Client, cells: Mapping[str, Cell], took_s: float) -> None:
     """Print the line of one client, and why a cell is worse than expected."""
     words = "  ".join(f"{column} {cells[column].word}" for column in COLUMNS)
     print(f"{client.name:18} {words}  ({took_s:.0f} s)", flush=True)
+    reasons: dict[str, list[str]] = {}
     for column in COLUMNS:
         if is_worse(client, column, cells[column]):
-            print(f"    {column}: {cells[column].note[:1000] or 'not as expected'}", flush=True)
+            reasons.setdefault(cells[column].note[-500:] or "not as expected", []).append(column)
+    for reason, columns in reasons.items():
+        print(f"    {', '.join(columns)}: {reason}", flush=True)
 
 
 def run(chosen: Sequence[Client], jobs: int) -> list[tuple[Client, dict[str, Cell]]]:

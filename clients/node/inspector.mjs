@@ -8,13 +8,15 @@ const launcher = fileURLToPath(
 );
 const target = PLAN.door === "http" ? ["--transport", "http", "--server-url", PLAN.url] : ["--", ...PLAN.command];
 
-/** Run one command; return the exit status and what it printed. */
+/** Run one command, and press Ctrl-C if it outlives its time; return what it printed. */
 function run(options, patience = 40_000) {
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, [launcher, "--cli", "--format", "json", ...options, ...target]);
+    const own = ["--cli", "--format", "json", "--quiet"];
+    // A group of its own: a terminal sends Ctrl-C to all processes of a command.
+    const child = spawn(process.execPath, [launcher, ...own, ...options, ...target], { detached: true });
     const printed = { stdout: "", stderr: "" };
     for (const name of ["stdout", "stderr"]) child[name].on("data", (chunk) => (printed[name] += chunk));
-    const timer = setTimeout(() => child.kill("SIGINT"), patience);
+    const timer = setTimeout(() => process.kill(-child.pid, "SIGINT"), patience);
     child.on("close", (status) => {
       clearTimeout(timer);
       resolve({ status, ...printed });
@@ -22,8 +24,10 @@ function run(options, patience = 40_000) {
   });
 }
 
+const asking = (args) => ["--method", "tools/call", "--tool-name", TOOL, "--tool-args-json", JSON.stringify(args)];
+
 async function text(args, isError = false) {
-  const done = await run(["--method", "tools/call", "--tool-name", TOOL, "--tool-args-json", JSON.stringify(args)]);
+  const done = await run(asking(args));
   const { result } = JSON.parse(done.stdout || "{}");
   if (result === undefined || Boolean(result.isError) !== isError) throw new Error(done.stdout + done.stderr);
   return result.content.map((block) => block.text).join("");
@@ -39,9 +43,9 @@ await probe({
   call: async () => ({ text: await text(GOOD) }),
   error: async () => ({ code: await text(WRONG_CODE, true), order: await text(WRONG_ORDER, true) }),
   cancel: async () => {
-    const args = JSON.stringify(HANG);
-    await run(["--method", "tools/call", "--tool-name", TOOL, "--tool-args-json", args], PATIENCE_MS);
+    const done = await run(asking(HANG), PATIENCE_MS);
+    if (done.status === 0) throw new Error(`the hanging call was answered: ${done.stdout}`);
     return { text: await text(GOOD) };
   },
-  progress: "its command line prints the result alone, no progress",
+  progress: "its command line asks for no progress",
 });

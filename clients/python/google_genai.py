@@ -37,9 +37,8 @@ class Gemini(BaseHTTPRequestHandler):
 async def run(model, session, *calls):
     """Return the texts that the model is given for its calls, and the tools that it was offered."""
     Gemini.script = Script(*calls)
-    await model.aio.models.generate_content(
-        model="scripted", contents="go", config=genai.types.GenerateContentConfig(tools=[session])
-    )
+    # A dict, because a GenerateContentConfig would be copied with the session in it.
+    await model.aio.models.generate_content(model="scripted", contents="go", config={"tools": [session]})
     assert Gemini.script.ended
     parts = [part for content in Gemini.request["contents"] for part in content["parts"]]
     answers = [part["functionResponse"]["response"] for part in parts if "functionResponse" in part]
