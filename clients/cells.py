@@ -1,7 +1,7 @@
 """The judgement of what a probe saw, and the page that shows it.
 
-Pure. A cell is a word: `yes`, `at close` (a call that was given up ends when its client leaves), `–` (the client has no
-such feature), or `no`.
+Pure. A cell is a word: `yes`, `at close` (a call that was given up ends when its client leaves), a dash (the client has
+no such feature), or `no`.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from clients import Client
+from client import Client
 
 __all__ = ["ABSENT", "AT_CLOSE", "CALLS", "COLUMNS", "NO", "TOOL", "YES", "Cell", "judge", "page", "worst"]
 
 COLUMNS: Final = ("list", "call", "error", "cancel", "progress")
-YES, AT_CLOSE, ABSENT, NO = "yes", "at close", "–", "no"
+YES, AT_CLOSE, ABSENT, NO = "yes", "at close", "\N{EN DASH}", "no"
 RANK: Final = (YES, AT_CLOSE, ABSENT, NO)
 """The words, from the best to the worst."""
 
@@ -100,7 +100,7 @@ def _lost(published: Mapping[str, Any], tools: Mapping[str, Any]) -> str:
     return f"lost: {', '.join(lost)}" if lost else ""
 
 
-INTRO: Final = """# Clients
+INTRO: Final = f"""# Clients
 
 The clients that `make clients` runs against `signet stdio` and `signet serve`, each in an environment of its own with
 locked packages, all on loopback: the sandboxes stand in for the Bank of Japan and the online judge, and a scripted
@@ -111,12 +111,11 @@ model for the model. This page is written by that run.
 - **error**: a code that does not exist and dates in the wrong order come back as sentences that the framework hands to
   its model (the SDKs: to their caller), and the run goes on.
 - **cancel**: the client gives up a call that hangs; the journal shows that the call has ended, and the next call is
-  served. *at close*: the call ended when the client closed its session, because nothing that reached the server before
-  told it.
+  served. *at close*: the call ended when the client left, because nothing before told the server whose call to end.
 - **progress**: a call that waits reports its progress; the TypeScript SDK's `resetTimeoutOnProgress` holds a call that
   takes longer than its timeout.
 
-A cell holds for each of the doors in its row. "–": the client has no such feature; the note says why.
+A cell holds for each of the doors in its row. {ABSENT}: the client has no such feature; the note says why.
 """
 
 

@@ -1,7 +1,7 @@
 """Run real clients against the servers, each in its own environment, and write docs/clients.md.
 
-    sandboxes (boj, oj) ◀── signet stdio | serve ◀── [bridge] ◀── client ◀── probe ── one line per column ──┐
-                                  └── journal ── has the hanging call ended? ──────────────────────────── judge
+sandboxes ◀── signet stdio or serve ◀── [bridge] ◀── client ◀── probe ── a line for each column ──┐
+                └── journal ── has the hanging call ended? ───────────────────────────────────── judge
 """
 
 from __future__ import annotations
@@ -9,29 +9,22 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
-import os
-import re
 import shlex
-import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-import urllib.request
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import Any, Final
 
 from cells import ABSENT, AT_CLOSE, CALLS, COLUMNS, NO, RANK, TOOL, YES, Cell, judge, page, worst
-from clients import ROOT, Client, InstallError, node, read_clients
+from client import ROOT, Client, InstallError, node, read_clients
+from servers import World, bridging, clean_env, free_port, listening, published, sandboxes, stop
 
 PAGE: Final = ROOT / "docs" / "clients.md"
-SIGNET: Final = str(Path(sys.executable).parent / "signet")
-START_S: Final = 60
 CLIENT_S: Final = 150
 """How long a client may take on one door."""
 PATIENCE_S: Final = 3
@@ -41,113 +34,11 @@ RESET_S: Final = 8
 """The timeout that progress must hold open: longer than the heartbeat, shorter than the slow call."""
 LEFT: Final = "the caller left"
 """What the journal says of a call that its client gave up."""
-JOURNAL: Final = "mcp_server/envelope_validation/envelope_validation.latest.jsonl"
-
-
-@dataclass(frozen=True)
-class World:
-    """The services behind the server: two sandboxes."""
-
-    boj: str
-    oj: str
-
-    def command(self, way: str, journal: str) -> tuple[str, ...]:
-        """Return the command of a server that reads from the sandboxes and waits for them as long as a call may take."""
-        # By `env`, because SDKs hand only some variables to a server on stdio.
-        patience = ("env", "BOJ_TIMEOUT_MS=60000")
-        port = ("--port", "0", "--quiet") if way == "serve" else ()
-        services = ("--boj-base-url", self.boj, "--oj-base-url", self.oj, "--log-dir", journal)
-        return (*patience, SIGNET, way, *port, *services)
-
-
-@contextlib.contextmanager
-def running(command: Sequence[str], log: IO[bytes], folder: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a program, with the processes that it starts, until the block ends."""
-    process = subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=folder, start_new_session=True, env=clean_env()
-    )
-    try:
-        yield process
-    finally:
-        stop(process)
-
-
-def stop(process: subprocess.Popen[Any]) -> None:
-    """End a process and its group: first politely."""
-    for number, patience_s in ((signal.SIGTERM, 5), (signal.SIGKILL, None)):
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, number)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(patience_s)
-
-
-def clean_env() -> dict[str, str]:
-    """Return the environment of a user who has set none of our variables and no proxy."""
-    ours = ("SIGNET_", "OJ_", "BOJ_", "http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "all_proxy")
-    return {name: value for name, value in os.environ.items() if not name.startswith(ours)}
-
-
-@contextlib.contextmanager
-def listening(command: Sequence[str], folder: str, name: str) -> Iterator[str]:
-    """Run a program that prints where it listens; yield its URL."""
-    path = Path(folder) / f"{name}.log"
-    with path.open("wb") as log, running(command, log, folder) as process:
-        deadline = time.monotonic() + START_S
-        while not (found := re.search(r"listening on (http://[^\s/]+)", path.read_text(errors="replace"))):
-            if process.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError(f"{name} did not start: {path.read_text(errors='replace')}")
-            time.sleep(0.02)
-        yield found[1]
-
-
-@contextlib.contextmanager
-def bridging(command: Sequence[str], port: int, folder: str) -> Iterator[None]:
-    """Run a bridge until the block ends; the block begins when its port answers."""
-    path = Path(folder) / "bridge.log"
-    with path.open("wb") as log, running(command, log, folder) as process:
-        deadline = time.monotonic() + START_S
-        while True:
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
-                break
-            if process.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError(f"the bridge did not start: {path.read_text(errors='replace')}")
-            time.sleep(0.05)
-        yield
-
-
-@contextlib.contextmanager
-def sandboxes(folder: str) -> Iterator[World]:
-    """Run the sandboxes, and order the Bank's to be slow for one month and to hang for another."""
-    with (
-        listening((SIGNET, "sandbox", "boj"), folder, "boj") as boj,
-        listening((SIGNET, "sandbox", "oj"), folder, "oj") as oj,
-    ):
-        slow = {"fault": "slow", "delay_s": SLOW_S, "match": CALLS["slow"]["start_date"]}
-        for rule in (slow, {"fault": "hang", "match": CALLS["hang"]["start_date"]}):
-            ask(f"{boj}/_sandbox/faults", rule)
-        yield World(boj, oj)
-
-
-def ask(url: str, value: object) -> Any:
-    """Post a JSON value and return the answer's."""
-    headers = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
-    request = urllib.request.Request(url, json.dumps(value).encode(), headers)
-    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with direct.open(request, timeout=30) as answer:
-        return json.load(answer)
-
-
-def published(url: str) -> dict[str, Any]:
-    """Return the input schema of each tool of a server."""
-    answer = ask(f"{url}/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
-    return {tool["name"]: tool["inputSchema"] for tool in answer["result"]["tools"]}
-
-
-def free_port() -> int:
-    """Return a port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+FAULTS: Final = (
+    {"fault": "slow", "delay_s": SLOW_S, "match": CALLS["slow"]["start_date"]},
+    {"fault": "hang", "match": CALLS["hang"]["start_date"]},
+)
+"""What the Bank's sandbox is told: to be slow for one month, and to hang for another."""
 
 
 def was_left(folder: str, patience_s: float) -> bool:
@@ -202,7 +93,7 @@ def probed(command: Sequence[str], folder: str) -> tuple[dict[str, Any], str, st
     with errors.open("wb") as log:
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, text=True, encoding="utf-8",
-            cwd=folder, env=clean_env(), start_new_session=True,
+            cwd=folder, env={**clean_env(), "HOME": folder}, start_new_session=True,
         )  # fmt: skip
         guard = threading.Timer(CLIENT_S, stop, (process,))
         guard.start()
@@ -268,7 +159,7 @@ def tell(client: Client, cells: Mapping[str, Cell], took_s: float) -> None:
 
 def run(chosen: Sequence[Client], jobs: int) -> list[tuple[Client, dict[str, Cell]]]:
     """Install and run the clients, several at once; print a line for each as it ends."""
-    with tempfile.TemporaryDirectory() as folder, sandboxes(folder) as world:
+    with tempfile.TemporaryDirectory() as folder, sandboxes(folder, FAULTS) as world:
 
         def one(client: Client) -> dict[str, Cell]:
             begun = time.monotonic()

@@ -145,11 +145,13 @@ def read_clients() -> list[Client]:
         tables = tomllib.load(file)["client"]
     lists = ("packages", "doors", "bridge", "relay")
     return [
-        Client(**{
-            **table,
-            **{key: tuple(table.get(key, ())) for key in lists},
-            **{key: tuple(table.get(key, {}).items()) for key in ("expected", "overrides")},
-        })
+        Client(
+            **{
+                **table,
+                **{key: tuple(table.get(key, ())) for key in lists},
+                **{key: tuple(table.get(key, {}).items()) for key in ("expected", "overrides")},
+            }
+        )
         for table in tables
     ]
 
