@@ -28,7 +28,7 @@ COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-has
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
-.PHONY: help demo test coverage ways check attack bench measure docs contracts lock sbom audit tools clean
+.PHONY: help demo test coverage ways check attack bench clients measure docs contracts lock sbom audit tools clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -61,6 +61,10 @@ bench: $(BENCH_STAMP) ## Measure against the official SDK and FastMCP (ARGS="--o
 	@env -u PYTHONDONTWRITEBYTECODE $(BENCH)/bin/python -m compileall -q src bench
 	@env -u PYTHONDONTWRITEBYTECODE $(BENCH)/bin/python -m bench $(ARGS)
 
+clients: $(TEST_STAMP) tools ## Run real clients and write docs/clients.md (ARGS="--only NAME,NAME", "--help"; needs uv)
+	@command -v $(UV) >/dev/null || { echo "make clients needs uv: pip install uv"; exit 1; }
+	@UV=$(UV) $(BIN)/python clients/run.py $(ARGS)
+
 measure: $(TEST_STAMP) ## Measure the source tree: modules, lines, functions, the road of a call
 	@$(BIN)/python scripts/measure_house.py $(ARGS)
 
@@ -91,7 +95,7 @@ tools: # the outside programs that the tests run against us
 clean: ## Remove all that was made here
 	@rm -rf $(VENV) $(BENCH) node_modules build dist runs
 	@rm -rf .coverage .coverage.* .hypothesis .schemathesis .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
-	@find src tests bench scripts -name __pycache__ -prune -exec rm -rf {} +
+	@find src tests bench clients scripts -name __pycache__ -prune -exec rm -rf {} +
 
 # --- environments -----------------------------------------------------------------------------
 

@@ -22,6 +22,7 @@ BUILD: Final = ROOT / "build" / "clients"
 OLDEST_PYTHON: Final = "3.11"
 INSTALL_S: Final = 600
 """How long the installation of one environment may take."""
+UV: Final = os.environ.get("UV", "uv")
 
 
 class InstallError(Exception):
@@ -101,7 +102,7 @@ class Client:
         if self.is_python:
             options = ("--universal", "--python-version", OLDEST_PYTHON, "--generate-hashes", "--no-emit-index-url")
             quiet = ("-q", "--no-header", "--no-annotate", "-", "-o", str(self.lock))
-            _run(("uv", "pip", "compile", *options, *quiet), ROOT, "\n".join(self.packages))
+            _run((UV, "pip", "compile", *options, *quiet), ROOT, "\n".join(self.packages))
             return
         folder = BUILD / f"{self.name}.lock"
         shutil.rmtree(folder, ignore_errors=True)
@@ -117,9 +118,9 @@ class Client:
         return [folder / shared, folder / self.probe]
 
     def _install_python(self) -> None:
-        _run(("uv", "venv", "-q", "--allow-existing", "--python", sys.executable, "."), self.environment)
+        _run((UV, "venv", "-q", "--allow-existing", "--python", sys.executable, "."), self.environment)
         python = str(self.environment / "bin" / "python")
-        _run(("uv", "pip", "sync", "-q", "--python", python, "--require-hashes", str(self.lock)), self.environment)
+        _run((UV, "pip", "sync", "-q", "--python", python, "--require-hashes", str(self.lock)), self.environment)
 
     def _install_node(self) -> None:
         self._write_package_file(self.environment)

@@ -19,9 +19,8 @@ async def main():
 
         async def tools():
             listed = await client.list_tools()
-            return {
-                "tools": {tool.name: tool.model_dump(by_alias=True, exclude_unset=True)["inputSchema"] for tool in listed}
-            }
+            dumped = [tool.model_dump(by_alias=True, exclude_unset=True) for tool in listed]
+            return {"tools": {tool["name"]: tool["inputSchema"] for tool in dumped}}
 
         async def call():
             return {"text": await text(GOOD)}

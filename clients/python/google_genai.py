@@ -16,7 +16,7 @@ class Gemini(BaseHTTPRequestHandler):
     """Answers each request with the next turn of the script, and keeps what it was sent."""
 
     script = Script()
-    request = {}
+    request = None
 
     def do_POST(self):
         Gemini.request = json.loads(self.rfile.read(int(self.headers["content-length"])))

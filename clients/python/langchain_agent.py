@@ -1,7 +1,9 @@
 """LangChain: an agent of `create_agent` with the tools of langchain-mcp-adapters and a scripted chat model."""
 
 import asyncio
+from datetime import timedelta
 
+from langchain.agents import create_agent
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
@@ -9,8 +11,6 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from langchain_mcp_adapters.callbacks import Callbacks
 from langchain_mcp_adapters.client import MultiServerMCPClient
 from plan import GOOD, HANG, PATIENCE_S, PLAN, SLOW, TOOL, WRONG_CODE, WRONG_ORDER, Script, give_up, probe
-
-from langchain.agents import create_agent
 
 reported = []
 
@@ -72,8 +72,6 @@ async def error():
 
 
 async def cancel():
-    from datetime import timedelta
-
     await give_up(run(HANG, read_timeout_seconds=timedelta(seconds=PATIENCE_S)))
     return {"text": (await run(GOOD))[0]}
 

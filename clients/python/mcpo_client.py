@@ -4,6 +4,7 @@ import asyncio
 import json
 import urllib.error
 import urllib.request
+from http import HTTPStatus
 
 from plan import GOOD, HANG, PATIENCE_S, PLAN, TOOL, WRONG_CODE, WRONG_ORDER, give_up, probe
 
@@ -19,9 +20,9 @@ def fetch(path, value=None, timeout=30):
         return error.code, error.read().decode()
 
 
-async def text(arguments, expected, timeout=30):
-    status, body = await asyncio.to_thread(fetch, f"/{TOOL}", arguments, timeout)
-    assert (status == 200) is expected, (status, body)
+async def text(arguments, *, is_error=False, patience_s=30):
+    status, body = await asyncio.to_thread(fetch, f"/{TOOL}", arguments, patience_s)
+    assert (status != HTTPStatus.OK) is is_error, (status, body)
     return body
 
 
@@ -38,16 +39,16 @@ async def tools():
 
 
 async def call():
-    return {"text": await text(GOOD, True)}
+    return {"text": await text(GOOD)}
 
 
 async def error():
-    return {"code": await text(WRONG_CODE, False), "order": await text(WRONG_ORDER, False)}
+    return {"code": await text(WRONG_CODE, is_error=True), "order": await text(WRONG_ORDER, is_error=True)}
 
 
 async def cancel():
-    await give_up(text(HANG, True, PATIENCE_S))
-    return {"text": await text(GOOD, True)}
+    await give_up(text(HANG, patience_s=PATIENCE_S))
+    return {"text": await text(GOOD)}
 
 
 lacks = "OpenAPI has no progress, and mcpo asks for none"

@@ -16,14 +16,14 @@ class ScriptedModel(Model):
         self.script = script
         self.tools = {}
 
-    async def get_response(self, system_instructions, input, model_settings, tools, *rest, **options):
+    async def get_response(self, *positional, **named):
+        # The fourth argument, by place or by name, as the runner calls it.
+        tools = named["tools"] if "tools" in named else positional[3]
         self.tools = {tool.name: tool.params_json_schema for tool in tools}
         arguments, turn = self.script.next(), str(self.script.turn)
         if arguments is None:
             text = ResponseOutputText(type="output_text", text="done", annotations=[])
-            item = ResponseOutputMessage(
-                id=turn, type="message", role="assistant", status="completed", content=[text]
-            )
+            item = ResponseOutputMessage(id=turn, type="message", role="assistant", status="completed", content=[text])
         else:
             item = ResponseFunctionToolCall(
                 type="function_call", name=TOOL, arguments=json.dumps(arguments), call_id=turn
