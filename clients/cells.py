@@ -6,6 +6,7 @@ no such feature), or `no`.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -82,22 +83,30 @@ def _missing(sign: str, text: str) -> str:
 
 
 def _lost(published: Mapping[str, Any], tools: Mapping[str, Any]) -> str:
-    """Return what a client's list lacks: a tool, an argument, its description, or that it is required."""
+    """Return what a client's list lacks: a tool, an argument, a part of it, or that it is required."""
     if set(published) != set(tools):
         return f"the tools are {sorted(tools)}"
     lost = []
     for name, schema in published.items():
-        arguments, theirs = schema.get("properties", {}), tools[name] or {}
+        theirs = tools[name] or {}
         kept = theirs.get("properties") or {}
-        lost += [f"{name}.{argument}" for argument in arguments if argument not in kept]
-        lost += [
-            f"the description of {name}.{argument}"
-            for argument, rule in arguments.items()
-            if argument in kept and rule.get("description", "") not in kept[argument].get("description", "")
-        ]
+        for argument, rule in schema.get("properties", {}).items():
+            lost += [f"{part} of {name}.{argument}" for part in _lost_parts(rule, kept.get(argument))]
         if set(schema.get("required", ())) - set(theirs.get("required") or ()):
             lost.append(f"the required arguments of {name}")
     return f"lost: {', '.join(lost)}" if lost else ""
+
+
+def _lost_parts(rule: Mapping[str, Any], kept: Mapping[str, Any] | None) -> list[str]:
+    """Return the parts of an argument that a client's form of it lacks: all, the description, the type, a value."""
+    if kept is None:
+        return ["all"]
+    text = json.dumps(kept, ensure_ascii=False)
+    lost = [] if rule.get("description", "") in kept.get("description", "") else ["the description"]
+    if not any(word in text for word in ('"type"', '"anyOf"', '"enum"', '"const"', '"$ref"')):
+        lost.append("the type")
+    values = [value for form in (rule, *rule.get("anyOf", ())) for value in form.get("enum", ()) if value is not None]
+    return lost + [f"the value {value}" for value in values if json.dumps(value, ensure_ascii=False) not in text]
 
 
 INTRO: Final = f"""# Clients
@@ -106,7 +115,7 @@ The clients that `make clients` runs against `signet stdio` and `signet serve`, 
 locked packages, all on loopback: the sandboxes stand in for the Bank of Japan and the online judge, and a scripted
 model for the model. This page is written by that run.
 
-- **list**: all tools arrive, with every argument, its description and whether it is required.
+- **list**: all tools arrive, with every argument, its type, description and permitted values, and whether it is required.
 - **call**: a call returns the right result.
 - **error**: a code that does not exist and dates in the wrong order come back as sentences that the framework hands to
   its model (the SDKs: to their caller), and the run goes on.

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
@@ -77,7 +77,7 @@ def try_door(client: Client, door: str, world: World, command: Sequence[str]) ->
         schemas = published(url)
         with bridge:
             seen, ended, rest = probed((*command, json.dumps(plan)), folder)
-        if ended == NO and was_left(folder, PATIENCE_S):
+        if client.bridge and ended == NO and was_left(folder, PATIENCE_S):
             ended = AT_CLOSE
     return {
         column: judge(seen[column], schemas, ended) if column in seen else Cell(NO, rest or "the probe said nothing")
@@ -90,26 +90,37 @@ def probed(command: Sequence[str], folder: str) -> tuple[dict[str, Any], str, st
     seen: dict[str, Any] = {}
     ended = NO
     errors = Path(folder) / "probe.log"
-    with errors.open("wb") as log:
-        process = subprocess.Popen(
+    with (
+        errors.open("wb") as log,
+        subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, text=True, encoding="utf-8",
             cwd=folder, env={**clean_env(), "HOME": folder}, start_new_session=True,
-        )  # fmt: skip
+        ) as process,
+    ):  # fmt: skip
         guard = threading.Timer(CLIENT_S, stop, (process,))
         guard.start()
         try:
-            for line in process.stdout or ():
-                with contextlib.suppress(ValueError):
-                    value = json.loads(line)
-                    if isinstance(value, dict) and "column" in value:
-                        seen[value["column"]] = value
-                        if value["column"] == "cancel" and was_left(folder, PATIENCE_S):
-                            ended = YES
+            for value in columns_of(process.stdout or ()):
+                seen[value["column"]] = value
+                if value["column"] == "cancel" and was_left(folder, PATIENCE_S):
+                    ended = YES
             process.wait()
+            # Before what is left of the client's processes is stopped: its server has to end by itself.
+            if ended == NO and was_left(folder, PATIENCE_S):
+                ended = AT_CLOSE
         finally:
             guard.cancel()
             stop(process)
     return seen, ended, errors.read_text(encoding="utf-8", errors="replace")[-800:].strip()
+
+
+def columns_of(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """Yield the objects among a probe's lines; frameworks print lines of their own."""
+    for line in lines:
+        with contextlib.suppress(ValueError):
+            value = json.loads(line)
+            if isinstance(value, dict) and "column" in value:
+                yield value
 
 
 def try_client(client: Client, world: World, command: Sequence[str] = ()) -> dict[str, Cell]:

@@ -23,11 +23,9 @@ PROBES = ROOT / "clients"
 DASH = "\N{EN DASH}"
 """The cell of a client that has no such feature."""
 COLUMNS = ["list", "call", "error", "cancel", "progress"]
-SCHEMA = {
-    "type": "object",
-    "properties": {"a": {"type": "string", "description": "the letter"}, "b": {"type": "integer"}},
-    "required": ["a"],
-}
+A = {"type": "string", "description": "the letter"}
+B = {"enum": ["x", None]}
+SCHEMA = {"type": "object", "properties": {"a": A, "b": B}, "required": ["a"]}
 
 
 def named(name: str) -> Client:
@@ -132,8 +130,13 @@ def test_a_probe_in_javascript_compiles(path: Path) -> None:
     [
         ({"column": "list", "tools": {"t": SCHEMA}}, "yes"),
         ({"column": "list", "tools": {}}, "no"),
-        ({"column": "list", "tools": {"t": {**SCHEMA, "properties": {"a": SCHEMA["properties"]["a"]}}}}, "no"),
-        ({"column": "list", "tools": {"t": {**SCHEMA, "properties": {"a": {}, "b": {}}}}}, "no"),
+        ({"column": "list", "tools": {"t": {**SCHEMA, "properties": {"a": A}}}}, "no"),
+        ({"column": "list", "tools": {"t": {**SCHEMA, "properties": {"a": {"type": "string"}, "b": B}}}}, "no"),
+        (
+            {"column": "list", "tools": {"t": {**SCHEMA, "properties": {"a": {"description": "the letter"}, "b": B}}}},
+            "no",
+        ),
+        ({"column": "list", "tools": {"t": {**SCHEMA, "properties": {"a": A, "b": {"type": "string"}}}}}, "no"),
         ({"column": "list", "tools": {"t": {**SCHEMA, "required": []}}}, "no"),
         ({"column": "call", "text": "163.52"}, "yes"),
         ({"column": "call", "text": ""}, "no"),

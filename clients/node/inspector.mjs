@@ -43,7 +43,8 @@ await probe({
   call: async () => ({ text: await text(GOOD) }),
   error: async () => ({ code: await text(WRONG_CODE, true), order: await text(WRONG_ORDER, true) }),
   cancel: async () => {
-    const done = await run(asking(HANG), PATIENCE_MS);
+    // Its start takes its time, and the call has to be on its way before it is interrupted.
+    const done = await run(asking(HANG), PATIENCE_MS * 4);
     if (done.status === 0) throw new Error(`the hanging call was answered: ${done.stdout}`);
     return { text: await text(GOOD) };
   },
