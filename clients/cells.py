@@ -115,7 +115,7 @@ The clients that `make clients` runs against `signet stdio` and `signet serve`, 
 locked packages, all on loopback: the sandboxes stand in for the Bank of Japan and the online judge, and a scripted
 model for the model. This page is written by that run.
 
-- **list**: all tools arrive, with every argument, its type, description and permitted values, and whether it is required.
+- **list**: all tools arrive, with every argument, its type, description and values, and whether it is required.
 - **call**: a call returns the right result.
 - **error**: a code that does not exist and dates in the wrong order come back as sentences that the framework hands to
   its model (the SDKs: to their caller), and the run goes on.
