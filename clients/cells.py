@@ -75,7 +75,9 @@ def judge(seen: Mapping[str, Any], published: Mapping[str, Any], ended: str) -> 
         problem = _missing(GOOD_SIGN, seen["text"])
     if problem:
         return Cell(NO, problem)
-    return Cell(ended if column == "cancel" else YES)
+    if column == "cancel":
+        return Cell(ended, f"the journal shows no end of it; the client said {seen.get('said')}" if ended == NO else "")
+    return Cell(YES)
 
 
 def _missing(sign: str, text: str) -> str:

@@ -72,8 +72,8 @@ async def error():
 
 
 async def cancel():
-    await give_up(run(HANG, read_timeout_seconds=timedelta(seconds=PATIENCE_S)))
-    return {"text": (await run(GOOD))[0]}
+    said = await give_up(run(HANG, read_timeout_seconds=timedelta(seconds=PATIENCE_S)))
+    return {"text": (await run(GOOD))[0], "said": said}
 
 
 async def progress():

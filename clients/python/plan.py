@@ -34,7 +34,10 @@ async def probe(**columns):
 
 
 async def give_up(call):
-    """Await a call that the client must end by itself; fail if it is answered, or outlives the client's patience."""
+    """Await a call that the client must end by itself, and return what it raises.
+
+    Fail if it is answered, or outlives the client's patience.
+    """
     task = asyncio.ensure_future(call)
     done, _ = await asyncio.wait([task], timeout=PATIENCE_S * 4)
     if not done:
@@ -42,6 +45,7 @@ async def give_up(call):
         raise RuntimeError("the client did not end the call")
     if task.exception() is None:
         raise RuntimeError(f"the hanging call was answered: {task.result()}")
+    return repr(task.exception())
 
 
 class Script:

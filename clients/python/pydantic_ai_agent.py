@@ -58,8 +58,8 @@ async def error():
 
 
 async def cancel():
-    await give_up(run(HANG, read_timeout=PATIENCE_S, max_retries=0))
-    return {"text": (await run(GOOD))[0][0]}
+    said = await give_up(run(HANG, read_timeout=PATIENCE_S, max_retries=0))
+    return {"text": (await run(GOOD))[0][0], "said": said}
 
 
 async def progress():
