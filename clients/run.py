@@ -27,8 +27,10 @@ from servers import World, bridging, clean_env, free_port, listening, published,
 PAGE: Final = ROOT / "docs" / "clients.md"
 CLIENT_S: Final = 150
 """How long a client may take on one door."""
-PATIENCE_S: Final = 3
-"""How long a client waits for the call that hangs."""
+PATIENCE_S: Final = 5
+"""How long a client waits for the call that hangs; some of them wait as long for a server to start."""
+LOOK_S: Final = 3
+"""How long the runner looks for the end of that call in the journal; the client stays connected a second longer."""
 SLOW_S: Final = 12
 RESET_S: Final = 8
 """The timeout that progress must hold open: longer than the heartbeat, shorter than the slow call."""
@@ -61,7 +63,7 @@ def try_door(client: Client, door: str, world: World, command: Sequence[str]) ->
         pipe = world.command("stdio", journal)
         plan: dict[str, Any] = {
             "door": door, "url": f"{url}/mcp", "command": pipe, "tool": TOOL, "calls": CALLS,
-            "patience_s": PATIENCE_S, "hold_s": PATIENCE_S + 1, "reset_s": RESET_S,
+            "patience_s": PATIENCE_S, "hold_s": LOOK_S + 1, "reset_s": RESET_S,
         }  # fmt: skip
         port = free_port()
         words = {
@@ -77,7 +79,7 @@ def try_door(client: Client, door: str, world: World, command: Sequence[str]) ->
         schemas = published(url)
         with bridge:
             seen, ended, rest = probed((*command, json.dumps(plan)), folder)
-        if client.bridge and ended == NO and was_left(folder, PATIENCE_S):
+        if client.bridge and ended == NO and was_left(folder, LOOK_S):
             ended = AT_CLOSE
     return {
         column: judge(seen[column], schemas, ended) if column in seen else Cell(NO, rest or "the probe said nothing")
@@ -102,11 +104,11 @@ def probed(command: Sequence[str], folder: str) -> tuple[dict[str, Any], str, st
         try:
             for value in columns_of(process.stdout or ()):
                 seen[value["column"]] = value
-                if value["column"] == "cancel" and was_left(folder, PATIENCE_S):
+                if value["column"] == "cancel" and was_left(folder, LOOK_S):
                     ended = YES
             process.wait()
             # Before what is left of the client's processes is stopped: its server has to end by itself.
-            if ended == NO and was_left(folder, PATIENCE_S):
+            if ended == NO and was_left(folder, LOOK_S):
                 ended = AT_CLOSE
         finally:
             guard.cancel()

@@ -44,7 +44,7 @@ await probe({
   error: async () => ({ code: await text(WRONG_CODE, true), order: await text(WRONG_ORDER, true) }),
   cancel: async () => {
     // Its start takes its time, and the call has to be on its way before it is interrupted.
-    const done = await run(asking(HANG), PATIENCE_MS * 4);
+    const done = await run(asking(HANG), PATIENCE_MS * 2);
     if (done.status === 0) throw new Error(`the hanging call was answered: ${done.stdout}`);
     return { text: await text(GOOD) };
   },
