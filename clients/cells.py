@@ -1,7 +1,7 @@
 """The judgement of what a probe saw, and the page that shows it.
 
-Pure. A cell is a word: `yes`, `at close` (a call that was given up ends when its client leaves), a dash (the client has
-no such feature), or `no`.
+Pure. A cell is a word: `yes`, `at close` (a call that was given up ends when its client leaves), `in part` (a list
+without permitted values), a dash (the client has no such feature), or `no`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from client import Client
 __all__ = ["ABSENT", "AT_CLOSE", "CALLS", "COLUMNS", "NO", "TOOL", "YES", "Cell", "judge", "page", "worst"]
 
 COLUMNS: Final = ("list", "call", "error", "cancel", "progress")
-YES, AT_CLOSE, ABSENT, NO = "yes", "at close", "\N{EN DASH}", "no"
-RANK: Final = (YES, AT_CLOSE, ABSENT, NO)
+YES, AT_CLOSE, IN_PART, ABSENT, NO = "yes", "at close", "in part", "\N{EN DASH}", "no"
+RANK: Final = (YES, AT_CLOSE, IN_PART, ABSENT, NO)
 """The words, from the best to the worst."""
 
 TOOL: Final = "boj_get_data_code"
@@ -65,7 +65,9 @@ def judge(seen: Mapping[str, Any], published: Mapping[str, Any], ended: str) -> 
         return Cell(NO, seen["failed"])
     column = seen["column"]
     if column == "list":
-        problem = _lost(published, seen["tools"])
+        problem, values = _lost(published, seen["tools"]), _lost_values(published, seen["tools"])
+        if values and not problem:
+            return Cell(IN_PART, values)
     elif column == "error":
         signs = ((CODE_SIGN, seen["code"]), (ORDER_SIGN, seen["order"]), (GOOD_SIGN, seen.get("text", GOOD_SIGN)))
         problem = "".join(f"{sign!r} is not in {text!r}; " for sign, text in signs if sign not in text)
@@ -100,15 +102,30 @@ def _lost(published: Mapping[str, Any], tools: Mapping[str, Any]) -> str:
 
 
 def _lost_parts(rule: Mapping[str, Any], kept: Mapping[str, Any] | None) -> list[str]:
-    """Return the parts of an argument that a client's form of it lacks: all, the description, the type, a value."""
+    """Return the parts of an argument that a client's form of it lacks: all, the description, the type."""
     if kept is None:
         return ["all"]
-    text = json.dumps(kept, ensure_ascii=False)
     lost = [] if rule.get("description", "") in kept.get("description", "") else ["the description"]
+    text = json.dumps(kept)
     if not any(word in text for word in ('"type"', '"anyOf"', '"enum"', '"const"', '"$ref"')):
         lost.append("the type")
-    values = [value for form in (rule, *rule.get("anyOf", ())) for value in form.get("enum", ()) if value is not None]
-    return lost + [f"the value {value}" for value in values if json.dumps(value, ensure_ascii=False) not in text]
+    return lost
+
+
+def _lost_values(published: Mapping[str, Any], tools: Mapping[str, Any]) -> str:
+    """Return the arguments whose permitted values a client's list lacks."""
+    lost = [
+        f"{name}.{argument}"
+        for name, schema in published.items()
+        for argument, rule in schema.get("properties", {}).items()
+        if not all(
+            json.dumps(value) in json.dumps(tools.get(name, {}).get("properties", {}).get(argument))
+            for form in (rule, *rule.get("anyOf", ()))
+            for value in form.get("enum", ())
+            if value is not None
+        )
+    ]
+    return f"lost: the permitted values of {', '.join(lost)}" if lost else ""
 
 
 INTRO: Final = f"""# Clients
@@ -117,7 +134,8 @@ The clients that `make clients` runs against `signet stdio` and `signet serve`, 
 locked packages, all on loopback: the sandboxes stand in for the Bank of Japan and the online judge, and a scripted
 model for the model. This page is written by that run.
 
-- **list**: all tools arrive, with every argument, its type, description and values, and whether it is required.
+- **list**: all tools arrive, with every argument, its type, description and permitted values, and whether it is
+  required. *in part*: all but the permitted values.
 - **call**: a call returns the right result.
 - **error**: a code that does not exist and dates in the wrong order come back as sentences that the framework hands to
   its model (the SDKs: to their caller), and the run goes on.

@@ -10,7 +10,8 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -41,10 +42,9 @@ class Client:
     bridge: tuple[str, ...] = ()
     path: str = ""
     relay: tuple[str, ...] = ()
-    expected: tuple[tuple[str, str], ...] = ()
-    """The cells that are not "yes", by column."""
-    why: str = ""
-    overrides: tuple[tuple[str, str], ...] = ()
+    expected: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """The cells that are not "yes", by column: the word, and why it is so."""
+    overrides: Mapping[str, str] = field(default_factory=dict)
     """Versions of packages further down that npm is told to take."""
 
     @property
@@ -129,7 +129,7 @@ class Client:
 
     def _write_package_file(self, folder: Path) -> None:
         pins = dict(package.rsplit("@", 1) for package in self.packages)
-        content = {"name": self.name, "private": True, "dependencies": pins, "overrides": dict(self.overrides)}
+        content = {"name": self.name, "private": True, "dependencies": pins, "overrides": self.overrides}
         (folder / "package.json").write_text(json.dumps(content), encoding="utf-8")
         shutil.copy(ROOT / ".npmrc", folder)
 
@@ -145,16 +145,7 @@ def read_clients() -> list[Client]:
     with (HERE / "clients.toml").open("rb") as file:
         tables = tomllib.load(file)["client"]
     lists = ("packages", "doors", "bridge", "relay")
-    return [
-        Client(
-            **{
-                **table,
-                **{key: tuple(table.get(key, ())) for key in lists},
-                **{key: tuple(table.get(key, {}).items()) for key in ("expected", "overrides")},
-            }
-        )
-        for table in tables
-    ]
+    return [Client(**{**table, **{key: tuple(table.get(key, ())) for key in lists}}) for table in tables]
 
 
 def _run(command: tuple[str, ...], folder: Path, given: str = "") -> None:

@@ -149,12 +149,13 @@ def at_door(door: str, cells: Mapping[str, Cell]) -> dict[str, Cell]:
 
 def explained(client: Client, column: str, cell: Cell) -> Cell:
     """Return the cell with the client's own note, where the note is about this word in this column."""
-    return Cell(cell.word, client.why) if dict(client.expected).get(column) == cell.word else cell
+    expected = client.expected.get(column, {})
+    return Cell(cell.word, expected["why"]) if expected.get("word") == cell.word else cell
 
 
 def is_worse(client: Client, column: str, cell: Cell) -> bool:
     """Return True if a cell is worse than what is expected; a feature that a probe states to be absent is."""
-    expected = dict(client.expected).get(column, YES)
+    expected = client.expected.get(column, {}).get("word", YES)
     return cell.word != ABSENT and RANK.index(cell.word) > RANK.index(expected)
 
 
