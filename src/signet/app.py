@@ -64,9 +64,11 @@ def resolve(settings: Settings) -> Settings:
         return settings_of_replay(settings)
     if not settings.sandbox:
         return settings
+    from signet.catalogue import find_toolset
     from signet.sandbox import start_in_thread
 
-    for toolset, _ in settings.enabled():
+    for domain in dict.fromkeys(toolset.domain for toolset, _ in settings.enabled()):
+        toolset = find_toolset(domain)
         if toolset.sandbox is not None:
             token = {"token": SAMPLE_TOKEN} if toolset.sandbox.wants_token else {}
             url, _ = start_in_thread(toolset, **token)

@@ -6,12 +6,15 @@ from functools import cache
 from importlib import import_module
 from typing import Final
 
+import msgspec
+
 from signet.kernel.toolset import Toolset
 
 __all__ = ["TOOLSETS", "find_toolset", "register"]
 
 TOOLSETS: Final = ["plantuml", "boj", "oj"]
-"""The toolsets in the order in which their tools are listed: each is the `TOOLSET` of `signet.toolsets.<word>`."""
+"""The toolsets in the order in which their tools are listed: each is the `TOOLSET` of `signet.toolsets.<word>`, where
+the module's name has an underscore for a hyphen."""
 
 _registered: Final[dict[str, Toolset]] = {}
 
@@ -26,6 +29,16 @@ def register(toolset: Toolset) -> None:
 
 @cache
 def find_toolset(name: str) -> Toolset:
-    """Return the toolset with this name, importing it now."""
-    toolset: Toolset = _registered.get(name) or import_module(f"signet.toolsets.{name}").TOOLSET
-    return toolset
+    """Return the toolset with this name, importing it now; one that extends another has what it takes from there."""
+    toolset: Toolset
+    toolset = _registered.get(name) or import_module(f"signet.toolsets.{name.replace('-', '_')}").TOOLSET
+    if not toolset.extends:
+        return toolset
+    base = find_toolset(toolset.extends)
+    return msgspec.structs.replace(
+        toolset,
+        settings=base.settings,
+        needs=base.needs,
+        upstream=toolset.upstream or base.upstream,
+        without_waiting=base.without_waiting,
+    )

@@ -51,11 +51,19 @@ class LiveRun(Run):
     def __init__(self, settings: Settings, log: Log) -> None:
         self._settings = settings
         self._log = log
+        self._upstreams: dict[object, Upstream | None] = {}
+        """The open upstreams, each shared by the toolsets that state it: its pace and its cache hold for all."""
 
     def runtime(self, enabled: EnabledToolset) -> ToolsetRuntime:
         """Return the toolset's settings, its upstream and the clock's day."""
-        upstream = open_upstream(enabled, self._settings, partial(self._log.line, DEBUG, "upstream"))
-        return ToolsetRuntime(upstream, enabled.settings, utc_today)
+        toolset, own = enabled
+        if toolset.upstream not in self._upstreams:
+            log = partial(self._log.line, DEBUG, "upstream")
+            self._upstreams[toolset.upstream] = open_upstream(enabled, self._settings, log)
+        upstream = self._upstreams[toolset.upstream]
+        if toolset.service is not None:
+            upstream = toolset.service(own, upstream)
+        return ToolsetRuntime(upstream, own, utc_today)
 
 
 class RecordingRun(Run):
@@ -111,7 +119,7 @@ class ReplayRun(Run):
 
         toolset, own = enabled
         today = partial(replayed_today, toolset.name, self._folder)
-        if toolset.upstream is None:
+        if toolset.upstream is None and toolset.service is None:
             return ToolsetRuntime(None, own, today)
         origin = self._manifest.toolsets.get(toolset.name) or RecordedOrigin("nowhere")
         return ToolsetRuntime(ReplayUpstream(toolset.name, origin, self._folder, self._redactor), own, today)
@@ -125,7 +133,7 @@ def open_run(settings: Settings, log: Log) -> Run:
 
 
 def open_upstream(enabled: EnabledToolset, settings: Settings, log: Callable[..., None]) -> Upstream | None:
-    """Return the upstream of a toolset: HTTP, at the pace and with the cache that the toolset states.
+    """Return the upstream of a toolset: HTTP, at the pace and with the cache that the toolset states, or None.
 
     Raises:
         UsageError: the settings name none, or one that cannot be used.
@@ -138,7 +146,10 @@ def open_upstream(enabled: EnabledToolset, settings: Settings, log: Callable[...
 
     spec = toolset.upstream(own)
     if spec.base_url is None:
-        name = toolset.name
+        if toolset.service is not None:
+            # The service is there without it.
+            return None
+        name = toolset.domain
         raise UsageError(f"the {name} toolset has no backend: write --{name}-base-url or set {name.upper()}_BASE_URL")
     try:
         http = HttpUpstream(spec, processes=settings.workers, proxied=not settings.sandbox, log=log)

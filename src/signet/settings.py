@@ -95,7 +95,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     run_name: str = ""
     """The name that the processes of one run have in common."""
     by_toolset: dict[str, Any] = {}
-    """The settings of each toolset by its name, where they are not the defaults."""
+    """The settings of each domain by its name, where they are not the defaults."""
 
     @classmethod
     def read(
@@ -149,7 +149,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def of(self, toolset: Toolset) -> Any:
         """Return the settings of a toolset."""
-        return self.by_toolset.get(toolset.name) or toolset.settings()
+        return self.by_toolset.get(toolset.domain) or toolset.settings()
 
     def with_toolset(self, toolset: Toolset, **changes: Any) -> Self:
         """Return settings in which some of a toolset's own have changed.
@@ -158,7 +158,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             msgspec.ValidationError: a value is not of its setting's type.
         """
         changed = msgspec.convert({**msgspec.structs.asdict(self.of(toolset)), **changes}, toolset.settings)
-        return msgspec.structs.replace(self, by_toolset={**self.by_toolset, toolset.name: changed})
+        return msgspec.structs.replace(self, by_toolset={**self.by_toolset, toolset.domain: changed})
 
     def enabled(self) -> list[EnabledToolset]:
         """Return the named or the default toolsets, each with its settings; raise UsageError for an unknown name."""
@@ -225,12 +225,13 @@ def recorded_names(toolset: Toolset) -> list[tuple[str, str]]:
 
 
 def _toolsets() -> Iterator[Toolset]:
-    return map(find_toolset, TOOLSETS)
+    """Return the toolsets that have settings of their own."""
+    return (toolset for toolset in map(find_toolset, TOOLSETS) if not toolset.extends)
 
 
 def _flat(toolset: Toolset, name: str) -> str:
     """Return the name of a toolset's setting among all: the `base_url` of `boj` is `boj_base_url`."""
-    return f"{toolset.name}_{name}".replace("-", "_")
+    return f"{toolset.domain}_{name}".replace("-", "_")
 
 
 def _read_token(value: object) -> str | None:

@@ -124,6 +124,6 @@ def _flags_again(settings: Settings) -> str:
         return f" --replay {quote(settings.replay)}"
     flags = ""
     for toolset, own in settings.enabled():
-        if toolset.needs:
+        if toolset.needs and not toolset.extends:
             flags += f" --{toolset.name}-{toolset.needs.replace('_', '-')} {getattr(own, toolset.needs)}"
     return flags

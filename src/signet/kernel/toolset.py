@@ -2,6 +2,7 @@
 
 catalogue ── Toolset ─┬─ settings    flags, environment, --help, reference page
                       ├─ upstream    how its service is reached
+                      ├─ service     what the tools find in place of the upstream itself: an index, an engine
                       ├─ sandbox     a stand-in for that service, with sample data
                       ├─ corpus      the calls that `signet parity` makes
                       ├─ checks      what `signet doctor` looks at
@@ -17,7 +18,7 @@ import msgspec
 
 from .checkup import Check
 from .tools import Tool
-from .upstream import UpstreamRequest, UpstreamResponse
+from .upstream import Upstream, UpstreamRequest, UpstreamResponse
 
 __all__ = ["CorpusRow", "SandboxSpec", "Toolset", "UpstreamSpec"]
 
@@ -91,12 +92,20 @@ class Toolset(msgspec.Struct, frozen=True, kw_only=True):
     """Return the tools, importing them: it is called when the toolset is enabled."""
     instructions: str = ""
     """What a model should do first with these tools: a part of the server's `instructions`."""
+    extends: str = ""
+    """The toolset of the same domain whose settings, upstream and sandbox this one uses; its tools' slugs have that
+    toolset's name as their prefix."""
     settings: type[Any] = NoSettings
     """A frozen struct whose fields are annotated with `setting`; tools find its value in their context."""
     needs: str = ""
     """The setting without which the toolset is not enabled by default."""
     upstream: Callable[[Any], UpstreamSpec] | None = None
     """Return the upstream for a value of `settings`."""
+    service: Callable[[Any, Upstream | None], Upstream] | None = None
+    """Return what the tools find as their upstream, for a value of `settings`: around the upstream, or in its place.
+
+    It is recorded and replayed as an upstream is, so a tool that asks it is the same in a replay.
+    """
     sandbox: SandboxSpec | None = None
     without_waiting: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """Settings under which no call waits and nothing is cached, for parity runs and replays."""
@@ -108,3 +117,8 @@ class Toolset(msgspec.Struct, frozen=True, kw_only=True):
     """Return what `signet doctor` looks at, for a value of `settings`, beside the upstream."""
     schema_root: str | None = None
     """The folder with `tools/<slug>.json`, where the contracts are not among Signet's own."""
+
+    @property
+    def domain(self) -> str:
+        """The name under which the settings stand: the toolset's own, or that of the toolset that it extends."""
+        return self.extends or self.name

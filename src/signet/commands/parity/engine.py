@@ -136,7 +136,7 @@ def _sandboxes(toolsets: Iterable[str]) -> Iterator[dict[str, Running]]:
     now = datetime.now(UTC)
     running: dict[str, Running] = {}
     with ExitStack() as stops:
-        for toolset in map(find_toolset, toolsets):
+        for toolset in map(find_toolset, dict.fromkeys(find_toolset(name).domain for name in toolsets)):
             if toolset.sandbox is not None:
                 # Dates in answers are those of the clock.
                 sandbox = toolset.sandbox.build(SAMPLE_TOKEN, clock=lambda: now)
