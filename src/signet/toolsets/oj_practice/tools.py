@@ -1,0 +1,120 @@
+"""The tool for practice: the samples of a problem as data."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec import Struct
+
+from signet.kernel.errors import Code, Fault
+from signet.kernel.tools import READ_ONLY, Context, tool
+from signet.kernel.upstream import UpstreamResponse
+from signet.toolsets.oj import api
+from signet.toolsets.oj.models import Problem
+
+from .limits import limits_of
+from .samples import Sample, samples_of
+
+__all__ = ["JUDGES", "TOOLS", "PracticeProblem", "SamplesOut", "explained", "read_samples"]
+
+JUDGES: Final = {
+    "leetcode": "1",
+    "codeforces": "1900A",
+    "atcoder": "abc300_a",
+    "luogu": "P1001",
+    "spoj": "SP1",
+}
+"""The judges, each with the shape of its ids."""
+
+FORBIDDEN: Final = 403
+
+
+class SamplesIn(Struct, frozen=True):
+    """The problem whose samples to read."""
+
+    source: str
+    id: str
+
+
+class PracticeProblem(Problem, frozen=True):
+    """A problem, with what tells why it may have no statement."""
+
+    paid_only: int | None = None
+
+
+class SamplesOut(Struct, frozen=True):
+    """The samples and limits of one problem."""
+
+    source: str
+    id: str
+    title: str | None
+    link: str | None
+    samples: list[Sample]
+    time_limit_ms: int | None
+    memory_limit_mb: int | None
+    reason: str | None
+
+
+@tool(
+    name="get_samples",
+    slug="oj.get_samples",
+    title="Samples of a problem as data",
+    annotations={**READ_ONLY, "openWorldHint": True},
+    rest_errors=(("UNAUTHORIZED", 401), ("UPSTREAM_FAILED", 500), ("UPSTREAM_BROKEN", 500)),
+    example={"source": "codeforces", "id": "9001A"},
+)
+async def get_samples(args: SamplesIn, ctx: Context) -> SamplesOut:
+    """Reads the samples of one problem as data, to test a program with: input, output and explanation of each, and limits.
+
+    Only what the statement marks as input and output is taken; where there is nothing, reason says why. With a URL or
+    an uncertain id, call resolve_problem first. Not for problems of a contest that is running: judges forbid it.
+    """
+    response = await ctx.send(api.ask_problem(args.source, args.id))
+    return await ctx.offload(read_samples, response)
+
+
+def read_samples(response: UpstreamResponse) -> SamplesOut:
+    """Return the samples of the problem in a response.
+
+    Raises:
+        Fault: the backend refuses, or cannot be read; the text names the judges and the shapes of their ids.
+    """
+    try:
+        return _samples_out(api.read(response, PracticeProblem))
+    except Fault as fault:
+        raise explained(fault, response.status) from None
+
+
+def _samples_out(problem: PracticeProblem) -> SamplesOut:
+    content = problem.content or ""
+    limits = limits_of(content)
+    found = samples_of(content)
+    reason = found.reason
+    if not content.strip():
+        why = "it is a paid problem" if problem.paid_only else "it was not crawled, or the judge hides it"
+        reason = f"the backend has no statement of this problem: {why}"
+    return SamplesOut(
+        problem.source or "",
+        str(problem.id),
+        problem.title,
+        problem.link,
+        found.samples,
+        limits.time_ms,
+        limits.memory_mb,
+        reason,
+    )
+
+
+def explained(fault: Fault, status: int) -> Fault:
+    """Return a refusal of the backend with what to write instead."""
+    shapes = ", ".join(f"{name} ({shape})" for name, shape in JUDGES.items())
+    if fault.code in {Code.INVALID_INPUT, Code.NOT_FOUND}:
+        advice = f"the judges and the shapes of their ids are: {shapes}; resolve_problem finds a problem by its URL"
+    elif status == FORBIDDEN:
+        advice = "problems of a contest that is running may be refused, since judges forbid help then: ask when it ended"
+    else:
+        return fault
+    return Fault(fault.code, f"{fault.message.rstrip('. ')}. {advice[:1].upper()}{advice[1:]}.", as_tool_result=True)
+
+
+TOOLS: Final = (get_samples,)
