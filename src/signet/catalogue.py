@@ -40,5 +40,6 @@ def find_toolset(name: str) -> Toolset:
         settings=base.settings,
         needs=base.needs,
         upstream=toolset.upstream or base.upstream,
+        service=toolset.service or base.service,
         without_waiting=base.without_waiting,
     )

@@ -10,7 +10,16 @@ import time
 from collections.abc import Iterator
 from typing import IO, Final
 
-__all__ = ["append_lines", "lock", "make_private_folders", "open_private", "open_regular", "read_regular", "replacing"]
+__all__ = [
+    "append_lines",
+    "lock",
+    "make_private_folders",
+    "open_private",
+    "open_regular",
+    "read_regular",
+    "replacing",
+    "user_cache",
+]
 
 PRIVATE_FILE: Final = 0o600
 PRIVATE_FOLDER: Final = 0o700
@@ -92,6 +101,14 @@ def make_private_folders(path: str) -> None:
             # Another process may have been faster; a dangling link or a file is in the way.
             if not os.path.isdir(folder):
                 raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), folder) from None
+
+
+def user_cache(*names: str) -> str:
+    """Return a folder of this program in the user's cache folder, which need not exist yet."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    if not os.path.isabs(base):
+        base = os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(base, "signet", *names)
 
 
 def append_lines(file: int, lines: bytes, end: int) -> int:

@@ -146,7 +146,7 @@ def open_upstream(enabled: EnabledToolset, settings: Settings, log: Callable[...
 
     spec = toolset.upstream(own)
     if spec.base_url is None:
-        if toolset.service is not None:
+        if toolset.service is not None and not toolset.needs:
             # The service is there without it.
             return None
         name = toolset.domain

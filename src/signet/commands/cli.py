@@ -61,6 +61,7 @@ MORE: Final[dict[str, tuple[str, str]]] = {
     "boj": ("signet.commands.boj.command", "read statistics of the Bank of Japan: list, fetch, draw"),
     "contract": ("signet.commands.contract.command", "compare contract sets: what a change breaks"),
     "doctor": ("signet.commands.doctor.command", "show what is installed, configured and reachable, and what is wrong"),
+    "oj": ("signet.commands.oj.command", "read problems of online judges, test a program on their samples"),
     "parity": ("signet.commands.parity.command", "run calls through every door and compare the results"),
     "replay": ("signet.commands.replay", "run recorded calls again and show what has changed"),
     "sandbox": (

@@ -101,7 +101,7 @@ class Toolset(msgspec.Struct, frozen=True, kw_only=True):
     """The setting without which the toolset is not enabled by default."""
     upstream: Callable[[Any], UpstreamSpec] | None = None
     """Return the upstream for a value of `settings`."""
-    service: Callable[[Any, Upstream | None], Upstream] | None = None
+    service: Callable[[Any, Upstream | None], Upstream | None] | None = None
     """Return what the tools find as their upstream, for a value of `settings`: around the upstream, or in its place.
 
     It is recorded and replayed as an upstream is, so a tool that asks it is the same in a replay.

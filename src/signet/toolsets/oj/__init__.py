@@ -9,7 +9,7 @@ from signet.kernel.checkup import CONFIGURED, Check, Finding, note, ok
 from signet.kernel.settings import setting
 from signet.kernel.tools import Tool
 from signet.kernel.toolset import CorpusRow, SandboxSpec, Toolset, UpstreamSpec
-from signet.kernel.upstream import UpstreamRequest
+from signet.kernel.upstream import Upstream, UpstreamRequest
 
 __all__ = ["TOOLSET", "OjSettings"]
 
@@ -32,6 +32,10 @@ class OjSettings(Struct, frozen=True, kw_only=True):
     timeout_s: Annotated[
         float, Meta(gt=0, le=30), setting("seconds that a request to the backend may take", metavar="S")
     ] = 30.0
+    cache: Annotated[
+        str | None, setting("folder in which statements are kept, since they do not change", metavar="DIR", flag=True)
+    ] = None
+    offline: Annotated[bool, setting("answer from the folder of statements alone")] = False
 
 
 def _tools() -> tuple[Tool, ...]:
@@ -64,6 +68,15 @@ def _checks(settings: OjSettings) -> Sequence[Check]:
     return (Check(CONFIGURED, "token of oj", token),)
 
 
+def _service(settings: OjSettings, upstream: Upstream | None) -> Upstream | None:
+    """Return the backend, behind the folder of statements where there is one."""
+    if upstream is None or settings.cache is None:
+        return upstream
+    from .statement_cache import StatementCache
+
+    return StatementCache(upstream, settings.cache, offline=settings.offline)
+
+
 def _sandbox(token: str | None = None, **more: Any) -> Any:
     from .sandbox.api import build
 
@@ -88,6 +101,7 @@ TOOLSET = Toolset(
     settings=OjSettings,
     needs="base_url",
     upstream=_upstream,
+    service=_service,
     sandbox=SandboxSpec("an online-judge backend with sample problems", _sandbox, wants_token=True),
     corpus=_corpus,
     checks=_checks,

@@ -226,14 +226,15 @@ class _Reader:
             return
         self._announced = True
         columns = roles.index(Role.INPUT), roles.index(Role.OUTPUT)
-        pairs = [tuple(row[at] if at < len(row) else "" for at in columns) for row in part.rows[1:]]
+        pairs = [_pair(row, *columns) for row in part.rows[1:]]
         is_numbered = len(roles) > len(columns)
         has_lines = any("\n" in cell for pair in pairs for cell in pair)
         if is_numbered or has_lines or len(pairs) == 1:
-            self._drafts += [_Draft(*pair) for pair in pairs]
+            self._drafts += [_Draft(input=one, output=two) for one, two in pairs]
         elif any(not cell for pair in pairs for cell in pair):
             # Each row is a line of one sample: an output may be shorter than its input.
-            self._drafts.append(_Draft(*("\n".join(column).rstrip("\n") for column in zip(*pairs, strict=True))))
+            first, second = ("\n".join(column).rstrip("\n") for column in zip(*pairs, strict=True))
+            self._drafts.append(_Draft(input=first, output=second))
         else:
             self._tables = True
 
@@ -267,6 +268,11 @@ class _Reader:
     def _explain(self, text: str) -> None:
         if self._is_explained and self._drafts:
             self._drafts[-1].explanation.append(text)
+
+
+def _pair(row: tuple[str, ...], first: int, second: int) -> tuple[str, str]:
+    """Return two cells of a row, which may be short."""
+    return row[first] if first < len(row) else "", row[second] if second < len(row) else ""
 
 
 def _labelled(text: str, *, in_section: bool) -> Iterator[tuple[Label, str, str]]:

@@ -15,7 +15,7 @@ from signet.toolsets.oj.models import Problem
 from .limits import limits_of
 from .samples import Sample, samples_of
 
-__all__ = ["JUDGES", "TOOLS", "PracticeProblem", "SamplesOut", "explained", "read_samples"]
+__all__ = ["JUDGES", "TOOLS", "PracticeProblem", "SamplesOut", "explained", "read_samples", "samples_out"]
 
 JUDGES: Final = {
     "leetcode": "1",
@@ -64,7 +64,7 @@ class SamplesOut(Struct, frozen=True):
     example={"source": "codeforces", "id": "9001A"},
 )
 async def get_samples(args: SamplesIn, ctx: Context) -> SamplesOut:
-    """Reads the samples of one problem as data, to test a program with: input, output and explanation of each, and limits.
+    """Reads the samples of one problem as data, to test a program with: input, output, explanation, and limits.
 
     Only what the statement marks as input and output is taken; where there is nothing, reason says why. With a URL or
     an uncertain id, call resolve_problem first. Not for problems of a contest that is running: judges forbid it.
@@ -80,12 +80,13 @@ def read_samples(response: UpstreamResponse) -> SamplesOut:
         Fault: the backend refuses, or cannot be read; the text names the judges and the shapes of their ids.
     """
     try:
-        return _samples_out(api.read(response, PracticeProblem))
+        return samples_out(api.read(response, PracticeProblem))
     except Fault as fault:
         raise explained(fault, response.status) from None
 
 
-def _samples_out(problem: PracticeProblem) -> SamplesOut:
+def samples_out(problem: PracticeProblem) -> SamplesOut:
+    """Return the samples and limits of a problem."""
     content = problem.content or ""
     limits = limits_of(content)
     found = samples_of(content)
@@ -111,7 +112,9 @@ def explained(fault: Fault, status: int) -> Fault:
     if fault.code in {Code.INVALID_INPUT, Code.NOT_FOUND}:
         advice = f"the judges and the shapes of their ids are: {shapes}; resolve_problem finds a problem by its URL"
     elif status == FORBIDDEN:
-        advice = "problems of a contest that is running may be refused, since judges forbid help then: ask when it ended"
+        advice = (
+            "problems of a contest that is running may be refused, since judges forbid help then: ask when it ended"
+        )
     else:
         return fault
     return Fault(fault.code, f"{fault.message.rstrip('. ')}. {advice[:1].upper()}{advice[1:]}.", as_tool_result=True)

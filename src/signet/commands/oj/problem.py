@@ -1,0 +1,92 @@
+"""One problem for the commands: found by URL or id, through the upstream of the toolset and its folder of statements."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import Final, TypeVar
+
+from msgspec import Struct
+
+from signet.app import open_log, resolve
+from signet.catalogue import find_toolset
+from signet.files import user_cache
+from signet.kernel.errors import Code, Fault
+from signet.kernel.upstream import Upstream, UpstreamRequest
+from signet.runs import open_run
+from signet.settings import Settings
+from signet.toolsets.oj import api
+from signet.toolsets.oj.models import Resolved
+from signet.toolsets.oj.render import problem_page
+from signet.toolsets.oj_practice.tools import JUDGES, PracticeProblem, SamplesOut, explained, samples_out
+
+__all__ = ["FoundProblem", "find_problem"]
+
+T = TypeVar("T")
+
+_ID: Final = re.compile(rf"({'|'.join(JUDGES)})[:/ ]([^\s/:]+)", re.IGNORECASE)
+
+
+class FoundProblem(Struct, frozen=True):
+    """A problem: the page of its statement, and its samples."""
+
+    page: str
+    samples: SamplesOut
+
+    @property
+    def name(self) -> str:
+        """Return the name of a folder for it."""
+        return re.sub(r"[^\w.-]+", "_", f"{self.samples.source}-{self.samples.id}").strip(".") or "problem"
+
+    @property
+    def reads_stdin(self) -> bool:
+        """Whether programs read the samples; LeetCode calls a function with arguments instead."""
+        return self.samples.source != "leetcode"
+
+
+class _ResolvedPractice(Resolved, frozen=True):
+    """A resolved problem, with what tells why it may have no statement."""
+
+    problem: PracticeProblem | None = None
+
+
+def find_problem(query: str, settings: Settings, *, keep: bool, offline: bool) -> FoundProblem:
+    """Return the problem that a URL, a slug, an id or `judge:id` names.
+
+    Raises:
+        Fault: there is none, or the backend cannot be asked.
+        UsageError: no backend is set.
+    """
+    settings = resolve(settings)
+    toolset = find_toolset("oj-practice")
+    if keep and not settings.sandbox:
+        folder = settings.of(toolset).cache or user_cache("oj")
+        settings = settings.with_toolset(toolset, cache=folder, offline=offline)
+    (enabled,) = settings.enabled()
+    upstream = open_run(settings, open_log(settings)).runtime(enabled).upstream
+    if upstream is None:
+        raise Fault(Code.INTERNAL_ERROR, "no backend is set")
+    return asyncio.run(_ask(upstream, query.strip()))
+
+
+async def _ask(upstream: Upstream, query: str) -> FoundProblem:
+    try:
+        by_id = _ID.fullmatch(query)
+        if by_id is not None:
+            problem = await _read(upstream, api.ask_problem(by_id[1].lower(), by_id[2]), PracticeProblem)
+        else:
+            resolved = await _read(upstream, api.ask_resolve(query), _ResolvedPractice)
+            problem = resolved.problem
+            if problem is None:
+                raise explained(Fault(Code.NOT_FOUND, f"'{query[:200]}' names no problem of a known judge"), 0)
+    finally:
+        await upstream.close()
+    return FoundProblem(problem_page(problem), samples_out(problem))
+
+
+async def _read(upstream: Upstream, request: UpstreamRequest, shape: type[T]) -> T:
+    response = await upstream.send(request)
+    try:
+        return api.read(response, shape)
+    except Fault as fault:
+        raise explained(fault, response.status) from None
