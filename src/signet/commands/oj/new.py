@@ -20,16 +20,20 @@ STUBS: Final = {
     ),
     "cpp": (
         "main.cpp",
-        "#include <iostream>\n#include <string>\n\nint main() {\n    std::ios::sync_with_stdio(false);\n"
-        "    std::cin.tie(nullptr);\n    std::string word;\n    long long count = 0;\n"
-        "    while (std::cin >> word) ++count;\n    std::cout << count << '\\n';\n}\n",
+        (
+            "#include <iostream>\n#include <string>\n\nint main() {\n    std::ios::sync_with_stdio(false);\n"
+            "    std::cin.tie(nullptr);\n    std::string word;\n    long long count = 0;\n"
+            "    while (std::cin >> word) ++count;\n    std::cout << count << '\\n';\n}\n"
+        ),
         "./main",
     ),
     "rs": (
         "main.rs",
-        "use std::io::{self, Read};\n\nfn main() {\n    let mut data = String::new();\n"
-        "    io::stdin().read_to_string(&mut data).unwrap();\n"
-        '    println!("{}", data.split_whitespace().count());\n}\n',
+        (
+            "use std::io::{self, Read};\n\nfn main() {\n    let mut data = String::new();\n"
+            "    io::stdin().read_to_string(&mut data).unwrap();\n"
+            '    println!("{}", data.split_whitespace().count());\n}\n'
+        ),
         "./main",
     ),
 }

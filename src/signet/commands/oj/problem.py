@@ -1,4 +1,4 @@
-"""One problem for the commands: found by URL or id, through the upstream of the toolset and its folder of statements."""
+"""One problem for the commands, found by URL or id, through the toolset's upstream and its folder of statements."""
 
 from __future__ import annotations
 
@@ -76,9 +76,9 @@ async def _ask(upstream: Upstream, query: str) -> FoundProblem:
             problem = await _read(upstream, api.ask_problem(by_id[1].lower(), by_id[2]), PracticeProblem)
         else:
             resolved = await _read(upstream, api.ask_resolve(query), _ResolvedPractice)
-            problem = resolved.problem
-            if problem is None:
+            if resolved.problem is None:
                 raise explained(Fault(Code.NOT_FOUND, f"'{query[:200]}' names no problem of a known judge"), 0)
+            problem = resolved.problem
     finally:
         await upstream.close()
     return FoundProblem(problem_page(problem), samples_out(problem))

@@ -48,7 +48,7 @@ class _Tube(threading.Thread):
 
     def run(self) -> None:
         """Read until the end."""
-        with contextlib.suppress(OSError, ValueError):
+        with self._pipe, contextlib.suppress(OSError):
             while chunk := self._pipe.read1(CHUNK_BYTES):  # type: ignore[attr-defined]
                 self.kept += chunk[: self._limit - len(self.kept)]
                 if len(self.kept) >= self._limit and self._on_excess is not None:
@@ -62,7 +62,7 @@ def run_program(command: Sequence[str], given: bytes, limit_s: float) -> Program
         OSError: it cannot be started.
     """
     begun = time.monotonic()
-    process = subprocess.Popen(
+    process = subprocess.Popen(  # noqa: S603 - the user's own program
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
     )
     endless = threading.Event()

@@ -39,7 +39,7 @@ def _agree(wanted: str, got: str, tolerance: float) -> bool:
 
 
 def difference(expected: str, output: str) -> list[str]:
-    """Return the lines that differ, as a unified diff from the expected to the printed output, cut to what is readable."""
+    """Return a unified diff from the expected to the printed output, cut to what is readable."""
     before, after = (
         [line.rstrip()[:MAX_LINE_CHARS] for line in text.strip("\n").split("\n")[: MAX_DIFF_LINES * 10]]
         for text in (expected, output)

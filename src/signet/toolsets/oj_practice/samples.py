@@ -28,7 +28,7 @@ MAX_CHARS: Final = 131_072
 
 _NUMBER: Final = r"\s*(?:#|№|no\.?|\()?\s*(?P<number>\d{1,3})?\s*\)?\s*"
 _INPUT, _OUTPUT = r"(?:inputs?|输入|入力)", r"(?:outputs?|输出|出力)"
-_SAMPLE: Final = r"(?:samples?|examples?|sample\s+(?:tests?|cases?)|样例|示例|例子|サンプル)"
+_SAMPLE: Final = r"(?:samples?|examples?|sample\s+(?:tests?|cases?)|(?:输入输出)?样例|示例|例子|サンプル)"
 
 
 def _named(word: str) -> str:

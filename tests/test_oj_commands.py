@@ -1,0 +1,293 @@
+"""`signet oj` as a person types it, against a played judge in this process."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from oj_harness import OjHarness, oj_sandbox
+from processes import PATIENCE_S, SIGNET, clean_env
+from signet.commands.oj import program_run
+from signet.commands.oj.verdict import difference, is_right
+from upstream_harness import DIRECT
+
+BELLS = "atcoder:abc901_a"
+"""A problem with one sample: 3 5, whose answer is 12."""
+
+
+@pytest.fixture(scope="module")
+def judge() -> Iterator[OjHarness]:
+    with oj_sandbox() as harness:
+        yield harness
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+def oj(judge: OjHarness, home: Path, *words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run `signet oj` with a home of its own."""
+    env = clean_env({**DIRECT, "OJ_BASE_URL": judge.url, "XDG_CACHE_HOME": str(home)})
+    return subprocess.run(
+        [SIGNET, "oj", *words], capture_output=True, text=True, env=env, cwd=cwd, timeout=PATIENCE_S, check=False
+    )
+
+
+def program(tmp_path: Path, text: str) -> list[str]:
+    """Write a program in Python and return the words that run it."""
+    path = tmp_path / "solution.py"
+    path.write_text(text)
+    return ["--", sys.executable, str(path)]
+
+
+def test_a_right_program_is_right(judge: OjHarness, home: Path, tmp_path: Path) -> None:
+    words = program(tmp_path, "a, b = map(int, input().split())\nprint(sum(range(a, b + 1)))\n")
+
+    done = oj(judge, home, "test", BELLS, *words)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[0].startswith("sample 1: right (")
+    assert done.stdout.splitlines()[-1] == "1 of 1 right"
+
+
+def test_a_wrong_program_is_shown_what_differs(judge: OjHarness, home: Path, tmp_path: Path) -> None:
+    done = oj(judge, home, "test", BELLS, *program(tmp_path, "print(13)\n"))
+
+    assert done.returncode == 1
+    first, *rest = done.stdout.splitlines()
+    assert first.startswith("sample 1: wrong (")
+    assert rest == [
+        "  input    3 5",
+        "  --- expected",
+        "  +++ printed",
+        "  @@ -1 +1 @@",
+        "  -12",
+        "  +13",
+        "0 of 1 right",
+    ]
+
+
+def test_a_slow_program_is_ended_with_all_that_it_started(judge: OjHarness, home: Path, tmp_path: Path) -> None:
+    """The program holds a pipe; when its whole group has ended, the pipe is at its end."""
+    read, write = os.pipe()
+    script = f"import subprocess, time\nsubprocess.Popen(['sleep', '1000'], pass_fds=({write},))\ntime.sleep(1000)\n"
+    env = clean_env({**DIRECT, "OJ_BASE_URL": judge.url, "XDG_CACHE_HOME": str(home)})
+    runner = (
+        "import sys\nfrom signet.commands.oj import program_run as p\n"
+        f"p.subprocess.Popen = __import__('functools').partial(p.subprocess.Popen, pass_fds=({write},))\n"
+        "from signet.commands.cli import main\nsys.exit(main(sys.argv[1:]))\n"
+    )
+    words = ["oj", "test", BELLS, "--time-limit", "0.5", *program(tmp_path, script)]
+
+    done = subprocess.run(
+        [sys.executable, "-c", runner, *words],
+        capture_output=True,
+        text=True,
+        env=env,
+        pass_fds=(write,),
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    os.close(write)
+
+    assert done.returncode == 1
+    assert done.stdout.startswith("sample 1: too slow: ended after 0.5 s (")
+    with open(read, "rb") as pipe:
+        assert pipe.read() == b""
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("raise SystemExit(3)\n", "it fails: exit status 3"),
+        ("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n", "it fails: ended by SIGSEGV"),
+        ("import os, signal\nos.kill(os.getpid(), 40)\n", "it fails: ended by signal 40"),
+    ],
+)
+def test_a_crashing_program_fails(judge: OjHarness, home: Path, tmp_path: Path, text: str, verdict: str) -> None:
+    done = oj(judge, home, "test", BELLS, *program(tmp_path, text))
+
+    assert done.returncode == 1
+    assert done.stdout.startswith(f"sample 1: {verdict} (")
+
+
+def test_what_a_failing_program_wrote_about_it_is_shown_without_its_controls(
+    judge: OjHarness, home: Path, tmp_path: Path
+) -> None:
+    done = oj(judge, home, "test", BELLS, *program(tmp_path, "import sys\nsys.exit('sad\\x1b[31m story')\n"))
+
+    assert "  | sad\\u001b[31m story" in done.stdout.splitlines()
+
+
+def test_a_program_that_prints_without_end_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(program_run, "MAX_OUTPUT_BYTES", 100_000)
+    words = program(tmp_path, "while True: print('x' * 1000)\n")[1:]
+
+    run = program_run.run_program(words, b"", PATIENCE_S)
+
+    assert (run.is_endless, run.is_late, len(run.output)) == (True, False, 100_000)
+
+
+def test_a_program_need_not_read_its_input(tmp_path: Path) -> None:
+    run = program_run.run_program(program(tmp_path, "print(1)\n")[1:], b"x" * 5_000_000, PATIENCE_S)
+
+    assert (run.output, run.status) == (b"1\n", 0)
+
+
+def test_a_program_that_cannot_be_started_is_named(judge: OjHarness, home: Path) -> None:
+    done = oj(judge, home, "test", BELLS, "--", "/no/such/program")
+
+    sentence = "/no/such/program cannot be started (No such file or directory); write the program behind --"
+    assert (done.returncode, done.stderr) == (2, f"signet: {sentence}\n")
+
+
+@pytest.mark.parametrize(
+    ("problem", "sentence"),
+    [
+        ("leetcode:9001", "LeetCode calls a function: its samples are arguments, which no program can read"),
+        ("atcoder:agc901_a", "there is nothing to test with: the backend has no statement of this problem"),
+        (
+            "codeforces:0",
+            "[404] Not Found: problem not found. The judges and the shapes of their ids are: leetcode (1)",
+        ),
+        ("no-such-problem", "'no-such-problem' names no problem of a known judge. The judges and the shapes"),
+    ],
+)
+def test_where_there_is_nothing_to_test_it_says_why(judge: OjHarness, home: Path, problem: str, sentence: str) -> None:
+    done = oj(judge, home, "test", problem, "--", "true")
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(f"signet: {sentence}")
+
+
+def test_without_a_backend_it_says_what_to_set() -> None:
+    done = subprocess.run(
+        [SIGNET, "oj", "show", "x"], capture_output=True, text=True, env=clean_env(), timeout=PATIENCE_S, check=False
+    )
+
+    assert done.returncode == 2
+    assert done.stderr == "signet: the oj toolset has no backend: write --oj-base-url or set OJ_BASE_URL\n"
+
+
+@pytest.mark.parametrize("name", ["https://leetcode.com/problems/lantern-pairs/", "leetcode:9001", "leetcode/9001"])
+def test_a_statement_is_shown_by_url_and_by_id(judge: OjHarness, home: Path, name: str) -> None:
+    done = oj(judge, home, "show", name)
+
+    assert done.returncode == 0
+    assert done.stdout.startswith("# Lantern Pairs\n\n- Source: leetcode | ID: 9001 ")
+
+
+def test_on_a_terminal_the_statement_is_rendered(judge: OjHarness, home: Path) -> None:
+    env = clean_env({**DIRECT, "OJ_BASE_URL": judge.url, "XDG_CACHE_HOME": str(home), "TERM": "xterm", "COLUMNS": "80"})
+    main, side = pty.openpty()
+    with subprocess.Popen([SIGNET, "oj", "show", BELLS], stdout=side, stderr=side, env=env) as process:
+        os.close(side)
+        shown = b""
+        while True:
+            try:
+                chunk = os.read(main, 4096)
+            except OSError:
+                break
+            if not chunk:
+                break
+            shown += chunk
+        assert process.wait(PATIENCE_S) == 0
+    os.close(main)
+
+    assert b"## Problem Statement" not in shown
+    assert "Problem Statement" in shown.decode()
+    assert b"\x1b[" in shown
+
+
+def test_statements_are_kept_and_read_offline(judge: OjHarness, home: Path) -> None:
+    first = oj(judge, home, "show", BELLS)
+    asked = len(judge.requests())
+
+    again = oj(judge, home, "show", BELLS)
+    offline = oj(judge, home, "show", BELLS, "--offline")
+    other = oj(judge, home, "show", "atcoder:abc901_b", "--offline")
+
+    assert first.stdout == again.stdout == offline.stdout != ""
+    assert len(judge.requests()) == asked
+    assert (other.returncode, other.stdout) == (1, "")
+    assert other.stderr.startswith("signet: it is not among the statements in ")
+
+
+def test_without_the_cache_nothing_is_kept(judge: OjHarness, home: Path) -> None:
+    done = oj(judge, home, "show", BELLS, "--no-cache")
+    both = oj(judge, home, "show", BELLS, "--no-cache", "--offline")
+
+    assert done.returncode == 0
+    assert not home.exists()
+    assert (both.returncode, both.stderr[:8]) == (2, "signet: ")
+
+
+@pytest.mark.parametrize(("lang", "stub"), [("py", "main.py"), ("cpp", "main.cpp"), ("rs", "main.rs")])
+def test_a_folder_is_made_with_statement_samples_and_stub(
+    judge: OjHarness, home: Path, tmp_path: Path, lang: str, stub: str
+) -> None:
+    done = oj(judge, home, "new", BELLS, "--lang", lang, cwd=tmp_path)
+
+    folder = tmp_path / "atcoder-abc901_a"
+    assert done.returncode == 0
+    assert (folder / "statement.md").read_text("utf-8").startswith("# A. Bell Count\n")
+    assert (folder / "samples/1.in").read_text() == "3 5\n"
+    assert (folder / "samples/1.out").read_text() == "12\n"
+    assert (folder / stub).is_file()
+
+
+def test_the_stub_in_python_runs_and_is_judged(judge: OjHarness, home: Path, tmp_path: Path) -> None:
+    oj(judge, home, "new", BELLS, "--out", str(tmp_path / "bells"))
+
+    done = oj(judge, home, "test", BELLS, "--", sys.executable, str(tmp_path / "bells/main.py"))
+
+    assert done.stdout.startswith("sample 1: wrong (")
+
+
+def test_files_that_are_there_stay_as_they_are(judge: OjHarness, home: Path, tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text("mine")
+
+    done = oj(judge, home, "new", BELLS, "--out", str(tmp_path))
+
+    assert (tmp_path / "main.py").read_text() == "mine"
+    assert done.stderr == "signet: left as they were: main.py\n"
+
+
+@pytest.mark.parametrize(
+    ("expected", "output", "right"),
+    [
+        ("1 2\n3", "1  2 3\n\n", True),
+        ("Yes", "YES", False),
+        ("0.333333", "0.3333335", True),
+        ("0.333333", "0.34", False),
+        ("1e9", "1000000000", True),
+        ("1000000", "1000001", False),
+        ("10", "10.0", False),
+        ("0.5", "nan", False),
+        ("0.5", "half", False),
+        ("1", "", False),
+        ("", "", True),
+        ("1", "1 2", False),
+    ],
+)
+def test_tokens_are_compared_as_judges_do(expected: str, output: str, right: bool) -> None:
+    assert is_right(expected, output) is right
+
+
+def test_without_a_tolerance_fractions_are_exact() -> None:
+    assert not is_right("0.5", "0.50000001", 0)
+    assert is_right("0.5", "0.50", 0)
+
+
+def test_a_long_difference_is_cut() -> None:
+    lines = difference("\n".join(map(str, range(1000))), "x")
+
+    assert len(lines) == 21
+    assert lines[-1].endswith(" more lines")
