@@ -59,6 +59,7 @@ RANGES = {
     "boj_cache_s": "a whole number from 0 to 86400",
     "validation": "off, shadow or enforce",
     "stdio_reader": "auto or thread",
+    "oj_offline": "true or false",
     **dict.fromkeys(SWITCHES, "true or false"),
 }
 """Every setting that is more than a text, and what to write for it."""
