@@ -13,6 +13,7 @@ import pytest
 
 from signet.kernel.errors import Code, Fault
 from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
+from signet.kernel.waiting import Waiting
 from signet.toolsets.oj import statement_cache
 from signet.toolsets.oj.statement_cache import StatementCache
 
@@ -34,7 +35,7 @@ class Backend:
             **{"status": 200, "content_type": "application/json", **more}, body=body(value)
         )
 
-    async def send(self, request: UpstreamRequest) -> UpstreamResponse:
+    async def send(self, request: UpstreamRequest, wait: Waiting | None = None) -> UpstreamResponse:  # noqa: ARG002 - the port's
         self.asked.append(request.target)
         return self._response
 

@@ -16,6 +16,7 @@ import msgspec
 from signet.files import make_private_folders, read_regular, replacing
 from signet.kernel.errors import Code, Fault
 from signet.kernel.upstream import Upstream, UpstreamRequest, UpstreamResponse
+from signet.kernel.waiting import Waiting
 
 from .models import Problem, Resolved
 
@@ -47,20 +48,20 @@ class StatementCache:
         self._folder = folder
         self._offline = offline
 
-    async def send(self, request: UpstreamRequest) -> UpstreamResponse:
+    async def send(self, request: UpstreamRequest, wait: Waiting | None = None) -> UpstreamResponse:
         """Return the answer of a file, or of the backend; offline, raise a Fault for what no file holds."""
         shape = next((shape for start, shape in SHAPES.items() if request.target.startswith(start)), None)
         if shape is None or not request.is_plain:
             if self._offline:
                 raise _not_kept(self._folder)
-            return await self._inner.send(request)
+            return await self._inner.send(request, wait)
         path = self._path(request)
         kept = await asyncio.to_thread(_read, path, request.target)
         if kept is not None:
             return kept
         if self._offline:
             raise _not_kept(self._folder)
-        response = await self._inner.send(request)
+        response = await self._inner.send(request, wait)
         if has_statement(response, shape):
             await asyncio.to_thread(_write, path, request.target, response)
         return response

@@ -61,7 +61,7 @@ class SamplesOut(Struct, frozen=True):
     title="Samples of a problem as data",
     annotations={**READ_ONLY, "openWorldHint": True},
     rest_errors=(("UNAUTHORIZED", 401), ("UPSTREAM_FAILED", 500), ("UPSTREAM_BROKEN", 500)),
-    example={"source": "codeforces", "id": "9001A"},
+    example={"source": "codeforces", "id": "1900A"},
 )
 async def get_samples(args: SamplesIn, ctx: Context) -> SamplesOut:
     """Reads the samples of one problem as data, to test a program with: input, output, explanation, and limits.
