@@ -169,7 +169,9 @@ class Conversation:
             self._out.write(task.result().body + b"\n")
 
     def _notify(self, message: bytes) -> None:
-        self._out.write(message + b"\n")
+        # A client that has said its last word waits for replies alone; some take a report for a fault and kill the server.
+        if not self._ended.is_set():
+            self._out.write(message + b"\n")
 
     def _cancel(self, request_id: Id) -> None:
         for task in self._calls.get(request_id, ()):
