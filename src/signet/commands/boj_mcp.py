@@ -39,7 +39,8 @@ def parser() -> Parser:
         description="Statistics of the Bank of Japan as MCP tools on standard input and output.",
         epilog=CREDIT,
     )
-    names = [f"boj_{name}" for name in BojSettings.__struct_fields__]
+    # The index belongs to another toolset.
+    names = [f"boj_{name}" for name in BojSettings.__struct_fields__ if not name.startswith("index_")]
     add_settings(program, *names, prefix="boj_")
     add_drop_in(program)
     return program

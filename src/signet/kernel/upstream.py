@@ -24,11 +24,15 @@ class UpstreamRequest(msgspec.Struct, frozen=True):
     headers: tuple[tuple[str, str], ...] = ()
     """Headers beside those that the upstream sends itself: authorization, encoding, user agent."""
     body: bytes = b""
+    max_body_bytes: int = 0
+    """The limit of the response, where it is not that of the upstream."""
+    timeout_s: float = 0.0
+    """The time for the response, where it is not that of the upstream."""
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is a GET with no headers and no body of its own: only such a response is shared or cached."""
-        return self.method == "GET" and not self.headers and not self.body
+        """Whether it is a GET with no headers, body or limits of its own: only such a response is shared or cached."""
+        return self.method == "GET" and not self.headers and not self.body and not self.max_body_bytes
 
 
 class UpstreamResponse(msgspec.Struct, frozen=True):

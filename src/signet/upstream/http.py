@@ -71,6 +71,8 @@ class _Reading(msgspec.Struct):
     content_type: str = ""
     body: bytearray = msgspec.field(default_factory=bytearray)
     cut: bool = False
+    limit: int = 0
+    """The most bytes that are read."""
 
 
 class HttpUpstream:
@@ -117,13 +119,13 @@ class HttpUpstream:
             self._redactor = SecretRedactor([self._token or ""], min_chars=MIN_CHARS)
         self._log("upstream.ask", target=request.target)
         start_check(egress)
-        reading = _Reading(self.origin)
+        reading = _Reading(self.origin, limit=request.max_body_bytes or self._spec.max_body_bytes)
         wait = wait or Waiting()
         broken = ""
         try:
             await self._follow(self._session, request, reading, wait)
         except TimeoutError:
-            broken = self._redactor.text(self._too_slow(reading.address))
+            broken = self._redactor.text(self._too_slow(reading.address, request.timeout_s or self._spec.timeout_s))
         except (aiohttp.ClientError, ValueError, OSError) as error:
             broken = self._redactor.text(refusal() or describe(error, reading.address, self._spec.address_setting))
         if broken and not reading.status:
@@ -156,7 +158,7 @@ class HttpUpstream:
         if self._token is not None:
             headers["Authorization"] = f"Bearer {self._token}"
         hop = _Hop(URL(self.origin + request.target, encoded=True), request.method, headers, request.body)
-        left_s = self._spec.timeout_s
+        left_s = request.timeout_s or self._spec.timeout_s
         now = asyncio.get_running_loop().time
         for _ in range(self._spec.max_redirects + 1):
             slot = await self._rate_limiter.slot(wait)
@@ -202,7 +204,7 @@ class HttpUpstream:
         gunzip = Gunzip() if packed else None
         reading.status = response.status
         reading.content_type = response.headers.get("Content-Type", "").lower()
-        body, limit, taken = reading.body, self._spec.max_body_bytes, 0
+        body, limit, taken = reading.body, reading.limit, 0
         while len(body) < limit and taken < limit:
             chunk = await response.content.read(min(CHUNK_BYTES, limit - taken))
             if not chunk:
@@ -224,10 +226,9 @@ class HttpUpstream:
     def _waiting(self, begun: float, now: Callable[[], float]) -> str:
         return f"waiting for {self._spec.called}'s answer ({now() - begun:.0f} s)"
 
-    def _too_slow(self, address: str) -> str:
-        spec = self._spec
-        check = f"check that the service is running, and {spec.address_setting}"
-        return f"no answer within {spec.timeout_s:g} s from {address}: {check}"
+    def _too_slow(self, address: str, limit_s: float) -> str:
+        check = f"check that the service is running, and {self._spec.address_setting}"
+        return f"no answer within {limit_s:g} s from {address}: {check}"
 
     def _failed(self, why: str) -> Fault:
         self._log("upstream.failed", why=why)

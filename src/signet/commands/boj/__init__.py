@@ -6,18 +6,6 @@
 Every page goes through the call pipeline, the tool and its rate-limited upstream.
 """
 
-from typing import Final
+from signet.toolsets.boj.sources import CREDIT, SAMPLE_SOURCE, SOURCE
 
 __all__ = ["CREDIT", "SAMPLE_SOURCE", "SOURCE"]
-
-SOURCE: Final = "Bank of Japan, Time-Series Data Search"
-"""The source of figures from the Bank's own host."""
-
-SAMPLE_SOURCE: Final = f"sample data in the shape of {SOURCE}"
-"""The source of figures from the embedded sandbox."""
-
-CREDIT: Final = (
-    "This service uses the API of the Bank of Japan's Time-Series Data Search; "
-    "the Bank of Japan does not guarantee its content."
-)
-"""The notice that the Bank requires of every service that uses its API."""

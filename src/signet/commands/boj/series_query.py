@@ -20,12 +20,12 @@ from signet.kernel.errors import Code, Fault
 from signet.kernel.outcome import Call, Outcome
 from signet.kernel.server import QUIET_CONTEXT, Server
 from signet.settings import Settings, UsageError
-from signet.toolsets.boj import is_public
 from signet.toolsets.boj.models import Point, Series, decode_points
 from signet.toolsets.boj.query import DataCodeIn, DataLayerIn, check
+from signet.toolsets.boj.sources import source_of
 from signet.toolsets.boj.validation import BANK_NAMES
 
-from . import SAMPLE_SOURCE, SOURCE
+from . import SAMPLE_SOURCE
 
 __all__ = ["FetchedSeries", "SeriesPage", "SeriesQuery", "is_number", "open_query", "read_pages", "to_flags"]
 
@@ -70,12 +70,7 @@ class SeriesQuery(Struct, frozen=True):
     @property
     def source(self) -> str:
         """The source of the figures; only the Bank's own host is named as the Bank."""
-        if self.origin == SAMPLE_SOURCE:
-            return SAMPLE_SOURCE
-        if is_public(self.origin):
-            return SOURCE
-        host = "/".join(self.origin.split("/")[:3])
-        return f"figures from {host}, in the shape of {SOURCE}"
+        return source_of(self.origin)
 
     @property
     def last_position(self) -> int | None:

@@ -51,6 +51,18 @@ class BojSettings(Struct, frozen=True, kw_only=True):
     cache_s: Annotated[
         int, Meta(ge=0, le=86_400), setting("seconds for which lists of series are kept", metavar="S")
     ] = 3600
+    index_dir: Annotated[
+        str,
+        setting(
+            "folder of the index that boj_search needs",
+            metavar="DIR",
+            default_text="signet/boj in the user's cache folder; memory for a server on this machine",
+            flag=True,
+        ),
+    ] = ""
+    index_days: Annotated[
+        int, Meta(ge=1, le=365), setting("days after which a list of the index is asked for again", metavar="N")
+    ] = 7
 
 
 def is_public(origin: str) -> bool:

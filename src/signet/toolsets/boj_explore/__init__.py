@@ -1,0 +1,43 @@
+"""Exploring the Bank of Japan's statistics: find series in either language, and read them ready for use."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import json
+
+from signet.kernel.tools import Tool
+from signet.kernel.toolset import CorpusRow, Toolset
+from signet.kernel.upstream import Upstream
+
+__all__ = ["TOOLSET"]
+
+
+def _tools() -> tuple[Tool, ...]:
+    from .tools import TOOLS
+
+    return TOOLS
+
+
+def _service(settings: Any, upstream: Upstream | None) -> Upstream:
+    from .service import IndexUpstream
+
+    if upstream is None:
+        raise RuntimeError("the index needs the Bank's upstream")
+    return IndexUpstream(settings, upstream)
+
+
+def _corpus() -> Sequence[CorpusRow]:
+    from importlib.resources import files
+
+    rows: list[CorpusRow] = json.decode((files(__package__) / "corpus.json").read_bytes())
+    return rows
+
+
+TOOLSET = Toolset(
+    name="boj-explore",
+    title="Bank of Japan, explored",
+    extends="boj",
+    tools=_tools,
+    service=_service,
+    corpus=_corpus,
+)

@@ -1,0 +1,177 @@
+"""Filling the shelf: one list after the other is asked of the Bank, at the pace of its upstream.
+
+    wanted words ── next list ──▶ upstream ──▶ store on the shelf ── again until none is missing or old
+
+One process at a time asks the Bank for one folder; the others look at what it has put there. A crawl that is killed
+loses the list that was on its way, and the next one goes on with the lists that are still missing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final
+
+from signet.kernel.errors import Fault
+from signet.kernel.upstream import Upstream, UpstreamRequest, UpstreamResponse
+from signet.toolsets.boj import BojSettings
+from signet.toolsets.boj.databases import DATABASES, Database
+from signet.toolsets.boj.faults import transport
+from signet.toolsets.boj.tools import delay_ms
+
+from .lists import made_at, read_rows, request_list
+from .shelf import ORDER, Shelf, database_words
+from .store import ListFacts
+from .words import SearchQuery, read_query
+
+__all__ = ["Crawl", "likely"]
+
+DAY_S: Final = 86_400
+OTHERS_S: Final = 0.5
+"""How often to look at what another process does."""
+NO_WORDS: Final = read_query("")
+LARGE: Final = ("CO", "FF", "BIS", "PR01", "PR03", "BP01")
+"""The databases whose lists have more than ten million bytes: they come last, unless their names are asked for."""
+
+HINTS: Final = {
+    "FM08": ("dollar", "yen", "euro", "ドル", "円", "為替", "fxer"),
+    "FM09": ("effective", "実効", "fx18"),
+    "FM01": ("call", "overnight", "コール", "policy", "政策金利", "strdc"),
+    "IR01": ("discount", "公定歩合", "policy", "政策金利", "madr"),
+    "CO": ("tankan", "短観", "業況", "business condition", "tk99"),
+    "PR01": ("cgpi", "企業物価", "wholesale", "prcg"),
+    "BP01": ("current account", "経常収支", "trade", "bpbp"),
+    "MD01": ("monetary base", "マネタリーベース"),
+    "MD02": ("m2", "money stock", "マネーストック"),
+    "MD10": ("deposit", "預金", "dldd"),
+    "BS01": ("balance sheet", "assets", "総資産"),
+}
+"""What people call the contents of a database, and how its codes begin, where its names do not say so."""
+
+
+def likely(database: Database, query: SearchQuery) -> int:
+    """Return how likely a database has what is looked for."""
+    text = " ".join((query.phrase, *query.words))
+    return 2 * len(database_words(database, query.words)) + sum(hint in text for hint in HINTS.get(database.code, ()))
+
+
+class Crawl:
+    """The lists that are asked for in the background, while the server lives."""
+
+    def __init__(self, shelf: Shelf, upstream: Upstream, settings: BojSettings) -> None:
+        self.shelf = shelf
+        self.trouble = ""
+        """Why the last crawl ended early."""
+        self.on_list: Callable[[str, ListFacts | None, int], Any] = lambda *_: None
+        """Called with each database that came, its facts, and the number of those still due."""
+        self._upstream = upstream
+        self._settings = settings
+        self._query = NO_WORDS
+        self._first = ""
+        self._asked: set[str] = set()
+        """The databases of this crawl so far: none is asked for twice, whatever came."""
+        self._task: asyncio.Task[None] | None = None
+        self._news = asyncio.Event()
+
+    async def go(
+        self, query: SearchQuery = NO_WORDS, db: str | None = None, *, wait_s: float, only: bool = False
+    ) -> None:
+        """Ask for what is missing or old, the likely databases first, and wait until `db` or all is there.
+
+        With `only`, no other database than `db` is asked for.
+        """
+        self._query, self._first = query, db or ""
+        deadline = asyncio.get_running_loop().time() + wait_s
+        if self._task is None or self._task.done():
+            if not await asyncio.to_thread(self._due, only=only):
+                return
+            self.trouble = ""
+            self._asked.clear()
+            self._task = asyncio.ensure_future(self._run(only=only))
+        while not self._task.done():
+            left_s = deadline - asyncio.get_running_loop().time()
+            if left_s <= 0 or (db and await asyncio.to_thread(self.shelf.has, db)):
+                return
+            self._news.clear()
+            news = asyncio.ensure_future(self._news.wait())
+            await asyncio.wait((self._task, news), timeout=left_s, return_when=asyncio.FIRST_COMPLETED)
+            news.cancel()
+
+    async def close(self) -> None:
+        """Stop; what is on the shelf stays there."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _run(self, *, only: bool) -> None:
+        """Ask for one list after the other, while this process has the lock of the folder."""
+        while await asyncio.to_thread(self._due, only=only):
+            held = await asyncio.to_thread(self.shelf.lock)
+            if held is None:
+                await asyncio.sleep(OTHERS_S)
+                self._news.set()
+                continue
+            try:
+                if not await self._fill(only=only):
+                    return
+            finally:
+                if held >= 0:
+                    os.close(held)
+
+    async def _fill(self, *, only: bool) -> bool:
+        while due := await asyncio.to_thread(self._due, only=only):
+            self._asked.add(due[0])
+            try:
+                await self._read(due[0])
+            except Fault as fault:
+                self.trouble = fault.message
+                if fault.data.get("error_type") == "TRANSPORT_ERROR":
+                    # The other lists would not come either.
+                    return False
+            facts = await asyncio.to_thread(self.shelf.facts)
+            self.on_list(due[0], facts.get(due[0]), len(due) - 1)
+            self._news.set()
+        return True
+
+    def _due(self, *, only: bool) -> list[str]:
+        """Return the databases to ask for, the most wanted first: missing ones before old ones."""
+        facts = self.shelf.facts()
+        oldest_s = time.time() - self._settings.index_days * DAY_S
+        due = [
+            (db.code != self._first, db.code in facts, -likely(db, self._query), db.code in LARGE, ORDER[db.code])
+            for db in DATABASES
+            if db.code not in self._asked
+            and (db.code not in facts or facts[db.code].built_s < oldest_s)
+            and (not only or db.code == self._first)
+        ]
+        return [DATABASES[place].code for *_, place in sorted(due)]
+
+    async def _read(self, db: str) -> None:
+        """Ask for a list and put it on the shelf; retry as the toolset's policy says."""
+        request = request_list(db)
+        attempt = 0
+        while True:
+            try:
+                response = await self._send(request)
+                rows = partial(read_rows, response, db)
+                await asyncio.to_thread(self.shelf.put, db, made_at(response.body), rows)
+            except Fault as fault:
+                pause_ms = delay_ms(self._settings, attempt, fault)
+                if pause_ms is None:
+                    raise
+            else:
+                return
+            await asyncio.sleep(pause_ms / 1000)
+            attempt += 1
+
+    async def _send(self, request: UpstreamRequest) -> UpstreamResponse:
+        try:
+            response = await self._upstream.send(request)
+        except Fault as fault:
+            raise transport(fault.message) from None
+        if response.broken:
+            raise transport(response.broken)
+        return response
