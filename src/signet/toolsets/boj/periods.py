@@ -83,13 +83,13 @@ def frequency_code(name: str | None) -> str:
 def days_of(frequency: str, label: str) -> Days:
     """Return the days of a period of a frequency (a code), as responses label it; raise ValueError if it is none."""
     if frequency not in LENGTHS:
-        if len(label) != DAY_DIGITS or not label.isdecimal():
+        if len(label) != DAY_DIGITS or not _is_number(label):
             raise ValueError(f"'{label[:50]}' is no date of the frequency {frequency}")
         day = date(int(label[:4]), int(label[4:6]), int(label[6:]))
         return Days(day, day)
     months = LENGTHS[frequency]
     digits = YEAR_DIGITS if months == MONTHS else MONTH_DIGITS
-    year, part = (int(label[:4]), int(label[4:] or "1")) if label.isdecimal() and len(label) == digits else (0, 0)
+    year, part = (int(label[:4]), int(label[4:] or "1")) if _is_number(label) and len(label) == digits else (0, 0)
     if year < 1 or not 1 <= part <= MONTHS // months:
         raise ValueError(f"'{label[:50]}' is no period of the frequency {frequency}")
     start = (part - 1) * months
@@ -163,6 +163,10 @@ def _read(text: str, frequency: str) -> Days | None:
     months = LENGTHS.get(frequency, 1)
     is_label = months < MONTHS and int(text[YEAR_DIGITS:]) <= MONTHS // months
     return days_of(frequency if is_label and frequency in LENGTHS else "M", text)
+
+
+def _is_number(label: str) -> bool:
+    return label.isascii() and label.isdecimal()
 
 
 def _months(year: int, start: int, count: int) -> Days:

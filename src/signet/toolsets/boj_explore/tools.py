@@ -119,7 +119,8 @@ def _note(found: FoundSeries, trouble: str) -> str:
 def list_databases(args: DatabasesIn, ctx: Context) -> DatabasesOut:
     """Lists the 50 databases of the Bank of Japan with code, both names and category.
 
-    With a query, only those that have all of its words. Use it for an overview, or to narrow boj_search down to one database. It asks nobody and answers at once.
+    With a query, only those that have all of its words. Use it for an overview, or to narrow boj_search down to one
+    database. It asks nobody and answers at once.
     """
     query = (args.query or "").strip()
     found = search_databases(query)
@@ -143,10 +144,11 @@ def list_databases(args: DatabasesIn, ctx: Context) -> DatabasesOut:
 async def get_series(args: SeriesIn, ctx: Context) -> SeriesOut:
     """Reads Bank of Japan time series by their codes, as columns of periods, dates and values.
 
-    All pages are read at once, and the answer has a citation and a short table. Write a code as FM08:FXERD01, or as FXERD01 with db=FM08; boj_search finds codes. `start` and `end` are dates or
-    periods (2020, 2020-01, 2020-01-15, 2020Q1). `units` computes changes, percent changes, an index (with `base`) or a
-    logarithm; `frequency` lowers the frequency by `method`. A missing value is null. Long answers are cut to the
-    latest periods and say so in `truncated`: ask for a shorter span, fewer codes or a lower frequency.
+    All pages are read at once, and the answer has a citation and a short table. Write a code as FM08:FXERD01, or as
+    FXERD01 with db=FM08; boj_search finds codes. `start` and `end` are dates or periods (2020, 2020-01, 2020-01-15,
+    2020Q1). `units` computes changes, percent changes, an index (with `base`) or a logarithm; `frequency` lowers the
+    frequency by `method`. A missing value is null. Long answers are cut to the latest periods and say so in
+    `truncated`: ask for a shorter span, fewer codes or a lower frequency.
     """
     from .series import read_series
 
