@@ -24,6 +24,8 @@ FAILED: Final = 1
 EXAMPLES: Final = f"""\
 examples:
   signet boj databases exchange                      find a database by a word, in either language
+  signet boj search dollar yen                       find series by words, in either language
+  signet boj info FM08 FXERD01                       what the Bank says of a series
   signet boj fetch FM08 --codes FXERD01 --start 202401 --out rates.csv
   signet boj fetch MD10 --layers '*' --frequency Q --out deposits.parquet
   signet boj plot FM09 --codes FX180110001,FX180110002 --start 200001 --out rates.svg
@@ -33,27 +35,31 @@ examples:
 """
 
 PERIODS: Final = """\
-periods, by the frequency of the series (--frequency; `signet call boj_get_metadata db=DB lang=en` tells it):
-  CY, FY   calendar and fiscal years (FY 2024 begins in April 2024)      2024
+periods, by the frequency of the series (--frequency; `signet boj info DB CODE` tells it):
+  CY, FY   calendar and fiscal years (FY 2025 ends in March 2025)        2024
   CH, FH   halves of the calendar and fiscal year                        202401, 202402
   Q        quarters                                                      202401 to 202404
   M        months                                                        202401 to 202412
   W, D     weeks and days: --start and --end name months                 202401 to 202412
 """
 
-UNITS: Final = """\
+UNITS_TEXT: Final = """\
 units and values: a unit is written as the Bank gives it (such as "Yen per U.S. Dollar" or "100 million yen"), and
-  values are never converted; the Bank's own digits are kept, and a value that the Bank does not have is empty
+  the Bank's own digits are kept unless --units computes others; a value that the Bank does not have is empty
   (JSON: null). Series of different units are drawn in panels of their own.
 
-language: the commands ask for English unless --lang jp is given. The tools (`signet call boj_…`) leave the choice
-  to the Bank, whose default is Japanese: give them lang=en.
+language: the commands ask for English unless --lang jp is given, and so does boj_get_series. The Bank's own tools
+  (boj_get_data_code, boj_get_data_layer, boj_get_metadata) leave the choice to the Bank, whose default is Japanese:
+  give them lang=en.
 """
 
 FINDING: Final = """\
 A database is read by its code. To list its series with codes, units, frequencies, first and last periods:
   signet call boj_get_metadata db=FM08 lang=en
 """
+
+UNITS: Final = ("level", "change", "percent_change", "percent_change_year_ago", "index", "log")
+"""The units that can be computed; a test compares them with those of the tool."""
 
 UPSTREAM: Final = (
     "boj_base_url",
@@ -91,7 +97,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     _add_span(fetch)
     _add_output(fetch)
     _add_upstream(fetch)
-    fetch.epilog = f"{PERIODS}\n{UNITS}"
+    fetch.epilog = f"{PERIODS}\n{UNITS_TEXT}"
 
     plot = _command(commands, "plot", _plot, "draw series in the terminal, and with --out into an image")
     plot.add_argument("db", help="database code, for example FM08")
@@ -99,8 +105,31 @@ def add(parser: argparse.ArgumentParser) -> None:
     _add_span(plot)
     plot.add_argument("--out", metavar="FILE", help="also write an image: .png or .svg")
     _add_upstream(plot)
-    plot.epilog = f"{PERIODS}\n{UNITS}"
+    plot.epilog = f"{PERIODS}\n{UNITS_TEXT}"
     plot.set_defaults(layers=None, frequency=None)
+    _add_explore(commands)
+
+
+def _add_explore(commands: Any) -> None:
+    """Add the commands that use the index of series."""
+    search = _command(commands, "search", _search, "find series by words, in English or Japanese, or by a code")
+    search.add_argument("text", nargs="+", help="words; all must match if a series has all of them")
+    search.add_argument("--db", metavar="DB", help="search in this database only, for example FM08")
+    search.add_argument("--frequency", metavar="F", help="only this frequency: CY, FY, CH, FH, Q, M, W or D")
+    search.add_argument("--limit", metavar="N", type=int, help="number of series, 1 to 50 (default: 10)")
+    search.add_argument("--json", action="store_true", help="print JSON")
+    _add_upstream(search, "boj_index_dir", "boj_index_days")
+
+    info = _command(commands, "info", _info, "show what the Bank says of series: names, unit, first and last period")
+    info.add_argument("db", help="database code, for example FM08")
+    info.add_argument("codes", nargs="+", metavar="code", help="series code")
+    info.add_argument("--json", action="store_true", help="print JSON")
+    _add_upstream(info, "boj_index_dir", "boj_index_days")
+
+    text = "fill the index that search uses; after an interruption, the same command goes on"
+    index = _command(commands, "index", _index, text)
+    index.add_argument("--rebuild", action="store_true", help="ask for every list again, whatever its age")
+    _add_upstream(index, "boj_index_dir", "boj_index_days")
 
 
 def _command(commands: Any, name: str, run: Callable[[argparse.Namespace], int], text: str) -> Parser:
@@ -123,7 +152,16 @@ def _add_span(command: argparse.ArgumentParser) -> None:
 
 
 def _add_output(fetch: argparse.ArgumentParser) -> None:
-    fetch.add_argument("--out", required=True, metavar="FILE", help="output file: .csv, .json or .parquet")
+    text = "output file: .csv, .json or .parquet; - writes CSV to standard output"
+    fetch.add_argument("--out", required=True, metavar="FILE", help=text)
+    text = "write the last day of each period into the column date (default: the first day)"
+    fetch.add_argument("--period-end", action="store_true", help=text)
+    text = "write one row for each period and one column for each series, into .csv or .parquet"
+    fetch.add_argument("--wide", action="store_true", help=text)
+    text = f"what to write: {', '.join(UNITS)} (default: level, the Bank's own values)"
+    fetch.add_argument("--units", choices=UNITS, default="level", metavar="U", help=text)
+    text = "for --units index: the date or period whose average is 100, for example 2020 or 2020-01"
+    fetch.add_argument("--base", metavar="DATE", help=text)
     fetch.add_argument(
         "--restart", action="store_true", help="discard the pages that an earlier fetch left in FILE.part"
     )
@@ -136,10 +174,10 @@ def _add_output(fetch: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_upstream(command: Parser) -> None:
+def _add_upstream(command: Parser, *more: str) -> None:
     text = "use embedded sample data instead of the Bank of Japan"
     add_settings(
-        command, "sandbox", *UPSTREAM, sandbox=text, call_timeout_s="seconds that a page may take (default: 50)"
+        command, "sandbox", *more, *UPSTREAM, sandbox=text, call_timeout_s="seconds that a page may take (default: 50)"
     )
 
 
@@ -147,7 +185,7 @@ def _settings(args: argparse.Namespace) -> Settings:
     from signet.settings import Settings, known_settings
 
     flags = {name: value for name, value in vars(args).items() if name in known_settings()}
-    return Settings.read(os.environ, {**flags, "toolsets": "boj"})
+    return Settings.read(os.environ, {**flags, "toolsets": "boj,boj-explore"})
 
 
 def _replace_unencodable() -> None:
@@ -206,6 +244,26 @@ def _fetch(args: argparse.Namespace) -> int:
     if (args.layers is None) != (args.frequency is None):
         raise UsageError("--layers and --frequency go together; --codes needs neither")
     return fetch(args, _settings(args))
+
+
+def _search(args: argparse.Namespace) -> int:
+    from .explore import search
+
+    _replace_unencodable()
+    return search(args, _settings(args))
+
+
+def _info(args: argparse.Namespace) -> int:
+    from .explore import info
+
+    _replace_unencodable()
+    return info(args, _settings(args))
+
+
+def _index(args: argparse.Namespace) -> int:
+    from .index import index
+
+    return index(args, _settings(args))
 
 
 def _plot(args: argparse.Namespace) -> int:

@@ -24,6 +24,7 @@ from signet.toolsets.boj.models import Point, Series, decode_points
 from signet.toolsets.boj.query import DataCodeIn, DataLayerIn, check
 from signet.toolsets.boj.sources import source_of
 from signet.toolsets.boj.validation import BANK_NAMES
+from signet.toolsets.boj_explore.codes import WantedSeries, closest_in, closest_text
 
 from . import SAMPLE_SOURCE
 
@@ -45,6 +46,9 @@ FLAGS: Final = {
     "without_raw": "",
 }
 """The words of `signet boj` for the parameters of the toolset's faults."""
+
+UNKNOWN_CODE: Final = "M181013E"
+"""The Bank's message for a code that does not exist; it has the place of the code."""
 
 NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 
@@ -167,8 +171,24 @@ async def read_pages(
             page = await _read_page(server, query, position)
             keep(page)
             position = page.next
+    except Fault as fault:
+        raise await _with_closest(server, query, fault) from fault.__cause__
     finally:
         await server.close()
+
+
+async def _with_closest(server: Server, query: SeriesQuery, fault: Fault) -> Fault:
+    """Return a fault for an unknown code with the closest codes that exist, as far as the index has them."""
+    codes = query.arguments.get("codes")
+    if fault.data.get("message_id") != UNKNOWN_CODE or not codes:
+        return fault
+    number = "".join(char for char in str(fault.data.get("message", "")) if char.isdecimal())
+    place = min(max(int(number or "1"), 1), len(codes)) - 1
+    found = closest_text(await closest_in(server.upstreams[-1].send, WantedSeries(query.db, codes[place])))
+    if not found:
+        return fault
+    text = f"the Bank of Japan has no series {codes[place]} in {query.db} ({UNKNOWN_CODE}); {found}"
+    return Fault(fault.code, text, data=fault.data)
 
 
 async def _read_page(server: Server, query: SeriesQuery, position: int) -> SeriesPage:

@@ -10,7 +10,7 @@ from signet.toolsets.boj.sources import CREDIT, source_of
 
 from .models import Citation, FetchedColumn
 
-__all__ = ["cite", "short_table"]
+__all__ = ["cite", "cite_in_words", "short_table"]
 
 TABLE_SERIES: Final = 5
 TABLE_ROWS: Final = 8
@@ -23,10 +23,15 @@ def cite(series: list[FetchedColumn], databases: Mapping[str, str], origin: str,
     dataset = "; ".join(names.values())
     codes = [f"{one.db}:{one.code}" for one in series]
     retrieved_at = ONE_DIGIT_HOUR.sub(r"T0\1:", at)
-    shown = ", ".join(one.code for one in series[:TABLE_SERIES]) + (", …" if len(series) > TABLE_SERIES else "")
     source = source_of(origin)
-    sentence = f"Source: {source}, {dataset}, series {shown}, retrieved {retrieved_at[:10]}. {CREDIT}"
+    sentence = cite_in_words(source, dataset, [one.code for one in series], retrieved_at)
     return Citation(source, dataset, codes, url, retrieved_at, sentence)
+
+
+def cite_in_words(source: str, dataset: str, codes: list[str], at: str) -> str:
+    """Return the sentence to show beside figures, with the Bank's credit."""
+    shown = ", ".join(codes[:TABLE_SERIES]) + (", …" if len(codes) > TABLE_SERIES else "")
+    return f"Source: {source}, {dataset}, series {shown}, retrieved {at[:10]}. {CREDIT}"
 
 
 def short_table(series: list[FetchedColumn], citation: Citation) -> str:

@@ -5,6 +5,7 @@ FXERD01, FM08'FXERD01, FM08:FXERD01 ── read_code ── locate ──▶ Wan
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Final
 from unicodedata import normalize
 
@@ -13,6 +14,7 @@ from msgspec import Struct
 
 from signet.kernel.errors import Code, Fault
 from signet.kernel.tools import Context
+from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
 from signet.toolsets.boj.databases import DATABASES
 
 from .crawl import LARGE
@@ -25,6 +27,7 @@ __all__ = ["STEPS", "STEP_MS", "WantedSeries", "build_index", "closest_text", "l
 STEPS: Final = 10
 STEP_MS: Final = 2_000
 """A call waits for the index in so many steps of this length, and reports its progress after each."""
+Send = Callable[[UpstreamRequest], Awaitable[UpstreamResponse]]
 MARKS: Final = "'\u2019\u2018`:/"
 """What people write between a database and a code."""
 
@@ -65,13 +68,13 @@ async def locate(ctx: Context, codes: list[tuple[str | None, str]], *, needs_fre
         if needs_frequency and db in ORDER and db not in LARGE:
             await ctx.send(index_request("build", db=db, only=1, wait_ms=STEPS * STEP_MS))
     homeless = [code for db, code in codes if db is None]
-    found = await _find(ctx, homeless, None) if homeless else {}
+    found = await _find(ctx.send, homeless, None) if homeless else {}
     if any(not one.series for one in found.values()):
         await build_index(ctx, " ".join(homeless))
-        found = await _find(ctx, homeless, None)
+        found = await _find(ctx.send, homeless, None)
     wanted = [WantedSeries(db, code) if db else _single(found[code]) for db, code in codes]
     for db in dict.fromkeys(one.db for one in wanted):
-        known = await _find(ctx, [one.code for one in wanted if one.db == db], db)
+        known = await _find(ctx.send, [one.code for one in wanted if one.db == db], db)
         wanted = [
             WantedSeries(db, known[one.code].series[0].code, known[one.code].series[0])
             if one.db == db and known[one.code].series
@@ -81,9 +84,9 @@ async def locate(ctx: Context, codes: list[tuple[str | None, str]], *, needs_fre
     return wanted
 
 
-async def _find(ctx: Context, codes: list[str], db: str | None) -> dict[str, FoundCode]:
+async def _find(send: Send, codes: list[str], db: str | None) -> dict[str, FoundCode]:
     unique = list(dict.fromkeys(codes))
-    response = await ctx.send(index_request("find", codes=",".join(unique), db=db))
+    response = await send(index_request("find", codes=",".join(unique), db=db))
     return {one.code: one for one in msgspec.json.decode(response.body, type=FoundCodes).codes}
 
 
@@ -97,11 +100,14 @@ def _single(found: FoundCode) -> WantedSeries:
     return WantedSeries(databases[0], found.series[0].code, found.series[0])
 
 
-async def closest_of(ctx: Context, wanted: WantedSeries) -> list[IndexedSeries]:
-    """Return the series whose codes are the closest to one that the Bank does not know, as far as the index has it."""
+async def closest_in(send: Send, wanted: WantedSeries) -> list[IndexedSeries]:
+    """Return the series whose codes are the closest to one that the Bank does not know.
+
+    The list of its database is asked for, unless it is there or one of the largest.
+    """
     if wanted.db in ORDER and wanted.db not in LARGE:
-        await ctx.send(index_request("build", db=wanted.db, only=1, wait_ms=STEP_MS))
-    return (await _find(ctx, [wanted.code], wanted.db))[wanted.code].closest
+        await send(index_request("build", db=wanted.db, only=1, wait_ms=STEPS * STEP_MS))
+    return (await _find(send, [wanted.code], wanted.db))[wanted.code].closest
 
 
 def unknown_code(code: str, db: str | None, closest: list[IndexedSeries]) -> Fault:

@@ -71,18 +71,27 @@ class Crawl:
         self._settings = settings
         self._query = NO_WORDS
         self._first = ""
+        self._oldest_s = 0.0
         self._asked: set[str] = set()
         """The databases of this crawl so far: none is asked for twice, whatever came."""
         self._task: asyncio.Task[None] | None = None
         self._news = asyncio.Event()
 
     async def go(
-        self, query: SearchQuery = NO_WORDS, db: str | None = None, *, wait_s: float, only: bool = False
+        self,
+        query: SearchQuery = NO_WORDS,
+        db: str | None = None,
+        *,
+        wait_s: float,
+        only: bool = False,
+        everything: bool = False,
     ) -> None:
         """Ask for what is missing or old, the likely databases first, and wait until `db` or all is there.
 
-        With `only`, no other database than `db` is asked for.
+        With `only`, no other database than `db` is asked for; with `everything`, every list is old.
         """
+        if everything:
+            self._oldest_s = time.time()
         self._query, self._first = query, db or ""
         deadline = asyncio.get_running_loop().time() + wait_s
         if self._task is None or self._task.done():
@@ -139,7 +148,7 @@ class Crawl:
     def _due(self, *, only: bool) -> list[str]:
         """Return the databases to ask for, the most wanted first: missing ones before old ones."""
         facts = self.shelf.facts()
-        oldest_s = time.time() - self._settings.index_days * DAY_S
+        oldest_s = self._oldest_s or time.time() - self._settings.index_days * DAY_S
         due = [
             (db.code != self._first, db.code in facts, -likely(db, self._query), db.code in LARGE, ORDER[db.code])
             for db in DATABASES

@@ -28,7 +28,7 @@ from signet.toolsets.boj.query import DataCodeIn, check, request_of
 from signet.toolsets.boj.tools import get_data_code
 
 from .citation import cite, short_table
-from .codes import WantedSeries, closest_of, locate, read_code, unknown_code
+from .codes import WantedSeries, closest_in, locate, read_code, unknown_code
 from .columns import Column, label_units, lower_frequency, rounding_of, transform
 from .models import FetchedColumn, SeriesIn, SeriesOut
 
@@ -157,7 +157,7 @@ async def _no_such_code(ctx: Context, fault: Fault, group: list[WantedSeries]) -
     number = "".join(char for char in fault.data.get("message", "") if char.isdecimal())
     place = int(number) - 1 if number else 0
     one = group[place] if place < len(group) else group[0]
-    return unknown_code(one.code, one.db, await closest_of(ctx, one))
+    return unknown_code(one.code, one.db, await closest_in(ctx.send, one))
 
 
 def _query(args: SeriesIn, group: list[WantedSeries], frequency: str) -> DataCodeIn:

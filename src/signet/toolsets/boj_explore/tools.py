@@ -88,7 +88,7 @@ async def search(args: SearchIn, ctx: Context) -> SearchOut:
         index,
         "some" if found.some else "all",
         [_hit(series) for series in found.closest],
-        _note(found, state.trouble),
+        _note(found, db, state.trouble),
     )
 
 
@@ -100,7 +100,7 @@ def _hit(series: IndexedSeries) -> Hit:
     )  # fmt: skip
 
 
-def _note(found: FoundSeries, trouble: str) -> str:
+def _note(found: FoundSeries, db: str | None, trouble: str) -> str:
     """Say what a reader should know of the answer; empty where there is nothing."""
     notes = []
     if not found.total:
@@ -108,7 +108,7 @@ def _note(found: FoundSeries, trouble: str) -> str:
     elif found.some:
         notes.append("no series has all of the words: these have most of them")
     missing = len(found.index.missing)
-    if missing:
+    if missing and (db is None or db in found.index.missing):
         notes.append(f"{missing} of {found.index.total} databases are not indexed yet: ask again in a minute")
     if trouble:
         notes.append(trouble.removesuffix("."))

@@ -1,0 +1,152 @@
+"""Bank of Japan series as data frames: `signet.boj.frame("FM08", ["FXERD01"], start="2020-01")`.
+
+The figures go through the same pipeline, tool and rate-limited upstream as everything else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any, Final, Literal
+
+from signet.commands.boj.series_query import FetchedSeries, SeriesPage, open_query, read_pages
+from signet.commands.boj.shaping import OutputForm, ShapedSeries, shape
+from signet.kernel.errors import Code, Fault
+from signet.settings import Settings, UsageError
+from signet.toolsets.boj.databases import DATABASES
+from signet.toolsets.boj.periods import days_of, frequency_code, read_bound
+from signet.toolsets.boj_explore.citation import cite_in_words
+
+__all__ = ["BojError", "frame"]
+
+NEEDS: Final = "signet.boj.frame needs {engine}: pip install 'signet-mcp[{engine}]'"
+
+
+class BojError(Exception):
+    """The Bank refused the query or could not be asked; the text says what to do."""
+
+
+def frame(
+    db: str,
+    codes: str | Sequence[str],
+    start: str | None = None,
+    end: str | None = None,
+    *,
+    lang: Literal["en", "jp"] = "en",
+    units: str = "level",
+    base: str | None = None,
+    period_end: bool = False,
+    engine: Literal["pandas", "polars"] = "pandas",
+    base_url: str | None = None,
+) -> Any:
+    """Return series of one frequency as a data frame: a row for each period, a column of numbers for each series.
+
+    pandas has a DatetimeIndex, polars a column `date`: the first day of each period, or the last with `period_end`.
+    `attrs` of the frame holds the units, the names, the frequency and the citation.
+
+    Args:
+        db: the code of the database.
+        codes: one series code, or several of one frequency.
+        start: the first date or period: 2020, 2020-01, 2020-01-15, 2020Q1.
+        end: the last one.
+        lang: the language of names and units.
+        units: level, change, percent_change, percent_change_year_ago, index or log.
+        base: for an index, the date or period whose average is 100.
+        period_end: whether dates are the last days of the periods.
+        engine: pandas or polars.
+        base_url: the origin of the API (default: BOJ_BASE_URL, else the Bank's own).
+
+    Raises:
+        ImportError: the engine is not installed.
+        ValueError: an argument cannot be used.
+        BojError: the Bank refused the query or could not be asked.
+    """
+    library = _library(engine)
+    names = [codes] if isinstance(codes, str) else list(codes)
+    if (units == "index") != (base is not None):
+        raise ValueError("units='index' needs base, the period that is 100; other units take none")
+    flags = {"toolsets": "boj,boj-explore", "boj_base_url": base_url}
+    query = SimpleNamespace(db=db, codes=",".join(names), layers=None, frequency=None, lang=lang, start=None, end=None)
+    try:
+        settings = Settings.read(os.environ, {name: value for name, value in flags.items() if value is not None})
+        server, asked = open_query(query, settings)
+        pages: list[SeriesPage] = []
+        _run(read_pages(server, asked, pages.append))
+        fetched = [series for page in pages for series in page.series]
+        shaped = [shape(series, OutputForm(units, base, None, period_end)) for series in fetched]
+    except UsageError as error:
+        raise ValueError(str(error)) from None
+    except Fault as fault:
+        kind = ValueError if fault.code is Code.INVALID_INPUT and not fault.data else BojError
+        raise kind(fault.message) from None
+    kept = [series._replace(points=_within(series, start, end)) for series in shaped]
+    return _build(library, engine, kept, _attributes(kept, fetched, asked.source, asked.db))
+
+
+def _library(engine: str) -> Any:
+    """Import the library of an engine."""
+    from importlib import import_module
+
+    if engine not in {"pandas", "polars"}:
+        raise ValueError(f"engine is {engine!r}: write 'pandas' or 'polars'")
+    try:
+        return import_module(engine)
+    except ImportError:
+        raise ImportError(NEEDS.format(engine=engine)) from None
+
+
+def _run(work: Coroutine[Any, Any, None]) -> None:
+    """Run a coroutine to its end; in a thread of its own, because a notebook has a running event loop already."""
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(asyncio.run, work).result()
+
+
+def _within(series: ShapedSeries, start: str | None, end: str | None) -> list[Any]:
+    """Return the points that have a day in the asked span."""
+    frequency = frequency_code(series.frequency)
+    first = read_bound(start, frequency).first if start else None
+    last = read_bound(end, frequency).last if end else None
+    spans = ((point, days_of(frequency, point.survey_date)) for point in series.points)
+    return [
+        point for point, days in spans if (first is None or days.last >= first) and (last is None or days.first <= last)
+    ]
+
+
+def _attributes(shaped: list[ShapedSeries], fetched: list[FetchedSeries], source: str, db: str) -> dict[str, Any]:
+    """Return what is known of the figures beside the figures."""
+    names = {database.code: database.english for database in DATABASES}
+    dataset = f"{names[db]} ({db})" if db in names else db
+    codes = [series.series_code for series in shaped]
+    today = datetime.now(UTC).isoformat(timespec="seconds")
+    sentence = cite_in_words(source, dataset, codes, today)
+    units = {series.series_code: series.unit or "" for series in shaped}
+    return {
+        "unit": next(iter(units.values()), "") if len(set(units.values())) == 1 else units,
+        "names": {series.series_code: series.name or "" for series in shaped},
+        "frequency": frequency_code(fetched[0].frequency) if fetched else None,
+        "citation": {
+            "source": source, "dataset": dataset, "series": codes, "retrieved_at": today, "sentence": sentence,
+        },
+    }  # fmt: skip
+
+
+def _build(library: Any, engine: str, all_series: list[ShapedSeries], attributes: dict[str, Any]) -> Any:
+    """Return the frame of some series, with a row for each date that one of them has."""
+    points = (point for series in all_series for point in series.points)
+    dates = sorted({point.date for point in points if point.date is not None})
+    columns = {}
+    for series in all_series:
+        values = {point.date: point.value for point in series.points}
+        columns[series.series_code] = [None if (text := values.get(day)) is None else float(text) for day in dates]
+    if engine == "pandas":
+        index = library.DatetimeIndex(dates, name="date")
+        built = library.DataFrame(columns, index=index, dtype="float64")
+    else:
+        schema = {"date": library.Date, **dict.fromkeys(columns, library.Float64)}
+        built = library.DataFrame({"date": dates, **columns}, schema=schema)
+    built.attrs = attributes
+    return built
