@@ -1,0 +1,325 @@
+"""The three tools, through the pipeline, with the played Bank behind them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from boj_harness import DATE, BojHarness, boj_sandbox
+from signet.app import build_server, resolve
+from signet.kernel.errors import Code, Fault
+from signet.kernel.outcome import Call, Outcome
+from signet.kernel.server import QUIET_CONTEXT, Server
+from signet.settings import Settings
+from signet.toolsets.boj.sources import CREDIT
+from signet.toolsets.boj_explore import series
+
+DI = "TK99F1000601GCQ01000"
+
+
+class Explorer:
+    """A server whose tools are called one after the other, in one event loop."""
+
+    def __init__(self, runner: asyncio.Runner, server: Server) -> None:
+        self._runner = runner
+        self.server = server
+
+    def outcome(self, tool: str, **arguments: Any) -> Outcome:
+        async def call() -> Outcome:
+            pending = self.server.pipeline.run(Call(tool, arguments, QUIET_CONTEXT))
+            return pending if isinstance(pending, Outcome) else await pending
+
+        return self._runner.run(call())
+
+    def call(self, tool: str, **arguments: Any) -> Any:
+        outcome = self.outcome(tool, **arguments)
+        assert outcome.fault is None, outcome.fault
+        return outcome.result
+
+    def fault(self, tool: str, **arguments: Any) -> Fault:
+        fault = self.outcome(tool, **arguments).fault
+        assert fault is not None
+        assert fault.as_tool_result, "a model reads it"
+        return fault
+
+    def close(self) -> None:
+        self._runner.run(self.server.close())
+
+
+@pytest.fixture(scope="module")
+def process() -> Iterator[BojHarness]:
+    with boj_sandbox() as harness:
+        yield harness
+
+
+@pytest.fixture(scope="module")
+def explorer(process: BojHarness) -> Iterator[Explorer]:
+    settings = Settings.read(
+        {}, {"boj_base_url": process.url, "toolsets": "boj-explore", "boj_retry_backoff_ms": "0", "boj_cache_s": "0"}
+    )
+    with asyncio.Runner() as runner:
+        explorer = Explorer(runner, build_server(settings))
+        yield explorer
+        explorer.close()
+
+
+@pytest.fixture
+def bank(process: BojHarness) -> BojHarness:
+    process.clear()
+    return process
+
+
+def read(explorer: Explorer, *codes: str, **more: Any) -> dict[str, Any]:
+    result: dict[str, Any] = explorer.call("boj_get_series", codes=list(codes), **more)
+    return result
+
+
+# --- search and databases
+
+
+def test_a_hit_leads_to_the_call_that_reads_it(explorer: Explorer) -> None:
+    found = explorer.call("boj_search", query="ドル円", limit=1)
+    (hit,) = found["hits"]
+
+    answer = explorer.call(hit["next"]["tool"], **hit["next"]["arguments"], start="2026-10-01")
+
+    assert found["total"] > 1
+    assert found["index"] == {
+        "databases": 50, "series": 4234, "built_at": "2026-02-19T09:00:06.669+09:00", "missing": [],
+    }  # fmt: skip
+    assert {key: hit[key] for key in ("code", "db", "name", "name_j", "unit", "frequency", "start", "end")} == {
+        "code": "FXERD01", "db": "FM08", "name": "US.Dollar/Yen Spot Rate at 9:00 in JST, Tokyo Market",
+        "name_j": "東京市場　ドル・円　スポット　9時時点", "unit": "Yen per U.S. Dollar", "frequency": "D",
+        "start": "19990101", "end": "20260217",
+    }  # fmt: skip
+    assert answer["series"][0]["values"][:2] == ["157.56", "157.94"]
+
+
+def test_a_search_that_finds_nothing_names_the_closest_codes(explorer: Explorer) -> None:
+    found = explorer.call("boj_search", query="FXERD1")
+
+    assert (found["hits"], found["total"]) == ([], 0)
+    assert found["closest"][0]["code"] == "FXERD01"
+    assert "did you mean FM08:FXERD01" in found["note"]
+
+
+def test_words_that_no_series_has_together_find_those_that_have_most(explorer: Explorer) -> None:
+    found = explorer.call("boj_search", query="dollar yen spot banana")
+
+    assert found["matched"] == "some"
+    assert found["hits"][0]["code"] == "FXERD01"
+
+
+def test_a_database_that_is_none_is_told_with_those_that_are_alike(explorer: Explorer) -> None:
+    fault = explorer.fault("boj_search", query="yen", db="FM8")
+
+    assert fault.code is Code.NOT_FOUND
+    assert "FM08 (Foreign Exchange Rates)" in fault.message
+
+
+def test_databases_are_listed_by_words_of_either_language(explorer: Explorer, bank: BojHarness) -> None:
+    every = explorer.call("boj_list_databases")["databases"]
+    some = explorer.call("boj_list_databases", query="実効")["databases"]
+    none = explorer.call("boj_list_databases", query="banana")
+
+    assert len(every) == 50
+    assert some == [
+        {
+            "code": "FM09", "name": "Effective Exchange Rate", "name_j": "実効為替レート",
+            "category": "Financial Markets", "category_j": "マーケット関連",
+        }
+    ]  # fmt: skip
+    assert none["databases"] == []
+    assert "boj_search" in none["note"]
+    assert bank.requests() == ()
+
+
+def test_nulls_count_as_absent(explorer: Explorer) -> None:
+    assert explorer.call("boj_list_databases", query=None) == explorer.call("boj_list_databases")
+
+
+# --- series
+
+
+@pytest.mark.parametrize(
+    ("codes", "more"),
+    [
+        (["FXERD01"], {}),
+        (["fxerd01"], {"db": "fm08"}),
+        (["FM08'FXERD01"], {}),
+        (["FM08:FXERD01"], {}),
+        (["fm08：FXERD01"], {}),
+        (["FM08\u2019FXERD01"], {"db": "CO"}),
+        ([" FM08 : FXERD01 "], {}),
+    ],
+)
+def test_a_code_may_be_written_as_people_write_it(explorer: Explorer, codes: list[str], more: dict[str, str]) -> None:
+    answer = read(explorer, *codes, start="2026-10-01", end="2026-10-05", **more)
+
+    assert answer["series"] == [
+        {
+            "code": "FXERD01", "db": "FM08", "name": "US.Dollar/Yen Spot Rate at 9:00 in JST, Tokyo Market",
+            "unit": "Yen per U.S. Dollar", "frequency": "D",
+            "periods": ["20261001", "20261002", "20261003", "20261004", "20261005"],
+            "dates": ["2026-10-01", "2026-10-02", "2026-10-03", "2026-10-04", "2026-10-05"],
+            "values": ["157.56", "157.94", None, None, "157.74"], "last_update": "20261009",
+        }
+    ]  # fmt: skip
+    assert (answer["units"], answer["truncated"], answer["note"]) == ("level", False, "")
+
+
+def test_names_are_japanese_when_they_are_asked_for_so(explorer: Explorer) -> None:
+    (one,) = read(explorer, "FM08:FXERD01", start="2026-10", lang="jp")["series"]
+
+    assert (one["name"], one["unit"]) == ("東京市場　ドル・円　スポット　9時時点", "￥／＄")
+
+
+def test_the_citation_has_the_banks_credit(explorer: Explorer, bank: BojHarness) -> None:
+    answer = read(explorer, "FM08:FXERD01", start="2026-10")
+    citation = answer["citation"]
+
+    assert citation["dataset"] == "Foreign Exchange Rates (FM08)"
+    assert citation["series"] == ["FM08:FXERD01"]
+    assert citation["retrieved_at"] == DATE
+    assert citation["url"] == f"{bank.url}/api/v1/getDataCode?lang=en&db=FM08&startDate=202610&code=FXERD01"
+    assert citation["sentence"].endswith(f"series FXERD01, retrieved 2026-02-19. {CREDIT}")
+    assert answer["table"].splitlines()[1:3] == ["  20261001  157.56", "  20261002  157.94"]
+
+
+def test_quarters_are_asked_for_by_dates_months_or_quarters(explorer: Explorer) -> None:
+    spans = [("2024-02", "2024-05-01"), ("2024Q1", "2024Q2"), ("202401", "202402"), ("2024-01-01", "2024-06-30")]
+
+    answers = [read(explorer, f"CO:{DI}", start=start, end=end)["series"][0] for start, end in spans]
+
+    assert [(one["periods"], one["dates"], one["values"]) for one in answers] == [
+        (["202401", "202402"], ["2024-01-01", "2024-04-01"], ["11", "13"])
+    ] * len(spans)
+
+
+def test_changes_at_the_start_of_a_span_are_computed_with_what_is_before_it(explorer: Explorer) -> None:
+    (one,) = read(explorer, f"CO:{DI}", start="2025Q1", end="2025Q2", units="percent_change_year_ago")["series"]
+
+    # 11 and 13 a year before.
+    assert one["values"] == ["9.0909", "0.0000"]
+    assert one["unit"] == "percent change from a year ago"
+
+
+def test_a_lower_frequency_is_computed_by_the_named_method(explorer: Explorer) -> None:
+    answers = {
+        method: read(explorer, f"CO:{DI}", start="2024", end="2024", frequency="CY", method=method)
+        for method in ("average", "end", "sum")
+    }
+
+    # 11, 13, 13, 14
+    assert {method: one["series"][0]["values"] for method, one in answers.items()} == {
+        "average": ["12.75"], "end": ["14"], "sum": ["51"],
+    }  # fmt: skip
+    assert {one["series"][0]["frequency"] for one in answers.values()} == {"CY"}
+    assert [one["method"] for one in answers.values()] == list(answers)
+
+
+def test_an_index_may_have_a_base_outside_of_its_span(explorer: Explorer) -> None:
+    answer = read(explorer, f"CO:{DI}", start="2025Q1", end="2025Q1", units="index", base="2024Q1")
+
+    assert answer["series"][0]["values"] == ["109.0909"]
+    assert (answer["base"], answer["series"][0]["unit"]) == ("2024Q1", "index, 2024Q1 = 100")
+
+
+def test_series_of_several_databases_and_frequencies_come_in_their_order(explorer: Explorer) -> None:
+    codes = [f"CO:{DI}", "FM08:FXERD01", "LA03:DLKCK_DLKCTL", "IR02:SAMPLE_IR02_W11", "IR02:SAMPLE_IR02_W41"]
+
+    answer = read(explorer, *codes, start="2024-01", end="2024-03")
+
+    assert [(one["db"], one["code"]) for one in answer["series"]] == [tuple(code.split(":")) for code in codes]
+    assert [one["frequency"] for one in answer["series"]] == ["Q", "D", "FY", "W", "W"]
+    assert answer["series"][2]["dates"] == ["2023-04-01"], "the fiscal year that ends in March 2024"
+    assert answer["series"][3]["dates"][0] == "2024-01-01", "a Monday"
+    assert answer["series"][4]["dates"][0] == "2024-01-04", "a Thursday"
+
+
+def test_every_page_is_read(explorer: Explorer, bank: BojHarness) -> None:
+    codes = [f"FM08:FXERD0{n}" for n in range(1, 8)]
+
+    answer = read(explorer, *codes, frequency="M", start="1999-01")
+
+    assert len(answer["series"]) == 7
+    assert not answer["truncated"]
+    assert len([target for target in bank.targets() if "getDataCode" in target]) == 2
+
+
+def test_an_answer_has_a_bound_and_says_how_to_ask_for_less(explorer: Explorer) -> None:
+    answer = read(explorer, "FM08:FXERD01", "FM08:FXERD02", "FM08:FXERD03")
+
+    assert answer["truncated"]
+    assert sum(len(one["values"]) for one in answer["series"]) <= series.MAX_POINTS
+    assert "give start and end, fewer codes, or a lower frequency" in answer["note"]
+    assert answer["series"][0]["periods"][-1] == "20261008", "the latest are kept"
+
+
+def test_a_code_that_is_nearly_right_is_told_with_the_right_one(explorer: Explorer) -> None:
+    faults = [explorer.fault("boj_get_series", codes=[code]) for code in ("FM08:FXERD1", "FXERD1")]
+
+    assert [fault.code for fault in faults] == [Code.NOT_FOUND] * 2
+    assert all("did you mean FM08:FXERD01" in fault.message for fault in faults)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        ({"codes": ["  "]}, "codes is empty"),
+        ({"codes": ["FM08:FXERD01"], "units": "index"}, "needs base"),
+        ({"codes": ["FM08:FXERD01"], "base": "2020"}, "take no base"),
+        ({"codes": ["FM08:FXERD01"], "method": "sum"}, "give frequency too"),
+        ({"codes": ["FM08:FXERD01"], "start": "yesterday"}, "write 2020, 2020-01"),
+        ({"codes": ["FM08:FXERD01"], "start": "2025", "end": "2024"}, "comes after"),
+        ({"codes": [f"CO:{DI}"], "frequency": "M"}, "cannot be read at the frequency M"),
+        ({"codes": [f"CO:{DI}"], "units": "index", "base": "1960"}, "no value other than 0"),
+        ({"codes": []}, "codes"),
+        ({"codes": ["FM08:FXERD01"], "units": "percent"}, "units"),
+    ],
+)
+def test_what_cannot_be_asked_for_is_told_as_a_result(explorer: Explorer, arguments: dict[str, Any], word: str) -> None:
+    fault = explorer.fault("boj_get_series", **arguments)
+
+    assert fault.code is Code.INVALID_INPUT
+    assert word in fault.message
+
+
+def test_a_bank_in_trouble_is_told_as_a_result(explorer: Explorer, bank: BojHarness) -> None:
+    bank.order("close")
+
+    fault = explorer.fault("boj_get_series", codes=["FM08:FXERD01"])
+
+    assert fault.code is Code.INTERNAL_ERROR
+    assert "could not be asked" in fault.message
+
+
+# --- recorded and replayed
+
+
+def test_what_was_recorded_is_replayed_without_the_bank(bank: BojHarness, tmp_path: Path) -> None:
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("boj_search", {"query": "ドル円", "limit": 2}),
+        ("boj_search", {"query": "FXERD1"}),
+        ("boj_get_series", {"codes": ["FXERD01"], "start": "2026-10", "units": "change"}),
+        ("boj_get_series", {"codes": ["FM08:FXERD1"]}),
+        ("boj_list_databases", {"query": "為替"}),
+    ]
+
+    def bodies(**flags: str) -> list[object]:
+        settings = resolve(Settings.read({}, {"toolsets": "boj-explore", **flags}))
+        with asyncio.Runner() as runner:
+            explorer = Explorer(runner, build_server(settings))
+            outcomes = [explorer.outcome(tool, **arguments) for tool, arguments in calls]
+            explorer.close()
+        return [outcome.body or str(outcome.fault) for outcome in outcomes]
+
+    recorded = bodies(boj_base_url=bank.url, record=str(tmp_path / "tape"))
+    bank.clear()
+
+    assert bodies(replay=str(tmp_path / "tape")) == recorded
+    assert bank.requests() == ()
