@@ -18,6 +18,7 @@ import time
 import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +35,8 @@ from signet.app import build_server
 from signet.commands import boj_mcp
 from signet.commands.boj import CREDIT, SAMPLE_SOURCE, SOURCE
 from signet.commands.boj.chart import chart_of, scale_of
-from signet.commands.boj.fetch import PartialDownload
 from signet.commands.boj.output_files import FORMATS, write_csv
+from signet.commands.boj.partial_download import PartialDownload
 from signet.commands.boj.plot import JAPANESE_FONTS, draw_text, paint
 from signet.commands.boj.series_query import FetchedSeries, SeriesPage, SeriesQuery, origin_of
 from signet.kernel.errors import Code, Fault
@@ -52,7 +53,7 @@ RATES = ("FM08", "--codes", ",".join(DAILY), "--start", "200001")
 
 QUESTION = SeriesQuery("here", "tool", {"db": "X", "lang": "en"})
 GOES_ON = "the same command goes on where this one stopped"
-COLUMNS = ["series_code", "name", "unit", "frequency", "survey_date", "value"]
+COLUMNS = ["series_code", "name", "unit", "frequency", "survey_date", "date", "value"]
 
 
 class Bank:
@@ -264,7 +265,7 @@ def test_the_three_forms_say_the_same(process: Server, whole: dict[str, bytes]) 
     by_csv = [tuple(row.values()) for row in csv.DictReader(io.StringIO(whole["csv"].decode()))]
     told = json.loads(whole["json"], parse_float=str, parse_int=str)
     by_json = [
-        (one["series_code"], one["name"], one["unit"], one["frequency"], point["survey_date"], point["value"] or "")
+        (*(one[name] for name in COLUMNS[:4]), point["survey_date"], point["date"], point["value"] or "")
         for one in told["series"]
         for point in one["points"]
     ]
@@ -273,9 +274,9 @@ def test_the_three_forms_say_the_same(process: Server, whole: dict[str, bytes]) 
     assert by_json == by_csv
     assert (told["source"], told["db"], told["lang"]) == (shaped(process.url), "MD10", "en")
     assert table.column_names == COLUMNS
-    assert [str(kind) for kind in table.schema.types] == ["string"] * 5 + ["double"]
+    assert [str(kind) for kind in table.schema.types] == ["string"] * 5 + ["date32[day]", "double"]
     assert [tuple(row.values()) for row in table.to_pylist()] == [
-        (*row[:-1], float(row[-1]) if row[-1] else None) for row in by_csv
+        (*row[:-2], date.fromisoformat(row[-2]), float(row[-1]) if row[-1] else None) for row in by_csv
     ]
 
 
@@ -304,8 +305,8 @@ def test_a_name_or_unit_that_is_a_formula_is_text_to_a_spreadsheet(text: str) ->
 
     rows = [list(csv.reader(io.StringIO(file.getvalue().decode(), newline="")))[1] for file in (safe, plain)]
     assert rows == [
-        ["S", f"'{text}", f"'{text}", "M", "202401", "-1.5"],
-        ["S", text, text, "M", "202401", "-1.5"],
+        ["S", f"'{text}", f"'{text}", "M", "202401", "2024-01-01", "-1.5"],
+        ["S", text, text, "M", "202401", "2024-01-01", "-1.5"],
     ]
 
 
@@ -316,7 +317,7 @@ def test_a_carriage_return_begins_no_row(text: str, cell: str) -> None:
 
     write_csv(file, QUESTION, [page])
 
-    assert file.getvalue().decode().split("\n")[1] == f"S,{cell},,M,202401,1"
+    assert file.getvalue().decode().split("\n")[1] == f"S,{cell},,M,202401,2024-01-01,1"
 
 
 @pytest.mark.parametrize("text", ["-1.5", "plain", "2020=100", "", None])
@@ -326,7 +327,7 @@ def test_numbers_and_other_texts_are_written_as_they_are(text: str | None) -> No
 
     write_csv(file, QUESTION, [page])
 
-    assert file.getvalue().decode().splitlines()[1] == f"S,{text or ''},{text or ''},M,202401,1"
+    assert file.getvalue().decode().splitlines()[1] == f"S,{text or ''},{text or ''},M,202401,2024-01-01,1"
 
 
 @pytest.mark.parametrize(("flags", "name"), [((), "'=1+1"), (("--no-spreadsheet-safe",), "=1+1")])
@@ -381,9 +382,9 @@ def test_names_are_japanese_when_they_are_asked_for_so(bank: Bank, tmp_path: Pat
     (series,) = json.loads(out.read_bytes())["series"]
     assert (series["name"], series["unit"]) == ("東京市場　ドル・円　スポット　9時時点", "￥／＄")
     assert series["points"][:3] == [
-        {"survey_date": "20261001", "value": 157.56},
-        {"survey_date": "20261002", "value": 157.94},
-        {"survey_date": "20261003", "value": None},
+        {"survey_date": "20261001", "date": "2026-10-01", "value": 157.56},
+        {"survey_date": "20261002", "date": "2026-10-02", "value": 157.94},
+        {"survey_date": "20261003", "date": "2026-10-03", "value": None},
     ]
 
 
