@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import sys
 from collections.abc import Callable, Iterator
 from datetime import date
@@ -16,7 +17,9 @@ import polars as pl
 import pytest
 
 from boj_harness import BojHarness, boj_sandbox
+from processes import ROOT
 from signet.commands.cli import main
+from signet.toolsets.boj.periods import days_of
 
 MEANING = {
     "CY": ("BP01", "BPBP6KA", "2023", "2023 2023-01-01 2023-12-31", "2024 2024-01-01 2024-12-31"),
@@ -184,3 +187,18 @@ def test_a_wide_file_has_all_pages_in_it(run: Run, tmp_path: Path) -> None:
     assert done.status == 0, done.err
     rows = list(csv.reader(io.StringIO(out.read_text())))
     assert (len(rows), {len(row) for row in rows}) == (4, {2 + 1214})
+
+
+def test_the_page_on_periods_says_what_the_files_say() -> None:
+    page = (ROOT / "docs/periods.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\|[^|]*\| (\w*) \|[^|]*\| `(\d+)` \| (\S+) \| (\S+) \|$", page, re.MULTILINE)
+    told: dict[str, list[str]] = {}
+    for code, label, first, last in rows:
+        # A second example of a frequency leaves its code out.
+        told.setdefault(code or list(told)[-1], []).append(f"{label} {first} {last}")
+
+    assert set(told) == set(MEANING)
+    for frequency, examples in told.items():
+        for example in examples:
+            label, first, last = example.split()
+            assert days_of(frequency, label) == (date.fromisoformat(first), date.fromisoformat(last))

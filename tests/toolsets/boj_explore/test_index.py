@@ -245,10 +245,15 @@ def test_a_list_is_asked_for_again_when_it_is_old(bank: BojHarness, full: Path, 
         connection.execute("UPDATE facts SET built_s = built_s - 8 * 86400")
     connection.close()
 
-    service = opened(bank, folder)
-    using(service, built)
+    async def work(service: IndexUpstream) -> IndexState:
+        state = await built(service)
+        await service.crawl.go(wait_s=60)
+        return state
+
+    state = using(opened(bank, folder), work)
 
     assert listed(bank) == ["FM08"]
+    assert state.missing == [], "what is old is searched until it is replaced"
 
 
 @pytest.mark.parametrize("spoilt", [b"", b"no database at all", None], ids=["empty", "text", "cut"])

@@ -6,6 +6,18 @@
 Every page goes through the call pipeline, the tool and its rate-limited upstream.
 """
 
-from signet.toolsets.boj.sources import CREDIT, SAMPLE_SOURCE, SOURCE
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from signet.toolsets.boj.sources import CREDIT, SAMPLE_SOURCE, SOURCE
 
 __all__ = ["CREDIT", "SAMPLE_SOURCE", "SOURCE"]
+
+
+def __getattr__(name: str) -> Any:
+    """Return a text of the toolset, which is loaded when one is needed: most of a help text needs none."""
+    if name not in __all__:
+        raise AttributeError(name)
+    from signet.toolsets.boj import sources
+
+    return getattr(sources, name)

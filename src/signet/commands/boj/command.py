@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from signet.commands.arguments import Parser, add_settings
 
-from . import CREDIT
-
 if TYPE_CHECKING:
     from signet.settings import Settings
     from signet.toolsets.boj.databases import Database
@@ -21,7 +19,7 @@ __all__ = ["add"]
 
 FAILED: Final = 1
 
-EXAMPLES: Final = f"""\
+EXAMPLES: Final = """\
 examples:
   signet boj databases exchange                      find a database by a word, in either language
   signet boj search dollar yen                       find series by words, in either language
@@ -31,7 +29,6 @@ examples:
   signet boj plot FM09 --codes FX180110001,FX180110002 --start 200001 --out rates.svg
 
 --sandbox uses embedded sample data instead of the Bank of Japan.
-{CREDIT}
 """
 
 PERIODS: Final = """\
@@ -73,9 +70,9 @@ UPSTREAM: Final = (
 """The settings that can be given as flags."""
 
 
-def add(parser: argparse.ArgumentParser) -> None:
+def add(parser: Parser) -> None:
     """Add the commands and flags of `signet boj`."""
-    parser.epilog = EXAMPLES
+    parser.pending.append(lambda: _add_examples(parser))
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, prog=parser.prog)
 
     databases = _command(commands, "databases", _databases, "list the databases in English and Japanese")
@@ -108,6 +105,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     plot.epilog = f"{PERIODS}\n{UNITS_TEXT}"
     plot.set_defaults(layers=None, frequency=None)
     _add_explore(commands)
+
+
+def _add_examples(parser: Parser) -> None:
+    """Give the help its examples, and the Bank's notice, which the toolset has."""
+    from signet.toolsets.boj.sources import CREDIT
+
+    parser.epilog = f"{EXAMPLES}{CREDIT}\n"
 
 
 def _add_explore(commands: Any) -> None:

@@ -55,7 +55,7 @@ async def build_index(ctx: Context, query: str, db: str | None = None) -> IndexS
     for _ in range(STEPS):
         response = await ctx.send(index_request("build", q=query, db=db, wait_ms=STEP_MS))
         state = msgspec.json.decode(response.body, type=IndexState)
-        if not state.missing or state.trouble or (db in ORDER and db not in state.missing):
+        if not state.missing or not state.running or (db in ORDER and db not in state.missing):
             break
         ctx.progress(state.databases, state.total, f"{state.databases} of {state.total} databases are indexed")
     return state

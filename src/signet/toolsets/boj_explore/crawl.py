@@ -109,6 +109,11 @@ class Crawl:
             await asyncio.wait((self._task, news), timeout=left_s, return_when=asyncio.FIRST_COMPLETED)
             news.cancel()
 
+    @property
+    def is_running(self) -> bool:
+        """Whether lists are being asked for."""
+        return self._task is not None and not self._task.done()
+
     async def close(self) -> None:
         """Stop; what is on the shelf stays there."""
         if self._task is not None:

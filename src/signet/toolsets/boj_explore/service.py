@@ -39,6 +39,8 @@ class IndexState(Struct, frozen=True):
     missing: list[str]
     trouble: str
     """Why something is missing, or not on the disk."""
+    running: bool = False
+    """Whether more is on its way."""
     total: int = len(ORDER)
 
 
@@ -123,13 +125,11 @@ class IndexUpstream:
         cannot = await asyncio.to_thread(check_sqlite)
         if cannot:
             return msgspec.structs.replace(await self._state(), trouble=cannot)
-        db = values.get("db")
-        await self.crawl.go(
-            read_query(values.get("q", "")),
-            db if db in ORDER else None,
-            wait_s=int(values.get("wait_ms", "0")) / 1000,
-            only="only" in values,
-        )
+        db = values.get("db") if values.get("db") in ORDER else None
+        missing = (await self._state()).missing
+        # Lists that are only old are asked for in the background.
+        wait_ms = int(values.get("wait_ms", "0")) if (db in missing if db else missing) else 0
+        await self.crawl.go(read_query(values.get("q", "")), db, wait_s=wait_ms / 1000, only="only" in values)
         return await self._state()
 
     async def _search(self, values: dict[str, str]) -> FoundSeries:
@@ -159,7 +159,7 @@ class IndexUpstream:
         made = [one.made_at for one in facts.values() if one.made_at]
         missing = [db for db in ORDER if db not in facts]
         series = sum(one.series for one in facts.values())
-        return IndexState(len(facts), series, min(made, default=None), missing, self._trouble())
+        return IndexState(len(facts), series, min(made, default=None), missing, self._trouble(), self.crawl.is_running)
 
     def _trouble(self) -> str:
         return self.crawl.trouble or self.crawl.shelf.trouble

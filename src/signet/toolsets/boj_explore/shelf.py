@@ -138,7 +138,12 @@ class Shelf:
         except OSError:
             # Nothing can be written, so nobody can be disturbed.
             return -1
-        if lock(file):
+        try:
+            is_ours = lock(file)
+        except OSError:
+            # A file system without locks.
+            is_ours = True
+        if is_ours:
             return file
         os.close(file)
         return None
