@@ -141,8 +141,8 @@ REFUSALS = {
 }
 """Variables that take a text: a value that cannot be used, and how each is refused."""
 FOLDERS = {"SIGNET_LOG_DIR", "SIGNET_RECORD"}
-WITHOUT_EFFECT_HERE = {"SIGNET_ALLOWED_HOSTS"}
-"""Any text is a host name; tests/transports/test_guard.py shows what it does."""
+WITHOUT_EFFECT_HERE = {"SIGNET_ALLOWED_HOSTS", "BOJ_INDEX_DIR"}
+"""Any text is a host name or a folder; test_guard.py and boj_explore/test_index.py show what they do."""
 FIXED = {"SIGNET_TOOLSETS": {"oj-mcp-rs", "boj-mcp-server"}, "SIGNET_PORT": {"signet serve"}}
 
 

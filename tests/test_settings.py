@@ -57,6 +57,7 @@ RANGES = {
     "boj_retry_backoff_ms": "a whole number from 0 to 18446744073709551615",
     "boj_min_interval_ms": "a whole number from 0 to 60000",
     "boj_cache_s": "a whole number from 0 to 86400",
+    "boj_index_days": "a whole number from 1 to 365",
     "validation": "off, shadow or enforce",
     "stdio_reader": "auto or thread",
     "oj_offline": "true or false",

@@ -13,9 +13,9 @@ from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any, Final, Literal
 
-from signet.commands.boj.series_query import FetchedSeries, SeriesPage, open_query, read_pages
+from signet.commands.boj.series_query import FetchedSeries, SeriesPage, SeriesQuery, open_query, read_pages
 from signet.commands.boj.shaping import OutputForm, ShapedSeries, shape
-from signet.kernel.errors import Code, Fault
+from signet.kernel.errors import Fault
 from signet.settings import Settings, UsageError
 from signet.toolsets.boj.databases import DATABASES
 from signet.toolsets.boj.periods import days_of, frequency_code, read_bound
@@ -46,19 +46,9 @@ def frame(
     """Return series of one frequency as a data frame: a row for each period, a column of numbers for each series.
 
     pandas has a DatetimeIndex, polars a column `date`: the first day of each period, or the last with `period_end`.
-    `attrs` of the frame holds the units, the names, the frequency and the citation.
-
-    Args:
-        db: the code of the database.
-        codes: one series code, or several of one frequency.
-        start: the first date or period: 2020, 2020-01, 2020-01-15, 2020Q1.
-        end: the last one.
-        lang: the language of names and units.
-        units: level, change, percent_change, percent_change_year_ago, index or log.
-        base: for an index, the date or period whose average is 100.
-        period_end: whether dates are the last days of the periods.
-        engine: pandas or polars.
-        base_url: the origin of the API (default: BOJ_BASE_URL, else the Bank's own).
+    `start`, `end` and `base` (for `units="index"`) are dates or periods: 2020, 2020-01, 2020-01-15, 2020Q1. `attrs` of
+    the frame holds the unit, the names, the frequency and the citation. `base_url` is the origin of the API (default:
+    BOJ_BASE_URL, else the Bank's own).
 
     Raises:
         ImportError: the engine is not installed.
@@ -66,25 +56,32 @@ def frame(
         BojError: the Bank refused the query or could not be asked.
     """
     library = _library(engine)
-    names = [codes] if isinstance(codes, str) else list(codes)
     if (units == "index") != (base is not None):
         raise ValueError("units='index' needs base, the period that is 100; other units take none")
-    flags = {"toolsets": "boj,boj-explore", "boj_base_url": base_url}
-    query = SimpleNamespace(db=db, codes=",".join(names), layers=None, frequency=None, lang=lang, start=None, end=None)
+    names = [codes] if isinstance(codes, str) else codes
+    asked, fetched = _fetch(db, ",".join(names), lang, base_url)
     try:
-        settings = Settings.read(os.environ, {name: value for name, value in flags.items() if value is not None})
-        server, asked = open_query(query, settings)
-        pages: list[SeriesPage] = []
-        _run(read_pages(server, asked, pages.append))
-        fetched = [series for page in pages for series in page.series]
         shaped = [shape(series, OutputForm(units, base, None, period_end)) for series in fetched]
+    except Fault as fault:
+        raise ValueError(fault.message) from None
+    kept = [series._replace(points=_within(series, start, end)) for series in shaped]
+    return _build(library, engine, kept, _attributes(kept, asked.source, asked.db))
+
+
+def _fetch(db: str, codes: str, lang: str, base_url: str | None) -> tuple[SeriesQuery, list[FetchedSeries]]:
+    """Return the query, and every page of its series from the first period to the last."""
+    given = {} if base_url is None else {"boj_base_url": base_url}
+    query = SimpleNamespace(db=db, codes=codes, layers=None, frequency=None, lang=lang, start=None, end=None)
+    pages: list[SeriesPage] = []
+    try:
+        settings = Settings.read(os.environ, {"toolsets": "boj,boj-explore", **given})
+        server, asked = open_query(query, settings)
+        _run(read_pages(server, asked, pages.append))
     except UsageError as error:
         raise ValueError(str(error)) from None
     except Fault as fault:
-        kind = ValueError if fault.code is Code.INVALID_INPUT and not fault.data else BojError
-        raise kind(fault.message) from None
-    kept = [series._replace(points=_within(series, start, end)) for series in shaped]
-    return _build(library, engine, kept, _attributes(kept, fetched, asked.source, asked.db))
+        raise BojError(fault.message) from None
+    return asked, [series for page in pages for series in page.series]
 
 
 def _library(engine: str) -> Any:
@@ -116,7 +113,7 @@ def _within(series: ShapedSeries, start: str | None, end: str | None) -> list[An
     ]
 
 
-def _attributes(shaped: list[ShapedSeries], fetched: list[FetchedSeries], source: str, db: str) -> dict[str, Any]:
+def _attributes(shaped: list[ShapedSeries], source: str, db: str) -> dict[str, Any]:
     """Return what is known of the figures beside the figures."""
     names = {database.code: database.english for database in DATABASES}
     dataset = f"{names[db]} ({db})" if db in names else db
@@ -127,7 +124,7 @@ def _attributes(shaped: list[ShapedSeries], fetched: list[FetchedSeries], source
     return {
         "unit": next(iter(units.values()), "") if len(set(units.values())) == 1 else units,
         "names": {series.series_code: series.name or "" for series in shaped},
-        "frequency": frequency_code(fetched[0].frequency) if fetched else None,
+        "frequency": frequency_code(shaped[0].frequency) if shaped else None,
         "citation": {
             "source": source, "dataset": dataset, "series": codes, "retrieved_at": today, "sentence": sentence,
         },

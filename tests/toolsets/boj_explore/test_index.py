@@ -16,7 +16,9 @@ import pytest
 
 from boj_harness import BojHarness, boj_sandbox
 from signet.app import open_log
-from signet.kernel.upstream import UpstreamResponse
+from signet.kernel.errors import Fault
+from signet.kernel.toolset import UpstreamSpec
+from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
 from signet.runs import open_run
 from signet.settings import Settings
 from signet.toolsets.boj_explore import lists, store
@@ -26,12 +28,12 @@ from signet.toolsets.boj_explore.service import (
     FoundCodes,
     FoundSeries,
     IndexState,
-    IndexUpstream,
-    index_request,
     open_shelf,
 )
 from signet.toolsets.boj_explore.shelf import ORDER, Shelf, cache_folder, folder_of
+from signet.toolsets.boj_explore.upstream import IndexUpstream, index_request
 from signet.toolsets.boj_explore.words import read_query
+from signet.upstream.http import HttpUpstream
 
 LISTED = "/api/v1/getMetadata"
 
@@ -123,7 +125,7 @@ def full(process: BojHarness, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_question_in_either_language_finds_its_series_first(
     full: Path, bank: BojHarness, query: str, code: str
 ) -> None:
-    shelf = open_shelf(msgspec.convert({"index_dir": str(full)}, type(opened(bank).crawl._settings)), bank.url)
+    shelf = open_shelf(msgspec.convert({"index_dir": str(full)}, type(opened(bank).index.crawl._settings)), bank.url)
     shelf.facts()
 
     found = shelf.search(read_query(query), None, None, 5)
@@ -247,7 +249,7 @@ def test_a_list_is_asked_for_again_when_it_is_old(bank: BojHarness, full: Path, 
 
     async def work(service: IndexUpstream) -> IndexState:
         state = await built(service)
-        await service.crawl.go(wait_s=60)
+        await service.index.crawl.go(wait_s=60)
         return state
 
     state = using(opened(bank, folder), work)
@@ -362,7 +364,7 @@ def test_the_index_is_in_the_users_cache_folder_but_for_this_machine(
     monkeypatch: pytest.MonkeyPatch, bank: BojHarness
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
-    settings = opened(bank).crawl._settings
+    settings = opened(bank).index.crawl._settings
 
     assert cache_folder() == "/somewhere/signet/boj"
     assert (
@@ -401,6 +403,32 @@ def test_the_limits_of_a_list_go_with_its_request() -> None:
     assert request.target == "/api/v1/getMetadata?lang=jp&db=CO"
     assert request.max_body_bytes > 99_000_000
     assert not request.is_plain, "so large a body is neither cached nor shared"
+
+
+@pytest.mark.parametrize(("limit", "is_cut"), [(0, True), (1_000_000, False)])
+def test_a_request_may_have_a_limit_of_its_own(bank: BojHarness, limit: int, is_cut: bool) -> None:
+    async def ask() -> UpstreamResponse:
+        client = HttpUpstream(UpstreamSpec(base_url=bank.url, max_body_bytes=100))
+        try:
+            return await client.send(UpstreamRequest("/api/v1/getMetadata?db=FM08", max_body_bytes=limit))
+        finally:
+            await client.close()
+
+    assert asyncio.run(ask()).cut is is_cut
+
+
+def test_a_request_may_have_a_time_of_its_own(bank: BojHarness) -> None:
+    bank.order("hang")
+
+    async def ask() -> None:
+        client = HttpUpstream(UpstreamSpec(base_url=bank.url, timeout_s=3600))
+        try:
+            await client.send(UpstreamRequest("/api/v1/getMetadata?db=FM08", timeout_s=0.05))
+        finally:
+            await client.close()
+
+    with pytest.raises(Fault, match=r"within 0\.05 s"):
+        asyncio.run(ask())
 
 
 def test_an_sqlite_without_trigrams_is_told_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:

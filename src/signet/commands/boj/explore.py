@@ -14,9 +14,10 @@ from signet.kernel.outcome import Call, Outcome
 from signet.kernel.server import QUIET_CONTEXT, Server
 from signet.settings import Settings
 from signet.toolsets.boj_explore.codes import closest_text, unknown_database
-from signet.toolsets.boj_explore.service import FoundCode, FoundCodes, IndexState, index_request
+from signet.toolsets.boj_explore.service import FoundCode, FoundCodes, IndexState
 from signet.toolsets.boj_explore.shelf import ORDER
 from signet.toolsets.boj_explore.store import IndexedSeries
+from signet.toolsets.boj_explore.upstream import index_request
 
 __all__ = ["info", "search"]
 

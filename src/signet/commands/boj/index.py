@@ -11,9 +11,9 @@ from typing import Any, Final
 from signet.app import build_server, resolve
 from signet.commands.terminal import say
 from signet.settings import Settings, UsageError
-from signet.toolsets.boj_explore.service import IndexUpstream
 from signet.toolsets.boj_explore.shelf import ORDER
 from signet.toolsets.boj_explore.store import ListFacts, check_sqlite
+from signet.toolsets.boj_explore.upstream import IndexUpstream
 
 __all__ = ["index"]
 
@@ -49,25 +49,26 @@ def index(args: Any, settings: Settings) -> int:
 
 async def _fill(service: IndexUpstream, facts: dict[str, ListFacts], show: Show, *, rebuild: bool) -> None:
     """Fill the shelf, and note what there is at the end, also at an early one."""
-    service.crawl.on_list = show
+    service.index.crawl.on_list = show
     try:
-        await service.crawl.go(wait_s=A_DAY_S, everything=rebuild)
+        await service.index.crawl.go(wait_s=A_DAY_S, everything=rebuild)
     finally:
-        await service.crawl.close()
-        facts |= service.crawl.shelf.facts()
+        await service.index.crawl.close()
+        facts |= service.index.crawl.shelf.facts()
         await service.close()
 
 
 def _report(service: IndexUpstream, facts: dict[str, ListFacts]) -> int:
     """Say what there is now."""
-    shelf = service.crawl.shelf
+    shelf = service.index.crawl.shelf
     missing = [db for db in ORDER if db not in facts]
     where = shelf.folder if shelf.folder and not shelf.trouble else "memory, and gone now: write --boj-index-dir"
     say(f"{_extent(facts)}, in {where}")
     if shelf.trouble:
         say(shelf.trouble)
     if missing:
-        say(f"{', '.join(missing)} did not come: {service.crawl.trouble or 'no room'}; the same command asks again")
+        why = service.index.crawl.trouble or "no room"
+        say(f"{', '.join(missing)} did not come: {why}; the same command asks again")
     return FAILED if missing or shelf.trouble else 0
 
 

@@ -19,7 +19,7 @@ def _tools() -> tuple[Tool, ...]:
 
 
 def _service(settings: Any, upstream: Upstream | None) -> Upstream:
-    from .service import IndexUpstream
+    from .upstream import IndexUpstream
 
     if upstream is None:
         raise RuntimeError("the index needs the Bank's upstream")

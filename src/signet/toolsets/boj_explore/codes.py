@@ -18,9 +18,10 @@ from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
 from signet.toolsets.boj.databases import DATABASES
 
 from .crawl import LARGE
-from .service import FoundCode, FoundCodes, IndexState, index_request
+from .service import FoundCode, FoundCodes, IndexState
 from .shelf import ORDER
 from .store import IndexedSeries
+from .upstream import index_request
 
 __all__ = ["STEPS", "STEP_MS", "WantedSeries", "build_index", "closest_text", "locate", "read_code", "unknown_code"]
 

@@ -11,16 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from decimal import ROUND_HALF_EVEN, Context, Decimal, InvalidOperation, Overflow, localcontext
-from typing import Final, Literal, get_args
+from typing import Final, get_args
 
 from msgspec import Struct
 
 from signet.toolsets.boj.periods import LENGTHS, Days, days_of, label_of, nests_in, year_before
 
-__all__ = ["METHODS", "UNITS", "Column", "Method", "Units", "label_units", "lower_frequency", "transform"]
+from .models import Method, Units
 
-Units = Literal["level", "change", "percent_change", "percent_change_year_ago", "index", "log"]
-Method = Literal["average", "end", "sum"]
+__all__ = ["METHODS", "UNITS", "Column", "label_units", "lower_frequency", "transform"]
+
 UNITS: Final[tuple[str, ...]] = get_args(Units)
 METHODS: Final[tuple[str, ...]] = get_args(Method)
 

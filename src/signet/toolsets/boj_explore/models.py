@@ -6,13 +6,13 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from .columns import Method, Units
-
 __all__ = [
     "Citation", "DatabaseFacts", "DatabasesIn", "DatabasesOut", "FetchedColumn", "Hit", "IndexFacts", "NextCall",
     "SearchIn", "SearchOut", "SeriesIn", "SeriesOut",
 ]  # fmt: skip
 
+Units = Literal["level", "change", "percent_change", "percent_change_year_ago", "index", "log"]
+Method = Literal["average", "end", "sum"]
 Frequency = Literal["CY", "FY", "CH", "FH", "Q", "M", "W", "D"]
 
 

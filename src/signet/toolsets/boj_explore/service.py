@@ -1,4 +1,4 @@
-"""The index as a service before the Bank: tools ask it through their context, so it is recorded and replayed.
+"""What the index answers, each action as a value.
 
 /_index/build?q=…&db=…&wait_ms=…         fill the shelf for a while; IndexState
 /_index/search?q=…&db=…&frequency=…      FoundSeries
@@ -9,13 +9,13 @@ anything else                            the Bank
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Final
-from urllib.parse import parse_qs, quote
+from typing import Final
+from urllib.parse import parse_qs
 
 import msgspec
 from msgspec import Struct
 
-from signet.kernel.upstream import Upstream, UpstreamRequest, UpstreamResponse
+from signet.kernel.upstream import Upstream
 from signet.toolsets.boj import BojSettings
 
 from .crawl import Crawl
@@ -23,9 +23,8 @@ from .shelf import ORDER, Shelf, cache_folder, folder_of
 from .store import IndexedSeries, check_sqlite
 from .words import read_query
 
-__all__ = ["FoundCode", "FoundCodes", "FoundSeries", "IndexState", "IndexUpstream", "index_request", "open_shelf"]
+__all__ = ["FoundCode", "FoundCodes", "FoundSeries", "IndexService", "IndexState", "open_shelf"]
 
-PREFIX: Final = "/_index/"
 LOOPBACK: Final = ("127.", "localhost", "[::1]", "::1")
 
 
@@ -72,12 +71,6 @@ class FoundCodes(Struct, frozen=True):
     trouble: str
 
 
-def index_request(action: str, **values: object) -> UpstreamRequest:
-    """Return a request to the index; values that are None are left out."""
-    pairs = (f"{name}={quote(str(value), safe='')}" for name, value in values.items() if value is not None)
-    return UpstreamRequest(f"{PREFIX}{action}?{'&'.join(pairs)}")
-
-
 def open_shelf(settings: BojSettings, origin: str) -> Shelf:
     """Return the shelf of an origin: in the folder that was named, in the user's, or in memory for this machine."""
     if settings.index_dir:
@@ -86,39 +79,26 @@ def open_shelf(settings: BojSettings, origin: str) -> Shelf:
     return Shelf(None if is_here else folder_of(cache_folder(), origin))
 
 
-class IndexUpstream:
-    """The Bank with an index before it."""
+class IndexService:
+    """The index of one origin."""
 
-    def __init__(self, settings: BojSettings, inner: Upstream) -> None:
-        self.origin = inner.origin
-        self.has_token = inner.has_token
-        self.crawl = Crawl(open_shelf(settings, inner.origin), inner, settings)
-        self._inner = inner
+    def __init__(self, settings: BojSettings, bank: Upstream) -> None:
+        self.crawl = Crawl(open_shelf(settings, bank.origin), bank, settings)
         self._actions = {"build": self._build, "search": self._search, "find": self._find}
 
-    async def send(self, request: UpstreamRequest) -> UpstreamResponse:
-        """Return the answer of the index, or that of the Bank."""
-        path, _, query = request.target.partition("?")
-        action = self._actions.get(path.removeprefix(PREFIX)) if path.startswith(PREFIX) else None
-        if action is None:
-            return await self._inner.send(request)
+    def knows(self, action: str) -> bool:
+        """Return True for an action of the index."""
+        return action in self._actions
+
+    async def answer(self, action: str, query: str) -> bytes:
+        """Return the answer to an action as JSON."""
         values = {name: texts[0] for name, texts in parse_qs(query).items()}
-        body = msgspec.json.encode(await action(values))
-        return UpstreamResponse(200, "application/json", body)
-
-    def warm(self) -> None:
-        """Load what the first request needs."""
-        self._inner.warm()
-
-    def forget(self, request: UpstreamRequest) -> None:
-        """Drop a cached response of the Bank."""
-        self._inner.forget(request)
+        return msgspec.json.encode(await self._actions[action](values))
 
     async def close(self) -> None:
-        """Stop the crawl, close the stores and the Bank's connections."""
+        """Stop the crawl and close the stores."""
         await self.crawl.close()
         await asyncio.to_thread(self.crawl.shelf.close)
-        await self._inner.close()
 
     async def _build(self, values: dict[str, str]) -> IndexState:
         """Ask for lists, unless this SQLite cannot hold them."""
@@ -163,8 +143,3 @@ class IndexUpstream:
 
     def _trouble(self) -> str:
         return self.crawl.trouble or self.crawl.shelf.trouble
-
-
-def read_answer(response: UpstreamResponse, shape: type[Any]) -> Any:
-    """Return an answer of the index as a value."""
-    return msgspec.json.decode(response.body, type=shape)

@@ -5,35 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-import msgspec
-
-from signet.kernel.errors import Code, Fault
+from signet.kernel.errors import Fault
 from signet.kernel.tools import READ_ONLY, Context, Tool, tool
-from signet.toolsets.boj.databases import DATABASES
-from signet.toolsets.boj.databases import search as search_databases
 
-from .codes import build_index, closest_text, unknown_database
-from .models import (
-    DatabaseFacts,
-    DatabasesIn,
-    DatabasesOut,
-    Hit,
-    IndexFacts,
-    NextCall,
-    SearchIn,
-    SearchOut,
-    SeriesIn,
-    SeriesOut,
-)
-from .service import FoundSeries, index_request
-from .shelf import ORDER
-from .store import IndexedSeries
+from .models import DatabaseFacts, DatabasesIn, DatabasesOut, SearchIn, SearchOut, SeriesIn, SeriesOut
 
 __all__ = ["TOOLS"]
 
-DEFAULT_LIMIT: Final = 10
 MAX_RESULT_BYTES: Final = 4_194_304
-NAMES: Final = {database.code: database.english for database in DATABASES}
 
 
 def _adapt(fault: Fault) -> Fault:
@@ -71,48 +50,9 @@ async def search(args: SearchIn, ctx: Context) -> SearchOut:
     of boj_get_series that reads it. The index of names is filled on first use, which takes a minute or two;
     `index.missing` lists the databases that are not searched yet: ask again for them.
     """
-    db = args.db.strip().upper() if args.db and args.db.strip() else None
-    if db is not None and db not in ORDER:
-        raise unknown_database(db)
-    state = await build_index(ctx, args.query, db)
-    limit = args.limit or DEFAULT_LIMIT
-    response = await ctx.send(index_request("search", q=args.query, db=db, frequency=args.frequency, limit=limit))
-    found = msgspec.json.decode(response.body, type=FoundSeries)
-    if not found.index.databases:
-        why = state.trouble or "no list has come within this call: ask again"
-        raise Fault(Code.INTERNAL_ERROR, f"the index of series is still empty: {why}")
-    index = IndexFacts(found.index.databases, found.index.series, found.index.built_at, found.index.missing)
-    return SearchOut(
-        [_hit(series) for series in found.hits],
-        found.total,
-        index,
-        "some" if found.some else "all",
-        [_hit(series) for series in found.closest],
-        _note(found, db, state.trouble),
-    )
+    from .finding import find_series
 
-
-def _hit(series: IndexedSeries) -> Hit:
-    return Hit(
-        series.code, series.db, series.name, series.name_j, series.unit, series.frequency, series.start, series.end,
-        NextCall("boj_get_series", {"db": series.db, "codes": [series.code]}),
-        NAMES[series.db], series.path, series.current,
-    )  # fmt: skip
-
-
-def _note(found: FoundSeries, db: str | None, trouble: str) -> str:
-    """Say what a reader should know of the answer; empty where there is nothing."""
-    notes = []
-    if not found.total:
-        notes.append(f"nothing was found; {closest_text(found.closest) or 'try fewer or other words'}")
-    elif found.some:
-        notes.append("no series has all of the words: these have most of them")
-    missing = len(found.index.missing)
-    if missing and (db is None or db in found.index.missing):
-        notes.append(f"{missing} of {found.index.total} databases are not indexed yet: ask again in a minute")
-    if trouble:
-        notes.append(trouble.removesuffix("."))
-    return "; ".join(notes)
+    return await find_series(args, ctx)
 
 
 @_tool("list_databases", "List the Bank of Japan's databases", {"query": "exchange"})
@@ -122,8 +62,9 @@ def list_databases(args: DatabasesIn, ctx: Context) -> DatabasesOut:
     With a query, only those that have all of its words. Use it for an overview, or to narrow boj_search down to one
     database. It asks nobody and answers at once.
     """
-    query = (args.query or "").strip()
-    found = search_databases(query)
+    from signet.toolsets.boj.databases import search as search_databases
+
+    found = search_databases((args.query or "").strip())
     note = "" if found else "no database has these words in its names: boj_search looks at the names of series too"
     return DatabasesOut(
         [
