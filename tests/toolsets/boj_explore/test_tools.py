@@ -289,6 +289,24 @@ def test_what_cannot_be_asked_for_is_told_as_a_result(explorer: Explorer, argume
     assert word in fault.message
 
 
+def test_a_database_that_the_bank_does_not_have_is_told_with_those_that_are_alike(explorer: Explorer) -> None:
+    fault = explorer.fault("boj_get_series", codes=["FM8:FXERD01"])
+
+    assert fault.code is Code.NOT_FOUND
+    assert "did you mean FM08" in fault.message
+
+
+def test_a_series_of_a_large_database_is_read_without_its_list(bank: BojHarness) -> None:
+    settings = Settings.read({}, {"boj_base_url": bank.url, "toolsets": "boj-explore"})
+    with asyncio.Runner() as runner:
+        explorer = Explorer(runner, build_server(settings))
+        (one,) = read(explorer, f"CO:{DI}", start="2024Q1", end="2024-06-30")["series"]
+        explorer.close()
+
+    assert (one["periods"], one["values"]) == (["202401", "202402"], ["11", "13"])
+    assert [target for target in bank.targets() if "getMetadata" in target] == []
+
+
 def test_a_bank_in_trouble_is_told_as_a_result(explorer: Explorer, bank: BojHarness) -> None:
     bank.order("close")
 

@@ -28,7 +28,7 @@ from signet.toolsets.boj.query import DataCodeIn, check, request_of
 from signet.toolsets.boj.tools import get_data_code
 
 from .citation import cite, short_table
-from .codes import WantedSeries, closest_in, locate, read_code, unknown_code
+from .codes import WantedSeries, closest_in, locate, read_code, unknown_code, unknown_database
 from .columns import Column, label_units, lower_frequency, rounding_of, transform
 from .models import FetchedColumn, SeriesIn, SeriesOut
 
@@ -38,6 +38,7 @@ MAX_POINTS: Final = 20_000
 """The most observations of one answer."""
 MAX_PAGES: Final = 12
 UNKNOWN_CODE: Final = "M181013E"
+UNKNOWN_DATABASE: Final = "M181005E"
 MIXED: Final = "M181014E"
 MAX_ALONE: Final = 8
 """The most series that are asked for one by one, where their frequencies differ and the index does not know them."""
@@ -124,6 +125,8 @@ async def _pages(ctx: Context, query: DataCodeIn, group: list[WantedSeries], lim
         message = fault.data.get("message_id")
         if message == UNKNOWN_CODE:
             raise await _no_such_code(ctx, fault, group) from None
+        if message == UNKNOWN_DATABASE:
+            raise unknown_database(query.db) from None
         if message != MIXED or len(group) > MAX_ALONE:
             raise
     pages: list[Page] = []
