@@ -200,12 +200,17 @@ def test_quarters_are_asked_for_by_dates_months_or_quarters(explorer: Explorer) 
     ] * len(spans)
 
 
-def test_changes_at_the_start_of_a_span_are_computed_with_what_is_before_it(explorer: Explorer) -> None:
+def test_changes_at_the_start_of_a_span_are_computed_with_what_is_before_it(
+    explorer: Explorer, bank: BojHarness
+) -> None:
+    # So that the frequency is known, and only a span is asked for.
+    explorer.call("boj_search", query=DI)
     (one,) = read(explorer, f"CO:{DI}", start="2025Q1", end="2025Q2", units="percent_change_year_ago")["series"]
 
     # 11 and 13 a year before.
     assert one["values"] == ["9.0909", "0.0000"]
     assert one["unit"] == "percent change from a year ago"
+    assert "startDate=202304" in bank.targets()[-1]
 
 
 def test_a_lower_frequency_is_computed_by_the_named_method(explorer: Explorer) -> None:
