@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from boj_harness import DATE, BojHarness, boj_sandbox
@@ -16,7 +17,8 @@ from signet.kernel.outcome import Call, Outcome
 from signet.kernel.server import QUIET_CONTEXT, Server
 from signet.settings import Settings
 from signet.toolsets.boj.sources import CREDIT
-from signet.toolsets.boj_explore import series
+from signet.toolsets.boj_explore import codes, series
+from signet.toolsets.boj_explore.upstream import index_request
 
 DI = "TK99F1000601GCQ01000"
 
@@ -26,11 +28,14 @@ class Explorer:
 
     def __init__(self, runner: asyncio.Runner, server: Server) -> None:
         self._runner = runner
+        self.progress: list[tuple[float, float | None, str | None]] = []
         self.server = server
 
     def outcome(self, tool: str, **arguments: Any) -> Outcome:
+        context = msgspec.structs.replace(QUIET_CONTEXT, progress=lambda *report: self.progress.append(report))
+
         async def call() -> Outcome:
-            pending = self.server.pipeline.run(Call(tool, arguments, QUIET_CONTEXT))
+            pending = self.server.pipeline.run(Call(tool, arguments, context))
             return pending if isinstance(pending, Outcome) else await pending
 
         return self._runner.run(call())
@@ -112,6 +117,39 @@ def test_words_that_no_series_has_together_find_those_that_have_most(explorer: E
 
     assert found["matched"] == "some"
     assert found["hits"][0]["code"] == "FXERD01"
+
+
+def test_an_answer_says_what_is_not_indexed_yet(bank: BojHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One list is there, and the others do not come while the call waits."""
+    monkeypatch.setattr(codes, "STEPS", 2)
+    monkeypatch.setattr(codes, "STEP_MS", 10)
+    settings = Settings.read({}, {"boj_base_url": bank.url, "toolsets": "boj-explore"})
+    with asyncio.Runner() as runner:
+        explorer = Explorer(runner, build_server(settings))
+        first = explorer.server.upstreams[0].send(index_request("build", db="FM08", only=1, wait_ms=60_000))
+        runner.run(asyncio.wait_for(first, None))
+        bank.order("hang", match="getMetadata")
+
+        found = explorer.call("boj_search", query="ドル円", limit=1)
+
+        explorer.close()
+    assert found["hits"][0]["code"] == "FXERD01"
+    assert found["index"]["databases"] == 1
+    assert len(found["index"]["missing"]) == 49
+    assert "49 of 50 databases are not indexed yet: ask again" in found["note"]
+    assert explorer.progress[0] == (1, 50, "1 of 50 databases are indexed")
+
+
+def test_a_search_with_nothing_to_search_in_is_told(bank: BojHarness) -> None:
+    bank.order("close")
+    settings = Settings.read({}, {"boj_base_url": bank.url, "toolsets": "boj-explore", "boj_retry_max": "0"})
+    with asyncio.Runner() as runner:
+        explorer = Explorer(runner, build_server(settings))
+        fault = explorer.fault("boj_search", query="ドル円")
+        explorer.close()
+
+    assert fault.code is Code.INTERNAL_ERROR
+    assert "still empty: The Bank of Japan could not be asked" in fault.message
 
 
 def test_a_database_that_is_none_is_told_with_those_that_are_alike(explorer: Explorer) -> None:
