@@ -42,7 +42,7 @@ class UpstreamResponse(msgspec.Struct, frozen=True):
     content_type: str
     """The media type in lower case, with its parameters; empty where none was sent."""
     body: bytes
-    """The body, up to the upstream's limit."""
+    """The body, up to the upstream's limit; a bytearray where the request has a limit of its own."""
     cut: bool = False
     """Whether the body was longer than the limit."""
     broken: str = ""

@@ -119,12 +119,12 @@ def test_words_that_no_series_has_together_find_those_that_have_most(explorer: E
     assert found["hits"][0]["code"] == "FXERD01"
 
 
-def test_an_answer_says_what_is_not_indexed_yet(bank: BojHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_says_what_is_not_indexed_yet(monkeypatch: pytest.MonkeyPatch) -> None:
     """One list is there, and the others do not come while the call waits."""
     monkeypatch.setattr(codes, "STEPS", 2)
     monkeypatch.setattr(codes, "STEP_MS", 10)
-    settings = Settings.read({}, {"boj_base_url": bank.url, "toolsets": "boj-explore"})
-    with asyncio.Runner() as runner:
+    with boj_sandbox() as bank, asyncio.Runner() as runner:
+        settings = Settings.read({}, {"boj_base_url": bank.url, "toolsets": "boj-explore"})
         explorer = Explorer(runner, build_server(settings))
         first = explorer.server.upstreams[0].send(index_request("build", db="FM08", only=1, wait_ms=60_000))
         runner.run(asyncio.wait_for(first, None))

@@ -27,6 +27,8 @@ MAX_LIST_BYTES: Final = 134_217_728
 LIST_TIMEOUT_S: Final = 120.0
 MAX_ROWS: Final = 400_000
 HEAD_BYTES: Final = 4_096
+MAX_ERROR_BYTES: Final = 65_536
+"""More than a refusal of the Bank has."""
 
 SUCCESS: Final = re.compile(rb'^\W*"STATUS"\s*:\s*"?200\b')
 MADE: Final = re.compile(rb'"DATE"\s*:\s*"(\d{4}-\d\d-\d\dT)(\d{1,2})(:[^"\\]{2,24})"')
@@ -61,7 +63,7 @@ def read_rows(response: UpstreamResponse, db: str) -> Iterator[MetadataEntry]:
     if response.cut:
         raise too_large(f"it has more than the {len(body):,} bytes that are read", "")
     if start < 0 or SUCCESS.match(body[:HEAD_BYTES]) is None:
-        read_metadata(response, MetadataIn(db))
+        read_metadata(msgspec.structs.replace(response, body=bytes(body[:MAX_ERROR_BYTES])), MetadataIn(db))
         raise undecodable("it is no list of series in JSON")
     try:
         for count, match in enumerate(ROW.finditer(body, start)):
