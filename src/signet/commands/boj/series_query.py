@@ -50,6 +50,9 @@ FLAGS: Final = {
 UNKNOWN_CODE: Final = "M181013E"
 """The Bank's message for a code that does not exist; it has the place of the code."""
 
+CLOSEST_MS: Final = 30_000
+"""How long to wait for the list that has the closest codes."""
+
 NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 
 
@@ -184,7 +187,8 @@ async def _with_closest(server: Server, query: SeriesQuery, fault: Fault) -> Fau
         return fault
     number = "".join(char for char in str(fault.data.get("message", "")) if char.isdecimal())
     place = min(max(int(number or "1"), 1), len(codes)) - 1
-    found = closest_text(await closest_in(server.upstreams[-1].send, WantedSeries(query.db, codes[place])))
+    wanted = WantedSeries(query.db, codes[place])
+    found = closest_text(await closest_in(server.upstreams[-1].send, wanted, CLOSEST_MS))
     if not found:
         return fault
     text = f"the Bank of Japan has no series {codes[place]} in {query.db} ({UNKNOWN_CODE}); {found}"

@@ -29,6 +29,10 @@ STEPS: Final = 10
 STEP_MS: Final = 2_000
 """A call waits for the index in so many steps of this length, and reports its progress after each."""
 Send = Callable[[UpstreamRequest], Awaitable[UpstreamResponse]]
+LISTS_MS: Final = 12_000
+"""How long a call waits for the lists of the databases that it names, together."""
+CLOSEST_MS: Final = 4_000
+"""How long an error waits for the list that it needs: all of this fits into the time of a call."""
 MARKS: Final = "'\u2019\u2018`:/"
 """What people write between a database and a code."""
 
@@ -64,10 +68,10 @@ async def build_index(ctx: Context, query: str, db: str | None = None) -> IndexS
 
 async def locate(ctx: Context, codes: list[tuple[str | None, str]], *, needs_frequency: bool) -> list[WantedSeries]:
     """Return the series of some codes; raise Fault for one whose database is not known."""
-    for db in dict.fromkeys(db for db, _ in codes if db):
+    databases = dict.fromkeys(db for db, _ in codes if db in ORDER and db not in LARGE) if needs_frequency else {}
+    for db in databases:
         # One list more, so that dates can be written as the Bank wants them; the largest would take too long.
-        if needs_frequency and db in ORDER and db not in LARGE:
-            await ctx.send(index_request("build", db=db, only=1, wait_ms=STEPS * STEP_MS))
+        await ctx.send(index_request("build", db=db, only=1, wait_ms=LISTS_MS // len(databases)))
     homeless = [code for db, code in codes if db is None]
     found = await _find(ctx.send, homeless, None) if homeless else {}
     if any(not one.series for one in found.values()):
@@ -101,13 +105,13 @@ def _single(found: FoundCode) -> WantedSeries:
     return WantedSeries(databases[0], found.series[0].code, found.series[0])
 
 
-async def closest_in(send: Send, wanted: WantedSeries) -> list[IndexedSeries]:
+async def closest_in(send: Send, wanted: WantedSeries, wait_ms: int = CLOSEST_MS) -> list[IndexedSeries]:
     """Return the series whose codes are the closest to one that the Bank does not know.
 
     The list of its database is asked for, unless it is there or one of the largest.
     """
     if wanted.db in ORDER and wanted.db not in LARGE:
-        await send(index_request("build", db=wanted.db, only=1, wait_ms=STEPS * STEP_MS))
+        await send(index_request("build", db=wanted.db, only=1, wait_ms=wait_ms))
     return (await _find(send, [wanted.code], wanted.db))[wanted.code].closest
 
 
