@@ -169,7 +169,7 @@ class Conversation:
             self._out.write(task.result().body + b"\n")
 
     def _notify(self, message: bytes) -> None:
-        # A client that has said its last word waits for replies alone; some take a report for a fault and kill the server.
+        # A client that has said its last word waits for replies alone; some take a report for a fault.
         if not self._ended.is_set():
             self._out.write(message + b"\n")
 

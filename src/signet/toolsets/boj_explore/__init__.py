@@ -37,6 +37,10 @@ TOOLSET = Toolset(
     name="boj-explore",
     title="Bank of Japan, explored",
     extends="boj",
+    instructions=(
+        "To find a series, call boj_search with words in English or Japanese, then make the call in a hit's `next`"
+        " (boj_get_series, English by default); cite with `citation.sentence`. boj_list_databases is an overview."
+    ),
     tools=_tools,
     service=_service,
     corpus=_corpus,

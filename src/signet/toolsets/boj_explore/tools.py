@@ -26,6 +26,11 @@ def _adapt(fault: Fault) -> Fault:
     return adapted
 
 
+def _note(result: Any) -> str:
+    """Return what a result says in words."""
+    return result.get("note") or ""
+
+
 def _tool(
     name: str, title: str, example: dict[str, Any], **more: Any
 ) -> Callable[[Callable[[Any, Context], Any]], Tool]:
@@ -40,7 +45,7 @@ def _tool(
     )
 
 
-@_tool("search", "Search Bank of Japan series", {"query": "dollar yen", "frequency": "D", "limit": 3})
+@_tool("search", "Search Bank of Japan series", {"query": "dollar yen", "frequency": "D", "limit": 3}, remark=_note)
 async def search(args: SearchIn, ctx: Context) -> SearchOut:
     """Finds Bank of Japan time series by words in English or Japanese, or by a code.
 
@@ -81,6 +86,8 @@ def list_databases(args: DatabasesIn, ctx: Context) -> DatabasesOut:
     {"codes": ["FM08:FXERD01"], "start": "2026-09", "end": "2026-10-08"},
     max_result_bytes=MAX_RESULT_BYTES,
     validate_in_thread=True,
+    summarize=lambda result: result["table"],
+    remark=_note,
 )
 async def get_series(args: SeriesIn, ctx: Context) -> SeriesOut:
     """Reads Bank of Japan time series by their codes, as columns of periods, dates and values.

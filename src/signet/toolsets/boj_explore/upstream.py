@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from signet.kernel.upstream import Upstream, UpstreamRequest, UpstreamResponse
+from signet.kernel.waiting import Waiting
 
 if TYPE_CHECKING:
     from .service import IndexService
@@ -45,11 +46,13 @@ class IndexUpstream:
             self._index = IndexService(self._settings, self._bank)
         return self._index
 
-    async def send(self, request: UpstreamRequest) -> UpstreamResponse:
+    async def send(self, request: UpstreamRequest, wait: Waiting | None = None) -> UpstreamResponse:
         """Return the answer of the index, or that of the Bank."""
         path, _, query = request.target.partition("?")
         if not path.startswith(PREFIX) or not self.index.knows(path.removeprefix(PREFIX)):
-            return await self._bank.send(request)
+            return await self._bank.send(request, wait)
+        if wait is not None:
+            wait.now = "waiting for the index of the Bank of Japan's series"
         body = await self.index.answer(path.removeprefix(PREFIX), query)
         return UpstreamResponse(200, "application/json", body)
 
