@@ -141,8 +141,9 @@ REFUSALS = {
 }
 """Variables that take a text: a value that cannot be used, and how each is refused."""
 FOLDERS = {"SIGNET_LOG_DIR", "SIGNET_RECORD"}
-WITHOUT_EFFECT_HERE = {"SIGNET_ALLOWED_HOSTS", "BOJ_INDEX_DIR"}
-"""Any text is a host name or a folder; test_guard.py and boj_explore/test_index.py show what they do."""
+WITHOUT_EFFECT_HERE = {"SIGNET_ALLOWED_HOSTS", "BOJ_INDEX_DIR", "OJ_CACHE"}
+"""Any text is a host name or a folder; test_guard.py, boj_explore/test_index.py and test_oj_commands.py show what they
+do."""
 FIXED = {"SIGNET_TOOLSETS": {"oj-mcp-rs", "boj-mcp-server"}, "SIGNET_PORT": {"signet serve"}}
 
 

@@ -23,9 +23,11 @@ PROGRAMS = ("signet", "oj-mcp-rs", "boj-mcp-server")
 SERVERS = {("signet", "serve"), ("signet", "sandbox")}
 STDIO = {("signet", "stdio"), ("oj-mcp-rs",), ("boj-mcp-server",)}
 ON_SAMPLES = {("signet", "call"), ("signet", "tools"), ("signet", "serve"), ("signet", "stdio"), ("signet", "doctor")}
-BOJ_ON_SAMPLES = {"fetch", "plot"}
+DOMAINS_ON_SAMPLES = {"boj": {"fetch", "plot", "search", "info", "index"}, "oj": {"show", "test", "new"}}
 ELSEWHERE = {("signet", "parity"), ("signet", "replay"), ("signet", "contract")}
 """Commands that have no sample data; tests/test_parity.py, test_replay.py and contracts/ run them."""
+SOLUTION = "n, h = map(int, input().split())\nprint(sum(min(h, int(size)) for size in input().split()))\n"
+"""A right program for the problem 1900A of the sample data."""
 PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
 
 
@@ -33,7 +35,7 @@ def commands_in(text: str) -> Iterator[str]:
     """The command lines of a text that start one of our programs; a walk of the README has a test of its own."""
     for line in text.splitlines():
         bare = line.strip().removeprefix("SIGNET_TOKEN=… ")
-        command = re.split(r"\s#\s|\s{2,}(?=[a-z0-9])", bare, maxsplit=1)[0].rstrip()
+        command = re.split(r"\s[#>]\s|\s{2,}(?=[a-z0-9])", bare, maxsplit=1)[0].rstrip()
         if command.split(" ")[0] in PROGRAMS and not command.endswith("…") and "$" not in command:
             yield command.removesuffix(" &")
 
@@ -73,9 +75,10 @@ def server() -> Iterator[Server]:
 def on_samples(words: list[str]) -> list[str]:
     """Return a command on sample data, on any port."""
     head = tuple(words[:2])
-    samples = head in ON_SAMPLES or (head == ("signet", "boj") and words[2] in BOJ_ON_SAMPLES)
-    if samples and not {"--sandbox", "--replay", "--url"} & set(words):
-        words = [*words, "--sandbox"]
+    of_a_domain = len(words) > 2 and words[2] in DOMAINS_ON_SAMPLES.get(words[1], ())
+    if (head in ON_SAMPLES or of_a_domain) and not {"--sandbox", "--replay", "--url"} & set(words):
+        place = 3 if of_a_domain else len(words)
+        words = [*words[:place], "--sandbox", *words[place:]]
     if head in SERVERS and "--port" not in words:
         words = [*words, "--port", "0"]
     return [str(BIN / words[0]), *words[1:]]
@@ -97,6 +100,7 @@ def test_a_command_of_the_readme_or_of_a_help_page_works_on_the_sample_data(
     for name in re.findall(r"@([\w.]+\.(?:json|puml|txt))", line):
         text = json.dumps({"plantumlCode": "A -> B"}) if name.endswith(".json") else "A -> B"
         (tmp_path / name).write_text(text)
+    (tmp_path / "main.py").write_text(SOLUTION)
     words = on_samples(shlex.split(line.replace("http://127.0.0.1:8080", server.url)))
     env = {"SIGNET_TOKEN": "a-token"} if "0.0.0.0" in line else {}
 

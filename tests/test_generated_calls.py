@@ -33,8 +33,14 @@ BETWEEN_ARGUMENTS = re.compile(
     r"|(START|END)DATE '?\d+'? has the wrong length: the date is written YYYY for the frequencies CY and FY"
     r"|nothing to search for: give a query, or both source and id"
     r"|(source|id) must not be '\.\.?': a URL would lose it"
+    r"|units=index needs base, .*|method says how to lower the frequency: give frequency too"
+    r"|start .* comes after end .*: give them in order"
+    r"|there is no database .*"
 )
-CALENDAR = re.compile(r"'[-0-9]{10}' is not a date; write it as YYYY-MM-DD, for example 2026-01-31")
+CALENDAR = re.compile(
+    r"'[-0-9]{10}' is not a date; write it as YYYY-MM-DD, for example 2026-01-31"
+    r"|'[-/0-9 ]+' is no date: write .*"
+)
 
 
 class World(NamedTuple):

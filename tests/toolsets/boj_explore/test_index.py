@@ -16,6 +16,7 @@ import pytest
 
 from boj_harness import BojHarness, boj_sandbox
 from signet.app import open_log
+from signet.files import user_cache
 from signet.kernel.errors import Fault
 from signet.kernel.toolset import UpstreamSpec
 from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
@@ -30,7 +31,7 @@ from signet.toolsets.boj_explore.service import (
     IndexState,
     open_shelf,
 )
-from signet.toolsets.boj_explore.shelf import ORDER, Shelf, cache_folder, folder_of
+from signet.toolsets.boj_explore.shelf import ORDER, Shelf, folder_of
 from signet.toolsets.boj_explore.upstream import IndexUpstream, index_request
 from signet.toolsets.boj_explore.words import read_query
 from signet.upstream.http import HttpUpstream
@@ -368,7 +369,7 @@ def test_the_index_is_in_the_users_cache_folder_but_for_this_machine(
     monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
     settings = opened(bank).index.crawl._settings
 
-    assert cache_folder() == "/somewhere/signet/boj"
+    assert user_cache("boj") == "/somewhere/signet/boj"
     assert (
         open_shelf(settings, "https://www.stat-search.boj.or.jp").folder
         == "/somewhere/signet/boj/www.stat-search.boj.or.jp"

@@ -32,7 +32,7 @@ from .codes import WantedSeries, closest_in, locate, read_code, unknown_code, un
 from .columns import Column, label_units, lower_frequency, rounding_of, transform
 from .models import FetchedColumn, SeriesIn, SeriesOut
 
-__all__ = ["MAX_POINTS", "read_series"]
+__all__ = ["MAX_POINTS", "check_series", "read_series"]
 
 MAX_POINTS: Final = 20_000
 """The most observations of one answer."""
@@ -64,7 +64,7 @@ class Asked(Struct, frozen=True):
 
 async def read_series(args: SeriesIn, ctx: Context) -> SeriesOut:
     """Read series as the tool `boj_get_series` says."""
-    _check(args)
+    check_series(args)
     db = args.db.strip().upper() if args.db and args.db.strip() else None
     codes = [(own or db, code) for own, code in dict.fromkeys(map(read_code, args.codes))]
     has_span = args.start is not None or args.end is not None
@@ -76,7 +76,7 @@ async def read_series(args: SeriesIn, ctx: Context) -> SeriesOut:
         raise Fault(Code.INVALID_INPUT, str(error)) from None
 
 
-def _check(args: SeriesIn) -> None:
+def check_series(args: SeriesIn) -> None:
     """Raise Fault for arguments that do not go together."""
     if not any(code.strip() for code in args.codes):
         raise Fault(Code.INVALID_INPUT, "codes is empty: give at least one series code, for example FM08:FXERD01")

@@ -15,11 +15,12 @@ from urllib.parse import parse_qs
 import msgspec
 from msgspec import Struct
 
+from signet.files import user_cache
 from signet.kernel.upstream import Upstream
 from signet.toolsets.boj import BojSettings
 
 from .crawl import Crawl
-from .shelf import ORDER, Shelf, cache_folder, folder_of
+from .shelf import ORDER, Shelf, folder_of
 from .store import IndexedSeries, check_sqlite
 from .words import read_query
 
@@ -76,7 +77,7 @@ def open_shelf(settings: BojSettings, origin: str) -> Shelf:
     if settings.index_dir:
         return Shelf(folder_of(settings.index_dir, origin))
     is_here = origin.partition("://")[2].lower().startswith(LOOPBACK)
-    return Shelf(None if is_here else folder_of(cache_folder(), origin))
+    return Shelf(None if is_here else folder_of(user_cache("boj"), origin))
 
 
 class IndexService:

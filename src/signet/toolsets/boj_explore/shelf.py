@@ -31,7 +31,7 @@ from signet.toolsets.boj.models import MetadataEntry
 from .store import IndexedSeries, ListFacts, Store, WordFilter, write_store
 from .words import SearchQuery, fold
 
-__all__ = ["ORDER", "Found", "Shelf", "cache_folder", "database_words", "folder_of"]
+__all__ = ["ORDER", "Found", "Shelf", "database_words", "folder_of"]
 
 ORDER: Final = {database.code: place for place, database in enumerate(DATABASES)}
 """The databases in the order of the Bank's manual."""
@@ -52,12 +52,6 @@ class Found(Struct, frozen=True):
     hits: list[IndexedSeries]
     some: bool
     """Whether no series has all of the words, so that these have a part of them."""
-
-
-def cache_folder() -> str:
-    """Return the folder of the user for the index, which may not exist yet."""
-    home = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA") or os.path.expanduser("~/.cache")
-    return os.path.join(home, "signet", "boj")
 
 
 def folder_of(root: str, origin: str) -> str:

@@ -31,6 +31,13 @@ def _note(result: Any) -> str:
     return result.get("note") or ""
 
 
+def _explain(args: SeriesIn) -> None:
+    """Raise a fault with the tool's own words for arguments that break its contract."""
+    from .series import check_series
+
+    check_series(args)
+
+
 def _tool(
     name: str, title: str, example: dict[str, Any], **more: Any
 ) -> Callable[[Callable[[Any, Context], Any]], Tool]:
@@ -87,6 +94,7 @@ def list_databases(args: DatabasesIn, ctx: Context) -> DatabasesOut:
     max_result_bytes=MAX_RESULT_BYTES,
     validate_in_thread=True,
     summarize=lambda result: result["table"],
+    explain=_explain,
     remark=_note,
 )
 async def get_series(args: SeriesIn, ctx: Context) -> SeriesOut:
