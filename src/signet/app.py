@@ -175,7 +175,8 @@ def build_app(settings: Settings) -> App:
         "tools": [tool.name for tool in server.pipeline.toolbox],
     }
     legacy = {path: name for toolset, _ in settings.enabled() for path, name in toolset.legacy_paths.items()}
-    return App(server, Guard(hosts, settings.token), about, legacy, _on_refusal(settings))
+    pages = [page for toolset, _ in settings.enabled() for page in toolset.pages()]
+    return App(server, Guard(hosts, settings.token), about, legacy, _on_refusal(settings), pages=pages)
 
 
 def refuse_open_door(settings: Settings, toolbox: Toolbox, *, is_local: bool) -> None:

@@ -12,7 +12,7 @@ from signet.kernel.toolset import Toolset
 
 __all__ = ["TOOLSETS", "find_toolset", "register"]
 
-TOOLSETS: Final = ["plantuml", "boj", "boj-explore", "oj", "oj-practice"]
+TOOLSETS: Final = ["plantuml", "plantuml-tools", "boj", "boj-explore", "oj", "oj-practice"]
 """The toolsets in the order in which their tools are listed: each is the `TOOLSET` of `signet.toolsets.<word>`, where
 the module's name has an underscore for a hyphen."""
 

@@ -20,7 +20,7 @@ from .checkup import Check
 from .tools import Tool
 from .upstream import Upstream, UpstreamRequest, UpstreamResponse
 
-__all__ = ["CorpusRow", "SandboxSpec", "Toolset", "UpstreamSpec"]
+__all__ = ["CorpusRow", "PageContent", "PageSpec", "SandboxSpec", "Toolset", "UpstreamSpec"]
 
 MAX_REDIRECTS: Final = 10
 
@@ -81,6 +81,27 @@ class SandboxSpec(msgspec.Struct, frozen=True):
     """Whether it is started with a token, so that every tool can be tried."""
 
 
+class PageContent(msgspec.Struct, frozen=True):
+    """What a page shows: bytes, and how long they may be kept."""
+
+    body: bytes
+    content_type: str
+    max_age_s: int = 0
+
+
+class PageSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """Paths that can be read with GET: each is one call of a tool, whose result is shown as bytes."""
+
+    prefix: str
+    """How the paths begin."""
+    tool: str
+    """The name of the tool."""
+    arguments: Callable[[str], Mapping[str, Any]]
+    """Return the arguments for the rest of a path; raise Fault where it stands for none."""
+    content: Callable[[Any], PageContent]
+    """Return the page of a result."""
+
+
 class Toolset(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that the rest of Signet needs to know about one toolset."""
 
@@ -111,6 +132,8 @@ class Toolset(msgspec.Struct, frozen=True, kw_only=True):
     """Settings under which no call waits and nothing is cached, for parity runs and replays."""
     legacy_paths: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Further REST paths, each with the name of the tool behind it, answered in the flat shape."""
+    pages: Callable[[], Sequence[PageSpec]] = tuple
+    """Return the pages over tools that the HTTP server offers beside its doors."""
     corpus: Callable[[], Sequence[CorpusRow]] = tuple
     """Return the calls that a parity run makes."""
     checks: Callable[[Any], Sequence[Check]] = _no_checks

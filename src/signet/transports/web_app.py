@@ -3,6 +3,7 @@
 /mcp                        MCP            /api/tools, /api/tools/{name}   REST
 /mcp/tool/{slug}            envelope       /mcp/v1/encode-plantuml         REST, the legacy shape
 /openapi.json, /healthz, /readyz, /        pages for people and for monitoring
+/render/{format}/{encoded}                 pages that toolsets offer: one call of a tool each
 
 One slash may end a path; the door and the journal see the path without it.
 """
@@ -10,7 +11,7 @@ One slash may end a path; the door and the journal see the path without it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -19,6 +20,7 @@ import msgspec
 from signet.kernel.errors import Code, Fault
 from signet.kernel.pipeline import MAX_IN_FLIGHT
 from signet.kernel.server import Server
+from signet.kernel.toolset import PageSpec
 from signet.kernel.wire import encode
 
 from .compression import MIN_BYTES, SLOW_BYTES, accepts_gzip, compressed, with_vary
@@ -28,6 +30,7 @@ from .guard import Access, Guard
 from .http import McpDoor
 from .messages import JSON, Answer, Fields, Request, Response, preflight
 from .openapi import describe
+from .pages import PageDoor
 from .rest import DISCOVERY, GET_HEADERS, RestDoor, refuse, wrong_method
 
 __all__ = ["App", "Route"]
@@ -69,6 +72,8 @@ class App:
         about: dict[str, Any],
         legacy: Mapping[str, str] | None = None,
         on_refusal: Callable[[str, int, str], None] = _ignore,
+        *,
+        pages: Sequence[PageSpec] = (),
     ) -> None:
         self._server = server
         self._guard = guard
@@ -76,6 +81,7 @@ class App:
         self._on_refusal = on_refusal
         self._rest = RestDoor(server.pipeline, legacy or {})
         self._envelope = EnvelopeDoor(server)
+        self._pages = [PageDoor(server.pipeline, spec) for spec in pages]
         self._routes = self._fixed_routes(McpDoor(server))
         self._threads = asyncio.Semaphore(LARGE_AT_ONCE)
         self._openapi_page: tuple[str, bytes | None] = "", None
@@ -210,6 +216,9 @@ class App:
             tool = self._server.pipeline.toolbox.find(path.removeprefix(ENVELOPE_PATH))
             access = FOR_PEOPLE if tool is None or tool.public else FOR_CALLERS
             return Route(access, _with_preflight(self._envelope.answer), self._envelope.refuse)
+        for page in self._pages:
+            if path.startswith(page.prefix):
+                return Route(FOR_ALL if page.public else FOR_PEOPLE, _with_preflight(page.answer), refuse)
         return _unknown_path(path)
 
     def _bare_discovery(self, request: Request) -> Answer:

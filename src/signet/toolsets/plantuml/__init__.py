@@ -3,11 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
+from msgspec import Meta, Struct
+
+from signet.kernel.settings import setting
 from signet.kernel.tools import Tool
 from signet.kernel.toolset import CorpusRow, Toolset
 
-__all__ = ["TOOLSET"]
+__all__ = ["TOOLSET", "PlantumlSettings"]
+
+
+class PlantumlSettings(Struct, frozen=True, kw_only=True):
+    """Who draws diagrams, and what one diagram may use. A link needs none of this."""
+
+    server: Annotated[
+        str | None,
+        setting(
+            "PlantUML server that draws the diagrams (default: an engine on this machine)", metavar="URL", flag=True
+        ),
+    ] = None
+    jar: Annotated[
+        str | None,
+        setting(
+            "PlantUML jar for what the JavaScript engine lacks (default: /usr/share/plantuml/plantuml.jar)",
+            metavar="FILE",
+            flag=True,
+        ),
+    ] = None
+    render_timeout_s: Annotated[
+        float, Meta(gt=0, le=60), setting("seconds that one diagram may take to draw", metavar="S")
+    ] = 10.0
+    render_memory_mb: Annotated[
+        int, Meta(ge=1024, le=16_384), setting("megabytes that an engine's process may write to", metavar="MB")
+    ] = 1280
+    render_processes: Annotated[
+        int, Meta(ge=1, le=16), setting("number of diagrams that are drawn at once", metavar="N")
+    ] = 2
 
 
 def _tools() -> tuple[Tool, ...]:
@@ -27,6 +59,7 @@ TOOLSET = Toolset(
     title="PlantUML",
     tools=_tools,
     instructions="Diagrams: pass whole PlantUML code to encodePlantUML and give its url to the user unchanged.",
+    settings=PlantumlSettings,
     legacy_paths={"/mcp/v1/encode-plantuml": "encodePlantUML", "/mcp/encode-plantuml": "encodePlantUML"},
     corpus=_corpus,
 )

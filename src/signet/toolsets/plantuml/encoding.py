@@ -10,7 +10,7 @@ import binascii
 import zlib
 from typing import Final
 
-__all__ = ["decode", "encode", "encode_bytes"]
+__all__ = ["MAX_DECODED_BYTES", "decode", "encode", "encode_bytes", "unmap"]
 
 _BASE64: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _PLANTUML: Final = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_"
@@ -59,13 +59,17 @@ def decode(encoded: str) -> str:
     Raises:
         ValueError: the string is not an encoded text, or its text is longer than `MAX_DECODED_BYTES`.
     """
-    digits = encoded.encode("ascii").translate(_TO_BASE64)
-    compressed = binascii.a2b_base64(digits + b"A" * (-len(digits) % 4), strict_mode=True)
     inflate = zlib.decompressobj(-15)
     try:
-        data = inflate.decompress(compressed, MAX_DECODED_BYTES)
+        data = inflate.decompress(unmap(encoded), MAX_DECODED_BYTES)
     except zlib.error as error:
         raise ValueError(f"not a PlantUML string: {error}") from None
     if not inflate.eof:
         raise ValueError("not a PlantUML string: it is cut off or too long")
     return data.decode()
+
+
+def unmap(encoded: str) -> bytes:
+    """Return the bytes that PlantUML's alphabet stands for; raise ValueError for a character outside of it."""
+    digits = encoded.encode("ascii").translate(_TO_BASE64)
+    return binascii.a2b_base64(digits + b"A" * (-len(digits) % 4), strict_mode=True)

@@ -1,0 +1,134 @@
+"""The child process of the JavaScript engine: PlantUML in V8, one order at a time over two pipes.
+
+It ends when its input does, and after a diagram that took too long: V8 does not draw again after that.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import time
+from typing import Any, BinaryIO, Final
+
+from signet.engines.fonts import read_widths
+from signet.engines.frames import LENGTH_BYTES, Answer, Order, Start, length_of, pack, unpack
+
+__all__ = ["main"]
+
+EXPORTS: Final = re.compile(r"export\s*\{\s*\w+ as render,\s*(\w+) as renderToString\s*\};?\s*$")
+"""The last line of the engine, a module; V8 is given a script."""
+LIBRARIES: Final = ("themes.js", "openiconic.js", "emoji.js")
+LOAD_S: Final = 60.0
+GRAPHVIZ_TRIES: Final = 2000
+PAUSE_S: Final = 0.005
+FLAGS: Final = ("--single-threaded", "--max-semi-space-size=8")
+
+
+class Engine:
+    """PlantUML's engine, loaded."""
+
+    def __init__(self, start: Start) -> None:
+        from py_mini_racer import MiniRacer, init_mini_racer
+
+        init_mini_racer(flags=FLAGS, ignore_duplicate_init=True)
+        self._context = MiniRacer()
+        self._drawing = start.drawing
+        self._run(_read(start.shim))
+        fonts = {name: read_widths(_read_bytes(path)) for name, path in start.fonts.items()}
+        self._run(f"signet.useFonts({json.dumps(fonts)})")
+        self._run(_read(os.path.join(start.scripts, "viz-global.js")))
+        self._run("signet.startGraphviz()")
+        self._run(_as_script(_read(os.path.join(start.scripts, "plantuml.js"))))
+        paths = {name: os.path.join(start.scripts, name) for name in LIBRARIES}
+        libraries = {name: _read(path) for name, path in paths.items() if os.path.exists(path)}
+        self._run(f"signet.useLibraries({json.dumps(libraries)})")
+        for _ in range(GRAPHVIZ_TRIES):
+            if self._run("signet.keepGraphviz()"):
+                break
+            time.sleep(PAUSE_S)
+        # The first picture takes ten times as long as the next: it is drawn before anybody waits.
+        self._run('signet.render("@startuml\\nclass A\\nclass B\\nA --> B\\n@enduml", false)')
+
+    def follow(self, order: Order) -> Answer:
+        """Return what came of an order."""
+        from py_mini_racer import JSTimeoutException
+
+        if order.to_png:
+            return Answer(png=self._draw(order))
+        call = f"signet.render({json.dumps(order.text)}, {json.dumps(order.dark)})"
+        try:
+            return _to_answer(self._run(call, order.timeout_s))
+        except JSTimeoutException:
+            return Answer(too_slow=True)
+
+    def _draw(self, order: Order) -> bytes:
+        import resvg_py
+
+        picture = resvg_py.svg_to_bytes(
+            svg_string=order.text,
+            background=order.background or None,
+            zoom=order.to_png,
+            font_files=self._drawing,
+            font_family="DejaVu Sans",
+            sans_serif_family="DejaVu Sans",
+            monospace_family="DejaVu Sans Mono",
+            skip_system_fonts=True,
+        )
+        return bytes(picture)
+
+    def _run(self, script: str, timeout_s: float = LOAD_S) -> Any:
+        return self._context.eval(script, timeout_sec=timeout_s)
+
+
+def _to_answer(text: str) -> Answer:
+    """Return the answer of the shim, which is JSON."""
+    answer = json.loads(text)
+    return Answer(svg=answer.get("svg", ""), error=answer.get("error", ""))
+
+
+def _as_script(module: str) -> str:
+    match = EXPORTS.search(module)
+    if match is None:
+        raise ValueError("this release of the engine exports other functions")
+    return f"(function () {{{module[: match.start()]};globalThis.plantuml = {{ renderToString: {match[1]} }};}})()"
+
+
+def _read(path: str) -> str:
+    return _read_bytes(path).decode()
+
+
+def _read_bytes(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def _receive(stream: BinaryIO) -> Start | Order | Answer | None:
+    """Return the next message; None at the end of the input."""
+    head = stream.read(LENGTH_BYTES)
+    if len(head) < LENGTH_BYTES:
+        return None
+    return unpack(stream.read(length_of(head)))
+
+
+def main() -> None:
+    """Answer orders until the input ends."""
+    given, taken = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    # Whatever a library prints is no message.
+    os.dup2(2, 1)
+    start = _receive(given)
+    if not isinstance(start, Start):
+        return
+    engine = Engine(start)
+    taken.write(pack(Answer(svg="ready")))
+    taken.flush()
+    while isinstance(order := _receive(given), Order):
+        answer = engine.follow(order)
+        taken.write(pack(answer))
+        taken.flush()
+        if answer.too_slow:
+            break
+    taken.close()
+    # V8's threads may still be busy with what took too long.
+    os._exit(0)

@@ -1,0 +1,91 @@
+"""An SVG as an engine gives it: what it says against the diagram, its size, its margin and background. Pure."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from typing import Final
+
+import msgspec
+
+__all__ = ["DARK", "LIGHT", "DiagramError", "Size", "find_error", "frame", "is_unsupported", "size_of"]
+
+LIGHT: Final = "#FFFFFF"
+DARK: Final = "#1B1B1B"
+"""The background of PlantUML's dark pictures."""
+MARGIN: Final = 6
+"""The space around a picture: some kinds of diagrams draw on the very edge."""
+
+_ROOT: Final = re.compile(r"<svg\b[^>]*>")
+_TEXT: Final = re.compile(r"<text\b[^>]*>([^<]*)</text>")
+_PLACE: Final = re.compile(r"\[From (?:string|textarea|[^\]]*?) ?\(line (\d+)\) ?\]")
+_BACKGROUND: Final = re.compile(r"background(?:-color)?:\s*(#[0-9A-Fa-f]{6})\b")
+_HEADS: Final = ("PlantUML version ", "PlantUML ", "Welcome to PlantUML!")
+"""How the first text of an error picture begins."""
+_ERROR_COLOUR: Final = "#33FF02"
+_CRASH: Final = "An error has occured"
+
+
+class DiagramError(msgspec.Struct, frozen=True):
+    """What is wrong with a diagram."""
+
+    message: str
+    line: int | None = None
+    """The line, counted from 1 in the text that the engine was given; None where the engine names none."""
+    unsupported: bool = False
+    """Whether the engine does not know this kind of diagram, so that another one may draw it."""
+
+
+class Size(msgspec.Struct, frozen=True):
+    """The width and the height of a picture, in pixels."""
+
+    width: int
+    height: int
+
+
+def find_error(svg: str) -> DiagramError | None:
+    """Return what an error picture says, or None for any other picture.
+
+    A label may hold any text, so the picture is told by its beginning and by its colour.
+    """
+    texts = [unescape(text).replace("\u00a0", " ").strip() for text in _TEXT.findall(svg)]
+    if not texts:
+        return None
+    if texts[0].startswith(_CRASH):
+        return DiagramError(f"the engine failed on this diagram ({texts[0].partition(':')[2].strip()[:200]})")
+    if not texts[0].startswith(_HEADS) or _ERROR_COLOUR not in svg:
+        return None
+    for number, text in enumerate(texts):
+        if place := _PLACE.fullmatch(text):
+            message = next(filter(None, reversed(texts[number + 1 :])), "") or "Syntax Error?"
+            return DiagramError(message, int(place[1]))
+    return None
+
+
+def is_unsupported(svg: str) -> bool:
+    """Return whether a picture says that the engine does not know this kind of diagram."""
+    first = _TEXT.search(svg)
+    return first is not None and first[1].startswith("Diagram not supported by this release of PlantUML")
+
+
+def size_of(svg: str) -> Size:
+    """Return the size of a picture; zero where it states none."""
+    root = _ROOT.search(svg)
+    numbers = [re.search(rf'\b{name}="([\d.]+)(?:px)?"', root[0]) if root else None for name in ("width", "height")]
+    width, height = (round(float(number[1])) if number else 0 for number in numbers)
+    return Size(width, height)
+
+
+def frame(svg: str, *, dark: bool) -> str:
+    """Return a picture with a margin around it and a background behind it."""
+    root = _ROOT.search(svg)
+    if root is None:
+        return svg
+    size = size_of(svg)
+    width, height = size.width + 2 * MARGIN, size.height + 2 * MARGIN
+    stated = _BACKGROUND.search(root[0])
+    colour = stated[1] if stated else DARK if dark else LIGHT
+    tag = re.sub(r'\s(?:viewBox|width|height)="[^"]*"', "", root[0])[:-1]
+    box = f'viewBox="{-MARGIN} {-MARGIN} {width} {height}" width="{width}" height="{height}"'
+    paper = f'<rect x="{-MARGIN}" y="{-MARGIN}" width="{width}" height="{height}" fill="{colour}"/>'
+    return f"{svg[: root.start()]}{tag} {box}>{paper}{svg[root.end() :]}"

@@ -1,0 +1,60 @@
+"""The tools around PlantUML diagrams: read a link, check a text, draw a picture, make a link."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from signet.kernel.tools import Tool
+from signet.kernel.toolset import CorpusRow, PageSpec, Toolset, UpstreamSpec
+from signet.kernel.upstream import Upstream
+from signet.toolsets.plantuml import PlantumlSettings
+
+__all__ = ["TOOLSET"]
+
+
+def _tools() -> tuple[Tool, ...]:
+    from .tools import TOOLS
+
+    return TOOLS
+
+
+def _corpus() -> Sequence[CorpusRow]:
+    from .corpus import ROWS
+
+    return ROWS
+
+
+def _pages() -> Sequence[PageSpec]:
+    from .pages import PAGES
+
+    return PAGES
+
+
+def _upstream(settings: PlantumlSettings) -> UpstreamSpec:
+    """Describe the PlantUML server, where one is set."""
+    return UpstreamSpec(
+        base_url=settings.server,
+        allows_path=True,
+        timeout_s=settings.render_timeout_s,
+        max_body_bytes=8_388_608,
+        gzip=True,
+    )
+
+
+def _service(settings: PlantumlSettings, upstream: Upstream | None) -> Upstream:
+    from signet.engines.engine import Engine
+    from signet.toolsets.plantuml.encoding import encode
+
+    return Engine(settings, upstream, encode)
+
+
+TOOLSET = Toolset(
+    name="plantuml-tools",
+    title="PlantUML diagrams: check, draw, decode",
+    tools=_tools,
+    extends="plantuml",
+    upstream=_upstream,
+    service=_service,
+    corpus=_corpus,
+    pages=_pages,
+)

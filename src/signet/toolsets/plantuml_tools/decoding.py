@@ -1,0 +1,91 @@
+"""Reads a diagram back from its link: any PlantUML server's address, or the encoded text alone. Pure."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from typing import Final
+from urllib.parse import unquote
+
+from signet.toolsets.plantuml.encoding import MAX_DECODED_BYTES, unmap
+
+__all__ = ["decode_any"]
+
+_EXTENSION: Final = re.compile(r"\.(?:svg|png|txt|pdf|eps)$", re.IGNORECASE)
+_TEXT_PARAMETER: Final = re.compile(r"[?&](?:text|uml)=([^&#]+)")
+_HEX: Final = re.compile(r"(?:[0-9A-Fa-f]{2})+")
+_WORDS: Final = re.compile(r"[0-9A-Za-z_-]+")
+
+
+def decode_any(given: str) -> str:
+    """Return the diagram's text.
+
+    Raises:
+        ValueError: it is no encoded diagram, or one whose text is too long; the text says what to do.
+    """
+    encoded = _encoded_part(given.strip())
+    if not encoded:
+        raise ValueError(
+            "there is no encoded diagram in it: a link ends with one, as in …/svg/SyfFKj2rKt3CoKnELR1Io4ZDoSa70000"
+        )
+    if encoded.startswith("~h"):
+        return _text(_from_hex(encoded[2:]))
+    if encoded.startswith(("~1", "~0")):
+        encoded = encoded[2:]
+    elif encoded.startswith("~"):
+        raise ValueError(f"{encoded[:2]} marks an encoding that is not known here; ~1 (deflate) and ~h (hex) are")
+    if not _WORDS.fullmatch(encoded):
+        raise ValueError("it has characters that PlantUML's encoding does not use: letters, digits, - and _ alone")
+    return _text(_inflate(encoded))
+
+
+def _encoded_part(given: str) -> str:
+    """Return the encoded text of a link: its last segment, or the parameter that holds it."""
+    if parameter := _TEXT_PARAMETER.search(given):
+        return unquote(parameter[1])
+    path = re.split(r"[?#]", given, maxsplit=1)[0].rstrip("/")
+    return _EXTENSION.sub("", unquote(path.rpartition("/")[2]))
+
+
+def _from_hex(digits: str) -> bytes:
+    if not _HEX.fullmatch(digits):
+        raise ValueError("~h is followed by something that is not hexadecimal: two digits for each byte")
+    data = bytes.fromhex(digits)
+    if len(data) > MAX_DECODED_BYTES:
+        raise ValueError(_too_long())
+    return data
+
+
+def _inflate(encoded: str) -> bytes:
+    """Return the inflated bytes: deflate as PlantUML writes it, or with the header that some libraries add."""
+    try:
+        compressed = unmap(encoded)
+    except ValueError:
+        raise ValueError("it is cut off: its length fits no encoded diagram; copy the whole link") from None
+    for window in (-zlib.MAX_WBITS, zlib.MAX_WBITS):
+        inflate = zlib.decompressobj(window)
+        try:
+            data = inflate.decompress(compressed, MAX_DECODED_BYTES)
+        except zlib.error:
+            continue
+        if inflate.eof:
+            return data
+        raise ValueError(_too_long() if inflate.unconsumed_tail or len(data) == MAX_DECODED_BYTES else _cut_off())
+    if encoded.startswith("0"):
+        raise ValueError("it is Brotli, which PlantUML has given up: draw it with the server that made the link")
+    raise ValueError("it is not an encoded diagram: PlantUML's links hold deflate, and this does not inflate")
+
+
+def _text(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise ValueError("it decodes to bytes that are not UTF-8 text, so it is no diagram") from None
+
+
+def _too_long() -> str:
+    return f"its text is longer than {MAX_DECODED_BYTES} bytes, more than any diagram that can be drawn"
+
+
+def _cut_off() -> str:
+    return "it is cut off: copy the whole link"
