@@ -58,10 +58,12 @@ CALLER_FLAGS: Final = ("call_timeout_s", "log", "deterministic_ids")
 """Flags that have a meaning where a running server is asked; the others say how tools are run here."""
 
 MORE: Final[dict[str, tuple[str, str]]] = {
-    "boj": ("signet.commands.boj.command", "read statistics of the Bank of Japan: list, fetch, draw"),
-    "contract": ("signet.commands.contract.command", "compare contract sets: what a change breaks"),
+    "boj": ("signet.commands.boj.command", "statistics of the Bank of Japan: search, fetch into a file, draw"),
+    "oj": ("signet.commands.oj.command", "problems of online judges: read one, test a program on its samples"),
+    "diagram": ("signet.commands.diagram", "draw the PlantUML diagrams of files, and name the line of an error"),
+    "diagrams": ("signet.commands.diagrams", "fetch the files of the diagram engine; tell which engine draws"),
     "doctor": ("signet.commands.doctor.command", "show what is installed, configured and reachable, and what is wrong"),
-    "oj": ("signet.commands.oj.command", "read problems of online judges, test a program on their samples"),
+    "contract": ("signet.commands.contract.command", "compare contract sets: what a change breaks"),
     "parity": ("signet.commands.parity.command", "run calls through every door and compare the results"),
     "replay": ("signet.commands.replay", "run recorded calls again and show what has changed"),
     "sandbox": (

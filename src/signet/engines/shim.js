@@ -42,13 +42,16 @@ function face(family, bold) {
   return fonts[(mono ? "mono" : "sans") + (bold ? "-bold" : "")];
 }
 
+// The fonts lack PlantUML's sign for null in JSON.
+const drawable = (text) => text.replaceAll("\u2400", "\u2205");
+
 function widthOf(text, family, size, bold) {
   const key = `${size} ${bold} ${family} ${text}`;
   let width = cache.get(key);
   if (width === undefined) {
     const { widths, missing } = face(family, bold);
     let units = 0;
-    for (const char of text) {
+    for (const char of drawable(text)) {
       const code = char.codePointAt(0);
       const known = widths[code];
       if (known !== undefined) units += known;
@@ -205,6 +208,7 @@ const ELEMENTS = new Set([
 
 function fitText(node) {
   const family = node.getAttribute("font-family") || "sans-serif";
+  node.textContent = drawable(node.textContent);
   if (node.textContent.length > 1 && !node.hasAttribute("text-anchor") && !node.hasAttribute("textLength")) {
     // Drawn with another font, the text still ends where the layout expects it to.
     node.setAttribute("textLength", Math.round(node.getBBox().width * 1000) / 1000);

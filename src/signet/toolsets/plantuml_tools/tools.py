@@ -144,8 +144,8 @@ class EngineCheck(Struct, frozen=True):
 def decode_plantuml(args: DecodeIn, ctx: Context) -> DecodeOut:
     """Returns the PlantUML text of a diagram's link, or of the encoded part alone.
 
-    Use it to read or change a diagram of which only the link is known; then check the changed text with checkPlantUML and
-    link to it with linkPlantUML.
+    Use it to read or change a diagram of which only the link is known; then check the changed text with checkPlantUML
+    and link to it with linkPlantUML.
     """
     try:
         return DecodeOut(decode_any(args.encoded))
@@ -205,7 +205,8 @@ async def render_plantuml(args: RenderIn, ctx: Context) -> RenderOut:
     """Draws PlantUML text as an SVG or PNG picture, or with characters (txt).
 
     It is drawn on this machine: the text is sent to no other server unless one was configured. Includes of files and
-    addresses are refused. A broken diagram is answered with the line of its error. To share a diagram, use linkPlantUML.
+    addresses are refused. A broken diagram is answered with the line of its error. To share a diagram, use
+    linkPlantUML.
     """
     _check_size(args.plantuml_code)
     lines = lines_of(args.plantuml_code)
@@ -269,7 +270,7 @@ def _told(error: DiagramError, lines: list[str]) -> CheckError:
 
 def _broken(error: DiagramError) -> Fault:
     message = f"line {error.line}: {error.message}" if error.line else error.message
-    return Fault(Code.INVALID_INPUT, message, name="DIAGRAM_ERROR")
+    return Fault(Code.INVALID_INPUT, message, name="DIAGRAM_ERROR", data={"line": error.line})
 
 
 def _picture(form: Literal["svg", "png", "txt"], body: bytes) -> RenderOut:

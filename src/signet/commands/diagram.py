@@ -1,0 +1,155 @@
+"""`signet diagram`: draw the diagrams of files, and draw them again when a file changes."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import base64
+import os
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from signet.files import replacing
+from signet.settings import Settings, UsageError
+
+from .arguments import Parser, add_settings, print_err
+from .call import walk
+from .terminal import write
+
+if TYPE_CHECKING:
+    from signet.kernel.server import Server
+
+__all__ = ["add"]
+
+FAILED: Final = 1
+FORMATS: Final = ("svg", "png", "txt")
+POLL_S: Final = 0.3
+"""How often the files are looked at."""
+MAX_FILE_BYTES: Final = 16_777_216
+
+EXAMPLES: Final = """\
+examples:
+  signet diagram order.puml                              order.svg beside it
+  signet diagram docs/*.puml --format png --out build
+  signet diagram order.puml --watch                      draw it again whenever it is saved
+
+A file with several diagrams gives order.svg, order_001.svg, order_002.svg. What is wrong with a diagram is told as
+FILE:LINE: message, and the exit status is 1.
+"""
+
+
+def add(parser: Parser) -> None:
+    """Add the arguments of `signet diagram`."""
+    parser.epilog = EXAMPLES
+    parser.add_argument("files", nargs="+", metavar="FILE", help="file with PlantUML diagrams, in UTF-8")
+    parser.add_argument("--format", choices=FORMATS, default="svg", help="format of the pictures (default: svg)")
+    parser.add_argument("--out", metavar="DIR", help="folder of the pictures (default: beside each file)")
+    parser.add_argument("--dark", action="store_true", help="draw light lines on a dark background")
+    parser.add_argument("--watch", action="store_true", help="go on and draw each file again when it changes")
+    add_settings(parser, "plantuml_server", "plantuml_jar")
+    parser.set_defaults(run=_run)
+
+
+def _run(args: argparse.Namespace) -> int:
+    """Draw the files."""
+    if args.out is not None:
+        try:
+            os.makedirs(args.out, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"cannot make the folder {args.out} ({error.strerror}); write another --out") from None
+    flags = {name: getattr(args, name) for name in ("plantuml_server", "plantuml_jar")}
+    settings = Settings.read(os.environ, {**flags, "toolsets": "plantuml-tools"})
+    try:
+        good = asyncio.run(_draw_files(settings, args))
+    except KeyboardInterrupt:
+        if not args.watch:
+            raise
+        return 0
+    return 0 if good else FAILED
+
+
+async def _draw_files(settings: Settings, args: argparse.Namespace) -> bool:
+    """Draw every file, then those that change, if they are watched; return whether all were drawn."""
+    from signet.app import build_server
+
+    server = build_server(settings)
+    seen: dict[str, Any] = {}
+    good = True
+    try:
+        while True:
+            for path in args.files:
+                stamp = _stamp(path)
+                if path not in seen or stamp != seen[path]:
+                    seen[path] = stamp
+                    good = await _draw_file(server, path, args) and good
+            if not args.watch:
+                return good
+            await asyncio.sleep(POLL_S)
+    finally:
+        await server.close()
+
+
+def _stamp(path: str) -> tuple[int, int] | None:
+    """Return what changes when a file is saved; None where there is none."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size
+
+
+async def _draw_file(server: Server, path: str, args: argparse.Namespace) -> bool:
+    """Draw the diagrams of one file; return whether all were drawn."""
+    from signet.toolsets.plantuml_tools.source import split_diagrams
+
+    text = _read(path)
+    if text is None:
+        return False
+    folder = args.out or os.path.dirname(path)
+    base = os.path.join(folder, os.path.splitext(os.path.basename(path))[0])
+    good = True
+    for number, (before, source) in enumerate(split_diagrams(text)):
+        began = time.monotonic()
+        arguments = {"plantumlCode": source, "format": args.format, "dark": args.dark}
+        outcome = await walk(server, "renderPlantUML", arguments)
+        if outcome.fault is not None:
+            line = outcome.fault.data.get("line") or 1
+            message = outcome.fault.message.removeprefix(f"line {line}: ")
+            print_err(f"{path}:{before + line}: {message}\n")
+            good = False
+            continue
+        target = f"{base}_{number:03d}.{args.format}" if number else f"{base}.{args.format}"
+        good = _save(target, outcome.result) and good
+        write(f"{target}  {outcome.result['width']} x {outcome.result['height']}  {time.monotonic() - began:.1f} s")
+    return good
+
+
+def _read(path: str) -> str | None:
+    """Return the text of a file; None, with a line to the user, if it cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read(MAX_FILE_BYTES + 1)
+        text = data.decode()
+    except OSError as error:
+        print_err(f"{path}:1: cannot be read ({error.strerror})\n")
+        return None
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        print_err(f"{path}:{line}: it is not UTF-8 text\n")
+        return None
+    if len(data) > MAX_FILE_BYTES:
+        print_err(f"{path}:1: it is larger than {MAX_FILE_BYTES} bytes\n")
+        return None
+    return text
+
+
+def _save(path: str, result: dict[str, Any]) -> bool:
+    """Write a picture, all of it or nothing."""
+    data = base64.b64decode(result["data"]) if result["format"] == "png" else result["data"].encode()
+    try:
+        with replacing(path, f"{path}.part") as file:
+            file.write(data)
+    except OSError as error:
+        print_err(f"{path}:1: cannot be written ({error.strerror})\n")
+        return False
+    return True

@@ -1,0 +1,93 @@
+"""`signet diagrams`: fetch the files of the JavaScript engine, and tell which engine draws here."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+from typing import Final
+
+from signet.engines.assets import PACKED, PINS, checkout, data_folder, find_assets
+from signet.settings import Settings, UsageError
+
+from .arguments import Parser
+from .terminal import say, table, write
+
+__all__ = ["add"]
+
+FAILED: Final = 1
+INSTALL_S: Final = 600
+LAST_WORDS_CHARS: Final = 300
+
+
+def add(parser: Parser) -> None:
+    """Add the arguments of `signet diagrams`."""
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    install = commands.add_parser("install", help="fetch PlantUML's scripts and the fonts that draw, with npm")
+    install.set_defaults(run=_install)
+    show = commands.add_parser("engines", help="tell which engines can draw here, and which one does")
+    show.set_defaults(run=_engines)
+
+
+def _install(_: argparse.Namespace) -> int:
+    """Fetch the pinned packages into the user's data folder, unless they are there."""
+    present = find_assets()
+    if present is not None:
+        write(f"PlantUML {present.version} is in {present.folder}: nothing to fetch")
+        return _say_what_is_missing()
+    npm = shutil.which("npm")
+    if npm is None:
+        raise UsageError(
+            "npm is needed to fetch PlantUML's scripts: install Node.js, or a wheel of Signet that has them"
+        )
+    source, folder = checkout() or PACKED, data_folder()
+    os.makedirs(folder, exist_ok=True)
+    try:
+        for name in PINS:
+            shutil.copyfile(os.path.join(source, name), os.path.join(folder, name))
+    except OSError as error:
+        raise UsageError(f"cannot prepare {folder} ({error.strerror})") from None
+    write(f"fetching PlantUML's scripts and fonts into {folder}")
+    command = [npm, "ci", "--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
+    try:
+        done = subprocess.run(  # noqa: S603 - npm, with the versions and hashes of the lock file
+            command, cwd=folder, capture_output=True, encoding="utf-8", errors="replace", timeout=INSTALL_S, check=False
+        )
+    except subprocess.TimeoutExpired:
+        say(f"npm has not finished within {INSTALL_S} s")
+        return FAILED
+    found = find_assets()
+    if done.returncode or found is None:
+        say(f"npm could not fetch them: {done.stderr.strip()[-LAST_WORDS_CHARS:] or 'files are missing'}")
+        return FAILED
+    write(f"PlantUML {found.version} is in {found.folder}")
+    return _say_what_is_missing()
+
+
+def _say_what_is_missing() -> int:
+    from signet.engines.javascript import missing_modules
+
+    missing = missing_modules()
+    if missing:
+        say(f"{' and '.join(missing)} not installed yet: pip install 'signet-mcp[diagrams]'")
+        return FAILED
+    return 0
+
+
+def _engines(_: argparse.Namespace) -> int:
+    """List the engines in the order in which they are asked."""
+    from signet.catalogue import find_toolset
+    from signet.engines.engine import choices
+
+    own = Settings.read(os.environ, {}).of(find_toolset("plantuml"))
+    rows = choices(own, own.server)
+    first = next((row.name for row in rows if row.usable), None)
+    marks = {True: "yes", False: "no"}
+    write(
+        table(
+            ("engine", "usable", "draws", "what it is, or lacks"),
+            [(row.name, marks[row.usable], "first" if row.name == first else "", row.why) for row in rows],
+        )
+    )
+    return 0 if first else FAILED
