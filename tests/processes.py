@@ -86,7 +86,7 @@ class Server:
 
 def clean_env(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return the environment of a user who has set none of our variables."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("SIGNET_", "OJ_", "BOJ_"))}
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("SIGNET_", "OJ_", "BOJ_", "PLANTUML_"))}
     return {**kept, **(extra or {})}
 
 

@@ -71,7 +71,7 @@ def is_unsupported(svg: str) -> bool:
 def size_of(svg: str) -> Size:
     """Return the size of a picture; zero where it states none."""
     root = _ROOT.search(svg)
-    numbers = [re.search(rf'\b{name}="([\d.]+)(?:px)?"', root[0]) if root else None for name in ("width", "height")]
+    numbers = [re.search(rf'\s{name}="([\d.]+)(?:px)?"', root[0]) if root else None for name in ("width", "height")]
     width, height = (round(float(number[1])) if number else 0 for number in numbers)
     return Size(width, height)
 

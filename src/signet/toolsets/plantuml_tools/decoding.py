@@ -12,6 +12,7 @@ from signet.toolsets.plantuml.encoding import MAX_DECODED_BYTES, unmap
 __all__ = ["decode_any"]
 
 _EXTENSION: Final = re.compile(r"\.(?:svg|png|txt|pdf|eps)$", re.IGNORECASE)
+_HOST: Final = re.compile(r"^(?:[A-Za-z]+:)?//[^/?#]*")
 _TEXT_PARAMETER: Final = re.compile(r"[?&](?:text|uml)=([^&#]+)")
 _HEX: Final = re.compile(r"(?:[0-9A-Fa-f]{2})+")
 _WORDS: Final = re.compile(r"[0-9A-Za-z_-]+")
@@ -43,7 +44,7 @@ def _encoded_part(given: str) -> str:
     """Return the encoded text of a link: its last segment, or the parameter that holds it."""
     if parameter := _TEXT_PARAMETER.search(given):
         return unquote(parameter[1])
-    path = re.split(r"[?#]", given, maxsplit=1)[0].rstrip("/")
+    path = re.split(r"[?#]", _HOST.sub("", given), maxsplit=1)[0].rstrip("/")
     return _EXTENSION.sub("", unquote(path.rpartition("/")[2]))
 
 

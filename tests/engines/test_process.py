@@ -1,0 +1,160 @@
+"""Child processes: they are killed with all that they started, limited by the system, kept for the next, and end."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from signet.engines.process import Child, ChildEndedError, Pool
+
+ECHO = "import sys\nfor line in sys.stdin.buffer: sys.stdout.buffer.write(line + b'=='); sys.stdout.buffer.flush()"
+FAR_S = 30.0
+MB = 1 << 20
+
+
+def soon() -> float:
+    return time.monotonic() + FAR_S
+
+
+def python(script: str) -> list[str]:
+    return [sys.executable, "-I", "-c", script]
+
+
+@contextmanager
+def child(script: str, folder: Path, memory_mb: int = 512, **environ: str) -> Iterator[Child]:
+    process = Child(python(script), environ, str(folder), memory_mb * MB)
+    try:
+        yield process
+    finally:
+        process.kill()
+
+
+def is_running(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_it_is_written_to_and_read_from(tmp_path: Path) -> None:
+    with child(ECHO, tmp_path) as echo:
+        large = b"x" * 300_000 + b"\n"
+        echo.write(b"one\n" + large, soon())
+
+        assert echo.read_until(b"==", soon(), 100) == b"one\n"
+        assert echo.read(300_001, soon()) == large
+
+
+def test_a_wait_ends_at_its_deadline(tmp_path: Path) -> None:
+    with child(ECHO, tmp_path) as echo, pytest.raises(TimeoutError):
+        echo.read(1, time.monotonic() + 0.05)
+
+
+def test_a_child_that_ends_is_told_from_one_that_is_slow(tmp_path: Path) -> None:
+    with child("print('x')", tmp_path) as ending:
+        with pytest.raises(ChildEndedError):
+            ending.read(100, soon())
+
+        with pytest.raises(ChildEndedError):
+            ending.write(b"y" * 1_000_000, soon())
+
+
+def test_more_than_the_bound_is_refused(tmp_path: Path) -> None:
+    with child(ECHO, tmp_path) as echo:
+        echo.write(b"x" * 50_000 + b"\n", soon())
+
+        with pytest.raises(ValueError, match="more than 1000 bytes"):
+            echo.read_until(b"never", soon(), 1000)
+
+
+def test_it_has_no_environment_no_core_and_cannot_write_a_file(tmp_path: Path) -> None:
+    script = (
+        "import os, resource, signal\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "try:\n    with open('made', 'w') as file: file.write('x')\n    wrote = True\nexcept OSError: wrote = False\n"
+        "print(sorted(set(os.environ) - {'LC_CTYPE'}), os.getcwd(), wrote, resource.getrlimit(resource.RLIMIT_CORE), '.')"
+    )
+    with child(script, tmp_path, KEPT="1") as limited:
+        said = limited.read_until(b".\n", soon(), 1000).decode()
+
+    assert said == f"['KEPT'] {tmp_path} False (0, 0) "
+
+
+def test_more_memory_than_its_limit_is_refused_by_the_system(tmp_path: Path) -> None:
+    script = "try:\n    x = bytearray(400 << 20)\n    print('got it.')\nexcept MemoryError:\n    print('none.')"
+    with child(script, tmp_path, memory_mb=200) as limited:
+        assert limited.read_until(b".", soon(), 100) == b"none"
+
+
+def test_what_it_has_started_is_killed_with_it(tmp_path: Path) -> None:
+    script = "import subprocess\np = subprocess.Popen(['sleep', '600'])\nprint(p.pid, end='.', flush=True)\np.wait()"
+    with child(script, tmp_path) as parent:
+        grandchild = int(parent.read_until(b".", soon(), 100))
+        assert is_running(grandchild)
+
+        parent.kill()
+
+        while is_running(grandchild):
+            time.sleep(0.01)
+
+
+def started(folders: list[str]) -> Pool:
+    def start(folder: str) -> Child:
+        folders.append(folder)
+        return Child(python(ECHO), {}, folder, 512 * MB)
+
+    return Pool(start, idle_s=60)
+
+
+def ask(used: Child) -> int:
+    used.write(b"x\n", soon())
+    used.read_until(b"==", soon(), 100)
+    return used.pid
+
+
+def test_a_child_is_kept_for_the_next_and_replaced_when_work_with_it_fails() -> None:
+    folders: list[str] = []
+    pool = started(folders)
+
+    def fail(used: Child) -> None:
+        raise TimeoutError
+
+    try:
+        first, again = pool.use(ask), pool.use(ask)
+        with pytest.raises(TimeoutError):
+            pool.use(fail)
+        other = pool.use(ask)
+
+        assert first == again != other
+        assert not is_running(first)
+        assert os.listdir(folders[0]) == []
+    finally:
+        pool.close()
+    assert not is_running(other)
+    assert not os.path.exists(folders[0])
+
+
+def test_a_closed_pool_gives_no_child() -> None:
+    pool = started([])
+    pool.close()
+
+    with pytest.raises(ChildEndedError):
+        pool.use(ask)
+
+
+def test_an_idle_child_ends() -> None:
+    pool = Pool(lambda folder: Child(python(ECHO), {}, folder, 512 * MB), idle_s=0.05)
+    try:
+        pid = pool.use(ask)
+
+        while is_running(pid):
+            time.sleep(0.01)
+    finally:
+        pool.close()
