@@ -1,4 +1,4 @@
-"""`signet diagram` and `signet diagrams`, as processes: pictures in files, errors with their line, watching, install."""
+"""`signet diagram` and `signet diagrams`, as processes: pictures in files, errors with their line, watching."""
 
 from __future__ import annotations
 

@@ -79,7 +79,8 @@ def test_it_has_no_environment_no_core_and_cannot_write_a_file(tmp_path: Path) -
         "import os, resource, signal\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "try:\n    with open('made', 'w') as file: file.write('x')\n    wrote = True\nexcept OSError: wrote = False\n"
-        "print(sorted(set(os.environ) - {'LC_CTYPE'}), os.getcwd(), wrote, resource.getrlimit(resource.RLIMIT_CORE), '.')"
+        "core = resource.getrlimit(resource.RLIMIT_CORE)\n"
+        "print(sorted(set(os.environ) - {'LC_CTYPE'}), os.getcwd(), wrote, core, '.')"
     )
     with child(script, tmp_path, KEPT="1") as limited:
         said = limited.read_until(b".\n", soon(), 1000).decode()

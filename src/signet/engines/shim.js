@@ -295,7 +295,8 @@ Object.assign(global, {
 // ---------------------------------------------------------------- what the child process calls
 
 const RESET = ["@startuml", "participant A", "A -> A", "@enduml"];
-let libraries = {};
+const loaded = new Set();
+let wanted = [];
 let graphviz = null;
 
 function renderNow(lines, dark) {
@@ -310,8 +311,11 @@ global.signet = {
   useFonts: (table) => {
     fonts = table;
   },
-  useLibraries: (table) => {
-    libraries = table;
+  loaded: (name) => {
+    loaded.add(name);
+  },
+  warm: () => {
+    renderNow(RESET, false);
   },
   startGraphviz: () => {
     global.Viz.instance().then((instance) => {
@@ -335,18 +339,17 @@ global.signet = {
   render: (source, dark) => {
     timers = [];
     renderNow(RESET, false);
-    return JSON.stringify(renderNow(source.split("\n"), dark));
+    wanted = [];
+    return JSON.stringify({ ...renderNow(source.split("\n"), dark), wanted });
   },
 };
 
+// A library that is not loaded yet is refused and noted: the child process loads it, and has the diagram drawn again.
 global.PLANTUML_STDLIB_LOADER = (name, done, failed) => {
-  const library = libraries[name];
   global.setTimeout(() => {
-    if (library === undefined) return failed(`${name} is not part of this installation`);
-    (0, eval)(library);
-    delete libraries[name];
-    libraries[name] = "";
-    done();
+    if (loaded.has(name)) return done();
+    wanted.push(name);
+    failed(`${name} is not part of this installation`);
   });
   return true;
 };
