@@ -11,7 +11,7 @@ import tarfile
 import tomllib
 import zipfile
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, distribution
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +21,24 @@ from lockfiles import locked
 from processes import PATIENCE_S, ROOT, clean_env
 
 Run = Callable[..., str]
+
+
+PACKED = "signet/engines/packed"
+PINS = {f"{PACKED}/package.json", f"{PACKED}/package-lock.json"}
+"""What npm fetches, with versions and hashes: for `signet diagrams install`."""
+ENGINE_FILES = {
+    f"{PACKED}/{name}"
+    for name in (
+        *(f"@plantuml/core/{name}.js" for name in ("plantuml", "viz-global", "themes", "openiconic", "emoji")),
+        *(f"dejavu-fonts-ttf/ttf/DejaVuSans{face}.ttf" for face in ("", "-Bold", "-Oblique", "Mono", "Mono-Bold")),
+        "@expo-google-fonts/sawarabi-gothic/400Regular/SawarabiGothic_400Regular.ttf",
+        "@plantuml/core/LICENSE",
+        "@plantuml/core/package.json",
+        "dejavu-fonts-ttf/LICENSE",
+        "@expo-google-fonts/sawarabi-gothic/LICENSE_FONT",
+    )
+}
+"""The files of the diagram engine with their licences: npm has fetched them in the checkout, not in the sdist."""
 
 
 class Builds(NamedTuple):
@@ -100,8 +118,12 @@ def _link_dependencies(site_packages: Path) -> None:
         except PackageNotFoundError:
             assert requirement.marker, f"{requirement.name} is not installed"
             continue
-        for name in {path.parts[0] for path in package.files or ()} - {"..", "__pycache__"}:
-            os.symlink(package.locate_file(name), site_packages / name)
+        _link(package, site_packages)
+
+
+def _link(package: Distribution, site_packages: Path) -> None:
+    for name in {path.parts[0] for path in package.files or ()} - {"..", "__pycache__"}:
+        os.symlink(package.locate_file(name), site_packages / name)
 
 
 def _source_files() -> set[str]:
@@ -115,6 +137,7 @@ def _source_files() -> set[str]:
 
 def test_a_source_distribution_holds_the_package_and_its_papers_and_nothing_else(builds: Builds) -> None:
     papers = {"pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "SECURITY.md", "PKG-INFO", ".gitignore"}
+    papers |= {"hatch_build.py", "package.json", "package-lock.json"}
 
     with tarfile.open(builds.sdist) as archive:
         members = archive.getmembers()
@@ -135,7 +158,8 @@ def test_a_wheel_holds_the_package_and_its_metadata_and_nothing_else(builds: Bui
         links = [info.filename for info in archive.infolist() if stat.S_ISLNK(info.external_attr >> 16)]
 
     folder = "-".join(builds.wheel.name.split("-")[:2]) + ".dist-info"
-    assert sorted(names) == sorted(_source_files() | {f"{folder}/{name}" for name in metadata})
+    packed = PINS | (ENGINE_FILES if which == "wheel" else set())
+    assert sorted(names) == sorted(_source_files() | packed | {f"{folder}/{name}" for name in metadata})
     assert links == []
 
 
@@ -163,7 +187,12 @@ def test_a_wheel_from_the_source_distribution_is_the_wheel_from_the_checkout(bui
     with zipfile.ZipFile(builds.wheel) as direct, zipfile.ZipFile(builds.wheel_from_sdist) as rebuilt:
         files, rebuilt_files = ({name: zipped.read(name) for name in zipped.namelist()} for zipped in (direct, rebuilt))
 
-    assert rebuilt_files == files
+    assert set(files) - set(rebuilt_files) == ENGINE_FILES
+    for record in (file for file in rebuilt_files if file.endswith("/RECORD")):
+        del files[record]
+    assert {name: files[name] for name in set(rebuilt_files) & set(files)} == {
+        name: rebuilt_files[name] for name in set(rebuilt_files) & set(files)
+    }
 
 
 def test_the_build_backend_is_the_one_whose_hash_is_locked() -> None:
@@ -187,6 +216,10 @@ def test_an_installed_signet_lists_its_tools(installed: Run) -> None:
     tools = [line.split()[0] for line in table.splitlines()[1:] if not line.startswith(" ")]
     assert tools == [
         "encodePlantUML",
+        "decodePlantUML",
+        "checkPlantUML",
+        "renderPlantUML",
+        "linkPlantUML",
         "boj_get_data_code",
         "boj_get_data_layer",
         "boj_get_metadata",
@@ -233,3 +266,29 @@ def test_an_installed_drop_in_of_the_bank_lists_its_tools(installed: Run) -> Non
 
     tools = json.loads(reply)["result"]["tools"]
     assert [tool["name"] for tool in tools] == ["boj_get_data_code", "boj_get_data_layer", "boj_get_metadata"]
+
+
+def test_an_installed_wheel_with_the_extra_draws_without_java_and_without_node(builds: Builds, tmp_path: Path) -> None:
+    """Nothing but the wheel, its dependencies and the two packages of the extra; no program but Python's."""
+    _python("-m", "venv", "--without-pip", str(tmp_path / "env"))
+    (site_packages,) = tmp_path.glob("env/lib/python*/site-packages")
+    _link_dependencies(site_packages)
+    for name in ("mini-racer", "resvg_py"):
+        _link(distribution(name), site_packages)
+    with zipfile.ZipFile(builds.wheel) as archive:
+        archive.extractall(site_packages)
+    (tmp_path / "order.puml").write_text("@startuml\nclass Order\nclass Line\nOrder *-- Line\n@enduml\n")
+    env = {"PATH": str(tmp_path / "env/bin"), "HOME": str(tmp_path), "PLANTUML_RENDER_TIMEOUT_S": "60"}
+
+    done = subprocess.run(
+        [tmp_path / "env/bin/python", "-m", "signet", "diagram", "order.puml", "--format", "png"],
+        cwd=tmp_path,
+        env=env,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=4 * PATIENCE_S,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "order.png").read_bytes().startswith(b"\x89PNG")

@@ -131,6 +131,7 @@ REFUSALS = {
     "OJ_TOKEN": ("t\u00f6ken", "the token has characters that no HTTP header can carry"),
     "OJ_BASE_URL": ("not a url", "the base URL 'not a url' has white space in it"),
     "BOJ_BASE_URL": ("not a url", "the base URL 'not a url' has white space in it"),
+    "PLANTUML_SERVER": ("not a url", "the base URL 'not a url' has white space in it"),
     "SIGNET_TOOLSETS": ("nonsense", "there is no toolset 'nonsense'"),
     "SIGNET_REPLAY": ("/nonexistent", "there is no cassette in /nonexistent"),
     "SIGNET_LOG": ("a b", "'a b' is not a log directive"),
@@ -141,9 +142,9 @@ REFUSALS = {
 }
 """Variables that take a text: a value that cannot be used, and how each is refused."""
 FOLDERS = {"SIGNET_LOG_DIR", "SIGNET_RECORD"}
-WITHOUT_EFFECT_HERE = {"SIGNET_ALLOWED_HOSTS", "BOJ_INDEX_DIR", "OJ_CACHE"}
-"""Any text is a host name or a folder; test_guard.py, boj_explore/test_index.py and test_oj_commands.py show what they
-do."""
+WITHOUT_EFFECT_HERE = {"SIGNET_ALLOWED_HOSTS", "BOJ_INDEX_DIR", "OJ_CACHE", "PLANTUML_JAR"}
+"""Any text is a host name, a folder or a file: test_guard.py, boj_explore/test_index.py, test_oj_commands.py and
+engines/test_jar.py show what they do."""
 FIXED = {"SIGNET_TOOLSETS": {"oj-mcp-rs", "boj-mcp-server"}, "SIGNET_PORT": {"signet serve"}}
 
 

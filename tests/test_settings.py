@@ -13,7 +13,11 @@ SWITCHES = ["log_lenient", "journal", "deterministic_ids", "sandbox", "quiet"]
 def value_of(settings: Settings, name: str) -> object:
     """Return a setting by its flat name: of the process, or of a toolset."""
     toolset, _, field = name.partition("_")
-    return getattr(settings.of(find_toolset(toolset)), field) if toolset in {"oj", "boj"} else getattr(settings, name)
+    return (
+        getattr(settings.of(find_toolset(toolset)), field)
+        if toolset in {"oj", "boj", "plantuml"}
+        else getattr(settings, name)
+    )
 
 
 def test_defaults_work() -> None:
@@ -51,6 +55,9 @@ RANGES = {
     "connections_per_address": "a whole number from 1 to 1000000",
     "workers": "a whole number from 1 to 64",
     "call_timeout_s": "a number above 0, at most 3600",
+    "plantuml_render_timeout_s": "a number above 0, at most 60",
+    "plantuml_render_memory_mb": "a whole number from 1024 to 16384",
+    "plantuml_render_processes": "a whole number from 1 to 16",
     "oj_timeout_s": "a number above 0, at most 30",
     "boj_timeout_ms": "a whole number from 0 to 18446744073709551615",
     "boj_retry_max": "a whole number from 0 to 4294967295",
