@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -32,7 +34,7 @@ def child(script: str, folder: Path, memory_mb: int = 512, **environ: str) -> It
     try:
         yield process
     finally:
-        process.kill()
+        process.discard()
 
 
 def is_running(pid: int) -> bool:
@@ -140,6 +142,23 @@ def test_a_child_is_kept_for_the_next_and_replaced_when_work_with_it_fails() -> 
         pool.close()
     assert not is_running(other)
     assert not os.path.exists(folders[0])
+
+
+def test_a_pool_that_is_closed_ends_the_work_of_others() -> None:
+    pool = started([])
+    begun = threading.Event()
+
+    def wait(used: Child) -> None:
+        begun.set()
+        used.read(1, soon())
+
+    with ThreadPoolExecutor(1) as threads:
+        work = threads.submit(pool.use, wait)
+        begun.wait()
+        pool.close()
+
+        with pytest.raises(ChildEndedError):
+            work.result()
 
 
 def test_a_closed_pool_gives_no_child() -> None:

@@ -50,6 +50,8 @@ class Child:
             start_new_session=True,
         )
         self.uses = 0
+        self._killing = threading.Lock()
+        self._is_killed = False
         _limit(self._process.pid, memory_bytes)
         stdin, stdout = self._process.stdin, self._process.stdout
         self._in = stdin.fileno() if stdin else -1
@@ -60,7 +62,9 @@ class Child:
     @property
     def alive(self) -> bool:
         """Whether it runs, and may be used once more."""
-        return self._process.poll() is None and self.uses < MAX_USES
+        # Looked at without taking note of its end: its number may be given to another process after that.
+        ended = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        return ended is None and self.uses < MAX_USES
 
     @property
     def pid(self) -> int:
@@ -105,10 +109,18 @@ class Child:
         return data
 
     def kill(self) -> None:
-        """End the process and all that it has started, at once."""
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
+        """End the process and all that it has started, at once; do nothing the second time."""
+        with self._killing:
+            if self._is_killed:
+                return
+            self._is_killed = True
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+
+    def discard(self) -> None:
+        """Kill it and close its pipes: by its user alone, since nobody may be waiting at a pipe that is closed."""
+        self.kill()
         for stream in (self._process.stdin, self._process.stdout):
             if stream is not None:
                 with contextlib.suppress(OSError):
@@ -180,11 +192,13 @@ class Pool:
         with self._lock:
             self._closed = True
             idle, self._idle = self._idle, []
-            children = [child for child, _ in idle] + list(self._busy)
+            busy = list(self._busy)
             folder, self._folder = self._folder, None
-        for _, timer in idle:
+        for child, timer in idle:
             timer.cancel()
-        for child in children:
+            child.discard()
+        for child in busy:
+            # Whoever uses it sees its end, and discards it.
             child.kill()
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
@@ -199,7 +213,7 @@ class Pool:
                 if child.alive:
                     self._busy.add(child)
                     return child
-                child.kill()
+                child.discard()
             if self._folder is None:
                 self._folder = tempfile.mkdtemp(prefix="signet-engine-")
             child = self._start(self._folder)
@@ -209,18 +223,18 @@ class Pool:
     def _give_back(self, child: Child) -> None:
         with self._lock:
             self._busy.discard(child)
-            if child.alive and not self._closed:
+            if not self._closed and child.alive:
                 timer = threading.Timer(self._idle_s, self._end_idle, (child,))
                 timer.daemon = True
                 timer.start()
                 self._idle.append((child, timer))
                 return
-        child.kill()
+        child.discard()
 
     def _drop(self, child: Child) -> None:
         with self._lock:
             self._busy.discard(child)
-        child.kill()
+        child.discard()
 
     def _end_idle(self, child: Child) -> None:
         with self._lock:
@@ -228,4 +242,4 @@ class Pool:
             if len(kept) == len(self._idle):
                 return
             self._idle = kept
-        child.kill()
+        child.discard()
