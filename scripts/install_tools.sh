@@ -53,7 +53,7 @@ newer_node() {
 npm_packages() {
   local installed=node_modules/.package-lock.json
   if [ -e "$installed" ] && [ ! package-lock.json -nt "$installed" ]; then return 0; fi
-  echo "installing the MCP conformance suite, the MCP Inspector, Redocly and Spectral"
+  echo "installing PlantUML's scripts, fonts, the MCP conformance suite, the MCP Inspector, Redocly and Spectral"
   npm ci --ignore-scripts --loglevel=error >/dev/null
   touch "$installed"
 }

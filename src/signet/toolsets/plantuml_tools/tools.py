@@ -30,10 +30,7 @@ EXAMPLE: Final = "@startuml\nAlice -> Bob: hello\n@enduml"
 BAD_REQUEST: Final = 400
 
 TEXT_ERRORS: Final = (
-    ("INVALID_INPUT", 400),
-    ("NOT_UNICODE", 400),
     ("EMPTY_CODE", 400),
-    ("REQUEST_TOO_LARGE", 413),
     ("CODE_TOO_LARGE", 413),
 )
 """The REST errors of a tool that takes a diagram."""
@@ -138,8 +135,7 @@ class EngineCheck(Struct, frozen=True):
     slug="plantuml.decode",
     title="Read a PlantUML link",
     example={"encoded": "https://www.plantuml.com/plantuml/svg/SoWkIImgAStDuNBAJrBGjLDmpCbCJbMmKiX8pSd9vt98pKi1IW80"},
-    public=True,
-    rest_errors=(("INVALID_INPUT", 400), ("NOT_UNICODE", 400), ("NOT_DECODABLE", 400), ("REQUEST_TOO_LARGE", 413)),
+    rest_errors=(("NOT_DECODABLE", 400),),
 )
 def decode_plantuml(args: DecodeIn, ctx: Context) -> DecodeOut:
     """Returns the PlantUML text of a diagram's link, or of the encoded part alone.
@@ -159,7 +155,6 @@ def decode_plantuml(args: DecodeIn, ctx: Context) -> DecodeOut:
     slug="plantuml.check",
     title="Check a PlantUML diagram",
     example={"plantumlCode": EXAMPLE},
-    public=True,
     rest_errors=(*TEXT_ERRORS, *ENGINE_ERRORS),
 )
 async def check_plantuml(args: CheckIn, ctx: Context) -> CheckOut:
@@ -195,7 +190,6 @@ def _to_content(result: dict[str, Any]) -> list[dict[str, Any]]:
     slug="plantuml.render",
     title="Draw a PlantUML diagram",
     example={"plantumlCode": EXAMPLE, "format": "svg"},
-    public=True,
     max_result_bytes=MAX_RESULT_BYTES,
     validate_in_thread=True,
     to_content=_to_content,
@@ -227,7 +221,6 @@ async def render_plantuml(args: RenderIn, ctx: Context) -> RenderOut:
     slug="plantuml.link",
     title="Link to a PlantUML diagram",
     example={"plantumlCode": EXAMPLE, "format": "png"},
-    public=True,
     rest_errors=TEXT_ERRORS,
 )
 def link_plantuml(args: LinkIn, ctx: Context) -> LinkOut:
