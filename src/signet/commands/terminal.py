@@ -116,7 +116,8 @@ def show(outcome: Outcome, unknown_tool: str = "") -> None:
         return
     text = None
     if outcome.tool is not None and outcome.tool.to_content is not None and on_terminal():
-        text = text_of(outcome.tool.to_content(outcome.result))
+        # A picture has no text: its JSON is shown.
+        text = text_of(outcome.tool.to_content(outcome.result)) or None
     show_result(outcome.body, text)
 
 

@@ -102,6 +102,10 @@ def _read_mcp(answer: Any) -> Observation:
     if result["isError"]:
         return Observation(code=result["_meta"]["canonical_code"])
     blocks = result["content"]
+    if blocks[0]["type"] == "image":
+        from signet.toolsets.plantuml_tools.tools import read_content
+
+        return Observation(msgspec.to_builtins(read_content(blocks[0])))
     if "structuredContent" not in result:
         # A tool that answers in content blocks: the contract calls a single text block `markdown`.
         return Observation({"markdown": blocks[0]["text"]} if len(blocks) == 1 else {"content": blocks})

@@ -18,7 +18,7 @@ from signet.toolsets.plantuml.tools import BLANK, MAX_CODE_BYTES
 from .decoding import decode_any
 from .source import find_diagram, lines_of
 
-__all__ = ["TOOLS"]
+__all__ = ["TOOLS", "read_content"]
 
 MAX_RESULT_BYTES: Final = 6_291_456
 """The largest result: a picture of 4 MB in base64, with room for the rest."""
@@ -183,6 +183,12 @@ def _to_content(result: dict[str, Any]) -> list[dict[str, Any]]:
     data = result["data"]
     encoded = data if result["format"] == "png" else base64.b64encode(data.encode()).decode()
     return [{"type": "image", "data": encoded, "mimeType": result["mimeType"]}]
+
+
+def read_content(block: dict[str, Any]) -> RenderOut:
+    """Return the picture of an image that MCP was given: the other way round."""
+    form = next(form for form, mime_type in MIME_TYPES.items() if mime_type == block["mimeType"])
+    return _picture(msgspec.convert(form, Literal["svg", "png", "txt"]), base64.b64decode(block["data"]))
 
 
 @tool(
