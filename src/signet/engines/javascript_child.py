@@ -36,6 +36,7 @@ class Engine:
         self._context = MiniRacer()
         self._drawing = start.drawing
         self._scripts = start.scripts
+        self._covered: frozenset[int] = frozenset()
         self._run(_read(start.shim))
         fonts = {name: read_widths(_read_bytes(path)) for name, path in start.fonts.items()}
         # V8 reads JSON several times as fast as a script.
@@ -84,9 +85,16 @@ class Engine:
             font_family="DejaVu Sans",
             sans_serif_family="DejaVu Sans",
             monospace_family="DejaVu Sans Mono",
-            skip_system_fonts=True,
+            # It takes time to look at all of them, and most diagrams need none.
+            skip_system_fonts=self._covers(order.text),
         )
         return bytes(picture)
+
+    def _covers(self, text: str) -> bool:
+        """Return whether our fonts have every character of a text."""
+        if not self._covered:
+            self._covered = frozenset().union(*(read_widths(_read_bytes(font))["widths"] for font in self._drawing))
+        return all(ord(char) in self._covered for char in set(text) if char > " ")
 
     def _run(self, script: str, timeout_s: float = LOAD_S) -> Any:
         return self._context.eval(script, timeout_sec=timeout_s)

@@ -143,3 +143,21 @@ def test_what_the_javascript_engine_lacks_is_said_in_one_sentence(tools: Diagram
     assert text.fault is not None
     assert "a PlantUML jar or server may draw it" in salt.fault.message
     assert text.fault.message == "no engine here draws txt: set --plantuml-server URL or --plantuml-jar FILE"
+
+
+def test_a_png_of_characters_that_our_fonts_lack_is_drawn_too(tools: Diagrams) -> None:
+    drawn = tools.result("renderPlantUML", plantumlCode="A -> B: 你好 안녕 🌍", format="png")
+
+    assert base64.b64decode(drawn["data"]).startswith(b"\x89PNG")
+
+
+def test_texts_state_their_length_and_the_font_that_measured_them(tools: Diagrams) -> None:
+    """Drawn with another font, a text still fits its box. 60 % of an em is the width of every letter of the font."""
+    drawn = tools.result("renderPlantUML", plantumlCode='A -> B: ""monospaced""')
+
+    root = ET.fromstring(drawn["data"])
+    (text,) = [text for text in root.iter("{http://www.w3.org/2000/svg}text") if text.text == "monospaced"]
+    assert text.get("font-family", "").startswith("DejaVu Sans Mono,")
+    assert float(text.get("textLength", "0")) == pytest.approx(
+        10 * 0.60205 * float(text.get("font-size", "0")), abs=0.01
+    )
