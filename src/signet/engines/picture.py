@@ -48,18 +48,22 @@ def find_error(svg: str) -> DiagramError | None:
 
     A label may hold any text, so the picture is told by its beginning and by its colour.
     """
-    texts = [unescape(text).replace("\u00a0", " ").strip() for text in _TEXT.findall(svg)]
-    if not texts:
+    first = _TEXT.search(svg)
+    head = _plain(first[1]) if first else ""
+    if head.startswith(_CRASH):
+        return DiagramError(f"the engine failed on this diagram ({head.partition(':')[2].strip()[:200]})")
+    if not head.startswith(_HEADS) or _ERROR_COLOUR not in svg:
         return None
-    if texts[0].startswith(_CRASH):
-        return DiagramError(f"the engine failed on this diagram ({texts[0].partition(':')[2].strip()[:200]})")
-    if not texts[0].startswith(_HEADS) or _ERROR_COLOUR not in svg:
-        return None
+    texts = [_plain(text) for text in _TEXT.findall(svg)]
     for number, text in enumerate(texts):
         if place := _PLACE.fullmatch(text):
             message = next(filter(None, reversed(texts[number + 1 :])), "") or "Syntax Error?"
             return DiagramError(message, int(place[1]))
     return None
+
+
+def _plain(text: str) -> str:
+    return unescape(text).replace("\u00a0", " ").strip()
 
 
 def is_unsupported(svg: str) -> bool:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import html
 import struct
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from diagram_harness import SECRET, Canary, Diagrams, diagrams
 from diagram_texts import BROKEN, GOOD, HOSTILE
+from signet.commands.call import walk
+from signet.kernel.outcome import Outcome
 
 SEQUENCE = "@startuml\nAlice -> Bob: hello\n@enduml"
 
@@ -161,3 +165,25 @@ def test_texts_state_their_length_and_the_font_that_measured_them(tools: Diagram
     assert float(text.get("textLength", "0")) == pytest.approx(
         10 * 0.60205 * float(text.get("font-size", "0")), abs=0.01
     )
+
+
+def test_a_diagram_that_takes_long_holds_up_no_other_and_ends_with_the_server() -> None:
+    edges = "\n".join(f"C{a} --> C{b}" for a in range(90) for b in range(0, 90, 2))
+
+    async def draw_both(harness: Diagrams) -> tuple[list[Outcome], bool]:
+        def draw(source: str) -> Coroutine[Any, Any, Outcome]:
+            return walk(harness.server, "renderPlantUML", {"plantumlCode": source})
+
+        await asyncio.gather(draw(SEQUENCE), draw(SEQUENCE))
+        slow = asyncio.ensure_future(draw(edges))
+        quick = [await draw(SEQUENCE) for _ in range(3)]
+        is_slow = not slow.done()
+        await harness.server.close()
+        await slow
+        return quick, is_slow
+
+    harness = Diagrams(plantuml_jar="/nowhere.jar", plantuml_render_timeout_s="60", plantuml_render_processes="2")
+    quick, is_slow = asyncio.run(draw_both(harness))
+
+    assert [outcome.fault for outcome in quick] == [None] * 3
+    assert is_slow

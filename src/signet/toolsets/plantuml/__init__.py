@@ -33,7 +33,7 @@ class PlantumlSettings(Struct, frozen=True, kw_only=True):
     ] = None
     render_timeout_s: Annotated[
         float, Meta(gt=0, le=60), setting("seconds that one diagram may take to draw", metavar="S")
-    ] = 10.0
+    ] = 20.0
     render_memory_mb: Annotated[
         int, Meta(ge=1024, le=16_384), setting("megabytes that an engine's process may write to", metavar="MB")
     ] = 1280

@@ -214,7 +214,8 @@ async def render_plantuml(args: RenderIn, ctx: Context) -> RenderOut:
     if isinstance(found, DiagramError):
         raise _broken(found)
     form = args.format or "svg"
-    target = f"/{form}?dark=1" if args.dark else f"/{form}"
+    # Characters are neither light nor dark.
+    target = f"/{form}?dark=1" if args.dark and form != "txt" else f"/{form}"
     response = await ctx.send(UpstreamRequest(target, "POST", body=found.text.encode()))
     if response.status == BAD_REQUEST:
         error = msgspec.json.decode(response.body, type=EngineError)
