@@ -16,6 +16,7 @@ import msgspec
 
 from signet.kernel.errors import Code, Fault
 from signet.kernel.upstream import Upstream, UpstreamRequest, UpstreamResponse
+from signet.kernel.waiting import Waiting
 
 from .picture import DiagramError
 from .renderer import CONTENT_TYPES, Form, Limits, Renderer
@@ -70,8 +71,10 @@ class Engine:
         self._renderers: list[Renderer] | None = None
         self.origin = upstream.origin if upstream is not None else "local"
 
-    async def send(self, request: UpstreamRequest) -> UpstreamResponse:
+    async def send(self, request: UpstreamRequest, wait: Waiting | None = None) -> UpstreamResponse:
         """Return the answer to a request for a picture or for a check."""
+        if wait is not None:
+            wait.now = "drawing the diagram"
         path, _, query = request.target.partition("?")
         source = request.body.decode()
         if path == "/check":

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
+from signet.kernel.checkup import INSTALLED, Check, Finding, note, ok
 from signet.kernel.tools import Tool
 from signet.kernel.toolset import CorpusRow, PageSpec, Toolset, UpstreamSpec
 from signet.kernel.upstream import Upstream
 from signet.toolsets.plantuml import PlantumlSettings
 
 __all__ = ["TOOLSET"]
+
+INSTALL: Final = "pip install 'signet-mcp[diagrams]' && signet diagrams install"
 
 
 def _tools() -> tuple[Tool, ...]:
@@ -48,13 +52,32 @@ def _service(settings: PlantumlSettings, upstream: Upstream | None) -> Upstream:
     return Engine(settings, upstream, encode)
 
 
+def _checks(settings: PlantumlSettings) -> Sequence[Check]:
+    def engine() -> Finding:
+        from signet.engines.engine import choices
+
+        found = choices(settings, settings.server)
+        drawing = next((one for one in found if one.usable), None)
+        if drawing is None:
+            lacks = "; ".join(f"{one.name}: {one.why}" for one in found)
+            return note(f"no engine draws diagrams ({lacks})", INSTALL)
+        return ok(f"{drawing.name} draws diagrams: {drawing.why}")
+
+    return (Check(INSTALLED, "diagram engine", engine),)
+
+
 TOOLSET = Toolset(
     name="plantuml-tools",
     title="PlantUML diagrams: check, draw, decode",
     tools=_tools,
     extends="plantuml",
+    instructions=(
+        "After writing PlantUML, call checkPlantUML and mend the line that it names; renderPlantUML draws it,"
+        " linkPlantUML makes a link, decodePlantUML reads one."
+    ),
     upstream=_upstream,
     service=_service,
     corpus=_corpus,
     pages=_pages,
+    checks=_checks,
 )
