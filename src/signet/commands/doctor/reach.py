@@ -46,9 +46,15 @@ def reach_checks(settings: Settings, flags: Mapping[str, Any], environ: Mapping[
     if settings.replay:
         yield Check(REACHABLE, "upstreams", partial(_replay, settings.replay))
         return
+    asked = set()
     for enabled in settings.enabled():
-        if enabled.toolset.upstream is not None:
-            yield Check(REACHABLE, f"upstream of {enabled.toolset.name}", partial(_upstream, enabled, settings))
+        toolset, own = enabled
+        # Toolsets of one domain share an upstream; a service may do without one.
+        if toolset.upstream is None or toolset.upstream in asked:
+            continue
+        if toolset.needs or toolset.upstream(own).base_url is not None:
+            asked.add(toolset.upstream)
+            yield Check(REACHABLE, f"upstream of {toolset.name}", partial(_upstream, enabled, settings))
 
 
 def _certificate(settings: Settings) -> Finding:
