@@ -62,7 +62,8 @@ def make_folder(problem: FoundProblem, out: str | None, lang: str) -> int:
     if kept:
         say(f"left as they were: {', '.join(kept)}")
     problem_id = f"{problem.samples.source}:{problem.samples.id}"
-    write(f"{folder}: statement, {len(problem.samples.samples)} samples and {name}")
+    count = len(problem.samples.samples)
+    write(f"{folder}: statement, {count} {'sample' if count == 1 else 'samples'} and {name}")
     if problem.reads_stdin and problem.samples.samples:
         write(f"Test it there: {BUILDS.get(lang, '')}signet oj test {problem_id} -- {run}")
     return 0
