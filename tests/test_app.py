@@ -100,4 +100,4 @@ def test_the_instructions_of_all_toolsets_say_what_to_do_first_in_less_than_a_th
 def test_a_toolset_without_instructions_adds_none() -> None:
     silent = msgspec.structs.replace(find_toolset("plantuml"), instructions="")
 
-    assert instructions_of(enabled(silent)) == "An error says what to write instead: mend the arguments and call again."
+    assert instructions_of(enabled(silent)) == "An error says what to write: mend the arguments and call again."

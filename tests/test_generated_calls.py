@@ -24,7 +24,8 @@ from signet.kernel.schemas import schema_of
 from signet.kernel.server import QUIET_CONTEXT, Server
 from signet.settings import Settings
 
-NAMES = [tool.name for toolset in TOOLSETS if toolset != "plantuml" for tool in find_toolset(toolset).tools()]
+NAMES = [tool.name for toolset in TOOLSETS if "plantuml" not in toolset for tool in find_toolset(toolset).tools()]
+"""All but the tools around diagrams: no schema says what PlantUML is."""
 
 BETWEEN_ARGUMENTS = re.compile(
     r"STARTDATE \d+ and ENDDATE \d+ must have the same format"

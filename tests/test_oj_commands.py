@@ -149,6 +149,23 @@ def test_a_program_that_cannot_be_started_is_named(judge: OjHarness, home: Path)
 
 
 @pytest.mark.parametrize(
+    ("flag", "value", "sentence"),
+    [
+        ("--tolerance", "-1", "argument --tolerance: '-1' cannot be used; write a number from 0 to 1, such as 1e-6"),
+        ("--tolerance", "nan", "argument --tolerance: 'nan' cannot be used; write a number from 0 to 1, such as 1e-6"),
+        ("--time-limit", "abc", "argument --time-limit: 'abc' cannot be used; write seconds from 0.001 to 3600"),
+        ("--time-limit", "0", "argument --time-limit: '0' cannot be used; write seconds from 0.001 to 3600"),
+    ],
+)
+def test_a_number_that_cannot_be_used_is_refused(
+    judge: OjHarness, home: Path, flag: str, value: str, sentence: str
+) -> None:
+    done = oj(judge, home, "test", BELLS, f"{flag}={value}", "--", "true")
+
+    assert (done.returncode, done.stderr.partition(";")[0]) == (2, f"signet: {sentence.partition(';')[0]}")
+
+
+@pytest.mark.parametrize(
     ("problem", "sentence"),
     [
         ("leetcode:9001", "LeetCode calls a function: its samples are arguments, which no program can read"),

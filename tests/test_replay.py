@@ -424,7 +424,7 @@ def test_no_secret_is_in_any_file_of_a_cassette(tmp_path: Path) -> None:
     written = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     again = run("replay", str(journal_of(tmp_path)))
 
-    assert len(exchanges(tmp_path)) == 3
+    assert len(exchanges(tmp_path)) == 4
     forms = [TOKEN, json.dumps(TOKEN)[1:-1], oj_harness.encoded(TOKEN), "upstream-", "caller-"]
     assert [(path, form) for path, data in written.items() for form in forms if form.encode() in data] == []
     assert again.returncode == 0, again.stdout.decode()

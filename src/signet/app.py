@@ -50,7 +50,7 @@ SAMPLE_TOKEN: Final = "sample-token"  # noqa: S105 - it guards nothing
 
 JOURNALS: Final = "runs"
 """The folder of the journal, unless another one is given."""
-INSTRUCTIONS: Final = "An error says what to write instead: mend the arguments and call again."
+INSTRUCTIONS: Final = "An error says what to write: mend the arguments and call again."
 """The end of every server's instructions, behind those of its toolsets."""
 
 

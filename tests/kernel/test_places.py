@@ -41,7 +41,7 @@ SCHEMA: Final = {
         "rows": {"type": "array", "items": ROW},
         "text": {"type": "string", "maxLength": 5},
         "choice": {"enum": ["x", "y"]},
-        "either": {"anyOf": [STRINGS, {"type": "null"}]},
+        "either": {"anyOf": [STRINGS, {"type": "integer"}]},
         "a/b ~%": {"type": "array", "items": ROW},
     },
     "additionalProperties": False,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import os
@@ -17,10 +18,12 @@ from typing import IO
 
 import pytest
 
+import misbehaving_server
 from channels import rpc
 from drop_in_servers import SERVERS
 from journals import records_in
 from processes import PATIENCE_S, ROOT, Pipe, clean_env, piping
+from signet.transports.stdio import Conversation
 from upstream_harness import DIRECT
 
 ODD = (sys.executable, str(ROOT / "tests/misbehaving_server.py"), "stdio")
@@ -95,6 +98,29 @@ def test_progress_comes_before_the_answer_and_carries_its_token(patient: Pipe) -
     assert [one.get("method") for one in told] == ["notifications/progress"] * 2 + [None]
     assert told[0]["params"] == {"progressToken": "t", "progress": 0, "message": "step 0"}
     assert told[2]["result"]["structuredContent"] == {"n": 2}
+
+
+@pytest.mark.parametrize("is_file", [False, True])
+def test_a_client_that_has_hung_up_is_sent_replies_alone_and_a_file_all(tmp_path: Path, is_file: bool) -> None:
+    source, _ = os.pipe()
+    if is_file:
+        source = os.open(tmp_path / "source", os.O_CREAT | os.O_RDONLY)
+    read, wire = os.pipe()
+    asked = rpc("tools/call", {"name": "ticks", "arguments": {"n": 2}, "_meta": {"progressToken": "t"}})
+
+    async def converse() -> None:
+        conversation = Conversation(misbehaving_server.build(str(tmp_path)), wire, source)
+        conversation.open()
+        conversation.take(json.dumps(asked).encode() + b"\n")
+        conversation.take(b"")
+        await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()})
+
+    asyncio.run(converse())
+    os.close(wire)
+    with open(read, "rb") as pipe:
+        told = [json.loads(line) for line in pipe]
+
+    assert [one.get("method") for one in told] == [*["notifications/progress"] * (2 * is_file), None]
 
 
 def test_progress_is_told_to_nobody_who_did_not_ask(patient: Pipe) -> None:

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import os
 import signal
+import stat
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -52,6 +53,7 @@ class Conversation:
         self._server = server
         self._wire = wire
         self._source = source
+        self._is_file = stat.S_ISREG(os.fstat(source).st_mode)
         self._lines = LineSplitter()
         self._calls: dict[ResponseId, set[asyncio.Task[Reply]]] = {}
         self._ended = asyncio.Event()
@@ -169,8 +171,8 @@ class Conversation:
             self._out.write(task.result().body + b"\n")
 
     def _notify(self, message: bytes) -> None:
-        # A client that has said its last word waits for replies alone; some take a report for a fault.
-        if not self._ended.is_set():
+        # A client that has hung up waits for replies alone, and some take a report for a fault; a file has no client.
+        if self._is_file or not self._ended.is_set():
             self._out.write(message + b"\n")
 
     def _cancel(self, request_id: Id) -> None:

@@ -103,6 +103,22 @@ STYLES = {
         "<p>Sum.</p><h3>Example</h3><pre><strong>Input:</strong>\n1 2\n\n<strong>Output:</strong>\n3</pre>",
         [("1 2", "3", None)],
     ),
+    "HTML whose sample has a line like a heading": (
+        "<div>Sample Input 1</div><pre>\n# #\n.. #\n</pre><div>Sample Output 1</div><pre>\n2\n</pre>",
+        [("# #\n.. #", "2", None)],
+    ),
+    "tabs, blank lines and blanks at the ends of lines": (
+        "## Sample Input 1\n```\n\n3 \na\tb\n```\n## Sample Output 1\n```\n\tx\n```\n",
+        [("\n3 \na\tb", "\tx", None)],
+    ),
+    "code that is indented by a tab": (
+        "### Example\n\n**Input:**\n\n\t1\t2\n\n**Output:**\n\n\t3\n",
+        [("1\t2", "3", None)],
+    ),
+    "an explanation that speaks of outputs": (
+        "<p><b>Example:</b></p><pre><b>Input:</b> n = 1\n<b>Output:</b> 2\n<b>Explanation:</b> see\nOutput: two.</pre>",
+        [("n = 1", "2", "see\nOutput: two.")],
+    ),
     "indentation and blank lines of a sample": (
         "## Sample Input 1\n\n```\n  a\n\n    b\n```\n\n## Sample Output 1\n\n~~~\n x\n~~~\n",
         [("  a\n\n    b", " x", None)],

@@ -45,7 +45,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     test.add_argument(
         "--tolerance",
-        type=float,
+        type=_tolerance,
         default=None,
         metavar="E",
         help="error that a number with a fraction may have, absolutely or relatively (default: 1e-6; 0 for none)",
@@ -69,10 +69,21 @@ def _command(commands: Any, name: str, run: Callable[[argparse.Namespace], int],
 
 
 def _seconds(text: str) -> float:
-    seconds = float(text)
-    if not 0 < seconds <= 3600:  # noqa: PLR2004 - an hour
-        raise argparse.ArgumentTypeError("write more than 0 and at most 3600 seconds")
-    return seconds
+    return _number(text, 0.001, 3600, "seconds from 0.001 to 3600")
+
+
+def _tolerance(text: str) -> float:
+    return _number(text, 0, 1, "a number from 0 to 1, such as 1e-6")
+
+
+def _number(text: str, least: float, most: float, words: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not least <= number <= most:
+        raise argparse.ArgumentTypeError(f"'{text}' cannot be used; write {words}")
+    return number
 
 
 def _find(args: argparse.Namespace) -> FoundProblem | None:

@@ -24,6 +24,8 @@ __all__ = ["FoundProblem", "find_problem"]
 
 T = TypeVar("T")
 
+FINDER: Final = "write judge:id, or the problem's URL"
+
 _ID: Final = re.compile(rf"({'|'.join(JUDGES)})[:/ ]([^\s/:]+)", re.IGNORECASE)
 
 
@@ -77,7 +79,7 @@ async def _ask(upstream: Upstream, query: str) -> FoundProblem:
         else:
             resolved = await _read(upstream, api.ask_resolve(query), _ResolvedPractice)
             if resolved.problem is None:
-                raise explained(Fault(Code.NOT_FOUND, f"'{query[:200]}' names no problem of a known judge"), 0)
+                raise explained(Fault(Code.NOT_FOUND, f"'{query[:200]}' names no problem of a known judge"), 0, FINDER)
             problem = resolved.problem
     finally:
         await upstream.close()
@@ -89,4 +91,4 @@ async def _read(upstream: Upstream, request: UpstreamRequest, shape: type[T]) ->
     try:
         return api.read(response, shape)
     except Fault as fault:
-        raise explained(fault, response.status) from None
+        raise explained(fault, response.status, FINDER) from None

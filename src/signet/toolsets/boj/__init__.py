@@ -125,10 +125,10 @@ TOOLSET = Toolset(
     title="Bank of Japan",
     tools=_tools,
     instructions=(
-        "Bank of Japan statistics: call boj_get_metadata with a database (db) first to find series codes or layers,"
-        " then boj_get_data_code or boj_get_data_layer. Give lang=en unless Japanese is wanted: the default is jp."
-        " Periods are 2024 (year) or 202401 (half, quarter or month); daily and weekly series take months."
-        " While next_position is not null there is more: call again with start_position set to it."
+        "Bank of Japan statistics: call boj_get_metadata with a database (db) first to find codes or layers, then"
+        " boj_get_data_code or boj_get_data_layer. Give lang=en unless Japanese is wanted. Periods are 2024 (year) or"
+        " 202401 (half, quarter, month; months for days and weeks). While next_position is not null, call again with"
+        " start_position set to it."
     ),
     settings=BojSettings,
     upstream=_upstream,

@@ -38,8 +38,8 @@ TOOLSET = Toolset(
     title="Bank of Japan, explored",
     extends="boj",
     instructions=(
-        "To find a series, call boj_search with words in English or Japanese, then make the call in a hit's `next`"
-        " (boj_get_series, English by default); cite with `citation.sentence`. boj_list_databases is an overview."
+        "To find a series call boj_search with words in English or Japanese, then make the call in a hit's `next`;"
+        " cite with `citation.sentence`."
     ),
     tools=_tools,
     service=_service,

@@ -95,8 +95,8 @@ TOOLSET = Toolset(
     title="Online judge",
     tools=_tools,
     instructions=(
-        "Online-judge problems: call resolve_problem first with a URL, a slug or an id; get_problem needs the exact"
-        " judge (source) and id. find_similar_problems takes a query, or source and id."
+        "Online-judge problems: call resolve_problem first with a URL, slug or id; get_problem needs the exact judge"
+        " (source) and id, find_similar_problems a query, or source and id."
     ),
     settings=OjSettings,
     needs="base_url",

@@ -27,7 +27,7 @@ TOOLSET = Toolset(
     name="oj-practice",
     title="Online judge, for practice",
     extends="oj",
-    instructions="get_samples gives a problem's samples as data. No help during a running contest: judges forbid it.",
+    instructions="get_samples gives samples as data. No help during a running contest: judges forbid it.",
     tools=_tools,
     corpus=_corpus,
 )

@@ -196,7 +196,7 @@ class _Reader:
     def _take_text(self, part: Part) -> None:
         lines = part.text.split("\n")
         label = label_of(lines[0], in_section=self._in_section)
-        if label is None or part.kind is Kind.ITEM:
+        if label is None or part.kind is Kind.ITEM or (self._is_explained and label.role is Role.OUTPUT):
             self._explain(f"- {part.text}" if part.kind is Kind.ITEM else part.text)
             return
         self._take_labelled(part.text)
@@ -243,7 +243,7 @@ class _Reader:
 
     def _set(self, label: Label, text: str) -> None:
         self._pending = None
-        text = "\n".join(line.rstrip() for line in text.split("\n")).strip("\n")
+        text = text.removesuffix("\n")
         if label.role is Role.INPUT:
             self._drafts.append(_Draft(input=text))
         elif self._drafts and self._drafts[-1].output is None:
@@ -281,7 +281,9 @@ def _labelled(text: str, *, in_section: bool) -> Iterator[tuple[Label, str, str]
     behind: list[str] = []
     for line in text.split("\n"):
         label = label_of(line, in_section=in_section)
-        if label is None or label.role is Role.NOTE:
+        is_explanation = found is not None and found[0].role is Role.EXPLANATION
+        if label is None or label.role is Role.NOTE or (is_explanation and label.role in {Role.INPUT, Role.OUTPUT}):
+            # An explanation may speak of inputs and outputs.
             behind.append(line)
             continue
         if found is not None:

@@ -19,6 +19,9 @@ __all__ = ["Kind", "Part", "parts_of"]
 _HTML: Final = re.compile(r"</(?:p|pre|div|section)\s*>", re.IGNORECASE)
 _MARKDOWN: Final = re.compile(r"^ {0,3}(?:#{1,6}[ \t]|```|~~~)", re.MULTILINE)
 
+_PRE_BODY: Final = re.compile(r"<pre\b.*?</pre\s*>", re.IGNORECASE | re.DOTALL)
+"""Preformatted text, in which a line that begins with # is no heading."""
+
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})([^`]*)$")
 _HEADING: Final = re.compile(r" {0,3}#{1,6}[ \t](.*)")
 _PRE: Final = re.compile(r"\s*<pre[^>]*>", re.IGNORECASE)
@@ -27,7 +30,7 @@ _RULE: Final = frozenset("|:- ")
 _CELL: Final = re.compile(r"(?<!\\)\|")
 _BREAK: Final = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _SPAN: Final = re.compile(r"(?<!`)`++([^`]++)`")
-INDENT: Final = 4
+_INDENTED: Final = re.compile(r"^(?: {4}| {0,3}\t)")
 BLOCKS: Final = html.BLOCK_TAGS | {"br"}
 
 
@@ -53,11 +56,11 @@ class Part(Struct, frozen=True):
 
 def parts_of(content: str) -> list[Part]:
     """Return the parts of a statement."""
-    if _HTML.search(content) and not _MARKDOWN.search(content):
+    if _HTML.search(content) and not _MARKDOWN.search(_PRE_BODY.sub("", content)):
         reader = _HtmlReader()
         is_fed = html.feed(html.clean(content), reader.text, reader.start, reader.end, reader.literal)
         return reader.finish() if is_fed else []
-    return list(_from_markdown(content.replace("\r\n", "\n").expandtabs(INDENT).split("\n")))
+    return list(_from_markdown(content.replace("\r\n", "\n").split("\n")))
 
 
 def _from_markdown(lines: list[str]) -> Iterator[Part]:
@@ -79,9 +82,9 @@ def _from_markdown(lines: list[str]) -> Iterator[Part]:
             place = next((at + 1 for at in range(start, len(lines)) if _PRE_END.search(lines[at])), len(lines))
             text = _PRE_END.sub("", _PRE.sub("", "\n".join(lines[start:place]), count=1))
             yield Part(Kind.CODE, html.decode(text).removeprefix("\n"))
-        elif line.startswith(" " * INDENT):
+        elif _INDENTED.match(line):
             place = _end_of_indented(lines, place)
-            yield Part(Kind.CODE, "\n".join(one[INDENT:] for one in lines[start:place]).rstrip())
+            yield Part(Kind.CODE, "\n".join(_INDENTED.sub("", one) for one in lines[start:place]))
         elif line.lstrip().startswith("|") and _is_rule(lines, place):
             while place < len(lines) and lines[place].lstrip().startswith("|"):
                 place += 1
@@ -113,7 +116,7 @@ def _end_of_fence(lines: list[str], place: int, fence: str) -> int:
 def _end_of_indented(lines: list[str], place: int) -> int:
     """Return the line behind indented code; empty lines within it belong to it."""
     end = place
-    while place < len(lines) and (not lines[place].strip() or lines[place].startswith(" " * INDENT)):
+    while place < len(lines) and (not lines[place].strip() or _INDENTED.match(lines[place])):
         place += 1
         if lines[place - 1].strip():
             end = place
@@ -167,7 +170,8 @@ class _HtmlReader:
     def end(self, tag: str, _: str) -> None:
         """Take an end tag."""
         if tag == "pre" and self._in_pre:
-            self._parts.append(Part(Kind.CODE, "".join(self._text).strip("\n")))
+            # A line feed right behind the tag is not part of the text.
+            self._parts.append(Part(Kind.CODE, "".join(self._text).removeprefix("\n").removesuffix("\n")))
             self._text, self._in_pre = [], False
         elif tag == "table" and self._rows is not None:
             self._end_cell()

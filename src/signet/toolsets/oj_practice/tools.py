@@ -106,11 +106,11 @@ def samples_out(problem: PracticeProblem) -> SamplesOut:
     )
 
 
-def explained(fault: Fault, status: int) -> Fault:
-    """Return a refusal of the backend with what to write instead."""
+def explained(fault: Fault, status: int, finder: str = "resolve_problem finds a problem by its URL") -> Fault:
+    """Return a refusal of the backend with what to write instead, and what finds a problem."""
     shapes = ", ".join(f"{name} ({shape})" for name, shape in JUDGES.items())
     if fault.code in {Code.INVALID_INPUT, Code.NOT_FOUND}:
-        advice = f"the judges and the shapes of their ids are: {shapes}; resolve_problem finds a problem by its URL"
+        advice = f"the judges and the shapes of their ids are: {shapes}; {finder}"
     elif status == FORBIDDEN:
         advice = (
             "problems of a contest that is running may be refused, since judges forbid help then: ask when it ended"

@@ -72,8 +72,7 @@ TOOLSET = Toolset(
     tools=_tools,
     extends="plantuml",
     instructions=(
-        "After writing PlantUML, call checkPlantUML and mend the line that it names; renderPlantUML draws it,"
-        " linkPlantUML makes a link, decodePlantUML reads one."
+        "After writing PlantUML call checkPlantUML, and mend the line that it names; renderPlantUML draws it."
     ),
     upstream=_upstream,
     service=_service,
