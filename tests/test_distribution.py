@@ -231,6 +231,7 @@ def test_an_installed_signet_lists_its_tools(installed: Run) -> None:
         "find_similar_problems",
         "resolve_problem",
         "get_platform_status",
+        "get_samples",
     ]
     assert "encodePlantUML" in installed("signet", "tools")
 

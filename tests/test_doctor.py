@@ -61,13 +61,16 @@ def web(status: int, content_type: str, body: bytes) -> Iterator[str]:
         server.shutdown()
 
 
+TOOLSETS = ["plantuml", "plantuml-tools", "boj", "boj-explore", "oj", "oj-practice"]
+
+
 def test_a_sandbox_is_installed_configured_and_reachable(tmp_path: Path) -> None:
     status, found = doctor("--sandbox", "--port", "0", cwd=tmp_path)
 
     assert status == 0
     assert {finding["area"] for finding in found.values()} == {"installed", "configured", "reachable"}
-    assert state(found, "toolsets") == ("ok", "enabled: plantuml, boj, oj, on embedded sample data")
-    assert state(found, "contracts") == ("ok", "9 tools have their contracts")
+    assert state(found, "toolsets") == ("ok", f"enabled: {', '.join(TOOLSETS)}, on embedded sample data")
+    assert state(found, "contracts") == ("ok", "17 tools have their contracts")
     assert state(found, "journal folder") == ("ok", f"{tmp_path}/runs (made when it is needed)")
     assert found["upstream of boj"]["state"] == found["upstream of oj"]["state"] == "ok"
     assert list(tmp_path.iterdir()) == []
@@ -91,7 +94,7 @@ def test_a_toolset_that_is_not_configured_is_a_note_that_says_what_to_set(tmp_pa
         "area": "configured",
         "name": "toolsets",
         "state": "note",
-        "text": "enabled: plantuml, boj; not enabled: oj",
+        "text": "enabled: plantuml, plantuml-tools, boj, boj-explore; not enabled: oj, oj-practice",
         "mend": "set --oj-base-url (OJ_BASE_URL); or try it with --sandbox",
     }
 

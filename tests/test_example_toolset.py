@@ -72,7 +72,10 @@ def test_nothing_in_the_source_names_it() -> None:
 def test_it_is_listed_and_its_settings_are_flags_with_help() -> None:
     help_text = " ".join(run("serve", "--help").stdout.split())
 
-    assert "toolsets to serve, of: plantuml, plantuml-tools, boj, oj, conformance, station" in help_text
+    assert (
+        "toolsets to serve, of: plantuml, plantuml-tools, boj, boj-explore, oj, oj-practice, conformance, station"
+        in help_text
+    )
     assert "--station-base-url URL origin of the station's API; enables station" in help_text
     assert "--station-token TOKEN bearer token for the station's API" in help_text
     assert "--station-timeout-s" not in help_text

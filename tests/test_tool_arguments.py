@@ -21,6 +21,8 @@ def argument(schema: dict[str, Any], **root: Any) -> Argument:
         ({"type": "string", "minLength": 1}, "string, at least 1 character"),
         ({"type": "string", "minLength": 1, "maxLength": 64}, "string, 1 to 64 characters"),
         ({"type": "string", "pattern": "^[A-Z]+$"}, "string, matching ^[A-Z]+$"),
+        ({"type": "string", "pattern": "a" * 40}, f"string, matching {'a' * 40}"),
+        ({"type": "string", "pattern": "a" * 40 + "b"}, f"string, matching {'a' * 40}…"),
         ({"type": "string", "enum": ["json", "csv"], "default": "json"}, "one of: json, csv; default: json"),
         ({"enum": ["a", "b"]}, "one of: a, b"),
         ({"const": 5}, "one of: 5"),

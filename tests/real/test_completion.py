@@ -8,18 +8,15 @@ from pathlib import Path
 import pytest
 
 from processes import BIN, PATIENCE_S, clean_env, run
+from real.witness import JUDGE_TOOLS, READY_TOOLS
 from terminals import Screen
 
-TOOLS = {
-    "encodePlantUML", "boj_get_data_code", "boj_get_data_layer", "boj_get_metadata", "get_daily_challenge",
-    "get_problem", "find_similar_problems", "resolve_problem", "get_platform_status",
-}  # fmt: skip
 COMPLETED = [
     (("signet", "st"), {"stdio"}),
     (("signet", "--deterministic-ids", "st"), {"stdio"}),
-    (("signet", "boj", ""), {"databases", "fetch", "plot"}),
+    (("signet", "boj", ""), {"databases", "fetch", "plot", "search", "info", "index"}),
     (("signet", "contract", "d"), {"diff"}),
-    (("signet", "call", ""), TOOLS),
+    (("signet", "call", ""), {*READY_TOOLS, *JUDGE_TOOLS}),
     (("signet", "call", "--sandbox", "enc"), {"encodePlantUML"}),
     (("signet", "call", "get_problem", ""), {"source=", "id="}),
     (("signet", "tools", "boj_get_d"), {"boj_get_data_code", "boj_get_data_layer"}),

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from processes import Server, run, serving
-from real.witness import SOURCE, TOOL, source_of
+from real.witness import JUDGE_TOOLS, READY_TOOLS, SOURCE, TOOL, source_of
 
 TOKEN = "tok-5f1d9c77"
 
@@ -43,8 +43,7 @@ def test_a_running_servers_tools_are_listed_and_shown(server: Server) -> None:
     _, page, _ = asked("tools", "get_problem", "--url", server.url)
     _, listed, _ = asked("tools", "--json", "--url", server.url)
 
-    assert [line.split()[0] for line in table.splitlines()][:2] == ["tool", TOOL]
-    assert len(table.splitlines()) == 10
+    assert [line.split()[0] for line in table.splitlines()] == ["tool", *READY_TOOLS, *JUDGE_TOOLS]
     assert page.startswith("get_problem: Read a problem\n")
     assert "  source (required): " in page
     assert f"--url {server.url}/mcp" in page
@@ -90,7 +89,7 @@ def test_a_result_in_text_is_its_content(server: Server) -> None:
 
 def test_an_unknown_tool_is_told_with_the_nearest(server: Server) -> None:
     sentence = (
-        "there is no tool 'get_problems'; did you mean get_problem or resolve_problem? "
+        "there is no tool 'get_problems'; did you mean get_problem? "
         f"'signet tools --url {server.url}/mcp' lists what there is"
     )
 

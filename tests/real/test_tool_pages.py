@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from processes import BIN, PATIENCE_S, clean_env, run, serving
-from real.witness import TOOL
+from real.witness import JUDGE_TOOLS, READY_TOOLS, TOOL
 from terminals import run_on_terminal
 
 NEEDS_OJ = "needs --oj-base-url URL (or SIGNET_OJ_BASE_URL); --sandbox tries it on sample data"
@@ -33,10 +33,7 @@ def test_the_table_has_a_line_for_each_tool_that_fits_the_terminal(columns: int)
     lines = shown.split("\n\n")[0].splitlines()
     assert status == 0
     assert max(map(len, shown.splitlines())) <= columns
-    assert [line.split()[0] for line in lines] == [
-        "tool", TOOL, "boj_get_data_code", "boj_get_data_layer", "boj_get_metadata", "get_daily_challenge",
-        "get_problem", "find_similar_problems", "resolve_problem", "get_platform_status",
-    ]  # fmt: skip
+    assert [line.split()[0] for line in lines] == ["tool", *READY_TOOLS, *JUDGE_TOOLS]
     assert "…" in shown
 
 
@@ -47,13 +44,15 @@ def test_a_wide_terminal_shows_slugs_and_a_pipe_whole_sentences() -> None:
 
     assert "slug" in wide.splitlines()[0]
     assert "…" not in piped
-    assert len(piped.splitlines()) == 5
+    assert [line.split()[0] for line in piped.splitlines()] == ["tool", *READY_TOOLS]
 
 
 def test_the_table_says_what_is_not_enabled_to_a_person() -> None:
     _, shown = run_on_terminal("tools", columns=200)
 
-    assert f"Not enabled: the toolset oj {NEEDS_OJ}." in " ".join(shown.split())
+    words = " ".join(shown.split())
+    assert f"Not enabled: the toolset oj {NEEDS_OJ}." in words
+    assert f"Not enabled: the toolset oj-practice {NEEDS_OJ}." in words
     assert "Not enabled" not in page()
 
 
@@ -110,7 +109,7 @@ def test_json_of_one_tool_is_its_entry_in_the_list() -> None:
     one, all_of_them = json.loads(page("--json", TOOL)), json.loads(page("--json"))
 
     assert one == [entry for entry in all_of_them if entry["name"] == TOOL]
-    assert len(all_of_them) == 4
+    assert [entry["name"] for entry in all_of_them] == list(READY_TOOLS)
 
 
 def test_a_tool_that_is_not_enabled_has_a_page_that_says_what_to_set() -> None:
@@ -118,6 +117,12 @@ def test_a_tool_that_is_not_enabled_has_a_page_that_says_what_to_set() -> None:
 
     assert f"Not enabled: the toolset oj {NEEDS_OJ}." in text
     assert "signet call get_problem --sandbox source=" in text
+
+
+def test_a_tool_of_a_toolset_that_extends_another_needs_the_setting_of_that_one() -> None:
+    text = " ".join(page("get_samples").split())
+
+    assert f"Not enabled: the toolset oj-practice {NEEDS_OJ}." in text
 
 
 def test_json_of_a_tool_that_is_not_enabled_is_refused_with_what_to_set() -> None:

@@ -16,6 +16,17 @@ from upstream_harness import DIRECT
 
 INSPECTOR: Final = ROOT / "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js"
 TOOL: Final = "encodePlantUML"
+READY_TOOLS: Final = (
+    "encodePlantUML", "decodePlantUML", "checkPlantUML", "renderPlantUML", "linkPlantUML",
+    "boj_get_data_code", "boj_get_data_layer", "boj_get_metadata",
+    "boj_search", "boj_list_databases", "boj_get_series",
+)  # fmt: skip
+"""The tools that need no setting, in the order in which they are listed."""
+JUDGE_TOOLS: Final = (
+    "get_daily_challenge", "get_problem", "find_similar_problems", "resolve_problem", "get_platform_status",
+    "get_samples",
+)  # fmt: skip
+"""The tools that need the address of a judge's backend, or the sandbox; they are listed behind the others."""
 SOURCE: Final = "@startuml\nBob -> Alice : hello\n@enduml"
 URL_PREFIX: Final = "https://www.plantuml.com/plantuml/svg/"
 

@@ -142,8 +142,9 @@ def test_other_hosts_are_asked_as_often_as_one_likes_unless_told_otherwise(url: 
 @pytest.mark.spec("3.polite.spaced")
 def test_told_nothing_a_server_has_the_manners_of_the_public_host() -> None:
     settings = Settings()
+    (boj,) = (one for one in settings.enabled() if one.toolset.name == "boj")
 
-    upstream = LiveRun(settings, open_log(settings)).runtime(settings.enabled()[1]).upstream
+    upstream = LiveRun(settings, open_log(settings)).runtime(boj).upstream
 
     assert isinstance(upstream, CachingUpstream)
     assert upstream.origin == "https://www.stat-search.boj.or.jp"

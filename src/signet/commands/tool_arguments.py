@@ -13,7 +13,8 @@ Schema = Mapping[str, Any]
 
 MAX_DEPTH: Final = 8
 """How deep references and alternatives are followed; a server may send a schema that refers to itself."""
-MAX_PATTERN_CHARS: Final = 60
+MAX_PATTERN_CHARS: Final = 40
+"""The characters of a pattern that are shown: a line of a narrow terminal has room for them."""
 SWITCHES: Final = {
     "true": True,
     "yes": True,
@@ -175,9 +176,13 @@ def _option_words(option: Schema) -> str:
         return _joined(f"list of {inner}", _count(option, "Items", "item"))
     if kind == "string":
         pattern = option.get("pattern")
-        matching = f"matching {pattern[:MAX_PATTERN_CHARS]}" if isinstance(pattern, str) else ""
+        matching = f"matching {_shortened(pattern)}" if isinstance(pattern, str) else ""
         return _joined("string", _count(option, "Length", "character"), matching)
     return _joined(NAMES.get(kind, kind) or "any value", _range(option))
+
+
+def _shortened(pattern: str) -> str:
+    return pattern if len(pattern) <= MAX_PATTERN_CHARS else f"{pattern[:MAX_PATTERN_CHARS]}…"
 
 
 def _joined(*notes: str) -> str:

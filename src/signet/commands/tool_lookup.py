@@ -17,6 +17,8 @@ __all__ = ["advice", "find_unserved", "unknown", "what_to_set"]
 
 MAX_NEAR: Final = 3
 LIKENESS: Final = 0.6
+AS_NEAR: Final = 0.05
+"""How much less like the name than the nearest one another may be: a slip of the hand means one tool."""
 MAX_NAME_CHARS: Final = 100
 LIST: Final = "'signet tools' lists what there is"
 
@@ -49,12 +51,12 @@ def what_to_set(toolset: Toolset, settings: Settings, *, subject: str = "") -> s
     if settings.toolsets:
         also = f", and set {needs}" if needs and not settings.sandbox else ""
         return f"{which} is not among --toolsets {settings.toolsets} (or SIGNET_TOOLSETS): add {toolset.name}{also}"
-    trial = "; --sandbox tries it on sample data" if toolset.sandbox is not None else ""
+    trial = "; --sandbox tries it on sample data" if find_toolset(toolset.domain).sandbox is not None else ""
     return f"{which} needs {needs}{trial}"
 
 
 def _flag_and_variable(toolset: Toolset) -> str:
-    name = f"{toolset.name}_{toolset.needs}"
+    name = f"{toolset.domain}_{toolset.needs}"
     variable = VARIABLE_PREFIX + variable_of(name).removeprefix(VARIABLE_PREFIX)
     return f"--{name.replace('_', '-')} URL (or {variable})"
 
@@ -63,7 +65,14 @@ def unknown(name: str, names: Iterable[str], more: str = LIST) -> str:
     """Return the sentence for a name that no tool has, with the known names that are near."""
     by_lower = {known.lower(): known for known in names}
     asked = name.removeprefix(PREFIX)[:MAX_NAME_CHARS]
-    near = difflib.get_close_matches(asked.lower(), by_lower, MAX_NEAR, LIKENESS)
+    near = _nearest(asked.lower(), by_lower)
     near += [known for known in by_lower if asked and asked.lower() in known and known not in near]
     found = " or ".join(by_lower[known] for known in near[:MAX_NEAR])
     return f"there is no tool '{asked}'; {f'did you mean {found}? ' if found else ''}{more}"
+
+
+def _nearest(asked: str, names: Iterable[str]) -> list[str]:
+    """Return the names that are like the one asked for, without those that are clearly less so than the first."""
+    near = difflib.get_close_matches(asked, names, MAX_NEAR, LIKENESS)
+    likeness = [difflib.SequenceMatcher(None, known, asked).ratio() for known in near]
+    return [known for known, one in zip(near, likeness, strict=True) if one >= likeness[0] - AS_NEAR]

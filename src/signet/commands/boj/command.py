@@ -33,21 +33,22 @@ examples:
 
 PERIODS: Final = """\
 periods, by the frequency of the series (--frequency; `signet boj info DB CODE` tells it):
-  CY, FY   calendar and fiscal years (FY 2025 ends in March 2025)        2024
-  CH, FH   halves of the calendar and fiscal year                        202401, 202402
-  Q        quarters                                                      202401 to 202404
-  M        months                                                        202401 to 202412
-  W, D     weeks and days: --start and --end name months                 202401 to 202412
+  CY, FY   2024              calendar and fiscal years
+  CH, FH   202401, 202402    halves of those years
+  Q        202401 to 202404  quarters
+  M        202401 to 202412  months
+  W, D     202401 to 202412  weeks and days, by their months
+FY 2025 ends in March 2025. For weeks and days, --start and --end name months.
 """
 
 UNITS_TEXT: Final = """\
 units and values: a unit is written as the Bank gives it (such as "Yen per U.S. Dollar" or "100 million yen"), and
-  the Bank's own digits are kept unless --units computes others; a value that the Bank does not have is empty
-  (JSON: null). Series of different units are drawn in panels of their own.
+the Bank's own digits are kept unless --units computes others; a value that the Bank does not have is empty
+(JSON: null). Series of different units are drawn in panels of their own.
 
 language: the commands ask for English unless --lang jp is given, and so does boj_get_series. The Bank's own tools
-  (boj_get_data_code, boj_get_data_layer, boj_get_metadata) leave the choice to the Bank, whose default is Japanese:
-  give them lang=en.
+(boj_get_data_code, boj_get_data_layer, boj_get_metadata) leave the choice to the Bank, whose default is Japanese:
+give them lang=en.
 """
 
 FINDING: Final = """\

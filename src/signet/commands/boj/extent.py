@@ -9,7 +9,7 @@ from signet.kernel.errors import Fault
 from .chart import scale_of
 from .series_query import FetchedSeries
 
-__all__ = ["Extent", "language_note"]
+__all__ = ["NO_VALUES", "Extent", "language_note"]
 
 SHOWN_UNITS: Final = 3
 """The number of units that are named; a download by layers may have hundreds."""

@@ -20,6 +20,7 @@ from signet.kernel.errors import Code, Fault
 from signet.kernel.server import Server
 from signet.settings import Settings, UsageError
 
+from .extent import NO_VALUES
 from .output_files import FORMATS, import_arrow, replacing_output, suffix_of, write_csv
 from .partial_download import PartialDownload
 from .series_query import SeriesPage, SeriesQuery, open_query, read_pages, to_flags
@@ -96,7 +97,8 @@ def _run(
         _download(server, query, part)
         if not part.has_values():
             is_over = True
-            say(f"there is no value in the span asked for ({_amount(part)}): nothing was written")
+            say(f"nothing was written ({_amount(part)})")
+            say(NO_VALUES.format(db=query.db))
             return FAILED
         with replacing_output(out) if out else _standard_output() as file:
             writer(file, query, part.stored())

@@ -155,7 +155,9 @@ def _toolsets(settings: Settings, enabled: list[EnabledToolset]) -> Finding:
     wanting = [toolset for toolset in resting if toolset.needs and not settings.toolsets]
     if not wanting:
         return ok(text)
-    flags = [f"--{one.name}-{one.needs.replace('_', '-')} ({one.name.upper()}_{one.needs.upper()})" for one in wanting]
+    # A toolset that extends another needs the same setting.
+    names_needed = dict.fromkeys(f"{one.domain}_{one.needs}" for one in wanting)
+    flags = [f"--{name.replace('_', '-')} ({variable_of(name)})" for name in names_needed]
     advice = f"set {', '.join(flags)}; or try it with --sandbox"
     return note(f"{text}; not enabled: {', '.join(one.name for one in wanting)}", advice)
 

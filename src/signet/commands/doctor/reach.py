@@ -134,7 +134,7 @@ async def _upstream(enabled: EnabledToolset, settings: Settings) -> Finding:
     """Ask an upstream once, for something small, in a bounded time."""
     toolset, own = enabled
     spec: UpstreamSpec = toolset.upstream(own) if toolset.upstream is not None else UpstreamSpec(base_url=None)
-    variable = f"--{toolset.name}-base-url ({toolset.name.upper()}_BASE_URL)"
+    variable = f"--{toolset.domain}-base-url ({toolset.domain.upper()}_BASE_URL)"
     if spec.base_url is None:
         return trouble("it has no backend", f"write {variable}, or try --sandbox")
     bounded = msgspec.structs.replace(spec, timeout_s=min(spec.timeout_s, PROBE_S))
