@@ -26,6 +26,9 @@ ON_SAMPLES = {("signet", "call"), ("signet", "tools"), ("signet", "serve"), ("si
 DOMAINS_ON_SAMPLES = {"boj": {"fetch", "plot", "search", "info", "index"}, "oj": {"show", "test", "new"}}
 ELSEWHERE = {("signet", "parity"), ("signet", "replay"), ("signet", "contract")}
 """Commands that have no sample data; tests/test_parity.py, test_replay.py and contracts/ run them."""
+ENDLESS = "--watch"
+"""What never ends by itself; tests/test_diagram_command.py runs it, saves its file and interrupts it."""
+DIAGRAM = "@startuml\nAlice -> Bob: hello\n@enduml\n"
 SOLUTION = "n, h = map(int, input().split())\nprint(sum(min(h, int(size)) for size in input().split()))\n"
 """A right program for the problem 1900A of the sample data."""
 PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
@@ -84,13 +87,33 @@ def on_samples(words: list[str]) -> list[str]:
     return [str(BIN / words[0]), *words[1:]]
 
 
+def is_run_here(line: str) -> bool:
+    words = line.split(" ")
+    return tuple(words[:2]) not in ELSEWHERE and ENDLESS not in words
+
+
+def drawn_files(folder: Path, words: list[str]) -> list[str]:
+    """Write the diagrams that a command is to draw, and return its words with patterns expanded as a shell does."""
+    expanded = []
+    for word in words:
+        if not word.endswith(".puml"):
+            expanded.append(word)
+            continue
+        for name in ("one", "two") if "*" in word else ("",):
+            file = word.replace("*", name)
+            (folder / file).parent.mkdir(exist_ok=True)
+            (folder / file).write_text(DIAGRAM)
+            expanded.append(file)
+    return expanded
+
+
 def test_the_texts_have_examples() -> None:
     assert len(readme_commands()) > 20
     assert len(help_commands()) > 15
     assert {"signet boj fetch FM08 --codes FXERD01 --start 202401 --out rates.csv", "signet doctor"} <= set(EVERY)
 
 
-@pytest.mark.parametrize("line", [line for line in EVERY if tuple(line.split(" ")[:2]) not in ELSEWHERE])
+@pytest.mark.parametrize("line", [line for line in EVERY if is_run_here(line)])
 def test_a_command_of_the_readme_or_of_a_help_page_works_on_the_sample_data(
     server: Server, tmp_path: Path, line: str
 ) -> None:
@@ -102,6 +125,8 @@ def test_a_command_of_the_readme_or_of_a_help_page_works_on_the_sample_data(
         (tmp_path / name).write_text(text)
     (tmp_path / "main.py").write_text(SOLUTION)
     words = on_samples(shlex.split(line.replace("http://127.0.0.1:8080", server.url)))
+    if words[1:2] == ["diagram"]:
+        words = drawn_files(tmp_path, words)
     env = {"SIGNET_TOKEN": "a-token"} if "0.0.0.0" in line else {}
 
     if (Path(words[0]).name, words[1] if len(words) > 1 else "") in SERVERS:
