@@ -92,7 +92,7 @@ def test_schemathesis_finds_no_answer_that_the_document_does_not_state(served: s
     st = (str(BIN / "st"), "--config-file", str(CONFIG), "--no-color", "run", "--checks", "all")
     flags = ("--sandbox",) if served == "all" else ("--toolsets", "plantuml")
     # There are three times as many operations.
-    effort = ("--max-examples", "5") if served == "all" else ()
+    effort = ("--max-examples", "3") if served == "all" else ()
     token = "sesame" if "token" in served else None
     bearer = ("--header", f"Authorization: Bearer {token}") if token else ()
 
