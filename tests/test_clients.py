@@ -17,6 +17,7 @@ from servers import sandboxes
 
 from lockfiles import locked
 from processes import ROOT
+from signet.kernel.progress import INTERVAL_S
 
 CLIENTS = read_clients()
 PROBES = ROOT / "clients"
@@ -181,18 +182,30 @@ def test_the_page_shows_a_failure_and_numbers_its_notes() -> None:
 # --- the run ----------------------------------------------------------------------------------
 
 
-def test_the_official_client_of_this_environment_passes_every_column_on_both_doors(tmp_path: Path) -> None:
+def test_the_official_client_of_this_environment_passes_every_column_on_both_doors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With less patience than slow frameworks need; a slow call still takes longer than the timeout, and that longer
+    than a heartbeat.
+    """
+    slow, hang = run.FAULTS
+    monkeypatch.setattr(run, "PATIENCE_S", 3)
+    monkeypatch.setattr(run, "RESET_S", INTERVAL_S + 2.5)
+    faults = ({**slow, "delay_s": INTERVAL_S + 5}, hang)
     client = named("python-sdk-2")
     command = (sys.executable, str(PROBES / "python" / client.probe))
 
-    with sandboxes(str(tmp_path), run.FAULTS) as world, ThreadPoolExecutor(2) as pool:
+    with sandboxes(str(tmp_path), faults) as world, ThreadPoolExecutor(2) as pool:
         doors = list(pool.map(lambda door: run.try_door(client, door, world, command), client.doors))
 
     assert doors == [dict.fromkeys(COLUMNS, Cell("yes"))] * 2
 
 
-def test_a_call_that_its_client_does_not_give_up_is_not_taken_for_one_that_ended(tmp_path: Path) -> None:
-    """The journal decides, not what the probe says."""
+def test_a_call_that_its_client_does_not_give_up_is_not_taken_for_one_that_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The journal decides, not what the probe says; nothing comes into it here, however long one looks."""
+    monkeypatch.setattr(run, "LOOK_S", 0.2)
     says = 'import json; print(json.dumps({"column": "cancel", "text": "163.52"}))'
 
     with sandboxes(str(tmp_path), run.FAULTS) as world:
