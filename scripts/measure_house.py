@@ -18,6 +18,7 @@ import tokenize
 import tomllib
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Iterable, Iterator
+from functools import cache
 from importlib.util import resolve_name
 from itertools import groupby
 from pathlib import Path
@@ -64,9 +65,15 @@ def comments_in(text: str) -> list[tokenize.TokenInfo]:
     return [token for token in tokenize.generate_tokens(io.StringIO(text).readline) if token.type == tokenize.COMMENT]
 
 
+@cache
+def nodes_in(tree: ast.Module) -> list[ast.AST]:
+    """Return all nodes of a module; they are gone through many times."""
+    return list(ast.walk(tree))
+
+
 def docstrings_in(tree: ast.Module) -> set[ast.AST]:
     """Return the docstrings of a module, its classes, functions and constants."""
-    values = (node.value for node in ast.walk(tree) if isinstance(node, ast.Expr))
+    values = (node.value for node in nodes_in(tree) if isinstance(node, ast.Expr))
     return {value for value in values if isinstance(value, ast.Constant) and isinstance(value.value, str)}
 
 
@@ -89,7 +96,7 @@ def spread(values: Iterable[int]) -> str:
 def sizes(modules: list[Module]) -> dict[str, Figure]:
     """Return the figures of modules, functions and lines."""
     kinds = sum(map(kinds_of_lines, modules), Counter())
-    nodes = [node for module in modules for node in ast.walk(module.tree)]
+    nodes = [node for module in modules for node in nodes_in(module.tree)]
     functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     return {
         "modules": len(modules),
@@ -105,7 +112,7 @@ def imports_of(module: Module, known: set[str]) -> set[str]:
     """Return the modules of the package that a module imports, inside functions too."""
     package = module.name if module.path.name == "__init__.py" else module.name.rpartition(".")[0]
     names: set[str] = set()
-    for node in ast.walk(module.tree):
+    for node in nodes_in(module.tree):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -134,7 +141,7 @@ def repeated_classes(modules: list[Module]) -> list[str]:
     """Return the class names that are defined more than once, with their places."""
     places: dict[str, list[str]] = defaultdict(list)
     for module in modules:
-        for node in ast.walk(module.tree):
+        for node in nodes_in(module.tree):
             if isinstance(node, ast.ClassDef):
                 places[node.name].append(module.name)
     return [f"{name}: {', '.join(names)}" for name, names in sorted(places.items()) if len(names) > 1]
@@ -159,7 +166,7 @@ def top_level(package: Path) -> list[str]:
 
 def words_in(tree: ast.Module) -> Iterator[str]:
     """Yield the identifiers and the string constants of a module; docstrings are left out."""
-    for node in set(ast.walk(tree)) - docstrings_in(tree):
+    for node in set(nodes_in(tree)) - docstrings_in(tree):
         for _, value in ast.iter_fields(node):
             words = value if isinstance(value, list) else [value]
             yield from (str(word) for word in words if isinstance(word, str | bytes))

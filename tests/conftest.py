@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
@@ -35,6 +36,14 @@ settings.register_profile("desk", max_examples=100, deadline=None, print_blob=Tr
 settings.register_profile("ci", settings.get_profile("desk"), derandomize=True)
 settings.load_profile("ci" if IN_CI else "desk")
 
+SLOW_FILES = (
+    "real/test_openapi.py", "test_parity.py", "test_clients.py", "test_examples.py", "test_walks.py",
+    "toolsets/plantuml_tools/test_drawing.py", "toolsets/oj/test_convert.py", "test_boj_commands.py", "test_doctor.py",
+    "real/test_cli.py", "attack/test_long_form.py", "test_diagram_command.py", "test_installation.py",
+    "real/test_drop_in_servers.py", "real/test_call_arguments.py", "test_measure_house.py", "upstream/test_http.py",
+)  # fmt: skip
+"""The files of a parallel run that go first: begun last, one of them would leave a process alone at the end."""
+
 
 @pytest.fixture(scope="module")
 def bank() -> Iterator[BojHarness]:
@@ -55,6 +64,21 @@ def _clear_upstreams() -> None:
     """Start each test without fault rules and with empty request logs at every played upstream."""
     for harness in upstream_harness.RUNNING:
         harness.clear()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let files be handed out in the order of pytest_collection_modifyitems, if the run is parallel."""
+    if hasattr(config.option, "loadscopereorder"):
+        config.option.loadscopereorder = False
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """In a process of a parallel run, begin with the files that take longest, and then with those of most tests."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        return
+    sizes = Counter(item.path for item in items)
+    ranks = {path: not path.as_posix().endswith(SLOW_FILES) for path in sizes}
+    items.sort(key=lambda item: (ranks[item.path], -sizes[item.path], item.path))
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
