@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import sqlite3
+import time
 from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from signet.kernel.toolset import UpstreamSpec
 from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
 from signet.runs import open_run
 from signet.settings import Settings
-from signet.toolsets.boj_explore import lists, store
+from signet.toolsets.boj_explore import crawl, lists, store
 from signet.toolsets.boj_explore import shelf as shelf_module
 from signet.toolsets.boj_explore.lists import read_rows
 from signet.toolsets.boj_explore.service import (
@@ -350,6 +351,60 @@ def test_a_list_that_cannot_be_read_does_not_stop_the_others(bank: BojHarness) -
 
     assert state.missing == ["FM05"]
     assert "cannot be read" in state.trouble
+
+
+def test_a_list_that_was_refused_once_comes_with_a_later_search(
+    bank: BojHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(crawl, "RETRY_S", 0.0)
+    bank.order("not_json", match="db=CO", times=1)
+
+    async def work(service: IndexUpstream) -> list[list[str]]:
+        return [(await built(service)).missing, (await built(service)).missing]
+
+    assert using(opened(bank), work) == [["CO"], []]
+    assert listed(bank).count("CO") == 2
+    assert len(listed(bank)) == 51
+
+
+def test_lists_that_grow_old_while_the_server_lives_are_asked_for_again(
+    bank: BojHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now_s = time.time()
+
+    async def work(service: IndexUpstream) -> None:
+        await built(service)
+        monkeypatch.setattr(time, "time", lambda: now_s + 400 * 86_400)
+        await service.index.crawl.go(wait_s=60)
+
+    using(opened(bank), work)
+
+    assert sorted(listed(bank)) == sorted([*ORDER, *ORDER])
+
+
+def test_lists_that_cannot_be_kept_are_not_asked_for_with_every_search(
+    bank: BojHarness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setattr(crawl, "RETRY_S", 3600.0)
+    monkeypatch.setattr(shelf_module, "MAX_SERIES_IN_MEMORY", -1)
+
+    async def work(service: IndexUpstream) -> list[IndexState]:
+        return [await built(service), await built(service)]
+
+    states = using(opened(bank, tmp_path / "file"), work)
+
+    assert [state.databases for state in states] == [0, 0]
+    assert sorted(listed(bank)) == sorted(ORDER)
+
+
+def test_a_search_while_one_list_is_asked_for_gets_the_others_too(bank: BojHarness) -> None:
+    async def work(service: IndexUpstream) -> IndexState:
+        await service.send(index_request("build", db="FM08", only=1, wait_ms=0))
+        return await built(service, q="tankan")
+
+    assert using(opened(bank), work).missing == []
+    assert sorted(listed(bank)) == sorted(ORDER)
 
 
 # --- folders

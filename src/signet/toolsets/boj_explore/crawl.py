@@ -3,7 +3,8 @@
     wanted words ── next list ──▶ upstream ──▶ store on the shelf ── again until none is missing or old
 
 One process at a time asks the Bank for one folder; the others look at what it has put there. A crawl that is killed
-loses the list that was on its way, and the next one goes on with the lists that are still missing.
+loses the list that was on its way, and the next one goes on with the lists that are still missing. A list that did not
+come is asked for again by a later crawl, after a pause.
 """
 
 from __future__ import annotations
@@ -32,6 +33,10 @@ __all__ = ["Crawl", "likely"]
 DAY_S: Final = 86_400
 OTHERS_S: Final = 0.5
 """How often to look at what another process does."""
+RETRY_S: Final = 5.0
+"""How long a list that did not come is left alone; twice as long after each further time."""
+MAX_DOUBLINGS: Final = 9
+"""The longest such pause is about 40 minutes."""
 NO_WORDS: Final = read_query("")
 LARGE: Final = ("CO", "FF", "BIS", "PR01", "PR03", "BP01")
 """The databases whose lists have more than ten million bytes: they come last, unless their names are asked for."""
@@ -72,8 +77,12 @@ class Crawl:
         self._query = NO_WORDS
         self._first = ""
         self._oldest_s = 0.0
+        self._wanted: set[str] = set()
+        """The databases that this crawl is for; a call that wants more adds to them."""
         self._asked: set[str] = set()
         """The databases of this crawl so far: none is asked for twice, whatever came."""
+        self._failures: dict[str, tuple[int, float]] = {}
+        """How often in a row a list did not come or could not be kept, and when it may be asked for again."""
         self._task: asyncio.Task[None] | None = None
         self._news = asyncio.Event()
 
@@ -92,17 +101,21 @@ class Crawl:
         """
         if everything:
             self._oldest_s = time.time()
-        self._query, self._first = query, db or ""
+        if not only:
+            self._query = query
+        if db:
+            self._first = db
         deadline = asyncio.get_running_loop().time() + wait_s
+        wanted = {db} if only and db else set(ORDER)
+        if not self.is_running and not await asyncio.to_thread(self._due, wanted):
+            return
+        self._wanted |= wanted
         if self._task is None or self._task.done():
-            if not await asyncio.to_thread(self._due, only=only):
-                return
             self.trouble = ""
-            self._asked.clear()
-            self._task = asyncio.ensure_future(self._run(only=only))
+            self._task = asyncio.ensure_future(self._run())
         while not self._task.done():
             left_s = deadline - asyncio.get_running_loop().time()
-            if left_s <= 0 or (db and await asyncio.to_thread(self.shelf.has, db)):
+            if left_s <= 0 or (db and (db in self._asked or await asyncio.to_thread(self.shelf.has, db))):
                 return
             self._news.clear()
             news = asyncio.ensure_future(self._news.wait())
@@ -120,46 +133,78 @@ class Crawl:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
 
-    async def _run(self, *, only: bool) -> None:
+    async def _run(self) -> None:
+        """Ask for what is wanted, and forget what was, so that the next crawl begins anew."""
+        try:
+            await self._share()
+        finally:
+            self._wanted.clear()
+            self._asked.clear()
+
+    async def _share(self) -> None:
         """Ask for one list after the other, while this process has the lock of the folder."""
-        while await asyncio.to_thread(self._due, only=only):
+        while await self._next():
             held = await asyncio.to_thread(self.shelf.lock)
             if held is None:
                 await asyncio.sleep(OTHERS_S)
                 self._news.set()
                 continue
             try:
-                if not await self._fill(only=only):
+                if not await self._fill():
                     return
             finally:
                 if held >= 0:
                     os.close(held)
 
-    async def _fill(self, *, only: bool) -> bool:
-        while due := await asyncio.to_thread(self._due, only=only):
-            self._asked.add(due[0])
+    async def _fill(self) -> bool:
+        while due := await self._next():
+            db, can_go_on = due[0], True
             try:
-                await self._read(due[0])
+                await self._read(db)
             except Fault as fault:
                 self.trouble = fault.message
-                if fault.data.get("error_type") == "TRANSPORT_ERROR":
-                    # The other lists would not come either.
-                    return False
-            facts = await asyncio.to_thread(self.shelf.facts)
-            self.on_list(due[0], facts.get(due[0]), len(due) - 1)
+                # Where the Bank could not be reached, the other lists would not come either.
+                can_go_on = fault.data.get("error_type") != "TRANSPORT_ERROR"
+            facts = (await asyncio.to_thread(self.shelf.facts)).get(db)
+            self._asked.add(db)
+            self._count(db, facts)
+            if not can_go_on:
+                return False
+            self.on_list(db, facts, len(due) - 1)
             self._news.set()
         return True
 
-    def _due(self, *, only: bool) -> list[str]:
+    async def _next(self) -> list[str]:
+        """Return what is due, also of what came to be wanted while this was looked up."""
+        while True:
+            extent = len(self._wanted)
+            due = await asyncio.to_thread(self._due, self._wanted)
+            if due or len(self._wanted) == extent:
+                return due
+
+    def _count(self, db: str, facts: ListFacts | None) -> None:
+        """Note whether a list that was asked for is there now."""
+        if facts is not None and facts.built_s >= self._oldest():
+            self._failures.pop(db, None)
+            return
+        count = self._failures.get(db, (0, 0.0))[0]
+        self._failures[db] = (count + 1, time.monotonic() + RETRY_S * 2 ** min(count, MAX_DOUBLINGS))
+
+    def _oldest(self) -> float:
+        """Return the time before which a list was built that is old now."""
+        return max(self._oldest_s, time.time() - self._settings.index_days * DAY_S)
+
+    def _due(self, wanted: set[str]) -> list[str]:
         """Return the databases to ask for, the most wanted first: missing ones before old ones."""
         facts = self.shelf.facts()
-        oldest_s = self._oldest_s or time.time() - self._settings.index_days * DAY_S
+        oldest_s, now_s = self._oldest(), time.monotonic()
         due = [
             (db.code != self._first, db.code in facts, -likely(db, self._query), db.code in LARGE, ORDER[db.code])
             for db in DATABASES
-            if db.code not in self._asked
+            if db.code in wanted
+            and db.code not in self._asked
             and (db.code not in facts or facts[db.code].built_s < oldest_s)
-            and (not only or db.code == self._first)
+            and self._failures.get(db.code, (0, now_s))[1] <= now_s
         ]
         return [DATABASES[place].code for *_, place in sorted(due)]
 
