@@ -272,6 +272,38 @@ def test_an_index_may_have_a_base_outside_of_its_span(explorer: Explorer) -> Non
     assert (answer["base"], answer["series"][0]["unit"]) == ("2024Q1", "index, 2024Q1 = 100")
 
 
+def test_periods_that_a_lower_frequency_is_asked_for_by_are_those_of_the_result(explorer: Explorer) -> None:
+    def rates(**more: str) -> dict[str, Any]:
+        (one,) = read(explorer, "FM09:FX180110001", **more)["series"]
+        return one
+
+    quarter = rates(start="202003", end="202003", frequency="Q")
+    years = rates(start="2024", end="2026", frequency="FY")
+    half = rates(start="2020H1", end="2020H1", frequency="FH")
+
+    assert (quarter["periods"], quarter["dates"]) == (["202003"], ["2020-07-01"]), "the third quarter"
+    assert years["periods"] == ["2024", "2025", "2026"]
+    assert None not in years["values"]
+    assert half["dates"] == ["2020-04-01"]
+
+
+@pytest.mark.parametrize(("base", "frequency", "hundred"), [("2020", "FY", "2020"), ("2020-02", "Q", "202001")])
+def test_the_base_of_a_lower_frequency_is_whole_periods_of_it(
+    explorer: Explorer, base: str, frequency: str, hundred: str
+) -> None:
+    def index(**more: str) -> dict[str, str]:
+        (one,) = read(explorer, "FM09:FX180110001", units="index", base=base, frequency=frequency, **more)["series"]
+        return dict(zip(one["periods"], one["values"], strict=True))
+
+    whole, late, early = index(), index(start="2024"), index(end="2010")
+
+    assert whole[hundred] == "100.0000"
+    assert late
+    assert early
+    assert late.items() <= whole.items()
+    assert early.items() <= whole.items()
+
+
 def test_series_of_several_databases_and_frequencies_come_in_their_order(explorer: Explorer) -> None:
     codes = [f"CO:{DI}", "FM08:FXERD01", "LA03:DLKCK_DLKCTL", "IR02:SAMPLE_IR02_W11", "IR02:SAMPLE_IR02_W41"]
 

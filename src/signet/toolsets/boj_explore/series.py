@@ -87,7 +87,7 @@ def check_series(args: SeriesIn) -> None:
         raise Fault(Code.INVALID_INPUT, "method says how to lower the frequency: give frequency too")
     try:
         # Before anything is asked: a series of any frequency would refuse these.
-        bounds = [read_bound(text, "D") for text in (args.start, args.end, args.base) if text is not None]
+        bounds = [read_bound(text, args.frequency or "D") for text in (args.start, args.end, args.base) if text is not None]
     except ValueError as error:
         raise Fault(Code.INVALID_INPUT, str(error)) from None
     if args.start and args.end and bounds[0].first > bounds[1].last:
@@ -168,7 +168,7 @@ def _query(args: SeriesIn, group: list[WantedSeries], frequency: str) -> DataCod
     start = end = None
     if frequency:
         first, last = _span(args, frequency)
-        base = read_bound(args.base, frequency) if args.base else None
+        base = _base(args, frequency)
         if first is not None:
             first = min(first - A_YEAR if args.units not in {None, "level"} else first, base.first if base else first)
             start = request_label(frequency, max(first, date(FIRST_YEAR, 4, 1)))
@@ -181,13 +181,20 @@ def _query(args: SeriesIn, group: list[WantedSeries], frequency: str) -> DataCod
 
 def _span(args: SeriesIn, frequency: str) -> tuple[date | None, date | None]:
     """Return the days from which and up to which observations are needed: whole periods of the lower frequency."""
-    first = read_bound(args.start, frequency).first if args.start else None
-    last = read_bound(args.end, frequency).last if args.end else None
+    first = _days(args, args.start, frequency).first if args.start else None
+    return first, _days(args, args.end, frequency).last if args.end else None
+
+
+def _base(args: SeriesIn, frequency: str) -> Days | None:
+    return _days(args, args.base, frequency) if args.base else None
+
+
+def _days(args: SeriesIn, text: str, frequency: str) -> Days:
+    """Return the days of a date or period; with a lower frequency it is one of the result, and whole."""
     if args.frequency is None:
-        return first, last
-    if first is not None:
-        first = _period(args.frequency, first).first
-    return first, None if last is None else _period(args.frequency, last).last
+        return read_bound(text, frequency)
+    days = read_bound(text, args.frequency)
+    return Days(_period(args.frequency, days.first).first, _period(args.frequency, days.last).last)
 
 
 def _period(frequency: str, day: date) -> Days:
@@ -227,7 +234,7 @@ def _column(args: SeriesIn, series: Series, method: str | None) -> Column:
     frequency = frequency_code(series.frequency)
     points = decode_points(series.points)
     column = Column(frequency, [point.survey_date for point in points], [point.value for point in points])
-    base = read_bound(args.base, frequency) if args.base else None
+    base = _base(args, frequency)
     first, last = _span(args, frequency)
     if args.frequency is not None and method is not None:
         column = lower_frequency(column, args.frequency, method)
