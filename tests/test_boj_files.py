@@ -172,6 +172,81 @@ def test_an_answer_without_a_value_fails_and_leaves_the_file_alone(
     assert [path.name for path in tmp_path.iterdir()] == ["rates.csv"]
 
 
+def test_a_span_without_a_value_fails_though_an_earlier_year_was_fetched(run: Run, tmp_path: Path) -> None:
+    out = tmp_path / "x.csv"
+    out.write_text("kept")
+    span = ("--start", "202611", "--end", "202612", "--units", "percent_change")
+
+    done = run("FM08", "--codes", "FXERD01", *span, "--out", str(out))
+
+    assert done.status == 1
+    assert "there is no value in the span asked for" in done.err
+    assert [path.name for path in tmp_path.iterdir()] == ["x.csv"]
+    assert out.read_text() == "kept"
+
+
+@pytest.mark.parametrize(
+    ("span", "base", "periods"),
+    [
+        (("--start", "202601", "--end", "202603"), "2020", ["202601", "202602", "202603"]),
+        (("--start", "200001", "--end", "200002"), "2020-03", ["200001", "200002"]),
+        (("--start", "202601", "--end", "202602"), "202601", ["202601", "202602"]),
+    ],
+)
+def test_an_index_has_its_base_outside_of_its_span(
+    run: Run, tmp_path: Path, span: tuple[str, ...], base: str, periods: list[str]
+) -> None:
+    units = ("--units", "index", "--base", base, "--out")
+    part, whole = tmp_path / "part.csv", tmp_path / "whole.csv"
+    assert run("FM09", "--codes", "FX180110001", *span, *units, str(part)).status == 0
+    assert run("FM09", "--codes", "FX180110001", *units, str(whole)).status == 0
+
+    head, *rows = part.read_text(encoding="utf-8-sig").splitlines()
+
+    assert [row["survey_date"] for row in csv.DictReader([head, *rows])] == periods
+    assert set(rows) < set(whole.read_text(encoding="utf-8-sig").splitlines())
+
+
+@pytest.mark.parametrize(
+    ("more", "word"),
+    [
+        (("--start", "202601", "--end", "202512", "--units", "change"), "comes after --end 202512"),
+        (("--start", "202601", "--end", "202512", "--units", "index", "--base", "2020"), "comes after --end 202512"),
+        (("--units", "index", "--base", "once"), "--base: 'once' is no date"),
+    ],
+)
+def test_a_span_or_base_that_is_none_is_told_before_anybody_is_asked(
+    run: Run, bank: BojHarness, tmp_path: Path, more: tuple[str, ...], word: str
+) -> None:
+    bank.clear()
+
+    done = run("FM09", "--codes", "FX180110001", *more, "--out", str(tmp_path / "x.csv"))
+
+    assert (done.status, bank.requests()) == (2, ())
+    assert word in done.err
+
+
+def test_what_cannot_be_computed_leaves_nothing_to_go_on_with(run: Run, tmp_path: Path) -> None:
+    index = ("--units", "index", "--base", "1950", "--out", str(tmp_path / "x.csv"))
+
+    done = run("FM09", "--codes", "FX180110001", "--start", "202601", *index)
+
+    assert done.status == 1
+    assert "no value other than 0 in the base period" in done.err
+    assert "goes on" not in done.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_summary_tells_what_the_file_has(run: Run, tmp_path: Path) -> None:
+    span = ("--start", "202601", "--end", "202603", "--units", "percent_change")
+
+    done = run("FM09", "--codes", "FX180110001", *span, "--out", str(tmp_path / "x.csv"))
+
+    assert "1 series, 3 observations; source:" in done.err
+    assert "periods from 202601 to 202603 (MONTHLY, written YYYYMM)" in done.err
+    assert "unit: percent change from the previous month" in done.err
+
+
 def test_json_has_no_wide_form(run: Run, tmp_path: Path) -> None:
     done = run("FM08", "--codes", "FXERD01", "--wide", "--out", str(tmp_path / "x.json"))
 

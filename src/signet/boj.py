@@ -61,7 +61,7 @@ def frame(
     names = [codes] if isinstance(codes, str) else codes
     asked, fetched = _fetch(db, ",".join(names), lang, base_url)
     try:
-        shaped = [shape(series, OutputForm(units, base, None, period_end)) for series in fetched]
+        shaped = [shape(series, OutputForm(units, base, period_end=period_end)) for series in fetched]
     except Fault as fault:
         raise ValueError(fault.message) from None
     kept = [series._replace(points=_within(series, start, end)) for series in shaped]

@@ -42,19 +42,22 @@ class Extent:
 
     def add(self, series: FetchedSeries) -> int:
         """Add a series; return the number of its observations."""
-        points = series.observations()
-        dates = [point.survey_date for point in points]
+        dates = [point.survey_date for point in series.observations()]
+        self.note(series.frequency, series.unit, dates)
+        return len(dates)
+
+    def note(self, frequency: str | None, unit: str | None, dates: list[str]) -> None:
+        """Add the frequency, the unit and the periods of a series."""
         if dates:
             self._first = min(dates) if self._first is None else min(self._first, *dates)
             self._last = max(dates) if self._last is None else max(self._last, *dates)
             # A frequency is one of fifteen words.
-            self._frequencies.setdefault((series.frequency or "")[:50])
-        if series.unit and series.unit not in self._units:
+            self._frequencies.setdefault((frequency or "")[:50])
+        if unit and unit not in self._units:
             if len(self._units) < SHOWN_UNITS:
-                self._units[series.unit] = None
+                self._units[unit] = None
             else:
                 self._more_units = True
-        return len(points)
 
     def describe(self, db: str, lang: str) -> str:
         """Return one sentence on the periods and units; without an observation, the way to find some."""

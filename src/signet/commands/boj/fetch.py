@@ -13,18 +13,20 @@ import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, NamedTuple
+
+from msgspec import structs
 
 from signet.commands.terminal import say
 from signet.kernel.errors import Code, Fault
 from signet.kernel.server import Server
 from signet.settings import Settings, UsageError
 
-from .extent import NO_VALUES
+from .extent import NO_VALUES, Extent
 from .output_files import FORMATS, import_arrow, replacing_output, suffix_of, write_csv
 from .partial_download import PartialDownload
-from .series_query import SeriesPage, SeriesQuery, open_query, read_pages, to_flags
-from .shaping import OutputForm, start_before
+from .series_query import SeriesPage, SeriesQuery, check_query, open_query, read_pages, to_flags
+from .shaping import OutputForm, shape_all, span_to_fetch
 from .wide import WIDE
 
 __all__ = ["PartialDownload", "fetch"]
@@ -34,6 +36,8 @@ INTERRUPTED: Final = 130
 STDOUT: Final = "-"
 CHUNK_BYTES: Final = 65_536
 
+Write = Callable[[IO[bytes], SeriesQuery, Iterator[SeriesPage]], None]
+
 
 def fetch(args: Any, settings: Settings) -> int:
     """Download the series, resuming an earlier download if there is one; return the exit status.
@@ -41,11 +45,18 @@ def fetch(args: Any, settings: Settings) -> int:
     Raises:
         UsageError: the query or the output file is not valid.
     """
-    form = OutputForm(args.units, args.base, args.start if args.units != "level" else None, args.period_end)
+    form = OutputForm(args.units, args.base, period_end=args.period_end)
     if (form.units == "index") != (form.base is not None):
         raise UsageError("--units index needs --base, the period that is 100; other units take none")
-    writer = _writer(args, form)
-    args.start = start_before(args.start, form.units)
+    if form.units != "level":
+        # The span as it was given, before more than it is fetched.
+        check_query(args)
+        form = structs.replace(form, since=args.start, until=args.end)
+        try:
+            args.start, args.end = span_to_fetch(form)
+        except ValueError as error:
+            raise UsageError(f"--base: {error}") from None
+    output = _Output(form, _writer(args, form))
     server, query = open_query(args, settings)
     with contextlib.ExitStack() as stack:
         out = Path(args.out)
@@ -60,10 +71,38 @@ def fetch(args: Any, settings: Settings) -> int:
         except OSError as error:
             say(f"cannot write {error.filename or out} ({error.strerror}); write another --out")
             return FAILED
-        return _run(server, query, part, None if args.out == STDOUT else out, writer)
+        return _run(server, query, part, None if args.out == STDOUT else out, output)
 
 
-def _writer(args: Any, form: OutputForm) -> Callable[[IO[bytes], SeriesQuery, Iterator[SeriesPage]], None]:
+class _Output(NamedTuple):
+    """The form of the output, and the function that writes it."""
+
+    form: OutputForm
+    write: Write
+
+
+class _Content(NamedTuple):
+    """What the output has."""
+
+    extent: Extent
+    amount: str
+    has_values: bool
+
+
+def _content(part: PartialDownload, form: OutputForm) -> _Content:
+    """Return what the output has, which is not what was fetched where values are computed."""
+    if form.units == "level":
+        return _Content(part.extent, _amount(part), part.has_values())
+    extent, count, points, has_values = Extent(), 0, 0, False
+    for series in shape_all(part.stored(), form):
+        extent.note(series.frequency, series.unit, [point.survey_date for point in series.points])
+        count += 1
+        points += len(series.points)
+        has_values = has_values or any(point.value is not None for point in series.points)
+    return _Content(extent, f"{count:,} series, {_count(points, 'observation')}", has_values)
+
+
+def _writer(args: Any, form: OutputForm) -> Write:
     """Return the function that writes the output; raise UsageError if there is none for it."""
     out = Path(args.out)
     suffix = "csv" if args.out == STDOUT else suffix_of(out, FORMATS)
@@ -86,7 +125,7 @@ def _run(
     query: SeriesQuery,
     part: PartialDownload,
     out: Path | None,
-    writer: Callable[[IO[bytes], SeriesQuery, Iterator[SeriesPage]], None],
+    output: _Output,
 ) -> int:
     """Download the missing pages and write the file; after a failure, the downloaded pages are kept."""
     status, is_over = FAILED, False
@@ -95,18 +134,21 @@ def _run(
         if part.pages:
             say(f"going on with {part.path}, which has {_amount(part)}")
         _download(server, query, part)
-        if not part.has_values():
+        content = _content(part, output.form)
+        if not content.has_values:
             is_over = True
-            say(f"nothing was written ({_amount(part)})")
+            say(f"nothing was written ({content.amount})")
             say(NO_VALUES.format(db=query.db))
             return FAILED
         with replacing_output(out) if out else _standard_output() as file:
-            writer(file, query, part.stored())
-        say(f"wrote {name}: {_amount(part)}; source: {query.source}")
-        say(part.extent.describe(query.db, query.lang))
+            output.write(file, query, part.stored())
+        say(f"wrote {name}: {content.amount}; source: {query.source}")
+        say(content.extent.describe(query.db, query.lang))
         status = 0
     except Fault as fault:
-        say(to_flags(fault).removesuffix(".") + _outlook(part, retryable=fault.code is not Code.INVALID_INPUT))
+        # What cannot be asked for or computed would not be better the next time.
+        is_over = fault.code is Code.INVALID_INPUT
+        say(to_flags(fault).removesuffix(".") + ("" if is_over else _outlook(part)))
     except OSError as error:
         say(f"cannot write {name} ({error.strerror})" + _outlook(part))
     except KeyboardInterrupt:
@@ -142,11 +184,11 @@ def _download(server: Server, query: SeriesQuery, part: PartialDownload) -> None
         asyncio.run(read_pages(server, query, keep, part.next))
 
 
-def _outlook(part: PartialDownload, *, retryable: bool = True) -> str:
+def _outlook(part: PartialDownload) -> str:
     """Return what the same command would do next."""
     if part.pages:
         return f"; {_amount(part)} are kept in {part.path}: the same command goes on where this one stopped"
-    return "; no page had come: the same command begins again" if retryable else ""
+    return "; no page had come: the same command begins again"
 
 
 def _amount(part: PartialDownload) -> str:

@@ -28,7 +28,16 @@ from signet.toolsets.boj_explore.codes import WantedSeries, closest_in, closest_
 
 from . import SAMPLE_SOURCE
 
-__all__ = ["FetchedSeries", "SeriesPage", "SeriesQuery", "is_number", "open_query", "read_pages", "to_flags"]
+__all__ = [
+    "FetchedSeries",
+    "SeriesPage",
+    "SeriesQuery",
+    "check_query",
+    "is_number",
+    "open_query",
+    "read_pages",
+    "to_flags",
+]
 
 FLAGS: Final = {
     "boj_get_metadata": "`signet call boj_get_metadata db=DB`",
@@ -126,14 +135,17 @@ _results: Final = msgspec.json.Decoder(_PageResult)
 def open_query(args: Any, settings: Settings) -> tuple[Server, SeriesQuery]:
     """Build a server, and the query of the command line; raise UsageError if the query breaks a rule."""
     server = build_server(resolve(settings))
-    origin = origin_of(settings, server)
+    tool, checked = check_query(args)
+    return server, _query(origin_of(settings, server), tool, checked)
+
+
+def check_query(args: Any) -> tuple[str, DataCodeIn | DataLayerIn]:
+    """Return the tool and the query of the command line; raise UsageError if the query breaks a rule."""
     span = {"lang": args.lang, "start_date": args.start, "end_date": args.end}
     try:
         if args.codes is not None:
-            by_code = check(DataCodeIn(args.db, _items(args.codes), **span))
-            return server, _query(origin, "boj_get_data_code", by_code)
-        by_layer = check(DataLayerIn(args.db, args.frequency, _items(args.layers), **span))
-        return server, _query(origin, "boj_get_data_layer", by_layer)
+            return "boj_get_data_code", check(DataCodeIn(args.db, _items(args.codes), **span))
+        return "boj_get_data_layer", check(DataLayerIn(args.db, args.frequency, _items(args.layers), **span))
     except Fault as fault:
         raise UsageError(to_flags(fault)) from None
 

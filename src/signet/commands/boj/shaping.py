@@ -12,12 +12,12 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from signet.kernel.errors import Code, Fault
-from signet.toolsets.boj.periods import days_of, frequency_code, read_bound
+from signet.toolsets.boj.periods import FIRST_YEAR, LAST_YEAR, days_of, frequency_code, read_bound
 from signet.toolsets.boj_explore.columns import Column, label_units, transform
 
 from .series_query import FetchedSeries, SeriesPage
 
-__all__ = ["AS_SENT", "OutputForm", "ShapedPoint", "ShapedSeries", "shape", "shape_all", "start_before"]
+__all__ = ["AS_SENT", "OutputForm", "ShapedPoint", "ShapedSeries", "shape", "shape_all", "span_to_fetch"]
 
 YEAR_DIGITS: Final = 4
 
@@ -30,8 +30,15 @@ class OutputForm(Struct, frozen=True):
     """The base of an index."""
     since: str | None = None
     """The first label to write, where earlier periods were fetched to compute with."""
+    until: str | None = None
+    """The last label to write, or how it begins, where later periods were fetched to compute with."""
     period_end: bool = False
     """Whether the date is the last day of the period, not the first."""
+
+    def has(self, label: str) -> bool:
+        """Return True for a label to write."""
+        is_late = self.since is None or label >= self.since
+        return is_late and (self.until is None or label[: len(self.until)] <= self.until)
 
 
 AS_SENT: Final = OutputForm()
@@ -55,11 +62,28 @@ class ShapedSeries(NamedTuple):
     points: list[ShapedPoint]
 
 
-def start_before(start: str | None, units: str) -> str | None:
-    """Return the period from which to fetch: a year earlier where changes are computed."""
-    if start is None or units in {"level", "index", "log"} or not start[:YEAR_DIGITS].isdecimal():
-        return start
-    return f"{int(start[:YEAR_DIGITS]) - 1:04}{start[YEAR_DIGITS:]}"
+def span_to_fetch(form: OutputForm) -> tuple[str | None, str | None]:
+    """Return the periods from which and up to which to fetch, so that all of a valid span can be computed.
+
+    Changes need a year more, and an index its base. Only the Bank knows the frequency of a code: the years around the
+    base are asked for, and their first period, which every frequency has.
+
+    Raises:
+        ValueError: the base is no date.
+    """
+    start, end = form.since, form.until
+    if form.base is not None:
+        base = read_bound(form.base, "D")
+        start = start and min(start, _first_of(base.first.year - 1, start))
+        end = end and max(end, _first_of(base.last.year + 1, end))
+    elif form.units != "log":
+        start = start and _first_of(int(start[:YEAR_DIGITS]) - 1, start)[:YEAR_DIGITS] + start[YEAR_DIGITS:]
+    return start, end
+
+
+def _first_of(year: int, like: str) -> str:
+    """Return the first period of a year, or of the nearest that the Bank takes, written like another period."""
+    return f"{min(max(year, FIRST_YEAR), LAST_YEAR)}01"[: len(like)]
 
 
 def shape_all(pages: Iterable[SeriesPage], form: OutputForm) -> Iterator[ShapedSeries]:
@@ -87,7 +111,7 @@ def shape(series: FetchedSeries, form: OutputForm) -> ShapedSeries:
     points = [
         ShapedPoint(label, _date(series.frequency, label, form), value)
         for label, value in zip(labels, values, strict=True)
-        if form.since is None or label >= form.since
+        if form.has(label)
     ]
     return ShapedSeries(series.series_code, series.name, unit, series.frequency, points)
 

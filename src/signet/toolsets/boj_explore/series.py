@@ -87,7 +87,9 @@ def check_series(args: SeriesIn) -> None:
         raise Fault(Code.INVALID_INPUT, "method says how to lower the frequency: give frequency too")
     try:
         # Before anything is asked: a series of any frequency would refuse these.
-        bounds = [read_bound(text, args.frequency or "D") for text in (args.start, args.end, args.base) if text is not None]
+        bounds = [
+            read_bound(text, args.frequency or "D") for text in (args.start, args.end, args.base) if text is not None
+        ]
     except ValueError as error:
         raise Fault(Code.INVALID_INPUT, str(error)) from None
     if args.start and args.end and bounds[0].first > bounds[1].last:
