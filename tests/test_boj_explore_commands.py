@@ -79,6 +79,16 @@ def test_an_index_that_is_there_asks_nobody(bank: Server, folder: Path) -> None:
     assert listed(bank) == []
 
 
+def test_an_index_that_cannot_be_written_is_told_with_its_folder(bank: Server, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+
+    done = run("boj", "index", "--boj-index-dir", str(tmp_path / "file"), "--boj-base-url", bank.url)
+
+    assert done.returncode == 1
+    assert f"{tmp_path / 'file'}/" in done.stderr.decode()
+    assert b"the index cannot be written (" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "code"), [(("dollar", "yen"), "FXERD01"), (("ドル円",), "FXERD01"), (("短観",), "TK99F1000601GCQ01000")]
 )

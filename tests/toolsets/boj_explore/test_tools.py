@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -210,6 +211,42 @@ def test_a_code_may_be_written_as_people_write_it(explorer: Explorer, codes: lis
     assert (answer["units"], answer["truncated"], answer["note"]) == ("level", False, "")
 
 
+def test_a_series_that_is_written_in_two_ways_comes_once_and_in_its_place(explorer: Explorer) -> None:
+    codes = ("FM08:FXERD02", "fm08:fxerd01", "FM08:FXERD01", "FM08'fxerd02", "FM08:FXERD03")
+
+    answer = read(explorer, *codes, start="2026-10")
+
+    assert [one["code"] for one in answer["series"]] == ["FXERD02", "FXERD01", "FXERD03"]
+
+
+def test_series_that_are_asked_for_one_by_one_may_be_cut_too(bank: BojHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The list of a large database is not asked for, so that only the Bank knows that the frequencies differ."""
+    monkeypatch.setattr(series, "MAX_PAGES", 1)
+    body = json.loads(bank.body(f"/api/v1/getDataCode?lang=en&db=CO&code={DI}"))
+    bank.refuses("M181014E", match="%2C", lang="en")
+    bank.answers({**body, "NEXTPOSITION": 2}, match=f"code={DI}")
+    settings = Settings.read({}, {"boj_base_url": bank.url, "toolsets": "boj-explore"})
+    with asyncio.Runner() as runner:
+        explorer = Explorer(runner, build_server(settings))
+        answer = read(explorer, f"CO:{DI}", "CO:TK99F2000601GCQ01000")
+        explorer.close()
+
+    assert answer["truncated"]
+    assert "the last series are not here" in answer["note"]
+
+
+def test_clients_are_not_told_where_the_index_is(bank: BojHarness, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    flags = {"boj_base_url": bank.url, "toolsets": "boj-explore", "boj_index_dir": str(tmp_path / "file")}
+    with asyncio.Runner() as runner:
+        explorer = Explorer(runner, build_server(Settings.read({}, flags)))
+        found = explorer.call("boj_search", query="ドル円")
+        explorer.close()
+
+    assert "the index cannot be written" in found["note"]
+    assert str(tmp_path) not in str(found)
+
+
 def test_names_are_japanese_when_they_are_asked_for_so(explorer: Explorer) -> None:
     (one,) = read(explorer, "FM08:FXERD01", start="2026-10", lang="jp")["series"]
 
@@ -354,6 +391,8 @@ def test_a_code_that_is_nearly_right_is_told_with_the_right_one(explorer: Explor
         ({"codes": [f"CO:{DI}"], "frequency": "M"}, "cannot be read at the frequency M"),
         ({"codes": [f"CO:{DI}"], "units": "index", "base": "1960"}, "no value other than 0"),
         ({"codes": []}, "codes"),
+        ({"codes": ["FXERD01,FXERD02"]}, "give each code as an item of its own, ['FXERD01', 'FXERD02']"),
+        ({"codes": ["FM08:FXERD01", "FXERD02， FXERD03"]}, "give each code as an item of its own"),
         ({"codes": ["FM08:FXERD01"], "units": "percent"}, "units"),
     ],
 )

@@ -65,7 +65,7 @@ def _report(service: IndexUpstream, facts: dict[str, ListFacts]) -> int:
     where = shelf.folder if shelf.folder and not shelf.trouble else "memory, and gone now: write --boj-index-dir"
     say(f"{_extent(facts)}, in {where}")
     if shelf.trouble:
-        say(shelf.trouble)
+        say(f"{shelf.folder}: {shelf.trouble}")
     if missing:
         why = service.index.crawl.trouble or "no room"
         say(f"{', '.join(missing)} did not come: {why}; the same command asks again")

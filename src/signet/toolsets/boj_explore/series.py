@@ -5,8 +5,10 @@ codes ── locate ── pages of each database ── Column ── lower_fre
 
 from __future__ import annotations
 
+import re
 from datetime import date, timedelta
 from typing import Final
+from unicodedata import normalize
 
 from msgspec import Struct
 
@@ -42,6 +44,7 @@ UNKNOWN_DATABASE: Final = "M181005E"
 MIXED: Final = "M181014E"
 MAX_ALONE: Final = 8
 """The most series that are asked for one by one, where their frequencies differ and the index does not know them."""
+SEPARATORS: Final = re.compile(r"\s*[,;]\s*")
 A_YEAR: Final = timedelta(days=380)
 
 
@@ -68,8 +71,12 @@ async def read_series(args: SeriesIn, ctx: Context) -> SeriesOut:
     db = args.db.strip().upper() if args.db and args.db.strip() else None
     codes = [(own or db, code) for own, code in dict.fromkeys(map(read_code, args.codes))]
     has_span = args.start is not None or args.end is not None
-    wanted = await locate(ctx, codes, needs_frequency=has_span or len(codes) > 1)
-    asked = await _ask(ctx, args, wanted)
+    found = await locate(ctx, codes, needs_frequency=has_span or len(codes) > 1)
+    # A series that is written in two ways is one.
+    unique: dict[tuple[str, str], WantedSeries] = {}
+    for one in found:
+        unique.setdefault((one.db, one.code.upper()), one)
+    asked = await _ask(ctx, args, list(unique.values()))
     try:
         return await ctx.offload(_result, args, asked, ctx.upstream.origin if ctx.upstream else "")
     except ValueError as error:
@@ -80,6 +87,10 @@ def check_series(args: SeriesIn) -> None:
     """Raise Fault for arguments that do not go together."""
     if not any(code.strip() for code in args.codes):
         raise Fault(Code.INVALID_INPUT, "codes is empty: give at least one series code, for example FM08:FXERD01")
+    for code in args.codes:
+        if len(items := SEPARATORS.split(normalize("NFKC", code).strip())) > 1:
+            text = f"codes has several codes in '{code[:64]}': give each code as an item of its own, {items[:2]}"
+            raise Fault(Code.INVALID_INPUT, text)
     if (args.units == "index") != (args.base is not None):
         text = "units=index needs base, the period that is 100, for example 2020 or 2020-01; other units take no base"
         raise Fault(Code.INVALID_INPUT, text)
@@ -132,10 +143,13 @@ async def _pages(ctx: Context, query: DataCodeIn, group: list[WantedSeries], lim
         if message != MIXED or len(group) > MAX_ALONE:
             raise
     pages: list[Page] = []
+    complete = True
     for one in group:
         alone = DataCodeIn(one.db, (one.code,), lang=query.lang)
-        pages += (await _each_page(ctx, alone, max(limit - len(pages), 1)))[0]
-    return pages, True
+        got, whole = await _each_page(ctx, alone, max(limit - len(pages), 1))
+        pages += got
+        complete = complete and whole
+    return pages, complete
 
 
 async def _each_page(ctx: Context, query: DataCodeIn, limit: int) -> tuple[list[Page], bool]:

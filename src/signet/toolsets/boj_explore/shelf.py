@@ -109,7 +109,8 @@ class Shelf:
             os.replace(new, path)
         except (OSError, sqlite3.Error) as error:
             reason = getattr(error, "strerror", None) or str(error)
-            self.trouble = f"the index cannot be written to {folder} ({reason}) and is kept in memory"
+            # Without the folder: clients of a server read this, and its paths are not theirs to know.
+            self.trouble = f"the index cannot be written ({reason}) and is kept in memory"
             return False
         finally:
             with contextlib.suppress(OSError):
