@@ -131,6 +131,21 @@ def test_info_shows_what_the_bank_says(bank: Server) -> None:
     assert listed(bank) == ["FM08"]
 
 
+@pytest.mark.parametrize("code", ["FM08:FXERD01", "FM08'FXERD01"])
+def test_a_code_may_be_written_after_its_database(bank: Server, tmp_path: Path, code: str) -> None:
+    out = ("--start", "202610", "--out", str(tmp_path / "x.csv"))
+
+    info = run("boj", "info", "FM08", code, "--boj-base-url", bank.url)
+    fetch = run("boj", "fetch", "FM08", "--codes", f"{code},FXERD02", *out, "--boj-base-url", bank.url)
+    other = run("boj", "info", "FM01", code, "--boj-base-url", bank.url)
+
+    assert info.stdout.startswith(b"FM08:FXERD01\n")
+    assert fetch.returncode == 0, fetch.stderr
+    assert b"\nFXERD01," in (tmp_path / "x.csv").read_bytes()
+    assert other.returncode == 2
+    assert b"is a series of FM08, not of FM01" in other.stderr
+
+
 def test_a_fetch_of_an_unknown_code_names_the_closest_ones(bank: Server, tmp_path: Path) -> None:
     done = run(
         "boj",

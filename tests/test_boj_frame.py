@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import pandas as pd
 import polars as pl
@@ -88,6 +89,11 @@ def test_several_series_stand_side_by_side(bank: BojHarness) -> None:
     assert set(rates.attrs["unit"]) == {"FXERD01", "FXERD06"}, "two units"
 
 
+@pytest.mark.parametrize("code", ["FM08:FXERD01", "FM08'FXERD01", "fm08：FXERD01", " FM08 : FXERD01 "])
+def test_a_code_may_be_written_as_people_write_it(bank: BojHarness, code: str) -> None:
+    assert list(frame("fm08", [code, "FXERD02"], start="2026-10").columns) == ["FXERD01", "FXERD02"]
+
+
 def test_a_code_that_is_nearly_right_is_told_with_the_right_one(bank: BojHarness) -> None:
     with pytest.raises(BojError, match="did you mean FM08:FXERD01"):
         frame("FM08", ["FXERD1"])
@@ -97,14 +103,25 @@ def test_a_code_that_is_nearly_right_is_told_with_the_right_one(bank: BojHarness
     ("more", "word"),
     [
         ({"start": "soon"}, "write 2020"),
+        ({"end": "soon"}, "write 2020"),
+        ({"start": "2025", "end": "2024-12-31"}, "start 2025 comes after end 2024-12-31"),
+        ({"units": "foo"}, "units is 'foo': write 'level', 'change'"),
+        ({"units": "index", "base": "once"}, "'once' is no date"),
+        ({"lang": "fr"}, "lang must"),
+        ({"codes": ["CO:FXERD01"]}, "'CO:FXERD01' is a series of CO, not of FM08"),
+        ({"codes": []}, "codes"),
+        ({"db": ""}, "db"),
         ({"units": "index"}, "needs base"),
         ({"engine": "arrow"}, "pandas"),
         ({"base_url": "nowhere"}, "nowhere"),
     ],
 )
-def test_an_argument_that_cannot_be_used_is_a_value_error(bank: BojHarness, more: dict[str, str], word: str) -> None:
-    with pytest.raises(ValueError, match=word):
-        frame("FM08", ["FXERD01"], **more)  # type: ignore[arg-type]
+def test_an_argument_that_cannot_be_used_is_a_value_error(bank: BojHarness, more: dict[str, Any], word: str) -> None:
+    with pytest.raises(ValueError, match=word) as raised:
+        frame(**{"db": "FM08", "codes": ["FXERD01"], **more})
+
+    assert "--" not in str(raised.value), "no flag of a command"
+    assert bank.requests() == (), "nobody was asked"
 
 
 @pytest.mark.parametrize("engine", ["pandas", "polars"])

@@ -13,13 +13,21 @@ from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any, Final, Literal
 
-from signet.commands.boj.series_query import FetchedSeries, SeriesPage, SeriesQuery, open_query, read_pages
+from signet.commands.boj.series_query import (
+    PARAMETERS,
+    FetchedSeries,
+    SeriesPage,
+    SeriesQuery,
+    open_query,
+    read_pages,
+)
 from signet.commands.boj.shaping import OutputForm, ShapedSeries, shape
 from signet.kernel.errors import Fault
 from signet.settings import Settings, UsageError
 from signet.toolsets.boj.databases import DATABASES
 from signet.toolsets.boj.periods import days_of, frequency_code, read_bound
 from signet.toolsets.boj_explore.citation import cite_in_words
+from signet.toolsets.boj_explore.columns import UNITS
 
 __all__ = ["BojError", "frame"]
 
@@ -45,6 +53,7 @@ def frame(
 ) -> Any:
     """Return series of one frequency as a data frame: a row for each period, a column of numbers for each series.
 
+    A code is written alone or after its database: FXERD01, FM08:FXERD01, FM08'FXERD01.
     pandas has a DatetimeIndex, polars a column `date`: the first day of each period, or the last with `period_end`.
     `start`, `end` and `base` (for `units="index"`) are dates or periods: 2020, 2020-01, 2020-01-15, 2020Q1. `attrs` of
     the frame holds the unit, the names, the frequency and the citation. `base_url` is the origin of the API (default:
@@ -56,8 +65,7 @@ def frame(
         BojError: the Bank refused the query or could not be asked.
     """
     library = _library(engine)
-    if (units == "index") != (base is not None):
-        raise ValueError("units='index' needs base, the period that is 100; other units take none")
+    _check(start, end, units, base)
     names = [codes] if isinstance(codes, str) else codes
     asked, fetched = _fetch(db, ",".join(names), lang, base_url)
     try:
@@ -68,6 +76,17 @@ def frame(
     return _build(library, engine, kept, _attributes(kept, asked.source, asked.db))
 
 
+def _check(start: str | None, end: str | None, units: str, base: str | None) -> None:
+    """Raise ValueError for arguments that cannot be used, before anything is asked for."""
+    if units not in UNITS:
+        raise ValueError(f"units is {units!r}: write {', '.join(map(repr, UNITS))}")
+    if (units == "index") != (base is not None):
+        raise ValueError("units='index' needs base, the period that is 100; other units take none")
+    bounds = [read_bound(text, "D") for text in (start, end, base) if text]
+    if start and end and bounds[0].first > bounds[1].last:
+        raise ValueError(f"start {start} comes after end {end}: give them in order")
+
+
 def _fetch(db: str, codes: str, lang: str, base_url: str | None) -> tuple[SeriesQuery, list[FetchedSeries]]:
     """Return the query, and every page of its series from the first period to the last."""
     given = {} if base_url is None else {"boj_base_url": base_url}
@@ -75,7 +94,7 @@ def _fetch(db: str, codes: str, lang: str, base_url: str | None) -> tuple[Series
     pages: list[SeriesPage] = []
     try:
         settings = Settings.read(os.environ, {"toolsets": "boj,boj-explore", **given})
-        server, asked = open_query(query, settings)
+        server, asked = open_query(query, settings, PARAMETERS)
         _run(read_pages(server, asked, pages.append))
     except UsageError as error:
         raise ValueError(str(error)) from None

@@ -19,6 +19,8 @@ from signet.toolsets.boj_explore.shelf import ORDER
 from signet.toolsets.boj_explore.store import IndexedSeries
 from signet.toolsets.boj_explore.upstream import index_request
 
+from .series_query import codes_in
+
 __all__ = ["info", "search"]
 
 FAILED: Final = 1
@@ -68,9 +70,14 @@ def _hits(hits: list[dict[str, Any]]) -> str:
 
 
 def info(args: Any, settings: Settings) -> int:
-    """Print what the Bank says of some series; return the exit status."""
+    """Print what the Bank says of some series; return the exit status.
+
+    Raises:
+        UsageError: a code is one of another database.
+    """
+    codes = codes_in(args.db, args.codes)
     try:
-        found = asyncio.run(_find(build_server(resolve(settings)), args.db.strip().upper(), args.codes))
+        found = asyncio.run(_find(build_server(resolve(settings)), args.db.strip().upper(), codes))
     except Fault as fault:
         say(fault.message)
         return FAILED
@@ -86,7 +93,7 @@ def info(args: Any, settings: Settings) -> int:
     return 0 if all(one.series for one in found) else FAILED
 
 
-async def _find(server: Server, db: str, codes: list[str]) -> list[FoundCode]:
+async def _find(server: Server, db: str, codes: tuple[str, ...]) -> list[FoundCode]:
     """Return what the index has for some codes, after it has the list of their database."""
     if db not in ORDER:
         raise unknown_database(db)

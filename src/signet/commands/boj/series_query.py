@@ -9,7 +9,7 @@ A query is checked against the rules of the toolset before anything is opened or
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -24,15 +24,18 @@ from signet.toolsets.boj.models import Point, Series, decode_points
 from signet.toolsets.boj.query import DataCodeIn, DataLayerIn, check
 from signet.toolsets.boj.sources import source_of
 from signet.toolsets.boj.validation import BANK_NAMES
-from signet.toolsets.boj_explore.codes import WantedSeries, closest_in, closest_text
+from signet.toolsets.boj_explore.codes import WantedSeries, closest_in, closest_text, read_code
+from signet.toolsets.boj_explore.shelf import ORDER
 
 from . import SAMPLE_SOURCE
 
 __all__ = [
+    "PARAMETERS",
     "FetchedSeries",
     "SeriesPage",
     "SeriesQuery",
     "check_query",
+    "codes_in",
     "is_number",
     "open_query",
     "read_pages",
@@ -55,6 +58,9 @@ FLAGS: Final = {
     "without_raw": "",
 }
 """The words of `signet boj` for the parameters of the toolset's faults."""
+
+PARAMETERS: Final = {**FLAGS, "codes": "codes", "db": "db", "end_date": "end", "lang": "lang", "start_date": "start"}
+"""The words of `signet.boj.frame`."""
 
 UNKNOWN_CODE: Final = "M181013E"
 """The Bank's message for a code that does not exist; it has the place of the code."""
@@ -132,22 +138,43 @@ class _PageResult(Struct):
 _results: Final = msgspec.json.Decoder(_PageResult)
 
 
-def open_query(args: Any, settings: Settings) -> tuple[Server, SeriesQuery]:
-    """Build a server, and the query of the command line; raise UsageError if the query breaks a rule."""
+def open_query(args: Any, settings: Settings, names: Mapping[str, str] = FLAGS) -> tuple[Server, SeriesQuery]:
+    """Build a server, and the query of the command line; raise UsageError if the query breaks a rule.
+
+    The error has the names that its reader knows the arguments by.
+    """
     server = build_server(resolve(settings))
-    tool, checked = check_query(args)
+    tool, checked = check_query(args, names)
     return server, _query(origin_of(settings, server), tool, checked)
 
 
-def check_query(args: Any) -> tuple[str, DataCodeIn | DataLayerIn]:
+def check_query(args: Any, names: Mapping[str, str] = FLAGS) -> tuple[str, DataCodeIn | DataLayerIn]:
     """Return the tool and the query of the command line; raise UsageError if the query breaks a rule."""
     span = {"lang": args.lang, "start_date": args.start, "end_date": args.end}
     try:
         if args.codes is not None:
-            return "boj_get_data_code", check(DataCodeIn(args.db, _items(args.codes), **span))
+            return "boj_get_data_code", check(DataCodeIn(args.db, codes_in(args.db, _items(args.codes)), **span))
         return "boj_get_data_layer", check(DataLayerIn(args.db, args.frequency, _items(args.layers), **span))
     except Fault as fault:
-        raise UsageError(to_flags(fault)) from None
+        raise UsageError(to_flags(fault, names)) from None
+
+
+def codes_in(db: str, texts: Iterable[str]) -> tuple[str, ...]:
+    """Return series codes of a database, each written alone or after its database, as in FM08:FXERD01.
+
+    Raises:
+        UsageError: a code is written after another database.
+    """
+    codes = []
+    for text in texts:
+        own, code = read_code(text)
+        if own not in ORDER:
+            codes.append(text)
+            continue
+        if own != db.strip().upper():
+            raise UsageError(f"'{text[:50]}' is a series of {own}, not of {db}: ask for each database by itself")
+        codes.append(code)
+    return tuple(codes)
 
 
 def _items(text: str) -> tuple[str, ...]:
@@ -166,11 +193,11 @@ def origin_of(settings: Settings, server: Server) -> str:
     return SAMPLE_SOURCE if is_sample else server.upstreams[0].origin
 
 
-def to_flags(fault: Fault) -> str:
-    """Return the message of a fault, with flags in place of the tools' arguments."""
+def to_flags(fault: Fault, names: Mapping[str, str] = FLAGS) -> str:
+    """Return the message of a fault, with flags or other names in place of the tools' arguments."""
     if fault.wording is None:
         return fault.message
-    return fault.wording.render({**BANK_NAMES, **FLAGS}).rstrip()
+    return fault.wording.render({**BANK_NAMES, **names}).rstrip()
 
 
 async def read_pages(
