@@ -23,6 +23,7 @@ from signet.kernel.toolset import UpstreamSpec
 from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
 from signet.runs import open_run
 from signet.settings import Settings
+from signet.toolsets.boj.models import MetadataEntry
 from signet.toolsets.boj_explore import crawl, lists, store
 from signet.toolsets.boj_explore import shelf as shelf_module
 from signet.toolsets.boj_explore.lists import read_rows
@@ -183,6 +184,28 @@ def test_a_code_that_is_nearly_right_has_the_right_one_beside_it(
 
     assert found.series == []
     assert found.closest[0].code == best
+
+
+@pytest.fixture(scope="module")
+def large() -> Iterator[Shelf]:
+    """A database of 60,000 codes that begin and end alike."""
+    shelf = Shelf(None)
+    codes = [f"TK99F{number:07}GCQ0{end}000" for number in range(20_000) for end in range(3)]
+    nothing: dict[str, Any] = dict.fromkeys(MetadataEntry.__struct_fields__)
+    shelf.put("CO", "", lambda: (MetadataEntry(**{**nothing, "series_code": code, "extras": {}}) for code in codes))
+    yield shelf
+    shelf.close()
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "TK99F0018765GCQ0100", "TK99F0018765GCQ010000", "TK99F001876SGCQ01000", "TK99F0O18765GCQ01000",
+        "KT99F0018765GCQ01000", "K99F0018765GCQ01000", "TK99F0018765GQC01000", "tk99f0018765gcq1000",
+    ],
+)  # fmt: skip
+def test_a_misprint_is_mended_in_a_large_database_too(large: Shelf, code: str) -> None:
+    assert "TK99F0018765GCQ01000" in [series.code for series in large.nearest(code, "CO", 12)]
 
 
 def test_words_that_fts5_would_read_as_its_own_are_words(full: Path, bank: BojHarness) -> None:

@@ -26,7 +26,14 @@ __all__ = ["IndexedSeries", "ListFacts", "Store", "WordFilter", "check_sqlite", 
 FORMAT: Final = 1
 """The version of the tables; a file of another version is made anew."""
 TRIGRAM: Final = 3
-MAX_CODES_ALIKE: Final = 5_000
+MIN_ALIKE: Final = 2
+"""The fewest characters that codes share which are alike."""
+MAX_CODES_ALIKE: Final = 500
+"""The most codes that one range gives."""
+ENOUGH_ALIKE: Final = 50
+"""Once there are so many codes that begin alike, those that share less are not looked at."""
+MAX_CODE_CHARS: Final = 40
+"""The limit of a code that is compared: no code of the Bank has so many characters."""
 RECENT_YEARS: Final = 2
 """A series that ended longer ago, seen from its list, is no longer updated."""
 
@@ -215,12 +222,25 @@ class Store:
         return self._series(rows[0]) if rows else None
 
     def codes_like(self, code: str) -> list[str]:
-        """Return codes of about the same length that begin or end alike."""
-        near = "abs(length(code) - ?) <= 2 AND (substr(code, 1, 2) = ? OR substr(code, -3) = ?)"
-        rows = self._all(
-            f"SELECT code FROM series WHERE {near} LIMIT {MAX_CODES_ALIKE}", (len(code), code[:2], code[-3:])
-        )
-        return [code for (code,) in rows]
+        """Return codes of about the same length: all but one place alike, or with the longest common beginnings."""
+        if not MIN_ALIKE <= len(code) <= MAX_CODE_CHARS:
+            return []
+        found: dict[str, None] = {}
+        for place in range(len(code) - MIN_ALIKE):
+            # A character that is wrong, missing, too many or in its neighbour's place leaves both sides as they are.
+            found |= dict.fromkeys(self._codes(len(code), code[:place], code[place + 2 :]))
+        for size in range(len(code), MIN_ALIKE - 1, -1):
+            if len(found) >= ENOUGH_ALIKE:
+                break
+            found |= dict.fromkeys(self._codes(len(code), code[:size], ""))
+        return list(found)
+
+    def _codes(self, length: int, first: str, last: str) -> list[str]:
+        """Return codes of about a length that begin and end with some characters."""
+        where = "code >= ? AND code < ? AND abs(length(code) - ?) <= 2 AND substr(code, ?) = ?"
+        # Without an end, the part from the place after the last character on is compared.
+        values = (first, first + "\U0010ffff", length, -len(last) or length + MIN_ALIKE + 1, last)
+        return [code for (code,) in self._all(f"SELECT code FROM series WHERE {where} LIMIT {MAX_CODES_ALIKE}", values)]
 
     def _series(self, row: tuple[Any, ...]) -> IndexedSeries:
         _, code, name, name_j, unit, unit_j, frequency, category, start, end, updated, place, current, _, _, score = row
