@@ -14,6 +14,7 @@ import pytest
 from processes import PATIENCE_S, SIGNET, Server, clean_env, run, serving_command
 from signet.commands.boj import command
 from signet.toolsets.boj_explore.columns import UNITS
+from terminals import run_on_terminal
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +100,21 @@ def test_a_search_prints_a_line_for_each_series(bank: Server, folder: Path, word
     lines = [line.split("\t") for line in done.stdout.decode().splitlines()]
     assert (len(lines), lines[0][1]) == (2, code)
     assert listed(bank) == []
+
+
+def test_a_search_on_a_terminal_of_80_columns_keeps_words_and_codes_whole(bank: Server, folder: Path) -> None:
+    where = ("--boj-index-dir", str(folder), "--boj-base-url", bank.url)
+
+    status, seen = run_on_terminal("boj", "search", "短観", "--limit", "2", *where)
+
+    assert status == 0
+    lines = [line.rstrip() for line in seen.splitlines()]
+    assert lines[0].split() == "series name in both languages; unit; frequency, periods".split()
+    words = " ".join(" ".join(lines).split())
+    assert "CO:TK99F1000601GCQ01000 D.I./Business Conditions/Large" in words
+    assert "Enterprises/Manufacturing/Actual" in words
+    assert "D.I./業況/大企業/製造業/実績 % points; Q, 197402 to 202603" in words
+    assert len(lines) <= 1 + 2 * 4 + 1, "four lines for a hit at most, and the number of all hits"
 
 
 def test_a_search_is_given_as_json_too(bank: Server, folder: Path) -> None:

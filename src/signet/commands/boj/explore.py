@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from signet.app import build_server, resolve
-from signet.commands.terminal import on_terminal, say, table, write, write_json
+from signet.commands.terminal import Cell, on_terminal, say, table, write, write_json
 from signet.kernel.errors import Fault
 from signet.kernel.outcome import Call, Outcome
 from signet.kernel.server import QUIET_CONTEXT, Server
@@ -61,12 +61,18 @@ async def _call(server: Server, tool: str, arguments: dict[str, Any]) -> Outcome
 
 
 def _hits(hits: list[dict[str, Any]]) -> str:
-    """Return hits as a table, or as lines with tabs into a pipe."""
-    columns = ("db", "code", "name", "name_j", "unit", "frequency", "start", "end")
-    rows = [[str(hit[name]) for name in columns] for hit in hits]
+    """Return hits as a table with some lines for each, or as lines with tabs into a pipe."""
     if not on_terminal():
-        return "\n".join("\t".join(row) for row in rows)
-    return table(("database", "code", "name", "Japanese name", "unit", "", "first", "last"), rows)
+        columns = ("db", "code", "name", "name_j", "unit", "frequency", "start", "end")
+        return "\n".join("\t".join(str(hit[name]) for name in columns) for hit in hits)
+    from rich.table import Column
+
+    rows: list[tuple[Cell, ...]] = []
+    for hit in hits:
+        name, *more = [text for text in (hit["name"], hit["name_j"]) if text] or ["(no name)"]
+        facts = f"{hit['unit'] or 'no unit'}; {hit['frequency']}, {hit['start']} to {hit['end']}"
+        rows += [(f"{hit['db']}:{hit['code']}", name), *(("", other) for other in more), ("", (facts, "dim"))]
+    return table((Column("series", no_wrap=True), "name in both languages; unit; frequency, periods"), rows)
 
 
 def info(args: Any, settings: Settings) -> int:
