@@ -109,7 +109,7 @@ def test_a_search_on_a_terminal_of_80_columns_keeps_words_and_codes_whole(bank: 
 
     assert status == 0
     lines = [line.rstrip() for line in seen.splitlines()]
-    assert lines[0].split() == "series name in both languages; unit; frequency, periods".split()
+    assert lines[0].split() == ["series", "name", "in", "both", "languages;", "unit;", "frequency,", "periods"]
     words = " ".join(" ".join(lines).split())
     assert "CO:TK99F1000601GCQ01000 D.I./Business Conditions/Large" in words
     assert "Enterprises/Manufacturing/Actual" in words
