@@ -1,8 +1,11 @@
-"""The jar: what JavaScript lacks is drawn in a warm process of Java, which no diagram can leave."""
+"""The jar: what JavaScript lacks is drawn in a process of Java, which no diagram can leave or share."""
 
 from __future__ import annotations
 
 import base64
+import getpass
+import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -58,6 +61,58 @@ def test_no_diagram_reads_a_file_or_an_address(jar: Diagrams, tmp_path: Path, li
     assert canary.visits == []
     assert outcome.fault is not None
     assert "Alice" in after["data"]
+
+
+def test_what_a_diagram_knows_of_its_process_does_not_part_pictures_and_diagrams(
+    jar: Diagrams, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With all arguments of the process in its text, a diagram could end its own picture early, and begin the next."""
+    monkeypatch.setattr("signet.engines.jar.GETENV", re.compile("(?!)"), raising=False)
+    hostile = '@startuml\n!$x = %getenv("sun.java.command")\nA -> B: $x behind\n@enduml'
+
+    drawn = jar.result("renderPlantUML", plantumlCode=hostile, format="txt")["data"]
+    others = [
+        jar.result("renderPlantUML", plantumlCode=f"@startuml\nV{number} -> W: own\n@enduml", format="txt")["data"]
+        for number in range(2)
+    ]
+
+    assert "behind" in drawn
+    assert [(f"│V{number}│" in other, "behind" in other) for number, other in enumerate(others)] == [(True, False)] * 2
+
+
+@pytest.mark.parametrize("name", ["user.home", "user.name", "sun.java.command", "java.home", "HOME", "GRAPHVIZ_DOT"])
+def test_no_diagram_reads_a_property_or_a_variable(jar: Diagrams, name: str) -> None:
+    outcome = jar.call("renderPlantUML", plantumlCode=f'@startuml\nA -> B: [%getenv("{name}")]\n@enduml')
+
+    assert outcome.fault is not None
+    assert outcome.fault.message == "line 2: a diagram may not use %getenv"
+
+
+def test_the_names_of_the_user_are_not_in_the_process(jar: Diagrams, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A text that becomes %getenv in the preprocessor alone learns nothing of the user."""
+    monkeypatch.setattr("signet.engines.jar.GETENV", re.compile("(?!)"), raising=False)
+    source = '@startuml\nA -> B: [%getenv("user.home")]\nA -> B: [%getenv("user.name")]\n@enduml'
+    drawn = jar.result("renderPlantUML", plantumlCode=source)["data"]
+
+    assert "[signet]" in drawn
+    assert f"[{os.path.expanduser('~')}]" not in drawn
+    assert f"[{getpass.getuser()}]" not in drawn
+
+
+def test_a_mind_map_is_drawn_by_the_jar_too(jar: Diagrams) -> None:
+    """The jar looks for a file of styles in its folder, which is empty."""
+    drawn = jar.result("renderPlantUML", plantumlCode="@startmindmap\n* root\n** leaf\n@endmindmap")
+
+    assert "leaf" in drawn["data"]
+
+
+@pytest.mark.parametrize("kind", ["math", "latex"])
+def test_what_the_jar_may_not_do_is_not_called_a_lack_of_memory(jar: Diagrams, kind: str) -> None:
+    outcome = jar.call("renderPlantUML", plantumlCode=f"@start{kind}\nx^2\n@end{kind}")
+
+    assert outcome.fault is not None
+    assert outcome.fault.name == "DIAGRAM_ERROR"
+    assert "not allowed or not supported" in outcome.fault.message
 
 
 @pytest.mark.parametrize("line", [" * @enduml", "\\startuml", "<b>@startuml", "@pause"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -13,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from signet.engines.process import Child, ChildEndedError, Pool
+from signet.engines.pool import Pool
+from signet.engines.process import Child, ChildEndedError
 
 ECHO = "import sys\nfor line in sys.stdin.buffer: sys.stdout.buffer.write(line + b'=='); sys.stdout.buffer.flush()"
 FAR_S = 30.0
@@ -178,3 +180,47 @@ def test_an_idle_child_ends() -> None:
             time.sleep(0.01)
     finally:
         pool.close()
+
+
+def test_a_limit_that_signet_has_itself_is_kept(tmp_path: Path) -> None:
+    """Only root may go beyond it: everybody else's `ulimit -t 600` would stop every child from starting."""
+    inner = f"""
+import os, resource, sys, time
+sys.path[:] = {sys.path!r}
+from signet.engines.process import Child
+resource.setrlimit(resource.RLIMIT_CPU, (600, 600))
+if os.getuid() == 0: os.setresuid(65534, 65534, 65534)
+script = "import resource; print(resource.getrlimit(resource.RLIMIT_CPU), end='.')"
+child = Child(["/usr/bin/env", "python3", "-I", "-c", script], {{"PATH": os.environ["PATH"]}}, "/", 512 << 20)
+print(child.read_until(b".", time.monotonic() + 30, 100).decode())
+child.discard()
+"""
+    done = subprocess.run(python(inner), capture_output=True, text=True, check=False, timeout=60)
+
+    assert (done.stdout, done.stderr) == ("(600, 600)\n", "")
+
+
+def test_a_child_that_cannot_be_limited_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    limited: list[int] = []
+
+    def refuse(pid: int, *_: object) -> None:
+        limited.append(pid)
+        raise PermissionError
+
+    monkeypatch.setattr("resource.prlimit", refuse)
+    with pytest.raises(PermissionError):
+        Child(python(ECHO), {}, str(tmp_path), 512 * MB)
+
+    assert not is_running(limited[0])
+
+
+def test_all_that_is_written_until_the_end_is_read_with_the_status(tmp_path: Path) -> None:
+    script = "import sys\nprint(sys.stdin.read() * 30000, end='')\nsys.exit(7)"
+    with child(script, tmp_path) as ending:
+        ending.write(b"abc", soon())
+
+        assert ending.read_to_end(soon(), 100_000) == (b"abc" * 30_000, 7)
+    with child("import os, signal\nos.kill(os.getpid(), signal.SIGTERM)", tmp_path) as killed:
+        assert killed.read_to_end(soon(), 100) == (b"", -15)
+    with child("print('x' * 1000)", tmp_path) as large, pytest.raises(ValueError, match="more than 100 bytes"):
+        large.read_to_end(soon(), 100)

@@ -1,47 +1,61 @@
-"""The jar: PlantUML in Java, for what the JavaScript engine lacks, in one warm process for each format.
+"""The jar: PlantUML in Java, for what the JavaScript engine lacks, in one process for each diagram and format.
 
-A process is given one diagram after the other and writes a mark behind each picture. A diagram must never reach a file,
-an address or a variable: PlantUML's own profile SANDBOX sees to it, and for a jar from before that profile, Java's
-security manager with a policy that grants the jar to read itself.
+A process that drew several would need a mark between its pictures, and a diagram that learns the mark would give its
+caller's picture to the next. A diagram must never reach a file, an address or a variable: PlantUML's own profile
+SANDBOX sees to it in a jar that has it, and Java's security manager where Java has one (until 23). The policy must
+grant all properties, which PlantUML lists when it draws an error: those of the user are replaced, and %getenv is
+refused.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import re
 import shutil
 import time
 import zipfile
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Final
 
 from .picture import DiagramError, find_error
-from .process import Child, ChildEndedError, Pool
+from .places import Places
+from .pool import Hold, Pool
+from .process import Child, ChildEndedError
 from .renderer import MAX_PICTURE_BYTES, Form, Limits, failed, too_heavy, too_large, too_slow
 
 __all__ = ["DEBIAN", "Jar", "find_jar"]
 
 DEBIAN: Final = "/usr/share/plantuml/plantuml.jar"
 FLAGS: Final[dict[str, str]] = {"svg": "-tsvg", "png": "-tpng", "txt": "-tutxt"}
-START_S: Final = 30.0
-"""How long the first picture of a process may take beyond its own time."""
+START_S: Final = 10.0
+"""What Java may take to start, beyond the diagram's own time."""
+NO_MANAGER: Final = 24
+"""The first release of Java without a security manager."""
+OUT_OF_MEMORY: Final = 3
+"""The exit status of Java when its heap is full."""
 PROFILE: Final = "net/sourceforge/plantuml/security/SecurityProfile.class"
 MARKS: Final = re.compile(r"(?:\W|<[^<>]*>)*[@\\](?:start|end|pause|unpause|append)", re.ASCII)
-"""A line with which PlantUML begins or ends a diagram: with one of them inside, pictures and diagrams would no longer
-come in pairs."""
+"""A line with which PlantUML begins or ends a diagram: with one of them inside, there would be several pictures."""
+GETENV: Final = re.compile(r"%getenv\b", re.IGNORECASE)
+RELEASE: Final = re.compile(r'JAVA_VERSION="(?:1\.)?(\d+)')
+PNG: Final = b"\x89PNG"
 COMMENT: Final = re.compile(r"<!--.*?-->", re.DOTALL)
 DENIED: Final = re.compile(r'access denied \("java\.\w+\.\w+" "([^"]*)"')
 GREETING: Final = "@startuml\nA -> B\n@enduml"
-"""The first diagram of every process: what fails here is not the fault of anybody's diagram."""
+"""What fails with this diagram is not the fault of anybody's diagram."""
 NO_GRAPHVIZ: Final = ("Dot Executable", "Cannot find Graphviz", "Dot executable")
 
 POLICY: Final = """\
 grant codeBase "file:{jar}" {{
   permission java.util.PropertyPermission "*", "read,write";
   permission java.lang.RuntimePermission "*";
+  permission java.util.logging.LoggingPermission "control";
   permission java.io.FilePermission "{jar}", "read";
+  permission java.io.FilePermission "{home}", "read";
+  permission java.io.FilePermission "{home}/license.txt", "read";
+  permission java.io.FilePermission "plantuml.skin", "read";
   permission java.io.FilePermission "{dot}", "read,execute";
 }};
 """
@@ -67,73 +81,116 @@ class Jar:
         self._java = java
         self._jar = jar
         self._limits = limits
-        self._mark = f"signet-{os.urandom(16).hex()}"
         self._pools = {form: Pool(partial(self._start, form), limits.idle_s) for form in FLAGS}
-        self._threads = ThreadPoolExecutor(limits.processes, "signet-jar")
+        self._places = Places(limits.processes, "signet-jar")
+        self._works = False
+        """Whether it has ever drawn anything."""
 
     async def draw(self, source: str, form: Form, *, dark: bool = False) -> bytes | DiagramError:  # noqa: ARG002 - it has no dark pictures
         """Return the picture of a diagram, or what is wrong with it."""
-        lines = source.splitlines()
-        for number, line in enumerate(lines[1:-1], 2):
-            if MARKS.match(line):
-                return DiagramError("a diagram may not begin or end inside of another", number)
-        loop = asyncio.get_running_loop()
-        svg = await loop.run_in_executor(self._threads, self._use, source, "svg")
-        # The comment at the end names the machine's Java and system.
-        text = COMMENT.sub("", svg.decode(errors="replace"))
-        error = find_error(text) or _missing_graphviz(text)
-        if error is not None:
-            return _in_plain_words(error)
-        picture = text.encode() if form == "svg" else await loop.run_in_executor(self._threads, self._use, source, form)
-        if len(picture) > MAX_PICTURE_BYTES:
+        refused = _refusal(source)
+        if refused is not None:
+            return refused
+        drawn = await self._places.run(partial(self._draw, source, form))
+        if not isinstance(drawn, DiagramError) and len(drawn) > MAX_PICTURE_BYTES:
             raise too_large(form, "make the diagram smaller")
-        return picture
+        return drawn
 
     async def close(self) -> None:
         """Kill the processes."""
         for pool in self._pools.values():
             await asyncio.get_running_loop().run_in_executor(None, pool.close)
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._places.close()
 
     def _start(self, form: str, folder: str) -> Child:
         heap = f"-Xmx{self._limits.memory_mb // 2}m"
         flags = ["-Djava.awt.headless=true", "-Dfile.encoding=UTF-8", "-XX:-UsePerfData", "-XX:+UseSerialGC", heap]
-        flags += ["-XX:TieredStopAtLevel=1", "-DPLANTUML_SECURITY_PROFILE=SANDBOX", "-DPLANTUML_LIMIT_SIZE=16384"]
+        flags += ["-XX:TieredStopAtLevel=1", "-XX:+ExitOnOutOfMemoryError", f"-Duser.home={folder}"]
+        flags += ["-Duser.name=signet", "-DPLANTUML_SECURITY_PROFILE=SANDBOX", "-DPLANTUML_LIMIT_SIZE=16384"]
         dot = shutil.which("dot") or "/usr/bin/dot"
-        if not _has_profile(self._jar):
+        if _has_manager(self._java):
             policy = os.path.join(folder, "policy")
-            with open(policy, "w", encoding="utf-8") as file:
-                file.write(POLICY.format(jar=self._jar, dot=dot))
+            if not os.path.exists(policy):
+                with open(policy, "w", encoding="utf-8") as file:
+                    file.write(POLICY.format(jar=self._jar, home=os.path.dirname(self._jar), dot=dot))
             flags += ["-Djava.security.manager", f"-Djava.security.policy=={policy}"]
+        elif not _has_profile(self._jar):
+            raise failed(f"no diagram can be kept from files with {self._jar} and {self._java}: use a newer jar")
         command = [self._java, *flags, "-jar", self._jar, "-pipe", FLAGS[form], "-charset", "UTF-8"]
-        command += ["-pipedelimitor", self._mark]
         # SERVER_NAME: Graphviz opens no file for a server. PLANTUML_SECURITY_PROFILE: newer jars read it here too.
         environ = {"PLANTUML_SECURITY_PROFILE": "SANDBOX", "SERVER_NAME": "signet", "LC_ALL": "C.UTF-8"}
         environ["GRAPHVIZ_DOT"] = dot
-        return Child(command, environ, folder, self._limits.memory_mb << 20)
+        cpu_s = math.ceil(2 * (self._limits.timeout_s + START_S))
+        return Child(command, environ, folder, self._limits.memory_mb << 20, max_uses=1, cpu_s=cpu_s)
 
-    def _use(self, source: str, form: str) -> bytes:
+    def _draw(self, source: str, form: Form, hold: Hold) -> bytes | DiagramError:
+        """Return a picture that is no picture of an error: those can be read as SVG alone."""
+        svg = self._use(source, "svg", hold)
+        if isinstance(svg, DiagramError):
+            return svg
+        if svg.startswith(PNG):
+            only = DiagramError(f"the PlantUML jar draws this kind of diagram as png alone, not as {form}")
+            return svg if form == "png" else only
+        # The comment at the end names the machine's Java and system.
+        text = COMMENT.sub("", svg.decode(errors="replace"))
+        error = find_error(text) or _missing_graphviz(text)
+        if error is not None:
+            return _in_plain_words(error)
+        return text.encode() if form == "svg" else self._use(source, form, hold)
+
+    def _use(self, source: str, form: str, hold: Hold) -> bytes | DiagramError:
+        """Return what one process draws."""
         try:
-            return self._pools[form].use(partial(self._draw, source))
+            picture, status = self._pools[form].use(partial(self._exchange, source), hold)
         except TimeoutError:
             raise too_slow(self._limits) from None
         except ChildEndedError:
-            raise too_heavy(self._limits) from None
+            picture, status = b"", 1
         except ValueError:
             raise too_large(form, "make the diagram smaller") from None
+        if _is_whole(picture, status):
+            self._works = True
+            return picture
+        if status < 0 or status == OUT_OF_MEMORY:
+            raise too_heavy(self._limits)
+        if source == GREETING:
+            raise failed(f"{self._jar} does not start; try it with {self._java} -jar")
+        if not self._works:
+            self._use(GREETING, "svg", hold)
+        return DiagramError("the diagram asks the PlantUML jar for something that is not allowed or not supported here")
 
-    def _draw(self, source: str, child: Child) -> bytes:
-        if child.uses == 1:
-            try:
-                self._exchange(GREETING, child, START_S)
-            except (TimeoutError, ChildEndedError):
-                raise failed(f"{self._jar} does not start; try it with {self._java} -jar") from None
-        return self._exchange(source, child, self._limits.timeout_s)
-
-    def _exchange(self, source: str, child: Child, timeout_s: float) -> bytes:
-        deadline = time.monotonic() + timeout_s
+    def _exchange(self, source: str, child: Child) -> tuple[bytes, int]:
+        deadline = time.monotonic() + self._limits.timeout_s + START_S
         child.write(source.rstrip("\n").encode() + b"\n", deadline)
-        return child.read_until(self._mark.encode(), deadline, 2 * MAX_PICTURE_BYTES).lstrip(b"\r\n")
+        return child.read_to_end(deadline, 2 * MAX_PICTURE_BYTES)
+
+
+def _refusal(source: str) -> DiagramError | None:
+    """Return what no diagram may have in its text."""
+    for number, line in enumerate(source.splitlines()[1:-1], 2):
+        if MARKS.match(line):
+            return DiagramError("a diagram may not begin or end inside of another", number)
+        if GETENV.search(line):
+            return DiagramError("a diagram may not use %getenv", number)
+    return None
+
+
+def _is_whole(picture: bytes, status: int) -> bool:
+    """Return whether a process has written all of its picture; the status of a picture of an error is not 0."""
+    if picture.startswith(PNG):
+        return b"IEND" in picture[-12:]
+    return picture.rstrip().endswith(b"</svg>") or (status == 0 and bool(picture))
+
+
+def _has_manager(java: str) -> bool:
+    """Return whether a Java has a security manager: all of which it is not known that they have none."""
+    release = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(java))), "release")
+    try:
+        with open(release, encoding="utf-8", errors="replace") as file:
+            version = RELEASE.search(file.read())
+    except OSError:
+        return True
+    return version is None or int(version[1]) < NO_MANAGER
 
 
 def _has_profile(jar: str) -> bool:

@@ -6,7 +6,6 @@ import asyncio
 import os
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from importlib.util import find_spec
 from typing import Final
@@ -14,7 +13,9 @@ from typing import Final
 from .assets import HERE, Assets
 from .frames import LENGTH_BYTES, Answer, Order, Start, length_of, pack, unpack
 from .picture import DARK, LIGHT, DiagramError, find_error, frame, is_unsupported, size_of
-from .process import Child, ChildEndedError, Pool
+from .places import Places
+from .pool import Hold, Pool
+from .process import Child, ChildEndedError
 from .renderer import MAX_PICTURE_BYTES, Form, Limits, failed, too_heavy, too_large, too_slow
 
 __all__ = ["JavaScript", "missing_modules"]
@@ -47,26 +48,26 @@ class JavaScript:
         self._assets = assets
         self._limits = limits
         self._pool = Pool(self._start, limits.idle_s)
-        self._threads = ThreadPoolExecutor(limits.processes, "signet-javascript")
+        self._places = Places(limits.processes, "signet-javascript")
 
     async def draw(self, source: str, form: Form, *, dark: bool) -> bytes | DiagramError:
         """Return the picture of a diagram, or what is wrong with it."""
         work = partial(self._draw, source, form, dark=dark)
-        return await asyncio.get_running_loop().run_in_executor(self._threads, self._use, work)
+        return await self._places.run(partial(self._use, work))
 
     async def close(self) -> None:
         """Kill the children."""
         await asyncio.get_running_loop().run_in_executor(None, self._pool.close)
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._places.close()
 
     def _start(self, folder: str) -> Child:
         # In isolated mode Python reads no variable and no file of the folder; the way to the packages is our own.
         command = [sys.executable, "-I", "-X", "utf8", "-c", LAUNCH, *sys.path]
         return Child(command, {}, folder, self._limits.memory_mb << 20)
 
-    def _use(self, work: partial[bytes | DiagramError]) -> bytes | DiagramError:
+    def _use(self, work: partial[bytes | DiagramError], hold: Hold) -> bytes | DiagramError:
         try:
-            return self._pool.use(work)
+            return self._pool.use(work, hold)
         except TimeoutError:
             raise too_slow(self._limits) from None
         except ChildEndedError:

@@ -1,6 +1,4 @@
-"""Child processes that can be killed: limits of the system around each, every wait bounded, a few kept for the next.
-
-    Pool.use(work) ── an idle Child, or a new one ── work(child) ── kept, or killed if anything went wrong
+"""A child process that can be killed: limits of the system around it, every wait bounded.
 
 A child has no environment but what it is given, works in an empty folder, and ends when Signet does: its input ends.
 """
@@ -10,18 +8,14 @@ from __future__ import annotations
 import contextlib
 import os
 import select
-import shutil
 import signal
 import subprocess
-import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import Final, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Final
 
-__all__ = ["Child", "ChildEndedError", "Pool"]
-
-T = TypeVar("T")
+__all__ = ["Child", "ChildEndedError"]
 
 CHUNK_BYTES: Final = 65_536
 MAX_USES: Final = 500
@@ -29,6 +23,7 @@ MAX_USES: Final = 500
 CPU_S: Final = 3600
 """The processor time of one child: the bound for one that outlives a Signet that was killed."""
 MAX_FILES: Final = 256
+PAUSE_S: Final = 0.005
 
 
 class ChildEndedError(Exception):
@@ -38,7 +33,16 @@ class ChildEndedError(Exception):
 class Child:
     """A running process with pipes on its standard input and output."""
 
-    def __init__(self, command: Sequence[str], environ: Mapping[str, str], folder: str, memory_bytes: int) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        environ: Mapping[str, str],
+        folder: str,
+        memory_bytes: int,
+        *,
+        max_uses: int = MAX_USES,
+        cpu_s: int = CPU_S,
+    ) -> None:
         self._process = subprocess.Popen(  # noqa: S603 - our own commands
             list(command),
             stdin=subprocess.PIPE,
@@ -50,9 +54,14 @@ class Child:
             start_new_session=True,
         )
         self.uses = 0
+        self._max_uses = max_uses
         self._killing = threading.Lock()
         self._is_killed = False
-        _limit(self._process.pid, memory_bytes)
+        try:
+            _limit(self._process.pid, memory_bytes, cpu_s)
+        except BaseException:
+            self.discard()
+            raise
         stdin, stdout = self._process.stdin, self._process.stdout
         self._in = stdin.fileno() if stdin else -1
         self._out = stdout.fileno() if stdout else -1
@@ -64,7 +73,7 @@ class Child:
         """Whether it runs, and may be used once more."""
         # Looked at without taking note of its end: its number may be given to another process after that.
         ended = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-        return ended is None and self.uses < MAX_USES
+        return ended is None and self.uses < self._max_uses
 
     @property
     def pid(self) -> int:
@@ -108,6 +117,24 @@ class Child:
         del self._rest[: found + len(end)]
         return data
 
+    def read_to_end(self, deadline: float, max_bytes: int) -> tuple[bytes, int]:
+        """End its input, and read all that it still writes; return that and its exit status, negative for a signal.
+
+        Raises as `read_until` does.
+        """
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        with contextlib.suppress(ChildEndedError):
+            while len(self._rest) <= max_bytes:
+                self._fill(deadline)
+        if len(self._rest) > max_bytes:
+            raise ValueError(f"more than {max_bytes} bytes")
+        while (ended := os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)) is None:
+            if time.monotonic() > deadline:
+                raise TimeoutError
+            time.sleep(PAUSE_S)
+        return bytes(self._rest), ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
+
     def kill(self) -> None:
         """End the process and all that it has started, at once; do nothing the second time."""
         with self._killing:
@@ -140,7 +167,7 @@ class Child:
             raise TimeoutError
 
 
-def _limit(pid: int, memory_bytes: int) -> None:
+def _limit(pid: int, memory_bytes: int, cpu_s: int) -> None:
     """Set the system's limits on a process: memory that it can write to, no files to write, no core dump.
 
     `RLIMIT_AS` cannot be used: V8 and Java reserve a terabyte of addresses and use a part in a thousand of them.
@@ -155,91 +182,11 @@ def _limit(pid: int, memory_bytes: int) -> None:
         resource.RLIMIT_FSIZE: 0,
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_NOFILE: MAX_FILES,
-        resource.RLIMIT_CPU: CPU_S,
+        resource.RLIMIT_CPU: cpu_s,
     }
     with contextlib.suppress(ProcessLookupError):
         for kind, limit in limits.items():
-            resource.prlimit(pid, kind, (limit, limit))
-
-
-class Pool:
-    """The children of one engine: as many as are used at once, and idle ones for a while."""
-
-    def __init__(self, start: Callable[[str], Child], idle_s: float) -> None:
-        """Keep children that a function starts in an empty folder."""
-        self._start = start
-        self._idle_s = idle_s
-        self._lock = threading.Lock()
-        self._idle: list[tuple[Child, threading.Timer]] = []
-        self._busy: set[Child] = set()
-        self._folder: str | None = None
-        self._closed = False
-
-    def use(self, work: Callable[[Child], T]) -> T:
-        """Return what work with a child returns; a child is killed if the work raises anything."""
-        child = self._take()
-        child.uses += 1
-        try:
-            result = work(child)
-        except BaseException:
-            self._drop(child)
-            raise
-        self._give_back(child)
-        return result
-
-    def close(self) -> None:
-        """Kill every child, also those in use."""
-        with self._lock:
-            self._closed = True
-            idle, self._idle = self._idle, []
-            busy = list(self._busy)
-            folder, self._folder = self._folder, None
-        for child, timer in idle:
-            timer.cancel()
-            child.discard()
-        for child in busy:
-            # Whoever uses it sees its end, and discards it.
-            child.kill()
-        if folder is not None:
-            shutil.rmtree(folder, ignore_errors=True)
-
-    def _take(self) -> Child:
-        with self._lock:
-            if self._closed:
-                raise ChildEndedError
-            while self._idle:
-                child, timer = self._idle.pop()
-                timer.cancel()
-                if child.alive:
-                    self._busy.add(child)
-                    return child
-                child.discard()
-            if self._folder is None:
-                self._folder = tempfile.mkdtemp(prefix="signet-engine-")
-            child = self._start(self._folder)
-            self._busy.add(child)
-            return child
-
-    def _give_back(self, child: Child) -> None:
-        with self._lock:
-            self._busy.discard(child)
-            if not self._closed and child.alive:
-                timer = threading.Timer(self._idle_s, self._end_idle, (child,))
-                timer.daemon = True
-                timer.start()
-                self._idle.append((child, timer))
-                return
-        child.discard()
-
-    def _drop(self, child: Child) -> None:
-        with self._lock:
-            self._busy.discard(child)
-        child.discard()
-
-    def _end_idle(self, child: Child) -> None:
-        with self._lock:
-            kept = [pair for pair in self._idle if pair[0] is not child]
-            if len(kept) == len(self._idle):
-                return
-            self._idle = kept
-        child.discard()
+            # Nobody but root may go beyond the limit that Signet itself was started with.
+            hard = resource.prlimit(pid, kind)[1]
+            lower = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+            resource.prlimit(pid, kind, (lower, lower))

@@ -10,7 +10,7 @@ from signet.kernel.errors import Code, Fault
 
 from .picture import DiagramError
 
-__all__ = ["CONTENT_TYPES", "Form", "Limits", "Renderer", "failed", "too_heavy", "too_large", "too_slow"]
+__all__ = ["CONTENT_TYPES", "Form", "Limits", "Renderer", "busy", "failed", "too_heavy", "too_large", "too_slow"]
 
 Form = Literal["svg", "png", "txt"]
 
@@ -71,6 +71,12 @@ def too_large(form: str, advice: str) -> Fault:
     """Return the fault for a picture that is too large to hand on."""
     message = f"the picture is too large as {form}: {advice}"
     return Fault(Code.INVALID_INPUT, message, name="PICTURE_TOO_LARGE", status=422)
+
+
+def busy() -> Fault:
+    """Return the fault for a diagram that finds too many others waiting."""
+    message = "too many diagrams are waiting to be drawn: ask again in a few seconds"
+    return Fault(Code.INTERNAL_ERROR, message, name="ENGINE_BUSY", status=503, as_tool_result=True)
 
 
 def failed(sentence: str) -> Fault:

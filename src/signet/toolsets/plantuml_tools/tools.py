@@ -40,6 +40,7 @@ ENGINE_ERRORS: Final = (
     ("PICTURE_TOO_LARGE", 422),
     ("ENGINE_FAILED", 502),
     ("NO_ENGINE", 503),
+    ("ENGINE_BUSY", 503),
 )
 """The REST errors of a tool that has a diagram drawn."""
 

@@ -1,0 +1,128 @@
+"""The children of an engine, a few kept for the next diagram.
+
+Pool.use(work) ── an idle Child, or a new one ── work(child) ── kept, or killed if anything went wrong
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+from .process import Child, ChildEndedError
+
+__all__ = ["Hold", "Pool"]
+
+T = TypeVar("T")
+
+
+class Hold:
+    """The hand on the child that one piece of work uses: it ends the work from another thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._child: Child | None = None
+        self._ended = False
+
+    def put(self, child: Child | None) -> None:
+        """Note the child that the work uses now."""
+        with self._lock:
+            self._child = child
+            if self._ended and child is not None:
+                child.kill()
+
+    def end(self) -> None:
+        """Kill the child, now or as soon as there is one."""
+        with self._lock:
+            self._ended = True
+            if self._child is not None:
+                self._child.kill()
+
+
+class Pool:
+    """The children of one engine: as many as are used at once, and idle ones for a while."""
+
+    def __init__(self, start: Callable[[str], Child], idle_s: float) -> None:
+        """Keep children that a function starts in an empty folder."""
+        self._start = start
+        self._idle_s = idle_s
+        self._lock = threading.Lock()
+        self._idle: list[tuple[Child, threading.Timer]] = []
+        self._busy: set[Child] = set()
+        self._folder: str | None = None
+        self._closed = False
+
+    def use(self, work: Callable[[Child], T], hold: Hold | None = None) -> T:
+        """Return what work with a child returns; a child is killed if the work raises anything, or by its hold."""
+        hold = hold or Hold()
+        child = self._take()
+        child.uses += 1
+        try:
+            hold.put(child)
+            result = work(child)
+        except BaseException:
+            hold.put(None)
+            self._drop(child)
+            raise
+        hold.put(None)
+        self._give_back(child)
+        return result
+
+    def close(self) -> None:
+        """Kill every child, also those in use."""
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+            busy = list(self._busy)
+            folder, self._folder = self._folder, None
+        for child, timer in idle:
+            timer.cancel()
+            child.discard()
+        for child in busy:
+            # Whoever uses it sees its end, and discards it.
+            child.kill()
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _take(self) -> Child:
+        with self._lock:
+            if self._closed:
+                raise ChildEndedError
+            while self._idle:
+                child, timer = self._idle.pop()
+                timer.cancel()
+                if child.alive:
+                    self._busy.add(child)
+                    return child
+                child.discard()
+            if self._folder is None:
+                self._folder = tempfile.mkdtemp(prefix="signet-engine-")
+            child = self._start(self._folder)
+            self._busy.add(child)
+            return child
+
+    def _give_back(self, child: Child) -> None:
+        with self._lock:
+            self._busy.discard(child)
+            if not self._closed and child.alive:
+                timer = threading.Timer(self._idle_s, self._end_idle, (child,))
+                timer.daemon = True
+                timer.start()
+                self._idle.append((child, timer))
+                return
+        child.discard()
+
+    def _drop(self, child: Child) -> None:
+        with self._lock:
+            self._busy.discard(child)
+        child.discard()
+
+    def _end_idle(self, child: Child) -> None:
+        with self._lock:
+            kept = [pair for pair in self._idle if pair[0] is not child]
+            if len(kept) == len(self._idle):
+                return
+            self._idle = kept
+        child.discard()
