@@ -159,3 +159,27 @@ def test_without_the_files_the_tools_say_what_to_type(bare: Path) -> None:
 
     assert done.returncode == 1
     assert "type: pip install 'signet-mcp[diagrams]' && signet diagrams install" in done.stderr
+
+
+def test_no_picture_is_written_over_its_source(tmp_path: Path) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_text(SEQUENCE)
+
+    done = run("diagram", str(notes), "--format", "txt", env=ENV)
+
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert done.stderr.decode() == f"{notes}:1: its picture would replace {notes}, which is read here; use --out\n"
+    assert notes.read_text() == SEQUENCE
+
+
+def test_no_picture_is_written_over_that_of_another_file(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x.puml").write_text(SEQUENCE.replace("Alice", f"From{name}"))
+    first, second = (str(tmp_path / name / "x.puml") for name in ("a", "b"))
+
+    done = run("diagram", first, second, "--out", str(tmp_path), env=ENV)
+
+    assert done.returncode == 1
+    assert done.stderr.decode() == f"{second}:1: its picture would replace {tmp_path}/x.svg, which is that of {first}\n"
+    assert "Froma" in (tmp_path / "x.svg").read_text()

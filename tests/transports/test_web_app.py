@@ -14,8 +14,10 @@ import pytest
 import misbehaving_server
 from channels import invocation, rpc
 from processes import PATIENCE_S
+from signet.kernel.pipeline import MAX_IN_FLIGHT
 from signet.kernel.protocol import Identity
 from signet.kernel.server import Server
+from signet.kernel.toolset import PageContent, PageSpec
 from signet.kernel.wire import Headers
 from signet.transports.asgi import AsgiApp
 from signet.transports.guard import Access, Guard
@@ -299,3 +301,43 @@ def test_large_bodies_are_handled_in_two_threads_at_most(app: App) -> None:
 
     assert [response.status for response in asyncio.run(scenario())] == [200] * 6
     assert most == 2
+
+
+# --- pages of toolsets
+
+
+def paged(server: Server, tool: str, token: str | None = None) -> App:
+    def content(result: Any) -> PageContent:
+        return PageContent(json.dumps(result).encode(), "application/json", max_age_s=60)
+
+    spec = PageSpec(prefix="/page/", tool=tool, arguments=lambda _: {}, content=content)
+    return App(server, Guard(token=token), ABOUT, pages=[spec])
+
+
+def test_a_page_that_calls_a_tool_counts_as_a_call_of_its_address(server: Server) -> None:
+    async def read_often(app: App) -> list[int]:
+        refused, awaited = [], []
+        for _ in range(MAX_IN_FLIGHT):
+            request = Request("GET", "/page/x", {"host": "localhost"}, address="192.0.2.1")
+            assert app.admit(request) is None
+            answer = app.answer(request)
+            if isinstance(answer, Response):
+                refused.append(answer.status)
+            else:
+                awaited.append(asyncio.ensure_future(answer))
+        for _ in range(5):
+            # Each call has to begin before it can be cancelled.
+            await asyncio.sleep(0)
+        for task in awaited:
+            task.cancel()
+        await asyncio.gather(*awaited, return_exceptions=True)
+        return refused
+
+    assert asyncio.run(read_often(paged(server, "hangs"))) == [503] * (MAX_IN_FLIGHT // 2)
+
+
+@pytest.mark.parametrize(("token", "who"), [(None, "public"), ("a" * 32, "private")])
+def test_a_page_behind_a_token_is_kept_by_nobody_but_its_reader(server: Server, token: str | None, who: str) -> None:
+    status, headers, _ = ask(paged(server, "fine", token), "GET", "/page/x", authorization=f"Bearer {token}")
+
+    assert (status, headers["cache-control"]) == (200, f"{who}, max-age=60")

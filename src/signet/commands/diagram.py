@@ -68,12 +68,31 @@ def _run(args: argparse.Namespace) -> int:
     return 0 if good else FAILED
 
 
+class Targets:
+    """The files that are written in one run, each with the file that it is the picture of."""
+
+    def __init__(self, sources: list[str]) -> None:
+        self._sources = {os.path.realpath(source) for source in sources}
+        self._owners: dict[str, str] = {}
+
+    def claim(self, target: str, source: str) -> str | None:
+        """Note that a target is the picture of a source; return the reason why it may not be, or None."""
+        place = os.path.realpath(target)
+        if place in self._sources:
+            return f"its picture would replace {target}, which is read here; use --out"
+        owner = self._owners.setdefault(place, source)
+        if os.path.realpath(owner) != os.path.realpath(source):
+            return f"its picture would replace {target}, which is that of {owner}"
+        return None
+
+
 async def _draw_files(settings: Settings, args: argparse.Namespace) -> bool:
     """Draw every file, then those that change, if they are watched; return whether all were drawn."""
     from signet.app import build_server
 
     server = build_server(settings)
     seen: dict[str, Any] = {}
+    targets = Targets(args.files)
     good = True
     try:
         while True:
@@ -81,7 +100,7 @@ async def _draw_files(settings: Settings, args: argparse.Namespace) -> bool:
                 stamp = _stamp(path)
                 if path not in seen or stamp != seen[path]:
                     seen[path] = stamp
-                    good = await _draw_file(server, path, args) and good
+                    good = await _draw_file(server, path, args, targets) and good
             if not args.watch:
                 return good
             await asyncio.sleep(POLL_S)
@@ -98,7 +117,7 @@ def _stamp(path: str) -> tuple[int, int] | None:
     return status.st_mtime_ns, status.st_size
 
 
-async def _draw_file(server: Server, path: str, args: argparse.Namespace) -> bool:
+async def _draw_file(server: Server, path: str, args: argparse.Namespace, targets: Targets) -> bool:
     """Draw the diagrams of one file; return whether all were drawn."""
     from signet.toolsets.plantuml_tools.source import split_diagrams
 
@@ -109,6 +128,12 @@ async def _draw_file(server: Server, path: str, args: argparse.Namespace) -> boo
     base = os.path.join(folder, os.path.splitext(os.path.basename(path))[0])
     good = True
     for number, (before, source) in enumerate(split_diagrams(text)):
+        target = f"{base}_{number:03d}.{args.format}" if number else f"{base}.{args.format}"
+        refusal = targets.claim(target, path)
+        if refusal is not None:
+            print_err(f"{path}:{before + 1}: {refusal}\n")
+            good = False
+            continue
         began = time.monotonic()
         arguments = {"plantumlCode": source, "format": args.format, "dark": args.dark}
         outcome = await walk(server, "renderPlantUML", arguments)
@@ -118,7 +143,6 @@ async def _draw_file(server: Server, path: str, args: argparse.Namespace) -> boo
             print_err(f"{path}:{before + line}: {message}\n")
             good = False
             continue
-        target = f"{base}_{number:03d}.{args.format}" if number else f"{base}.{args.format}"
         good = _save(target, outcome.result) and good
         write(f"{target}  {outcome.result['width']} x {outcome.result['height']}  {time.monotonic() - began:.1f} s")
     return good

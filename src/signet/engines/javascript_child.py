@@ -1,6 +1,7 @@
 """The child process of the JavaScript engine: PlantUML in V8, one order at a time over two pipes.
 
-It ends when its input does, and after a diagram that took too long: V8 does not draw again after that.
+It ends when its input does, also in the middle of a diagram, and after a diagram that took too long:
+V8 does not draw again after that.
 """
 
 from __future__ import annotations
@@ -8,7 +9,9 @@ from __future__ import annotations
 import json
 import os
 import re
+import select
 import sys
+import threading
 import time
 from typing import Any, BinaryIO, Final
 
@@ -124,8 +127,26 @@ def _receive(stream: BinaryIO) -> Start | Order | Answer | None:
     return unpack(stream.read(length_of(head)))
 
 
+def _end_with_parent() -> None:
+    """End the process, whatever it is doing, when nobody can write to its input any more."""
+    poll = select.poll()
+    poll.register(sys.stdin.fileno(), 0)
+    # No event is asked for: it waits for the other end to be closed.
+    poll.poll()
+    os._exit(0)
+
+
 def main() -> None:
     """Answer orders until the input ends."""
+    try:
+        threading.Thread(target=_end_with_parent, daemon=True).start()
+        _answer()
+    finally:
+        # V8's threads may still be busy with what took too long: Python would wait for them.
+        os._exit(0)
+
+
+def _answer() -> None:
     given, taken = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     # Whatever a library prints is no message.
     os.dup2(2, 1)
@@ -142,5 +163,3 @@ def main() -> None:
         if answer.too_slow:
             break
     taken.close()
-    # V8's threads may still be busy with what took too long.
-    os._exit(0)

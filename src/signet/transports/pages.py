@@ -26,10 +26,12 @@ SAFE: Final[Fields] = (
 class PageDoor:
     """Answers the paths of one `PageSpec`."""
 
-    def __init__(self, pipeline: Pipeline, spec: PageSpec) -> None:
+    def __init__(self, pipeline: Pipeline, spec: PageSpec, *, secured: bool = False) -> None:
         self._pipeline = pipeline
         self._spec = spec
         self._door = Door("http", spec.prefix, "page", by_name=True)
+        # What needs a token may not be kept by a proxy, which would hand it to anybody.
+        self._cache = "private" if secured else "public"
         tool = pipeline.toolbox.named(spec.tool)
         self.prefix = spec.prefix
         self.public = tool is not None and tool.public
@@ -53,7 +55,7 @@ class PageDoor:
         if outcome.fault is not None:
             return to_response(outcome.fault)
         page = self._spec.content(outcome.result)
-        cache = f"public, max-age={page.max_age_s}" if page.max_age_s else "no-cache"
+        cache = f"{self._cache}, max-age={page.max_age_s}" if page.max_age_s else "no-cache"
         headers = ((b"content-type", page.content_type.encode()), (b"cache-control", cache.encode()), *SAFE)
         cors: Fields = ((b"access-control-allow-origin", b"*"),) if self.public else ()
         return Response(200, page.body, headers + cors)

@@ -56,6 +56,8 @@ class Route(msgspec.Struct, frozen=True):
     answer: Handler
     refuse: Callable[[Fault], Response]
     """Return the response for a fault of the door itself."""
+    calls_on_get: bool = False
+    """Whether a GET is a call of a tool."""
 
 
 def _ignore(_address: str, _status: int, _reason: str) -> None:
@@ -81,7 +83,7 @@ class App:
         self._on_refusal = on_refusal
         self._rest = RestDoor(server.pipeline, legacy or {})
         self._envelope = EnvelopeDoor(server)
-        self._pages = [PageDoor(server.pipeline, spec) for spec in pages]
+        self._pages = [PageDoor(server.pipeline, spec, secured=guard.token is not None) for spec in pages]
         self._routes = self._fixed_routes(McpDoor(server))
         self._threads = asyncio.Semaphore(LARGE_AT_ONCE)
         self._openapi_page: tuple[str, bytes | None] = "", None
@@ -101,7 +103,7 @@ class App:
     def answer(self, request: Request) -> Answer:
         """Return the response to a request that was admitted."""
         route: Route = request.route
-        if self._awaited and request.method == "POST":
+        if self._awaited and (request.method == "POST" or route.calls_on_get):
             fault = self._check_share(request.address)
             if fault is not None:
                 return self.refuse(request, fault)
@@ -218,7 +220,8 @@ class App:
             return Route(access, _with_preflight(self._envelope.answer), self._envelope.refuse)
         for page in self._pages:
             if path.startswith(page.prefix):
-                return Route(FOR_ALL if page.public else FOR_PEOPLE, _with_preflight(page.answer), refuse)
+                access = FOR_ALL if page.public else FOR_PEOPLE
+                return Route(access, _with_preflight(page.answer), refuse, calls_on_get=True)
         return _unknown_path(path)
 
     def _bare_discovery(self, request: Request) -> Answer:
