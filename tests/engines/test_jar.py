@@ -6,6 +6,7 @@ import base64
 import getpass
 import os
 import re
+import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -35,6 +36,13 @@ def test_the_jar_alone_draws_every_format(jar: Diagrams) -> None:
     assert "│Alice│" in txt["data"]
     assert "hi é" in txt["data"]
     assert (txt["width"], txt["height"]) == (max(map(len, txt["data"].splitlines())), 8)
+
+
+@pytest.fixture(scope="module")
+def both() -> Iterator[Diagrams]:
+    """A server with both engines."""
+    with diagrams(plantuml_render_timeout_s="30") as harness:
+        yield harness
 
 
 @pytest.mark.parametrize("source", ["@startsalt\n{[OK]}\n@endsalt", "@startditaa\n+--+\n|a |\n+--+\n@endditaa"])
@@ -171,3 +179,28 @@ def test_javascript_and_the_jar_share_the_work() -> None:
     assert "Alice" in text["data"]
     assert "OK" in salt["data"]
     assert new == {"ok": True, "errors": [], "diagram": "json"}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "@startditaa\n+--+\n|OK|\n+--+\n@endditaa",
+        "@startuml\nsalt\n{[OK]}\n@enduml",
+        "@STARTSALT\n{[OK]}\n@ENDSALT",
+    ],
+)
+def test_the_jar_is_asked_for_every_kind_that_javascript_lacks(both: Diagrams, source: str) -> None:
+    drawn = both.result("renderPlantUML", plantumlCode=source)
+
+    assert "OK" in drawn["data"]
+    assert (drawn["width"] > 10, drawn["height"] > 10) == (True, True)
+
+
+def test_a_link_in_a_picture_runs_nothing(jar: Diagrams) -> None:
+    source = (
+        "@startuml\nA -> B: [[javascript:alert(1) one]] [[https://example.org/x two]] [[mailto:a@b.c three]]\n@enduml"
+    )
+    drawn = jar.result("renderPlantUML", plantumlCode=source)["data"]
+
+    links = {value for node in ET.fromstring(drawn).iter() for name, value in node.attrib.items() if "href" in name}
+    assert links == {"https://example.org/x", "mailto:a@b.c"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from signet.engines.picture import DiagramError, Size, find_error, frame, is_unsupported, size_of
+from signet.engines.picture import DiagramError, Size, find_error, frame, is_unsupported, size_of, without_unsafe_links
 
 
 def svg(*texts: str, colour: str = "#33FF02") -> str:
@@ -27,6 +27,12 @@ def svg(*texts: str, colour: str = "#33FF02") -> str:
             svg("An error has occured : java.lang.Boom"),
             DiagramError("the engine failed on this diagram (java.lang.Boom)"),
         ),
+        (
+            svg("Your data does not sound like JSON data", colour="#000000"),
+            DiagramError("Your data does not sound like JSON data"),
+        ),
+        (svg("Your data does not sound like JSON data", "b", colour="#000000"), None),
+        (svg("Your data does not sound like JSON data", colour="#000000").replace("<text", "<rect/><text"), None),
         (svg("Alice", "PlantUML version 1", "[From string (line 2) ]"), None),
         (svg("PlantUML version 1", "[From string (line 2) ]", colour="#000000"), None),
         (svg("PlantUML version 1", "fine"), None),
@@ -47,6 +53,7 @@ def test_a_picture_of_an_unknown_kind_is_told_by_its_first_text() -> None:
     [
         ('<svg width="12" height="34">', Size(12, 34)),
         ('<?xml version="1.0"?><svg height="319px" width="596.4px">', Size(596, 319)),
+        ("<svg \n    xmlns='x'\n    width='80'\n    height='98'>", Size(80, 98)),
         ('<svg stroke-width="3" viewBox="0 0 1 1">', Size(0, 0)),
         ("nothing", Size(0, 0)),
     ],
@@ -68,3 +75,21 @@ def test_the_background_that_a_diagram_states_is_kept() -> None:
     framed = frame('<svg width="10" height="20" style="background:#FFFFE0;"><g/></svg>', dark=True)
 
     assert 'fill="#FFFFE0"' in framed
+
+
+@pytest.mark.parametrize(
+    ("tag", "kept"),
+    [
+        ('<a href="https://x.y/z" xlink:href="http://x.y">', '<a href="https://x.y/z" xlink:href="http://x.y">'),
+        ('<a href="javascript:alert(1)" title="t">', '<a title="t">'),
+        ("<a xlink:href='&#106;avascript:alert(1)'>", "<a>"),
+        ('<a title="a > b" HREF = " jav&#9;ascript:x">', '<a title="a > b">'),
+        ('<a href="file:///etc/passwd">', "<a>"),
+        ('<use href="#f1"/>', '<use href="#f1"/>'),
+        ('<image xlink:href="data:image/png;base64,AAAA"/>', '<image xlink:href="data:image/png;base64,AAAA"/>'),
+        ('<image href="data:image/svg+xml;base64,AAAA"/>', "<image/>"),
+        ('<text>a href="javascript:x"</text>', '<text>a href="javascript:x"</text>'),
+    ],
+)
+def test_links_that_a_reader_cannot_trust_are_left_out(tag: str, kept: str) -> None:
+    assert without_unsafe_links(tag) == kept

@@ -19,7 +19,7 @@ import zipfile
 from functools import partial
 from typing import Final
 
-from .picture import DiagramError, find_error
+from .picture import DiagramError, find_error, without_unsafe_links
 from .places import Places
 from .pool import Hold, Pool
 from .process import Child, ChildEndedError
@@ -136,7 +136,7 @@ class Jar:
         error = find_error(text) or _missing_graphviz(text)
         if error is not None:
             return _in_plain_words(error)
-        return text.encode() if form == "svg" else self._use(source, form, hold)
+        return without_unsafe_links(text).encode() if form == "svg" else self._use(source, form, hold)
 
     def _use(self, source: str, form: str, hold: Hold) -> bytes | DiagramError:
         """Return what one process draws."""

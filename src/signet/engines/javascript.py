@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import sys
 import time
 from functools import partial
@@ -28,6 +29,9 @@ MAX_PIXELS: Final = 40_000_000
 ZOOM: Final = 2
 """The pixels of a PNG for each pixel of the SVG, in both directions: on most screens of today one is too coarse."""
 UNSUPPORTED: Final = "Unsupported diagram type"
+EMBEDDED: Final = re.compile(r"@startuml[^\n]*\n(?:[ \t]*(?:'[^\n]*)?\n)*[ \t]*(?:salt|ditaa)\b")
+"""A diagram of another kind below `@startuml`, behind empty lines and comments."""
+_LACKING: Final = DiagramError("this kind of diagram is not in the JavaScript engine", unsupported=True)
 LAUNCH: Final = "import sys; sys.path[:] = sys.argv[1:]; from signet.engines.javascript_child import main; main()"
 MODULES: Final = {"py_mini_racer": "mini-racer", "resvg_py": "resvg_py"}
 
@@ -72,18 +76,20 @@ class JavaScript:
             raise too_slow(self._limits) from None
         except ChildEndedError:
             raise too_heavy(self._limits) from None
+        except ValueError:
+            raise too_large("svg", "make the diagram smaller") from None
 
     def _draw(self, source: str, form: Form, child: Child, *, dark: bool) -> bytes | DiagramError:
         if child.uses == 1:
             self._greet(child)
         answer = self._order(child, Order(source, self._limits.timeout_s, dark))
         if answer.error:
-            return DiagramError(_plain(answer.error), unsupported=answer.error.startswith(UNSUPPORTED))
+            return DiagramError(_plain(answer.error), unsupported=UNSUPPORTED in answer.error)
         if is_unsupported(answer.svg):
-            return DiagramError("this kind of diagram is not in the JavaScript engine", unsupported=True)
+            return _LACKING
         error = find_error(answer.svg)
         if error is not None:
-            return error
+            return _LACKING if EMBEDDED.match(source) else error
         svg = frame(answer.svg, dark=dark)
         picture = svg.encode() if form == "svg" else self._to_png(child, svg, dark=dark)
         if len(picture) > MAX_PICTURE_BYTES:

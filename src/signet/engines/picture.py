@@ -8,7 +8,17 @@ from typing import Final
 
 import msgspec
 
-__all__ = ["DARK", "LIGHT", "DiagramError", "Size", "find_error", "frame", "is_unsupported", "size_of"]
+__all__ = [
+    "DARK",
+    "LIGHT",
+    "DiagramError",
+    "Size",
+    "find_error",
+    "frame",
+    "is_unsupported",
+    "size_of",
+    "without_unsafe_links",
+]
 
 LIGHT: Final = "#FFFFFF"
 DARK: Final = "#1B1B1B"
@@ -24,6 +34,11 @@ _HEADS: Final = ("PlantUML version ", "PlantUML ", "Welcome to PlantUML!")
 """How the first text of an error picture begins."""
 _ERROR_COLOUR: Final = "#33FF02"
 _CRASH: Final = "An error has occured"
+_NO_DATA: Final = "Your data does not sound like"
+_SHAPE: Final = re.compile(r"<(?:rect|path|line|polygon|ellipse|image)\b")
+_TAG: Final = re.compile(r"""<[A-Za-z](?:[^<>"']|"[^"]*"|'[^']*')*>""")
+_LINK: Final = re.compile(r"""\s+(?:xlink:)?href\s*=\s*(?:"([^"]*)"|'([^']*)')""", re.IGNORECASE)
+_SAFE_LINK: Final = re.compile(r"https?://|mailto:|#|data:image/(?:png|jpeg|gif);base64,", re.IGNORECASE)
 
 
 class DiagramError(msgspec.Struct, frozen=True):
@@ -52,6 +67,9 @@ def find_error(svg: str) -> DiagramError | None:
     head = _plain(first[1]) if first else ""
     if head.startswith(_CRASH):
         return DiagramError(f"the engine failed on this diagram ({head.partition(':')[2].strip()[:200]})")
+    if head.startswith(_NO_DATA) and len(_TEXT.findall(svg)) == 1 and not _SHAPE.search(svg):
+        # A label with these words stands in a box.
+        return DiagramError(head)
     if not head.startswith(_HEADS) or _ERROR_COLOUR not in svg:
         return None
     texts = [_plain(text) for text in _TEXT.findall(svg)]
@@ -75,9 +93,20 @@ def is_unsupported(svg: str) -> bool:
 def size_of(svg: str) -> Size:
     """Return the size of a picture; zero where it states none."""
     root = _ROOT.search(svg)
-    numbers = [re.search(rf'\s{name}="([\d.]+)(?:px)?"', root[0]) if root else None for name in ("width", "height")]
+    numbers = [
+        re.search(rf"""\s{name}=["']([\d.]+)(?:px)?["']""", root[0]) if root else None for name in ("width", "height")
+    ]
     width, height = (round(float(number[1])) if number else 0 for number in numbers)
     return Size(width, height)
+
+
+def without_unsafe_links(svg: str) -> str:
+    """Return a picture whose links lead to web pages, mail addresses and places in itself, and nowhere else."""
+
+    def judge(link: re.Match[str]) -> str:
+        return link[0] if _SAFE_LINK.match(unescape(link[1] or link[2] or "")) else ""
+
+    return _TAG.sub(lambda tag: _LINK.sub(judge, tag[0]) if "href" in tag[0].lower() else tag[0], svg)
 
 
 def frame(svg: str, *, dark: bool) -> str:

@@ -187,3 +187,20 @@ def test_a_diagram_that_takes_long_holds_up_no_other_and_ends_with_the_server() 
 
     assert [outcome.fault for outcome in quick] == [None] * 3
     assert is_slow
+
+
+def test_data_that_cannot_be_read_is_an_error(tools: Diagrams) -> None:
+    checked = tools.result("checkPlantUML", plantumlCode='@startjson\n{"a": }\n@endjson')
+
+    assert (checked["ok"], checked["diagram"]) == (False, "json")
+    assert checked["errors"][0]["message"] == "Your data does not sound like JSON data"
+
+
+def test_an_answer_of_the_child_that_is_too_long_is_told_as_a_picture_too_large(
+    tools: Diagrams, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("signet.engines.frames.MAX_FRAME_BYTES", 1000)
+    outcome = tools.call("renderPlantUML", plantumlCode=SEQUENCE)
+
+    assert outcome.fault is not None
+    assert outcome.fault.name == "PICTURE_TOO_LARGE"

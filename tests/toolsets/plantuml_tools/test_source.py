@@ -53,3 +53,7 @@ def test_a_file_is_split_into_its_diagrams_with_the_lines_before_each() -> None:
 
     assert split_diagrams(text) == [(1, "@startuml\nA->B\n@enduml\nbetween"), (5, "@startuml\nC->D\n@enduml\n")]
     assert split_diagrams("A->B") == [(0, "A->B")]
+
+
+def test_a_frame_in_capitals_is_a_frame() -> None:
+    assert find_diagram("@STARTuml x\nA -> B\n@EndUML") == Diagram("@startuml x\nA -> B\n@enduml", 0)

@@ -60,8 +60,13 @@ def find_diagram(text: str) -> Diagram | DiagramError:
     last, end = behind[0]
     if end[1].lower() != start[1].lower():
         return DiagramError(f"@end{end[1]} cannot end what @start{start[1]} has begun", last + 1)
-    body = [lines[first].strip(), *lines[first + 1 : last], lines[last].strip()]
+    body = [_lowered(lines[first], start), *lines[first + 1 : last], _lowered(lines[last], end)]
     return Diagram("\n".join(body), first)
+
+
+def _lowered(line: str, word: re.Match[str]) -> str:
+    """Return a line of the frame as engines know it: its first word in lower case."""
+    return f"{word[0].lower()}{line[word.end() :]}".strip()
 
 
 def split_diagrams(text: str) -> list[tuple[int, str]]:
