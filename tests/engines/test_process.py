@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -224,3 +226,37 @@ def test_all_that_is_written_until_the_end_is_read_with_the_status(tmp_path: Pat
         assert killed.read_to_end(soon(), 100) == (b"", -15)
     with child("print('x' * 1000)", tmp_path) as large, pytest.raises(ValueError, match="more than 100 bytes"):
         large.read_to_end(soon(), 100)
+
+
+def test_folders_that_a_killed_signet_has_left_are_removed_after_a_day(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    now = time.time()
+    for name, age_s in (("signet-engine-old", 90_000), ("signet-engine-new", 80_000), ("other-old", 90_000)):
+        (tmp_path / name / "inside").mkdir(parents=True)
+        os.utime(tmp_path / name, (now - age_s, now - age_s))
+    (tmp_path / "signet-engine-link").symlink_to(tmp_path / "other-old")
+    pool = started([])
+    try:
+        pool.use(ask)
+    finally:
+        pool.close()
+
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["other-old", "signet-engine-link", "signet-engine-new"]
+    assert (tmp_path / "other-old/inside").is_dir()
+
+
+def test_a_folder_that_is_gone_is_made_again() -> None:
+    folders: list[str] = []
+    pool = started(folders)
+    try:
+        os.kill(pool.use(ask), signal.SIGKILL)
+        os.rmdir(folders[0])
+        with contextlib.suppress(ChildEndedError):
+            pool.use(ask)
+        pool.use(ask)
+
+        assert os.path.isdir(folders[-1])
+    finally:
+        pool.close()

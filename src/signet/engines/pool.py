@@ -5,17 +5,24 @@ Pool.use(work) ── an idle Child, or a new one ── work(child) ── kept
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shutil
 import tempfile
 import threading
+import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from .process import Child, ChildEndedError
 
 __all__ = ["Hold", "Pool"]
 
 T = TypeVar("T")
+
+PREFIX: Final = "signet-engine-"
+STALE_S: Final = 86_400
+"""The age from which a folder is that of a Signet which was killed; one in use is touched whenever a child starts."""
 
 
 class Hold:
@@ -97,8 +104,11 @@ class Pool:
                     self._busy.add(child)
                     return child
                 child.discard()
-            if self._folder is None:
-                self._folder = tempfile.mkdtemp(prefix="signet-engine-")
+            if self._folder is None or not os.path.isdir(self._folder):
+                _remove_stale()
+                self._folder = tempfile.mkdtemp(prefix=PREFIX)
+            with contextlib.suppress(OSError):
+                os.utime(self._folder)
             child = self._start(self._folder)
             self._busy.add(child)
             return child
@@ -126,3 +136,14 @@ class Pool:
                 return
             self._idle = kept
         child.discard()
+
+
+def _remove_stale() -> None:
+    """Remove the folders of this user that a killed Signet has left."""
+    with contextlib.suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
+        for entry in entries:
+            if not entry.name.startswith(PREFIX) or not entry.is_dir(follow_symlinks=False):
+                continue
+            status = entry.stat(follow_symlinks=False)
+            if status.st_uid == os.getuid() and time.time() - status.st_mtime > STALE_S:
+                shutil.rmtree(entry.path, ignore_errors=True)

@@ -15,7 +15,7 @@ from signet.toolsets.plantuml_tools.source import Diagram, find_diagram, split_d
         ("A->B", Diagram("@startuml\nA->B\n@enduml", -1)),
         ("' note\n\n  @startuml x\nA->B\n  @enduml  \nmore", Diagram("@startuml x\nA->B\n@enduml", 2)),
         ("\ufeff@startuml\r\nA->B\r@enduml", Diagram("@startuml\nA->B\n@enduml", 0)),
-        ("@startMindMap\n* a\n@endmindmap", Diagram("@startMindMap\n* a\n@endmindmap", 0)),
+        ("@startMindMap\n* a\n@endmindmap", Diagram("@startmindmap\n* a\n@endmindmap", 0)),
     ],
 )
 def test_the_diagram_is_found_with_its_place(text: str, found: Diagram) -> None:
