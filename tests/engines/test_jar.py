@@ -204,3 +204,11 @@ def test_a_link_in_a_picture_runs_nothing(jar: Diagrams) -> None:
 
     links = {value for node in ET.fromstring(drawn).iter() for name, value in node.attrib.items() if "href" in name}
     assert links == {"https://example.org/x", "mailto:a@b.c"}
+
+
+def test_a_kind_that_the_jar_does_not_know_is_no_picture(jar: Diagrams) -> None:
+    """A jar from 2020 has a picture for it, with one line of text."""
+    outcome = jar.call("renderPlantUML", plantumlCode="@startfoo\nx\n@endfoo")
+
+    assert outcome.fault is not None
+    assert outcome.fault.message.startswith("this PlantUML jar does not know this kind of diagram")

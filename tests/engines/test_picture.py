@@ -45,6 +45,8 @@ def test_an_error_picture_is_told_from_any_other(picture: str, error: DiagramErr
 
 def test_a_picture_of_an_unknown_kind_is_told_by_its_first_text() -> None:
     assert is_unsupported(svg("Diagram not supported by this release of PlantUML", "x"))
+    assert is_unsupported(svg("No @startuml/@enduml found"))
+    assert not is_unsupported(svg("No @startuml/@enduml found", colour="#000000"))
     assert not is_unsupported(svg("x", "Diagram not supported by this release of PlantUML"))
 
 

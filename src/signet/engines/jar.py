@@ -19,7 +19,7 @@ import zipfile
 from functools import partial
 from typing import Final
 
-from .picture import DiagramError, find_error, without_unsafe_links
+from .picture import DiagramError, find_error, is_unsupported, without_unsafe_links
 from .places import Places
 from .pool import Hold, Pool
 from .process import Child, ChildEndedError
@@ -133,6 +133,8 @@ class Jar:
             return svg if form == "png" else only
         # The comment at the end names the machine's Java and system.
         text = COMMENT.sub("", svg.decode(errors="replace"))
+        if is_unsupported(text):
+            return DiagramError("this PlantUML jar does not know this kind of diagram", unsupported=True)
         error = find_error(text) or _missing_graphviz(text)
         if error is not None:
             return _in_plain_words(error)

@@ -87,7 +87,12 @@ def _plain(text: str) -> str:
 def is_unsupported(svg: str) -> bool:
     """Return whether a picture says that the engine does not know this kind of diagram."""
     first = _TEXT.search(svg)
-    return first is not None and first[1].startswith("Diagram not supported by this release of PlantUML")
+    if first is None:
+        return False
+    if first[1].startswith("Diagram not supported by this release of PlantUML"):
+        return True
+    # What older releases say.
+    return first[1] == "No @startuml/@enduml found" and _ERROR_COLOUR in svg
 
 
 def size_of(svg: str) -> Size:
