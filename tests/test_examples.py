@@ -123,7 +123,9 @@ def test_a_command_of_the_readme_or_of_a_help_page_works_on_the_sample_data(
     for name in re.findall(r"@([\w.]+\.(?:json|puml|txt))", line):
         text = json.dumps({"plantumlCode": "A -> B"}) if name.endswith(".json") else "A -> B"
         (tmp_path / name).write_text(text)
-    (tmp_path / "main.py").write_text(SOLUTION)
+    for name in re.findall(r"[\w/-]*main\.py", line):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(SOLUTION)
     words = on_samples(shlex.split(line.replace("http://127.0.0.1:8080", server.url)))
     if words[1:2] == ["diagram"]:
         words = drawn_files(tmp_path, words)
