@@ -52,8 +52,10 @@ def test_kinds_that_javascript_lacks_are_drawn(jar: Diagrams, source: str) -> No
     assert base64.b64decode(jar.result("renderPlantUML", plantumlCode=source, format="png")["data"])[:4] == b"\x89PNG"
 
 
-def test_an_error_has_its_line(jar: Diagrams) -> None:
-    checked = jar.result("checkPlantUML", plantumlCode="' x\n@startuml\nA -> B\nfoo bar\n@enduml")
+@pytest.mark.parametrize("rest", ["", "\nC -> D\nD -> E"])
+def test_an_error_has_its_line(jar: Diagrams, rest: str) -> None:
+    """The picture of an error in a diagram of five lines or more has no head."""
+    checked = jar.result("checkPlantUML", plantumlCode=f"' x\n@startuml\nA -> B\nfoo bar{rest}\n@enduml")
 
     assert checked["errors"] == [{"line": 4, "message": "Syntax Error?", "source": "foo bar"}]
 

@@ -12,6 +12,14 @@ def svg(*texts: str, colour: str = "#33FF02") -> str:
     return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 70 120" width="70" height="120">{drawn}</svg>'
 
 
+DEDICATED = svg("Add your own dedication into PlantUML", colour="#000000").replace(
+    "</svg>",
+    '<rect fill="#33FF02" height="21"/><text fill="#000000">[From string (line 3) ]</text>'
+    '<text fill="#33FF02">foo bar</text><text fill="#FF0000">Syntax Error?</text></svg>',
+)
+"""What Debian's jar draws for an error in minutes 30, 39 and 48; in others, a long diagram's picture has no head."""
+
+
 @pytest.mark.parametrize(
     ("picture", "error"),
     [
@@ -36,6 +44,8 @@ def svg(*texts: str, colour: str = "#33FF02") -> str:
         (svg("Alice", "PlantUML version 1", "[From string (line 2) ]"), None),
         (svg("PlantUML version 1", "[From string (line 2) ]", colour="#000000"), None),
         (svg("PlantUML version 1", "fine"), None),
+        (DEDICATED, DiagramError("Syntax Error?", 3)),
+        (DEDICATED.replace('<rect fill="#33FF02" height="21"/>', ""), None),
         (svg(), None),
     ],
 )

@@ -33,6 +33,8 @@ _BACKGROUND: Final = re.compile(r"background(?:-color)?:\s*(#[0-9A-Fa-f]{6})\b")
 _HEADS: Final = ("PlantUML version ", "PlantUML ", "Welcome to PlantUML!")
 """How the first text of an error picture begins."""
 _ERROR_COLOUR: Final = "#33FF02"
+_BANNER: Final = re.compile(rf'<rect\b[^>]*\bfill="{_ERROR_COLOUR}"[^>]*/><text\b[^>]*>([^<]*)</text>')
+"""The bar with the error's place: what stands above it changes with the length of the diagram, and with the minute."""
 _CRASH: Final = "An error has occured"
 _NO_DATA: Final = "Your data does not sound like"
 _SHAPE: Final = re.compile(r"<(?:rect|path|line|polygon|ellipse|image)\b")
@@ -61,7 +63,7 @@ class Size(msgspec.Struct, frozen=True):
 def find_error(svg: str) -> DiagramError | None:
     """Return what an error picture says, or None for any other picture.
 
-    A label may hold any text, so the picture is told by its beginning and by its colour.
+    A label may hold any text, so the picture is told by its beginning or its bar, and by its colour.
     """
     first = _TEXT.search(svg)
     head = _plain(first[1]) if first else ""
@@ -70,7 +72,9 @@ def find_error(svg: str) -> DiagramError | None:
     if head.startswith(_NO_DATA) and len(_TEXT.findall(svg)) == 1 and not _SHAPE.search(svg):
         # A label with these words stands in a box.
         return DiagramError(head)
-    if not head.startswith(_HEADS) or _ERROR_COLOUR not in svg:
+    if _ERROR_COLOUR not in svg:
+        return None
+    if not head.startswith(_HEADS) and not any(_PLACE.fullmatch(_plain(bar)) for bar in _BANNER.findall(svg)):
         return None
     texts = [_plain(text) for text in _TEXT.findall(svg)]
     for number, text in enumerate(texts):
