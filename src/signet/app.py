@@ -91,7 +91,8 @@ def open_toolbox(
     roots = tuple([toolset.schema_root for toolset, _ in enabled if toolset.schema_root is not None])
     try:
         toolbox = Toolbox(*[tuple(map(variant, toolset.tools())) for toolset, _ in enabled])
-        registry = SchemaRegistry(schema_root=SCHEMA_ROOT, tool_roots=roots)
+        derived = {slug: bundle for toolset, _ in enabled for slug, bundle in toolset.bundles().items()}
+        registry = SchemaRegistry(schema_root=SCHEMA_ROOT, tool_roots=roots, derived=derived)
         for slug in toolbox.slugs:
             registry.load_bundle(slug)
     except KeyError as error:

@@ -1,4 +1,8 @@
-"""The catalogue: which toolsets exist. One word each; a toolset is imported when it is looked up."""
+"""The catalogue: which toolsets exist. One word each; a toolset is imported when it is looked up.
+
+a name ────── Signet's own, `signet.toolsets.<name>`
+a target ──── the user's own: loaded, registered, and known by the names of its toolsets from then on
+"""
 
 from __future__ import annotations
 
@@ -10,13 +14,15 @@ import msgspec
 
 from signet.kernel.toolset import Toolset
 
-__all__ = ["TOOLSETS", "find_toolset", "register"]
+__all__ = ["TOOLSETS", "find_toolset", "load", "register"]
 
 TOOLSETS: Final = ["plantuml", "plantuml-tools", "boj", "boj-explore", "oj", "oj-practice"]
 """The toolsets in the order in which their tools are listed: each is the `TOOLSET` of `signet.toolsets.<word>`, where
 the module's name has an underscore for a hyphen."""
 
 _registered: Final[dict[str, Toolset]] = {}
+_loaded: Final[dict[str, list[str]]] = {}
+"""The names of the toolsets of each target that was loaded."""
 
 
 def register(toolset: Toolset) -> None:
@@ -25,6 +31,28 @@ def register(toolset: Toolset) -> None:
         TOOLSETS.append(toolset.name)
     _registered[toolset.name] = toolset
     find_toolset.cache_clear()
+
+
+def load(target: str) -> list[str]:
+    """Return the names of the toolsets of a target; the name of a toolset is its own target.
+
+    Raises:
+        TargetError: it cannot be loaded.
+    """
+    if target in TOOLSETS:
+        return [target]
+    if target not in _loaded:
+        from signet.authoring.importing import TargetError
+        from signet.authoring.target import load_target
+
+        toolsets = load_target(target)
+        for toolset in toolsets:
+            if toolset.name in TOOLSETS and _registered.get(toolset.name) is not toolset:
+                advice = "rename the file, or give its tools a signet.Toolset with another name="
+                raise TargetError(f"{target}: there is a toolset '{toolset.name}' already; {advice}")
+            register(toolset)
+        _loaded[target] = [toolset.name for toolset in toolsets]
+    return _loaded[target]
 
 
 @cache

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, Self
 import msgspec
 from msgspec import Meta, Struct
 
-from signet.catalogue import TOOLSETS, find_toolset
+from signet.catalogue import TOOLSETS, find_toolset, load
 from signet.kernel.settings import Setting, setting, settings_of
 from signet.kernel.toolset import Toolset
 
@@ -22,6 +22,7 @@ __all__ = [
     "Settings",
     "UsageError",
     "known_settings",
+    "load_toolsets",
     "recorded_names",
     "variable_of",
     "variable_prefixes",
@@ -31,7 +32,31 @@ PREFIX: Final = "SIGNET_"
 
 
 class UsageError(Exception):
-    """A start that cannot be made as requested; the text says what to write instead."""
+    """A start that cannot be made as requested; the text says what to write instead.
+
+    `trace` is the traceback of a user's own module, to be shown above it.
+    """
+
+    def __init__(self, message: str, trace: str = "") -> None:
+        super().__init__(message)
+        self.trace = trace
+
+
+def load_toolsets(text: str) -> list[str]:
+    """Return the names of the toolsets in a list of names and targets, which are loaded.
+
+    Raises:
+        UsageError: one of them cannot be.
+    """
+    given = [name.strip() for name in text.split(",") if name.strip()]
+    if all(name in TOOLSETS for name in given):
+        return list(dict.fromkeys(given))
+    from signet.authoring.importing import TargetError
+
+    try:
+        return list(dict.fromkeys(name for target in given for name in load(target)))
+    except TargetError as error:
+        raise UsageError(str(error), error.trace) from None
 
 
 class EnabledToolset(NamedTuple):
@@ -111,6 +136,8 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Raises:
             UsageError: a name or a value is not known.
         """
+        # The settings of a target's toolsets are known when it is loaded.
+        load_toolsets(str(flags.get("toolsets") or environ.get(f"{PREFIX}TOOLSETS") or ""))
         known = _known_names()
         given = {name.removeprefix(PREFIX).lower(): value for name, value in environ.items() if name.startswith(PREFIX)}
         unknown = sorted(set(given) - set(known))
@@ -162,11 +189,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def enabled(self) -> list[EnabledToolset]:
         """Return the named or the default toolsets, each with its settings; raise UsageError for an unknown name."""
-        names = tuple(name.strip() for name in self.toolsets.split(",") if name.strip())
-        for name in names:
-            if name not in TOOLSETS:
-                message = f"there is no toolset '{name}'; write --toolsets with one or more of: {', '.join(TOOLSETS)}"
-                raise UsageError(message)
+        names = load_toolsets(self.toolsets)
         toolsets = [EnabledToolset(toolset, self.of(toolset)) for toolset in map(find_toolset, names or TOOLSETS)]
         return [one for one in toolsets if names or self.sandbox or one.has_what_it_needs]
 

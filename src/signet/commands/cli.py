@@ -91,6 +91,7 @@ def main(argv: list[str] | None = None) -> int:
         if sys.stdout is not None and sys.stdout is not sys.stderr:
             sys.stdout.flush()
     except UsageError as error:
+        print_err(error.trace)
         print_err_line("signet", error)
         return USAGE
     except KeyboardInterrupt:
@@ -120,9 +121,11 @@ def parser(given: list[str]) -> Parser:
     commands = signet.add_subparsers(title="commands", metavar="COMMAND", required=True, prog="signet")
 
     serve = _command(commands, "serve", _serve, "serve the tools over HTTP: MCP, REST and envelope")
+    _add_targets(serve)
     add_settings(serve, "port", "host", *SOURCE, "token", "allowed_hosts", toolsets=_toolsets_text)
     add_settings(serve, "tls_cert", "tls_key", "workers", "connections_per_address", "quiet")
     stdio = _command(commands, "stdio", _stdio, "serve the tools on standard input and output")
+    _add_targets(stdio)
     add_settings(stdio, *SOURCE, toolsets=_toolsets_text)
     for server in (serve, stdio):
         text = "folder of the journal (default: runs, or the --record folder)"
@@ -142,11 +145,19 @@ def parser(given: list[str]) -> Parser:
     return signet
 
 
+def _add_targets(server: Parser) -> None:
+    server.behind = "targets"
+    server.usage = f"{server.prog} [TARGET ...] [options]"
+    text = "tools of your own: a file, a folder, or package.module[:attribute] (default: what --toolsets says)"
+    server.add_argument("targets", nargs="*", metavar="TARGET", help=text)
+
+
 def _add_tools(commands: Any) -> None:
     tools = _command(commands, "tools", _tools, "list the tools, or show some in full")
     tools.behind = "names"
-    tools.usage = "signet tools [NAME ...] [options]"
-    tools.add_argument("names", nargs="*", metavar="NAME", help="tools to show (default: list all)")
+    tools.usage = "signet tools [TARGET ...] [NAME ...] [options]"
+    tools.add_argument("names", nargs="*", metavar="NAME", help="tools to show (default: list all), or targets to load")
+    tools.add_argument("--installed", action="store_true", help="list the toolsets that installed packages bring")
     tools.add_argument("--json", action="store_true", help="print JSON, with the contracts")
     tools.add_argument("--url", metavar="URL", help=URL_TEXT)
     add_settings(tools, *SOURCE, *SHARED, toolsets=_toolsets_text)
@@ -192,6 +203,8 @@ def _settings(args: argparse.Namespace) -> Settings:
 
     known = known_settings()
     flags = {name: value for name, value in vars(args).items() if name in known}
+    if getattr(args, "targets", None):
+        flags["toolsets"] = ",".join(filter(None, [*args.targets, flags.get("toolsets")]))
     return resolve(Settings.read(os.environ, flags, default_log_dir=JOURNALS if "log_dir" in flags else None))
 
 
@@ -201,10 +214,13 @@ def _stdio(args: argparse.Namespace) -> int:
 
     from .stdio_process import run_stdio, tell_a_person
 
-    settings = _settings(args)
-    if not settings.quiet:
-        tell_a_person()
-    return run_stdio(settings, build_server)
+    def read_settings() -> Settings:
+        settings = _settings(args)
+        if not settings.quiet:
+            tell_a_person()
+        return settings
+
+    return run_stdio(read_settings, build_server)
 
 
 def _serve(args: argparse.Namespace) -> int:
@@ -216,9 +232,10 @@ def _serve(args: argparse.Namespace) -> int:
 
 def _tools(args: argparse.Namespace) -> int:
     """List the tools, or show some."""
-    from .tools import run_tools
+    from .tools import list_installed, run_tools, take_targets
 
-    return run_tools(args, _caller_settings(args))
+    take_targets(args)
+    return list_installed() if args.installed else run_tools(args, _caller_settings(args))
 
 
 def _call(args: argparse.Namespace) -> int:

@@ -26,7 +26,7 @@ To try the tools by hand: signet tools, signet call NAME
 def run_drop_in(read_settings: Callable[[], Settings], build: Callable[[Settings], Server], *, refused: int) -> int:
     """Run a drop-in server; return the exit status, which is `refused` if it cannot be started as requested."""
     try:
-        return run_stdio(read_settings(), build)
+        return run_stdio(read_settings, build)
     except UsageError as error:
         print_err_line("error", error)
         return refused
@@ -40,11 +40,11 @@ def tell_a_person() -> None:
         print_err(WAITING)
 
 
-def run_stdio(settings: Settings, build: Callable[[Settings], Server]) -> int:
-    """Claim standard output, build a server and serve until standard input ends; return the exit status.
+def run_stdio(read_settings: Callable[[], Settings], build: Callable[[Settings], Server]) -> int:
+    """Claim standard output, read the settings, build a server and serve until standard input ends; return the status.
 
     Raises:
-        UsageError: standard output is closed.
+        UsageError: standard output is closed, or the settings cannot be used.
     """
     from signet.transports.pipes import claim_stdout
 
@@ -52,6 +52,8 @@ def run_stdio(settings: Settings, build: Callable[[Settings], Server]) -> int:
         wire = claim_stdout()
     except OSError:
         raise UsageError("standard output is closed; start this with a pipe on it") from None
+    # Targets are imported here, and may print.
+    settings = read_settings()
     from signet.transports.stdio import serve
 
     if settings.keeps_journal:

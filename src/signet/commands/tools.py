@@ -26,13 +26,35 @@ if TYPE_CHECKING:
 
     from .remote import RemoteServer
 
-__all__ = ["find_page", "find_remote_page", "local_address", "run_tools"]
+__all__ = ["find_page", "find_remote_page", "list_installed", "local_address", "run_tools", "take_targets"]
 
 ROOM_FOR_SLUGS: Final = 120
 """The width from which the table has a column of slugs."""
 PIPE_WIDTH: Final = 200
 UNIX_PREFIX: Final = "unix:"
 LEAST_WIDTH: Final = 20
+
+
+def take_targets(args: argparse.Namespace) -> None:
+    """Part the targets from the names of tools, slugs and canonical ids."""
+    unknown = [name for name in args.names if not name.isidentifier() and name.partition(".")[0] not in TOOLSETS]
+    if args.url is None and unknown:
+        from signet.authoring.target import is_target
+
+        args.targets = [name for name in unknown if is_target(name)]
+        args.names = [name for name in args.names if name not in args.targets]
+
+
+def list_installed() -> int:
+    """List the toolsets that installed packages bring; they are not imported for it."""
+    from signet.authoring.target import GROUP, installed
+
+    found = installed()
+    if found:
+        write(table(["toolset", "where it is"], [[name, value] for name, value in found.items()], strip=True))
+    else:
+        write(f"no installed package brings toolsets (entry points of the group {GROUP})")
+    return 0
 
 
 def run_tools(args: argparse.Namespace, settings: Settings) -> int:

@@ -10,6 +10,7 @@ This is the only kernel module that reads files, and it reads only below these f
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import msgspec
@@ -93,8 +94,16 @@ class Bundle(msgspec.Struct, frozen=True):
 class SchemaRegistry:
     """The contracts below some folders; equal schemas are compiled once and shared by fingerprint."""
 
-    def __init__(self, *, schema_root: str | PathLike[str], tool_roots: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        *,
+        schema_root: str | PathLike[str],
+        tool_roots: tuple[str, ...] = (),
+        derived: Mapping[str, bytes] | None = None,
+    ) -> None:
         self.schema_root = str(schema_root)
+        self._derived = derived or {}
+        """Bundles that stand in no file, by slug."""
         self._tool_roots = (self.schema_root, *tool_roots)
         self._contracts: dict[str, Contract] = {}
         self._bundles: dict[str, Bundle] = {}
@@ -167,13 +176,16 @@ class SchemaRegistry:
         return self._contracts[fingerprint]
 
     def _read_tool(self, path: str) -> bytes:
-        """Return a bundle's file from the first folder that has it."""
-        for root in self._tool_roots[:-1]:
+        """Return a bundle's file from the first folder that has it; a derived bundle stands in Signet's own never."""
+        derived = self._derived.get(path.removeprefix("tools/").removesuffix(".json"))
+        for root in self._tool_roots if derived is None else self._tool_roots[1:]:
             try:
                 return _read(f"{root}/{path}")
             except FileNotFoundError:
                 continue
-        return _read(f"{self._tool_roots[-1]}/{path}")
+        if derived is None:
+            raise FileNotFoundError(path)
+        return derived
 
 
 def _read(path: str) -> bytes:

@@ -32,12 +32,19 @@ class Offload(Protocol):
         """Run a function in a thread and return its result."""
 
 
+class Progress(Protocol):
+    """Reports how far a call is."""
+
+    def __call__(self, done: float, total: float | None = None, message: str | None = None, /) -> None:
+        """Report a number that grows, of how many in all, and a text."""
+
+
 class Context(msgspec.Struct, frozen=True):
     """What a tool may use beside its arguments."""
 
     offload: Offload
     """Run work in a thread that would block the event loop for more than a millisecond."""
-    progress: Callable[[float, float | None, str | None], None]
+    progress: Progress
     """Report the progress of the call to the client (done, total, message), if it asked for reports."""
     capabilities: Mapping[str, Any]
     """The capabilities that the client of this call declares."""
@@ -49,6 +56,8 @@ class Context(msgspec.Struct, frozen=True):
     """Return the date by UTC in ISO format; a replay returns the date of the recording."""
     wait: Waiting | None = None
     """What the call waits for, where somebody may be told."""
+    is_cancelled: Callable[[], bool] = bool
+    """Return whether nobody waits for the call any more, in a function that runs in a thread."""
 
     def waiting(self, now: str | Callable[[], str]) -> None:
         """Say what the call waits for from now on: a text, or a function where the text changes with time."""
@@ -97,6 +106,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     run: Callable[[Any, Context], Result | Awaitable[Result]]
     example: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """Valid arguments for people to try."""
+    has_example: bool = True
     annotations: Mapping[str, bool] = msgspec.field(default_factory=lambda: dict(READ_ONLY))
     public: bool = False
     """Whether any web page may call the tool: only if it needs no secret and changes nothing."""

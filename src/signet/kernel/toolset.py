@@ -140,6 +140,10 @@ class Toolset(msgspec.Struct, frozen=True, kw_only=True):
     """Return what `signet doctor` looks at, for a value of `settings`, beside the upstream."""
     schema_root: str | None = None
     """The folder with `tools/<slug>.json`, where the contracts are not among Signet's own."""
+    bundles: Callable[[], Mapping[str, bytes]] = dict
+    """Return the contracts that are derived from types, by slug; those that are frozen in files must be equal."""
+    version: str = ""
+    """The version of contracts that are derived from types."""
 
     @property
     def domain(self) -> str:

@@ -1,0 +1,100 @@
+"""What an author writes: `@signet.tool` on a function, and `signet.Toolset` around some of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeVar, overload
+
+import msgspec
+
+from signet.kernel.toolset import NoSettings, Toolset
+
+__all__ = ["LISTED", "MARK", "ToolDeclaration", "ToolsetDeclaration", "declared", "tool"]
+
+MARK: Final = "__signet_tool__"
+"""The attribute of a function that is a tool."""
+LISTED: Final = "__signet_tools__"
+"""The global of a module that lists its tools, also those whose name another one took later."""
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class ToolDeclaration(msgspec.Struct, frozen=True, kw_only=True):
+    """A function that is to be a tool, and what its author says beside its types."""
+
+    function: Callable[..., Any]
+    name: str
+    slug: str = ""
+    title: str = ""
+    example: Mapping[str, Any] | None = None
+    annotations: Mapping[str, bool] = msgspec.field(default_factory=dict)
+    inline: bool = False
+    public: bool = False
+
+
+class ToolsetDeclaration(msgspec.Struct, frozen=True, kw_only=True):
+    """Some tools under one name, with what they have in common: `signet.Toolset(name="weather", tools=[now])`."""
+
+    name: str
+    """The word behind `--toolsets`; the prefix of its variables and of its tools' slugs."""
+    tools: Sequence[Callable[..., Any]]
+    """Functions that are decorated with `@signet.tool`."""
+    title: str = ""
+    """What people call it."""
+    instructions: str = ""
+    """What a model should do first with these tools."""
+    version: str = "0.1.0"
+    """The version of its contracts: a change that breaks callers needs a higher one."""
+    settings: type[Any] = NoSettings
+    """A msgspec struct; its values come from the environment and `signet.toml`, and stand in `Context.settings`."""
+
+
+@overload
+def tool(function: F, /) -> F: ...
+
+
+@overload
+def tool(
+    *,
+    name: str = "",
+    slug: str = "",
+    title: str = "",
+    example: Mapping[str, Any] | None = None,
+    annotations: Mapping[str, bool] | None = None,
+    inline: bool = False,
+    public: bool = False,
+) -> Callable[[F], F]: ...
+
+
+def tool(function: Any = None, /, **given: Any) -> Any:
+    """Make a function a tool; it can still be called as before.
+
+    The docstring is the description, and its `Args:` section describes the parameters. The types are the contract.
+
+    Args:
+        function: the function, where the decorator is written bare.
+        **given: `name`, the name in MCP and REST (default: the function's); `slug`, the name of the contract (default:
+            the toolset's name and the tool's); `title`; `example`, valid arguments, which `signet check` runs;
+            `annotations`, MCP's hints such as `{"readOnlyHint": True}`; `inline`, whether a plain function is so
+            quick that it may run on the event loop, and not in a thread; `public`, whether any web page may call it.
+    """
+
+    def decorate(function: F) -> F:
+        facts = {name: value for name, value in given.items() if value is not None}
+        facts["name"] = facts.get("name") or function.__name__
+        declaration = ToolDeclaration(function=function, **facts)
+        setattr(function, MARK, declaration)
+        function.__globals__.setdefault(LISTED, []).append(declaration)
+        return function
+
+    return decorate if function is None else decorate(function)
+
+
+def declared(value: object) -> ToolDeclaration | None:
+    """Return the declaration of a tool's function, or None for anything else."""
+    found = getattr(value, MARK, None)
+    return found if isinstance(found, ToolDeclaration) else None
+
+
+ToolsetLike = ToolsetDeclaration | Toolset
+"""What a target may name: a declared toolset, or one that is built by hand."""

@@ -1,0 +1,119 @@
+"""The import of a user's module: bounded in time, its output kept from ours, its failure told by its own frames."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from importlib import import_module
+from types import ModuleType
+from typing import Final
+
+__all__ = ["TargetError", "import_target"]
+
+IMPORT_S: Final = 10.0
+"""What a target may take to import."""
+
+
+class TargetError(Exception):
+    """A target cannot be loaded; the text says what to do. `trace` is what the user's own code said."""
+
+    def __init__(self, message: str, trace: str = "") -> None:
+        super().__init__(message)
+        self.trace = trace
+
+
+def import_target(name: str, shown: str, path: str | None = None) -> ModuleType | None:
+    """Import a module, or the module of a file; return None if there is none. What it prints goes to standard error.
+
+    Raises:
+        TargetError: it fails, or takes too long.
+    """
+    try:
+        with contextlib.redirect_stdout(sys.stderr), _time_limit():
+            if path is not None and _is_taken(name, path):
+                return _import_file(name, path)
+            return import_module(name)
+    except TimeoutError as error:
+        message = f"{shown} took more than {IMPORT_S:g} s to import: do the long work in a tool, not at the import"
+        raise TargetError(message, _own_trace(error)) from None
+    except ModuleNotFoundError as error:
+        if error.name and (name == error.name or name.startswith(f"{error.name}.")):
+            return None
+        advice = f"install {error.name}, or mend its name" if error.name else "see above"
+        raise TargetError(f"{shown} does not import ({error}): {advice}", _own_trace(error)) from None
+    except BaseException as error:  # a target may raise anything, even SystemExit
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        raise TargetError(
+            f"{shown} does not import ({type(error).__name__}); its traceback is above", _own_trace(error)
+        ) from None
+
+
+def _is_taken(name: str, path: str) -> bool:
+    """Return whether `import name` would find another module than the file: one of Python's own, or another target."""
+    from importlib.util import find_spec
+
+    if "." in name:
+        return False
+    try:
+        spec = find_spec(name)
+    except (ValueError, ImportError):
+        return True
+    return spec is None or spec.origin != path
+
+
+def _import_file(name: str, path: str) -> ModuleType:
+    """Import a file under a name of its own."""
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    own = f"signet_target_{len(sys.modules)}_{name}"
+    spec = spec_from_file_location(own, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} is no Python file")
+    module = sys.modules[own] = module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[own]
+        raise
+    return module
+
+
+@contextlib.contextmanager
+def _time_limit() -> Iterator[None]:
+    """Raise TimeoutError in what runs for too long; only the main thread of a system with timers can be stopped."""
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def stop(*_: object) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, stop)
+    # It rings again: the code may have caught the first one.
+    signal.setitimer(signal.ITIMER_REAL, IMPORT_S, 1.0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _own_trace(error: BaseException) -> str:
+    """Return an exception's traceback without the frames of Signet and of Python's import."""
+    import traceback
+
+    here = os.path.dirname(os.path.dirname(__file__)) + os.sep
+
+    def is_own(frame: traceback.FrameSummary) -> bool:
+        return not frame.filename.startswith((here, "<frozen importlib")) and not frame.filename.startswith(
+            os.path.dirname(os.path.abspath(contextlib.__file__)) + os.sep + "importlib"
+        )
+
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if is_own(frame)]
+    lines = ["Traceback (most recent call last):\n", *traceback.format_list(frames)] if frames else []
+    return "".join([*lines, *traceback.format_exception_only(error)])

@@ -1,0 +1,131 @@
+"""How a declared function runs as a tool: on the event loop if it is async, otherwise in a thread.
+
+A tool may raise what it likes, print, or never return: the call fails, and the server goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable
+from contextvars import ContextVar
+from math import isfinite
+from typing import Any, Final
+
+import msgspec
+
+from signet.kernel.errors import Code, Fault
+from signet.kernel.tools import Context
+
+from .contract import DerivedContract
+from .declaration import ToolDeclaration
+from .threads import Job, Threads
+
+__all__ = ["CURRENT", "make_run"]
+
+CURRENT: Final[ContextVar[Context]] = ContextVar("signet_call")
+"""The context of the call in which code runs: an upstream finds its run by it."""
+
+_THREADS: Final = Threads()
+
+
+def make_run(declaration: ToolDeclaration, contract: DerivedContract) -> Callable[[Any, Context], Any]:
+    """Return the function of a `Tool`; what the declared function raises is returned as a value."""
+    function, bind = declaration.function, contract.bind
+    shape = _checked(declaration.name, contract) if _may_hold_nan(contract.output) else contract.shape
+
+    async def run_async(args: Any, context: Context) -> Any:
+        CURRENT.set(context)
+        try:
+            return shape(await function(**bind(args, context)))
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:  # noqa: BLE001 - SystemExit of a tool must not end the server
+            return error
+
+    def run_inline(args: Any, context: Context) -> Any:
+        CURRENT.set(context)
+        try:
+            value = function(**bind(args, context))
+            if inspect.isawaitable(value):
+                return TypeError(f"{declaration.name} returned an awaitable: declare it with async def")
+            return shape(value)
+        except BaseException as error:  # noqa: BLE001 - SystemExit of a tool must not end the server
+            return error
+
+    if inspect.iscoroutinefunction(function):
+        return run_async
+    return run_inline if declaration.inline else _in_thread(run_inline)
+
+
+def _in_thread(run: Callable[[Any, Context], Any]) -> Callable[[Any, Context], Any]:
+    """Return a function that runs in a thread, with a context that may be used there."""
+
+    def run_in_thread(args: Any, context: Context) -> asyncio.Future[Any]:
+        if not _THREADS.has_room:
+            context.waiting("waiting for a free thread")
+        loop = asyncio.get_running_loop()
+
+        def report(done: float, total: float | None = None, message: str | None = None) -> None:
+            loop.call_soon_threadsafe(context.progress, done, total, message)
+
+        def work(job: Job) -> Any:
+            return run(args, msgspec.structs.replace(context, progress=report, is_cancelled=lambda: job.is_abandoned))
+
+        return _THREADS.run(work)
+
+    return run_in_thread
+
+
+def _may_hold_nan(schema: Any) -> bool:
+    """Return whether a schema has a place for a number, or for anything: JSON has no word for NaN, and null is none."""
+    if isinstance(schema, list):
+        return any(map(_may_hold_nan, schema))
+    if not isinstance(schema, dict):
+        return False
+    if not schema or schema.get("type") == "number":
+        return True
+    if schema.get("type") == "object" and not schema.get("properties") and "additionalProperties" not in schema:
+        return True
+    places = [*schema.get("properties", {}).values(), *schema.get("$defs", {}).values()]
+    places += [
+        schema[key] for key in ("items", "prefixItems", "anyOf", "oneOf", "additionalProperties") if key in schema
+    ]
+    return any(map(_may_hold_nan, places)) or (schema.get("type") == "array" and "items" not in schema)
+
+
+def _checked(name: str, contract: DerivedContract) -> Callable[[Any], Any]:
+    """Return the contract's `shape`, which refuses numbers that are not finite."""
+
+    def shape(value: Any) -> Any:
+        if type(value) is float and isfinite(value):
+            return contract.shape(value)
+        if not _is_finite(value):
+            fault = Fault(Code.INVALID_OUTPUT, f"{name} gave a result that breaks its contract")
+            raise fault from ValueError("NaN and infinity are no JSON numbers: return None, or raise signet.Fault")
+        return contract.shape(value)
+
+    return shape
+
+
+def _is_finite(value: Any) -> bool:
+    """Return whether all numbers in a value are finite; what contains itself is left to the encoder."""
+    pending, seen = [value], set[int]()
+    while pending:
+        part = pending.pop()
+        if isinstance(part, float):
+            if not isfinite(part):
+                return False
+            continue
+        if part is None or isinstance(part, str | bytes | int) or id(part) in seen:
+            continue
+        seen.add(id(part))
+        if isinstance(part, dict):
+            pending += part.values()
+        elif isinstance(part, list | tuple | set | frozenset):
+            pending += part
+        elif isinstance(part, msgspec.Struct):
+            pending += [getattr(part, name) for name in part.__struct_fields__]
+        elif hasattr(part, "__dict__"):
+            pending += vars(part).values()
+    return True

@@ -1,0 +1,129 @@
+"""The JSON Schema of a type: msgspec's with references written out, or pydantic's for what it describes. Pure."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, Final, get_args
+
+import msgspec
+
+from signet.kernel.schemas import ContractError
+
+__all__ = ["AdaptedType", "adapt", "inlined", "schema_of_type"]
+
+MAX_NODES: Final = 5000
+"""The size up to which references are written out: types that share types could grow without bound."""
+MAX_DEPTH: Final = 64
+MAX_PLACES: Final = 10
+REF: Final = "#/$defs/"
+
+
+class AdaptedType(msgspec.Struct, frozen=True):
+    """A type that another library reads and writes."""
+
+    schema: dict[str, Any]
+    load: Callable[[Any], Any]
+    """Return the typed value of a JSON value; raise ContractError if it is none."""
+    dump: Callable[[Any], Any]
+    """Return the JSON value of a typed one."""
+
+
+def schema_of_type(hint: Any) -> dict[str, Any]:
+    """Return the schema of a type; raise TypeError if JSON has no such value."""
+    if hint is object:
+        return {}
+    return inlined(msgspec.json.schema(hint))
+
+
+def adapt(hint: Any) -> AdaptedType | None:
+    """Return how pydantic reads a type that mentions one of its models or fields, or None for any other type."""
+    if "pydantic" not in sys.modules or not _mentions_pydantic(hint):
+        return None
+    from pydantic import TypeAdapter, ValidationError
+
+    adapter = TypeAdapter(hint)
+    schema = inlined(adapter.json_schema())
+
+    def load(value: Any) -> Any:
+        try:
+            return adapter.validate_python(value)
+        except ValidationError as error:
+            errors = error.errors(include_url=False, include_context=False, include_input=False)[:MAX_PLACES]
+            raise ContractError([("".join(f"/{part}" for part in one["loc"]), one["msg"]) for one in errors]) from None
+
+    def dump(value: Any) -> Any:
+        return adapter.dump_python(value, mode="json", warnings=False)
+
+    return AdaptedType(schema, load, dump)
+
+
+def _mentions_pydantic(hint: Any) -> bool:
+    if hasattr(hint, "__pydantic_core_schema__") or hasattr(hint, "__pydantic_fields__"):
+        return True
+    if type(hint).__module__.partition(".")[0] in {"pydantic", "annotated_types"}:
+        return True
+    parts = [*get_args(hint), *getattr(hint, "__metadata__", ())]
+    return any(part is not hint and _mentions_pydantic(part) for part in parts)
+
+
+def inlined(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema whose references are written out; a type that contains itself keeps its own.
+
+    Clients of several makes do not follow references.
+    """
+    definitions = schema.get("$defs") or {}
+    if not definitions:
+        return dict(_typed_enums(schema))
+    kept: set[str] = set()
+    budget = [MAX_NODES]
+
+    def expand(part: Any, above: tuple[str, ...]) -> Any:
+        budget[0] -= 1
+        if isinstance(part, list):
+            return [expand(one, above) for one in part]
+        if not isinstance(part, dict):
+            return part
+        name = part["$ref"].removeprefix(REF) if isinstance(part.get("$ref"), str) else None
+        if name is None or name not in definitions:
+            return {key: expand(value, above) for key, value in part.items()}
+        beside = {key: value for key, value in part.items() if key != "$ref"}
+        if name in above or budget[0] < 0 or len(above) > MAX_DEPTH:
+            kept.add(name)
+            return {"$ref": REF + name, **beside}
+        return {**expand(definitions[name], (*above, name)), **beside}
+
+    whole: dict[str, Any] = expand({key: value for key, value in schema.items() if key != "$defs"}, ())
+    if kept:
+        # What a kept definition refers to is kept as well.
+        pending, whole["$defs"] = list(kept), {}
+        while pending:
+            name = pending.pop()
+            whole["$defs"][name] = definitions[name]
+            pending += [other for other in _references(definitions[name]) if other not in {*whole["$defs"], *pending}]
+    return dict(_typed_enums(whole))
+
+
+def _references(part: Any) -> set[str]:
+    if isinstance(part, list):
+        return set().union(*map(_references, part))
+    if not isinstance(part, dict):
+        return set()
+    found = set().union(*map(_references, part.values()))
+    ref = part.get("$ref")
+    return found | {ref.removeprefix(REF)} if isinstance(ref, str) and ref.startswith(REF) else found
+
+
+def _typed_enums(part: Any) -> Any:
+    """Return a schema in which a choice of texts says that it is text: some clients ask for a type."""
+    if isinstance(part, list):
+        return [_typed_enums(one) for one in part]
+    if not isinstance(part, dict):
+        return part
+    part = {
+        key: value if key in {"default", "examples", "enum"} else _typed_enums(value) for key, value in part.items()
+    }
+    choices = part.get("enum")
+    if isinstance(choices, list) and choices and "type" not in part and all(isinstance(one, str) for one in choices):
+        part = {"type": "string", **part}
+    return part

@@ -1,0 +1,177 @@
+"""Targets: where one's own tools are: a file, a folder, `package.module[:attribute]`, or an installed toolset."""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import ModuleType
+from typing import Any, Final
+
+from signet.kernel.toolset import Toolset
+
+from .declaration import LISTED, ToolsetDeclaration, declared
+from .importing import TargetError, import_target
+from .toolset import FOLDER, DeclarationError, build_toolset, toolset_name
+
+__all__ = ["GROUP", "installed", "is_target", "load_target", "toolset_of_script"]
+
+GROUP: Final = "signet.toolsets"
+"""The entry-point group of packages that bring toolsets."""
+FORMS: Final = (
+    "a target is a file (tools.py), a folder, package.module[:attribute], or the name of an installed toolset"
+)
+
+
+def is_target(word: str) -> bool:
+    """Return whether a word that may name a tool names a target: a path, or a module that can be imported."""
+    if _is_path(word):
+        return True
+    dotted, _, attribute = word.partition(":")
+    if dotted == "mcp.tool" or not ("." in dotted or attribute):
+        return False
+    from importlib.util import find_spec
+
+    return dotted.partition(".")[0].isidentifier() and find_spec(dotted.partition(".")[0]) is not None
+
+
+def _is_path(target: str) -> bool:
+    return target.endswith(".py") or os.sep in target or "/" in target or (":" not in target and os.path.exists(target))
+
+
+def load_target(target: str) -> list[Toolset]:
+    """Import a target and return its toolsets, one at least; raise TargetError if there are none."""
+    try:
+        toolsets = _from_path(os.path.abspath(target), target) if _is_path(target) else _from_name(target)
+    except DeclarationError as error:
+        raise TargetError(f"{target}: {error}") from None
+    if not toolsets:
+        raise TargetError(f"{target} has no tools: write @signet.tool above a function in it")
+    return toolsets
+
+
+def toolset_of_script(names: dict[str, Any]) -> list[Toolset]:
+    """Return the toolsets of a script that runs, by its globals; raise TargetError if it has no tools."""
+    path = names.get("__file__")
+    stem = os.path.splitext(os.path.basename(path))[0] if path else "tools"
+    try:
+        toolsets = _toolsets_in(names, stem, os.path.dirname(os.path.abspath(path)) if path else None)
+    except DeclarationError as error:
+        raise TargetError(f"{path or 'this script'}: {error}") from None
+    if not toolsets:
+        raise TargetError(f"{path or 'this script'} has no tools: write @signet.tool above a function in it")
+    return toolsets
+
+
+def installed() -> dict[str, str]:
+    """Return the toolsets that installed packages bring: each one's name, and the object that it names."""
+    from importlib.metadata import entry_points
+
+    return {point.name: point.value for point in sorted(entry_points(group=GROUP))}
+
+
+def _from_path(path: str, shown: str) -> list[Toolset]:
+    if os.path.isfile(path):
+        return _from_file(path, shown)
+    if not os.path.isdir(path):
+        raise TargetError(f"there is no {shown}: {FORMS}")
+    if os.path.exists(os.path.join(path, "__init__.py")):
+        return _from_file(os.path.join(path, "__init__.py"), shown)
+    names = sorted(name for name in os.listdir(path) if name.endswith(".py"))
+    files = [name for name in names if not name.startswith(("_", "test_", "conftest"))]
+    if not files:
+        raise TargetError(f"{shown} has no Python files: {FORMS}")
+    return [toolset for name in files for toolset in _from_file(os.path.join(path, name), os.path.join(shown, name))]
+
+
+def _from_file(path: str, shown: str) -> list[Toolset]:
+    folder, name = _package_of(path)
+    if folder not in sys.path:
+        # As Python does for a script: its neighbours can be imported.
+        sys.path.insert(0, folder)
+    module = _loaded(path) or _find(name, shown, path)
+    stem = os.path.splitext(os.path.basename(path))[0]
+    if stem == "__init__":
+        stem = os.path.basename(os.path.dirname(path))
+    return _toolsets_in(vars(module), stem, os.path.dirname(path))
+
+
+def _package_of(path: str) -> tuple[str, str]:
+    """Return the folder to import a file from, and its module's name there: a file of a package is a part of it."""
+    folder, base = os.path.split(path)
+    parts = [] if base == "__init__.py" else [os.path.splitext(base)[0]]
+    while os.path.exists(os.path.join(folder, "__init__.py")):
+        folder, package = os.path.split(folder)
+        parts.insert(0, package)
+    return folder, ".".join(parts)
+
+
+def _loaded(path: str) -> ModuleType | None:
+    """Return the module of a file that was imported before."""
+    for module in list(sys.modules.values()):
+        if getattr(module, "__file__", None) == path and getattr(module, "__name__", "") != "__main__":
+            return module
+    return None
+
+
+def _from_name(target: str) -> list[Toolset]:
+    dotted, _, attribute = target.partition(":")
+    if not attribute and "." not in dotted:
+        dotted, _, attribute = installed().get(dotted, dotted).partition(":")
+    if not all(part.isidentifier() for part in dotted.split(".")):
+        raise TargetError(f"'{target}' is no target: {FORMS}")
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    module = sys.modules.get(dotted) or _find(dotted, target)
+    folder = os.path.dirname(module.__file__) if module.__file__ else None
+    if not attribute:
+        return _toolsets_in(vars(module), dotted.rpartition(".")[2], folder)
+    value: Any = module
+    for part in attribute.split("."):
+        if not hasattr(value, part):
+            raise TargetError(f"{dotted} has no {attribute}: write the name of a signet.Toolset or of a tool in it")
+        value = getattr(value, part)
+    return _toolsets_of(value, dotted.rpartition(".")[2], folder, target)
+
+
+def _toolsets_of(value: Any, stem: str, folder: str | None, target: str) -> list[Toolset]:
+    """Return the toolsets of an attribute: a toolset, a tool, or a list of tools."""
+    if isinstance(value, Toolset):
+        return [value]
+    if isinstance(value, ToolsetDeclaration):
+        return [build_toolset(value, _contracts(folder))]
+    tools = value if isinstance(value, list | tuple) else [value]
+    if not tools or not all(declared(one) for one in tools):
+        raise TargetError(
+            f"{target} is no toolset: name a signet.Toolset, a function with @signet.tool, or a list of them"
+        )
+    return [build_toolset(ToolsetDeclaration(name=toolset_name(stem), tools=tools), _contracts(folder))]
+
+
+def _toolsets_in(names: dict[str, Any], stem: str, folder: str | None) -> list[Toolset]:
+    """Return the toolsets of a module: those that it declares, and one of its own name with the tools beside them."""
+    found = {id(value): value for value in names.values() if isinstance(value, ToolsetDeclaration | Toolset)}
+    grouped = {
+        id(declared(function))
+        for value in found.values()
+        if isinstance(value, ToolsetDeclaration)
+        for function in value.tools
+    }
+    rest = [declaration for declaration in names.get(LISTED, ()) if id(declaration) not in grouped]
+    toolsets = [toolset for value in found.values() for toolset in _toolsets_of(value, stem, folder, stem)]
+    if rest:
+        own = ToolsetDeclaration(name=toolset_name(stem), tools=rest)
+        toolsets.append(build_toolset(own, _contracts(folder)))
+    return toolsets
+
+
+def _contracts(folder: str | None) -> str | None:
+    """Return the folder of frozen contracts beside the code, if there is one."""
+    path = os.path.join(folder, FOLDER) if folder else ""
+    return path if path and os.path.isdir(os.path.join(path, "tools")) else None
+
+
+def _find(name: str, shown: str, path: str | None = None) -> ModuleType:
+    module = import_target(name, shown, path)
+    if module is None:
+        raise TargetError(f"there is no module {name}: {FORMS}")
+    return module

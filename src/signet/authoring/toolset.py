@@ -1,0 +1,137 @@
+"""A toolset made from declarations: each function a `Tool` with the contract of its types."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import Final
+
+import msgspec
+
+from signet.kernel.tools import Tool
+from signet.kernel.toolset import CorpusRow, Toolset
+
+from .contract import ContractTypeError, derive
+from .declaration import ToolDeclaration, ToolsetDeclaration, declared
+from .running import make_run
+
+__all__ = ["FOLDER", "DeclarationError", "build_toolset", "toolset_name"]
+
+NAME: Final = re.compile(r"[a-z][a-z0-9_-]*")
+SLUG: Final = re.compile(r"[a-z0-9_]+(?:\.[a-z0-9_]+)*")
+WORDS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+"""Where a new word begins in a name such as `getHTTPPage`."""
+FOLDER: Final = "contracts"
+"""The folder with frozen contracts, beside the code."""
+
+
+class DeclarationError(Exception):
+    """A toolset cannot be made from its declarations; the text says what to write."""
+
+
+class _Made(msgspec.Struct, frozen=True):
+    """A tool, and the contract that its types say."""
+
+    tool: Tool
+    bundle: bytes
+
+
+def build_toolset(toolset: ToolsetDeclaration, schema_root: str | None) -> Toolset:
+    """Return a toolset with its tools and their derived contracts.
+
+    Args:
+        toolset: what the author declared.
+        schema_root: the folder of frozen contracts, where there is one.
+
+    Raises:
+        DeclarationError: a name is taken or cannot be used, or a type cannot be a contract.
+    """
+    if not NAME.fullmatch(toolset.name):
+        message = f"'{toolset.name}' cannot name a toolset: write small letters, digits, _ and -, a letter first"
+        raise DeclarationError(message)
+    made = _make_all(toolset)
+    return Toolset(
+        name=toolset.name,
+        title=toolset.title or toolset.name,
+        tools=lambda: tuple([one.tool for one in made]),
+        instructions=toolset.instructions,
+        settings=toolset.settings,
+        version=toolset.version,
+        corpus=lambda: _corpus(made),
+        bundles=lambda: {one.tool.slug: one.bundle for one in made},
+        schema_root=schema_root,
+    )
+
+
+def _make_all(toolset: ToolsetDeclaration) -> list[_Made]:
+    made: list[_Made] = []
+    for function in toolset.tools:
+        declaration = function if isinstance(function, ToolDeclaration) else declared(function)
+        if declaration is None:
+            raise DeclarationError(
+                f"{function!r} in the toolset {toolset.name} is no tool: decorate it with @signet.tool"
+            )
+        one = _make(toolset, declaration)
+        for other in made:
+            if one.tool.name == other.tool.name or one.tool.slug == other.tool.slug:
+                both = f"{_place(declaration)} and another of that name"
+                raise DeclarationError(
+                    f"there are two tools {one.tool.name} ({both}): rename one, or give it name= and slug="
+                )
+        made.append(one)
+    return made
+
+
+def _make(toolset: ToolsetDeclaration, declaration: ToolDeclaration) -> _Made:
+    slug = declaration.slug or f"{_snake(toolset.name)}.{_snake(declaration.name)}"
+    if not SLUG.fullmatch(slug):
+        message = (
+            f"'{slug}' cannot be the slug of {_place(declaration)}: give it slug= with small letters, digits, _ and ."
+        )
+        raise DeclarationError(message)
+    try:
+        contract = derive(declaration)
+    except ContractTypeError as error:
+        raise DeclarationError(f"{_place(declaration)} cannot be a tool: {error}") from None
+    bundle = msgspec.json.encode({"tool": slug, "input": contract.input, "output": contract.output})
+    tool = Tool(
+        name=declaration.name,
+        slug=slug,
+        title=declaration.title or _title(declaration.name),
+        description=contract.description,
+        args=contract.args,
+        run=make_run(declaration, contract),
+        example=declaration.example or {},
+        has_example=declaration.example is not None,
+        annotations=declaration.annotations,
+        public=declaration.public,
+    )
+    return _Made(tool, bundle)
+
+
+def _corpus(made: Sequence[_Made]) -> Sequence[CorpusRow]:
+    """Return the authors' examples: only these are ever run."""
+    return [(one.tool.name, one.tool.name, one.tool.example) for one in made if one.tool.has_example]
+
+
+def _place(declaration: ToolDeclaration) -> str:
+    code = getattr(declaration.function, "__code__", None)
+    where = f" ({code.co_filename.rpartition('/')[2]}:{code.co_firstlineno})" if code else ""
+    return f"{declaration.function.__qualname__}{where}"
+
+
+@cache
+def _snake(name: str) -> str:
+    return WORDS.sub("_", name).replace("-", "_").lower()
+
+
+def _title(name: str) -> str:
+    words = _snake(name).replace("_", " ").strip()
+    return words[:1].upper() + words[1:]
+
+
+def toolset_name(stem: str) -> str:
+    """Return the name of the toolset of a file or module."""
+    name = re.sub(r"[^a-z0-9]+", "_", _snake(stem)).strip("_")
+    return name if name[:1].isalpha() else f"tools_{name}".rstrip("_")
