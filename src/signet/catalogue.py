@@ -42,10 +42,16 @@ def load(target: str) -> list[str]:
     if target in TOOLSETS:
         return [target]
     if target not in _loaded:
-        from signet.authoring.importing import TargetError
-        from signet.authoring.target import load_target
+        from signet.authoring.importing import TargetError, UnknownTargetError
+        from signet.authoring.target import FORMS, load_target
 
-        toolsets = load_target(target)
+        try:
+            toolsets = load_target(target)
+        except UnknownTargetError:
+            if not target.replace("-", "_").isidentifier():
+                raise
+            known = f"write --toolsets with one or more of: {', '.join(TOOLSETS)}"
+            raise TargetError(f"there is no toolset '{target}'; {known}; or a target: {FORMS}") from None
         for toolset in toolsets:
             if toolset.name in TOOLSETS and _registered.get(toolset.name) is not toolset:
                 advice = "rename the file, or give its tools a signet.Toolset with another name="

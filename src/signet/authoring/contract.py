@@ -20,7 +20,7 @@ from signet.kernel.tools import Context
 
 from .declaration import ToolDeclaration
 from .docstring import read_docstring
-from .schema import AdaptedType, adapt, inlined, schema_of_type
+from .schema import AdaptedType, adapt, hoisted, schema_of_type
 
 __all__ = ["ContractTypeError", "DerivedContract", "derive"]
 
@@ -104,6 +104,7 @@ def _input(
     """Return the struct and the schema of an input, and the parameters that another library reads."""
     fields: list[Any] = []
     properties: dict[str, Any] = {}
+    definitions: dict[str, Any] = {}
     adapted: dict[str, AdaptedType] = {}
     for name, parameter in parameters.items():
         hint = hints[name]
@@ -119,9 +120,10 @@ def _input(
             # Left out, the function's own default holds: it may be of any kind.
             fields.append((name, hint | msgspec.UnsetType if hint is not Any else Any, UNSET))
             schema = _with_default(schema, parameter.default)
-        properties[name] = schema
+        properties[name] = hoisted(schema, definitions)
     required = [name for name, one in parameters.items() if one.default is one.empty]
     schema = {"type": "object", "properties": properties, **({"required": required} if required else {})}
+    schema |= {"$defs": definitions} if definitions else {}
     return msgspec.defstruct("Arguments", fields, kw_only=True, frozen=True), schema, adapted
 
 
@@ -146,7 +148,9 @@ def _output(hint: Any) -> tuple[dict[str, Any], Callable[[Any], Any]]:
     dump = other.dump if other is not None else None
     if schema.get("type") == "object":
         return schema, dump or _as_is
-    wrapped = {"type": "object", "properties": {RESULT: schema}, "required": [RESULT]}
+    definitions: dict[str, Any] = {}
+    wrapped = {"type": "object", "properties": {RESULT: hoisted(schema, definitions)}, "required": [RESULT]}
+    wrapped |= {"$defs": definitions} if definitions else {}
     if dump is None:
         return wrapped, lambda value: {RESULT: value}
     return wrapped, lambda value: {RESULT: dump(value)}
@@ -192,7 +196,6 @@ def _with_default(schema: dict[str, Any], default: Any) -> dict[str, Any]:
 
 def _root(schema: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of an object as it is published: with properties, and without the name of a class."""
-    schema = inlined(schema)
     rest = {name: value for name, value in schema.items() if name not in {"title", "type", "properties"}}
     return {"type": "object", "properties": schema.get("properties", {}), **rest}
 

@@ -12,7 +12,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Final
 
-__all__ = ["TargetError", "import_target"]
+__all__ = ["TargetError", "UnknownTargetError", "import_target"]
 
 IMPORT_S: Final = 10.0
 """What a target may take to import."""
@@ -24,6 +24,10 @@ class TargetError(Exception):
     def __init__(self, message: str, trace: str = "") -> None:
         super().__init__(message)
         self.trace = trace
+
+
+class UnknownTargetError(TargetError):
+    """There is no such target."""
 
 
 def import_target(name: str, shown: str, path: str | None = None) -> ModuleType | None:

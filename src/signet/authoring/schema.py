@@ -10,7 +10,7 @@ import msgspec
 
 from signet.kernel.schemas import ContractError
 
-__all__ = ["AdaptedType", "adapt", "inlined", "schema_of_type"]
+__all__ = ["AdaptedType", "adapt", "hoisted", "inlined", "schema_of_type"]
 
 MAX_NODES: Final = 5000
 """The size up to which references are written out: types that share types could grow without bound."""
@@ -102,6 +102,34 @@ def inlined(schema: dict[str, Any]) -> dict[str, Any]:
             whole["$defs"][name] = definitions[name]
             pending += [other for other in _references(definitions[name]) if other not in {*whole["$defs"], *pending}]
     return dict(_typed_enums(whole))
+
+
+def hoisted(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema as a part of another, whose definitions get those of the part; a name that is taken changes."""
+    own = schema.get("$defs") or {}
+    names = {}
+    for name, definition in own.items():
+        new, count = name, 1
+        while new in definitions and definitions[new] != definition:
+            new, count = f"{name}_{count + 1}", count + 1
+        names[name] = new
+        definitions[new] = definition
+    part: dict[str, Any] = _renamed({key: value for key, value in schema.items() if key != "$defs"}, names)
+    for name, new in names.items():
+        definitions[new] = _renamed(own[name], names)
+    return part
+
+
+def _renamed(part: Any, names: dict[str, str]) -> Any:
+    if isinstance(part, list):
+        return [_renamed(one, names) for one in part]
+    if not isinstance(part, dict):
+        return part
+    whole = {key: _renamed(value, names) for key, value in part.items()}
+    ref = whole.get("$ref")
+    if isinstance(ref, str) and ref.startswith(REF):
+        whole["$ref"] = REF + names[ref.removeprefix(REF)]
+    return whole
 
 
 def _references(part: Any) -> set[str]:

@@ -10,16 +10,14 @@ from typing import Any, Final
 from signet.kernel.toolset import Toolset
 
 from .declaration import LISTED, ToolsetDeclaration, declared
-from .importing import TargetError, import_target
+from .importing import TargetError, UnknownTargetError, import_target
 from .toolset import FOLDER, DeclarationError, build_toolset, toolset_name
 
-__all__ = ["GROUP", "installed", "is_target", "load_target", "toolset_of_script"]
+__all__ = ["FORMS", "GROUP", "installed", "is_target", "load_target", "toolset_of_script"]
 
 GROUP: Final = "signet.toolsets"
 """The entry-point group of packages that bring toolsets."""
-FORMS: Final = (
-    "a target is a file (tools.py), a folder, package.module[:attribute], or the name of an installed toolset"
-)
+FORMS: Final = "a file (tools.py), a folder, package.module[:attribute], or the name of an installed toolset"
 
 
 def is_target(word: str) -> bool:
@@ -31,6 +29,7 @@ def is_target(word: str) -> bool:
         return False
     from importlib.util import find_spec
 
+    _see_working_folder()
     return dotted.partition(".")[0].isidentifier() and find_spec(dotted.partition(".")[0]) is not None
 
 
@@ -73,21 +72,21 @@ def _from_path(path: str, shown: str) -> list[Toolset]:
     if os.path.isfile(path):
         return _from_file(path, shown)
     if not os.path.isdir(path):
-        raise TargetError(f"there is no {shown}: {FORMS}")
+        raise TargetError(f"there is no {shown}: a target is {FORMS}")
     if os.path.exists(os.path.join(path, "__init__.py")):
         return _from_file(os.path.join(path, "__init__.py"), shown)
     names = sorted(name for name in os.listdir(path) if name.endswith(".py"))
     files = [name for name in names if not name.startswith(("_", "test_", "conftest"))]
     if not files:
-        raise TargetError(f"{shown} has no Python files: {FORMS}")
+        raise TargetError(f"{shown} has no Python files: a target is {FORMS}")
     return [toolset for name in files for toolset in _from_file(os.path.join(path, name), os.path.join(shown, name))]
 
 
 def _from_file(path: str, shown: str) -> list[Toolset]:
     folder, name = _package_of(path)
     if folder not in sys.path:
-        # As Python does for a script: its neighbours can be imported.
-        sys.path.insert(0, folder)
+        # Its neighbours can be imported, but a calendar.py among them takes nothing from Python's own.
+        sys.path.append(folder)
     module = _loaded(path) or _find(name, shown, path)
     stem = os.path.splitext(os.path.basename(path))[0]
     if stem == "__init__":
@@ -118,9 +117,8 @@ def _from_name(target: str) -> list[Toolset]:
     if not attribute and "." not in dotted:
         dotted, _, attribute = installed().get(dotted, dotted).partition(":")
     if not all(part.isidentifier() for part in dotted.split(".")):
-        raise TargetError(f"'{target}' is no target: {FORMS}")
-    if os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())
+        raise UnknownTargetError(f"'{target}' is no target: a target is {FORMS}")
+    _see_working_folder()
     module = sys.modules.get(dotted) or _find(dotted, target)
     folder = os.path.dirname(module.__file__) if module.__file__ else None
     if not attribute:
@@ -131,6 +129,12 @@ def _from_name(target: str) -> list[Toolset]:
             raise TargetError(f"{dotted} has no {attribute}: write the name of a signet.Toolset or of a tool in it")
         value = getattr(value, part)
     return _toolsets_of(value, dotted.rpartition(".")[2], folder, target)
+
+
+def _see_working_folder() -> None:
+    """Let modules of the working folder be imported, after those that are installed."""
+    if not {os.getcwd(), ""} & set(sys.path):
+        sys.path.append(os.getcwd())
 
 
 def _toolsets_of(value: Any, stem: str, folder: str | None, target: str) -> list[Toolset]:
@@ -173,5 +177,5 @@ def _contracts(folder: str | None) -> str | None:
 def _find(name: str, shown: str, path: str | None = None) -> ModuleType:
     module = import_target(name, shown, path)
     if module is None:
-        raise TargetError(f"there is no module {name}: {FORMS}")
+        raise UnknownTargetError(f"there is no module {name}: a target is {FORMS}")
     return module

@@ -33,6 +33,7 @@ class DeclarationError(Exception):
 class _Made(msgspec.Struct, frozen=True):
     """A tool, and the contract that its types say."""
 
+    declaration: ToolDeclaration
     tool: Tool
     bundle: bytes
 
@@ -75,10 +76,9 @@ def _make_all(toolset: ToolsetDeclaration) -> list[_Made]:
         one = _make(toolset, declaration)
         for other in made:
             if one.tool.name == other.tool.name or one.tool.slug == other.tool.slug:
-                both = f"{_place(declaration)} and another of that name"
-                raise DeclarationError(
-                    f"there are two tools {one.tool.name} ({both}): rename one, or give it name= and slug="
-                )
+                both = f"{_place(other.declaration)} and {_place(declaration)}"
+                message = f"there are two tools {one.tool.name}, {both}: rename one, or give it name= and slug="
+                raise DeclarationError(message)
         made.append(one)
     return made
 
@@ -107,7 +107,7 @@ def _make(toolset: ToolsetDeclaration, declaration: ToolDeclaration) -> _Made:
         annotations=declaration.annotations,
         public=declaration.public,
     )
-    return _Made(tool, bundle)
+    return _Made(declaration, tool, bundle)
 
 
 def _corpus(made: Sequence[_Made]) -> Sequence[CorpusRow]:

@@ -1,0 +1,161 @@
+"""The ten lines, installed from a wheel, in a scratch folder: through every door, and by the official SDK's client."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client, StdioServerParameters
+
+from installations import build_wheel, environ_of, make_environment
+from processes import PATIENCE_S, Server, serving_command
+
+TEN_LINES = '''
+import signet
+
+
+@signet.tool
+def add(a: int, b: int = 0) -> int:
+    """Add two integers."""
+    return a + b
+'''
+
+PYDANTIC = '''
+import signet
+from pydantic import BaseModel, Field
+
+
+class Guest(BaseModel):
+    name: str = Field(min_length=2, description="full name")
+    seats: int = Field(default=1, ge=1, le=8)
+
+
+class Booking(BaseModel):
+    guest: Guest
+    number: int
+
+
+@signet.tool
+def book(guest: Guest, notes: list[str] | None = None) -> Booking:
+    """Book a table."""
+    return Booking(guest=guest, number=len(notes or []))
+'''
+MODES = ("legacy", "auto", "2026-07-28")
+CASES = {
+    "tools": (TEN_LINES, "add", {"a": 1, "b": 2}, {"result": 3}, {"a": "x"}),
+    "tables": (
+        PYDANTIC,
+        "book",
+        {"guest": {"name": "Ann"}, "notes": ["window"]},
+        {"guest": {"name": "Ann", "seats": 1}, "number": 1},
+        {"guest": {"name": "A"}},
+    ),
+}
+"""For each file: its code, a tool, arguments, their result, and arguments that break the contract."""
+
+
+@pytest.fixture(scope="module")
+def fresh(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """An environment with the built wheel and pydantic."""
+    folder = tmp_path_factory.mktemp("fresh")
+    wheel = build_wheel(folder)
+    env = environ_of(make_environment(folder / "env", ("pydantic",)), wheel.parent)
+    python = f"{env['VIRTUAL_ENV']}/bin/python"
+    subprocess.run([python, "-m", "pip", "install", "-q", "signet-mcp"], env=env, check=True)
+    return env
+
+
+@pytest.fixture(scope="module")
+def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("scratch")
+    for name, (code, *_) in CASES.items():
+        (folder / f"{name}.py").write_text(code)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def server(fresh: dict[str, str], scratch: Path) -> Iterator[Server]:
+    files = [str(scratch / f"{name}.py") for name in CASES]
+    with serving_command(_signet(fresh), "serve", *files, "--port", "0", env=fresh) as running:
+        yield running
+
+
+def _signet(env: dict[str, str]) -> str:
+    return f"{env['VIRTUAL_ENV']}/bin/signet"
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_command_line_calls_it(fresh: dict[str, str], scratch: Path, name: str) -> None:
+    _, tool, arguments, result, _ = CASES[name]
+    command = [_signet(fresh), "call", "--toolsets", f"{name}.py", tool, "--json", json.dumps(arguments)]
+
+    done = subprocess.run(command, cwd=scratch, env=fresh, capture_output=True, timeout=PATIENCE_S, check=True)
+
+    assert json.loads(done.stdout) == result
+
+
+def test_the_issues_own_words(fresh: dict[str, str], scratch: Path) -> None:
+    command = [_signet(fresh), "call", "--toolsets", "tools.py", "add", "a=1", "b=2"]
+
+    done = subprocess.run(command, cwd=scratch, env=fresh, capture_output=True, timeout=PATIENCE_S, check=True)
+
+    assert json.loads(done.stdout) == {"result": 3}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_rest_and_envelope_answer_alike(server: Server, name: str) -> None:
+    _, tool, arguments, result, wrong = CASES[name]
+    slug = f"{name}.{tool}"
+    envelope: dict[str, Any] = {"id": 1, "jsonrpc": "2.0", "method": "mcp.tool.invoke"}
+
+    rest = server.post(f"/api/tools/{tool}", arguments)
+    invoked = server.post(f"/mcp/tool/{slug}", {**envelope, "params": {"tool": f"mcp.tool:{slug}", "input": arguments}})
+    refused = server.post(f"/api/tools/{tool}", wrong)
+    refused_too = server.post(f"/mcp/tool/{slug}", {**envelope, "params": {"tool": f"mcp.tool:{slug}", "input": wrong}})
+
+    assert (rest.status, rest.json()["result"]) == (200, result)
+    assert (invoked.status, invoked.json()["result"]) == (200, result)
+    assert (refused.status, refused.json()["error"]["code"]) == (400, "INVALID_INPUT")
+    assert refused_too.json()["error"]["data"] == {"canonical_code": "INVALID_INPUT"}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("door", ["stdio", "http"])
+def test_the_official_client_calls_it_in_each_mode(
+    fresh: dict[str, str], scratch: Path, server: Server, door: str, name: str, mode: str
+) -> None:
+    """The client checks the result against the published output schema by itself."""
+    _, tool, arguments, result, wrong = CASES[name]
+    file = str(scratch / f"{name}.py")
+    stdio = StdioServerParameters(command=_signet(fresh), args=["stdio", file, "--no-journal"], env=fresh)
+
+    async def session() -> tuple[Any, Any, Any]:
+        async with Client(stdio if door == "stdio" else f"{server.url}/mcp", mode=mode) as client:
+            listed = await client.list_tools()
+            return listed, await client.call_tool(tool, arguments), await client.call_tool(tool, wrong)
+
+    listed, answered, refused = asyncio.run(session())
+
+    assert tool in [one.name for one in listed.tools]
+    assert (answered.is_error, answered.structured_content) == (False, result)
+    assert refused.is_error
+    assert f"Invalid arguments for {tool}" in refused.content[0].text
+
+
+def test_a_script_is_a_server(fresh: dict[str, str], scratch: Path) -> None:
+    script = scratch / "script.py"
+    script.write_text(f"{TEN_LINES}\n\nsignet.run()\n")
+    python = f"{fresh['VIRTUAL_ENV']}/bin/python"
+    server = StdioServerParameters(command=python, args=[str(script), "--no-journal"], env=fresh)
+
+    async def session() -> Any:
+        async with Client(server) as client:
+            return await client.call_tool("add", {"a": 1, "b": 2})
+
+    assert asyncio.run(session()).structured_content == {"result": 3}
