@@ -159,3 +159,10 @@ def test_a_script_is_a_server(fresh: dict[str, str], scratch: Path) -> None:
             return await client.call_tool("add", {"a": 1, "b": 2})
 
     assert asyncio.run(session()).structured_content == {"result": 3}
+
+
+def test_the_openapi_page_has_an_example_only_where_the_author_gave_one(server: Server) -> None:
+    page = server.ask("GET", "/openapi.json").json()
+    content = page["paths"]["/api/tools/add"]["post"]["requestBody"]["content"]["application/json"]
+
+    assert content.keys() == {"schema"}

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from signet import __version__
 from signet.app import build_app, check, open_log, place_of, refuse_open_door
-from signet.kernel.tools import Toolbox
 from signet.logs import WARN
 from signet.settings import Settings, UsageError
 from signet.transports.http_server import UNIX_PREFIX, bind, is_local
@@ -22,6 +21,8 @@ from signet.transports.workers import Service, end_on_signals, serve
 
 from .arguments import print_err
 from .terminal import paste_lines
+from .tool_lookup import flags_again
+from .tool_page import Page, page_of
 
 __all__ = ["LIMITS", "serve_http"]
 
@@ -36,7 +37,7 @@ def serve_http(read_settings: Callable[[], Settings]) -> int:
     """
     end_on_signals()
     settings = replace(read_settings(), run_name=token_hex(16))
-    toolbox, _ = check(settings)
+    toolbox, registry = check(settings)
     refuse_open_door(settings, toolbox, is_local=is_local(settings.host))
     certificate = _certificate(settings)
     try:
@@ -47,7 +48,7 @@ def serve_http(read_settings: Callable[[], Settings]) -> int:
         where = settings.host if is_path else f"{settings.host}:{settings.port}"
         advice = "write another path" if is_path else "write another --host or --port, 0 for any"
         raise UsageError(f"cannot listen on {where} ({why}); {advice}") from None
-    print_err(_greeting(settings, listener.getsockname(), toolbox))
+    print_err(_greeting(settings, listener.getsockname(), page_of(next(iter(toolbox)), registry)))
     limits = replace(LIMITS, per_address=settings.connections_per_address)
     factory, warn = partial(_start_worker, settings), partial(_warn, settings)
     serve(Service(factory, listener, limits, certificate, warn), settings.workers)
@@ -94,7 +95,7 @@ def _warn(settings: Settings, text: str, error: BaseException | None = None) -> 
     open_log(settings).line(WARN, "http", "server.warning", why=text, **facts)
 
 
-def _greeting(settings: Settings, address: Any, toolbox: Toolbox) -> str:
+def _greeting(settings: Settings, address: Any, tool: Page) -> str:
     """Return the address that the server listens on, and three lines to paste."""
     url = _url(settings, address)
     text = f"Signet {__version__} is listening on {url}\n"
@@ -105,7 +106,8 @@ def _greeting(settings: Settings, address: Any, toolbox: Toolbox) -> str:
         return text
     if isinstance(address, str):
         return f"{text}Try it: curl --unix-socket {quote(address)} http://localhost/api/tools\nCtrl-C stops it.\n"
-    return text + paste_lines(url, next(iter(toolbox)), _flags_again(settings), secured=settings.token is not None)
+    flags, secured = flags_again(settings), settings.token is not None
+    return text + paste_lines(url, tool.name, tool.example, flags, secured=secured)
 
 
 def _url(settings: Settings, address: Any) -> str:
@@ -114,16 +116,3 @@ def _url(settings: Settings, address: Any) -> str:
         return UNIX_PREFIX + address
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     return f"{'http' if settings.tls_cert is None else 'https'}://{host}:{address[1]}"
-
-
-def _flags_again(settings: Settings) -> str:
-    """Return the flags with which `signet call` finds the same upstreams."""
-    if settings.sandbox:
-        return " --sandbox"
-    if settings.replay:
-        return f" --replay {quote(settings.replay)}"
-    flags = ""
-    for toolset, own in settings.enabled():
-        if toolset.needs and not toolset.extends:
-            flags += f" --{toolset.name}-{toolset.needs.replace('_', '-')} {getattr(own, toolset.needs)}"
-    return flags

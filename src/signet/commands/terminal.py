@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from signet.kernel.outcome import Outcome
-from signet.kernel.tools import Tool
 
 from .arguments import SPACES, print_err_line, printable
 
@@ -175,14 +174,14 @@ def program() -> str:
     return shlex.quote(sys.argv[0])
 
 
-def paste_lines(url: str, tool: Tool, flags: str, *, secured: bool) -> str:
+def paste_lines(url: str, tool: str, example: Mapping[str, Any], flags: str, *, secured: bool) -> str:
     """Return three lines to paste: curl, a client's configuration, the command line with its flags."""
-    body = msgspec.json.encode(tool.example).decode()
+    body = msgspec.json.encode(example).decode()
     header = ' -H "Authorization: Bearer $SIGNET_TOKEN"' if secured else ""
     server: dict[str, object] = {"type": "http", "url": f"{url}/mcp"}
     if secured:
         server["headers"] = {"Authorization": "Bearer ${SIGNET_TOKEN}"}
     config = msgspec.json.encode({"mcpServers": {"signet": server}}).decode()
-    curl = f"curl -s {url}/api/tools/{tool.name} -H 'Content-Type: application/json'{header} -d {shlex.quote(body)}"
-    call = f"{program()} call {tool.name}{flags} --json {shlex.quote(body)}"
+    curl = f"curl -s {url}/api/tools/{tool} -H 'Content-Type: application/json'{header} -d {shlex.quote(body)}"
+    call = f"{program()} call {tool}{flags} --json {shlex.quote(body)}"
     return f"Try it, or give it to a client:\n  {curl}\n  {config}\n  {call}\nCtrl-C stops it.\n"

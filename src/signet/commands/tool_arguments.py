@@ -55,6 +55,18 @@ class Argument(msgspec.Struct, frozen=True):
         return stated if isinstance(stated, list) else self.choices
 
     @property
+    def sample(self) -> Any:
+        """A value of the argument's type, to be shown where nobody stated an example."""
+        if self.examples:
+            return self.examples[0]
+        option = next((one for one in self.options if _type_of(one) != "null"), self.schema)
+        if option.get("default") is not None:
+            return option["default"]
+        least = option.get("minimum", 1)
+        samples = {"string": "text", "integer": least, "number": least, "boolean": True, "array": [], "object": {}}
+        return samples.get(_type_of(option) or "string")
+
+    @property
     def description(self) -> str:
         """What the argument means."""
         text = self.schema.get("description", "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from shlex import quote
 from typing import Final
 
 from signet.catalogue import TOOLSETS, find_toolset
@@ -13,7 +14,7 @@ from signet.kernel.toolset import Toolset
 from signet.settings import PREFIX as VARIABLE_PREFIX
 from signet.settings import EnabledToolset, Settings, variable_of
 
-__all__ = ["advice", "find_unserved", "unknown", "what_to_set"]
+__all__ = ["advice", "find_unserved", "flags_again", "unknown", "what_to_set"]
 
 MAX_NEAR: Final = 3
 LIKENESS: Final = 0.6
@@ -53,6 +54,20 @@ def what_to_set(toolset: Toolset, settings: Settings, *, subject: str = "") -> s
         return f"{which} is not among --toolsets {settings.toolsets} (or SIGNET_TOOLSETS): add {toolset.name}{also}"
     trial = "; --sandbox tries it on sample data" if find_toolset(toolset.domain).sandbox is not None else ""
     return f"{which} needs {needs}{trial}"
+
+
+def flags_again(settings: Settings) -> str:
+    """Return the flags with which `signet call` finds the same tools and upstreams."""
+    enabled = settings.enabled()
+    flags = f" --toolsets {quote(settings.toolsets)}" if any(toolset.bundles() for toolset, _ in enabled) else ""
+    if settings.sandbox:
+        return f"{flags} --sandbox"
+    if settings.replay:
+        return f"{flags} --replay {quote(settings.replay)}"
+    for toolset, own in enabled:
+        if toolset.needs and not toolset.extends:
+            flags += f" --{toolset.name}-{toolset.needs.replace('_', '-')} {getattr(own, toolset.needs)}"
+    return flags
 
 
 def _flag_and_variable(toolset: Toolset) -> str:

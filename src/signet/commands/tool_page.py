@@ -111,13 +111,15 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def page_of(tool: Tool, registry: SchemaRegistry, note: str = "") -> Page:
-    """Return the page of a tool of ours."""
+    """Return the page of a tool; without an example of its author's, its required arguments get sample values."""
+    arguments = arguments_in(schema_of(registry.load_bundle(tool.slug).input))
+    sample = {argument.name: argument.sample for argument in arguments.values() if argument.required}
     return Page(
         name=tool.name,
         title=tool.title,
         description=tool.description,
-        arguments=arguments_in(schema_of(registry.load_bundle(tool.slug).input)),
-        example=tool.example,
+        arguments=arguments,
+        example=tool.example if tool.has_example else sample,
         slug=tool.slug,
         note=note,
     )

@@ -152,7 +152,10 @@ def local_address(settings: Settings, page: Page) -> ServedAt:
     else:
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
         url = f"{scheme}://{host}:{settings.port}"
-    return ServedAt(url, settings.token is not None, " --sandbox" if settings.sandbox or page.note else "")
+    flags = " --sandbox" if settings.sandbox or page.note else ""
+    if any(toolset.bundles() for toolset, _ in settings.enabled()):
+        flags = f" --toolsets {shlex.quote(settings.toolsets)}{flags}"
+    return ServedAt(url, settings.token is not None, flags)
 
 
 def _table(pages: Iterable[Page]) -> str:

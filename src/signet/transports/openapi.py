@@ -100,6 +100,9 @@ def _paths(templates: Json, tool: Tool, contracts: Json, legacy: list[str], *, s
         "{success}": _object({"success": {"const": True}, "result": {"$ref": SHAPES + output_name}}),
     }
     rest, envelope = (_filled(templates[door], facts) for door in ("rest", "envelope"))
+    if not tool.has_example:
+        for path in (rest, envelope):
+            del path["post"]["requestBody"]["content"]["application/json"]["example"]
     rest["post"]["responses"] |= _rest_errors(tool, "Error", secured=secured)
     statuses = {row.http_status for row in TABLE.values()} | {403, 405, 408, 413, 415, 421}
     for status in sorted(statuses if secured else statuses - {401}):
