@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from bench import calls, convert, decode, journal, memory, startup, web
+from bench import calls, convert, decode, journal, memory, own, startup, web
 from bench.contenders import Contender, contenders
 from bench.frames import WrongAnswerError
 from bench.machine import Bystanders, hardware, versions
@@ -23,6 +23,7 @@ BENCHMARKS: dict[str, Callable[[Plan, Sequence[Contender]], list[Row]]] = {
     "cold": startup.measure,
     "dropins": startup.measure_dropins,
     "stdio": calls.measure,
+    "own": own.measure,
     "http": web.measure,
     "rest": web.measure_rest,
     "memory": memory.measure,
@@ -32,7 +33,7 @@ BENCHMARKS: dict[str, Callable[[Plan, Sequence[Contender]], list[Row]]] = {
 }
 """The function of each benchmark; a new benchmark is a new module and a new line here."""
 
-GOALS = ("cold", "stdio", "http", "rest")
+GOALS = ("cold", "stdio", "own", "http", "rest")
 """The benchmarks that the goals need."""
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"

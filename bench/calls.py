@@ -12,7 +12,7 @@ from bench.pipe import Pipe, opened
 from bench.plan import Plan
 from bench.rows import Metric, Row, Sheet, rotated
 
-__all__ = ["measure"]
+__all__ = ["IN_FLIGHT", "latencies_us", "measure", "per_s"]
 
 IN_FLIGHT = 64
 SIZES = {"small": SMALL, "large": LARGE}

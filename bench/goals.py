@@ -9,7 +9,9 @@ from typing import NamedTuple
 from bench.calls import IN_FLIGHT
 from bench.contenders import BARE_NAME, FASTMCP, SDK
 from bench.frames import LEGACY, MODERN
+from bench.own import BUILT_IN, KINDS, SECTION
 from bench.rows import Ratio, Row
+from bench.startup import STDIO
 
 __all__ = ["GOALS", "Goal", "Verdict", "verdicts"]
 
@@ -37,6 +39,9 @@ GOALS = (
     Goal("stdio", f"{IN_FLIGHT} in flight, small", BARE_NAME, 0.7),
     # No slower than version 0.1.0, which took this part of the time that the SDK's server takes.
     Goal("cold start", "spawn to tools/list", SDK, 1 / 7.8),
+    Goal(SECTION, "cold start of one file", STDIO, 1.2),
+    # As fast as the built-in one, but for what differs from round to round.
+    *(Goal(SECTION, f"{words}, {IN_FLIGHT} in flight", BUILT_IN, 0.95) for words in KINDS.values()),
 )
 
 

@@ -15,7 +15,7 @@ from bench.plan import Plan
 from bench.process import server_core, spawned
 from bench.rows import BOUND, SIGNET, Metric, Row, Sheet, rotated
 
-__all__ = ["measure", "measure_dropins"]
+__all__ = ["STDIO", "measure", "measure_dropins", "start_ms"]
 
 COLD = Metric("cold start", "spawn to tools/list answered", "ms", "less")
 STDIO = "signet stdio"

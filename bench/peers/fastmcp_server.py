@@ -3,21 +3,10 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 
 from fastmcp import FastMCP
 
-from bench.peers.plantuml import DESCRIPTION, NAME, VIEWER, encode
-
-
-@dataclass
-class Encoded:
-    """A diagram's address."""
-
-    url: str
-    encoded: str
-    format: str
-
+from bench.peers.plantuml import DESCRIPTION, NAME, VIEWER, Encoded, encode
 
 mcp = FastMCP("plantuml", version="1.0.0")
 

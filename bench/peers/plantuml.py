@@ -5,8 +5,9 @@ from __future__ import annotations
 import base64
 import string
 import zlib
+from dataclasses import dataclass
 
-__all__ = ["DESCRIPTION", "NAME", "VIEWER", "encode"]
+__all__ = ["DESCRIPTION", "NAME", "VIEWER", "Encoded", "encode"]
 
 NAME = "encodePlantUML"
 DESCRIPTION = "Encode PlantUML source text into a URL that shows the diagram."
@@ -16,6 +17,15 @@ _BASE64 = string.ascii_uppercase + string.ascii_lowercase + string.digits + "+/"
 _PLANTUML = string.digits + string.ascii_uppercase + string.ascii_lowercase + "-_"
 _TO_PLANTUML = bytes.maketrans(_BASE64.encode(), _PLANTUML.encode())
 _LEVEL = 9
+
+
+@dataclass
+class Encoded:
+    """A diagram's address."""
+
+    url: str
+    encoded: str
+    format: str
 
 
 def encode(text: str) -> str:

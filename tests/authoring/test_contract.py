@@ -327,6 +327,22 @@ def test_the_docstring_describes_the_tool_and_its_parameters() -> None:
     assert derived.input["properties"]["limit"]["description"] == "at most"
 
 
+def test_an_optional_value_is_described_in_its_branch_too() -> None:
+    def search(query: str | None = None) -> str:
+        """Search.
+
+        Args:
+            query: the words
+        """
+        return query or ""
+
+    assert contract(search).input["properties"]["query"] == {
+        "anyOf": [{"type": "string", "description": "the words"}, {"type": "null"}],
+        "description": "the words",
+        "default": None,
+    }
+
+
 def test_the_fields_of_sphinx_are_read_too() -> None:
     def search(query: str) -> str:
         """Search.

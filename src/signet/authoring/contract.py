@@ -112,8 +112,7 @@ def _input(
             adapted[name], hint, schema = other, Any, other.schema
         else:
             schema = _schema(hint, name)
-        if name in texts and "description" not in schema:
-            schema = {**schema, "description": texts[name]}
+        schema = _described(schema, schema.get("description") or texts.get(name))
         if parameter.default is parameter.empty:
             fields.append((name, hint))
         else:
@@ -192,6 +191,19 @@ def _with_default(schema: dict[str, Any], default: Any) -> dict[str, Any]:
     except (TypeError, ValueError, RecursionError):
         return schema
     return {**schema, "default": plain}
+
+
+def _described(schema: dict[str, Any], text: str | None) -> dict[str, Any]:
+    """Return a schema with a description; of a value or null some clients keep only that of the value's branch."""
+    if text is None:
+        return schema
+    branches = schema.get("anyOf", [])
+    if {"type": "null"} in branches:
+        others = [
+            one if one == {"type": "null"} or "description" in one else {**one, "description": text} for one in branches
+        ]
+        schema = {**schema, "anyOf": others}
+    return {**schema, "description": text}
 
 
 def _root(schema: dict[str, Any]) -> dict[str, Any]:

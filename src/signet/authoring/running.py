@@ -19,14 +19,12 @@ from signet.kernel.tools import Context
 
 from .contract import DerivedContract
 from .declaration import ToolDeclaration
-from .threads import Job, Threads
+from .threads import Job, threads_of
 
 __all__ = ["CURRENT", "make_run"]
 
 CURRENT: Final[ContextVar[Context]] = ContextVar("signet_call")
 """The context of the call in which code runs: an upstream finds its run by it."""
-
-_THREADS: Final = Threads()
 
 
 def make_run(declaration: ToolDeclaration, contract: DerivedContract) -> Callable[[Any, Context], Any]:
@@ -62,9 +60,10 @@ def _in_thread(run: Callable[[Any, Context], Any]) -> Callable[[Any, Context], A
     """Return a function that runs in a thread, with a context that may be used there."""
 
     def run_in_thread(args: Any, context: Context) -> asyncio.Future[Any]:
-        if not _THREADS.has_room:
-            context.waiting("waiting for a free thread")
         loop = asyncio.get_running_loop()
+        threads = threads_of(loop)
+        if not threads.has_room:
+            context.waiting("waiting for a free thread")
 
         def report(done: float, total: float | None = None, message: str | None = None) -> None:
             loop.call_soon_threadsafe(context.progress, done, total, message)
@@ -72,7 +71,7 @@ def _in_thread(run: Callable[[Any, Context], Any]) -> Callable[[Any, Context], A
         def work(job: Job) -> Any:
             return run(args, msgspec.structs.replace(context, progress=report, is_cancelled=lambda: job.is_abandoned))
 
-        return _THREADS.run(work)
+        return threads.run(work)
 
     return run_in_thread
 

@@ -1,6 +1,9 @@
 """Threads for functions that may block: daemons, so that one that never returns holds nobody up at the end.
 
-event loop ── run ── queue ── a thread ── done ── event loop, woken once for all that is done
+    event loop ── run ── jobs ── a thread ── done ── event loop, woken once for all that is done
+
+Quick functions follow each other in one thread, because threads that take turns cost more than the functions. A job that
+has waited for a millisecond brings more threads; where nothing was finished meanwhile, one for each job.
 """
 
 from __future__ import annotations
@@ -11,13 +14,18 @@ from collections import deque
 from collections.abc import Callable
 from contextvars import Context as Variables
 from contextvars import copy_context
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
-__all__ = ["Job", "Threads"]
+__all__ = ["Job", "Threads", "threads_of"]
 
 MAX_THREADS: Final = 64
 """The calls of plain functions that run at once; further ones wait for their turn."""
+PATIENCE_S: Final = 0.001
+"""How long a job waits for a thread that is at work before others are woken."""
+IDLE_S: Final = 60.0
+"""How long a thread waits for work before it ends."""
 
 
 class Job:
@@ -38,62 +46,130 @@ class Job:
 
 
 class Threads:
-    """A bounded number of threads that run jobs of one event loop."""
+    """A bounded number of threads that run the jobs of one event loop."""
 
     def __init__(self, limit: int = MAX_THREADS) -> None:
         self._limit = limit
-        self._queue: SimpleQueue[Job] = SimpleQueue()
+        self._jobs: deque[Job] = deque()
         self._lock = threading.Lock()
-        self._running = 0
-        """The jobs that wait or run."""
+        self._active = 0
+        """The threads that are at work."""
         self._started = 0
+        self._wakes: SimpleQueue[None] = SimpleQueue()
+        self._finished = 0
+        """The number of jobs that have ended, ever."""
+        self._seen = 0
+        """What that was when the jobs were looked at last."""
+        self._is_begun = False
+        self._is_watched = False
         self._done: deque[tuple[Job, Any]] = deque()
-        self._is_woken = False
+        self._is_told = False
 
     @property
     def has_room(self) -> bool:
-        """Whether a job would begin at once."""
-        return self._running < self._limit
+        """Whether a job would begin soon."""
+        return self._active < self._limit
 
     def run(self, work: Callable[[Job], Any]) -> asyncio.Future[Any]:
         """Run a function in a thread; the future has its value, or the exception that it raised, as its result."""
-        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Any] = loop.create_future()
         job = Job(work, future, copy_context())
         future.add_done_callback(job.abandon)
-        with self._lock:
-            self._running += 1
-            if self._running > self._started < self._limit:
-                self._started += 1
-                threading.Thread(target=self._work, name=f"signet-tool-{self._started}", daemon=True).start()
-        self._queue.put(job)
+        self._jobs.append(job)
+        if not self._is_begun:
+            # After what else the loop has to do now, which may bring more jobs.
+            self._is_begun = True
+            loop.call_soon(self._begin, loop)
         return future
 
-    def _work(self) -> None:
-        while True:
-            job = self._queue.get()
-            value = None if job.is_abandoned else _value_of(job)
-            with self._lock:
-                self._running -= 1
-            self._done.append((job, value))
-            if not self._is_woken:
-                self._is_woken = True
-                self._wake(job)
+    def _begin(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._is_begun = False
+        if not self._active:
+            self._wake(1)
+        if not self._is_watched:
+            self._is_watched = True
+            self._seen = self._finished
+            loop.call_later(PATIENCE_S, self._watch, loop)
 
-    def _wake(self, job: Job) -> None:
+    def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Wake more threads for jobs that still wait, until there are none."""
+        if not self._jobs:
+            self._is_watched = False
+            return
+        stuck = self._finished == self._seen
+        self._wake(len(self._jobs) if stuck else max(1, self._active))
+        self._seen = self._finished
+        loop.call_later(PATIENCE_S, self._watch, loop)
+
+    def _wake(self, count: int) -> None:
+        with self._lock:
+            count = min(count, len(self._jobs), self._limit - self._active)
+            self._active += count
+            fresh = max(0, self._active - self._started)
+            self._started += fresh
+            for _ in range(count):
+                self._wakes.put(None)
+        for _ in range(fresh):
+            threading.Thread(target=self._work, name="signet-tool", daemon=True).start()
+
+    def _work(self) -> None:
+        while self._is_woken():
+            while (job := self._next()) is not None:
+                value = None if job.is_abandoned else _value_of(job)
+                self._finished += 1
+                self._done.append((job, value))
+                if not self._is_told:
+                    self._is_told = True
+                    self._tell(job)
+
+    def _is_woken(self) -> bool:
+        """Wait for work; a thread that nobody has woken for a while ends."""
+        while True:
+            try:
+                self._wakes.get(timeout=IDLE_S)
+            except Empty:
+                with self._lock:
+                    if self._wakes.empty():
+                        self._started -= 1
+                        return False
+            else:
+                return True
+
+    def _next(self) -> Job | None:
+        """Return the next job; without one the thread is at work no longer."""
+        with self._lock:
+            if self._jobs:
+                return self._jobs.popleft()
+            self._active -= 1
+            return None
+
+    def _tell(self, job: Job) -> None:
         try:
             job.future.get_loop().call_soon_threadsafe(self._deliver)
         except RuntimeError:
             # The loop has ended, and with it everybody who waited.
-            self._is_woken = False
+            self._is_told = False
             self._done.clear()
 
     def _deliver(self) -> None:
-        # First the mark, then the results: one that comes between the two wakes the loop again.
-        self._is_woken = False
+        # First the mark, then the results: one that comes between the two tells the loop again.
+        self._is_told = False
         while self._done:
             job, value = self._done.popleft()
             if not job.future.done():
                 job.future.set_result(value)
+
+
+_POOLS: Final[WeakKeyDictionary[asyncio.AbstractEventLoop, Threads]] = WeakKeyDictionary()
+
+
+def threads_of(loop: asyncio.AbstractEventLoop) -> Threads:
+    """Return the threads of an event loop."""
+    threads = _POOLS.get(loop)
+    if threads is None:
+        threads = _POOLS[loop] = Threads()
+    return threads
 
 
 def _value_of(job: Job) -> Any:

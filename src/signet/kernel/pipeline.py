@@ -179,15 +179,17 @@ class Pipeline:
             # Checked here, not in `run`: calls that were accepted together begin one after the other.
             return self.notify(self.finish(prepared, _too_many(pending)), started_s)
         task = asyncio.ensure_future(pending)
+        ended, timer = _end_of(task, self._timeout_s)
         self._in_flight += 1
         try:
-            await asyncio.wait((task,), timeout=self._timeout_s)
+            await ended
             value = _value_of(task) if task.done() else _too_slow(prepared.tool, self._timeout_s, wait)
         except asyncio.CancelledError:
             self.notify(self.finish(prepared, _caller_left()), started_s)
             raise
         finally:
             self._in_flight -= 1
+            timer.cancel()
             task.cancel()
         if prepared.tool.validate_in_thread:
             wait.now = "checking the result"
@@ -231,6 +233,19 @@ def _without_unknown(arguments: Any, struct: Any) -> Any:
 
 def _caller_left() -> Fault:
     return Fault(Code.INTERNAL_ERROR, "the caller left before the answer")
+
+
+def _end_of(task: asyncio.Future[object], timeout_s: float) -> tuple[asyncio.Future[None], asyncio.TimerHandle]:
+    """Return a future that is done when a task ends or its time is over, and the timer; `asyncio.wait` costs twice."""
+    loop = task.get_loop()
+    ended: asyncio.Future[None] = loop.create_future()
+
+    def end(_: object = None) -> None:
+        if not ended.done():
+            ended.set_result(None)
+
+    task.add_done_callback(end)
+    return ended, loop.call_later(timeout_s, end)
 
 
 def _value_of(task: asyncio.Future[object]) -> object:

@@ -1,0 +1,141 @@
+"""The threads of plain functions: as many as jobs that block, up to a bound; a call that is given up leaves no trace."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+
+from processes import PATIENCE_S
+from signet.authoring.threads import Job, Threads, threads_of
+
+
+def test_jobs_that_block_run_at_once() -> None:
+    """Each waits for all others."""
+    barrier = threading.Barrier(32)
+
+    def meet(_: Job) -> bool:
+        barrier.wait(PATIENCE_S)
+        return True
+
+    async def main() -> list[Any]:
+        threads = Threads(limit=32)
+        return await asyncio.gather(*[threads.run(meet) for _ in range(32)])
+
+    assert asyncio.run(main()) == [True] * 32
+
+
+def test_there_are_no_more_threads_than_the_limit() -> None:
+    lock = threading.Lock()
+    now, most = 0, 0
+
+    def count(_: Job) -> None:
+        nonlocal now, most
+        with lock:
+            now, most = now + 1, max(most, now + 1)
+        threading.Event().wait(0.002)
+        with lock:
+            now -= 1
+
+    async def main() -> None:
+        threads = Threads(limit=3)
+        await asyncio.gather(*[threads.run(count) for _ in range(40)])
+
+    asyncio.run(main())
+
+    assert 1 < most <= 3
+
+
+def test_jobs_that_come_one_after_the_other_are_all_run() -> None:
+    async def main() -> list[Any]:
+        threads = Threads()
+        one_by_one = [await threads.run(lambda _, own=number: own) for number in range(50)]
+        await asyncio.sleep(0.01)
+        return [*one_by_one, *await asyncio.gather(*[threads.run(lambda _: "late") for _ in range(200)])]
+
+    assert asyncio.run(main()) == [*range(50), *["late"] * 200]
+
+
+def test_what_a_function_raises_is_the_value() -> None:
+    error = SystemExit(3)
+
+    def leave(_: Job) -> None:
+        raise error
+
+    async def main() -> Any:
+        return await Threads().run(leave)
+
+    assert asyncio.run(main()) is error
+
+
+def test_a_call_that_was_given_up_while_it_waited_never_runs_and_one_that_runs_can_see_it() -> None:
+    ran: list[str] = []
+    begun, seen = threading.Event(), threading.Event()
+
+    def hold(job: Job) -> None:
+        begun.set()
+        while not job.is_abandoned:
+            threading.Event().wait(0.001)
+        seen.set()
+
+    async def main() -> None:
+        threads = Threads(limit=1)
+        held = threads.run(hold)
+        waiting = threads.run(lambda _: ran.append("waiting"))
+        await asyncio.to_thread(begun.wait, PATIENCE_S)
+        waiting.cancel()
+        held.cancel()
+        await asyncio.to_thread(seen.wait, PATIENCE_S)
+        await threads.run(lambda _: ran.append("next"))
+
+    asyncio.run(main())
+
+    assert ran == ["next"]
+
+
+def test_a_thread_whose_loop_has_ended_tells_nobody() -> None:
+    go, begun, done = threading.Event(), threading.Event(), threading.Event()
+
+    def hold(_: Job) -> None:
+        begun.set()
+        go.wait(PATIENCE_S)
+        done.set()
+
+    async def main() -> None:
+        threads.run(hold)
+        await asyncio.to_thread(begun.wait, PATIENCE_S)
+
+    threads = Threads()
+    asyncio.run(main())
+    go.set()
+
+    assert done.wait(PATIENCE_S)
+
+
+def test_each_loop_has_threads_of_its_own() -> None:
+    async def main() -> tuple[Threads, Any]:
+        threads = threads_of(asyncio.get_running_loop())
+        assert threads is threads_of(asyncio.get_running_loop())
+        return threads, await threads.run(lambda _: "served")
+
+    first, second = asyncio.run(main()), asyncio.run(main())
+
+    assert first[0] is not second[0]
+    assert first[1] == second[1] == "served"
+
+
+def test_a_thread_without_work_ends_and_another_takes_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("signet.authoring.threads.IDLE_S", 0.01)
+
+    async def main() -> list[Any]:
+        threads = Threads()
+        names = []
+        for _ in range(3):
+            names.append(await threads.run(lambda _: threading.current_thread()))
+            while names[-1].is_alive():
+                await asyncio.sleep(0.01)
+        return names
+
+    assert len(set(asyncio.run(main()))) == 3
