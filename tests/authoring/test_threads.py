@@ -1,4 +1,4 @@
-"""The threads of plain functions: as many as jobs that block, up to a bound; a call that is given up leaves no trace."""
+"""The threads of plain functions: as many as jobs that block, up to a bound; a call given up leaves no trace."""
 
 from __future__ import annotations
 
@@ -134,8 +134,7 @@ def test_a_thread_without_work_ends_and_another_takes_its_place(monkeypatch: pyt
         names = []
         for _ in range(3):
             names.append(await threads.run(lambda _: threading.current_thread()))
-            while names[-1].is_alive():
-                await asyncio.sleep(0.01)
+            await asyncio.to_thread(names[-1].join, PATIENCE_S)
         return names
 
     assert len(set(asyncio.run(main()))) == 3
