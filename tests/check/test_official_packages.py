@@ -6,11 +6,12 @@ import copy
 import json
 import subprocess
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from client import node, read_clients
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 from mcp.shared.tool_name_validation import validate_tool_name
 from mcp.types import Tool
@@ -227,6 +228,9 @@ strings = st.fixed_dictionaries(
         "const": st.just("a"), "default": st.just("a"), "examples": st.just(["a"]),
     },
 )  # fmt: skip
+plain = st.sampled_from(
+    [STRING, {"type": "integer"}, {"type": "string", "enum": ["a"]}, {"anyOf": [STRING, {"type": "null"}]}]
+)
 others = st.sampled_from([
     {"type": "integer", "minimum": 1, "multipleOf": 2}, {"type": "boolean"}, {"type": ["integer", "string"]},
     {"enum": [1]}, {"type": "null"}, {}, True, False, {"$ref": "#/$defs/A"}, {"$ref": "#/$defs/B"},
@@ -254,23 +258,29 @@ def schemas_with(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return st.one_of(objects, arrays, *unions)
 
 
-parts = st.recursive(strings | others, schemas_with, max_leaves=5)
+parts = st.recursive(plain | strings | others, schemas_with, max_leaves=5)
 inputs = st.builds(
     lambda properties, a, b: {"type": "object", "properties": properties, "$defs": {"A": a, "B": b}},
-    st.dictionaries(NAMES, parts, min_size=1, max_size=3), parts, parts,
+    st.dictionaries(NAMES, parts, min_size=1, max_size=2), strings, parts,
 )  # fmt: skip
 
 
+def is_taken(convert: Callable[[dict[str, Any]], object], schema: dict[str, Any]) -> bool:
+    """A warning of a package is an error here: it is how google-genai tells of values that are no strings."""
+    try:
+        convert(schema)
+    except (*REFUSALS, UserError, UserWarning):
+        return False
+    return True
+
+
 @given(inputs)
-def test_what_has_no_finding_for_gemini_is_taken_by_google_genai(schema: dict[str, Any]) -> None:
-    """A warning of the package is an error here: it is how the package tells of values that are no strings."""
-    assume(lint(schema, GENAI) | lint(schema, "Gemini") == set())
+def test_what_google_genai_refuses_has_a_finding_for_gemini(schema: dict[str, Any]) -> None:
+    found = lint(schema, GENAI) | lint(schema, "Gemini")
 
-    assert set(gemini(schema)["properties"]) == set(schema["properties"])
+    assert found or is_taken(gemini, schema)
 
 
 @given(inputs)
-def test_what_has_no_finding_for_strict_mode_is_taken_by_it(schema: dict[str, Any]) -> None:
-    assume(lint(schema, STRICT) == set())
-
-    assert strict(schema)["required"] == list(schema["properties"])
+def test_what_strict_mode_refuses_has_a_finding(schema: dict[str, Any]) -> None:
+    assert lint(schema, STRICT) or is_taken(strict, schema)

@@ -118,7 +118,8 @@ RULES: Final[dict[tuple[str, str], Rule]] = {
         "refuses", "fails on this `$ref`, it follows `#/$defs/NAME` alone: write the schema in its place"
     ),
     ("reference-recursive", "google-genai"): Rule(
-        "loses", "replaces a `$ref` that leads back to itself, or to another `$ref`, by a schema without rules: end it with a type"
+        "loses",
+        "replaces a `$ref` that leads back to itself, or to another `$ref`, by a schema without rules: end it with a type",
     ),
     ("reference-siblings", "OpenAI strict mode"): Rule(
         "loses", "cannot be used for `{keyword}` beside `$ref`: write the schema in place of the `$ref`"

@@ -33,9 +33,9 @@ KINDS: Final[tuple[tuple[str, re.Pattern[str]], ...]] = tuple(
         ("a PyPI token", _START + r"pypi-AgE[A-Za-z0-9_-]{32,}"),
         ("a Hugging Face token", _START + r"hf_[A-Za-z0-9]{30,}"),
         ("a JSON Web Token", _START + r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"),
-        ("a password in an address", r"(?<![a-z])[a-z]{2,12}://[^\s/:@<>{}$*]{1,64}:[^\s/:@<>{}$*]{3,128}@"),
     )
 )
+ADDRESS: Final = re.compile(r"(?<![a-z])[a-z]{2,12}://[^\s/:@]{1,64}:([^\s/:@]{3,128})@")
 BEARER: Final = re.compile(r"(?i)(?<![a-z])(?:bearer|basic)[ ]{1,4}([A-Za-z0-9._~+/=-]{16,})")
 LABELLED: Final = re.compile(rf"""(?i){NAMES}["']?[ \t]{{0,4}}([:=])[ \t]{{0,4}}["']?([^\s"'`,;&()\[\]]{{6,}})""")
 PLACEHOLDER: Final = re.compile(
@@ -46,6 +46,8 @@ PLACEHOLDER: Final = re.compile(
 def find_secrets(text: str) -> list[str]:
     """Return the kinds of secrets in a text, each once: 'a GitHub token', 'a password'."""
     found = [kind for kind, pattern in KINDS if pattern.search(text)]
+    if any(not PLACEHOLDER.search(match[1]) for match in ADDRESS.finditer(text)):
+        found.append("a password in an address")
     if any(_is_random(match[1]) for match in BEARER.finditer(text)):
         found.append("an authorization header")
     if not found and any(_is_value(match[1], match[2]) for match in LABELLED.finditer(text)):
