@@ -191,6 +191,7 @@ CASES: dict[str, tuple[Any, set[tuple[str, str, str]]]] = {
         {("description-lost", GENAI, "/description")},
     ),
     "optional, described inside": ({"anyOf": [STRING, {"type": "null"}]}, set()),
+    "one branch": ({"anyOf": [{"type": "string"}]}, set()),
     "a union": ({"anyOf": [{"type": "string"}, {"type": "integer"}, {"type": "null"}]}, set()),
     "a list of types": ({"type": ["string", "null"]}, set()),
     "ten levels": (nested(10), set()),
@@ -348,6 +349,14 @@ def test_anything_is_linted_and_each_place_is_one(
         for step in finding.place.split("/")[1:]:
             key = step.replace("~1", "/").replace("~0", "~")
             whole = whole[int(key) if isinstance(whole, list) else key]
+
+
+def test_parts_are_looked_at_to_a_depth_of_a_hundred() -> None:
+    def lists(depth: int) -> dict[str, Any]:
+        return {"type": "array", "items": lists(depth - 1)} if depth else {"type": "array"}
+
+    assert ("array-without-items", "VS Code", X + "/items" * 99) in broken_by(lists(99))
+    assert broken_by(lists(100)) == set()
 
 
 def test_a_deep_and_a_wide_schema_are_linted() -> None:

@@ -162,6 +162,7 @@ def test_google_genai_loses_the_keywords_that_are_found(keyword: str, value: Any
         ({"anyOf": [{"type": "string"}, {"type": "null"}], "description": "it"}, False),
         ({"anyOf": [{"type": "string", "description": "it"}, {"type": "null"}], "description": "it"}, True),
         ({"anyOf": [{"type": "string"}, {"type": "integer"}, {"type": "null"}], "description": "it"}, True),
+        ({"anyOf": [{"type": "string"}], "description": "it"}, True),
         ({"type": ["string", "null"], "description": "it"}, True),
         ({"$ref": "#/$defs/A", "description": "it"}, False),
     ],

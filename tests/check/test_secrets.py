@@ -108,6 +108,19 @@ def test_other_findings_do_not_repeat_a_secret_either() -> None:
         assert [finding for finding in found if secret in repr(finding)] == []
 
 
+def test_a_secret_is_found_at_any_depth() -> None:
+    (secret, *_) = SECRETS
+    value: Any = secret
+    for _ in range(5_000):
+        value = [value]
+
+    found = lint_tool("add", "", "Adds two integers.", {"type": "object", "default": value}, None)
+
+    assert [(finding.rule, finding.place) for finding in found] == [
+        ("secret-in-description", "/inputSchema/default" + "/0" * 99)
+    ]
+
+
 @given(st.text())
 def test_any_text_is_searched(text: str) -> None:
     find_secrets(text)

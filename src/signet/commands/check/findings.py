@@ -119,7 +119,7 @@ RULES: Final[dict[tuple[str, str], Rule]] = {
     ),
     ("reference-recursive", "google-genai"): Rule(
         "loses",
-        "replaces a `$ref` that leads back to itself, or to another `$ref`, by a schema without rules: end it with a type",
+        "replaces a `$ref` that leads to another, or back to itself, by a schema without rules: end it with a type",
     ),
     ("reference-siblings", "OpenAI strict mode"): Rule(
         "loses", "cannot be used for `{keyword}` beside `$ref`: write the schema in place of the `$ref`"

@@ -17,6 +17,7 @@ from .findings import step
 __all__ = ["find_secrets", "texts_of"]
 
 MAX_DEPTH: Final = 100
+"""A text that lies deeper has the place of the part at this depth: places would grow with the square of the depth."""
 _START: Final = r"(?<![A-Za-z0-9_-])"
 KINDS: Final[tuple[tuple[str, re.Pattern[str]], ...]] = tuple(
     (kind, re.compile(pattern))
@@ -62,10 +63,10 @@ def texts_of(schema: Any, place: str) -> Iterator[tuple[str, str]]:
         value, at, depth = stack.pop()
         if isinstance(value, str):
             yield value, at
-        elif depth < MAX_DEPTH and isinstance(value, dict | list):
+        elif isinstance(value, dict | list):
             children = value.items() if isinstance(value, dict) else enumerate(value)
-            steps = [(child, f"{at}{step(name)}", depth + 1) for name, child in children]
-            stack.extend(reversed(steps))
+            near = depth < MAX_DEPTH
+            stack.extend(reversed([(child, at + step(name) if near else at, depth + 1) for name, child in children]))
 
 
 def _is_random(value: str) -> bool:
