@@ -18,6 +18,8 @@ __all__ = ["find_secrets", "texts_of"]
 
 MAX_DEPTH: Final = 100
 """A text that lies deeper has the place of the part at this depth: places would grow with the square of the depth."""
+SHORTEST: Final = 12
+"""No secret with its name or its beginning is shorter: most texts of a schema are types and names."""
 _START: Final = r"(?<![A-Za-z0-9_-])"
 KINDS: Final[tuple[tuple[str, re.Pattern[str]], ...]] = tuple(
     (kind, re.compile(pattern))
@@ -46,6 +48,8 @@ PLACEHOLDER: Final = re.compile(
 
 def find_secrets(text: str) -> list[str]:
     """Return the kinds of secrets in a text, each once: 'a GitHub token', 'a password'."""
+    if len(text) < SHORTEST:
+        return []
     found = [kind for kind, pattern in KINDS if pattern.search(text)]
     if any(not PLACEHOLDER.search(match[1]) for match in ADDRESS.finditer(text)):
         found.append("a password in an address")
