@@ -2,8 +2,8 @@
 
     event loop ── run ── jobs ── a thread ── done ── event loop, woken once for all that is done
 
-Quick functions follow each other in one thread, because threads that take turns cost more than the functions. A job that
-has waited for a millisecond brings more threads; where nothing was finished meanwhile, one for each job.
+Quick functions follow each other in one thread, because threads that take turns cost more than the functions. A job
+that has waited for a millisecond brings more threads; where nothing was finished meanwhile, one for each job.
 """
 
 from __future__ import annotations
