@@ -285,7 +285,7 @@ def test_what_pydantic_refuses_beyond_the_schema_is_the_callers_fault_with_its_p
         derived.bind(msgspec.convert({"even": {"number": 3}}, derived.args), None)  # type: ignore[arg-type]
 
     assert caught.value.code is signet.Code.INVALID_INPUT
-    assert caught.value.message == "Invalid arguments for halve: /even/number: Value error, it is odd"
+    assert caught.value.message == "Invalid arguments for halve: even.number: Value error, it is odd"
 
 
 def test_fields_of_pydantic_can_describe_plain_types() -> None:

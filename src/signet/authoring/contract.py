@@ -175,7 +175,7 @@ def _bind(
                 try:
                     values[name] = other.load(values[name])
                 except ContractError as error:
-                    places = [(f"/{name}{path}", message) for path, message in error.places]
+                    places = [(f"{name}.{path}" if path else name, message) for path, message in error.places]
                     raise bad_arguments(tool, places) from None
         if context is not None:
             values[context] = given

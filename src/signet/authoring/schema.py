@@ -50,7 +50,7 @@ def adapt(hint: Any) -> AdaptedType | None:
             return adapter.validate_python(value)
         except ValidationError as error:
             errors = error.errors(include_url=False, include_context=False, include_input=False)[:MAX_PLACES]
-            raise ContractError([("".join(f"/{part}" for part in one["loc"]), one["msg"]) for one in errors]) from None
+            raise ContractError([(".".join(map(str, one["loc"])), one["msg"]) for one in errors]) from None
 
     def dump(value: Any) -> Any:
         return adapter.dump_python(value, mode="json", warnings=False)
