@@ -423,6 +423,11 @@ def _callback() -> Callable[[], int]:
     return int
 
 
+def _generator() -> list[int]:
+    """Give."""
+    yield 1
+
+
 def _method(self, value: int) -> int:
     """Take."""
     return value
@@ -441,6 +446,7 @@ def _method(self, value: int) -> int:
         (_either, "class A(msgspec.Struct, tag=True)"),
         (_limited, "write Annotated[int, Meta(ge=…)] | None"),
         (_callback, "the result: collections.abc.Callable[[], int] cannot be a contract"),
+        (_generator, "it is a generator: return a list"),
         (_method, "it is a method: decorate a function outside of a class"),
     ],
 )
@@ -449,3 +455,9 @@ def test_what_cannot_be_a_contract_is_named_with_what_to_write(function: Callabl
         contract(function)
 
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("misuse", ["add", 5, int])
+def test_the_decorator_is_for_functions(misuse: Any) -> None:
+    with pytest.raises(TypeError, match="@signet"):
+        signet.tool(misuse)

@@ -287,3 +287,47 @@ def test_a_broken_target_stops_every_command_with_the_same_sentence(tmp_path: Pa
     for args in (["serve", "tools.py"], ["stdio", "tools.py"], ["call", "--toolsets", "tools.py", "x"]):
         done = signet(tmp_path, *args)
         assert (done.returncode, words in done.stderr) == (2, True), done.stderr
+
+
+def test_a_package_serves_what_it_takes_from_its_modules_or_else_the_modules(tmp_path: Path) -> None:
+    package = tmp_path / "shop"
+    package.mkdir()
+    (package / "__init__.py").write_text("from .sums import add\n")
+    (package / "sums.py").write_text(f"{ADD}{ADD.replace('add', 'other')}")
+
+    assert slugs(tmp_path, "--toolsets", "shop") == ["add shop.add"]
+
+    (package / "__init__.py").write_text("")
+
+    assert slugs(tmp_path, "shop/") == ["add sums.add", "other sums.other"]
+
+
+LOUD = """
+import functools
+
+def loud(function):
+    @functools.wraps(function)
+    def wrapper(*args, **kwargs):
+        return function(*args, **kwargs) * 10
+    return wrapper
+"""
+
+
+def test_a_function_that_another_decorator_wraps_is_listed_where_it_is_written(tmp_path: Path) -> None:
+    (tmp_path / "helper.py").write_text(LOUD)
+    (tmp_path / "tools.py").write_text(
+        f"from helper import loud\n{ADD.replace('def add', '@loud' + chr(10) + 'def add')}"
+    )
+
+    done = signet(tmp_path, "call", "--toolsets", "tools.py", "add", "a=1", "b=2")
+
+    assert json.loads(done.stdout) == {"result": 30}
+
+
+def test_null_is_a_value_where_the_type_has_none_and_absent_elsewhere(tmp_path: Path) -> None:
+    code = ADD.replace("a: int, b: int = 0", "a: int | None = 10, b: int = 1")
+    (tmp_path / "tools.py").write_text(code.replace("-> int", "-> str").replace("a + b", 'f"{a} {b}"'))
+
+    for given, told in (("{}", "10 1"), ('{"a": null, "b": null}', "None 1"), ('{"a": 3}', "3 1")):
+        done = signet(tmp_path, "call", "--toolsets", "tools.py", "add", "--json", given)
+        assert json.loads(done.stdout) == {"result": told}

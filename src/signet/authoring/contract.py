@@ -42,6 +42,8 @@ class DerivedContract(msgspec.Struct, frozen=True, kw_only=True):
     """The typed view of the input."""
     input: dict[str, Any]
     output: dict[str, Any]
+    nullable: frozenset[str]
+    """The parameters whose type has None."""
     bind: Callable[[Any, Context], dict[str, Any]]
     """Return the keyword arguments of a call of the function."""
     shape: Callable[[Any], Any]
@@ -51,6 +53,8 @@ class DerivedContract(msgspec.Struct, frozen=True, kw_only=True):
 def derive(declaration: ToolDeclaration) -> DerivedContract:
     """Return the contract of a function; raise ContractTypeError, which names the parameter, if there can be none."""
     function = declaration.function
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise ContractTypeError("it is a generator: return a list")
     description, texts = read_docstring(function.__doc__)
     hints = _hints(function)
     parameters, context = _parameters(function, hints)
@@ -65,7 +69,13 @@ def derive(declaration: ToolDeclaration) -> DerivedContract:
         args, schema, adapted = _input(parameters, hints, texts)
         bind = _bind(declaration.name, tuple(parameters), adapted, context)
     return DerivedContract(
-        description=description, args=args, input=_root(schema), output=_root(output), bind=bind, shape=shape
+        description=description,
+        args=args,
+        input=_root(schema),
+        output=_root(output),
+        nullable=frozenset(name for name, part in schema.get("properties", {}).items() if _takes_null(part)),
+        bind=bind,
+        shape=shape,
     )
 
 
@@ -204,6 +214,13 @@ def _described(schema: dict[str, Any], text: str | None) -> dict[str, Any]:
         ]
         schema = {**schema, "anyOf": others}
     return {**schema, "description": text}
+
+
+def _takes_null(schema: dict[str, Any]) -> bool:
+    names_null = schema.get("type") == "null" or {"type": "null"} in schema.get("anyOf", ())
+    return (
+        names_null or None in schema.get("enum", ()) or not {"type", "anyOf", "oneOf", "enum", "const"} & schema.keys()
+    )
 
 
 def _root(schema: dict[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
 from typing import Any, Final, TypeVar, overload
 
 import msgspec
@@ -78,13 +80,20 @@ def tool(function: Any = None, /, **given: Any) -> Any:
             `annotations`, MCP's hints such as `{"readOnlyHint": True}`; `inline`, whether a plain function is so
             quick that it may run on the event loop, and not in a thread; `public`, whether any web page may call it.
     """
+    if function is not None and not callable(function):
+        raise TypeError(f"@signet.tool takes its words by name: write @signet.tool(name={function!r})")
 
     def decorate(function: F) -> F:
+        if not isinstance(function, FunctionType):
+            raise TypeError(f"@signet.tool makes functions tools, and {function!r} is none: write a def around it")
         facts = {name: value for name, value in given.items() if value is not None}
         facts["name"] = facts.get("name") or function.__name__
         declaration = ToolDeclaration(function=function, **facts)
         setattr(function, MARK, declaration)
-        function.__globals__.setdefault(LISTED, []).append(declaration)
+        # Another decorator may have wrapped it: the wrapper's globals are those of another module.
+        module = sys.modules.get(function.__module__)
+        names = function.__globals__ if module is None else vars(module)
+        names.setdefault(LISTED, []).append(declaration)
         return function
 
     return decorate if function is None else decorate(function)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from signet.kernel.toolset import Toolset
 
-from .declaration import LISTED, ToolsetDeclaration, declared
+from .declaration import LISTED, ToolDeclaration, ToolsetDeclaration, declared
 from .importing import TargetError, UnknownTargetError, import_target
 from .toolset import FOLDER, DeclarationError, build_toolset, toolset_name
 
@@ -73,8 +73,9 @@ def _from_path(path: str, shown: str) -> list[Toolset]:
         return _from_file(path, shown)
     if not os.path.isdir(path):
         raise TargetError(f"there is no {shown}: a target is {FORMS}")
-    if os.path.exists(os.path.join(path, "__init__.py")):
-        return _from_file(os.path.join(path, "__init__.py"), shown)
+    package = os.path.join(path, "__init__.py")
+    if os.path.exists(package) and (toolsets := _from_file(package, shown)):
+        return toolsets
     names = sorted(name for name in os.listdir(path) if name.endswith(".py"))
     files = [name for name in names if not name.startswith(("_", "test_", "conftest"))]
     if not files:
@@ -160,12 +161,24 @@ def _toolsets_in(names: dict[str, Any], stem: str, folder: str | None) -> list[T
         if isinstance(value, ToolsetDeclaration)
         for function in value.tools
     }
-    rest = [declaration for declaration in names.get(LISTED, ()) if id(declaration) not in grouped]
+    listed = [*names.get(LISTED, ()), *_imported(names)]
+    rest = [declaration for declaration in listed if id(declaration) not in grouped]
     toolsets = [toolset for value in found.values() for toolset in _toolsets_of(value, stem, folder, stem)]
     if rest:
         own = ToolsetDeclaration(name=toolset_name(stem), tools=rest)
         toolsets.append(build_toolset(own, _contracts(folder)))
     return toolsets
+
+
+def _imported(names: dict[str, Any]) -> list[ToolDeclaration]:
+    """Return the tools that a package takes into its own names from its modules."""
+    if "__path__" not in names:
+        return []
+    below = f"{names['__name__']}."
+    found = {
+        id(one): one for value in names.values() if (one := declared(value)) and value.__module__.startswith(below)
+    }
+    return list(found.values())
 
 
 def _contracts(folder: str | None) -> str | None:

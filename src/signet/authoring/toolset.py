@@ -104,6 +104,7 @@ def _make(toolset: ToolsetDeclaration, declaration: ToolDeclaration) -> _Made:
         run=make_run(declaration, contract),
         example=declaration.example or {},
         has_example=declaration.example is not None,
+        keeps_nulls=contract.nullable,
         annotations=declaration.annotations,
         public=declaration.public,
     )

@@ -118,7 +118,7 @@ class Pipeline:
             if not arguments.keys() <= names.known:
                 fault, ignored = self._check_names(tool, names, arguments)
             if None in arguments.values():
-                arguments = without_nulls(arguments, names.optional)
+                arguments = without_nulls(arguments, names.optional - tool.keeps_nulls)
         if fault is None and self._checks and not io.input_validator.is_valid(arguments):
             arguments = _tidied(tool, without_nulls(arguments))
             places = io.input_validator.places(arguments)

@@ -107,6 +107,8 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     example: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """Valid arguments for people to try."""
     has_example: bool = True
+    keeps_nulls: frozenset[str] = frozenset()
+    """The optional arguments for which null is a value of its own; for all others it counts as absent."""
     annotations: Mapping[str, bool] = msgspec.field(default_factory=lambda: dict(READ_ONLY))
     public: bool = False
     """Whether any web page may call the tool: only if it needs no secret and changes nothing."""
