@@ -27,7 +27,17 @@ from signet.transports.openapi import DOOR_ERRORS, PRIVATE_ERRORS
 
 READS_NO_ENVIRONMENT = tuple(
     f"signet {command}"
-    for command in ("sandbox", "contract", "parity", "replay", "boj databases", "completion", "help")
+    for command in (
+        "sandbox",
+        "contract",
+        "parity",
+        "replay",
+        "boj databases",
+        "install",
+        "uninstall",
+        "completion",
+        "help",
+    )
 )
 """Commands that read nothing from the environment."""
 

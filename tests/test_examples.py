@@ -24,8 +24,11 @@ SERVERS = {("signet", "serve"), ("signet", "sandbox")}
 STDIO = {("signet", "stdio"), ("oj-mcp-rs",), ("boj-mcp-server",)}
 ON_SAMPLES = {("signet", "call"), ("signet", "tools"), ("signet", "serve"), ("signet", "stdio"), ("signet", "doctor")}
 DOMAINS_ON_SAMPLES = {"boj": {"fetch", "plot", "search", "info", "index"}, "oj": {"show", "test", "new"}}
-ELSEWHERE = {("signet", "parity"), ("signet", "replay"), ("signet", "contract")}
-"""Commands that have no sample data; tests/test_parity.py, test_replay.py and contracts/ run them."""
+ELSEWHERE = {
+    ("signet", "parity"), ("signet", "replay"), ("signet", "contract"), ("signet", "install"), ("signet", "uninstall"),
+}  # fmt: skip
+"""Commands that have no sample data, or write into the user's folder; tests/test_parity.py, test_replay.py, contracts/
+and install/ run them."""
 ENDLESS = "--watch"
 """What never ends by itself; tests/test_diagram_command.py runs it, saves its file and interrupts it."""
 DIAGRAM = "@startuml\nAlice -> Bob: hello\n@enduml\n"

@@ -133,6 +133,8 @@ class Parser(argparse.ArgumentParser):
 
     behind: str | None = None
     """The positional arguments that may stand after the flags too; argparse itself takes them from one place."""
+    behind_dashes: str | None = None
+    """Where the words behind `--` go, as they are written."""
     help_action: str = "help"
     """What `--help` does: print the help at once, or with `store_true` leave it to the command."""
 
@@ -164,7 +166,13 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse a command line; refuse unknown arguments here, where the command is known."""
         self.load()
+        words: list[str] = []
+        if self.behind_dashes is not None and "--" in args:
+            place = args.index("--")
+            args, words = args[:place], args[place + 1 :]
         known, rest = super().parse_known_args(args, namespace)
+        if self.behind_dashes is not None:
+            setattr(known, self.behind_dashes, words)
         if self.behind is not None and not any(one.startswith("-") for one in rest):
             getattr(known, self.behind).extend(rest)
         elif rest:

@@ -63,6 +63,8 @@ MORE: Final[dict[str, tuple[str, str]]] = {
     "diagram": ("signet.commands.diagram", "draw the PlantUML diagrams of files, and name the line of an error"),
     "diagrams": ("signet.commands.diagrams", "fetch the files of the diagram engine; tell which engine draws"),
     "doctor": ("signet.commands.doctor.command", "show what is installed, configured and reachable, and what is wrong"),
+    "install": ("signet.commands.install.command", "put Signet into the configuration of an AI client"),
+    "uninstall": ("signet.commands.install.removal", "take Signet out of the configuration of an AI client"),
     "contract": ("signet.commands.contract.command", "compare contract sets: what a change breaks"),
     "parity": ("signet.commands.parity.command", "run calls through every door and compare the results"),
     "replay": ("signet.commands.replay", "run recorded calls again and show what has changed"),

@@ -35,7 +35,7 @@ zsh, in ~/.zshrc, behind compinit:
 fish:
   signet completion fish > ~/.config/fish/completions/signet.fish
 """
-FILES: Final = ("FILE", "PATH", "OLD", "NEW")
+FILES: Final = ("FILE", "PATH", "OLD", "NEW", "TARGET")
 FOLDERS: Final = ("DIR",)
 LISTS: Final = {"toolsets": TOOLSETS, "log": LEVELS, "validation": ("enforce", "shadow", "off")}
 """The values of settings that argparse has no choices for."""
