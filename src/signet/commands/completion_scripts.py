@@ -70,9 +70,9 @@ _signet() {{
     esac
     COMPREPLY=($(compgen -W "$keys" -- "$cur"))
     compopt -o nospace 2>/dev/null
-  elif [[ $words == @files ]]; then
+  elif [[ $words == @files* ]]; then
     compopt -o filenames 2>/dev/null
-    COMPREPLY=($(compgen -f -- "$cur"))
+    COMPREPLY=($(compgen -W "${{words#@files}}" -- "$cur") $(compgen -f -- "$cur"))
   else
     COMPREPLY=($(compgen -W "$words" -- "$cur"))
   fi
@@ -114,7 +114,8 @@ _signet() {{
   elif [[ $at == call || $at == tools ]]; then
     compadd -- {tools}
   elif [[ $names[1] == @files ]]; then
-    _files
+    shift names
+    compadd -- $names || _files
   else
     _describe 'command' names
   fi
@@ -191,7 +192,7 @@ def _bash(commands: list[CompletedCommand], tools: Tools) -> str:
     }
     lines = {
         command.words: f"flags={_words(_flag_names(command))} words="
-        + ("@files" if command.takes_files else _words([*command.below, *command.choices]))
+        + _words([*(["@files"] if command.takes_files else command.below), *command.choices])
         for command in commands
     }
     values = {
@@ -238,7 +239,7 @@ def _zsh(commands: list[CompletedCommand], tools: Tools) -> str:
     for command in commands:
         flags = [_described(name, flag.help) for flag in command.flags for name in flag.names]
         words = [_described(name, text) for name, text in command.below.items()] + command.choices
-        words = ["@files"] if command.takes_files else words
+        words = ["@files", *command.choices] if command.takes_files else words
         lines[command.words] = f"flags=({' '.join(flags)}); names=({' '.join(words)})"
     values = {
         f"{tool}.{key}": f"compadd -- {' '.join(map(shlex.quote, choices))}"
