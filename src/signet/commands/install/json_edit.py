@@ -48,7 +48,9 @@ def put_entry(text: str, path: Sequence[str], entry: Any) -> str:
         edited = text + joint + _render(_nested(path, entry), "", DEFAULT_UNIT, newline) + newline
     else:
         edited = _put(text, path, entry)
-    return _checked(edited, _changed(whole or {}, path, entry))
+    # As the parser reads it: numbers are kept as they are written.
+    meant = parse_json(json.dumps({"entry": entry}))["entry"]
+    return _checked(edited, _changed(whole or {}, path, meant))
 
 
 def drop_entry(text: str, path: Sequence[str]) -> str:
@@ -107,7 +109,7 @@ def _insert(text: str, braces: Braces, key: str, value: Any) -> str:
     inside = text[braces.open : braces.close]
     has_lines = "\n" in inside or (last is None and ("\n" in text.strip() or braces.open == _root(text)))
     behind = braces.open + 1 if last is None else last.end if last.comma is None else last.comma + 1
-    tail = _end_of_comments(text, behind, braces.close)
+    tail = _last_comment(text, behind, braces.close)[1]
     base = _indent_at(text, braces.open)
     own_lines = [member.start for member in braces.members if _begins_line(text, member.start)]
     indent = _indent_at(text, own_lines[-1]) if own_lines else base + unit
@@ -132,11 +134,11 @@ def _drop(text: str, braces: Braces, member: Member) -> str:
         following = next(start for _, start, _ in tokens(text, end))
         return text[: member.start] + text[following:]
     before = braces.open + 1 if index == 0 else (braces.members[index - 1].comma or 0) + 1
-    gap = _end_of_comments(text, before, member.start)
+    comment, gap = _last_comment(text, before, member.start)
     head, rest = text[:gap], text[end:]
     if index and member.comma is None:
         head = text[: before - 1] + text[before:gap]
-    if "//" in text[before:gap] and not rest.lstrip(" \t").startswith(("\n", "\r\n")):
+    if text.startswith("//", comment) and comment < gap and not rest.lstrip(" \t").startswith(("\n", "\r\n")):
         head += newline_of(text)
     closing = braces.close - end
     if index == 0 and not text[before:gap].strip() and not rest[:closing].strip():
@@ -144,14 +146,14 @@ def _drop(text: str, braces: Braces, member: Member) -> str:
     return head + rest
 
 
-def _end_of_comments(text: str, start: int, stop: int) -> int:
-    """Return the end of the last comment between two places, or the first of them if there is none."""
-    end = start
+def _last_comment(text: str, start: int, stop: int) -> tuple[int, int]:
+    """Return the places of the last comment between two places, or twice the first of them if there is none."""
+    found = start, start
     for kind, begins, ends in tokens(text, start):
         if begins >= stop:
             break
-        end = ends if kind == "comment" else end
-    return end
+        found = (begins, ends) if kind == "comment" else found
+    return found
 
 
 def _begins_line(text: str, place: int) -> bool:
