@@ -19,6 +19,7 @@ from signet.catalogue import TOOLSETS, find_toolset
 from signet.commands import boj_mcp, oj_mcp
 from signet.commands.arguments import Parser
 from signet.commands.cli import parser
+from signet.commands.install.clients import CLIENTS, path_of
 from signet.kernel.errors import TABLE, ErrorRow
 from signet.kernel.schemas import SchemaRegistry, schema_of
 from signet.kernel.tools import Tool
@@ -188,6 +189,43 @@ def _flag(action: argparse.Action, *, reads: bool) -> tuple[str, str, str]:
     return f"`{flags}`", f"`{variable}{value}`" if variable else "", action.help or ""
 
 
+def clients() -> Iterator[str]:
+    """Show where `signet install` writes."""
+    yield "### Files of clients"
+    yield (
+        "Where `signet install CLIENT` writes: the user's file (Linux, macOS, Windows) or, with `--project`, that of"
+        " the project, and the keys below which the entry stands. The entry is put in as text: comments, order, line ends"
+        " and every other byte stay. A backup `FILE.before-NAME.bak` is written beside the file; `signet uninstall`"
+        " makes the file what it was, if nothing else has changed in it. A file that cannot be edited with certainty"
+        " (not UTF-8, not parseable, over 8 MiB, an inline table in TOML, anchors or flow style in YAML) is left alone,"
+        " and the entry is shown, to be written by hand."
+    )
+    yield (
+        "`XDG_CONFIG_HOME`, `APPDATA`, `CODEX_HOME` and `CLAUDE_CONFIG_DIR` are respected. The command of an entry is"
+        " the absolute path of `signet`, or of Python with `-m signet`. No variable of the environment is written unless"
+        " `--env NAME=VALUE` says so."
+    )
+    yield table(("client", "user's file", "project's file", "keys", "`--url`"), [_client(name) for name in CLIENTS])
+
+
+WINDOWS = {"USERPROFILE": "C:\\%USERPROFILE%", "APPDATA": "C:\\%APPDATA%"}
+SYSTEMS = (("linux", {"HOME": "/~"}), ("darwin", {"HOME": "/~"}), ("win32", WINDOWS))
+
+
+def _client(name: str) -> tuple[str, ...]:
+    client = CLIENTS[name]
+    paths = [path_of(name, platform, environ).removeprefix("C:\\").lstrip("/") for platform, environ in SYSTEMS]
+    project = f"`{client.project}`" if client.project else ""
+    remote = "yes" if client.remote else "no"
+    return (
+        f"`{name}`",
+        ", ".join(f"`{path}`" for path in dict.fromkeys(paths)),
+        project,
+        f"`{'.'.join(client.keys)}`",
+        remote,
+    )
+
+
 def table(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
     """Write a Markdown table."""
     lines = [heads, tuple("---" for _ in heads), *rows]
@@ -196,7 +234,7 @@ def table(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 
 def page() -> str:
     """Write the whole page."""
-    return "\n\n".join((HEAD.strip(), *tools(), *errors(), *settings(), *drop_ins(), *variables())) + "\n"
+    return "\n\n".join((HEAD.strip(), *tools(), *errors(), *settings(), *clients(), *drop_ins(), *variables())) + "\n"
 
 
 def main() -> int:

@@ -130,8 +130,8 @@ def test_an_entry_that_the_client_has_written_anew_is_the_same_entry() -> None:
     """Goose sorts the keys and adds its defaults."""
     text = (
         "extensions:\n  signet:\n    args:\n    - stdio\n    available_tools: []\n    bundled: null\n"
-        "    cmd: /opt/signet\n    description: ''\n    enabled: true\n    env_keys: []\n    envs: {}\n    name: signet\n    timeout: 300\n"
-        "    type: stdio\n"
+        "    cmd: /opt/signet\n    description: ''\n    enabled: true\n    env_keys: []\n    envs: {}\n"
+        "    name: signet\n    timeout: 300\n    type: stdio\n"
     )
     entry = {
         "name": "signet",

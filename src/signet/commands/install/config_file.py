@@ -73,15 +73,15 @@ def backups_of(path: str) -> list[ConfigFile]:
     return found
 
 
-def write_backup(file: ConfigFile, name: str) -> str | None:
-    """Write a file's content beside it, with its mode, and return the path; return None if there was no such file.
+def write_backup(file: ConfigFile, change: str) -> str | None:
+    """Write a file's content beside it, with its mode, before a change, and return the path, or None without a file.
 
     Raises:
         OSError: the backup cannot be written.
     """
     if file.data is None:
         return None
-    path = f"{file.path}.before-{name}.bak"
+    path = f"{file.path}.before-{change}.bak"
     _replace(path, file.data, os.stat(file.path))
     return path
 

@@ -69,7 +69,8 @@ def _write(place: Place, origin: ConfigFile | None, text: str, *, shared: bool) 
     """Write the file; a backup that has become the file again is removed."""
     path = place.file.path
     if origin is None:
-        backup = write_backup(place.file, place.name)
+        # Under another name than that of the installation, which may be the origin of a later removal.
+        backup = write_backup(place.file, f"removal-of-{place.name}")
         write_config(place.file, text, shared=shared)
         write(f"took {place.name} out of {path} (backup: {backup})")
     elif origin.data is None:
