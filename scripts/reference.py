@@ -194,16 +194,16 @@ def clients() -> Iterator[str]:
     yield "### Files of clients"
     yield (
         "Where `signet install CLIENT` writes: the user's file (Linux, macOS, Windows) or, with `--project`, that of"
-        " the project, and the keys below which the entry stands. The entry is put in as text: comments, order, line ends"
-        " and every other byte stay. A backup `FILE.before-NAME.bak` is written beside the file; `signet uninstall`"
+        " the project, and the keys below which the entry stands. The entry is put in as text: comments, order, line"
+        " ends and every other byte stay. A backup `FILE.before-NAME.bak` is written beside the file; `signet uninstall`"
         " makes the file what it was, if nothing else has changed in it. A file that cannot be edited with certainty"
         " (not UTF-8, not parseable, over 8 MiB, an inline table in TOML, anchors or flow style in YAML) is left alone,"
         " and the entry is shown, to be written by hand."
     )
     yield (
         "`XDG_CONFIG_HOME`, `APPDATA`, `CODEX_HOME` and `CLAUDE_CONFIG_DIR` are respected. The command of an entry is"
-        " the absolute path of `signet`, or of Python with `-m signet`. No variable of the environment is written unless"
-        " `--env NAME=VALUE` says so."
+        " the absolute path of `signet`, or of Python with `-m signet`. No variable of the environment is written"
+        " unless `--env NAME=VALUE` says so."
     )
     yield table(("client", "user's file", "project's file", "keys", "`--url`"), [_client(name) for name in CLIENTS])
 
