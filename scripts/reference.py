@@ -195,10 +195,10 @@ def clients() -> Iterator[str]:
     yield (
         "Where `signet install CLIENT` writes: the user's file (Linux, macOS, Windows) or, with `--project`, that of"
         " the project, and the keys below which the entry stands. The entry is put in as text: comments, order, line"
-        " ends and every other byte stay. A backup `FILE.before-NAME.bak` is written beside the file; `signet uninstall`"
-        " makes the file what it was, if nothing else has changed in it. A file that cannot be edited with certainty"
-        " (not UTF-8, not parseable, over 8 MiB, an inline table in TOML, anchors or flow style in YAML) is left alone,"
-        " and the entry is shown, to be written by hand."
+        " ends and every other byte stay. A backup `FILE.before-NAME.bak` is written beside the file; `signet"
+        " uninstall` makes the file what it was, if nothing else has changed in it. A file that cannot be edited with"
+        " certainty (not UTF-8, not parseable, over 8 MiB, an inline table in TOML, anchors or flow style in YAML) is"
+        " left alone, and the entry is shown, to be written by hand."
     )
     yield (
         "`XDG_CONFIG_HOME`, `APPDATA`, `CODEX_HOME` and `CLAUDE_CONFIG_DIR` are respected. The command of an entry is"

@@ -182,6 +182,7 @@ REFUSED = [
     ("a: 1\rextensions:\r", 1),
     ("a:\n- - b\n", 2),
     ("!!map\na: 1\n", 1),
+    ("a:\n- b: |\n    text\n  c: &d\n", 4),
 ]
 
 

@@ -111,8 +111,8 @@ def _insert(text: str, braces: Braces, key: str, value: Any) -> str:
     behind = braces.open + 1 if last is None else last.end if last.comma is None else last.comma + 1
     tail = _last_comment(text, behind, braces.close)[1]
     base = _indent_at(text, braces.open)
-    own_lines = [member.start for member in braces.members if _begins_line(text, member.start)]
-    indent = _indent_at(text, own_lines[-1]) if own_lines else base + unit
+    neighbours = (one.start for one in (braces.members[-1:] + braces.members[:1]) if _begins_line(text, one.start))
+    indent = next((_indent_at(text, start) for start in neighbours), base + unit)
     rendered = f"{json.dumps(key, ensure_ascii=False)}: {_render(value, indent, unit if has_lines else None, newline)}"
     head, rest = text[:tail], text[tail:]
     if last is not None:

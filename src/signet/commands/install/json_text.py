@@ -11,11 +11,20 @@ __all__ = ["Braces", "Member", "line_of", "newline_of", "parse_json", "read_brac
 
 MAX_DEPTH: Final = 200
 
+STRING: Final = r'"(?:[^"\\\x00-\x1f]++|\\.)*+"'
+COMMENT: Final = r"//[^\r\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/"
 TOKEN: Final = re.compile(
-    r'(?P<space>[ \t\r\n]+)|(?P<comment>//[^\r\n]*|/\*.*?\*/)|(?P<string>"(?:[^"\\\x00-\x1f]++|\\.)*+")'
-    r'|(?P<mark>[{}\[\],:])|(?P<word>[^ \t\r\n{}\[\],:"/]+)|(?P<wrong>.)',
+    rf"(?P<space>[ \t\r\n]+)|(?P<comment>{COMMENT})|(?P<string>{STRING})|(?P<mark>[{{}}\[\],:])"
+    r'|(?P<word>[^ \t\r\n{}\[\],:"/]+)|(?P<wrong>.)',
     re.DOTALL,
 )
+LANDMARK: Final = re.compile(
+    rf"(?P<string>{STRING})|(?P<comment>{COMMENT})|(?P<open>[{{\[])|(?P<close>[}}\]])"
+    rf"|(?P<trailing>,(?=(?:[ \t\r\n]++|{COMMENT})*+[}}\]]))|(?P<wrong>[\"/]|NaN|-?Infinity)",
+    re.DOTALL,
+)
+"""What decides how a file is read before `json` reads it; values and other commas are passed over."""
+UP_TO_BRACKET: Final = re.compile(rf'(?:[^"\[\]{{}}/]++|{STRING}|{COMMENT})*+[\[\]{{}}]', re.DOTALL)
 
 Token = tuple[str, int, int]
 
@@ -60,9 +69,6 @@ def tokens(text: str, start: int = 0) -> Iterator[Token]:
     """Yield the tokens and comments of a text from a place on."""
     for found in TOKEN.finditer(text, start):
         kind = found.lastgroup or ""
-        if kind == "wrong":
-            what = "a string that does not end" if found[0] == '"' else f"{found[0]!r}, which is not JSON"
-            raise ValueError(f"line {line_of(text, found.start())}: {what}")
         if kind != "space":
             yield kind, found.start(), found.end()
 
@@ -88,45 +94,54 @@ def parse_json(text: str) -> Any:
 
 def _blanks(text: str) -> list[tuple[int, int]]:
     """Return the places of comments and trailing commas; raise ValueError for what is not even a token."""
-    blanks, before, comma, depth = [], "", None, 0
-    for kind, start, end in tokens(text):
-        if kind == "comment":
+    blanks: list[tuple[int, int]] = []
+    depth = end = 0
+    is_empty = True
+    for found in LANDMARK.finditer(text):
+        kind, start = found.lastgroup, found.start()
+        # Whether there is anything yet in the innermost collection.
+        is_empty = is_empty and not text[end:start].strip(" \t\r\n")
+        end = found.end()
+        if kind == "wrong":
+            what = "a string that does not end" if found[0] == '"' else f"{found[0]}, which is not JSON"
+            raise ValueError(f"line {line_of(text, start)}: {what}")
+        if kind == "comment" or (kind == "trailing" and not is_empty):
             blanks.append((start, end))
             continue
-        mark = text[start] if kind == "mark" else "value"
-        if text[start:end] in {"NaN", "Infinity", "-Infinity"}:
-            raise ValueError(f"line {line_of(text, start)}: {text[start:end]}, which is not JSON")
-        if mark in "}]" and comma is not None:
-            blanks.append(comma)
-        comma = (start, end) if mark == "," and before in {"value", "}", "]"} else None
-        depth += (mark in {"{", "["}) - (mark in {"}", "]"})
+        depth += (kind == "open") - (kind == "close")
         if depth > MAX_DEPTH:
             raise ValueError(f"line {line_of(text, start)}: objects and lists in each other, deeper than {MAX_DEPTH}")
-        before = mark
-    return sorted(blanks)
+        is_empty = kind == "open"
+    return blanks
 
 
 def read_braces(text: str, place: int) -> Braces:
     """Return the object that opens at a place of a text that has been parsed."""
     members: list[Member] = []
     key: tuple[str, int] | None = None
-    depth = opened = 0
-    for kind, start, end in tokens(text, place):
-        mark = text[start] if kind == "mark" else ""
-        if mark in {"{", "["}:
-            opened = start if depth == 1 else opened
-            depth += 1
-        elif mark in {"}", "]"}:
-            depth -= 1
-            if depth == 0:
-                return Braces(place, start, members)
-        if kind == "comment" or depth != 1 or mark in {":", "{", "["}:
+    end = place + 1
+    while (found := TOKEN.match(text, end)) is not None:
+        kind, start, end = found.lastgroup, found.start(), found.end()
+        mark = found[0] if kind == "mark" else ""
+        if mark == "}":
+            return Braces(place, start, members)
+        if kind in {"space", "comment"} or mark == ":":
             continue
         if mark == ",":
             members[-1] = members[-1]._replace(comma=start)
         elif key is None:
-            key = json.loads(text[start:end]), start
+            key = json.loads(found[0]), start
         else:
-            members.append(Member(*key, opened if mark else start, end))
+            end = _end_of_collection(text, end) if mark else end
+            members.append(Member(*key, start, end))
             key = None
     raise ValueError(f"line {line_of(text, place)}: an object that does not end")
+
+
+def _end_of_collection(text: str, place: int) -> int:
+    """Return the place behind the bracket that closes the collection which has been opened before this place."""
+    depth = 1
+    while depth and (found := UP_TO_BRACKET.match(text, place)) is not None:
+        place = found.end()
+        depth += 1 if text[place - 1] in "{[" else -1
+    return place
