@@ -1,6 +1,6 @@
 """The web application for other servers and frameworks: `signet.asgi:app`, or `create_app(…)` with settings of its own.
 
-uvicorn signet.asgi:app                                            configured by SIGNET_… variables
+uvicorn signet.asgi:app                                            configured by SIGNET_… variables and signet.toml
 api.mount("/tools", signet.asgi.create_app(toolsets="plantuml"))   below a path of FastAPI or Starlette
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from signet.app import JOURNALS, build_app, check, refuse_open_door, resolve
-from signet.settings import Settings
+from signet.configuration.reading import read_settings
 from signet.transports.asgi import AsgiApp
 
 __all__ = ["create_app"]
@@ -22,12 +22,17 @@ def create_app(environ: Mapping[str, str] | None = None, **settings: Any) -> Asg
 
     Args:
         environ: variables such as `SIGNET_TOOLSETS`; none by default.
-        settings: the settings of `signet serve` by their names, such as `toolsets="plantuml"`; they win over variables.
+        settings: the settings of `signet serve` by their names, such as `toolsets="plantuml"`; they win over variables,
+            and those over the file that `config="signet.toml"` names.
 
     Raises:
         UsageError: a setting is not known, or cannot be used.
     """
-    resolved = resolve(Settings.read(environ or {}, settings, default_log_dir=JOURNALS))
+    return _build(environ or {}, settings, search=False)
+
+
+def _build(environ: Mapping[str, str], settings: Mapping[str, Any], *, search: bool) -> AsgiApp:
+    resolved = resolve(read_settings(environ, settings, search=search, default_log_dir=JOURNALS))
     toolbox, _ = check(resolved)
     refuse_open_door(resolved, toolbox, is_local=True)
     return AsgiApp(build_app(resolved))
@@ -37,5 +42,5 @@ def __getattr__(name: str) -> Any:
     """Return `app`, built when it is first asked for; `create_app` alone needs no variables."""
     if name != "app":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    app = globals()["app"] = create_app(os.environ)
+    app = globals()["app"] = _build(os.environ, {}, search=True)
     return app

@@ -1,19 +1,20 @@
 """Settings: everything that the process can be told from outside, as frozen structs with working defaults.
 
-    defaults ◀── environment ◀── flags          the process: `Settings`, `SIGNET_PORT`, `--port`
-                                                a toolset: its own struct, `BOJ_BASE_URL`, `--boj-base-url`
+    defaults ◀── file ◀── environment ◀── flags     the process: `Settings`, `SIGNET_PORT`, `--port`
+                                                    a toolset: its own struct, `BOJ_BASE_URL`, `--boj-base-url`
 
 Annotations are evaluated in this module (no `from __future__ import annotations`): flags and pages are made from them.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal, NamedTuple, Self
 
 import msgspec
 from msgspec import Meta, Struct
 
 from signet.catalogue import TOOLSETS, find_toolset, load
-from signet.kernel.settings import Setting, setting, settings_of
+from signet.kernel.settings import Given, Setting, setting, settings_of
 from signet.kernel.toolset import Toolset
 
 __all__ = [
@@ -21,7 +22,11 @@ __all__ = [
     "EnabledToolset",
     "Settings",
     "UsageError",
+    "flat_name",
+    "given_settings",
+    "is_address",
     "known_settings",
+    "load_chosen",
     "load_toolsets",
     "recorded_names",
     "variable_of",
@@ -29,6 +34,7 @@ __all__ = [
 ]
 
 PREFIX: Final = "SIGNET_"
+NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 class UsageError(Exception):
@@ -57,6 +63,12 @@ def load_toolsets(text: str) -> list[str]:
         return list(dict.fromkeys(name for target in given for name in load(target)))
     except TargetError as error:
         raise UsageError(str(error), error.trace) from None
+
+
+def load_chosen(environ: Mapping[str, str], flags: Mapping[str, Any], file: Mapping[str, Given] = NOTHING) -> None:
+    """Load the toolsets that flags, environment and file choose; raise UsageError as `load_toolsets` does."""
+    chosen = given_settings(environ, flags, file=file, names=("toolsets",)).get("toolsets")
+    load_toolsets(str(chosen.value) if chosen else "")
 
 
 class EnabledToolset(NamedTuple):
@@ -114,6 +126,10 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     sandbox: Annotated[bool, setting("serve every toolset on embedded sample data")] = False
     record: Annotated[str | None, setting("record every upstream exchange and every call in DIR", metavar="DIR")] = None
     replay: Annotated[str | None, setting("answer from the recording in DIR, without network", metavar="DIR")] = None
+    config: Annotated[
+        str | None,
+        setting("file with settings", metavar="FILE", default_text="signet.toml in the working folder, if there"),
+    ] = None
     stdio_reader: Annotated[
         Literal["auto", "thread"], setting("how standard input is read: by the event loop where it can, or by a thread")
     ] = "auto"
@@ -128,34 +144,28 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         environ: Mapping[str, str],
         flags: Mapping[str, Any],
         *,
+        file: Mapping[str, Given] = NOTHING,
         prefix: str = "",
         default_log_dir: str | None = None,
     ) -> Self:
-        """Return the settings that the environment and the flags describe; a flag's name may lack a `prefix`.
+        """Return the settings that file, environment and flags describe; a flag's name may lack a `prefix`.
 
         Raises:
-            UsageError: a name or a value is not known.
+            UsageError: a flag is not known, or a value cannot be used.
         """
         # The settings of a target's toolsets are known when it is loaded.
-        load_toolsets(str(flags.get("toolsets") or environ.get(f"{PREFIX}TOOLSETS") or ""))
-        known = _known_names()
-        given = {name.removeprefix(PREFIX).lower(): value for name, value in environ.items() if name.startswith(PREFIX)}
-        unknown = sorted(set(given) - set(known))
-        if unknown:
-            names = ", ".join(PREFIX + name.upper() for name in known)
-            raise UsageError(f"{PREFIX}{unknown[0].upper()} is not a setting of Signet; these are: {names}")
-        # An unset variable of a container's configuration is set to nothing: it counts as not set.
-        given = {name: value for name, value in given.items() if value.strip()}
-        # A toolset's variables need no prefix: BOJ_BASE_URL is SIGNET_BOJ_BASE_URL.
-        toolsets = [name for name in known if name not in cls.__struct_fields__]
-        services = {name: environ[name.upper()] for name in toolsets if name.upper() in environ}
-        merged = {**services, **given, **{name: value for name, value in flags.items() if value is not None}}
+        load_chosen(environ, flags, file)
+        given = given_settings(environ, flags, file=file, prefix=prefix)
+        known = known_settings() if given else {}
         values = {}
-        for name, value in merged.items():
+        for name, one in given.items():
+            if name not in known:
+                raise UsageError(f"{one.place}: there is no such setting")
+            is_token = name == "token" and isinstance(one.value, str)
             try:
-                values[name] = _read_token(value) if name == "token" else known_settings()[name].read(value)
+                values[name] = _read_token(one.value) if is_token else known[name].read(one.value)
             except ValueError as error:
-                raise _usage_error(name, str(error), flags, given, prefix) from None
+                raise UsageError(f"{one.place}: {error}") from None
         return cls._build(values, default_log_dir)
 
     @classmethod
@@ -168,7 +178,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         own = {name: value for name, value in values.items() if name in cls.__struct_fields__}
         by_toolset = {}
         for toolset in _toolsets():
-            names = {name: _flat(toolset, name) for name in toolset.settings.__struct_fields__}
+            names = {name: flat_name(toolset, name) for name in toolset.settings.__struct_fields__}
             changed = {name: values[flat] for name, flat in names.items() if flat in values}
             if changed:
                 by_toolset[toolset.name] = toolset.settings(**changed)
@@ -217,19 +227,56 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return frozenset(name.strip().lower() for name in self.allowed_hosts.split(",") if name.strip())
 
 
+def given_settings(
+    environ: Mapping[str, str],
+    flags: Mapping[str, Any],
+    *,
+    file: Mapping[str, Given] = NOTHING,
+    names: Collection[str] = (),
+    prefix: str = "",
+) -> dict[str, Given]:
+    """Return the value that holds for each setting that is given, or for some, by its flat name.
+
+    A flag wins over a variable, and that over the file. Variables that set nothing are passed over.
+    """
+    names = names or _known_names()
+    # A toolset's variables need no prefix: BOJ_BASE_URL is SIGNET_BOJ_BASE_URL.
+    bare = {name: name.upper() for name in names if name not in Settings.__struct_fields__}
+    given = {**file, **{name: Given(environ[key], key) for name, key in bare.items() if key in environ}}
+    for variable, value in environ.items():
+        name = variable.removeprefix(PREFIX).lower()
+        # An unset variable of a container's configuration is set to nothing: it counts as not set.
+        if variable.startswith(PREFIX) and name in names and value.strip() and not is_address(name, value):
+            given[name] = Given(value, PREFIX + name.upper())
+    for name, value in flags.items():
+        if value is not None:
+            given[name] = Given(value, f"--{name.removeprefix(prefix).replace('_', '-')}")
+    return given
+
+
+def is_address(name: str, value: str) -> bool:
+    """Return True for SIGNET_PORT=tcp://10.0.0.1:8080: Kubernetes sets it where a service is called signet."""
+    return name == "port" and "://" in value
+
+
 def known_settings() -> dict[str, Setting]:
     """Return every setting by its flat name: `port`, `boj_base_url`."""
     known = {field.name: field for field in settings_of(Settings) if field.name != "by_toolset"}
     for toolset in _toolsets():
-        known |= {_flat(toolset, field.name): field for field in settings_of(toolset.settings)}
+        known |= {flat_name(toolset, field.name): field for field in settings_of(toolset.settings)}
     return known
 
 
 def _known_names() -> dict[str, None]:
     """Return the flat names of all settings, without looking at their types."""
     own = [name for name in Settings.__struct_fields__ if name != "by_toolset"]
-    toolsets = [_flat(toolset, name) for toolset in _toolsets() for name in toolset.settings.__struct_fields__]
+    toolsets = [flat_name(toolset, name) for toolset in _toolsets() for name in toolset.settings.__struct_fields__]
     return dict.fromkeys(own + toolsets)
+
+
+def flat_name(toolset: Toolset, name: str) -> str:
+    """Return the name of a toolset's setting among all: the `base_url` of `boj` is `boj_base_url`."""
+    return f"{toolset.domain}_{name}".replace("-", "_")
 
 
 def variable_of(name: str) -> str:
@@ -239,12 +286,12 @@ def variable_of(name: str) -> str:
 
 def variable_prefixes() -> tuple[str, ...]:
     """Return how the names of all variables begin that set anything here."""
-    return (PREFIX, *(_flat(toolset, "").upper() for toolset in _toolsets()))
+    return (PREFIX, *(flat_name(toolset, "").upper() for toolset in _toolsets()))
 
 
 def recorded_names(toolset: Toolset) -> list[tuple[str, str]]:
     """Return the settings of a toolset that a cassette keeps: each one's name and flat name."""
-    return [(field.name, _flat(toolset, field.name)) for field in settings_of(toolset.settings) if field.recorded]
+    return [(field.name, flat_name(toolset, field.name)) for field in settings_of(toolset.settings) if field.recorded]
 
 
 def _toolsets() -> Iterator[Toolset]:
@@ -252,28 +299,14 @@ def _toolsets() -> Iterator[Toolset]:
     return (toolset for toolset in map(find_toolset, TOOLSETS) if not toolset.extends)
 
 
-def _flat(toolset: Toolset, name: str) -> str:
-    """Return the name of a toolset's setting among all: the `base_url` of `boj` is `boj_base_url`."""
-    return f"{toolset.domain}_{name}".replace("-", "_")
-
-
-def _read_token(value: object) -> str | None:
+def _read_token(value: str) -> str | None:
     """Return the token that callers must send; None for a blank one.
 
     Raises:
         ValueError: no header can carry it; the text does not repeat it.
     """
     # No header carries the blanks at its ends.
-    token = str(value).strip()
+    token = value.strip()
     if not all(" " <= char <= "~" or char == "\t" for char in token):
         raise ValueError("the token has characters that no HTTP header can carry; write it in printable ASCII")
     return token or None
-
-
-def _usage_error(name: str, why: str, flags: Mapping[str, Any], given: Mapping[str, str], prefix: str) -> UsageError:
-    """Name the flag or the variable that is wrong."""
-    if flags.get(name) is not None:
-        source = f"--{name.removeprefix(prefix).replace('_', '-')}"
-    else:
-        source = PREFIX + name.upper() if name in given else name.upper()
-    return UsageError(f"{source}: {why}")

@@ -55,7 +55,9 @@ def _settings(args: argparse.Namespace) -> Settings:
 
 def _build(settings: Settings) -> Server:
     from signet.app import build_server, resolve
+    from signet.configuration.reading import log_ignored
 
+    log_ignored(settings, os.environ, NAME)
     # Spec 3's results are structured JSON, and its clients may read them from the text.
     return build_server(resolve(settings), NAME, _with_rpc_errors, whole_text=True)
 

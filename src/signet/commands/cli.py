@@ -31,7 +31,8 @@ examples:
   signet call encodePlantUML --json @arguments.json
 
 Every flag of a server can be set in the environment: SIGNET_PORT=9000 is --port 9000, SIGNET_JOURNAL=no is
---no-journal. A flag wins over its variable.
+--no-journal. So it can in a file, signet.toml: 'signet config' shows each value and where it comes from. A flag wins
+over its variable, and that over the file.
 """
 
 CALL_EXAMPLES: Final = """\
@@ -47,14 +48,14 @@ examples:
   signet call encodePlantUML --url http://127.0.0.1:8080 --json @arguments.json
 """
 
-SOURCE: Final = ("toolsets", "sandbox", TOOLSET_FLAGS)
+SOURCE: Final = ("toolsets", "config", "sandbox", TOOLSET_FLAGS)
 """The settings that decide which tools there are and where they look."""
 RECORDING: Final = ("record", "replay")
 SHARED: Final = ("validation", "call_timeout_s", "log")
 URL_TEXT: Final = (
     "ask the server at this address, with or without /mcp; its token in SIGNET_TOKEN (default: run the tools here)"
 )
-CALLER_FLAGS: Final = ("call_timeout_s", "log", "deterministic_ids")
+CALLER_FLAGS: Final = ("config", "call_timeout_s", "log", "deterministic_ids")
 """Flags that have a meaning where a running server is asked; the others say how tools are run here."""
 
 MORE: Final[dict[str, tuple[str, str]]] = {
@@ -62,6 +63,7 @@ MORE: Final[dict[str, tuple[str, str]]] = {
     "oj": ("signet.commands.oj.command", "problems of online judges: read one, test a program on its samples"),
     "diagram": ("signet.commands.diagram", "draw the PlantUML diagrams of files, and name the line of an error"),
     "diagrams": ("signet.commands.diagrams", "fetch the files of the diagram engine; tell which engine draws"),
+    "config": ("signet.commands.config", "show every setting, and the flag, variable or file that set it"),
     "doctor": ("signet.commands.doctor.command", "show what is installed, configured and reachable, and what is wrong"),
     "install": ("signet.commands.install.command", "put Signet into the configuration of an AI client"),
     "uninstall": ("signet.commands.install.removal", "take Signet out of the configuration of an AI client"),
@@ -201,13 +203,14 @@ def _toolsets_text() -> str:
 def _settings(args: argparse.Namespace) -> Settings:
     """Return the settings of a command, resolved; the servers keep a journal unless they are told not to."""
     from signet.app import JOURNALS, resolve
-    from signet.settings import Settings, known_settings
+    from signet.configuration.reading import read_settings
+    from signet.settings import known_settings
 
     known = known_settings()
     flags = {name: value for name, value in vars(args).items() if name in known}
     if getattr(args, "targets", None):
         flags["toolsets"] = ",".join(filter(None, [*args.targets, flags.get("toolsets")]))
-    return resolve(Settings.read(os.environ, flags, default_log_dir=JOURNALS if "log_dir" in flags else None))
+    return resolve(read_settings(os.environ, flags, default_log_dir=JOURNALS if "log_dir" in flags else None))
 
 
 def _stdio(args: argparse.Namespace) -> int:
@@ -261,13 +264,14 @@ def _caller_settings(args: argparse.Namespace) -> Settings:
     """Return the settings of `tools` and `call`; raise UsageError for flags that a running server cannot obey."""
     if args.url is None:
         return _settings(args)
-    from signet.settings import Settings, UsageError, known_settings
+    from signet.configuration.reading import read_settings
+    from signet.settings import UsageError, known_settings
 
     given = {name: value for name, value in vars(args).items() if name in known_settings() and value is not None}
     local = next((name.replace("_", "-") for name in given if name not in CALLER_FLAGS), None)
     if local is not None:
         raise UsageError(f"--url asks a running server, which --{local} does not change: write one of the two")
-    return Settings.read(os.environ, given)
+    return read_settings(os.environ, given)
 
 
 def _help(args: argparse.Namespace) -> int:

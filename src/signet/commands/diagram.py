@@ -9,6 +9,7 @@ import os
 import time
 from typing import TYPE_CHECKING, Any, Final
 
+from signet.configuration.reading import read_settings
 from signet.files import replacing
 from signet.settings import Settings, UsageError
 
@@ -46,7 +47,7 @@ def add(parser: Parser) -> None:
     parser.add_argument("--out", metavar="DIR", help="folder of the pictures (default: beside each file)")
     parser.add_argument("--dark", action="store_true", help="draw light lines on a dark background")
     parser.add_argument("--watch", action="store_true", help="go on and draw each file again when it changes")
-    add_settings(parser, "plantuml_server", "plantuml_jar")
+    add_settings(parser, "config", "plantuml_server", "plantuml_jar")
     parser.set_defaults(run=_run)
 
 
@@ -57,8 +58,8 @@ def _run(args: argparse.Namespace) -> int:
             os.makedirs(args.out, exist_ok=True)
         except OSError as error:
             raise UsageError(f"cannot make the folder {args.out} ({error.strerror}); write another --out") from None
-    flags = {name: getattr(args, name) for name in ("plantuml_server", "plantuml_jar")}
-    settings = Settings.read(os.environ, {**flags, "toolsets": "plantuml-tools"})
+    flags = {name: getattr(args, name) for name in ("config", "plantuml_server", "plantuml_jar")}
+    settings = read_settings(os.environ, {**flags, "toolsets": "plantuml-tools"})
     try:
         good = asyncio.run(_draw_files(settings, args))
     except KeyboardInterrupt:

@@ -8,10 +8,11 @@ import shutil
 import subprocess
 from typing import Final
 
+from signet.configuration.reading import read_settings
 from signet.engines.assets import PACKED, PINS, checkout, data_folder, find_assets
-from signet.settings import Settings, UsageError
+from signet.settings import UsageError
 
-from .arguments import Parser
+from .arguments import Parser, add_settings
 from .terminal import say, table, write
 
 __all__ = ["add"]
@@ -27,6 +28,7 @@ def add(parser: Parser) -> None:
     install = commands.add_parser("install", help="fetch PlantUML's scripts and the fonts that draw, with npm")
     install.set_defaults(run=_install)
     show = commands.add_parser("engines", help="tell which engines can draw here, and which one does")
+    add_settings(show, "config")
     show.set_defaults(run=_engines)
 
 
@@ -75,12 +77,12 @@ def _say_what_is_missing() -> int:
     return 0
 
 
-def _engines(_: argparse.Namespace) -> int:
+def _engines(args: argparse.Namespace) -> int:
     """List the engines in the order in which they are asked."""
     from signet.catalogue import find_toolset
     from signet.engines.engine import choices
 
-    own = Settings.read(os.environ, {}).of(find_toolset("plantuml"))
+    own = read_settings(os.environ, {"config": args.config}).of(find_toolset("plantuml"))
     rows = choices(own, own.server)
     first = next((row.name for row in rows if row.usable), None)
     marks = {True: "yes", False: "no"}

@@ -61,8 +61,10 @@ def _settings(args: argparse.Namespace) -> Settings:
 
 def _build(settings: Settings) -> Server:
     from signet.app import build_server, open_log, resolve
+    from signet.configuration.reading import log_ignored
     from signet.logs import INFO
 
+    log_ignored(settings, os.environ, NAME)
     server = build_server(resolve(settings), NAME)
     log = open_log(settings, NAME)
     for upstream in server.upstreams:

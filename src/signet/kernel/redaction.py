@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from functools import cache, cached_property
 from typing import Final
 
-__all__ = ["MIN_CHARS", "NAMES", "REDACTED", "SecretRedactor", "redact_labelled"]
+__all__ = ["MIN_CHARS", "NAMES", "REDACTED", "SecretRedactor", "redact_labelled", "redact_user_info"]
 
 REDACTED: Final = "[redacted]"
 MIN_CHARS: Final = 8
@@ -32,6 +32,11 @@ def redact_labelled(text: str) -> str:
     """Redact the values that follow the name of a secret."""
     line, value = _patterns()
     return value.sub(rf"\1{REDACTED}", line.sub(rf"\1{REDACTED}", text))
+
+
+def redact_user_info(text: str) -> str:
+    """Redact the names and passwords that stand in URLs before the host."""
+    return re.sub(r"(?<=://)[^/\s@']+@", "…@", text)
 
 
 @cache

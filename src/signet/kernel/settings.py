@@ -7,10 +7,27 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, Union, get_args, 
 
 import msgspec
 
-__all__ = ["Setting", "setting", "settings_of"]
+__all__ = ["Given", "Setting", "setting", "settings_of"]
 
 SWITCHES: Final = {"yes": "true", "on": "true", "no": "false", "off": "false"}
 """What people write for true and false, beside 1 and 0."""
+PLACES: Final = ("FILE", "DIR")
+"""What stands for the path of a file or of a folder in `--help`."""
+MAX_SHOWN_CHARS: Final = 50
+
+
+class Given(NamedTuple):
+    """A value from outside, and the flag, the variable or the key of a file that gave it."""
+
+    value: Any
+    source: str
+    line: int = 0
+    """The line of the file; 0 where it is not known."""
+
+    @property
+    def place(self) -> str:
+        """The source and the line."""
+        return f"{self.source} (line {self.line})" if self.line else self.source
 
 
 def setting(
@@ -64,14 +81,19 @@ class Setting(NamedTuple):
         """Whether it is true or false."""
         return _bare(self.type) is bool
 
+    @property
+    def is_path(self) -> bool:
+        """Whether it names a file or a folder."""
+        return self.metavar in PLACES
+
     def read(self, value: Any) -> Any:
-        """Return the value of a text as people write it.
+        """Return the value of a text as people write it, or of a value that has a type already.
 
         Raises:
             ValueError: it cannot be used; the text says what to write, and repeats no secret.
         """
         if not isinstance(value, str):
-            return msgspec.convert(value, self.type)
+            return self._convert(value)
         if self.secret and not value.strip():
             return None
         if any("\ud800" <= char <= "\udfff" for char in value):
@@ -80,7 +102,20 @@ class Setting(NamedTuple):
         try:
             return msgspec.convert(self._normalise(value), self.type, strict=False)
         except msgspec.ValidationError:
-            raise ValueError(f"{value[:50]!r} cannot be used; write {self._expected()}") from None
+            raise self._refusal(value) from None
+
+    def _convert(self, value: Any) -> Any:
+        """Return a value that has a type, within the limits that a text has."""
+        if self.up_to and type(value) is int and 0 <= value <= self.up_to:
+            value = min(value, _limits(self.type).le or self.up_to)
+        try:
+            return msgspec.convert(value, self.type)
+        except msgspec.ValidationError:
+            raise self._refusal(value) from None
+
+    def _refusal(self, value: Any) -> ValueError:
+        shown = "this" if self.secret else _shown(value)
+        return ValueError(f"{shown} cannot be used; write {self._expected()}")
 
     def _normalise(self, value: str) -> Any:
         """Return what msgspec reads leniently; empty where it would read what nobody should write (1e3, null)."""
@@ -101,7 +136,11 @@ class Setting(NamedTuple):
         if get_origin(_bare(self.type)) is Literal:
             *most, last = get_args(_bare(self.type))
             return f"{', '.join(most)} or {last}"
+        if _bare(self.type) is str:
+            return "a text in quotes"
         limits = _limits(self.type)
+        if limits.le is None:
+            return "a whole number" if _bare(self.type) is int else "a number"
         if limits.ge is None:
             return f"a number above {limits.gt}, at most {limits.le}"
         return f"a whole number from {limits.ge} to {self.up_to or limits.le}"
@@ -133,6 +172,20 @@ def _bare(hint: Any) -> Any:
 
 
 def _limits(hint: Any) -> msgspec.Meta:
-    """Return the annotation with a type's limits."""
-    notes = [note for note in getattr(hint, "__metadata__", ()) if note.le is not None]
-    return notes[0] if notes else _limits(next(part for part in get_args(get_args(hint)[0]) if get_args(part)))
+    """Return the annotation with a type's limits; an empty one where it has none."""
+    if get_origin(hint) is Annotated:
+        notes = [note for note in hint.__metadata__ if note.le is not None]
+        return notes[0] if notes else _limits(get_args(hint)[0])
+    found = map(_limits, get_args(hint) if get_origin(hint) in {Union, types.UnionType} else ())
+    return next((limits for limits in found if limits.le is not None), msgspec.Meta())
+
+
+def _shown(value: Any) -> str:
+    """Return the beginning of a text in quotes; a number or a switch as a file has it, any other value by a word."""
+    if isinstance(value, str):
+        return repr(value[:MAX_SHOWN_CHARS])
+    if isinstance(value, bool):
+        return str(value).lower()
+    # Python refuses to write numbers of thousands of digits.
+    is_number = isinstance(value, int | float) and not abs(value) >= 10**MAX_SHOWN_CHARS
+    return str(value) if is_number else "this"

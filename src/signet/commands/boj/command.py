@@ -182,15 +182,22 @@ def _add_output(fetch: argparse.ArgumentParser) -> None:
 def _add_upstream(command: Parser, *more: str) -> None:
     text = "use embedded sample data instead of the Bank of Japan"
     add_settings(
-        command, "sandbox", *more, *UPSTREAM, sandbox=text, call_timeout_s="seconds that a page may take (default: 50)"
+        command,
+        "config",
+        "sandbox",
+        *more,
+        *UPSTREAM,
+        sandbox=text,
+        call_timeout_s="seconds that a page may take (default: 50)",
     )
 
 
 def _settings(args: argparse.Namespace) -> Settings:
-    from signet.settings import Settings, known_settings
+    from signet.configuration.reading import read_settings
+    from signet.settings import known_settings
 
     flags = {name: value for name, value in vars(args).items() if name in known_settings()}
-    return Settings.read(os.environ, {**flags, "toolsets": "boj,boj-explore"})
+    return read_settings(os.environ, {**flags, "toolsets": "boj,boj-explore"})
 
 
 def _replace_unencodable() -> None:

@@ -22,7 +22,9 @@ from signet.commands.installation import (
     install_command,
     missing_modules,
 )
+from signet.configuration.reading import read_configuration
 from signet.kernel.checkup import CONFIGURED, INSTALLED, Check, Finding, note, ok, trouble
+from signet.kernel.settings import Given
 from signet.settings import PREFIX, EnabledToolset, Settings, UsageError, known_settings, variable_of
 
 from .reach import reach_checks
@@ -40,15 +42,21 @@ def checks_of(environ: Mapping[str, str], flags: Mapping[str, Any]) -> list[Chec
     """Return all checks; where the settings cannot be read, only those that need none, and the reason."""
     checks = [*_installed(find_origin()), Check(CONFIGURED, "variables and flags", partial(_given, environ, flags))]
     try:
-        settings = resolve(Settings.read(environ, flags, default_log_dir=JOURNALS))
+        read, given, warnings = read_configuration(environ, flags, default_log_dir=JOURNALS)
+        settings = resolve(read)
         enabled = settings.enabled()
     except UsageError as error:
         return [*checks, Check(CONFIGURED, "settings", partial(trouble, str(error), "see: signet serve --help"))]
+    if settings.config:
+        checks.append(Check(CONFIGURED, "file", partial(_file, settings.config, given)))
+    checks += [Check(CONFIGURED, event, partial(note, why)) for event, why in warnings.items()]
     checks.append(Check(CONFIGURED, "toolsets", partial(_toolsets, settings, enabled)))
     checks.append(Check(CONFIGURED, "contracts", partial(_contracts, enabled)))
     for toolset, own in enabled:
         checks += toolset.checks(own)
-    return sorted([*checks, *reach_checks(settings, flags, environ)], key=lambda check: _ORDER.index(check.area))
+    return sorted(
+        [*checks, *reach_checks(settings, is_port_named="port" in given)], key=lambda check: _ORDER.index(check.area)
+    )
 
 
 _ORDER: Final = ("installed", "configured", "reachable")
@@ -144,6 +152,17 @@ def _given(environ: Mapping[str, str], flags: Mapping[str, Any]) -> Finding:
             flag = f"--{name.replace('_', '-')}"
             shown.append(flag if field.is_switch else f"{flag} {HIDDEN if field.secret else flags[name]}")
     return ok(", ".join(shown) or "none: every setting has its default")
+
+
+def _file(path: str, given: Mapping[str, Given]) -> Finding:
+    """List the settings that hold as a file has them."""
+    known = known_settings()
+    shown = [
+        f"{name}={HIDDEN if known[name].secret else str(one.value)[:MAX_SHOWN]}"
+        for name, one in given.items()
+        if one.source.startswith(f"{path}:")
+    ]
+    return ok(f"{path}: {', '.join(shown) or 'it sets nothing, or flags and variables win'}")
 
 
 def _toolsets(settings: Settings, enabled: list[EnabledToolset]) -> Finding:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import os
-import re
 import sys
 import threading
 from collections.abc import Iterable, Mapping
@@ -16,9 +16,10 @@ import msgspec
 from signet import __version__
 from signet.commands.arguments import TOOLSET_FLAGS, Parser, add_settings
 from signet.commands.terminal import table, write, write_json
+from signet.configuration.reading import read_configuration
 from signet.kernel.checkup import Check, Finding, State, note, trouble
-from signet.kernel.redaction import SecretRedactor
-from signet.settings import PREFIX, known_settings, variable_of
+from signet.kernel.redaction import SecretRedactor, redact_user_info
+from signet.settings import PREFIX, UsageError, known_settings, variable_of
 
 from .checkups import checks_of
 
@@ -35,8 +36,6 @@ MARKS: Final = {State.OK: ("✓", "green"), State.NOTE: ("!", "yellow"), State.T
 WIDTH: Final = 110
 """The width of the report where there is no terminal."""
 
-USER_INFO: Final = re.compile(r"(?<=://)[^/\s@']+@")
-
 EPILOG: Final = """\
 examples:
   signet doctor                                   this installation, as the environment configures it
@@ -51,7 +50,9 @@ then 1. No token is printed.
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `signet doctor`."""
     if isinstance(parser, Parser):
-        add_settings(parser, "toolsets", "sandbox", TOOLSET_FLAGS, "host", "port", "tls_cert", "tls_key", "token")
+        add_settings(
+            parser, "toolsets", "config", "sandbox", TOOLSET_FLAGS, "host", "port", "tls_cert", "tls_key", "token"
+        )
         add_settings(parser, "allowed_hosts", "log_dir", "journal", "record", "replay")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.epilog = EPILOG
@@ -79,11 +80,14 @@ def _secrets(environ: Mapping[str, str], flags: Mapping[str, Any]) -> list[str]:
     names = [name for name, field in known_settings().items() if field.secret]
     variables = [variable for name in names for variable in (variable_of(name), PREFIX + name.upper())]
     values = [environ.get(variable) for variable in variables] + [flags.get(name) for name in names]
+    with contextlib.suppress(UsageError):
+        given = read_configuration(environ, flags).given
+        values += [given[name].value for name in names if name in given]
     return [str(value) for value in values if value and str(value).strip()]
 
 
 def _without_secrets(finding: Finding, redactor: SecretRedactor) -> Finding:
-    text, mend = (USER_INFO.sub("…@", redactor.text(part)) for part in (finding.text, finding.mend))
+    text, mend = (redact_user_info(redactor.text(part)) for part in (finding.text, finding.mend))
     return Finding(finding.state, text, mend)
 
 

@@ -6,9 +6,9 @@ import asyncio
 import errno
 import http.client
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -30,13 +30,12 @@ OK: Final = 200
 UNAUTHORIZED: Final = (401, 403)
 
 
-def reach_checks(settings: Settings, flags: Mapping[str, Any], environ: Mapping[str, str]) -> Iterator[Check]:
+def reach_checks(settings: Settings, *, is_port_named: bool) -> Iterator[Check]:
     """Yield the checks of folders, address and upstreams that the settings name."""
     if settings.tls_cert or settings.tls_key:
         yield Check(CONFIGURED, "certificate", partial(_certificate, settings))
     yield Check(CONFIGURED, "open door", partial(_open_door, settings))
-    is_named = "port" in flags or bool(environ.get("SIGNET_PORT", "").strip())
-    yield Check(REACHABLE, "address to serve on", partial(_address, settings, is_named=is_named))
+    yield Check(REACHABLE, "address to serve on", partial(_address, settings, is_named=is_port_named))
     if settings.keeps_journal:
         yield Check(REACHABLE, "journal folder", partial(_folder, settings.log_dir or "", "--log-dir DIR"))
     else:

@@ -63,7 +63,8 @@ def _command(commands: Any, name: str, run: Callable[[argparse.Namespace], int],
     command.add_argument("--offline", action="store_true", help="read the statement from the cache folder alone")
     command.add_argument("--no-cache", dest="keep", action="store_false", help="neither read nor keep statements")
     sandbox = "use embedded sample problems instead of a backend"
-    add_settings(command, "sandbox", "oj_base_url", "oj_token", "oj_timeout_s", "oj_cache", "log", sandbox=sandbox)
+    add_settings(command, "config", "sandbox", "oj_base_url", "oj_token", sandbox=sandbox)
+    add_settings(command, "oj_timeout_s", "oj_cache", "log")
     command.set_defaults(run=run)
     return command
 
@@ -89,15 +90,16 @@ def _number(text: str, least: float, most: float, words: str) -> float:
 def _find(args: argparse.Namespace) -> FoundProblem | None:
     """Return the problem that the arguments name; say why there is none."""
     from signet.commands.terminal import say
+    from signet.configuration.reading import read_settings
     from signet.kernel.errors import Fault
-    from signet.settings import Settings, UsageError, known_settings
+    from signet.settings import UsageError, known_settings
 
     from .problem import find_problem
 
     if args.offline and not args.keep:
         raise UsageError("--offline reads the cache that --no-cache leaves out: write one of them")
     flags = {name: value for name, value in vars(args).items() if name in known_settings()}
-    settings = Settings.read(os.environ, {**flags, "toolsets": "oj-practice"})
+    settings = read_settings(os.environ, {**flags, "toolsets": "oj-practice"})
     try:
         return find_problem(args.problem, settings, keep=args.keep, offline=args.offline)
     except Fault as fault:

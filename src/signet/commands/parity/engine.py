@@ -168,7 +168,12 @@ def _environ(toolsets: Sequence[str], settings: Mapping[str, str]) -> dict[str, 
         for name, value in os.environ.items()
         if not name.startswith(ours) and not name.lower().endswith("_proxy")
     }
-    fixed = {f"{PREFIX}TOOLSETS": ",".join(toolsets), f"{PREFIX}DETERMINISTIC_IDS": "true"}
+    # An empty file of settings stands before the one in the working folder.
+    fixed = {
+        f"{PREFIX}TOOLSETS": ",".join(toolsets),
+        f"{PREFIX}DETERMINISTIC_IDS": "true",
+        f"{PREFIX}CONFIG": os.devnull,
+    }
     return {**kept, **fixed, **settings}
 
 

@@ -1,0 +1,1 @@
+"""The configuration: settings from flags, environment and `signet.toml`, each with its origin."""

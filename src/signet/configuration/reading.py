@@ -1,0 +1,92 @@
+"""Reading: flags over environment over `signet.toml` over defaults, with the origin of each value.
+
+find_file ── toolsets ── read_values ── Settings.read ── Settings
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from msgspec.structs import replace
+
+from signet.app import open_log
+from signet.kernel.settings import Given
+from signet.logs import WARN
+from signet.settings import Settings, given_settings, known_settings
+
+from .file import find_file
+from .values import read_values
+from .variables import ignored_variables
+
+__all__ = ["Configuration", "log_ignored", "read_configuration", "read_settings"]
+
+MAX_NAMED: Final = 10
+"""The number of variables that a warning names."""
+
+
+class Configuration(NamedTuple):
+    """The settings, and where they come from."""
+
+    settings: Settings
+    given: Mapping[str, Given]
+    """What sets each setting that has not its default, by its flat name."""
+    warnings: Mapping[str, str]
+    """What is worth a line in the log, by the name of the event."""
+
+
+def read_settings(
+    environ: Mapping[str, str], flags: Mapping[str, Any], *, search: bool = True, default_log_dir: str | None = None
+) -> Settings:
+    """Return the settings, and log what was given but sets nothing.
+
+    Args:
+        environ: the variables.
+        flags: the flags by their flat names; None stands for one that is not given.
+        search: whether `signet.toml` in the working folder is read, where no other file is named.
+        default_log_dir: the folder of the journal, where none is given.
+
+    Raises:
+        UsageError: the file cannot be read, or a name or a value is wrong.
+    """
+    settings, _, warnings = read_configuration(environ, flags, search=search, default_log_dir=default_log_dir)
+    _log(settings, warnings)
+    return settings
+
+
+def log_ignored(settings: Settings, environ: Mapping[str, str], program: str) -> None:
+    """Log the variables that set nothing, for a program that reads no file."""
+    _log(settings, _warn_of(environ), program)
+
+
+def _log(settings: Settings, warnings: Mapping[str, str], program: str = "signet") -> None:
+    for event, why in warnings.items():
+        open_log(settings, program).line(WARN, "", event, why=why)
+
+
+def read_configuration(
+    environ: Mapping[str, str], flags: Mapping[str, Any], *, search: bool = True, default_log_dir: str | None = None
+) -> Configuration:
+    """Return the settings with their origins; raise UsageError as `read_settings` does."""
+    file = find_file(environ, flags, search=search)
+    if file is None:
+        values: dict[str, Given] = {}
+    else:
+        values = read_values(file, is_chosen="toolsets" in given_settings(environ, flags, names=("toolsets",)))
+    settings = Settings.read(environ, flags, file=values, default_log_dir=default_log_dir)
+    warnings = _warn_of(environ)
+    if file is not None:
+        settings = replace(settings, config=file.path)
+        secrets = [name for name in values if known_settings()[name].secret]
+        if file.is_shared and secrets:
+            warnings["file.shared"] = f"others can read {file.path}, which has {secrets[0]}: chmod 600 {file.path}"
+    return Configuration(settings, given_settings(environ, flags, file=values), warnings)
+
+
+def _warn_of(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return one line about the variables that set nothing, if there are any."""
+    ignored = ignored_variables(environ)
+    if not ignored:
+        return {}
+    more = [f"and {len(ignored) - MAX_NAMED} more"] if len(ignored) > MAX_NAMED else []
+    return {"variables.ignored": "; ".join(ignored[:MAX_NAMED] + more)}

@@ -1,0 +1,120 @@
+"""The values of a file: every key is a setting, with a value as its flag would have it.
+
+port = 9000               a setting of the process
+toolsets = ["boj"]        decided first: its toolsets say which other settings there are
+[settings.boj]            the settings of one toolset
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from signet.catalogue import TOOLSETS, find_toolset
+from signet.kernel.settings import Given, Setting, settings_of
+from signet.kernel.toolset import Toolset
+from signet.settings import Settings, flat_name
+
+from .file import ConfigurationFile
+from .variables import nearest
+
+__all__ = ["read_values"]
+
+TABLES: Final = "settings"
+"""The key below which each toolset has a table."""
+LISTS: Final = ("toolsets", "allowed_hosts")
+"""The settings that a file may write as arrays."""
+UNIX_PREFIX: Final = "unix:"
+
+
+def read_values(file: ConfigurationFile, *, is_chosen: bool) -> dict[str, Given]:
+    """Return the values of a file by the flat names of their settings.
+
+    Raises:
+        UsageError: a key is not known, or has not the shape of a setting.
+    """
+    own = {field.name: field for field in settings_of(Settings) if field.help and field.name != "config"}
+    values = dict(_read_table(file, "", {key: file.table[key] for key in file.table if key != TABLES}, own))
+    tables = file.table.get(TABLES, {})
+    if not isinstance(tables, dict):
+        raise file.refused(TABLES, "write a table for each toolset, such as [settings.boj]")
+    # The toolsets of a file that another choice leaves out are not loaded, so their names are not known.
+    entries = str(values["toolsets"].value).split(",") if "toolsets" in values else []
+    may_be_unknown = is_chosen and any(entry not in TOOLSETS for entry in entries)
+    for name, table in tables.items():
+        toolset = _find_domain(file, name, may_be_unknown=may_be_unknown)
+        if toolset is None:
+            continue
+        if not isinstance(table, dict):
+            raise file.refused(f"{TABLES}.{name}", f"write a table: [settings.{name}]")
+        fields = {field.name: field for field in settings_of(toolset.settings)}
+        read = _read_table(file, f"{TABLES}.{name}.", table, fields)
+        values |= {flat_name(toolset, field): value for field, value in read}
+    return values
+
+
+def _read_table(
+    file: ConfigurationFile, above: str, table: Mapping[str, Any], fields: Mapping[str, Setting]
+) -> Iterator[tuple[str, Given]]:
+    """Yield the values of a table by the names of their settings, in which a hyphen may stand for an underscore."""
+    seen = set()
+    for key, value in table.items():
+        name = key.replace("-", "_")
+        if name not in fields:
+            raise file.refused(above + key, _advice(name, fields, in_table=bool(above)))
+        if name in seen:
+            raise file.refused(above + key, "it is there twice, with a hyphen and with an underscore; write it once")
+        seen.add(name)
+        yield name, file.given(above + key, _flag_of(file, above + key, fields[name], value, is_own=not above))
+
+
+def _flag_of(file: ConfigurationFile, key: str, field: Setting, value: Any, *, is_own: bool) -> Any:
+    """Return a value as a flag would have it: a list with commas, and a path from the working folder."""
+    if is_own and field.name in LISTS and isinstance(value, list):
+        for item in value:
+            if not isinstance(item, str) or not item.strip() or "," in item:
+                raise file.refused(key, 'write an array of texts without commas, such as ["a", "b"]')
+        value = ",".join(value)
+    if not isinstance(value, str):
+        return value
+    if is_own and field.name == "toolsets":
+        return ",".join(_target(file, entry.strip()) for entry in value.split(","))
+    if is_own and field.name == "host" and value.startswith(UNIX_PREFIX):
+        return UNIX_PREFIX + file.relative(value.removeprefix(UNIX_PREFIX))
+    return file.relative(value) if field.is_path else value
+
+
+def _target(file: ConfigurationFile, entry: str) -> str:
+    """Return a word of `toolsets`: a file or a folder is relative to this file, and a name stays."""
+    is_path = os.sep in entry or "/" in entry or entry.endswith(".py") or os.path.exists(file.relative(entry))
+    return file.relative(entry) if is_path and entry not in TOOLSETS else entry
+
+
+def _find_domain(file: ConfigurationFile, name: str, *, may_be_unknown: bool) -> Toolset | None:
+    """Return the toolset that a table has the settings of; None if it may be one that is not loaded."""
+    names = {known.replace("-", "_"): known for known in TOOLSETS}
+    known = names.get(name.replace("-", "_"))
+    if known is not None:
+        toolset = find_toolset(known)
+        if toolset.extends:
+            why = f"{known} has the settings of {toolset.domain}: write [settings.{toolset.domain}]"
+            raise file.refused(f"{TABLES}.{name}", why)
+        return toolset
+    if may_be_unknown:
+        return None
+    domains = [one for one in TOOLSETS if not find_toolset(one).extends]
+    raise file.refused(f"{TABLES}.{name}", f"there is no such toolset; {nearest(name, domains)}")
+
+
+def _advice(name: str, fields: Mapping[str, Setting], *, in_table: bool) -> str:
+    """Say what to write for a key that is not known."""
+    for toolset in map(find_toolset, TOOLSETS):
+        field = name.removeprefix(flat_name(toolset, ""))
+        if not in_table and toolset.name.replace("-", "_") == name:
+            return f"write the settings of {toolset.name} below [settings.{toolset.domain}]"
+        if not in_table and field != name and field in toolset.settings.__struct_fields__:
+            return f"write {field} below [settings.{toolset.domain}]"
+    if name == "config":
+        return "a file cannot name another; write --config or SIGNET_CONFIG"
+    return f"there is no such setting; {nearest(name, fields)}"
