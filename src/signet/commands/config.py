@@ -48,10 +48,15 @@ class ShownSetting(msgspec.Struct, frozen=True):
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `signet config`."""
     if isinstance(parser, Parser):
-        add_settings(parser, *(field.name for field in settings_of(Settings) if field.help), TOOLSET_FLAGS)
+        add_settings(parser, *_flags(), TOOLSET_FLAGS)
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.epilog = EPILOG
     parser.set_defaults(run=_run)
+
+
+def _flags() -> list[str]:
+    """Return the settings of the process that are no flag of every command."""
+    return [field.name for field in settings_of(Settings) if field.help and field.name != "deterministic_ids"]
 
 
 def _run(args: argparse.Namespace) -> int:

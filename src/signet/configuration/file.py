@@ -16,6 +16,7 @@ __all__ = ["ConfigurationFile", "find_file"]
 FILE: Final = "signet.toml"
 MAX_BYTES: Final = 1_048_576
 MAX_KEY_CHARS: Final = 100
+MAX_DOTS: Final = 50
 OTHERS_READ: Final = stat.S_IRGRP | stat.S_IROTH
 
 
@@ -85,15 +86,28 @@ def _decoded(path: str, data: bytes) -> str:
 def _parsed(path: str, text: str) -> dict[str, Any]:
     if not text.strip():
         return {}
+    for number, line in enumerate(text.splitlines(), 1):
+        if _dots_in_keys(line.strip()) > MAX_DOTS:
+            raise UsageError(f"{path} is not a list of settings: a key has too many parts (line {number})")
     import tomllib
 
     try:
         return tomllib.loads(text)
-    except RecursionError:
-        raise UsageError(f"{path} is not a list of settings: it is nested too deeply") from None
-    except ValueError as error:
+    except tomllib.TOMLDecodeError as error:
         end = f"at line {len(text.splitlines())}, the end"
         raise UsageError(f"{path} is not TOML: {str(error).replace('at end of document', end)}") from None
+    except RecursionError:
+        raise UsageError(f"{path} is not a list of settings: it is nested too deeply") from None
+    except ValueError:
+        raise UsageError(f"{path} is not TOML: a number has too many digits") from None
+
+
+def _dots_in_keys(line: str) -> int:
+    """Return how many dots the keys of a line may have: for many of them the parser takes a quadratic time."""
+    key, equals, value = line.partition("=")
+    if line.startswith("#") or not (equals or line.startswith("[")):
+        return 0
+    return key.count(".") + (value.count(".") if "{" in line else 0)
 
 
 def _lines_of(text: str) -> dict[str, int]:
