@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from signet.catalogue import TOOLSETS, find_toolset, load
-from signet.kernel.settings import Given, Setting, setting, settings_of
+from signet.kernel.settings import PREFIX, Given, Setting, merge, setting, settings_of
 from signet.kernel.toolset import Toolset
 
 __all__ = [
@@ -24,7 +24,6 @@ __all__ = [
     "UsageError",
     "flat_name",
     "given_settings",
-    "is_address",
     "known_settings",
     "load_chosen",
     "load_toolsets",
@@ -33,7 +32,6 @@ __all__ = [
     "variable_prefixes",
 ]
 
-PREFIX: Final = "SIGNET_"
 NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
@@ -92,7 +90,11 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     toolsets: Annotated[str, setting("toolsets to serve, separated by commas", metavar="A,B")] = ""
     token: Annotated[
         str | None,
-        setting("bearer token that callers must send; a process list shows a flag, but not a variable", secret=True),
+        setting(
+            "bearer token that callers must send; a process list shows a flag, but not a variable",
+            secret=True,
+            in_header=True,
+        ),
     ] = None
     tls_cert: Annotated[
         str | None, setting("certificate for HTTPS, PEM; it is read again when it changes", metavar="FILE")
@@ -161,9 +163,8 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         for name, one in given.items():
             if name not in known:
                 raise UsageError(f"{one.place}: there is no such setting")
-            is_token = name == "token" and isinstance(one.value, str)
             try:
-                values[name] = _read_token(one.value) if is_token else known[name].read(one.value)
+                values[name] = known[name].read(one.value)
             except ValueError as error:
                 raise UsageError(f"{one.place}: {error}") from None
         return cls._build(values, default_log_dir)
@@ -235,28 +236,11 @@ def given_settings(
     names: Collection[str] = (),
     prefix: str = "",
 ) -> dict[str, Given]:
-    """Return the value that holds for each setting that is given, or for some, by its flat name.
-
-    A flag wins over a variable, and that over the file. Variables that set nothing are passed over.
-    """
+    """Return what sets each setting that is given, or each of some, by its flat name."""
     names = names or _known_names()
     # A toolset's variables need no prefix: BOJ_BASE_URL is SIGNET_BOJ_BASE_URL.
-    bare = {name: name.upper() for name in names if name not in Settings.__struct_fields__}
-    given = {**file, **{name: Given(environ[key], key) for name, key in bare.items() if key in environ}}
-    for variable, value in environ.items():
-        name = variable.removeprefix(PREFIX).lower()
-        # An unset variable of a container's configuration is set to nothing: it counts as not set.
-        if variable.startswith(PREFIX) and name in names and value.strip() and not is_address(name, value):
-            given[name] = Given(value, PREFIX + name.upper())
-    for name, value in flags.items():
-        if value is not None:
-            given[name] = Given(value, f"--{name.removeprefix(prefix).replace('_', '-')}")
-    return given
-
-
-def is_address(name: str, value: str) -> bool:
-    """Return True for SIGNET_PORT=tcp://10.0.0.1:8080: Kubernetes sets it where a service is called signet."""
-    return name == "port" and "://" in value
+    bare = [name for name in names if name not in Settings.__struct_fields__]
+    return merge(environ, flags, file, names=names, bare=bare, flag_prefix=prefix)
 
 
 def known_settings() -> dict[str, Setting]:
@@ -297,16 +281,3 @@ def recorded_names(toolset: Toolset) -> list[tuple[str, str]]:
 def _toolsets() -> Iterator[Toolset]:
     """Return the toolsets that have settings of their own."""
     return (toolset for toolset in map(find_toolset, TOOLSETS) if not toolset.extends)
-
-
-def _read_token(value: str) -> str | None:
-    """Return the token that callers must send; None for a blank one.
-
-    Raises:
-        ValueError: no header can carry it; the text does not repeat it.
-    """
-    # No header carries the blanks at its ends.
-    token = value.strip()
-    if not all(" " <= char <= "~" or char == "\t" for char in token):
-        raise ValueError("the token has characters that no HTTP header can carry; write it in printable ASCII")
-    return token or None

@@ -5,6 +5,8 @@ find_file ── toolsets ── read_values ── Settings.read ── Setting
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
@@ -13,10 +15,10 @@ from msgspec.structs import replace
 from signet.app import open_log
 from signet.kernel.settings import Given
 from signet.logs import WARN
-from signet.settings import Settings, given_settings, known_settings
+from signet.settings import Settings, given_settings, known_settings, load_chosen
 
-from .file import find_file
-from .values import read_values
+from .file import ConfigurationFile, find_file
+from .values import read_toolsets, read_values
 from .variables import ignored_variables
 
 __all__ = ["Configuration", "log_ignored", "read_configuration", "read_settings"]
@@ -69,10 +71,15 @@ def read_configuration(
 ) -> Configuration:
     """Return the settings with their origins; raise UsageError as `read_settings` does."""
     file = find_file(environ, flags, search=search)
-    if file is None:
-        values: dict[str, Given] = {}
-    else:
-        values = read_values(file, is_chosen="toolsets" in given_settings(environ, flags, names=("toolsets",)))
+    values: dict[str, Given] = {}
+    if file is not None:
+        is_chosen = "toolsets" in given_settings(environ, flags, names=("toolsets",))
+        chosen = {} if is_chosen else read_toolsets(file)
+        if chosen:
+            _find_modules_beside(file)
+        # Only when a target is loaded it is known which settings its toolsets have.
+        load_chosen(environ, flags, chosen)
+        values = read_values(file, is_chosen=is_chosen)
     settings = Settings.read(environ, flags, file=values, default_log_dir=default_log_dir)
     warnings = _warn_of(environ)
     if file is not None:
@@ -81,6 +88,13 @@ def read_configuration(
         if file.is_shared and secrets:
             warnings["file.shared"] = f"others can read {file.path}, which has {secrets[0]}: chmod 600 {file.path}"
     return Configuration(settings, given_settings(environ, flags, file=values), warnings)
+
+
+def _find_modules_beside(file: ConfigurationFile) -> None:
+    """Let the modules in the file's folder be imported, as those in the working folder are."""
+    folder = os.path.dirname(os.path.abspath(file.path))
+    if file.is_regular and folder not in sys.path:
+        sys.path.append(folder)
 
 
 def _warn_of(environ: Mapping[str, str]) -> dict[str, str]:

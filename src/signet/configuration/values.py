@@ -19,13 +19,20 @@ from signet.settings import Settings, flat_name
 from .file import ConfigurationFile
 from .variables import nearest
 
-__all__ = ["read_values"]
+__all__ = ["read_toolsets", "read_values"]
 
+TOOLSETS_KEY: Final = "toolsets"
 TABLES: Final = "settings"
 """The key below which each toolset has a table."""
-LISTS: Final = ("toolsets", "allowed_hosts")
+LISTS: Final = (TOOLSETS_KEY, "allowed_hosts")
 """The settings that a file may write as arrays."""
 UNIX_PREFIX: Final = "unix:"
+
+
+def read_toolsets(file: ConfigurationFile) -> dict[str, Given]:
+    """Return the toolsets that a file chooses: they must be loaded before its other values can be read."""
+    fields = {field.name: field for field in settings_of(Settings) if field.name == TOOLSETS_KEY}
+    return dict(_read_table(file, "", {key: file.table[key] for key in file.table if key == TOOLSETS_KEY}, fields))
 
 
 def read_values(file: ConfigurationFile, *, is_chosen: bool) -> dict[str, Given]:
@@ -40,7 +47,7 @@ def read_values(file: ConfigurationFile, *, is_chosen: bool) -> dict[str, Given]
     if not isinstance(tables, dict):
         raise file.refused(TABLES, "write a table for each toolset, such as [settings.boj]")
     # The toolsets of a file that another choice leaves out are not loaded, so their names are not known.
-    entries = str(values["toolsets"].value).split(",") if "toolsets" in values else []
+    entries = values[TOOLSETS_KEY].value.split(",") if TOOLSETS_KEY in values else []
     may_be_unknown = is_chosen and any(entry not in TOOLSETS for entry in entries)
     for name, table in tables.items():
         toolset = _find_domain(file, name, may_be_unknown=may_be_unknown)
@@ -71,14 +78,14 @@ def _read_table(
 
 def _flag_of(file: ConfigurationFile, key: str, field: Setting, value: Any, *, is_own: bool) -> Any:
     """Return a value as a flag would have it: a list with commas, and a path from the working folder."""
-    if is_own and field.name in LISTS and isinstance(value, list):
-        for item in value:
-            if not isinstance(item, str) or not item.strip() or "," in item:
-                raise file.refused(key, 'write an array of texts without commas, such as ["a", "b"]')
-        value = ",".join(value)
+    if is_own and field.name in LISTS and not isinstance(value, str):
+        items: list[Any] = value if isinstance(value, list) else [None]
+        if not all(isinstance(item, str) and item.strip() and "," not in item for item in items):
+            raise file.refused(key, 'write an array of texts without commas, such as ["a", "b"]')
+        value = ",".join(items)
     if not isinstance(value, str):
         return value
-    if is_own and field.name == "toolsets":
+    if is_own and field.name == TOOLSETS_KEY:
         return ",".join(_target(file, entry.strip()) for entry in value.split(","))
     if is_own and field.name == "host" and value.startswith(UNIX_PREFIX):
         return UNIX_PREFIX + file.relative(value.removeprefix(UNIX_PREFIX))
@@ -117,4 +124,6 @@ def _advice(name: str, fields: Mapping[str, Setting], *, in_table: bool) -> str:
             return f"write {field} below [settings.{toolset.domain}]"
     if name == "config":
         return "a file cannot name another; write --config or SIGNET_CONFIG"
+    if not fields:
+        return "the toolset has no settings"
     return f"there is no such setting; {nearest(name, fields)}"

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from signet.settings import PREFIX, is_address, known_settings
+from signet.kernel.settings import PREFIX, is_address
+from signet.settings import known_settings
 
 __all__ = ["ignored_variables", "near", "nearest"]
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import types
+from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Final, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
-__all__ = ["Given", "Setting", "setting", "settings_of"]
+__all__ = ["PREFIX", "Given", "Setting", "is_address", "merge", "setting", "settings_of"]
+
+PREFIX: Final = "SIGNET_"
+"""How the variables of the process begin."""
 
 SWITCHES: Final = {"yes": "true", "on": "true", "no": "false", "off": "false"}
 """What people write for true and false, beside 1 and 0."""
@@ -38,6 +42,7 @@ def setting(
     flag: bool = False,
     secret: bool = False,
     recorded: bool = False,
+    in_header: bool = False,
     up_to: int = 0,
 ) -> msgspec.Meta:
     """Describe one field of a settings struct, as an annotation beside its type.
@@ -48,11 +53,13 @@ def setting(
         default_text: the default in words, where the field's default does not say it.
         flag: whether `signet` has a flag for it; every setting has an environment variable.
         secret: whether the value must never be written anywhere.
+        in_header: whether the value is sent in an HTTP header, without the blanks at its ends.
         recorded: whether the value decides which requests reach the upstream, so that a cassette must keep it.
         up_to: a larger limit that is accepted too; values above the field's own limit count as that limit.
     """
-    facts = {"metavar": metavar, "default_text": default_text, "flag": flag}
-    return msgspec.Meta(description=text, extra={**facts, "secret": secret, "recorded": recorded, "up_to": up_to})
+    facts: dict[str, Any] = {"metavar": metavar, "default_text": default_text, "flag": flag}
+    facts |= {"secret": secret, "recorded": recorded, "in_header": in_header, "up_to": up_to}
+    return msgspec.Meta(description=text, extra=facts)
 
 
 class Setting(NamedTuple):
@@ -67,6 +74,7 @@ class Setting(NamedTuple):
     flag: bool = False
     secret: bool = False
     recorded: bool = False
+    in_header: bool = False
     up_to: int = 0
 
     @property
@@ -96,6 +104,8 @@ class Setting(NamedTuple):
             return self._convert(value)
         if self.secret and not value.strip():
             return None
+        if self.in_header:
+            return _read_header(value)
         if any("\ud800" <= char <= "\udfff" for char in value):
             # Bytes that are not UTF-8 become half surrogate pairs.
             raise ValueError("it is not UTF-8 text; write it in UTF-8")
@@ -144,6 +154,53 @@ class Setting(NamedTuple):
         if limits.ge is None:
             return f"a number above {limits.gt}, at most {limits.le}"
         return f"a whole number from {limits.ge} to {self.up_to or limits.le}"
+
+
+def merge(
+    environ: Mapping[str, str],
+    flags: Mapping[str, Any],
+    file: Mapping[str, Given],
+    *,
+    names: Collection[str],
+    bare: Collection[str],
+    flag_prefix: str = "",
+) -> dict[str, Given]:
+    """Return the value that holds for each name: a flag wins over a variable, and that over the file.
+
+    Args:
+        environ: the variables, which begin with the prefix; those that set nothing are passed over.
+        flags: the values of flags by their names; None stands for one that is not given.
+        file: the values of a file by their names.
+        names: the names that variables may have.
+        bare: the names whose variables may lack the prefix.
+        flag_prefix: a part of the names that the flags leave out.
+    """
+    given = {**file, **{name: Given(environ[name.upper()], name.upper()) for name in bare if name.upper() in environ}}
+    for variable, value in environ.items():
+        name = variable.removeprefix(PREFIX).lower()
+        # An unset variable of a container's configuration is set to nothing: it counts as not set.
+        if variable.startswith(PREFIX) and name in names and value.strip() and not is_address(name, value):
+            given[name] = Given(value, PREFIX + name.upper())
+    for name, value in flags.items():
+        if value is not None:
+            given[name] = Given(value, f"--{name.removeprefix(flag_prefix).replace('_', '-')}")
+    return given
+
+
+def is_address(name: str, value: str) -> bool:
+    """Return True for SIGNET_PORT=tcp://10.0.0.1:8080: Kubernetes sets it where a service is called signet."""
+    return name == "port" and "://" in value
+
+
+def _read_header(value: str) -> str:
+    """Return what a header carries of a text: not the blanks at its ends.
+
+    Raises:
+        ValueError: no header can carry it; the text does not repeat it.
+    """
+    if not all(" " <= char <= "~" or char == "\t" for char in value.strip()):
+        raise ValueError("the token has characters that no HTTP header can carry; write it in printable ASCII")
+    return value.strip()
 
 
 def settings_of(struct: type[Any]) -> tuple[Setting, ...]:
