@@ -95,7 +95,6 @@ def test_without_its_address_it_is_not_enabled_and_says_what_to_set() -> None:
     [
         ({"STATION_TIMEOUT_S": "31"}, "STATION_TIMEOUT_S: '31' cannot be used; write a number above 0, at most 30"),
         ({"SIGNET_STATION_TIMEOUT_S": "x"}, "SIGNET_STATION_TIMEOUT_S: 'x' cannot be used; write a number above 0"),
-        ({"SIGNET_STATION_TIMEOUT": "1"}, "SIGNET_STATION_TIMEOUT is not a setting of Signet"),
     ],
 )
 def test_a_setting_of_its_own_is_checked_like_any_other(env: dict[str, str], sentence: str) -> None:

@@ -37,12 +37,12 @@ def test_a_flag_wins_over_the_environment_and_that_over_the_default() -> None:
 @pytest.mark.parametrize(
     ("environ", "flags", "told"),
     [
-        ({"SIGNET_PROT": "1"}, {}, "SIGNET_PROT is not a setting"),
         ({"SIGNET_PORT": "x"}, {}, "SIGNET_PORT: "),
         ({"SIGNET_PORT": "1"}, {"port": "70000"}, "--port: "),
         ({}, {"port": "-1"}, "--port: "),
         ({}, {"call_timeout_s": "0"}, "--call-timeout-s: "),
         ({"OJ_TIMEOUT_S": "x"}, {}, "OJ_TIMEOUT_S: "),
+        ({}, {"prot": "1"}, "--prot: there is no such setting"),
     ],
 )
 def test_what_is_no_setting_is_told_by_name(environ: dict[str, str], flags: dict[str, str], told: str) -> None:
@@ -85,9 +85,9 @@ def test_what_cannot_be_used_is_told_with_what_to_write(name: str, value: str) -
 def test_every_setting_that_is_not_told_what_to_write_for_is_a_text() -> None:
     texts = [name for name in known_settings() if name not in RANGES]
 
-    read = Settings.read({}, dict.fromkeys(set(texts) - {"record"}, "any text"))
+    read = Settings.read({}, dict.fromkeys(set(texts) - {"record", "toolsets"}, "any text"))
 
-    assert {value_of(read, name) for name in texts} == {"any text", None}
+    assert {value_of(read, name) for name in texts} == {"any text", None, ""}
 
 
 @pytest.mark.parametrize("name", SWITCHES)

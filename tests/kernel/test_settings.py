@@ -77,7 +77,7 @@ def test_a_text_is_read_as_its_type(name: str, text: str, value: object) -> None
 
 def test_a_value_that_is_no_text_is_taken_if_it_is_of_its_type() -> None:
     assert BY_NAME["port"].read(80) == 80
-    with pytest.raises(msgspec.ValidationError):
+    with pytest.raises(ValueError, match=r"^80\.5 cannot be used; write a whole number from 1 to 65535$"):
         BY_NAME["port"].read(80.5)
 
 

@@ -480,12 +480,17 @@ def test_the_environment_wins_over_the_default() -> None:
         assert str(port) in refused("serve", env={"SIGNET_PORT": str(port)})
 
 
-@pytest.mark.parametrize("spoilt", [{"SIGNET_PROT": "1"}, {"SIGNET_PORT": "many"}], ids=["name", "value"])
-def test_a_variable_that_cannot_be_meant_is_refused_by_name(spoilt: dict[str, str]) -> None:
-    """A misspelt setting is told, not passed over."""
-    (name,) = spoilt
+def test_a_variable_whose_value_cannot_be_meant_is_refused_by_name() -> None:
+    assert "SIGNET_PORT" in refused("serve", env={"SIGNET_PORT": "many"})
 
-    assert name in refused("serve", env=spoilt)
+
+def test_a_variable_that_is_no_setting_is_told_and_does_not_stop_the_start() -> None:
+    """An orchestrator sets variables of any name for a service that is called signet."""
+    with serving("--toolsets", "plantuml", env={"SIGNET_PROT": "hunter2-value"}) as server:
+        assert server.ask("GET", "/readyz").status == 200
+
+        assert server.stderr().count("SIGNET_PROT is not a setting of Signet, did you mean SIGNET_PORT?") == 1
+        assert "hunter2" not in server.stderr()
 
 
 # --- how stdio begins and ends ------------------------------------------------------------------

@@ -98,4 +98,4 @@ def _text(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, float):
         return f"{value:g}"
-    return NOT_SET if value in {None, ""} else str(value)
+    return NOT_SET if value is None or value == "" else str(value)

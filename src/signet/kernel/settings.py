@@ -150,7 +150,7 @@ class Setting(NamedTuple):
             return "a text in quotes"
         limits = _limits(self.type)
         if limits.le is None:
-            return "a whole number" if _bare(self.type) is int else "a number"
+            return {int: "a whole number", float: "a number"}.get(_bare(self.type), "a value of its type")
         if limits.ge is None:
             return f"a number above {limits.gt}, at most {limits.le}"
         return f"a whole number from {limits.ge} to {self.up_to or limits.le}"
