@@ -133,7 +133,10 @@ def _faces(row: ErrorRow) -> tuple[str, str, str, str]:
 def settings() -> Iterator[str]:
     """Show the flags of each command, and the variable behind each."""
     yield "## Commands and settings"
-    yield "A flag wins over its variable, and the variable over the default."
+    yield (
+        "A flag wins over its variable, the variable over `signet.toml`, and that over the default:"
+        " [configuration.md](configuration.md)."
+    )
     for name in _commands(parser([])):
         yield from _command(_commands(parser([name]))[name], f"signet {name}", "###")
 
@@ -148,15 +151,27 @@ def variables() -> Iterator[str]:
     """Show every setting by its variable."""
     yield "### Variables"
     yield (
-        "Read by `signet serve`, `stdio`, `tools`, `call`, `boj fetch` and `boj plot`, and by the drop-in servers."
+        "Read by every command that has flags for settings, and by the drop-in servers, which read no file."
         f" The variables of a toolset may also begin with `{PREFIX}`: `{PREFIX}OJ_TOKEN` is `OJ_TOKEN`."
     )
     rows = [
-        (f"`{variable_of(name)}`", f"`{field.shown_default}`" if field.shown_default else "", field.help)
+        (
+            f"`{variable_of(name)}`",
+            _key(name, field.name),
+            f"`{field.shown_default}`" if field.shown_default else "",
+            field.help,
+        )
         for name, field in known_settings().items()
         if field.help
     ]
-    yield table(("variable", "default", "meaning"), rows)
+    yield table(("variable", "key in `signet.toml`", "default", "meaning"), rows)
+
+
+def _key(name: str, own: str) -> str:
+    """Give the place of a setting in the file: a toolset's is in a table of its own."""
+    if name == "config":
+        return ""
+    return f"`{name}`" if name == own else f"`{own}` in `[settings.{name.removesuffix('_' + own)}]`"
 
 
 def _command(command: argparse.ArgumentParser, name: str, level: str) -> Iterator[str]:

@@ -67,7 +67,7 @@ def test_each_value_is_shown_with_its_origin_and_no_secret(folder: Path) -> None
         "token": ("(set, hidden)", "signet.toml:token"),
         "workers": (3, "--workers"),
         "call_timeout_s": (20.0, "signet.toml:call-timeout-s"),
-        "journal": (False, "--journal"),
+        "journal": (False, "--no-journal"),
         "oj_base_url": ("http://…@127.0.0.1:1", "signet.toml:settings.oj.base_url"),
         "oj_token": ("(set, hidden)", "signet.toml:settings.oj.token"),
         "oj_timeout_s": (7.0, "OJ_TIMEOUT_S"),

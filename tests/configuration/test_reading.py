@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from processes import PATIENCE_S, ROOT, clean_env
 from signet.catalogue import find_toolset
 from signet.configuration.reading import Configuration, read_configuration
 from signet.configuration.variables import ignored_variables
@@ -101,6 +103,19 @@ def test_sixty_four_bits_of_milliseconds_are_limited_as_those_of_a_flag(tmp_path
     assert settings.of(find_toolset("boj")).timeout_ms == 365 * 24 * 3600 * 1000
 
 
+def test_the_example_of_the_page_is_a_file_of_settings(tmp_path: Path) -> None:
+    (text,) = re.findall(r"```toml\n(.*?)```", (ROOT / "docs/configuration.md").read_text(encoding="utf-8"), re.DOTALL)
+
+    settings, given, _ = read(tmp_path, text)
+
+    assert settings.toolsets == "plantuml,boj"
+    assert (settings.port, settings.call_timeout_s, settings.validation) == (9000, 20.0, "shadow")
+    assert (settings.allowed_hosts, settings.log_dir) == ("tools.example", f"{tmp_path}/journal")
+    own = settings.of(find_toolset("boj"))
+    assert (own.base_url, own.retry_max) == ("https://www.stat-search.boj.or.jp", 3)
+    assert len(given) == len(re.findall("^[a-z_]+ =", text, re.MULTILINE)) + 1
+
+
 # --- what is no setting
 
 
@@ -183,10 +198,11 @@ greeter = signet.Toolset(name="greeter", tools=[greet], settings=Own)
 """
 
 
-def signet_in(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
+def signet_in(folder: Path, *args: str, **environ: str) -> subprocess.CompletedProcess[str]:
     """Run a command in a process of its own: what a target loads stays in its process."""
     command = [sys.executable, "-m", "signet", *args]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=60)
+    env = clean_env(environ)
+    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
 
 
 def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
@@ -230,9 +246,11 @@ def test_a_target_beside_the_file_is_loaded_from_anywhere_with_its_settings(targ
 
     inside = signet_in(tmp_path / "project", *call)
     outside = signet_in(tmp_path / "elsewhere", *call, "--config", "../project/signet.toml")
+    by_variable = signet_in(tmp_path / "project", *call, GREETER_GREETING="hi", SIGNET_GREETER_TIMES="1")
 
     assert (inside.stdout, inside.stderr) == ('{"result":"ahoy ahoy Ann"}\n', "")
     assert outside.stdout == inside.stdout
+    assert by_variable.stdout == '{"result":"hi Ann"}\n'
 
 
 def test_the_settings_of_a_target_are_checked_and_those_of_one_that_is_left_out_are_not(tmp_path: Path) -> None:

@@ -55,8 +55,9 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def _flags() -> list[str]:
-    """Return the settings of the process that are no flag of every command."""
-    return [field.name for field in settings_of(Settings) if field.help and field.name != "deterministic_ids"]
+    """Return the settings of the process that are flags of `signet serve`, but not of every command."""
+    others = ("deterministic_ids", "stdio_reader")
+    return [field.name for field in settings_of(Settings) if field.help and field.name not in others]
 
 
 def _run(args: argparse.Namespace) -> int:

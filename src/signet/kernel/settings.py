@@ -183,7 +183,8 @@ def merge(
             given[name] = Given(value, PREFIX + name.upper())
     for name, value in flags.items():
         if value is not None:
-            given[name] = Given(value, f"--{name.removeprefix(flag_prefix).replace('_', '-')}")
+            flag = name.removeprefix(flag_prefix).replace("_", "-")
+            given[name] = Given(value, f"--no-{flag}" if value is False else f"--{flag}")
     return given
 
 
