@@ -139,6 +139,7 @@ REFUSALS = {
     "SIGNET_TLS_CERT": ("cert.pem", "--tls-cert and --tls-key go together"),
     "SIGNET_TLS_KEY": ("key.pem", "--tls-cert and --tls-key go together"),
     "SIGNET_HOST": ("0.0.0.0", "0.0.0.0 can be reached by others"),
+    "SIGNET_CONFIG": ("none.toml", "SIGNET_CONFIG: there is no file none.toml"),
 }
 """Variables that take a text: a value that cannot be used, and how each is refused."""
 FOLDERS = {"SIGNET_LOG_DIR", "SIGNET_RECORD"}
