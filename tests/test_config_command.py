@@ -169,8 +169,8 @@ def test_the_drop_in_servers_read_no_file_and_go_on_beside_a_service(folder: Pat
 
 
 def test_the_application_for_other_servers_reads_the_file_and_create_app_the_one_it_is_given(folder: Path) -> None:
-    (folder / "signet.toml").write_text('toolsets = ["plantuml"]\njournal = false\n')
-    (folder / "other.toml").write_text('toolsets = ["boj"]\njournal = false\n')
+    (folder / "signet.toml").write_text('toolsets = ["boj"]\njournal = false\n')
+    (folder / "other.toml").write_text('toolsets = ["boj-explore"]\njournal = false\n')
     program = """
 import asyncio, json
 from signet import asgi
@@ -186,13 +186,13 @@ def first(app):
     return json.loads(b"".join(message["body"] for message in sent[1:]))["tools"][0]
 
 print(json.dumps([first(asgi.app), first(asgi.create_app(config="other.toml")),
-    first(asgi.create_app({"SIGNET_CONFIG": "other.toml"})), first(asgi.create_app(toolsets="boj-explore"))]))
+    first(asgi.create_app({"SIGNET_CONFIG": "other.toml"})), first(asgi.create_app(toolsets="plantuml"))]))
 """
 
     done = run(folder, sys.executable, "-c", program)
 
     assert json.loads(done.stdout) == [
-        "encodePlantUML", "boj_get_data_code", "boj_get_data_code", "boj_search",
+        "boj_get_data_code", "boj_search", "boj_search", "encodePlantUML",
     ]  # fmt: skip
 
 

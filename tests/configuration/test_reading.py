@@ -267,6 +267,17 @@ def test_the_settings_of_a_target_are_checked_and_those_of_one_that_is_left_out_
     assert (other.returncode, other.stderr) == (0, "")
 
 
+def test_a_table_of_no_toolset_is_refused_where_the_targets_of_the_file_are_loaded(tmp_path: Path) -> None:
+    (tmp_path / "tools.py").write_text(TOOLS)
+    (tmp_path / "signet.toml").write_text('toolsets = ["tools.py"]\n[settings.greter]\ntimes = 2\n')
+
+    done = signet_in(tmp_path, "tools")
+
+    assert done.stderr == (
+        "signet: signet.toml:settings.greter (line 2): there is no such toolset; did you mean greeter?\n"
+    )
+
+
 # --- variables that set nothing
 
 
