@@ -97,7 +97,7 @@ def find_place(args: argparse.Namespace) -> Place:
             path += "c"
         return Place(client, read_config(path), name)
     except ValueError as error:
-        raise UsageError(error) from None
+        raise UsageError(str(error)) from None
     except OSError as error:
         raise UsageError(f"{error.filename} cannot be read ({error.strerror})") from None
 
