@@ -129,7 +129,7 @@ def misbehaving(kind: str) -> None:
         elif kind == "stdio":
             from signet.commands.stdio_process import run_stdio
 
-            run_stdio(Settings(), lambda _: build(folder))
+            run_stdio(Settings, lambda _: build(folder))
         else:
             serve(folder)
 
