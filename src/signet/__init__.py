@@ -11,11 +11,12 @@ def add(a: int, b: int = 0) -> int:
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.2.0"
-__all__ = ["Code", "Context", "Fault", "Toolset", "__version__", "run", "setting", "tool"]
+__all__ = ["Code", "Context", "Fault", "Toolset", "Upstream", "__version__", "run", "setting", "tool"]
 
 if TYPE_CHECKING:
     from signet.authoring.declaration import ToolsetDeclaration as Toolset
     from signet.authoring.declaration import tool
+    from signet.authoring.services import Service as Upstream
     from signet.commands.script import run
     from signet.kernel.errors import Code, Fault
     from signet.kernel.settings import setting
@@ -26,6 +27,7 @@ _PLACES = {
     "Context": ("kernel.tools", "Context"),
     "Fault": ("kernel.errors", "Fault"),
     "Toolset": ("authoring.declaration", "ToolsetDeclaration"),
+    "Upstream": ("authoring.services", "Service"),
     "run": ("commands.script", "run"),
     "setting": ("kernel.settings", "setting"),
     "tool": ("authoring.declaration", "tool"),

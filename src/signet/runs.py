@@ -16,6 +16,7 @@ import msgspec
 
 from signet import __version__
 from signet.kernel.tools import ToolsetRuntime
+from signet.kernel.toolset import UpstreamSpec
 from signet.kernel.upstream import Upstream
 from signet.logs import DEBUG, WARN, Log
 from signet.settings import EnabledToolset, Settings, UsageError, recorded_names
@@ -53,10 +54,14 @@ class LiveRun(Run):
         self._log = log
         self._upstreams: dict[object, Upstream | None] = {}
         """The open upstreams, each shared by the toolsets that state it: its pace and its cache hold for all."""
+        self._services: dict[UpstreamSpec, Upstream] = {}
+        """The open services that tools name, shared in the same way."""
 
     def runtime(self, enabled: EnabledToolset) -> ToolsetRuntime:
         """Return the toolset's settings, its upstream and the clock's day."""
         toolset, own = enabled
+        if toolset.has_services:
+            return ToolsetRuntime(self._switchboard(), own, utc_today)
         if toolset.upstream not in self._upstreams:
             log = partial(self._log.line, DEBUG, "upstream")
             self._upstreams[toolset.upstream] = open_upstream(enabled, self._settings, log)
@@ -64,6 +69,13 @@ class LiveRun(Run):
         if toolset.service is not None:
             upstream = toolset.service(own, upstream)
         return ToolsetRuntime(upstream, own, utc_today)
+
+    def _switchboard(self) -> Upstream:
+        from signet.upstream.switchboard import Switchboard, open_service
+
+        log = partial(self._log.line, DEBUG, "upstream")
+        open_ = partial(open_service, processes=self._settings.workers, log=log)
+        return Switchboard(open_, self._services)
 
 
 class RecordingRun(Run):
@@ -119,7 +131,7 @@ class ReplayRun(Run):
 
         toolset, own = enabled
         today = partial(replayed_today, toolset.name, self._folder)
-        if toolset.upstream is None and toolset.service is None:
+        if toolset.upstream is None and toolset.service is None and not toolset.has_services:
             return ToolsetRuntime(None, own, today)
         origin = self._manifest.toolsets.get(toolset.name) or RecordedOrigin("nowhere")
         return ToolsetRuntime(ReplayUpstream(toolset.name, origin, self._folder, self._redactor), own, today)
@@ -172,10 +184,12 @@ def settings_of_replay(settings: Settings) -> Settings:
         recorded = {
             name: manifest.settings[flat] for name, flat in recorded_names(toolset) if flat in manifest.settings
         }
-        changes = {**({"base_url": origin.origin} if origin else {}), **recorded, **toolset.without_waiting}
+        # The address of a service that tools name is in no recording, and a setting of that name is the user's own.
+        address = {"base_url": origin.origin} if origin and not toolset.has_services else {}
+        changes = {**address, **recorded, **toolset.without_waiting}
         try:
             settings = settings.with_toolset(toolset, **changes)
-        except msgspec.ValidationError as error:
+        except ValueError as error:
             raise UsageError(f"the cassette's label cannot be used ({error})") from None
     return settings
 

@@ -16,6 +16,7 @@ from msgspec import Meta, Struct
 from signet.catalogue import TOOLSETS, find_toolset, load
 from signet.kernel.settings import PREFIX, Given, Setting, merge, setting, settings_of
 from signet.kernel.toolset import Toolset
+from signet.kernel.toolset_settings import IncompleteSettings, build_settings, change_settings, secret_texts
 
 __all__ = [
     "PREFIX",
@@ -182,20 +183,27 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             names = {name: flat_name(toolset, name) for name in toolset.settings.__struct_fields__}
             changed = {name: values[flat] for name, flat in names.items() if flat in values}
             if changed:
-                by_toolset[toolset.name] = toolset.settings(**changed)
+                by_toolset[toolset.name] = build_settings(toolset.settings, changed)
         return cls(**own, by_toolset=by_toolset)
 
     def of(self, toolset: Toolset) -> Any:
-        """Return the settings of a toolset."""
-        return self.by_toolset.get(toolset.domain) or toolset.settings()
+        """Return the settings of a toolset; raise UsageError if one that it needs is not set."""
+        own = self._given_to(toolset)
+        if isinstance(own, IncompleteSettings):
+            raise UsageError(own.told(toolset.domain, lambda name: variable_of(flat_name(toolset, name))))
+        return own
+
+    def _given_to(self, toolset: Toolset) -> Any:
+        own = self.by_toolset.get(toolset.domain)
+        return own if own is not None else build_settings(toolset.settings, {})
 
     def with_toolset(self, toolset: Toolset, **changes: Any) -> Self:
         """Return settings in which some of a toolset's own have changed.
 
         Raises:
-            msgspec.ValidationError: a value is not of its setting's type.
+            ValueError: a value is not of its setting's type.
         """
-        changed = msgspec.convert({**msgspec.structs.asdict(self.of(toolset)), **changes}, toolset.settings)
+        changed = change_settings(toolset.settings, self._given_to(toolset), changes)
         return msgspec.structs.replace(self, by_toolset={**self.by_toolset, toolset.domain: changed})
 
     def enabled(self) -> list[EnabledToolset]:
@@ -206,16 +214,22 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def secrets(self) -> tuple[str, ...]:
         """Return the values that must not be written anywhere."""
-        values = [self.token]
-        for own in self.by_toolset.values():
-            values += [getattr(own, field.name) for field in settings_of(type(own)) if field.secret]
-        return tuple(value for value in values if value)
+        values = [self.token or ""]
+        own_toolsets = [toolset for toolset in _toolsets() if toolset.has_services]
+        # Those of a user may have a secret as a default, from a variable of another name.
+        for own in [*self.by_toolset.values(), *map(self._given_to, own_toolsets)]:
+            values += secret_texts(own)
+        values += [secret for toolset in own_toolsets for secret in toolset.secrets()]
+        return tuple(dict.fromkeys(value for value in values if value.strip()))
 
     def recorded(self) -> dict[str, Any]:
         """Return the settings that a cassette keeps, by their flat names."""
         own = {field.name: getattr(self, field.name) for field in settings_of(Settings) if field.recorded}
         for toolset in _toolsets():
-            own |= {flat: getattr(self.of(toolset), name) for name, flat in recorded_names(toolset)}
+            names = recorded_names(toolset)
+            given = self._given_to(toolset) if names else None
+            if not isinstance(given, IncompleteSettings):
+                own |= {flat: msgspec.to_builtins(getattr(given, name), enc_hook=str) for name, flat in names}
         return own
 
     @property
@@ -275,7 +289,10 @@ def variable_prefixes() -> tuple[str, ...]:
 
 def recorded_names(toolset: Toolset) -> list[tuple[str, str]]:
     """Return the settings of a toolset that a cassette keeps: each one's name and flat name."""
-    return [(field.name, flat_name(toolset, field.name)) for field in settings_of(toolset.settings) if field.recorded]
+    fields = settings_of(toolset.settings)
+    # Which of a user's settings decide what is asked for, nobody said.
+    kept = [field.name for field in fields if field.recorded or (toolset.has_services and not field.secret)]
+    return [(name, flat_name(toolset, name)) for name in kept]
 
 
 def _toolsets() -> Iterator[Toolset]:

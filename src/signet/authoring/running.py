@@ -42,6 +42,8 @@ def make_run(declaration: ToolDeclaration, contract: DerivedContract) -> Callabl
             return error
 
     def run_inline(args: Any, context: Context) -> Any:
+        # It cannot wait for an upstream: who asks one is told so.
+        context = msgspec.structs.replace(context, upstream=None)
         CURRENT.set(context)
         try:
             value = function(**bind(args, context))

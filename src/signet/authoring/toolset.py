@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Final
 
@@ -62,7 +63,15 @@ def build_toolset(toolset: ToolsetDeclaration, schema_root: str | None) -> Tools
         corpus=lambda: _corpus(made),
         bundles=lambda: {one.tool.slug: one.bundle for one in made},
         schema_root=schema_root,
+        has_services=True,
+        secrets=_secrets,
     )
+
+
+def _secrets() -> Iterable[str]:
+    """Return the secrets of the services that were declared; where none was, its module is not loaded for that."""
+    services = sys.modules.get(f"{__package__}.services")
+    return services.declared_secrets() if services is not None else ()
 
 
 def _make_all(toolset: ToolsetDeclaration) -> list[_Made]:

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import re
 import types
 from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Final, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 import msgspec
+from msgspec import NODEFAULT
+
+from .redaction import NAMES
+from .setting_types import bare, expected, load, parsed
 
 __all__ = ["PREFIX", "Given", "Setting", "is_address", "merge", "setting", "settings_of"]
 
 PREFIX: Final = "SIGNET_"
 """How the variables of the process begin."""
 
+SECRET: Final = re.compile(rf"\w*{NAMES}", re.IGNORECASE)
+"""The name of a setting that is a secret."""
 SWITCHES: Final = {"yes": "true", "on": "true", "no": "false", "off": "false"}
 """What people write for true and false, beside 1 and 0."""
 PLACES: Final = ("FILE", "DIR")
@@ -80,14 +87,19 @@ class Setting(NamedTuple):
     @property
     def shown_default(self) -> str:
         """The default as people read it; empty where there is none to show."""
-        if self.default_text or self.default is None or self.is_switch:
+        if self.default_text or self.default is None or self.is_switch or self.is_required or self.secret:
             return self.default_text
         return f"{self.default:g}" if isinstance(self.default, float) else str(self.default)
 
     @property
+    def is_required(self) -> bool:
+        """Whether it has no default."""
+        return self.default is msgspec.NODEFAULT
+
+    @property
     def is_switch(self) -> bool:
         """Whether it is true or false."""
-        return _bare(self.type) is bool
+        return bare(self.type) is bool
 
     @property
     def is_path(self) -> bool:
@@ -110,8 +122,8 @@ class Setting(NamedTuple):
             # Bytes that are not UTF-8 become half surrogate pairs.
             raise ValueError("it is not UTF-8 text; write it in UTF-8")
         try:
-            return msgspec.convert(self._normalise(value), self.type, strict=False)
-        except msgspec.ValidationError:
+            return load(self._normalise(value), self.type, strict=False)
+        except ValueError:
             raise self._refusal(value) from None
 
     def _convert(self, value: Any) -> Any:
@@ -119,8 +131,8 @@ class Setting(NamedTuple):
         if self.up_to and type(value) is int and 0 <= value <= self.up_to:
             value = min(value, _limits(self.type).le or self.up_to)
         try:
-            return msgspec.convert(value, self.type)
-        except msgspec.ValidationError:
+            return load(value, self.type)
+        except ValueError:
             raise self._refusal(value) from None
 
     def _refusal(self, value: Any) -> ValueError:
@@ -131,9 +143,9 @@ class Setting(NamedTuple):
         """Return what msgspec reads leniently; empty where it would read what nobody should write (1e3, null)."""
         if self.is_switch:
             return SWITCHES.get(value.lower(), value)
-        if _bare(self.type) is not int:
-            return value
-        if not (value.isascii() and value.isdecimal()):
+        if bare(self.type) is not int:
+            return parsed(value, self.type)
+        if not (value.isascii() and value.removeprefix("-").isdecimal()):
             return ""
         if self.up_to and len(value) <= len(str(self.up_to)) and int(value) <= self.up_to:
             return min(int(value), _limits(self.type).le or self.up_to)
@@ -143,14 +155,14 @@ class Setting(NamedTuple):
         """Describe the values that the type allows."""
         if self.is_switch:
             return "true or false"
-        if get_origin(_bare(self.type)) is Literal:
-            *most, last = get_args(_bare(self.type))
+        if get_origin(bare(self.type)) is Literal:
+            *most, last = get_args(bare(self.type))
             return f"{', '.join(most)} or {last}"
-        if _bare(self.type) is str:
+        if bare(self.type) is str:
             return "a text in quotes"
         limits = _limits(self.type)
         if limits.le is None:
-            return {int: "a whole number", float: "a number"}.get(_bare(self.type), "a value of its type")
+            return expected(self.type)
         if limits.ge is None:
             return f"a number above {limits.gt}, at most {limits.le}"
         return f"a whole number from {limits.ge} to {self.up_to or limits.le}"
@@ -207,32 +219,27 @@ def _read_header(value: str) -> str:
 def settings_of(struct: type[Any]) -> tuple[Setting, ...]:
     """Return the fields of a settings struct in their order; one that is not described is not documented."""
     hints = struct.__annotations__
-    if any(isinstance(hint, str) for hint in hints.values()):
+    if any(isinstance(hint, str) for hint in hints.values()) or not hints.keys() >= set(struct.__struct_fields__):
         hints = get_type_hints(struct, include_extras=True)
     defaults = dict(zip(reversed(struct.__struct_fields__), reversed(struct.__struct_defaults__), strict=False))
-    return tuple(_setting(name, hints[name], defaults.get(name)) for name in struct.__struct_fields__)
+    return tuple(_setting(name, hints[name], defaults.get(name, NODEFAULT)) for name in struct.__struct_fields__)
 
 
 def _setting(name: str, hint: Any, default: Any) -> Setting:
+    # What is made anew each time cannot be shown.
+    default = None if hasattr(default, "factory") else default
     for note in getattr(hint, "__metadata__", ()):
-        if note.description is not None:
-            return Setting(name, hint, default, note.description, **(note.extra or {}))
-    return Setting(name, hint, default)
-
-
-def _bare(hint: Any) -> Any:
-    """Return a type without its annotations and without None."""
-    if get_origin(hint) is Annotated:
-        return _bare(get_args(hint)[0])
-    if get_origin(hint) in {Union, types.UnionType}:
-        return _bare(next(part for part in get_args(hint) if part is not types.NoneType))
-    return hint
+        if isinstance(note, msgspec.Meta) and note.description is not None:
+            facts = {fact: value for fact, value in (note.extra or {}).items() if fact in Setting._fields}
+            return Setting(name, hint, default, note.description, **facts)
+    # Nobody said so, but a text of that name is one.
+    return Setting(name, hint, default, secret=bare(hint) is str and SECRET.fullmatch(name) is not None)
 
 
 def _limits(hint: Any) -> msgspec.Meta:
     """Return the annotation with a type's limits; an empty one where it has none."""
     if get_origin(hint) is Annotated:
-        notes = [note for note in hint.__metadata__ if note.le is not None]
+        notes = [note for note in hint.__metadata__ if isinstance(note, msgspec.Meta) and note.le is not None]
         return notes[0] if notes else _limits(get_args(hint)[0])
     found = map(_limits, get_args(hint) if get_origin(hint) in {Union, types.UnionType} else ())
     return next((limits for limits in found if limits.le is not None), msgspec.Meta())

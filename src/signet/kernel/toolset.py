@@ -11,7 +11,7 @@ catalogue ── Toolset ─┬─ settings    flags, environment, --help, refer
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -64,6 +64,8 @@ class UpstreamSpec(msgspec.Struct, frozen=True, kw_only=True):
     cache_s: float = 0.0
     """How long a response that may be cached is kept."""
     may_cache: Callable[[UpstreamRequest, UpstreamResponse], bool] = _never
+    retries: int = 0
+    """How often a GET or HEAD is sent again after a network failure or a status that may pass."""
     coalesce: bool = False
     """Whether equal requests that are under way at once are sent once; needed for the cache too."""
     probe: UpstreamRequest | None = None
@@ -127,6 +129,10 @@ class Toolset(msgspec.Struct, frozen=True, kw_only=True):
 
     It is recorded and replayed as an upstream is, so a tool that asks it is the same in a replay.
     """
+    has_services: bool = False
+    """Whether its tools name the service that they ask in each request, and how it is reached."""
+    secrets: Callable[[], Iterable[str]] = tuple
+    """Return the values that must not be written anywhere, beside the secret ones of `settings`."""
     sandbox: SandboxSpec | None = None
     without_waiting: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """Settings under which no call waits and nothing is cached, for parity runs and replays."""

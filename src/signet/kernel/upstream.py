@@ -28,6 +28,8 @@ class UpstreamRequest(msgspec.Struct, frozen=True):
     """The limit of the response, where it is not that of the upstream."""
     timeout_s: float = 0.0
     """The time for the response, where it is not that of the upstream."""
+    fixed_headers: tuple[tuple[str, str], ...] = ()
+    """Headers that every request to the service carries: a response is shared or cached all the same."""
 
     @property
     def is_plain(self) -> bool:
@@ -49,6 +51,8 @@ class UpstreamResponse(msgspec.Struct, frozen=True):
     """Why the body ended early, if it did."""
     origin: str = "the address"
     """Where the response came from, for messages."""
+    retry_after: str = ""
+    """When the service wants to be asked again, as its `Retry-After` says."""
 
 
 class Upstream(Protocol):

@@ -69,6 +69,7 @@ class _Reading(msgspec.Struct):
     """The origin that was asked last."""
     status: int = 0
     content_type: str = ""
+    retry_after: str = ""
     body: bytearray = msgspec.field(default_factory=bytearray)
     cut: bool = False
     limit: int = 0
@@ -137,7 +138,9 @@ class HttpUpstream:
         # A copy of the largest bodies would hold the interpreter for too long; without a token nothing is removed.
         is_large = request.max_body_bytes > 0 and not self.has_token
         body = cast("bytes", reading.body) if is_large else self._redactor.data(bytes(reading.body))
-        return UpstreamResponse(reading.status, reading.content_type, body, reading.cut, broken, self.origin)
+        return UpstreamResponse(
+            reading.status, reading.content_type, body, reading.cut, broken, self.origin, reading.retry_after
+        )
 
     async def close(self) -> None:
         """Close the connections."""
@@ -156,7 +159,7 @@ class HttpUpstream:
         """Send the request, and follow redirects; the time spent waiting for a slot does not count."""
         from yarl import URL
 
-        headers = dict(request.headers)
+        headers = dict((*request.fixed_headers, *request.headers))
         if self._token is not None:
             headers["Authorization"] = f"Bearer {self._token}"
         hop = _Hop(URL(self.origin + request.target, encoded=True), request.method, headers, request.body)
@@ -202,10 +205,12 @@ class HttpUpstream:
 
     async def _read(self, response: ClientResponse, reading: _Reading) -> None:
         """Read the body up to its limit, compressed and decompressed; the rest is never read."""
-        packed = "gzip" in response.headers.get("Content-Encoding", "").lower()
+        # The headers of a HEAD are those of a body that does not come.
+        packed = "gzip" in response.headers.get("Content-Encoding", "").lower() and response.method != "HEAD"
         gunzip = Gunzip() if packed else None
         reading.status = response.status
         reading.content_type = response.headers.get("Content-Type", "").lower()
+        reading.retry_after = response.headers.get("Retry-After", "")
         body, limit, taken = reading.body, reading.limit, 0
         while len(body) < limit and taken < limit:
             chunk = await response.content.read(min(CHUNK_BYTES, limit - taken))

@@ -1,0 +1,85 @@
+"""The settings of one toolset as a value: made from what is given, or what is missing for it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from .redaction import SecretRedactor
+from .setting_types import load
+from .settings import Setting, settings_of
+
+__all__ = ["IncompleteSettings", "build_settings", "change_settings", "secret_texts"]
+
+
+class IncompleteSettings(msgspec.Struct, frozen=True):
+    """What is given for a settings struct that cannot be made from it, until others are given too."""
+
+    given: dict[str, Any]
+    missing: tuple[Setting, ...]
+    """The fields that have neither a value nor a default."""
+    why: str = ""
+    """What the struct's own check said, where no field is missing."""
+
+    def told(self, toolset: str, variable_of: Callable[[str], str]) -> str:
+        """Return a sentence that names the variables to set, with what they are for."""
+        if not self.missing:
+            return f"the settings of the {toolset} toolset cannot be used: {self.why}"
+        texts = [(variable_of(field.name), field.help) for field in self.missing]
+        names = " and ".join(f"{name} ({text})" if text else name for name, text in texts)
+        return f"the {toolset} toolset needs a setting that has no value: set {names}"
+
+
+def build_settings(struct: type[Any], given: Mapping[str, Any]) -> Any:
+    """Return the struct, or an `IncompleteSettings` if a field has no value, or the struct's own check refuses one."""
+    if not struct.__struct_fields__:
+        return struct()
+    # A secret that is blank counts as not given.
+    given = {name: value for name, value in given.items() if value is not None}
+    try:
+        return struct(**given)
+    except (TypeError, ValueError) as error:
+        fields = settings_of(struct)
+        missing = tuple([field for field in fields if field.is_required and field.name not in given])
+        secrets = [text for field in fields if field.secret for text in _texts(given.get(field.name))]
+        return IncompleteSettings(given, missing, SecretRedactor(secrets).text(str(error)))
+
+
+def change_settings(struct: type[Any], own: Any, changes: Mapping[str, Any]) -> Any:
+    """Return settings of which some have changed; names that are none of theirs are left out.
+
+    Raises:
+        ValueError: a value is not of its setting's type.
+    """
+    types = {field.name: field.type for field in settings_of(struct)}
+    loaded = {name: load(value, types[name]) for name, value in changes.items() if name in types}
+    if isinstance(own, IncompleteSettings):
+        return build_settings(struct, {**own.given, **loaded})
+    return msgspec.structs.replace(own, **loaded)
+
+
+def secret_texts(own: Any) -> Iterator[str]:
+    """Yield the texts of the secret settings of a toolset; of incomplete ones, all texts."""
+    if isinstance(own, IncompleteSettings):
+        yield from _texts(own.given)
+        return
+    for field in settings_of(type(own)):
+        if field.secret:
+            yield from _texts(getattr(own, field.name))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield the texts in a value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | tuple | set | frozenset):
+        for one in value:
+            yield from _texts(one)
+    elif isinstance(value, dict):
+        yield from _texts(list(value.values()))
+    elif isinstance(value, msgspec.Struct):
+        yield from _texts(list(msgspec.structs.asdict(value).values()))
+    elif value is not None and not isinstance(value, bool):
+        yield str(value)
