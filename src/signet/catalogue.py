@@ -14,7 +14,7 @@ import msgspec
 
 from signet.kernel.toolset import Toolset
 
-__all__ = ["TOOLSETS", "find_toolset", "load", "register"]
+__all__ = ["TOOLSETS", "find_toolset", "load", "register", "target_of"]
 
 TOOLSETS: Final = ["plantuml", "plantuml-tools", "boj", "boj-explore", "oj", "oj-practice"]
 """The toolsets in the order in which their tools are listed: each is the `TOOLSET` of `signet.toolsets.<word>`, where
@@ -59,6 +59,11 @@ def load(target: str) -> list[str]:
             register(toolset)
         _loaded[target] = [toolset.name for toolset in toolsets]
     return _loaded[target]
+
+
+def target_of(name: str) -> str:
+    """Return what another process loads a toolset by: its name, or the target that it came from."""
+    return next((target for target, names in _loaded.items() if name in names), name)
 
 
 @cache

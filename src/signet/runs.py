@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from signet import __version__
+from signet.catalogue import TOOLSETS, find_toolset
 from signet.kernel.tools import ToolsetRuntime
-from signet.kernel.toolset import UpstreamSpec
+from signet.kernel.toolset import Toolset, UpstreamSpec
 from signet.kernel.upstream import Upstream
 from signet.logs import DEBUG, WARN, Log
-from signet.settings import EnabledToolset, Settings, UsageError, recorded_names
+from signet.settings import EnabledToolset, Settings, UsageError, load_toolsets, recorded_names
 
 if TYPE_CHECKING:
     from signet.journal.record import JournalEntry, JournalRecord
@@ -179,7 +180,7 @@ def settings_of_replay(settings: Settings) -> Settings:
     manifest = read_manifest_of(settings.replay or "")
     names = settings.toolsets or ",".join(manifest.toolsets)
     settings = msgspec.structs.replace(settings, toolsets=names, sandbox=False)
-    for toolset, _ in settings.enabled():
+    for toolset in _toolsets_of_replay(settings, manifest):
         origin = manifest.toolsets.get(toolset.name)
         recorded = {
             name: manifest.settings[flat] for name, flat in recorded_names(toolset) if flat in manifest.settings
@@ -192,6 +193,19 @@ def settings_of_replay(settings: Settings) -> Settings:
         except ValueError as error:
             raise UsageError(f"the cassette's label cannot be used ({error})") from None
     return settings
+
+
+def _toolsets_of_replay(settings: Settings, manifest: CassetteManifest) -> list[Toolset]:
+    """Return the toolsets of a replay; raise UsageError, with what to write, if one is a user's own and not given."""
+    try:
+        return [find_toolset(name) for name in load_toolsets(settings.toolsets)]
+    except UsageError as error:
+        own = [name for name in manifest.toolsets if name not in TOOLSETS]
+        if settings.toolsets != ",".join(manifest.toolsets) or not own:
+            raise
+        advice = "write --toolsets with the file, folder or module that was recorded"
+        message = f"the recording is of the toolset '{own[0]}', which is not part of Signet: {advice}"
+        raise UsageError(message, error.trace) from None
 
 
 def read_manifest_of(folder: str) -> CassetteManifest:

@@ -198,7 +198,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return own if own is not None else build_settings(toolset.settings, {})
 
     def with_toolset(self, toolset: Toolset, **changes: Any) -> Self:
-        """Return settings in which some of a toolset's own have changed.
+        """Return settings in which some of a toolset's own have changed, for a replay or a sandbox.
 
         Raises:
             ValueError: a value is not of its setting's type.

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from signet.kernel.errors import Code, Fault
 from signet.kernel.redaction import NAMES
 
-__all__ = ["Params", "fixed_headers", "header_pairs", "secrets_of", "target_of"]
+__all__ = ["Params", "RequestOptions", "fixed_headers", "header_pairs", "secrets_of", "target_of"]
 
 Params = Mapping[str, Any] | Sequence[tuple[str, Any]] | None
 """A query: its names and values."""
+
+
+class RequestOptions(TypedDict, total=False):
+    """What a request may have beside its method and its path."""
+
+    params: Params
+    json: Any
+    body: bytes | str
+    headers: Mapping[str, str] | None
+
+
 Pairs = tuple[tuple[str, str], ...]
 
 SECRET: Final = re.compile(rf".*(?:{NAMES}|[-_](?:key|auth))", re.IGNORECASE)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final
+from math import inf
+from typing import Any, Final, Unpack
 
 import msgspec
 
@@ -19,16 +20,13 @@ from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
 from signet.upstream.origin import parse_origin
 from signet.upstream.switchboard import ServiceRequest, Switchboard, open_service
 
-from .requests import Params, fixed_headers, header_pairs, secrets_of, target_of
+from .requests import Params, RequestOptions, fixed_headers, header_pairs, secrets_of, target_of
 from .running import CURRENT
 
 __all__ = ["Service", "ServiceResponse", "declared_secrets"]
 
 NAME: Final = re.compile(r"[A-Za-z0-9._:\[\]-]+")
 METHOD: Final = re.compile(r"[A-Z]+")
-MAX_BODY_BYTES: Final = 1_048_576
-TIMEOUT_S: Final = 30.0
-RETRIES: Final = 2
 HTTP_OK: Final = 200
 
 FromSettings = Callable[[Any], Any]
@@ -71,7 +69,22 @@ class ServiceResponse(msgspec.Struct, frozen=True):
 
 
 class Service:
-    """A service that tools ask over HTTP, at its pace; what it answers is recorded with `--record`."""
+    """A service that tools ask over HTTP; nothing is opened before the first request.
+
+    Args:
+        url: its address, which may have a path; or a function that returns it for the toolset's settings.
+        name: what messages and recordings call it (default: the host). Two services of a toolset need two names.
+        rate: the most requests in a second; 0 for any number.
+        cache_s: the seconds for which a 200 to a GET is kept; equal requests at one time are then sent once.
+        retries: how often a GET or HEAD is sent again after 429, 502, 503, 504 or a failure of the network.
+        timeout_s: the seconds that one request may take.
+        max_body_bytes: the longest answer; a longer one is a fault.
+        token: the bearer token; or a function that returns it for the toolset's settings.
+        headers: headers of every request.
+
+    Raises:
+        ValueError: an argument cannot be used.
+    """
 
     def __init__(
         self,
@@ -80,40 +93,15 @@ class Service:
         name: str = "",
         rate: float = 0.0,
         cache_s: float = 0.0,
-        retries: int = RETRIES,
-        timeout_s: float = TIMEOUT_S,
-        max_body_bytes: int = MAX_BODY_BYTES,
+        retries: int = 2,
+        timeout_s: float = 30.0,
+        max_body_bytes: int = 1_048_576,
         token: str | FromSettings | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        """Describe a service; nothing is opened before the first request.
-
-        Args:
-            url: its address, which may have a path; or a function that returns it for the toolset's settings.
-            name: what messages and recordings call it (default: the host). Two services of a toolset need two names.
-            rate: the most requests in a second; 0 for any number.
-            cache_s: the seconds for which a 200 to a GET is kept; equal requests at one time are then sent once.
-            retries: how often a GET or HEAD is sent again after 429, 502, 503, 504 or a failure of the network.
-            timeout_s: the seconds that one request may take.
-            max_body_bytes: the longest answer; a longer one is a fault.
-            token: the bearer token; or a function that returns it for the toolset's settings.
-            headers: headers of every request.
-
-        Raises:
-            ValueError: an argument cannot be used.
-        """
-        if isinstance(url, str):
-            parse_origin(url, with_path=True)
-        elif not name:
-            raise ValueError("an upstream whose address comes from the settings needs a name=")
-        self.name = name or _host(str(url))
-        if not NAME.fullmatch(self.name):
-            raise ValueError(f"'{self.name[:100]}' cannot name an upstream: write letters, digits, . _ and -")
-        for word, number in (("rate", rate), ("cache_s", cache_s), ("retries", retries)):
-            if not number >= 0:
-                raise ValueError(f"{word}= must not be less than 0")
-        if not (timeout_s > 0 and max_body_bytes > 0):
-            raise ValueError("timeout_s= and max_body_bytes= must be more than 0")
+        _check_limits({"rate": rate, "cache_s": cache_s, "retries": retries}, at_least=True)
+        _check_limits({"timeout_s": timeout_s, "max_body_bytes": max_body_bytes}, at_least=False)
+        self.name = _checked_name(url, name)
         self._url = url
         self._token = token
         self._headers = header_pairs(headers)
@@ -143,19 +131,19 @@ class Service:
         """
         return self.request("GET", path, params=params, headers=headers)
 
-    def post(self, path: str, **given: Any) -> Awaitable[ServiceResponse]:
+    def post(self, path: str, **given: Unpack[RequestOptions]) -> Awaitable[ServiceResponse]:
         """Send a POST, with the arguments of `request`; it is sent once."""
         return self.request("POST", path, **given)
 
-    def put(self, path: str, **given: Any) -> Awaitable[ServiceResponse]:
+    def put(self, path: str, **given: Unpack[RequestOptions]) -> Awaitable[ServiceResponse]:
         """Send a PUT, with the arguments of `request`; it is sent once."""
         return self.request("PUT", path, **given)
 
-    def patch(self, path: str, **given: Any) -> Awaitable[ServiceResponse]:
+    def patch(self, path: str, **given: Unpack[RequestOptions]) -> Awaitable[ServiceResponse]:
         """Send a PATCH, with the arguments of `request`; it is sent once."""
         return self.request("PATCH", path, **given)
 
-    def delete(self, path: str, **given: Any) -> Awaitable[ServiceResponse]:
+    def delete(self, path: str, **given: Unpack[RequestOptions]) -> Awaitable[ServiceResponse]:
         """Send a DELETE, with the arguments of `request`; it is sent once."""
         return self.request("DELETE", path, **given)
 
@@ -248,10 +236,24 @@ def _value(given: Any, settings: Any, name: str) -> Any:
     return given(settings)
 
 
-def _host(url: str) -> str:
-    """Return the host of an address, without its port."""
-    authority = parse_origin(url, with_path=True).partition("://")[2].partition("/")[0]
-    return authority if authority.endswith("]") else authority.rpartition(":")[0] or authority
+def _check_limits(given: Mapping[str, float], *, at_least: bool) -> None:
+    """Raise ValueError for a number below 0, or for 0 itself unless it is allowed."""
+    for name, number in given.items():
+        if not (0 <= number < inf) or (number == 0 and not at_least):
+            raise ValueError(f"{name}={number} cannot be used: write a number {'from' if at_least else 'above'} 0")
+
+
+def _checked_name(url: str | FromSettings, name: str) -> str:
+    """Return the name of a service: the host of its address, unless one is given."""
+    if isinstance(url, str):
+        authority = parse_origin(url, with_path=True).partition("://")[2].partition("/")[0]
+        host = authority if authority.endswith("]") else authority.rpartition(":")[0] or authority
+        name = name or host
+    elif not name:
+        raise ValueError("an upstream whose address comes from the settings needs a name=")
+    if not NAME.fullmatch(name):
+        raise ValueError(f"'{name[:100]}' cannot name an upstream: write letters, digits, . _ and -")
+    return name
 
 
 def _is_whole(_: UpstreamRequest, response: UpstreamResponse) -> bool:

@@ -21,12 +21,13 @@ import msgspec
 from msgspec import UNSET, Raw
 
 from signet.app import build_server, resolve
+from signet.catalogue import find_toolset
 from signet.files import read_regular
 from signet.journal.record import LoggedCall, logged
 from signet.journal.retention import FOLDER, find_latest_run
 from signet.kernel.server import Server
 from signet.runs import read_manifest_of
-from signet.settings import Settings, UsageError
+from signet.settings import PREFIX, Settings, UsageError, load_toolsets
 from signet.upstream.cassette_folder import CALLS, LABEL, CassetteRedactor
 
 from .arguments import printable
@@ -42,6 +43,7 @@ The exit status is 0 if every call has the same result as before, 1 if one diffe
 examples:
   signet stdio --record tape              record a run
   signet replay tape                      the latest run in that folder
+  signet replay tape --toolsets tools.py  of a toolset of your own
   signet replay tape --call 0f5a3c1e-…    one call, by its requestId or traceId
   signet replay runs/mcp_server/envelope_validation/….jsonl --cassette tape
 """
@@ -83,6 +85,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cassette", metavar="DIR", help="the recording (default: the journal's folder or the nearest one above)"
     )
+    parser.add_argument(
+        "--toolsets",
+        metavar="A,B",
+        default="",
+        help="toolsets that were recorded, separated by commas; needed for tools of your own (default: as recorded)",
+    )
     parser.set_defaults(run=_run)
 
 
@@ -92,7 +100,7 @@ def _run(args: argparse.Namespace) -> int:
     # The link to the latest journal is meant to be followed.
     records = [record for path in journals for record in _read_lines(path, ReplayedRecord, follow_link=True)]
     folder = args.cassette or _find_cassette(journals[0])
-    settings = _recorded_settings(folder)
+    settings = _recorded_settings(folder, args.toolsets)
     calls = _read_calls(folder)
     wanted = {record.request_id for record in records if args.call in {None, record.request_id, record.trace_id}}
     if not wanted:
@@ -109,11 +117,14 @@ def _run(args: argparse.Namespace) -> int:
     return DIFFERENT if different else 0
 
 
-def _recorded_settings(folder: str) -> Settings:
-    """Return the settings of the recorded run."""
+def _recorded_settings(folder: str, toolsets: str) -> Settings:
+    """Return the settings of the recorded run; what it did not keep of a user's own toolset is set as for any run."""
+    names = load_toolsets(toolsets)
+    own = tuple([f"{name}_".replace("-", "_").upper() for name in names if find_toolset(name).has_services])
+    environ = {name: value for name, value in os.environ.items() if name.removeprefix(PREFIX).startswith(own)}
     known = Settings().recorded()
     recorded = {name: value for name, value in read_manifest_of(folder).settings.items() if name in known}
-    return resolve(Settings.read({}, {**recorded, "replay": folder}))
+    return resolve(Settings.read(environ, {**recorded, "replay": folder, "toolsets": toolsets or None}))
 
 
 def _read_calls(folder: str) -> list[LoggedCall]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from .redaction import SecretRedactor
+from .redaction import REDACTED, SecretRedactor
 from .setting_types import load
 from .settings import Setting, settings_of
 
@@ -48,7 +48,9 @@ def build_settings(struct: type[Any], given: Mapping[str, Any]) -> Any:
 
 
 def change_settings(struct: type[Any], own: Any, changes: Mapping[str, Any]) -> Any:
-    """Return settings of which some have changed; names that are none of theirs are left out.
+    """Return settings of which some have changed, for a replay or a sandbox; names that it has not are left out.
+
+    A secret that is not set has a text in its place: nothing is sent that would need it.
 
     Raises:
         ValueError: a value is not of its setting's type.
@@ -56,7 +58,8 @@ def change_settings(struct: type[Any], own: Any, changes: Mapping[str, Any]) -> 
     types = {field.name: field.type for field in settings_of(struct)}
     loaded = {name: load(value, types[name]) for name, value in changes.items() if name in types}
     if isinstance(own, IncompleteSettings):
-        return build_settings(struct, {**own.given, **loaded})
+        secrets = {field.name: REDACTED for field in own.missing if field.secret}
+        return build_settings(struct, {**secrets, **own.given, **loaded})
     return msgspec.structs.replace(own, **loaded)
 
 

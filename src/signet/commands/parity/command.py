@@ -11,10 +11,10 @@ from typing import Final, NoReturn
 
 import msgspec
 
-from signet.catalogue import TOOLSETS
+from signet.catalogue import TOOLSETS, find_toolset
 from signet.commands.arguments import printable
 from signet.commands.terminal import Cell, columns, on_terminal, table, write, write_json
-from signet.settings import Settings
+from signet.settings import load_toolsets
 
 from .channels import CHANNELS
 from .corpus import built_in, read_corpus, with_slugs
@@ -54,10 +54,9 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def _run(args: argparse.Namespace) -> int:
     """Run the corpus and print the report."""
-    enabled = Settings(toolsets=args.toolsets or ",".join(TOOLSETS)).enabled()
-    toolsets = [toolset.name for toolset, _ in enabled]
+    toolsets = load_toolsets(args.toolsets or ",".join(TOOLSETS))
     calls = read_corpus(args.corpus) if args.corpus is not None else built_in(toolsets)
-    calls = with_slugs(calls, [tool for toolset, _ in enabled for tool in toolset.tools()])
+    calls = with_slugs(calls, [tool for name in toolsets for tool in find_toolset(name).tools()])
     # Unwind on SIGTERM, so that every process that was started is stopped.
     signal.signal(signal.SIGTERM, _leave)
     with _progress(len(calls) * len(CHANNELS)) as on_progress:

@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from signet.app import SAMPLE_TOKEN
-from signet.catalogue import find_toolset
+from signet.catalogue import find_toolset, target_of
 from signet.journal.record import METHOD, VOLATILE
 from signet.journal.retention import FOLDER, LATEST
 from signet.kernel.ids import deterministic
@@ -161,16 +161,22 @@ def _upstream_variables(sandboxes: Mapping[str, Running]) -> dict[str, str]:
 
 
 def _environ(toolsets: Sequence[str], settings: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of every process: without the user's settings, and without a proxy to the sandboxes."""
-    ours = variable_prefixes()
+    """Return the environment of every process: without settings but those of users' own toolsets, and without a proxy.
+
+    A proxy would stand before the sandboxes; where there is none, it may lead to the services of the user's tools.
+    """
+    own = tuple([f"{name}_".replace("-", "_").upper() for name in toolsets if find_toolset(name).has_services])
+    ours = tuple([prefix for prefix in variable_prefixes() if prefix not in own])
+    has_sandbox = any(find_toolset(name).sandbox is not None for name in toolsets)
     kept = {
         name: value
         for name, value in os.environ.items()
-        if not name.startswith(ours) and not name.lower().endswith("_proxy")
+        if (not name.startswith(ours) or name.removeprefix(PREFIX).startswith(own))
+        and not (has_sandbox and name.lower().endswith("_proxy"))
     }
     # An empty file of settings stands before the one in the working folder.
     fixed = {
-        f"{PREFIX}TOOLSETS": ",".join(toolsets),
+        f"{PREFIX}TOOLSETS": ",".join(dict.fromkeys(map(target_of, toolsets))),
         f"{PREFIX}DETERMINISTIC_IDS": "true",
         f"{PREFIX}CONFIG": os.devnull,
     }
