@@ -214,20 +214,18 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def secrets(self) -> tuple[str, ...]:
         """Return the values that must not be written anywhere."""
-        values = [self.token or ""]
         own_toolsets = [toolset for toolset in _toolsets() if toolset.has_services]
+        values = [self.token or "", *(secret for toolset in own_toolsets for secret in toolset.secrets())]
         # Those of a user may have a secret as a default, from a variable of another name.
         for own in [*self.by_toolset.values(), *map(self._given_to, own_toolsets)]:
             values += secret_texts(own)
-        values += [secret for toolset in own_toolsets for secret in toolset.secrets()]
         return tuple(dict.fromkeys(value for value in values if value.strip()))
 
     def recorded(self) -> dict[str, Any]:
         """Return the settings that a cassette keeps, by their flat names."""
         own = {field.name: getattr(self, field.name) for field in settings_of(Settings) if field.recorded}
         for toolset in _toolsets():
-            names = recorded_names(toolset)
-            given = self._given_to(toolset) if names else None
+            given, names = self._given_to(toolset), recorded_names(toolset)
             if not isinstance(given, IncompleteSettings):
                 own |= {flat: msgspec.to_builtins(getattr(given, name), enc_hook=str) for name, flat in names}
         return own
@@ -269,6 +267,8 @@ def _known_names() -> dict[str, None]:
     """Return the flat names of all settings, without looking at their types."""
     own = [name for name in Settings.__struct_fields__ if name != "by_toolset"]
     toolsets = [flat_name(toolset, name) for toolset in _toolsets() for name in toolset.settings.__struct_fields__]
+    if taken := set(own) & set(toolsets):
+        raise UsageError(f"{PREFIX}{min(taken).upper()} is a setting of Signet: rename the toolset, or its setting")
     return dict.fromkeys(own + toolsets)
 
 

@@ -10,6 +10,7 @@ from typing import Final
 
 import msgspec
 
+from signet.kernel.settings import settings_of
 from signet.kernel.tools import Tool
 from signet.kernel.toolset import CorpusRow, Toolset
 
@@ -52,6 +53,7 @@ def build_toolset(toolset: ToolsetDeclaration, schema_root: str | None) -> Tools
     if not NAME.fullmatch(toolset.name):
         message = f"'{toolset.name}' cannot name a toolset: write small letters, digits, _ and -, a letter first"
         raise DeclarationError(message)
+    _check_settings(toolset)
     made = _make_all(toolset)
     return Toolset(
         name=toolset.name,
@@ -72,6 +74,19 @@ def _secrets() -> Iterable[str]:
     """Return the secrets of the services that were declared; where none was, its module is not loaded for that."""
     services = sys.modules.get(f"{__package__}.services")
     return services.declared_secrets() if services is not None else ()
+
+
+def _check_settings(toolset: ToolsetDeclaration) -> None:
+    """Raise DeclarationError if the settings are no struct, or their types cannot be read."""
+    struct = toolset.settings
+    if not (isinstance(struct, type) and issubclass(struct, msgspec.Struct)):
+        advice = f"write class {_title(toolset.name)}Settings(msgspec.Struct)"
+        raise DeclarationError(f"settings= of the toolset {toolset.name} is no class of settings: {advice}")
+    try:
+        settings_of(struct)
+    except (NameError, AttributeError, TypeError, SyntaxError) as error:
+        advice = "import or define what they name"
+        raise DeclarationError(f"the types of {struct.__name__} cannot be read ({error}): {advice}") from None
 
 
 def _make_all(toolset: ToolsetDeclaration) -> list[_Made]:
