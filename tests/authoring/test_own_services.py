@@ -53,17 +53,16 @@ def seen(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_a_response_has_a_status_a_type_and_a_body_as_json_and_text(service: ServiceHarness) -> None:
-    service.order("answer", status=404, content_type="Text/Plain; charset=latin-1", body="é")
+    service.order("answer", status=404, type="Text/Plain; charset=latin-1", body="é")
     api = signet.Upstream(service.url)
 
     response = asyncio.run(api.get("/x"))
 
     assert (response.status, response.content_type) == (404, "text/plain; charset=latin-1")
     assert (response.body, response.text()) == ("é".encode(), "Ã©")
-    with pytest.raises(
-        signet.Fault, match="127.0.0.1 answered with status 404, text/plain; charset=latin-1: it is not"
-    ):
+    with pytest.raises(signet.Fault) as caught:
         response.json()
+    assert caught.value.message == "127.0.0.1 answered with status 404, text/plain; charset=latin-1: it is not JSON"
 
 
 def test_json_may_have_a_type(service: ServiceHarness) -> None:
@@ -74,7 +73,7 @@ def test_json_may_have_a_type(service: ServiceHarness) -> None:
     response = asyncio.run(signet.Upstream(service.url).get("/x"))
 
     assert response.json(Day) == Day(3)
-    with pytest.raises(signet.Fault, match=r"Expected `str`, got `int` - at `\$.high`"):
+    with pytest.raises(signet.Fault, match=r"Expected `str`, got `int`"):
         response.json(dict[str, str])
 
 
@@ -127,7 +126,7 @@ def test_a_rate_holds_the_next_request_back(service: ServiceHarness) -> None:
         CURRENT.set(msgspec.structs.replace(NULL_CONTEXT, upstream=switchboard, wait=wait))
         await api.get("/first")
         second = asyncio.ensure_future(api.get("/second"))
-        while not second.done() and "turn" not in wait.text():
+        while not second.done() and "turn" not in wait.text():  # noqa: ASYNC110 - the text is what is waited for
             await asyncio.sleep(0)
         told = wait.text()
         second.cancel()
@@ -298,7 +297,7 @@ def test_two_services_of_one_name_are_refused(service: ServiceHarness) -> None:
     ],
 )
 def test_what_cannot_be_used_is_refused_when_it_is_written(url: Any, given: dict[str, Any], text: str) -> None:
-    with pytest.raises(ValueError, match="^.*$") as caught:
+    with pytest.raises(ValueError, match=r"\w") as caught:
         signet.Upstream(url, **given)
 
     assert text in str(caught.value)

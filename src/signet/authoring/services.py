@@ -8,7 +8,7 @@ Outside of a call, in a script or a test that calls the function itself, each re
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from math import inf
 from typing import Any, Final, Unpack
 
@@ -123,7 +123,7 @@ class Service:
 
     def get(
         self, path: str, *, params: Params = None, headers: Mapping[str, str] | None = None
-    ) -> Awaitable[ServiceResponse]:
+    ) -> Coroutine[Any, Any, ServiceResponse]:
         """Send a GET and return the response, whatever its status; `await` it in a tool that is `async def`.
 
         Raises:
@@ -131,19 +131,19 @@ class Service:
         """
         return self.request("GET", path, params=params, headers=headers)
 
-    def post(self, path: str, **given: Unpack[RequestOptions]) -> Awaitable[ServiceResponse]:
+    def post(self, path: str, **given: Unpack[RequestOptions]) -> Coroutine[Any, Any, ServiceResponse]:
         """Send a POST, with the arguments of `request`; it is sent once."""
         return self.request("POST", path, **given)
 
-    def put(self, path: str, **given: Unpack[RequestOptions]) -> Awaitable[ServiceResponse]:
+    def put(self, path: str, **given: Unpack[RequestOptions]) -> Coroutine[Any, Any, ServiceResponse]:
         """Send a PUT, with the arguments of `request`; it is sent once."""
         return self.request("PUT", path, **given)
 
-    def patch(self, path: str, **given: Unpack[RequestOptions]) -> Awaitable[ServiceResponse]:
+    def patch(self, path: str, **given: Unpack[RequestOptions]) -> Coroutine[Any, Any, ServiceResponse]:
         """Send a PATCH, with the arguments of `request`; it is sent once."""
         return self.request("PATCH", path, **given)
 
-    def delete(self, path: str, **given: Unpack[RequestOptions]) -> Awaitable[ServiceResponse]:
+    def delete(self, path: str, **given: Unpack[RequestOptions]) -> Coroutine[Any, Any, ServiceResponse]:
         """Send a DELETE, with the arguments of `request`; it is sent once."""
         return self.request("DELETE", path, **given)
 
@@ -156,7 +156,7 @@ class Service:
         json: Any = None,
         body: bytes | str = b"",
         headers: Mapping[str, str] | None = None,
-    ) -> Awaitable[ServiceResponse]:
+    ) -> Coroutine[Any, Any, ServiceResponse]:
         """Send a request and return the response, whatever its status.
 
         Args:
