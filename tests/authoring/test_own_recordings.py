@@ -1,8 +1,7 @@
-"""A toolset of a user's own, recorded and replayed with its services dead; and nothing that was written has a secret."""
+"""A toolset of a user's own, recorded and replayed with its services dead; nothing that is written has a secret."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ CANARIES = ["canary-token-1f", "canary-header-2f", "canary-cookie-3f", "canary-s
 WEATHER = """
 from __future__ import annotations
 import os
+from typing import Any
 import msgspec
 import signet
 
@@ -32,16 +32,20 @@ api = signet.Upstream(
     lambda settings: settings.base_url,
     name="api",
     token=os.environ.get("THE_TOKEN"),
-    headers={"X-Api-Key": os.environ.get("THE_HEADER", "none-of-them"), "Cookie": "id=" + os.environ.get("THE_COOKIE", "")},
+    headers={
+        "X-Api-Key": os.environ.get("THE_HEADER", "none-of-them"),
+        "Cookie": "id=" + os.environ.get("THE_COOKIE", ""),
+    },
 )
 keyed = signet.Upstream(lambda settings: settings.base_url, name="keyed", token=lambda settings: settings.api_key)
 
 
 @signet.tool(example={"city": "Bern"})
-async def forecast(city: str, context: signet.Context) -> dict[str, object]:
+async def forecast(city: str, context: signet.Context) -> dict[str, Any]:
     '''Say what comes.'''
     first = await api.get(f"/days/{city}", params={"units": context.settings.units, "day": context.today()})
-    second = await keyed.post("/days", json={"city": city}, headers={"X-Token": os.environ.get("THE_CALL", "none-of-them")})
+    headers = {"X-Token": os.environ.get("THE_CALL", "none-of-them")}
+    second = await keyed.post("/days", json={"city": city}, headers=headers)
     return {"first": first.json(), "second": second.json()}
 
 
@@ -164,14 +168,13 @@ def test_a_recording_is_replayed_by_its_target_without_its_secrets(
     tape = str(tmp_path / "tape")
     recorded = run("call", "--toolsets", target, "--record", tape, "forecast", "city=Bern", env=environ(service))
     asked = len(service.requests())
-    elsewhere = {"cwd": os.getcwd()}
 
     again = run("call", "--toolsets", target, "--replay", tape, "forecast", "city=Bern")
     compared = run("replay", tape, "--toolsets", target)
     unnamed = run("replay", tape)
 
     assert recorded.returncode == 0, recorded.stderr
-    assert (again.returncode, again.stdout) == (0, recorded.stdout), (again.stderr, elsewhere)
+    assert (again.returncode, again.stdout) == (0, recorded.stdout), again.stderr
     assert (compared.returncode, compared.stdout.splitlines()[-1]) == (0, b"calls: 1, same: 1, different: 0")
     assert unnamed.returncode == 2
     assert unnamed.stderr.decode() == (

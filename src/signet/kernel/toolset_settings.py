@@ -20,6 +20,8 @@ class IncompleteSettings(msgspec.Struct, frozen=True):
     given: dict[str, Any]
     missing: tuple[Setting, ...]
     """The fields that have neither a value nor a default."""
+    secrets: tuple[str, ...] = ()
+    """The texts of the secret ones among them."""
     why: str = ""
     """What the struct's own check said, where no field is missing."""
 
@@ -43,8 +45,8 @@ def build_settings(struct: type[Any], given: Mapping[str, Any]) -> Any:
     except (TypeError, ValueError) as error:
         fields = settings_of(struct)
         missing = tuple([field for field in fields if field.is_required and field.name not in given])
-        secrets = [text for field in fields if field.secret for text in _texts(given.get(field.name))]
-        return IncompleteSettings(given, missing, SecretRedactor(secrets).text(str(error)))
+        secrets = tuple([text for field in fields if field.secret for text in _texts(given.get(field.name))])
+        return IncompleteSettings(given, missing, secrets, SecretRedactor(secrets).text(str(error)))
 
 
 def change_settings(struct: type[Any], own: Any, changes: Mapping[str, Any]) -> Any:
@@ -64,9 +66,9 @@ def change_settings(struct: type[Any], own: Any, changes: Mapping[str, Any]) -> 
 
 
 def secret_texts(own: Any) -> Iterator[str]:
-    """Yield the texts of the secret settings of a toolset; of incomplete ones, all texts."""
+    """Yield the texts of the secret settings of a toolset."""
     if isinstance(own, IncompleteSettings):
-        yield from _texts(own.given)
+        yield from own.secrets
         return
     for field in settings_of(type(own)):
         if field.secret:
