@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, TypedDict
 
 from signet.kernel.errors import Code, Fault
-from signet.kernel.redaction import NAMES
+from signet.kernel.redaction import MIN_CHARS, NAMES
 
 __all__ = ["Params", "RequestOptions", "fixed_headers", "header_pairs", "secrets_of", "target_of"]
 
@@ -93,9 +93,10 @@ def secrets_of(headers: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for name, value in headers:
         if SECRET.fullmatch(name):
-            parts = re.split(r"[;,]\s*", value)
-            found |= dict.fromkeys([value, *(re.sub(r"^[\w-]+[ =]+", "", part) for part in parts)])
-    return tuple(secret for secret in found if secret.strip())
+            parts = [re.sub(r"^[\w-]+[ =]+", "", part) for part in re.split(r"[;,]\s*", value)]
+            # A short part may be an ordinary word.
+            found |= dict.fromkeys([value, *(part for part in parts if len(part) >= MIN_CHARS)])
+    return tuple([secret for secret in found if secret.strip()])
 
 
 def _refused(message: str) -> Fault:
