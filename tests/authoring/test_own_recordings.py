@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
 import pytest
 
 import signet
@@ -13,7 +14,14 @@ from own_toolsets import ServiceHarness, call_all, declared, echoing
 from processes import SIGNET, piping, run
 from upstream_harness import DIRECT
 
-CANARIES = ["canary-token-1f", "canary-header-2f", "canary-cookie-3f", "canary-setting-4f", "canary-call-5f"]
+CANARIES = [
+    "canary-token-1f",
+    "canary-header-2f",
+    "canary-cookie-3f",
+    "canary-setting-4f",
+    "canary-call-5f",
+    "canary-query-6f",
+]
 WEATHER = """
 from __future__ import annotations
 import os
@@ -52,7 +60,7 @@ async def forecast(city: str, context: signet.Context) -> dict[str, Any]:
 @signet.tool
 async def leak() -> str:
     '''Say what nobody may hear.'''
-    response = await api.get("/leak", params={"api_key": os.environ.get("THE_TOKEN", ""), "q": "x"})
+    response = await api.get("/leak", params={"api_key": os.environ.get("THE_QUERY", ""), "q": "x"})
     raise signet.Fault(signet.Code.NOT_FOUND, f"{os.environ['THE_TOKEN']} {os.environ['THE_HEADER']} {response.text()}")
 
 
@@ -74,8 +82,8 @@ def target(tmp_path: Path) -> str:
 
 
 def environ(service: ServiceHarness) -> dict[str, str]:
-    token, header, cookie, setting, call = CANARIES
-    own = {"THE_TOKEN": token, "THE_HEADER": header, "THE_COOKIE": cookie, "THE_CALL": call}
+    token, header, cookie, setting, call, query = CANARIES
+    own = {"THE_TOKEN": token, "THE_HEADER": header, "THE_COOKIE": cookie, "THE_CALL": call, "THE_QUERY": query}
     return {**DIRECT, **own, "WEATHER_BASE_URL": service.url, "WEATHER_API_KEY": setting}
 
 
@@ -140,6 +148,22 @@ def test_what_was_not_recorded_is_not_asked_for(tmp_path: Path, monkeypatch: pyt
         assert one.targets() == ["/days?city=Bern"]
 
 
+def test_a_replay_leaves_an_address_that_is_a_secret_alone(tmp_path: Path) -> None:
+    class Own(msgspec.Struct):
+        base_url: Annotated[str, signet.setting("where", secret=True)]
+
+    def show(context: signet.Context) -> str:
+        """Show the address."""
+        return str(context.settings.base_url)
+
+    tape = str(tmp_path / "tape")
+    with declared(show, settings=Own) as toolset:
+        call_all(toolset, ("show", {}), environ={"WEATHER_BASE_URL": "http://a.example"}, record=tape)
+        outcome = call_all(toolset, ("show", {}), environ={"WEATHER_BASE_URL": "http://b.example"}, replay=tape)[0]
+
+    assert outcome.result == {"result": "http://b.example"}
+
+
 def test_no_secret_is_written_anywhere(service: ServiceHarness, target: str, tmp_path: Path) -> None:
     tape = tmp_path / "tape"
     flags = ("--toolsets", target, "--record", str(tape), "--log", "trace")
@@ -188,7 +212,9 @@ def test_the_doors_agree_on_a_toolset_with_a_service(service: ServiceHarness, ta
     """Its variables reach the processes that are compared."""
     service.answers({"high": 3})
 
-    done = run("parity", "--toolsets", target, env=environ(service))
+    own = {f"SIGNET_{name}" if name == "WEATHER_API_KEY" else name: value for name, value in environ(service).items()}
+
+    done = run("parity", "--toolsets", target, env=own)
 
     assert done.returncode == 0, done.stdout.decode() + done.stderr.decode()
     assert done.stdout.decode().splitlines()[-1] == "calls: 3, ways: 8, all agree"

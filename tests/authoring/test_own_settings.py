@@ -177,11 +177,12 @@ def test_a_text_with_the_name_of_a_secret_is_one() -> None:
         assert recorded == {"weather_max_tokens": 5, "weather_city": "Rom"}
 
 
-def test_types_in_quotes_and_of_a_base_class_are_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize("first_line", ["from __future__ import annotations", ""])
+def test_types_in_quotes_and_of_a_base_class_are_read(tmp_path: Path, first_line: str) -> None:
     path = tmp_path / "weather.py"
     path.write_text(
-        """
-from __future__ import annotations
+        first_line
+        + """
 from typing import Annotated
 import msgspec
 import signet
