@@ -16,8 +16,8 @@ import pytest
 from msgspec import UNSET
 
 from processes import ROOT
-from signet.commands.contract.compatibility import Verdict, compare_schemas
-from signet.commands.contract.open_objects import closed
+from signet.compatibility.open_objects import closed
+from signet.compatibility.verdict import Verdict, compare_schemas
 
 PAIRS: list[dict[str, Any]] = json.loads((ROOT / "tests/contracts/pairs/pairs.json").read_text())
 BREAKING = [pair for pair in PAIRS if pair["verdict"] == "breaking"]

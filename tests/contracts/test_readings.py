@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from msgspec import UNSET
 
-from signet.commands.contract.compatibility import Verdict, compare_schemas, without_annotations
-from signet.commands.contract.counterexample import counterexample
-from signet.commands.contract.open_objects import closed, without
-from signet.commands.contract.scalars import strings_of
+from signet.compatibility.counterexample import counterexample
+from signet.compatibility.open_objects import closed, without
+from signet.compatibility.scalars import strings_of
+from signet.compatibility.verdict import Verdict, compare_schemas, without_annotations
 
 TEXT = {"type": "string"}
 

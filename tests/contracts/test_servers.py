@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from signet.commands.contract.command import Terms, read_set
+from signet.commands.contract.command import read_set
+from signet.compatibility.contract_set import Terms
 from signet.settings import UsageError
 from signet.upstream.mcp_client import MAX_PAGES
 

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET
 
-from signet.commands.contract.compatibility import compare_schemas
-from signet.commands.contract.open_objects import closed
+from signet.compatibility.open_objects import closed
+from signet.compatibility.verdict import compare_schemas
 
 NAMES = "abc"
 SIDES = st.sampled_from(["input", "output"])

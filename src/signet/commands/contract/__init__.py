@@ -1,11 +1,8 @@
-"""Contract sets compared: which changes break clients, each shown by a value that breaks.
+"""Contract sets: compared by `diff`, and kept beside the code by `freeze`.
 
-    command                          two sources → findings → a table or JSON, and the exit status
-      ├─▶ sources                    a folder, a wheel or a running server → the schemas of each tool
-      └─▶ compatibility              two schemas → compatible or breaking
-            ├─▶ open_objects         how an object is read that has no rule for undeclared properties
-            └─▶ counterexample       a value that one schema admits and the other rejects
-                  └─▶ values ─▶ scalars    candidates made from the schemas
+    command            OLD NEW → findings → a table or JSON, and the exit status
+      └─▶ sources      a folder, a wheel or a running server → the schemas of each tool
+    freeze             a target → its contracts as files, unless they break callers
 
-Only `sources` does I/O.
+`signet.compatibility` decides; only these modules do I/O.
 """

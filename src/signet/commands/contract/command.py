@@ -7,30 +7,25 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 import msgspec
-from msgspec import UNSET, UnsetType
 
 from signet import __version__
 from signet.commands.arguments import printable
 from signet.commands.terminal import REPLACEMENT, table, write, write_json
+from signet.compatibility.contract_set import ContractFinding, Terms, compare_tools
 from signet.kernel.protocol import Identity
 from signet.kernel.schemas import Bundle, schema_of
 from signet.settings import UsageError
 
-from .compatibility import Side, compare_schemas
-from .open_objects import Schema
-
 if TYPE_CHECKING:
     from signet.upstream.mcp_client import ListedTool, Transport
 
-__all__ = ["ContractSet", "Finding", "Terms", "add", "compare", "read_set"]
+__all__ = ["ContractSet", "add", "compare", "read_set"]
 
 BREAKS: Final = 1
 PIPE_WIDTH: Final = 160
-MAX_EXAMPLE_CHARS: Final = 300
-SIDES: Final[tuple[Side, Side]] = ("input", "output")
 HEADINGS: Final = ("tool", "side", "verdict", "why", "example")
 COLOURS: Final = {"breaking": "bold red", "removed": "bold red", "added": "green"}
 EPILOG: Final = """\
@@ -49,21 +44,6 @@ SOURCES: Final = "write a folder with tools/*.json, a .whl file, http://…/mcp 
 TIMEOUT_S: Final = 30.0
 """How long a server may take for one reply."""
 MAX_REASON_CHARS: Final = 300
-
-
-class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The verdict on one side of a tool, or on a tool that was added or removed."""
-
-    tool: str
-    side: Side | Literal["both"]
-    verdict: Literal["compatible", "breaking", "added", "removed"]
-    why: str
-    example: Any | UnsetType = UNSET
-
-    @property
-    def breaks(self) -> bool:
-        """Whether a client of the old set may fail with the new one."""
-        return self.verdict in {"breaking", "removed"}
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -103,24 +83,14 @@ def _run(args: argparse.Namespace) -> int:
     return BREAKS if breaks else 0
 
 
-def compare(old: ContractSet, new: ContractSet) -> list[Finding]:
+def compare(old: ContractSet, new: ContractSet) -> list[ContractFinding]:
     """Compare each tool of two sets; bundles are converted to a server's list if the other set is one."""
     if old.listed != new.listed:
         old, new = as_listed(old), as_listed(new)
-    findings: list[Finding] = []
-    for name, terms in old.tools.items():
-        if name not in new.tools:
-            findings.append(Finding(name, "both", "removed", "it is gone"))
-            continue
-        for side in SIDES:
-            result = compare_schemas(getattr(terms, side), getattr(new.tools[name], side), side)
-            verdict: Literal["compatible", "breaking"] = "compatible" if result.compatible else "breaking"
-            findings.append(Finding(name, side, verdict, result.why, result.example))
-    findings += [Finding(name, "both", "added", "it is new") for name in new.tools if name not in old.tools]
-    return findings
+    return compare_tools(old.tools, new.tools)
 
 
-def _summary(findings: list[Finding]) -> str:
+def _summary(findings: list[ContractFinding]) -> str:
     tools = {finding.tool for finding in findings}
     broken = {finding.tool for finding in findings if finding.breaks}
     added = sum(finding.verdict == "added" for finding in findings)
@@ -128,7 +98,7 @@ def _summary(findings: list[Finding]) -> str:
     return f"tools: {len(tools)}, breaking: {len(broken)}, compatible: {kept}, added: {added}"
 
 
-def _table(findings: list[Finding]) -> str:
+def _table(findings: list[ContractFinding]) -> str:
     """Draw the findings as a table."""
     rows = [
         (
@@ -136,25 +106,11 @@ def _table(findings: list[Finding]) -> str:
             finding.side,
             (finding.verdict, COLOURS.get(finding.verdict, "")),
             printable(finding.why, substitute=REPLACEMENT),
-            printable(_example(finding.example), substitute=REPLACEMENT),
+            printable(finding.shown_example(), substitute=REPLACEMENT),
         )
         for finding in findings
     ]
     return table(HEADINGS, rows, pipe_width=PIPE_WIDTH, strip=True)
-
-
-def _example(value: Any) -> str:
-    if value is UNSET:
-        return ""
-    text = msgspec.json.encode(value).decode()
-    return text if len(text) <= MAX_EXAMPLE_CHARS else text[:MAX_EXAMPLE_CHARS] + "…"
-
-
-class Terms(msgspec.Struct, frozen=True):
-    """The input and output schemas of one tool; `True` where nothing is promised."""
-
-    input: Schema
-    output: Schema
 
 
 class ContractSet(msgspec.Struct, frozen=True):

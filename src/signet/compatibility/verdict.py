@@ -1,4 +1,4 @@
-"""Compatibility: decide whether a new schema keeps the promises of the old one. Pure.
+"""Verdicts: decide whether a new schema keeps the promises of the old one. Pure.
 
 An input is compatible if every value that was valid is still valid: the new schema covers the old one. An output is
 compatible if every value that may now be returned was promised: the old schema covers the new one. Only a proof counts;
