@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from signet import __version__
+from signet.catalogue import target_of
 from signet.kernel.outcome import Outcome
 from signet.kernel.pipeline import Mode, Observer, Pipeline
 from signet.kernel.protocol import Identity
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.server import Server
 from signet.kernel.tools import Tool, Toolbox
+from signet.kernel.toolset import Toolset
 from signet.logs import DEBUG, ERROR, INFO, WARN, LimitedLog, Log
 from signet.runs import Run, open_run, settings_of_replay
 from signet.settings import EnabledToolset, Settings, UsageError
@@ -81,17 +83,27 @@ def _unchanged(tool: Tool) -> Tool:
 
 
 def open_toolbox(
-    enabled: list[EnabledToolset], variant: Callable[[Tool], Tool] = _unchanged
+    enabled: list[EnabledToolset],
+    variant: Callable[[Tool], Tool] = _unchanged,
+    on_drift: Callable[[str], None] | None = None,
 ) -> tuple[Toolbox, SchemaRegistry]:
     """Return the tools of some toolsets, each in the variant that a server has of it, and their contracts.
 
+    Types that do not agree with the contracts that were frozen stop the start, unless `on_drift` is given: it is told,
+    and what the types say is the contract.
+
     Raises:
-        UsageError: two tools have one name, or a tool has no usable contract.
+        UsageError: two tools have one name, a tool has no usable contract, or types and frozen contracts differ.
     """
-    roots = tuple([toolset.schema_root for toolset, _ in enabled if toolset.schema_root is not None])
+    roots: tuple[str, ...] = ()
+    derived: dict[str, bytes] = {}
+    for toolset, _ in enabled:
+        if toolset.bundles():
+            derived |= _derived_contracts(toolset, on_drift)
+        elif toolset.schema_root is not None:
+            roots = (*roots, toolset.schema_root)
     try:
         toolbox = Toolbox(*[tuple(map(variant, toolset.tools())) for toolset, _ in enabled])
-        derived = {slug: bundle for toolset, _ in enabled for slug, bundle in toolset.bundles().items()}
         registry = SchemaRegistry(schema_root=SCHEMA_ROOT, tool_roots=roots, derived=derived)
         for slug in toolbox.slugs:
             registry.load_bundle(slug)
@@ -101,6 +113,18 @@ def open_toolbox(
     except ValueError as error:
         raise UsageError(str(error)) from None
     return toolbox, registry
+
+
+def _derived_contracts(toolset: Toolset, on_drift: Callable[[str], None] | None) -> Mapping[str, bytes]:
+    from signet.authoring.drift import ContractDriftError, served_contracts
+
+    try:
+        return served_contracts(toolset, target_of(toolset))
+    except ContractDriftError as error:
+        if on_drift is None:
+            raise UsageError(str(error)) from None
+        on_drift(str(error))
+    return toolset.bundles()
 
 
 def check(settings: Settings) -> tuple[Toolbox, SchemaRegistry]:

@@ -61,9 +61,10 @@ def load(target: str) -> list[str]:
     return _loaded[target]
 
 
-def target_of(name: str) -> str:
-    """Return what another process loads a toolset by: its name, or the target that it came from."""
-    return next((target for target, names in _loaded.items() if name in names), name)
+def target_of(toolset: Toolset) -> str:
+    """Return the target that a toolset was loaded from; for a script that serves itself, the folder of its code."""
+    targets = (target for target, names in _loaded.items() if toolset.name in names)
+    return next(targets, None) or (toolset.schema_root or toolset.name).rpartition("/")[0] or toolset.name
 
 
 @cache

@@ -149,7 +149,8 @@ def _toolsets_of(value: Any, stem: str, folder: str | None, target: str) -> list
         raise TargetError(
             f"{target} is no toolset: name a signet.Toolset, a function with @signet.tool, or a list of them"
         )
-    return [build_toolset(ToolsetDeclaration(name=toolset_name(stem), tools=tools), _contracts(folder))]
+    part = ToolsetDeclaration(name=toolset_name(stem), tools=tools, version="")
+    return [build_toolset(part, _contracts(folder), is_part=True)]
 
 
 def _toolsets_in(names: dict[str, Any], stem: str, folder: str | None) -> list[Toolset]:
@@ -165,7 +166,7 @@ def _toolsets_in(names: dict[str, Any], stem: str, folder: str | None) -> list[T
     rest = [declaration for declaration in listed if id(declaration) not in grouped]
     toolsets = [toolset for value in found.values() for toolset in _toolsets_of(value, stem, folder, stem)]
     if rest:
-        own = ToolsetDeclaration(name=toolset_name(stem), tools=rest)
+        own = ToolsetDeclaration(name=toolset_name(stem), tools=rest, version="")
         toolsets.append(build_toolset(own, _contracts(folder)))
     return toolsets
 
@@ -182,9 +183,8 @@ def _imported(names: dict[str, Any]) -> list[ToolDeclaration]:
 
 
 def _contracts(folder: str | None) -> str | None:
-    """Return the folder of frozen contracts beside the code, if there is one."""
-    path = os.path.join(folder, FOLDER) if folder else ""
-    return path if path and os.path.isdir(os.path.join(path, "tools")) else None
+    """Return the folder beside the code in which contracts are frozen, whether it is there or not."""
+    return os.path.join(folder, FOLDER) if folder else None
 
 
 def _find(name: str, shown: str, path: str | None = None) -> ModuleType:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
 from collections.abc import Iterable, Sequence
@@ -40,12 +41,13 @@ class _Made(msgspec.Struct, frozen=True):
     bundle: bytes
 
 
-def build_toolset(toolset: ToolsetDeclaration, schema_root: str | None) -> Toolset:
+def build_toolset(toolset: ToolsetDeclaration, schema_root: str | None, *, is_part: bool = False) -> Toolset:
     """Return a toolset with its tools and their derived contracts.
 
     Args:
         toolset: what the author declared.
-        schema_root: the folder of frozen contracts, where there is one.
+        schema_root: the folder in which the contracts are frozen, or would be.
+        is_part: whether they are frozen together with those of other tools.
 
     Raises:
         DeclarationError: a name is taken or cannot be used, or a type cannot be a contract.
@@ -67,6 +69,7 @@ def build_toolset(toolset: ToolsetDeclaration, schema_root: str | None) -> Tools
         schema_root=schema_root,
         has_services=True,
         secrets=_secrets,
+        is_part=is_part,
     )
 
 
@@ -131,6 +134,7 @@ def _make(toolset: ToolsetDeclaration, declaration: ToolDeclaration) -> _Made:
         keeps_nulls=contract.nullable,
         annotations=declaration.annotations,
         public=declaration.public,
+        defined_at=_defined_at(declaration),
     )
     return _Made(declaration, tool, bundle)
 
@@ -141,9 +145,14 @@ def _corpus(made: Sequence[_Made]) -> Sequence[CorpusRow]:
 
 
 def _place(declaration: ToolDeclaration) -> str:
-    code = getattr(declaration.function, "__code__", None)
-    where = f" ({code.co_filename.rpartition('/')[2]}:{code.co_firstlineno})" if code else ""
+    place = _defined_at(declaration)
+    where = f" ({place[0].rpartition('/')[2]}:{place[1]})" if place else ""
     return f"{declaration.function.__qualname__}{where}"
+
+
+def _defined_at(declaration: ToolDeclaration) -> tuple[str, int] | None:
+    code = getattr(inspect.unwrap(declaration.function), "__code__", None)
+    return (code.co_filename, code.co_firstlineno) if code else None
 
 
 @cache

@@ -67,7 +67,10 @@ MORE: Final[dict[str, tuple[str, str]]] = {
     "doctor": ("signet.commands.doctor.command", "show what is installed, configured and reachable, and what is wrong"),
     "install": ("signet.commands.install.command", "put Signet into the configuration of an AI client"),
     "uninstall": ("signet.commands.install.removal", "take Signet out of the configuration of an AI client"),
-    "contract": ("signet.commands.contract.command", "compare contract sets: what a change breaks"),
+    "contract": (
+        "signet.commands.contract.command",
+        "freeze the contracts of your own tools; compare sets: what a change breaks",
+    ),
     "parity": ("signet.commands.parity.command", "run calls through every door and compare the results"),
     "replay": ("signet.commands.replay", "run recorded calls again and show what has changed"),
     "sandbox": (

@@ -103,7 +103,7 @@ class SchemaRegistry:
     ) -> None:
         self.schema_root = str(schema_root)
         self._derived = derived or {}
-        """Bundles that stand in no file, by slug."""
+        """The bundles of tools whose contracts come from types, by slug."""
         self._tool_roots = (self.schema_root, *tool_roots)
         self._contracts: dict[str, Contract] = {}
         self._bundles: dict[str, Bundle] = {}
@@ -176,16 +176,16 @@ class SchemaRegistry:
         return self._contracts[fingerprint]
 
     def _read_tool(self, path: str) -> bytes:
-        """Return a bundle's file from the first folder that has it; a derived bundle stands in Signet's own never."""
+        """Return a derived bundle, or a bundle's file from the first folder that has it."""
         derived = self._derived.get(path.removeprefix("tools/").removesuffix(".json"))
-        for root in self._tool_roots if derived is None else self._tool_roots[1:]:
+        if derived is not None:
+            return derived
+        for root in self._tool_roots:
             try:
                 return _read(f"{root}/{path}")
             except FileNotFoundError:
                 continue
-        if derived is None:
-            raise FileNotFoundError(path)
-        return derived
+        raise FileNotFoundError(path)
 
 
 def _read(path: str) -> bytes:

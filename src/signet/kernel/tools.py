@@ -130,6 +130,8 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
 
     Pure, and called for refused arguments only; where it raises nothing, the contract's words are used.
     """
+    defined_at: tuple[str, int] | None = None
+    """The file and the line of the function, where it is not Signet's own."""
     rest_errors: tuple[tuple[str, int], ...] = ()
     """The REST codes and statuses beyond the canonical ones, for the OpenAPI page."""
 

@@ -145,11 +145,14 @@ class Toolset(msgspec.Struct, frozen=True, kw_only=True):
     checks: Callable[[Any], Sequence[Check]] = _no_checks
     """Return what `signet doctor` looks at, for a value of `settings`, beside the upstream."""
     schema_root: str | None = None
-    """The folder with `tools/<slug>.json`, where the contracts are not among Signet's own."""
+    """The folder with `tools/<slug>.json`, where the contracts are not among Signet's own; for those that are derived
+    from types, the folder in which they are frozen, if it is there."""
     bundles: Callable[[], Mapping[str, bytes]] = dict
     """Return the contracts that are derived from types, by slug; those that are frozen in files must be equal."""
     version: str = ""
-    """The version of contracts that are derived from types."""
+    """The version of contracts that are derived from types; empty where the author writes none."""
+    is_part: bool = False
+    """Whether these are some of the tools whose contracts are frozen together."""
 
     @property
     def domain(self) -> str:

@@ -19,6 +19,8 @@ from signet.kernel.protocol import Identity
 from signet.kernel.schemas import Bundle, schema_of
 from signet.settings import UsageError
 
+from .freeze import add_freeze
+
 if TYPE_CHECKING:
     from signet.upstream.mcp_client import ListedTool, Transport
 
@@ -53,7 +55,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="ACTION",
         required=True,
         prog=parser.prog,
-        help="diff OLD NEW: compare two contract sets",
+        help="diff OLD NEW: compare two contract sets; freeze TARGET: keep those of your own tools as files",
     )
     diff = actions.add_parser(
         "diff",
@@ -68,6 +70,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     diff.add_argument("--json", action="store_true", help="print JSON, with examples in full")
     diff.add_argument("--token", help="bearer token to send to HTTP servers (default: none)")
     diff.set_defaults(run=_run)
+    add_freeze(actions, parser.formatter_class)
 
 
 def _run(args: argparse.Namespace) -> int:

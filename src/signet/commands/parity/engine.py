@@ -176,7 +176,7 @@ def _environ(toolsets: Sequence[str], settings: Mapping[str, str]) -> dict[str, 
     }
     # An empty file of settings stands before the one in the working folder.
     fixed = {
-        f"{PREFIX}TOOLSETS": ",".join(dict.fromkeys(map(target_of, toolsets))),
+        f"{PREFIX}TOOLSETS": ",".join(dict.fromkeys(target_of(find_toolset(name)) for name in toolsets)),
         f"{PREFIX}DETERMINISTIC_IDS": "true",
         f"{PREFIX}CONFIG": os.devnull,
     }

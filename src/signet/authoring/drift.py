@@ -1,0 +1,78 @@
+"""Drift: a difference between the contracts that the types of a toolset say and those that were frozen in files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from signet.kernel.toolset import Toolset
+
+from .frozen import BrokenContractError, FrozenContracts, agree, read_bundle, read_frozen
+
+__all__ = ["ContractDriftError", "change_of", "changes", "served_contracts"]
+
+MAX_SHOWN: Final = 5
+"""The changes that an error names; a toolset may have a hundred tools."""
+
+
+class ContractDriftError(Exception):
+    """The types and the files of a toolset do not agree; the text says what changed and whether it breaks."""
+
+
+def served_contracts(toolset: Toolset, target: str) -> Mapping[str, bytes]:
+    """Return the contracts of a toolset: its files, which are equal to what its types say, or those of its types.
+
+    `target` names the toolset on a command line.
+
+    Raises:
+        ContractDriftError: there are files, and they are not equal, or cannot be used.
+    """
+    derived = toolset.bundles()
+    try:
+        frozen = read_frozen(toolset) if derived else None
+        if frozen is None:
+            return derived
+        if agree(toolset, frozen):
+            return {slug: frozen.bundles[slug] for slug in derived}
+        found = [finding for finding in changes(toolset, frozen) if finding.is_change]
+    except BrokenContractError as error:
+        raise ContractDriftError(str(error)) from None
+    raise ContractDriftError(f"{_told(toolset, found)}; 'signet contract freeze {target}' keeps what the types say")
+
+
+def changes(toolset: Toolset, frozen: FrozenContracts) -> list[Any]:
+    """Return what `compare_tools` finds between the files and the types of a toolset.
+
+    Raises:
+        BrokenContractError: a file cannot be used.
+    """
+    from signet.compatibility.contract_set import Terms, compare_tools
+
+    derived = {slug: msgspec.json.decode(bundle) for slug, bundle in toolset.bundles().items()}
+    slugs = [slug for slug in frozen.bundles if slug in derived or not toolset.is_part]
+    old = {slug: Terms(*read_bundle(frozen.folder, slug, frozen.bundles[slug])) for slug in slugs}
+    new = {slug: Terms(bundle["input"], bundle["output"]) for slug, bundle in derived.items()}
+    return compare_tools(old, new)
+
+
+def _told(toolset: Toolset, found: Iterable[Any]) -> str:
+    texts = [change_of(finding) for finding in found]
+    more = [f"and {len(texts) - MAX_SHOWN} more changes"] if len(texts) > MAX_SHOWN else []
+    told = "; ".join([*texts[:MAX_SHOWN], *more]) or "a file is written in another way"
+    return f"the contracts of {toolset.name} have changed since they were frozen: {told}"
+
+
+def change_of(finding: Any) -> str:
+    """Return what has changed, whether it breaks callers, and the example that shows it."""
+    if finding.verdict == "added":
+        return f"{finding.tool} is new, which breaks nobody"
+    if finding.verdict == "removed":
+        return f"{finding.tool} is gone, which breaks its callers"
+    if not finding.breaks:
+        return f"the {finding.side} of {finding.tool} changed and breaks nobody ({finding.why})"
+    example = finding.shown_example()
+    word = "is refused now" if finding.side == "input" else "may come now"
+    shown = f"; {example} {word}" if example else ""
+    return f"the {finding.side} of {finding.tool} breaks callers ({finding.why}{shown})"
