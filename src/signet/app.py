@@ -152,10 +152,11 @@ def build_server(
     variant: Callable[[Tool], Tool] = _unchanged,
     *,
     whole_text: bool = False,
+    on_drift: Callable[[str], None] | None = None,
 ) -> Server:
     """Return a server for settings that are resolved, with a variant of each tool.
 
-    `whole_text` repeats every structured result as text.
+    `whole_text` repeats every structured result as text; `on_drift` is that of `open_toolbox`.
 
     Raises:
         UsageError: the settings name a thing that is not there, or that cannot be used.
@@ -163,7 +164,7 @@ def build_server(
     log = open_log(settings, name)
     logs_calls = log.level_of("call") >= DEBUG
     enabled = settings.enabled()
-    toolbox, registry = open_toolbox(enabled, variant)
+    toolbox, registry = open_toolbox(enabled, variant, on_drift)
     run = open_run(settings, log)
     runtimes = list(map(run.runtime, enabled))
     upstreams = tuple([runtime.upstream for runtime in runtimes if runtime.upstream is not None])

@@ -71,6 +71,7 @@ MORE: Final[dict[str, tuple[str, str]]] = {
         "signet.commands.contract.command",
         "freeze the contracts of your own tools; compare sets: what a change breaks",
     ),
+    "check": ("signet.commands.check.command", "check your own tools: contracts, examples, every door, real clients"),
     "parity": ("signet.commands.parity.command", "run calls through every door and compare the results"),
     "replay": ("signet.commands.replay", "run recorded calls again and show what has changed"),
     "sandbox": (

@@ -1,0 +1,214 @@
+"""The command `signet check TARGET`: the gate of a toolset. It runs every check and prints one line for each."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import msgspec
+
+from signet.app import open_toolbox, resolve
+from signet.commands.arguments import TOOLSET_FLAGS, Parser, add_settings
+from signet.commands.terminal import write, write_json
+from signet.files import replacing
+from signet.kernel.schemas import SchemaRegistry
+from signet.settings import EnabledToolset, Settings, UsageError, known_settings
+
+from .calls import check_example, check_wrong_input
+from .clients import check_clients
+from .contracts import check_contract, check_frozen, check_satisfiable, schemas_of
+from .doors import check_parity
+from .project import targets_of_project
+from .report import FORMATS
+from .result import CHECKS, CheckReport, CheckResult, State, Subject
+
+__all__ = ["add"]
+
+FAILED: Final = 1
+
+EPILOG: Final = """\
+Without a target it takes the toolsets of the settings, else the entry points of pyproject.toml. The examples of the
+tools are called once here and once through each of eight doors; with --replay they are answered from a recording.
+The exit status is 0 if all checks hold, with or without warnings, 1 if one fails, 2 if they cannot be run.
+
+examples:
+  signet check tools.py
+  signet check tools.py --replay tests/cassette --format junit --output check.xml
+  signet check boj --sandbox
+"""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `signet check`."""
+    parser.epilog = EPILOG
+    parser.usage = "signet check [TARGET ...] [options]"
+    text = "tools to check: a file, a folder, package.module[:attribute], or the name of a toolset"
+    parser.add_argument("targets", nargs="*", metavar="TARGET", help=text)
+    parser.add_argument("--format", choices=FORMATS, default="text", help="form of the report (default: text)")
+    parser.add_argument("--output", metavar="FILE", help="write the report to FILE, and print it as text")
+    parser.add_argument("--strict", action="store_true", help="let warnings fail the check")
+    if isinstance(parser, Parser):
+        parser.behind = "targets"
+        add_settings(parser, "sandbox", TOOLSET_FLAGS, "replay", "call_timeout_s")
+    parser.set_defaults(run=_run)
+
+
+def _run(args: argparse.Namespace) -> int:
+    """Run all checks and write the report."""
+    with _output_kept() as on_progress:
+        settings, targets = _settings(args)
+        results = run_checks(settings, targets, on_progress)
+    report = CheckReport(targets, results, args.strict)
+    _write(report, args.format, args.output)
+    status = 0 if report.passes else FAILED
+    _leave(status)
+    return status
+
+
+def _settings(args: argparse.Namespace) -> tuple[Settings, list[str]]:
+    """Return the settings of the run, and its targets; raise UsageError if there are none."""
+    known = known_settings()
+    flags = {name: value for name, value in vars(args).items() if name in known}
+    if args.targets:
+        flags["toolsets"] = ",".join(args.targets)
+    settings = Settings.read(os.environ, flags)
+    if not settings.toolsets:
+        flags["toolsets"] = ",".join(targets_of_project())
+        settings = Settings.read(os.environ, flags)
+    targets = [target.strip() for target in settings.toolsets.split(",") if target.strip()]
+    fixed = msgspec.structs.replace(settings, journal=False, record=None, validation="enforce", log="off")
+    return resolve(fixed), targets
+
+
+def run_checks(settings: Settings, targets: list[str], on_progress: Callable[[str], None]) -> list[CheckResult]:
+    """Run every check on every tool and return the results, those of one tool together.
+
+    Raises:
+        UsageError: the tools cannot be loaded.
+    """
+    enabled = settings.enabled()
+    drifts: list[str] = []
+    _, registry = open_toolbox(enabled, on_drift=drifts.append)
+    subjects = [Subject(toolset, tool) for toolset, _ in enabled for tool in toolset.tools()]
+    results: list[CheckResult] = []
+    for subject in subjects:
+        on_progress(f"checking {subject.tool.name}")
+        results += _check_tool(subject, settings, registry)
+    for toolset, _ in enabled:
+        results += check_frozen(toolset, [one for one in subjects if one.toolset is toolset])
+    results += _check_doors(subjects, results, targets, settings, on_progress, has_drifted=bool(drifts))
+    return _in_order(results, enabled)
+
+
+def _check_tool(subject: Subject, settings: Settings, registry: SchemaRegistry) -> list[CheckResult]:
+    """Run the checks that concern one tool alone."""
+    contract = check_contract(subject, registry)
+    schemas = schemas_of(subject, registry)
+    results = [contract, *check_clients(subject, schemas)]
+    if contract.state is State.FAILED:
+        names = ("satisfiable", "example", "wrong-input")
+        return [*results, *(subject.skipped(name, "its contract cannot be used") for name in names)]
+    satisfiable = check_satisfiable(subject, schemas)
+    results.append(satisfiable)
+    results.append(check_wrong_input(subject, settings, schemas["input"]))
+    if satisfiable.state is State.FAILED:
+        return [*results, subject.skipped("example", "no value keeps its contract")]
+    return [*results, check_example(subject, settings, schemas)]
+
+
+def _check_doors(
+    subjects: list[Subject],
+    results: list[CheckResult],
+    targets: list[str],
+    settings: Settings,
+    on_progress: Callable[[str], None],
+    *,
+    has_drifted: bool,
+) -> list[CheckResult]:
+    """Compare the doors on the examples that hold; a server that drifted does not start."""
+    if has_drifted:
+        return [one.skipped("parity", "no server starts before the contracts are frozen") for one in subjects]
+    if any(one.check == "contract" and one.state is State.FAILED for one in results):
+        return [one.skipped("parity", "a contract cannot be used") for one in subjects]
+    held = {one.tool for one in results if one.check == "example" and one.state is State.OK}
+    rest = [one.skipped("parity", "its example does not hold") for one in subjects if one.tool.slug not in held]
+    ready = [one for one in subjects if one.tool.slug in held]
+    return [*check_parity(ready, targets, settings, on_progress), *rest]
+
+
+def _in_order(results: list[CheckResult], enabled: list[EnabledToolset]) -> list[CheckResult]:
+    """Return the results by toolset, tool and check, and those on a whole toolset behind those on its tools."""
+    tools = [tool.slug for toolset, _ in enabled for tool in toolset.tools()]
+    toolsets = [toolset.name for toolset, _ in enabled]
+    checks = list(CHECKS)
+
+    def rank(result: CheckResult) -> tuple[int, int, int]:
+        tool = tools.index(result.tool) if result.tool else len(tools)
+        return toolsets.index(result.toolset), tool, checks.index(result.check)
+
+    return sorted(results, key=rank)
+
+
+def _write(report: CheckReport, form: str, output: str | None) -> None:
+    """Write the report to a file and to standard output as text, or to standard output alone."""
+    if output is not None:
+        try:
+            with replacing(output, f"{output}.new") as file:
+                file.write(FORMATS[form](report).encode(errors="replace") + b"\n")
+        except OSError as error:
+            raise UsageError(f"cannot write {output} ({error.strerror})") from None
+        form = "text"
+    if form == "json":
+        write_json(FORMATS[form](report))
+    else:
+        if form == "text":
+            _replace_unencodable()
+        write(FORMATS[form](report))
+
+
+def _replace_unencodable() -> None:
+    """Print a question mark for each character that the output's encoding lacks."""
+    import io
+
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+
+
+@contextlib.contextmanager
+def _output_kept() -> Iterator[Callable[[str], None]]:
+    """Keep standard output for the report, whatever tools print; yield a callback that shows progress to a person."""
+    if sys.stdout is not None:
+        sys.stdout.flush()
+    kept = os.dup(1)
+    try:
+        os.dup2(2, 1)
+        with contextlib.redirect_stdout(sys.stderr), _progress() as on_progress:
+            yield on_progress
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+
+
+@contextlib.contextmanager
+def _progress() -> Iterator[Callable[[str], None]]:
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.markup import escape
+
+    with Console(stderr=True).status("loading") as status:
+        yield lambda text: status.update(escape(text))
+
+
+def _leave(status: int) -> None:
+    """End the process at once if a tool left a thread behind: Python would wait for it."""
+    if any(not thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread()):
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        os._exit(status)

@@ -1,0 +1,96 @@
+"""Checks of contracts: they load, agree with what was frozen, and can be kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import UNSET
+
+from signet.authoring.drift import change_of, changes
+from signet.authoring.frozen import BrokenContractError, agree, read_frozen
+from signet.catalogue import target_of
+from signet.compatibility.contract_set import is_version, may_break, numbers
+from signet.compatibility.satisfaction import example_of, is_contradiction
+from signet.kernel.schemas import SchemaRegistry, schema_of
+from signet.kernel.toolset import Toolset
+
+from .result import CheckResult, State, Subject
+
+__all__ = ["check_contract", "check_frozen", "check_satisfiable", "schemas_of"]
+
+
+def schemas_of(subject: Subject, registry: SchemaRegistry) -> dict[str, dict[str, Any]]:
+    """Return the input and the output schema of a tool."""
+    bundle = registry.load_bundle(subject.tool.slug)
+    return {"input": schema_of(bundle.input), "output": schema_of(bundle.output)}
+
+
+def check_contract(subject: Subject, registry: SchemaRegistry) -> CheckResult:
+    """Compile both contracts of a tool."""
+    try:
+        registry.load_tool_io(subject.tool.slug)
+    except ValueError as error:
+        return subject.failed("contract", f"{error}; mend the types, or the file")
+    return subject.ok("contract")
+
+
+def check_satisfiable(subject: Subject, schemas: dict[str, dict[str, Any]]) -> CheckResult:
+    """Look for a value that keeps each contract."""
+    unknown = []
+    for side, schema in schemas.items():
+        if example_of(schema) is not UNSET:
+            continue
+        if is_contradiction(schema):
+            what = "nobody can call it" if side == "input" else "it can never answer"
+            return subject.failed("satisfiable", f"no value keeps the {side} contract, so {what}: mend its limits")
+        unknown.append(side)
+    if unknown:
+        sides = " and the ".join(unknown)
+        return subject.warning("satisfiable", f"no value was found that keeps the {sides} contract; there may be one")
+    return subject.ok("satisfiable")
+
+
+def check_frozen(toolset: Toolset, subjects: list[Subject]) -> list[CheckResult]:
+    """Compare what the types say with what was frozen; nothing for contracts that are files from the beginning."""
+    if not toolset.bundles():
+        return []
+    freeze = f"signet contract freeze {target_of(toolset)}"
+    try:
+        frozen = read_frozen(toolset)
+        if frozen is None:
+            return [one.warning("frozen", f"not frozen yet: '{freeze}' keeps its contract") for one in subjects]
+        found = [] if agree(toolset, frozen) else [one for one in changes(toolset, frozen) if one.is_change]
+    except BrokenContractError as error:
+        return [_of_toolset(toolset, State.FAILED, str(error))]
+    version = _check_version(toolset, frozen.version, freeze)
+    raised = _may_break(frozen.version, toolset.version)
+    told: dict[str, list[str]] = {}
+    for finding in found:
+        advice = f"raise version= above {frozen.version or 'nothing'}, then " if finding.breaks and not raised else ""
+        told.setdefault(finding.tool, []).append(f"{change_of(finding)}: {advice}'{freeze}'")
+    results = [
+        one.failed("frozen", "; ".join(told.pop(one.tool.slug))) if one.tool.slug in told else one.ok("frozen")
+        for one in subjects
+    ]
+    gone = [_of_toolset(toolset, State.FAILED, "; ".join(texts)) for texts in told.values()]
+    return [*results, *gone, *version]
+
+
+def _check_version(toolset: Toolset, kept: str, freeze: str) -> list[CheckResult]:
+    """Compare the version in the code with the frozen one."""
+    if not toolset.version or toolset.version == kept or not kept:
+        return []
+    if not is_version(toolset.version) or not is_version(kept):
+        return [_of_toolset(toolset, State.FAILED, f"'{toolset.version}' or '{kept}' is no version: write 1.0.0")]
+    if numbers(toolset.version) < numbers(kept):
+        text = f"version {toolset.version} is below {kept}, which is frozen: write {kept} or a higher version"
+        return [_of_toolset(toolset, State.FAILED, text)]
+    return [_of_toolset(toolset, State.WARNING, f"version {toolset.version} is not frozen, {kept} is: '{freeze}'")]
+
+
+def _may_break(kept: str, version: str) -> bool:
+    return is_version(kept) and is_version(version) and may_break(kept, version)
+
+
+def _of_toolset(toolset: Toolset, state: State, message: str) -> CheckResult:
+    return CheckResult(toolset.name, "", "frozen", state, message)

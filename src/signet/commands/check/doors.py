@@ -1,0 +1,91 @@
+"""The check of parity: the examples give the same results through every door, each door a process of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+
+from signet.commands.parity.corpus import CorpusCall
+from signet.commands.parity.engine import run_corpus
+from signet.commands.parity.report import SAME, ParityReport, ReportRow
+from signet.kernel.outcome import Outcome
+from signet.kernel.settings import settings_of
+from signet.kernel.toolset import Toolset
+from signet.settings import PREFIX, EnabledToolset, Settings
+
+from .calls import call_example, example_value
+from .result import CheckResult, Subject
+
+__all__ = ["check_parity"]
+
+VALUES: Final = ("result", "record")
+"""What differs between doors where a tool answers the same call in another way each time."""
+MAX_DIFF_CHARS: Final = 600
+
+
+def check_parity(
+    subjects: list[Subject], targets: list[str], settings: Settings, on_progress: Callable[[str], None]
+) -> list[CheckResult]:
+    """Make the call of each example through every door, and compare the results and the journals."""
+    if not subjects:
+        return []
+    calls = [CorpusCall(one.tool.name, one.tool.name, one.tool.slug, example_value(one.tool)) for one in subjects]
+    toolsets = list(dict.fromkeys(one.toolset.name for one in subjects))
+    report = run_corpus(
+        calls,
+        toolsets,
+        settings=_variables(targets, settings),
+        on_progress=lambda call, channel: on_progress(f"parity: {call.tool} over {channel.name}"),
+    )
+    return [_judged(one, row, report, settings) for one, row in zip(subjects, report.rows, strict=True)]
+
+
+def _judged(subject: Subject, row: ReportRow, report: ParityReport, settings: Settings) -> CheckResult:
+    doors = len(row.ways)
+    if row.agrees:
+        return subject.ok("parity")
+    differing = {way: cell for way, cell in row.ways.items() if cell != SAME}
+    if set(differing.values()) <= set(VALUES) and _changes_by_itself(subject, settings):
+        return subject.ok("parity", f"its result differs from call to call; the outcome is the same over {doors} doors")
+    told = ", ".join(f"{way}: {cell}" for way, cell in differing.items())
+    first = report.first
+    diff = f"\n{first.diff[:MAX_DIFF_CHARS]}" if first is not None and first.call == row.name else ""
+    return subject.failed("parity", f"not all {doors} doors say {row.outcome} alike ({told}){diff}")
+
+
+def _changes_by_itself(subject: Subject, settings: Settings) -> bool:
+    """Return whether one and the same call has two results, through no door at all."""
+    results = [call_example(subject, settings) for _ in range(2)]
+    bodies = [outcome.body for outcome in results if isinstance(outcome, Outcome) and outcome.fault is None]
+    return len(set(bodies)) > 1
+
+
+def _variables(targets: list[str], settings: Settings) -> dict[str, str]:
+    """Return the variables by which a process finds the same tools, settings and recording."""
+    variables = {f"{PREFIX}TOOLSETS": ",".join(targets), f"{PREFIX}CALL_TIMEOUT_S": f"{settings.call_timeout_s:g}"}
+    if settings.replay:
+        variables[f"{PREFIX}REPLAY"] = settings.replay
+    for enabled in settings.enabled():
+        if find_base(enabled.toolset).sandbox is None:
+            variables |= _own_variables(enabled)
+    return variables
+
+
+def find_base(toolset: Toolset) -> Toolset:
+    """Return the toolset whose settings and sandbox another one uses, or itself."""
+    from signet.catalogue import find_toolset
+
+    return find_toolset(toolset.domain)
+
+
+def _own_variables(enabled: EnabledToolset) -> dict[str, str]:
+    toolset, own = enabled
+    prefix = toolset.domain.replace("-", "_")
+    values = {field.name: getattr(own, field.name) for field in settings_of(toolset.settings)}
+    return {f"{prefix}_{name}".upper(): _text(value) for name, value in values.items() if value is not None}
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
