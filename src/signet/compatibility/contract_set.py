@@ -12,7 +12,7 @@ from msgspec import UNSET, UnsetType
 from .open_objects import Schema
 from .verdict import Side, compare_schemas
 
-__all__ = ["ContractFinding", "Terms", "compare_tools", "is_version", "may_break"]
+__all__ = ["ContractFinding", "Terms", "compare_tools", "is_version", "may_break", "next_breaking", "numbers"]
 
 SIDES: Final[tuple[Side, Side]] = ("input", "output")
 UNCHANGED: Final = "unchanged"
@@ -78,6 +78,12 @@ def may_break(before: str, after: str) -> bool:
     """Return whether contracts may break between two versions: with a new major one, before 1.0 with a new minor."""
     old, new = numbers(before), numbers(after)
     return new[:2] > old[:2] if old[0] == 0 else new[0] > old[0]
+
+
+def next_breaking(version: str) -> str:
+    """Return the lowest version under which the contracts of another one may break."""
+    major, minor, _ = numbers(version)
+    return f"{major + 1}.0.0" if major else f"0.{minor + 1}.0"
 
 
 def numbers(version: str) -> tuple[int, int, int]:

@@ -110,7 +110,11 @@ class Pipeline:
         tool = self.toolbox.named(call.tool_key) if call.door.by_name else self.toolbox.find(call.tool_key)
         if tool is None:
             return Outcome(call, None, fault=unknown_tool(call.tool_key.removeprefix(PREFIX)))
-        io = self.registry.load_tool_io(tool.slug)
+        try:
+            io = self.registry.load_tool_io(tool.slug)
+        except ValueError as error:
+            # Contracts are compiled when a tool is first called, and those of a user's types may not compile.
+            return Outcome(call, tool, fault=_bug(tool, error))
         arguments, names = call.arguments, io.names
         ignored: tuple[str, ...] = ()
         fault: Fault | None = None

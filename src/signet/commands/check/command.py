@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Final, NoReturn
 
 import msgspec
 
@@ -30,6 +31,7 @@ from .result import CHECKS, CheckReport, CheckResult, State, Subject
 __all__ = ["add"]
 
 FAILED: Final = 1
+TERMINATED: Final = 128 + signal.SIGTERM
 
 EPILOG: Final = """\
 Without a target it takes the toolsets of the settings, else the entry points of pyproject.toml. The examples of the
@@ -60,6 +62,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def _run(args: argparse.Namespace) -> int:
     """Run all checks and write the report."""
+    # Unwind on SIGTERM, so that every process that was started is stopped.
+    signal.signal(signal.SIGTERM, _stop)
     with _output_kept() as on_progress:
         settings, targets = _settings(args)
         results = run_checks(settings, targets, on_progress)
@@ -68,6 +72,10 @@ def _run(args: argparse.Namespace) -> int:
     status = 0 if report.passes else FAILED
     _leave(status)
     return status
+
+
+def _stop(*_: object) -> NoReturn:
+    raise SystemExit(TERMINATED)
 
 
 def _settings(args: argparse.Namespace) -> tuple[Settings, list[str]]:

@@ -9,7 +9,7 @@ from msgspec import UNSET
 from signet.authoring.drift import change_of, changes
 from signet.authoring.frozen import BrokenContractError, agree, read_frozen
 from signet.catalogue import target_of
-from signet.compatibility.contract_set import is_version, may_break, numbers
+from signet.compatibility.contract_set import is_version, may_break, next_breaking, numbers
 from signet.compatibility.satisfaction import example_of, is_contradiction
 from signet.kernel.schemas import SchemaRegistry, schema_of
 from signet.kernel.toolset import Toolset
@@ -30,7 +30,8 @@ def check_contract(subject: Subject, registry: SchemaRegistry) -> CheckResult:
     try:
         registry.load_tool_io(subject.tool.slug)
     except ValueError as error:
-        return subject.failed("contract", f"{error}; mend the types, or the file")
+        first_line = str(error).partition("\n")[0]
+        return subject.failed("contract", f"{first_line}; mend its types, or its file")
     return subject.ok("contract")
 
 
@@ -59,6 +60,8 @@ def check_frozen(toolset: Toolset, subjects: list[Subject]) -> list[CheckResult]
         frozen = read_frozen(toolset)
         if frozen is None:
             return [one.warning("frozen", f"not frozen yet: '{freeze}' keeps its contract") for one in subjects]
+        if frozen.version and not is_version(frozen.version):
+            return [_of_toolset(toolset, State.FAILED, f"'{frozen.version}' is no version: write 1.0.0")]
         found = [] if agree(toolset, frozen) else [one for one in changes(toolset, frozen) if one.is_change]
     except BrokenContractError as error:
         return [_of_toolset(toolset, State.FAILED, str(error))]
@@ -66,8 +69,8 @@ def check_frozen(toolset: Toolset, subjects: list[Subject]) -> list[CheckResult]
     raised = _may_break(frozen.version, toolset.version)
     told: dict[str, list[str]] = {}
     for finding in found:
-        advice = f"raise version= above {frozen.version or 'nothing'}, then " if finding.breaks and not raised else ""
-        told.setdefault(finding.tool, []).append(f"{change_of(finding)}: {advice}'{freeze}'")
+        advice = f"'{freeze}'" if raised or not finding.breaks else _higher(toolset, frozen.version, freeze)
+        told.setdefault(finding.tool, []).append(f"{change_of(finding)}: {advice}")
     results = [
         one.failed("frozen", "; ".join(told.pop(one.tool.slug))) if one.tool.slug in told else one.ok("frozen")
         for one in subjects
@@ -80,12 +83,20 @@ def _check_version(toolset: Toolset, kept: str, freeze: str) -> list[CheckResult
     """Compare the version in the code with the frozen one."""
     if not toolset.version or toolset.version == kept or not kept:
         return []
-    if not is_version(toolset.version) or not is_version(kept):
-        return [_of_toolset(toolset, State.FAILED, f"'{toolset.version}' or '{kept}' is no version: write 1.0.0")]
+    if not is_version(toolset.version):
+        return [_of_toolset(toolset, State.FAILED, f"'{toolset.version}' is no version: write 1.0.0")]
     if numbers(toolset.version) < numbers(kept):
         text = f"version {toolset.version} is below {kept}, which is frozen: write {kept} or a higher version"
         return [_of_toolset(toolset, State.FAILED, text)]
     return [_of_toolset(toolset, State.WARNING, f"version {toolset.version} is not frozen, {kept} is: '{freeze}'")]
+
+
+def _higher(toolset: Toolset, kept: str, freeze: str) -> str:
+    """Return how a breaking change is made known."""
+    higher = next_breaking(kept)
+    if toolset.version:
+        return f"mend it, or write version=\"{higher}\" in its signet.Toolset and then '{freeze}'"
+    return f"mend it, or '{freeze} --version {higher}'"
 
 
 def _may_break(kept: str, version: str) -> bool:

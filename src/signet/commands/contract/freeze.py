@@ -21,8 +21,10 @@ from signet.authoring.frozen import (
     tool_file,
 )
 from signet.catalogue import find_toolset, target_of
+from signet.commands.check.clients import warnings_of
+from signet.commands.check.result import Subject
 from signet.commands.terminal import Cell, say, table, write, write_json
-from signet.compatibility.contract_set import ContractFinding, is_version, may_break, numbers
+from signet.compatibility.contract_set import ContractFinding, is_version, may_break, next_breaking, numbers
 from signet.files import replacing
 from signet.kernel.toolset import Toolset
 from signet.settings import UsageError, load_toolsets
@@ -31,6 +33,7 @@ __all__ = ["add_freeze"]
 
 REFUSED: Final = 1
 PIPE_WIDTH: Final = 160
+MAX_WARNINGS: Final = 10
 FIRST: Final = "0.1.0"
 """The version of contracts for which the author writes none."""
 COLOURS: Final = {"breaking": "bold red", "removed": "bold red", "new": "green", "compatible": "green"}
@@ -99,7 +102,22 @@ def _run(args: argparse.Namespace) -> int:
     _show(all_of_them, is_written=not refused, as_json=args.json)
     for one in refused:
         say(_refusal(one))
+    _warn(toolsets, args.target)
     return REFUSED if refused else 0
+
+
+def _warn(toolsets: list[Toolset], target: str) -> None:
+    """Tell what real clients refuse of the tools, or lose of them."""
+    texts = []
+    for toolset in toolsets:
+        bundles = toolset.bundles()
+        for tool in toolset.tools():
+            found = warnings_of(Subject(toolset, tool), msgspec.json.decode(bundles[tool.slug]))
+            texts += [f"{tool.slug}{finding.place}: {finding.message}" for finding in found]
+    for text in texts[:MAX_WARNINGS]:
+        say(f"warning: {text}")
+    if len(texts) > MAX_WARNINGS:
+        say(f"warning: and {len(texts) - MAX_WARNINGS} more; 'signet check {target}' shows them all")
 
 
 def _freezable(toolset: Toolset) -> Toolset:
@@ -171,9 +189,8 @@ def _replace(path: str, data: bytes) -> None:
 def _refusal(one: Freezing) -> str:
     broken = ", ".join(dict.fromkeys(finding.tool for finding in one.breaking))
     kept = one.before.version if one.before is not None else ""
-    major, minor, _ = numbers(kept)
-    next_one = f"{major + 1}.0.0" if major else f"0.{minor + 1}.0"
-    how = f'write version="{next_one}" in its signet.Toolset' if one.toolset.version else f"write --version {next_one}"
+    higher = next_breaking(kept)
+    how = f'write version="{higher}" in its signet.Toolset' if one.toolset.version else f"write --version {higher}"
     return f"{broken}: the callers of {one.toolset.name} {kept} would break, so nothing was written; {how}, or mend it"
 
 
