@@ -107,7 +107,7 @@ class Pipeline:
 
     def prepare(self, call: Call, shadow_violation: Fault | None = None) -> PreparedCall | Outcome:
         """Find the tool and check the arguments against its input contract; ignore those that it does not know."""
-        tool = self.toolbox.named(call.tool_key) if call.door.by_name else self.toolbox.find(call.tool_key)
+        tool = self._tool_of(call)
         if tool is None:
             return Outcome(call, None, fault=unknown_tool(call.tool_key.removeprefix(PREFIX)))
         try:
@@ -141,6 +141,9 @@ class Pipeline:
             # Reached only if the contract was not enforced: arguments of the wrong type cannot be passed to the tool.
             fault = tool.adapt_fault(bad_arguments(tool.name, [("", str(error))]))
             return Outcome(call, tool, fault=fault, ignored=ignored)
+
+    def _tool_of(self, call: Call) -> Tool | None:
+        return self.toolbox.named(call.tool_key) if call.door.by_name else self.toolbox.find(call.tool_key)
 
     def _check_names(
         self, tool: Tool, names: ArgumentNames, arguments: dict[str, Any]

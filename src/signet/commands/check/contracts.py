@@ -10,6 +10,7 @@ from signet.authoring.drift import change_of, changes
 from signet.authoring.frozen import BrokenContractError, agree, read_frozen
 from signet.catalogue import target_of
 from signet.compatibility.contract_set import is_version, may_break, next_breaking, numbers
+from signet.compatibility.counterexample import compiled
 from signet.compatibility.satisfaction import example_of, is_contradiction
 from signet.kernel.schemas import SchemaRegistry, schema_of
 from signet.kernel.toolset import Toolset
@@ -39,7 +40,8 @@ def check_satisfiable(subject: Subject, schemas: dict[str, dict[str, Any]]) -> C
     """Look for a value that keeps each contract."""
     unknown = []
     for side, schema in schemas.items():
-        if example_of(schema) is not UNSET:
+        is_kept = side == "input" and subject.tool.has_example and _is_valid(schema, subject.tool.example)
+        if is_kept or example_of(schema) is not UNSET:
             continue
         if is_contradiction(schema):
             what = "nobody can call it" if side == "input" else "it can never answer"
@@ -49,6 +51,14 @@ def check_satisfiable(subject: Subject, schemas: dict[str, dict[str, Any]]) -> C
         sides = " and the ".join(unknown)
         return subject.warning("satisfiable", f"no value was found that keeps the {sides} contract; there may be one")
     return subject.ok("satisfiable")
+
+
+def _is_valid(schema: dict[str, Any], example: object) -> bool:
+    try:
+        return bool(compiled(schema, formats=False).is_valid(example))
+    except ValueError:
+        # The example is no JSON, which a check of its own tells.
+        return False
 
 
 def check_frozen(toolset: Toolset, subjects: list[Subject]) -> list[CheckResult]:
