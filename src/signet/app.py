@@ -9,22 +9,21 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from signet import __version__
-from signet.catalogue import target_of
 from signet.kernel.outcome import Outcome
 from signet.kernel.pipeline import Mode, Observer, Pipeline
 from signet.kernel.protocol import Identity
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.server import Server
 from signet.kernel.tools import Tool, Toolbox
-from signet.kernel.toolset import Toolset
 from signet.logs import DEBUG, ERROR, INFO, WARN, LimitedLog, Log
 from signet.runs import Run, open_run, settings_of_replay
 from signet.settings import EnabledToolset, Settings, UsageError
+from signet.toolbox import SCHEMA_ROOT, open_toolbox, unchanged
 
 if TYPE_CHECKING:
     from signet.journal.writer import JournalWriter
@@ -44,8 +43,6 @@ __all__ = [
     "refuse_open_door",
     "resolve",
 ]
-
-SCHEMA_ROOT: Final = os.path.join(os.path.dirname(__file__), "schemas")
 
 SAMPLE_TOKEN: Final = "sample-token"  # noqa: S105 - it guards nothing
 """The token that an embedded upstream asks for, so that all tools can be tried."""
@@ -78,55 +75,6 @@ def resolve(settings: Settings) -> Settings:
     return settings
 
 
-def _unchanged(tool: Tool) -> Tool:
-    return tool
-
-
-def open_toolbox(
-    enabled: list[EnabledToolset],
-    variant: Callable[[Tool], Tool] = _unchanged,
-    on_drift: Callable[[str], None] | None = None,
-) -> tuple[Toolbox, SchemaRegistry]:
-    """Return the tools of some toolsets, each in the variant that a server has of it, and their contracts.
-
-    Types that do not agree with the contracts that were frozen stop the start, unless `on_drift` is given: it is told,
-    and what the types say is the contract.
-
-    Raises:
-        UsageError: two tools have one name, a tool has no usable contract, or types and frozen contracts differ.
-    """
-    roots: tuple[str, ...] = ()
-    derived: dict[str, bytes] = {}
-    for toolset, _ in enabled:
-        if toolset.bundles():
-            derived |= _derived_contracts(toolset, on_drift)
-        elif toolset.schema_root is not None:
-            roots = (*roots, toolset.schema_root)
-    try:
-        toolbox = Toolbox(*[tuple(map(variant, toolset.tools())) for toolset, _ in enabled])
-        registry = SchemaRegistry(schema_root=SCHEMA_ROOT, tool_roots=roots, derived=derived)
-        for slug in toolbox.slugs:
-            registry.load_bundle(slug)
-    except KeyError as error:
-        message = f"the tool {error} has no contract: write tools/{error.args[0]}.json in {(*roots, SCHEMA_ROOT)[0]}"
-        raise UsageError(message) from None
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-    return toolbox, registry
-
-
-def _derived_contracts(toolset: Toolset, on_drift: Callable[[str], None] | None) -> Mapping[str, bytes]:
-    from signet.authoring.drift import ContractDriftError, served_contracts
-
-    try:
-        return served_contracts(toolset, target_of(toolset))
-    except ContractDriftError as error:
-        if on_drift is None:
-            raise UsageError(str(error)) from None
-        on_drift(str(error))
-    return toolset.bundles()
-
-
 def check(settings: Settings) -> tuple[Toolbox, SchemaRegistry]:
     """Return the tools and contracts that a server with these settings will serve, without building it.
 
@@ -149,7 +97,7 @@ def instructions_of(enabled: list[EnabledToolset]) -> str:
 def build_server(
     settings: Settings,
     name: str = "signet",
-    variant: Callable[[Tool], Tool] = _unchanged,
+    variant: Callable[[Tool], Tool] = unchanged,
     *,
     whole_text: bool = False,
     on_drift: Callable[[str], None] | None = None,

@@ -973,3 +973,20 @@ def test_nobody_has_to_watch(registry: SchemaRegistry) -> None:
     outcomes = [pipeline.run(Call("one", {"n": 1}, QUIET_CONTEXT)), pipeline.run(Call("nobody", {}, QUIET_CONTEXT))]
 
     assert [outcome.fault is None for outcome in outcomes if isinstance(outcome, Outcome)] == [True, False]
+
+
+def test_a_contract_that_does_not_compile_fails_its_calls_alone(tmp_path: Path) -> None:
+    """Python's patterns are not all patterns of JSON Schema, and contracts are compiled at the first call."""
+    bad = {"type": "object", "properties": {"s": {"type": "string", "pattern": "a\\Z"}}}
+    bundle = json.dumps({"tool": "test.bad", "input": bad, "output": OUTPUT}).encode()
+    broken = SchemaRegistry(schema_root=ROOT / "src/signet/schemas", derived={"test.bad": bundle})
+    tool = Tool(name="bad", slug="test.bad", title="Bad", description="Bad.", args=In, run=lambda *_: Out(1))
+
+    outcome = Pipeline(Toolbox((tool,)), broken).run(Call("bad", {"s": "a"}, QUIET_CONTEXT, BY_NAME))
+
+    assert isinstance(outcome, Outcome)
+    assert outcome.fault is not None
+    assert (outcome.fault.code, outcome.fault.message) == (
+        Code.INTERNAL_ERROR,
+        "bad failed: this is a fault of the server, not of the call",
+    )

@@ -17,7 +17,7 @@ __all__ = ["ContractFinding", "Terms", "compare_tools", "is_version", "may_break
 SIDES: Final[tuple[Side, Side]] = ("input", "output")
 UNCHANGED: Final = "unchanged"
 MAX_EXAMPLE_CHARS: Final = 300
-VERSION: Final = re.compile(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})")
+VERSION: Final = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})\.([0-9]{1,9})")
 
 
 class Terms(msgspec.Struct, frozen=True):

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-__all__ = ["ArgumentNames", "names_in", "plain_view", "without_nulls"]
+__all__ = ["ArgumentNames", "names_in", "plain_view", "without_nulls", "without_unknown"]
 
 MAX_NAMES: Final = 20
 MAX_NAME_CHARS: Final = 64
@@ -140,3 +140,11 @@ def _first(pair: tuple[int, str]) -> int:
 
 def _cut(name: str) -> str:
     return name if len(name) <= MAX_NAME_CHARS else f"{name[:MAX_NAME_CHARS]}…"
+
+
+def without_unknown(arguments: Any, struct: Any) -> Any:
+    """Return the arguments that the tool's struct has fields for."""
+    names = getattr(struct, "__struct_encode_fields__", None)
+    if names is None or not isinstance(arguments, dict):
+        return arguments
+    return {name: value for name, value in arguments.items() if name in names}

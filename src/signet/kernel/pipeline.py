@@ -15,10 +15,10 @@ from typing import Any, Final
 
 import msgspec
 
-from .arguments import ArgumentNames, without_nulls
+from .arguments import ArgumentNames, without_nulls, without_unknown
 from .errors import Code, Fault, bad_arguments, misspelt_argument, unknown_tool
 from .outcome import Call, Outcome, PreparedCall
-from .schemas import PREFIX, ContractError, SchemaRegistry
+from .schemas import PREFIX, ContractError, SchemaRegistry, ToolIO
 from .tools import Tool, Toolbox, ToolsetRuntime
 from .waiting import Waiting
 from .wire import decode_in_chunks, encode
@@ -107,14 +107,10 @@ class Pipeline:
 
     def prepare(self, call: Call, shadow_violation: Fault | None = None) -> PreparedCall | Outcome:
         """Find the tool and check the arguments against its input contract; ignore those that it does not know."""
-        tool = self._tool_of(call)
-        if tool is None:
-            return Outcome(call, None, fault=unknown_tool(call.tool_key.removeprefix(PREFIX)))
-        try:
-            io = self.registry.load_tool_io(tool.slug)
-        except ValueError as error:
-            # Contracts are compiled when a tool is first called, and those of a user's types may not compile.
-            return Outcome(call, tool, fault=_bug(tool, error))
+        found = self._find(call)
+        if isinstance(found, Outcome):
+            return found
+        tool, io = found
         arguments, names = call.arguments, io.names
         ignored: tuple[str, ...] = ()
         fault: Fault | None = None
@@ -132,7 +128,7 @@ class Pipeline:
             if self._enforces:
                 return Outcome(call, tool, fault=fault, ignored=ignored)
         if ignored or not self._enforces:
-            arguments = _without_unknown(arguments, tool.args)
+            arguments = without_unknown(arguments, tool.args)
         try:
             # Not strict: JSON Schema takes 10.0 as an integer, and the contract has refused all other coercions.
             args = msgspec.convert(arguments, tool.args, strict=False)
@@ -142,8 +138,15 @@ class Pipeline:
             fault = tool.adapt_fault(bad_arguments(tool.name, [("", str(error))]))
             return Outcome(call, tool, fault=fault, ignored=ignored)
 
-    def _tool_of(self, call: Call) -> Tool | None:
-        return self.toolbox.named(call.tool_key) if call.door.by_name else self.toolbox.find(call.tool_key)
+    def _find(self, call: Call) -> tuple[Tool, ToolIO] | Outcome:
+        tool = self.toolbox.named(call.tool_key) if call.door.by_name else self.toolbox.find(call.tool_key)
+        if tool is None:
+            return Outcome(call, None, fault=unknown_tool(call.tool_key.removeprefix(PREFIX)))
+        try:
+            return tool, self.registry.load_tool_io(tool.slug)
+        except ValueError as error:
+            # Contracts are compiled when a tool is first called, and those of a user's types may not compile.
+            return Outcome(call, tool, fault=_bug(tool, error))
 
     def _check_names(
         self, tool: Tool, names: ArgumentNames, arguments: dict[str, Any]
@@ -228,14 +231,6 @@ def _explained(tool: Tool, arguments: Any) -> Fault | None:
     except msgspec.ValidationError:
         return None
     return None
-
-
-def _without_unknown(arguments: Any, struct: Any) -> Any:
-    """Return the arguments that the tool's struct has fields for."""
-    names = getattr(struct, "__struct_encode_fields__", None)
-    if names is None or not isinstance(arguments, dict):
-        return arguments
-    return {name: value for name, value in arguments.items() if name in names}
 
 
 def _caller_left() -> Fault:
