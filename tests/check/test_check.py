@@ -13,6 +13,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from processes import SIGNET, clean_env
+from signet.catalogue import find_toolset
 
 PATIENCE_S = 120.0
 """A check starts eight servers."""
@@ -38,12 +39,12 @@ def double(n: Count) -> int:
 CHECKS = ["contract", "frozen", "satisfiable", "example", "wrong-input", "parity", "client", "secret"]
 
 
-def signet(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
+def signet(folder: Path, *args: str, **env: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [SIGNET, *args],
         cwd=folder,
         # A file that is written twice within a second may have an outdated bytecode.
-        env=clean_env({"PYTHONDONTWRITEBYTECODE": "1"}),
+        env=clean_env({"PYTHONDONTWRITEBYTECODE": "1", **env}),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         encoding="utf-8",
@@ -448,6 +449,42 @@ def test_the_toolsets_of_signet_pass_on_their_sandboxes(tmp_path: Path) -> None:
 
     assert done.returncode == 0, done.stdout
     assert done.stdout.splitlines()[-1] == "4 tools, checks: 28 ok; the toolset passes"
+
+
+def test_the_examples_are_answered_from_a_recording(tmp_path: Path) -> None:
+    """Without the bank: a call that was not recorded has no answer."""
+    for tool in find_toolset("boj").tools()[:2]:
+        arguments = json.dumps(tool.example)
+        done = signet(
+            tmp_path, "call", tool.name, "--toolsets", "boj", "--sandbox", "--record", "cassette", "--json", arguments
+        )
+        assert done.returncode == 0, done.stderr
+
+    status, report = check(tmp_path, "boj", "--replay", "cassette")
+
+    examples = {one["tool"]: one["state"] for one in report["results"] if one["check"] == "example"}
+    doors = {one["tool"]: one["state"] for one in report["results"] if one["check"] == "parity"}
+    assert status == 1
+    assert examples == {"boj.get_data_code": "ok", "boj.get_data_layer": "ok", "boj.get_metadata": "failed"}
+    assert doors == {"boj.get_data_code": "ok", "boj.get_data_layer": "ok", "boj.get_metadata": "skipped"}
+
+
+def test_every_door_has_the_variables_and_settings_of_the_toolset(tmp_path: Path) -> None:
+    code = GOOD.replace("n: Count)", "n: Count, context: signet.Context)")
+    code = code.replace("2 * n", 'n * context.settings.factor * int(os.environ["TOOLS_TIMES"])')
+    settings = """
+import msgspec, os
+class Own(msgspec.Struct, frozen=True, kw_only=True):
+    factor: Annotated[int, signet.setting("what to multiply with")] = 1
+tools = signet.Toolset(name="tools", tools=[double], settings=Own)
+"""
+    write(tmp_path, code + settings)
+
+    done = signet(tmp_path, "check", "tools.py", "--format", "json", TOOLS_FACTOR="3", TOOLS_TIMES="5")
+
+    report = json.loads(done.stdout)
+    assert (done.returncode, failures(report)) == (0, [])
+    assert states(report)["parity"] == "ok"
 
 
 def test_a_terminated_check_leaves_no_process_behind(tmp_path: Path) -> None:

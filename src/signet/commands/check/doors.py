@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -81,10 +82,12 @@ def find_base(toolset: Toolset) -> Toolset:
 
 
 def _own_variables(enabled: EnabledToolset) -> dict[str, str]:
+    """Return the settings of a toolset as variables, and the variables of its name that its code may read itself."""
     toolset, own = enabled
-    prefix = toolset.domain.replace("-", "_")
+    prefix = f"{toolset.domain.replace('-', '_')}_".upper()
+    given = {name: value for name, value in os.environ.items() if name.startswith(prefix)}
     values = {field.name: getattr(own, field.name) for field in settings_of(toolset.settings)}
-    return {f"{prefix}_{name}".upper(): _text(value) for name, value in values.items() if value is not None}
+    return given | {prefix + name.upper(): _text(value) for name, value in values.items() if value is not None}
 
 
 def _text(value: Any) -> str:
