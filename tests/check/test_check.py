@@ -18,6 +18,7 @@ from signet.catalogue import find_toolset
 PATIENCE_S = 120.0
 """A check starts eight servers."""
 HEAD = """
+import os
 import time
 from typing import Annotated
 
@@ -33,6 +34,7 @@ GOOD = (
 def double(n: Count) -> int:
     """Return twice a number."""
     print("a line on standard output")
+    os.write(1, b"a line on descriptor one")
     return 2 * n
 '''
 )
@@ -92,6 +94,7 @@ def test_a_toolset_that_keeps_every_rule_passes(good: Path) -> None:
         "1 tool, checks: 8 ok; the toolset passes, in which warnings count as failures"
     )
     assert "a line on standard output" in done.stderr
+    assert "a line on descriptor one" in done.stderr
 
 
 NO_EXAMPLE = GOOD.replace('@signet.tool(example={"n": 3})', "@signet.tool")
@@ -344,7 +347,7 @@ def test_the_report_as_json_names_the_file_and_the_line(good: Path) -> None:
         "state": "ok",
         "message": "",
         "file": "tools.py",
-        "line": 10,
+        "line": 11,
     }
 
 
@@ -365,7 +368,7 @@ def test_the_report_as_junit(tmp_path: Path) -> None:
         "classname": "tools.double",
         "name": "example",
         "file": "tools.py",
-        "line": "10",
+        "line": "11",
     }
     [failure] = cases["example"]
     assert (failure.tag, failure.get("type")) == ("failure", "example")
@@ -403,7 +406,7 @@ def test_the_report_as_sarif(tmp_path: Path) -> None:
                 "logicalLocations": [{"fullyQualifiedName": "tools.double", "kind": "function"}],
                 "physicalLocation": {
                     "artifactLocation": {"uri": "my%20tools/tools.py", "uriBaseId": "%SRCROOT%"},
-                    "region": {"startLine": 10},
+                    "region": {"startLine": 11},
                 },
             }
         ],
