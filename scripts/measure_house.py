@@ -164,17 +164,17 @@ def top_level(package: Path) -> list[str]:
     return sorted({parts[0] for parts in files if "__pycache__" not in parts} - PACKAGE_FILES)
 
 
-def words_in(tree: ast.Module) -> Iterator[str]:
-    """Yield the identifiers and the string constants of a module; docstrings are left out."""
-    for node in set(nodes_in(tree)) - docstrings_in(tree):
-        for _, value in ast.iter_fields(node):
-            words = value if isinstance(value, list) else [value]
-            yield from (str(word) for word in words if isinstance(word, str | bytes))
+@cache
+def words_in(tree: ast.Module) -> str:
+    """Return the identifiers and the string constants of a module, one a line; docstrings are left out."""
+    values = (value for node in set(nodes_in(tree)) - docstrings_in(tree) for value in vars(node).values())
+    words = (word for value in values for word in (value if type(value) is list else (value,)))
+    return "\n".join(str(word) for word in words if isinstance(word, str | bytes))
 
 
 def shared_files(root: Path, modules: list[Module], toolset: str) -> list[str]:
     """Return the files that name a toolset in code or configuration without being its own."""
-    texts = {module.path.relative_to(root).as_posix(): "\n".join(words_in(module.tree)) for module in modules}
+    texts = {module.path.relative_to(root).as_posix(): words_in(module.tree) for module in modules}
     configuration = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
     texts["pyproject.toml"] = json.dumps(configuration, default=str)
     # The name is a word of its own, or a part of a snake_case or camelCase one.
