@@ -228,7 +228,7 @@ def test_the_inspector_lists_the_tools_without_a_complaint(
 
 
 @pytest.mark.spec("2.common.markdown", "3.output.structured")
-@pytest.mark.parametrize(("drop_in", "tool"), TOOLS, indirect=["drop_in"])
+@pytest.mark.parametrize(("drop_in", "tool"), TOOLS, indirect=["drop_in"], scope="module")
 @pytest.mark.parametrize("era", ["legacy", "modern"])
 def test_the_inspector_calls_each_tool(
     drop_in: DropInServer, upstream: UpstreamHarness, results: dict[str, Any], era: str, tool: str, tmp_path: Path
@@ -246,7 +246,7 @@ def test_the_inspector_calls_each_tool(
 
 
 @pytest.mark.spec("2.common.markdown", "3.doors.same", "3.output.structured")
-@pytest.mark.parametrize(("drop_in", "tool"), TOOLS, indirect=["drop_in"])
+@pytest.mark.parametrize(("drop_in", "tool"), TOOLS, indirect=["drop_in"], scope="module")
 def test_every_door_gives_the_same_result(
     drop_in: DropInServer, results: dict[str, Any], server: Server, stdio: Pipe, tool: str
 ) -> None:
@@ -309,7 +309,7 @@ FAULT_TOOLS = {OJ_SERVER.name: "get_problem", BOJ_SERVER.name: "boj_get_data_cod
 
 
 @pytest.mark.spec("1.S4.2.canonical", "1.S4.2.4xx", "1.S4.2.5xx", "1.S4.1.broken", "3.errors.canonical")
-@pytest.mark.parametrize(("drop_in", "row"), FAULT_ROWS, indirect=["drop_in"])
+@pytest.mark.parametrize(("drop_in", "row"), FAULT_ROWS, indirect=["drop_in"], scope="module")
 def test_an_error_of_the_upstream_has_its_place_in_the_canonical_table(
     drop_in: DropInServer, upstream: UpstreamHarness, server: Server, stdio: Pipe, row: str
 ) -> None:
@@ -341,7 +341,7 @@ def test_an_error_of_the_upstream_has_its_place_in_the_canonical_table(
 
 
 @pytest.mark.spec("1.S4.2.canonical", "3.errors.canonical")
-@pytest.mark.parametrize(("drop_in", "row"), FAULT_ROWS, indirect=["drop_in"])
+@pytest.mark.parametrize(("drop_in", "row"), FAULT_ROWS, indirect=["drop_in"], scope="module")
 def test_what_rest_answers_stands_in_the_openapi_page(
     drop_in: DropInServer, upstream: UpstreamHarness, server: Server, row: str
 ) -> None:
@@ -388,6 +388,7 @@ REFUSED: dict[str, list[tuple[str, dict[str, Any], str]]] = {
     ("drop_in", "tool", "arguments", "code"),
     [pytest.param(name, *row, id=f"{row[0]} {row[1]}") for name in SERVERS for row in REFUSED[name]],
     indirect=["drop_in"],
+    scope="module",
 )
 def test_a_call_that_is_refused_means_the_same_through_every_door(
     drop_in: DropInServer, server: Server, stdio: Pipe, tool: str, arguments: dict[str, Any], code: str
@@ -398,7 +399,7 @@ def test_a_call_that_is_refused_means_the_same_through_every_door(
 
 
 @pytest.mark.spec("3.doors.same", "2.common.markdown")
-@pytest.mark.parametrize(("drop_in", "tool"), TOOLS, indirect=["drop_in"])
+@pytest.mark.parametrize(("drop_in", "tool"), TOOLS, indirect=["drop_in"], scope="module")
 def test_a_person_calls_each_tool_by_command(
     drop_in: DropInServer, upstream: UpstreamHarness, results: dict[str, Any], tool: str
 ) -> None:
