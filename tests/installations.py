@@ -27,11 +27,16 @@ def build_wheel(folder: Path) -> Path:
 def make_environment(folder: Path, packages: Iterable[str] = ()) -> Path:
     """Make a virtual environment with pip that has what Signet needs, and these packages; return its programs' folder.
 
-    The packages are links into the environment of the tests, since no index can be asked.
+    The packages are links into the environment of the tests, since no index can be asked; pip too, which takes seconds
+    to install.
     """
-    subprocess.run([sys.executable, "-m", "venv", str(folder)], env=environ_of(), check=True)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], env=environ_of(), check=True)
     (site_packages,) = folder.glob("lib/python*/site-packages")
-    link_packages(site_packages, {"aiohttp", "httptools", "jsonschema-rs", "msgspec", "rich", "uvloop", *packages})
+    needs = {"aiohttp", "httptools", "jsonschema-rs", "msgspec", "rich", "uvloop"}
+    link_packages(site_packages, {"pip", *needs, *packages})
+    pip = folder / "bin" / "pip"
+    pip.write_text(f"#!{folder}/bin/python\nfrom pip._internal.cli.main import main\n\nraise SystemExit(main())\n")
+    pip.chmod(0o755)
     return folder / "bin"
 
 
