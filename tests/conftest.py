@@ -66,6 +66,12 @@ def _clear_upstreams() -> None:
         harness.clear()
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Return one process more than there are processors: tests wait for processes, heartbeats and time limits too."""
+    return (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1) + 1
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Let files be handed out in the order of pytest_collection_modifyitems, if the run is parallel."""
     if hasattr(config.option, "loadscopereorder"):
