@@ -13,6 +13,7 @@ from signet.kernel.upstream import UpstreamResponse
 from signet.toolsets.oj.sandbox.problem_store import ProblemStore
 from signet.toolsets.oj_practice.limits import Limits, limits_of
 from signet.toolsets.oj_practice.samples import MAX_CHARS, MAX_SAMPLES, samples_of
+from signet.toolsets.oj_practice.statement import parts_of
 from signet.toolsets.oj_practice.tools import PracticeProblem, explained, read_samples, samples_out
 
 EXPECTED: dict[str, Any] = json.loads((Path(__file__).parent / "samples.json").read_text("utf-8"))
@@ -206,11 +207,22 @@ HOSTILE = {
 
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_a_hostile_statement_of_full_size_is_read_to_its_end(piece: str) -> None:
-    """Square growth would take hours here: the time limit of every test ends it."""
+    """As much as is read of any statement; how its parts grow with their size is tried below."""
     text = "## Sample Output\n|a|b|\n|-|-|\n" + HOSTILE[piece] * (MAX_CHARS // len(HOSTILE[piece])) + "x</p>"
 
     assert samples_of(text[-MAX_CHARS:]).samples == []
     assert limits_of(text) == Limits(None, None)
+
+
+@pytest.mark.parametrize("piece", ["<pre>\n", "<pre", "<pre>x</pre ", "</pre ", "<table><tr><td>"])
+@pytest.mark.parametrize("beginning", ["", "## Sample Output\n"], ids=["page", "Markdown"])
+def test_what_is_opened_and_never_closed_is_not_looked_for_again_and_again(beginning: str, piece: str) -> None:
+    """Square growth would take hours here: the time limit of every test ends it."""
+    size = 4 << 20
+
+    parts = parts_of(beginning + piece * (size // len(piece)) + "x</p>")
+
+    assert sum(len(part.text) for part in parts) <= size + len(beginning)
 
 
 @pytest.mark.parametrize(

@@ -56,11 +56,17 @@ class Part(Struct, frozen=True):
 
 def parts_of(content: str) -> list[Part]:
     """Return the parts of a statement."""
-    if _HTML.search(content) and not _MARKDOWN.search(_PRE_BODY.sub("", content)):
+    if _HTML.search(content) and not _MARKDOWN.search(_without_preformatted(content)):
         reader = _HtmlReader()
         is_fed = html.feed(html.clean(content), reader.text, reader.start, reader.end, reader.literal)
         return reader.finish() if is_fed else []
     return list(_from_markdown(content.replace("\r\n", "\n").split("\n")))
+
+
+def _without_preformatted(content: str) -> str:
+    """Return a text without its preformatted parts; behind the last end tag, however many begin, none ends."""
+    end = max((match.end() for match in _PRE_END.finditer(content)), default=0)
+    return _PRE_BODY.sub("", content[:end]) + content[end:]
 
 
 def _from_markdown(lines: list[str]) -> Iterator[Part]:
