@@ -47,8 +47,8 @@ SCHEMA: Final = {
     "additionalProperties": False,
     "$defs": {"text": {"type": "string"}},
 }
-SMALL: Final = 65_536
-LARGE: Final = 1_048_576
+SMALL: Final = 32_768
+LARGE: Final = 524_288
 MAX_EXPLAINED: Final = 1_500
 """The values of which the validator may be asked for all errors, in one message."""
 
