@@ -7,6 +7,7 @@ import signal
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -37,12 +38,14 @@ settings.register_profile("ci", settings.get_profile("desk"), derandomize=True)
 settings.load_profile("ci" if IN_CI else "desk")
 
 SLOW_FILES = (
-    "real/test_openapi.py", "test_parity.py", "test_clients.py", "test_examples.py", "test_walks.py",
-    "toolsets/plantuml_tools/test_drawing.py", "toolsets/oj/test_convert.py", "test_boj_commands.py", "test_doctor.py",
-    "real/test_cli.py", "attack/test_long_form.py", "test_diagram_command.py", "test_installation.py",
-    "real/test_drop_in_servers.py", "real/test_call_arguments.py", "test_measure_house.py", "upstream/test_http.py",
+    "tests/test_parity.py", "tests/test_boj_commands.py", "real/test_drop_in_servers.py", "engines/test_jar.py",
+    "toolsets/oj/test_convert.py", "tests/test_examples.py", "plantuml_tools/test_drawing.py", "real/test_openapi.py",
+    "tests/test_replay.py", "tests/test_clients.py", "tests/test_walks.py", "real/test_cli.py", "upstream/test_http.py",
+    "attack/test_long_form.py", "boj_explore/test_index.py", "tests/test_oj_mcp.py", "toolsets/test_boj_large.py",
+    "tests/test_doctor.py", "tests/test_boj_mcp.py", "tests/test_doors.py", "tests/test_diagram_command.py",
+    "real/test_tool_pages.py", "tests/test_installation.py", "attack/test_fair_share.py", "sandbox/test_boj.py",
 )  # fmt: skip
-"""The files of a parallel run that go first: begun last, one of them would leave a process alone at the end."""
+"""The files of a parallel run that go first, the slowest at the head: begun last, one would leave a process alone."""
 
 
 @pytest.fixture(scope="module")
@@ -83,8 +86,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if "PYTEST_XDIST_WORKER" not in os.environ:
         return
     sizes = Counter(item.path for item in items)
-    ranks = {path: not path.as_posix().endswith(SLOW_FILES) for path in sizes}
+    ranks = {path: _rank(path) for path in sizes}
     items.sort(key=lambda item: (ranks[item.path], -sizes[item.path], item.path))
+
+
+def _rank(path: Path) -> int:
+    """Return the place of a file among the slow ones; all others share the last."""
+    return next((place for place, name in enumerate(SLOW_FILES) if path.as_posix().endswith(name)), len(SLOW_FILES))
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
