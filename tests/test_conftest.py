@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from conftest import SLOW_FILES
 from processes import ROOT
 
 HIDDEN = {
@@ -73,6 +74,12 @@ def test_a_process_of_a_test_can_be_interrupted_even_where_the_run_ignores_inter
     done = small_run(tmp_path, INTERRUPTED)
 
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_each_of_the_files_that_go_first_is_there() -> None:
+    files = [path.as_posix() for path in (ROOT / "tests").rglob("test_*.py")]
+
+    assert [name for name in SLOW_FILES if len([path for path in files if path.endswith(name)]) != 1] == []
 
 
 @pytest.mark.parametrize("room", ["kernel", "transports"])
