@@ -84,6 +84,15 @@ class Server:
         return self.ask("POST", path, body, {"content-type": "application/json", **(headers or {})})
 
 
+def free_port() -> int:
+    """Return a port on which nobody listens, and which no system gives to anybody who does not ask for it by number."""
+    start = os.getpid() * 101
+    for port in (20_000 + (start + step) % 10_000 for step in range(10_000)):
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+    raise AssertionError("no port is free")
+
+
 def clean_env(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return the environment of a user who has set none of our variables, and trusts no authority of the internet.
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import socket
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from installations import build_wheel, environ_of, make_environment
-from processes import PATIENCE_S, ROOT
+from processes import PATIENCE_S, ROOT, free_port
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PART = README.partition("## In three minutes\n")[2].partition("\n## ")[0]
@@ -32,11 +31,9 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 def walk(name: str, env: dict[str, str], cwd: Path) -> list[str]:
     """Run a walk in a shell that stops at the first command that fails; return its output, command by command."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
     python = [f"{env['VIRTUAL_ENV']}/bin/python", "-m", "pip", "uninstall", "-q", "-y", "signet-mcp"]
     subprocess.run(python, env=env, capture_output=True, check=True)
-    lines = WALKS[name].replace("8080", str(port)).splitlines()
+    lines = WALKS[name].replace("8080", str(free_port())).splitlines()
     script = "set -eu\n" + "\n".join(f"{line}\necho; echo '--- next'" if line[-1] != "&" else line for line in lines)
     bash = shutil.which("bash") or "bash"
     command = [bash, "-c", script]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import socket
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -12,18 +11,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from diagram_harness import Diagrams, diagrams
-from processes import serving
+from processes import free_port, serving
 from signet.toolsets.plantuml.encoding import decode
 
 SEQUENCE = "@startuml\nAlice -> Bob: hello\n@enduml"
 BROKEN = "' first\n@startuml\nAlice -> Bob\nfoo bar\n@enduml"
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @pytest.fixture(scope="module")

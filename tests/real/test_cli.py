@@ -19,7 +19,19 @@ from typing import IO
 import pytest
 
 import signet
-from processes import EXTENDED, PATIENCE_S, SIGNET, Pipe, Server, clean_env, piping, run, serving, serving_command
+from processes import (
+    EXTENDED,
+    PATIENCE_S,
+    SIGNET,
+    Pipe,
+    Server,
+    clean_env,
+    free_port,
+    piping,
+    run,
+    serving,
+    serving_command,
+)
 from real.witness import META, SOURCE, TOOL, URL_PREFIX, source_of
 from signet.commands.cli import parser
 from signet.settings import known_settings
@@ -383,8 +395,7 @@ def test_stdio_serves_when_its_log_can_be_written_nowhere(silent: str) -> None:
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_server_serves_when_it_can_say_so_nowhere(redirection: str, workers: str, tmp_path: Path) -> None:
     """It listens where it was told to, and ends as it should."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     command = [SIGNET, "serve", "--port", str(port), "--toolsets", "plantuml", "--workers", workers]
 
     nowhere = subprocess.DEVNULL

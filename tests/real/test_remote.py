@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import socket
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from processes import Server, run, serving
+from processes import Server, free_port, run, serving
 from real.witness import JUDGE_TOOLS, READY_TOOLS, SOURCE, TOOL, source_of
 
 TOKEN = "tok-5f1d9c77"
@@ -120,8 +119,7 @@ def test_a_token_that_is_missing_or_wrong_is_told(server: Server, command: tuple
 
 
 def test_a_server_that_is_not_there_is_told() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
 
     told = refused("call", TOOL, "--url", f"http://127.0.0.1:{port}")
 
