@@ -100,8 +100,9 @@ def results(drop_in: DropInServer, upstream: UpstreamHarness) -> dict[str, dict[
     return answers
 
 
+@pytest.fixture(scope="module")
 def published(drop_in: DropInServer) -> list[dict[str, Any]]:
-    """Return the tools as the drop-in server itself lists them."""
+    """The tools as the drop-in server itself lists them."""
     _, out, _ = run_on_one_message(drop_in.command, *drop_in.start_flags, stdin=rpc("tools/list", {}))
     tools: list[dict[str, Any]] = json.loads(out)["result"]["tools"]
     return tools
@@ -116,7 +117,11 @@ def published(drop_in: DropInServer) -> list[dict[str, Any]]:
 )  # fmt: skip
 @pytest.mark.parametrize("mode", MODES)
 def test_the_official_client_lists_and_calls_every_tool(
-    drop_in: DropInServer, results: dict[str, dict[str, Any]], door: str | StdioServerParameters, mode: str
+    drop_in: DropInServer,
+    results: dict[str, dict[str, Any]],
+    published: list[dict[str, Any]],
+    door: str | StdioServerParameters,
+    mode: str,
 ) -> None:
     """It holds structured results to the published schemas itself."""
 
@@ -129,7 +134,7 @@ def test_the_official_client_lists_and_calls_every_tool(
 
     assert version == MODES[mode]
     assert [tool.name for tool in tools] == drop_in.tools
-    assert [tool.output_schema for tool in tools] == [tool.get("outputSchema") for tool in published(drop_in)]
+    assert [tool.output_schema for tool in tools] == [tool.get("outputSchema") for tool in published]
     for name, answer in answers.items():
         [block] = answer.content
         assert answer.is_error is False
