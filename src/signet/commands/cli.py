@@ -137,7 +137,7 @@ def parser(given: list[str]) -> Parser:
     add_settings(stdio, *SOURCE, toolsets=_toolsets_text)
     for server in (serve, stdio):
         text = "folder of the journal (default: runs, or the --record folder)"
-        add_settings(server, "log_dir", "journal", *RECORDING, *SHARED, log_dir=text)
+        add_settings(server, "log_dir", "journal", *RECORDING, *SHARED, "dev", log_dir=text)
 
     _add_tools(commands)
     _add_call(commands)
