@@ -20,6 +20,7 @@ from signet.kernel.protocol import Identity
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.server import Server
 from signet.kernel.tools import Tool, Toolbox
+from signet.kernel.wire import encode
 from signet.logs import DEBUG, ERROR, INFO, WARN, LimitedLog, Log
 from signet.runs import Run, open_run, settings_of_replay
 from signet.settings import EnabledToolset, Settings, UsageError
@@ -85,7 +86,7 @@ def check(settings: Settings) -> tuple[Toolbox, SchemaRegistry]:
     enabled = settings.enabled()
     for one in enabled:
         run.runtime(one)
-    return open_toolbox(enabled)
+    return open_toolbox(enabled, on_drift=_nothing if settings.dev else None)
 
 
 def instructions_of(enabled: list[EnabledToolset]) -> str:
@@ -112,7 +113,9 @@ def build_server(
     log = open_log(settings, name)
     logs_calls = log.level_of("call") >= DEBUG
     enabled = settings.enabled()
-    toolbox, registry = open_toolbox(enabled, variant, on_drift)
+    toolbox, registry = open_toolbox(
+        enabled, _watched(log, variant) if settings.dev else variant, on_drift or _on_drift(settings, log)
+    )
     run = open_run(settings, log)
     runtimes = list(map(run.runtime, enabled))
     upstreams = tuple([runtime.upstream for runtime in runtimes if runtime.upstream is not None])
@@ -126,10 +129,26 @@ def build_server(
         runtimes={
             tool.slug: runtime for runtime, tools in zip(runtimes, toolbox.groups, strict=True) for tool in tools
         },
+        explain=_explainer(settings, registry) if settings.dev else None,
     )
     on_close = journal.close if journal is not None else _nothing
     identity = Identity(name, __version__)
     return Server(pipeline, identity, instructions_of(enabled), upstreams, on_close, whole_text=whole_text)
+
+
+def _explainer(settings: Settings, registry: SchemaRegistry) -> Callable[[Outcome], Outcome]:
+    """Return what development mode adds to faults."""
+    from signet.authoring.explaining import Explainer
+
+    return Explainer(registry, settings.secrets())
+
+
+def _watched(log: Log, variant: Callable[[Tool], Tool]) -> Callable[[Tool], Tool]:
+    """Return a variant of tools that are logged while they hold the event loop."""
+    from signet.authoring.loop_watch import LoopWatch
+
+    watch = LoopWatch(partial(log.line, WARN, "call", "loop.held"))
+    return lambda tool: watch.watched(variant(tool))
 
 
 def build_app(settings: Settings) -> App:
@@ -216,13 +235,25 @@ def _observer(log: Log, journal: JournalWriter | None, *, logs_calls: bool) -> O
     return Observer(on_outcome, on_bug, time.perf_counter)
 
 
+def _on_drift(settings: Settings, log: Log) -> Callable[[str], None] | None:
+    """Return what is done with types that differ from their frozen contracts: in development mode they are served."""
+    return (lambda why: log.line(WARN, "contract", "contract.drift", why=why)) if settings.dev else None
+
+
 def _nothing(*_: object) -> None:
     """Do nothing."""
 
 
 def _log_bug(log: Log, outcome: Outcome) -> None:
-    """Log a fault that is the server's own, by the exception's class and place."""
-    if outcome.fault is not None and outcome.fault.__cause__ is not None:
+    """Log a fault that is the server's own, by the exception's class and place; in development mode any, in full."""
+    if outcome.fault is not None and outcome.fault.details is not None:
+        event, level = ("call.refused", WARN) if outcome.fault.__cause__ is None else ("call.bug", ERROR)
+        facts = {name: encode(value).decode() for name, value in outcome.fault.details.items() if name != "traceback"}
+        why = {"why": outcome.fault.message, **facts}
+        log.line(level, "call", event, tool=_slug(outcome), code=outcome.fault.code, **why)
+        if "traceback" in outcome.fault.details:
+            log.text(level, "call", outcome.fault.details["traceback"])
+    elif outcome.fault is not None and outcome.fault.__cause__ is not None:
         cause = place_of(outcome.fault.__cause__)
         log.line(ERROR, "call", "call.bug", tool=_slug(outcome), code=outcome.fault.code, cause=cause)
 

@@ -89,6 +89,12 @@ class Log:
         text = self._redactor.text(pairs)
         _to_stderr(f"{time} {LEVELS[level].upper():>5} {self._target(part)}: {event}{text}\n")
 
+    def text(self, level: int, part: str, text: str) -> None:
+        """Write the lines that explain an event, such as a traceback, unless the filter suppresses them."""
+        if level <= self.level_of(part):
+            safe = "".join(char if char.isprintable() or char in "\n\t" else " " for char in self._redactor.text(text))
+            _to_stderr(safe.rstrip("\n") + "\n")
+
     def _target(self, part: str) -> str:
         return f"{self._program}::{part}" if part else self._program
 

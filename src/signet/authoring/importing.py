@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
 import sys
 import threading
@@ -11,6 +10,8 @@ from collections.abc import Iterator
 from importlib import import_module
 from types import ModuleType
 from typing import Final
+
+from .traces import own_trace
 
 __all__ = ["TargetError", "UnknownTargetError", "import_target"]
 
@@ -43,17 +44,17 @@ def import_target(name: str, shown: str, path: str | None = None) -> ModuleType 
             return import_module(name)
     except TimeoutError as error:
         message = f"{shown} took more than {IMPORT_S:g} s to import: do the long work in a tool, not at the import"
-        raise TargetError(message, _own_trace(error)) from None
+        raise TargetError(message, own_trace(error)) from None
     except ModuleNotFoundError as error:
         if error.name and (name == error.name or name.startswith(f"{error.name}.")):
             return None
         advice = f"install {error.name}, or mend its name" if error.name else "see above"
-        raise TargetError(f"{shown} does not import ({error}): {advice}", _own_trace(error)) from None
+        raise TargetError(f"{shown} does not import ({error}): {advice}", own_trace(error)) from None
     except BaseException as error:  # a target may raise anything, even SystemExit
         if isinstance(error, KeyboardInterrupt):
             raise
         raise TargetError(
-            f"{shown} does not import ({type(error).__name__}); its traceback is above", _own_trace(error)
+            f"{shown} does not import ({type(error).__name__}); its traceback is above", own_trace(error)
         ) from None
 
 
@@ -105,19 +106,3 @@ def _time_limit() -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-
-
-def _own_trace(error: BaseException) -> str:
-    """Return an exception's traceback without the frames of Signet and of Python's import."""
-    import traceback
-
-    here = os.path.dirname(os.path.dirname(__file__)) + os.sep
-
-    def is_own(frame: traceback.FrameSummary) -> bool:
-        return not frame.filename.startswith((here, "<frozen importlib")) and not frame.filename.startswith(
-            os.path.dirname(os.path.abspath(contextlib.__file__)) + os.sep + "importlib"
-        )
-
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if is_own(frame)]
-    lines = ["Traceback (most recent call last):\n", *traceback.format_list(frames)] if frames else []
-    return "".join([*lines, *traceback.format_exception_only(error)])

@@ -97,6 +97,9 @@ def answer(request_id: ResponseId, outcome: Outcome) -> Reply:
     if outcome.fault is None:
         return success(request_id, outcome.body)
     error = CanonicalError.to_jsonrpc_error(outcome.fault.code)
+    if outcome.fault.details is not None:
+        # Spec 5 fixes the code and the message, and asks for the canonical code among the data.
+        error["data"] |= {"message": outcome.fault.message, **outcome.fault.details}
     return failure(request_id, error["code"], error["message"], error["data"])
 
 

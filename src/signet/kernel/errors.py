@@ -7,6 +7,8 @@ A tool raises a `Fault` or a rule creates one. From there on it is a value that 
           ── MCP ──────── as_tool_result: a result with `isError` that the model reads
                           otherwise: a JSON-RPC error
                           `_meta` of the one and `data` of the other hold the canonical code and the fault's data
+
+In development mode each of them holds `details` too: a traceback, the exact violations.
 """
 
 from __future__ import annotations
@@ -112,7 +114,7 @@ class Fault(Exception):
 
     `name` and `status` are for REST, `as_tool_result` and `mcp_code` for MCP. `data` stands beside the canonical code:
     in `_meta` of a result, in the data of a JSON-RPC error. `wording` is for commands in this process and is never
-    published.
+    published. `details` is what development mode adds at every door; it is None in production.
     """
 
     def __init__(
@@ -137,6 +139,22 @@ class Fault(Exception):
         self.mcp_code = mcp_code or row.mcp_code
         self.data = data or {}
         self.wording = wording
+        self.details: dict[str, Any] | None = None
+
+    def explained(self, message: str, details: dict[str, Any]) -> Fault:
+        """Return the fault with another sentence, and with what development mode adds to it."""
+        fault = Fault(
+            self.code,
+            message,
+            name=self.name,
+            status=self.status,
+            as_tool_result=self.as_tool_result,
+            mcp_code=self.mcp_code,
+            data=self.data,
+            wording=self.wording if message == self.message else None,
+        )
+        fault.details, fault.__cause__ = details, self.__cause__
+        return fault
 
 
 def unknown_tool(key: str) -> Fault:

@@ -66,7 +66,9 @@ class Pipeline:
         mode: Mode = Mode.ENFORCE,
         observer: Observer | None = None,
         runtimes: Mapping[str, ToolsetRuntime] | None = None,
+        explain: Callable[[Outcome], Outcome] | None = None,
     ) -> None:
+        """Serve a toolbox; `explain` is development mode: it gives the fault of an outcome its details."""
         self.toolbox = toolbox
         self.registry = registry
         self._timeout_s = timeout_s
@@ -76,7 +78,13 @@ class Pipeline:
         self._enforces = mode is Mode.ENFORCE
         self._observer = observer or Observer()
         self._runtimes = runtimes or {}
+        self._explain = explain
         self._in_flight = 0
+
+    @property
+    def is_development(self) -> bool:
+        """Whether faults are explained, and the tools may change."""
+        return self._explain is not None
 
     def run(self, call: Call, shadow_violation: Fault | None = None) -> Outcome | Coroutine[Any, Any, Outcome]:
         """Return the outcome of a call, or a coroutine of it where the tool has to be awaited.
@@ -175,7 +183,8 @@ class Pipeline:
             return Outcome(call, tool, fault=fault, shadow_violation=shadow_violation, ignored=ignored)
         contract = prepared.io.output_validator
         if self._checks and not contract.is_valid(result):
-            fault = tool.adapt_fault(_broken_promise(tool, ContractError(contract.places(result))))
+            violations = contract.violations(result) if self._explain is not None else None
+            fault = tool.adapt_fault(_broken_promise(tool, ContractError(contract.places(result), violations)))
             if self._enforces:
                 return Outcome(call, tool, fault=fault, ignored=ignored)
             shadow_violation = shadow_violation or fault
@@ -211,8 +220,11 @@ class Pipeline:
         observer = self._observer
         if observer.outcome is not None:
             observer.outcome(outcome, observer.clock() - started_s if started_s is not None else 0.0)
-        if observer.fault is not None and outcome.fault is not None:
-            observer.fault(outcome)
+        if outcome.fault is not None:
+            # Behind the journal: what it keeps, and a replay compares, is the same in both modes.
+            outcome = outcome if self._explain is None else self._explain(outcome)
+            if observer.fault is not None:
+                observer.fault(outcome)
         return outcome
 
 

@@ -13,14 +13,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Union
 
 import msgspec
 
 if TYPE_CHECKING:
-    from jsonschema_rs import Draft202012Validator, Registry
+    from jsonschema_rs import Draft202012Validator, Registry, ValidationError
 
-__all__ = ["Place", "find_places"]
+__all__ = ["Place", "Violation", "find_places", "find_violations"]
 
 Place = tuple[str, str]
 """The path at which a value breaks its contract, and the reason."""
@@ -39,22 +39,47 @@ SIZE_REASON: Final = re.compile(r" (?:is longer than \d+ characters?|has more th
 WHOLE: Final = "urn:signet:whole-contract"
 
 Path = tuple[str | int, ...]
-Violation = tuple[Path, str]
+Origin = Union["ValidationError", tuple[str, object]]
+"""The validator's error, or the keyword that a value breaks and the value."""
+Finding = tuple[Path, str, Origin]
+
+
+class Violation(msgspec.Struct, frozen=True):
+    """One place where a value breaks its contract, in full: nothing is cut."""
+
+    path: str
+    keyword: str
+    """The keyword of the schema that is broken; empty where the search cannot tell."""
+    value: Any
+    message: str
 
 
 def find_places(schema: object, validator: Draft202012Validator, instance: object) -> list[Place]:
     """Return the places where a value breaks a schema, at most `MAX_PLACES`; the validator is that of the schema."""
-    places: list[Place] = []
+    return [(_shown(path), _cut(message)) for path, message, _ in _findings(schema, validator, instance)]
+
+
+def find_violations(schema: object, validator: Draft202012Validator, instance: object) -> list[Violation]:
+    """Return the same places with the keyword and the value of each."""
+    found = []
+    for path, message, origin in _findings(schema, validator, instance):
+        keyword, value = origin if isinstance(origin, tuple) else (origin.kind.name, origin.instance)
+        found.append(Violation(".".join(map(str, path)), keyword, value, message))
+    return found
+
+
+def _findings(schema: object, validator: Draft202012Validator, instance: object) -> list[Finding]:
+    found: list[Finding] = []
     try:
-        for path, message in _Search(schema, validator).violations("", schema, instance, ()):
-            if len(places) == MAX_PLACES:
-                places.append(("", "and more"))
+        for finding in _Search(schema, validator).violations("", schema, instance, ()):
+            if len(found) == MAX_PLACES:
+                found.append(((), "and more", ("", None)))
                 break
-            places.append((_cut(".".join(map(str, path))), _cut(message)))
+            found.append(finding)
     except (ValueError, RecursionError):
         # No message can be written about a value that is nested too deeply.
-        places.append(("", "nested too deeply"))
-    return places
+        found.append(((), "nested too deeply", ("", None)))
+    return found
 
 
 class _Search:
@@ -66,7 +91,7 @@ class _Search:
         self._validators = {"": validator}
         self._budget = MAX_WEIGHT
 
-    def violations(self, pointer: str, schema: Any, instance: Any, path: Path) -> Iterator[Violation]:
+    def violations(self, pointer: str, schema: Any, instance: Any, path: Path) -> Iterator[Finding]:
         """Yield the violations of the schema at a JSON pointer; of a heavy value those that its parts show."""
         validator = self._validator(pointer)
         if validator.is_valid(instance):
@@ -75,16 +100,20 @@ class _Search:
         weight = _weight(instance, limit)
         if weight <= limit:
             self._budget -= weight
-            yield from (((*path, *error.instance_path), error.message) for error in validator.iter_errors(instance))
+            yield from (
+                ((*path, *error.instance_path), error.message, error) for error in validator.iter_errors(instance)
+            )
             return
         in_parts = False
         for violation in self._in_parts(pointer, schema, instance, path):
             in_parts = True
             yield violation
         if not in_parts:
-            yield path, msgspec.json.encode(instance).decode() + _size_reason(schema, instance)
+            reason = _size_reason(schema, instance)
+            keyword = ("maxItems" if isinstance(instance, list) else "maxLength") if reason else ""
+            yield path, msgspec.json.encode(instance).decode() + reason, (keyword, instance)
 
-    def _in_parts(self, pointer: str, schema: Any, instance: Any, path: Path) -> Iterator[Violation]:
+    def _in_parts(self, pointer: str, schema: Any, instance: Any, path: Path) -> Iterator[Finding]:
         if not isinstance(schema, dict):
             return
         if isinstance(instance, dict):
@@ -97,10 +126,10 @@ class _Search:
 
     def _in_members(
         self, pointer: str, schema: dict[str, Any], instance: dict[str, Any], path: Path
-    ) -> Iterator[Violation]:
+    ) -> Iterator[Finding]:
         for name in schema.get("required", ()):
             if name not in instance:
-                yield path, f'"{name}" is a required property'
+                yield path, f'"{name}" is a required property', ("required", instance)
         members = schema.get("properties", {})
         for name, value in instance.items():
             if name in members:
@@ -112,9 +141,10 @@ class _Search:
             if unknown:
                 names = ", ".join(f"'{name}'" for name in unknown)
                 verb = "was" if len(unknown) == 1 else "were"
-                yield path, f"Additional properties are not allowed ({names} {verb} unexpected)"
+                message = f"Additional properties are not allowed ({names} {verb} unexpected)"
+                yield path, message, ("additionalProperties", instance)
 
-    def _in_items(self, pointer: str, schema: Any, instance: list[Any], path: Path) -> Iterator[Violation]:
+    def _in_items(self, pointer: str, schema: Any, instance: list[Any], path: Path) -> Iterator[Finding]:
         run_validator = self._validator(pointer, of_items=True)
         for start in range(0, len(instance), RUN_LENGTH):
             run = instance[start : start + RUN_LENGTH]
@@ -171,6 +201,10 @@ def _escape(name: str) -> str:
     from urllib.parse import quote
 
     return quote(name.replace("~", "~0").replace("/", "~1"))
+
+
+def _shown(path: Path) -> str:
+    return _cut(".".join(map(str, path)))
 
 
 def _cut(text: str) -> str:

@@ -21,6 +21,7 @@ from .wire import PIECE_BYTES, Id, ProtocolError, Reply, ResponseId, encode, fai
 __all__ = [
     "CAPABILITIES_KEY",
     "HANDSHAKE_VERSIONS",
+    "LIST_TTL_MS",
     "MODERN_VERSIONS",
     "NO_META",
     "SERVER_INFO_KEY",
@@ -217,7 +218,7 @@ def _error_result(outcome: Outcome, fault: Fault, era: Era) -> bytes:
 
 
 def _facts(fault: Fault) -> dict[str, Any]:
-    return {"canonical_code": fault.code, **fault.data}
+    return {"canonical_code": fault.code, **fault.data, **(fault.details or {})}
 
 
 def settled_version(requested: str) -> str:
@@ -225,32 +226,32 @@ def settled_version(requested: str) -> str:
     return requested if requested in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1]
 
 
-def initialize_result(version: str, identity: Identity, instructions: str) -> bytes:
-    """Return the result of `initialize`."""
+def initialize_result(version: str, identity: Identity, instructions: str, *, list_changed: bool = False) -> bytes:
+    """Return the result of `initialize`; `list_changed` is whether the client is told when the tools change."""
     result = {
         "protocolVersion": settled_version(version),
-        "capabilities": CAPABILITIES,
+        "capabilities": {"tools": {"listChanged": list_changed}},
         "serverInfo": identity,
         "instructions": instructions,
     }
     return encode(result)
 
 
-def discover_result(instructions: str, era: Era) -> bytes:
+def discover_result(instructions: str, era: Era, ttl_ms: int = LIST_TTL_MS) -> bytes:
     """Return the result of `server/discover`."""
     result = {
         "supportedVersions": MODERN_VERSIONS,
         "capabilities": CAPABILITIES,
         "instructions": instructions,
-        "ttlMs": LIST_TTL_MS,
+        "ttlMs": ttl_ms,
         "cacheScope": "public",
     }
     return encode(result)[:-1] + era.tail + b"}"
 
 
-def list_result(toolbox: Toolbox, registry: SchemaRegistry, era: Era) -> bytes:
+def list_result(toolbox: Toolbox, registry: SchemaRegistry, era: Era, ttl_ms: int = LIST_TTL_MS) -> bytes:
     """Return the result of `tools/list`."""
-    hints = b',"ttlMs":%d,"cacheScope":"public"' % LIST_TTL_MS if era.modern else b""
+    hints = b',"ttlMs":%d,"cacheScope":"public"' % ttl_ms if era.modern else b""
     return b'{"tools":' + listing(toolbox, registry) + hints + era.tail + b"}"
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 import msgspec
 
 from .arguments import ArgumentNames, names_in, plain_view, without_nulls
-from .places import Place, find_places
+from .places import Place, Violation, find_places, find_violations
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -33,11 +33,12 @@ ANY_OBJECT: Final = {"type": "object"}
 
 
 class ContractError(ValueError):
-    """A value breaks its contract at `places`."""
+    """A value breaks its contract at `places`; in development mode `violations` tells them in full."""
 
-    def __init__(self, places: list[Place]) -> None:
+    def __init__(self, places: list[Place], violations: list[Violation] | None = None) -> None:
         super().__init__("; ".join(f"{path}: {message}" if path else message for path, message in places))
         self.places = places
+        self.violations = violations or []
 
 
 class Contract:
@@ -56,10 +57,18 @@ class Contract:
 
     def places(self, instance: object) -> list[Place]:
         """Return the places where a value breaks the contract, the first ten at most."""
+        schema, validator, nullable = self._plain_view()
+        return find_places(schema, validator, without_nulls(instance, nullable))
+
+    def violations(self, instance: object) -> list[Violation]:
+        """Return the same places with the keyword and the value of each."""
+        schema, validator, nullable = self._plain_view()
+        return find_violations(schema, validator, without_nulls(instance, nullable))
+
+    def _plain_view(self) -> tuple[object, Draft202012Validator, frozenset[str]]:
         if self._plain is None:
             self._plain = self._compile_plain()
-        schema, validator, nullable = self._plain
-        return find_places(schema, validator, without_nulls(instance, nullable))
+        return self._plain
 
     def _compile_plain(self) -> tuple[object, Draft202012Validator, frozenset[str]]:
         from jsonschema_rs import Draft202012Validator

@@ -24,6 +24,7 @@ from .pipeline import Mode, Pipeline
 from .progress import INTERVAL_S, ProgressReports
 from .protocol import (
     HANDSHAKE_VERSIONS,
+    LIST_TTL_MS,
     MODERN_VERSIONS,
     NO_META,
     STRUCTURED_SINCE,
@@ -118,6 +119,7 @@ class Server:
         self._instructions = instructions
         self._handshake, self._modern = eras(identity)
         self._whole_text = whole_text
+        self._ttl_ms = 0 if pipeline.is_development else LIST_TTL_MS
         self._param_headers: dict[str, list[ParamHeader]] = {}
         self._lists: dict[bool, bytes] = {}
         both = {"tools/list": self._list, "tools/call": self._call}
@@ -207,10 +209,12 @@ class Server:
 
     def _initialize(self, request: RpcRequest) -> Reply:
         version = request.channel.agreement.version = settled_version(request.params.version)
-        return success(request.id, initialize_result(version, self._identity, self._instructions))
+        # Over HTTP there is no stream on which a client could be told.
+        told = self.pipeline.is_development and request.channel.door is not HTTP_MCP
+        return success(request.id, initialize_result(version, self._identity, self._instructions, list_changed=told))
 
     def _discover(self, request: RpcRequest) -> Reply:
-        return success(request.id, discover_result(self._instructions, request.era))
+        return success(request.id, discover_result(self._instructions, request.era, self._ttl_ms))
 
     def _ping(self, request: RpcRequest) -> Reply:
         return success(request.id, b"{}")
@@ -220,7 +224,8 @@ class Server:
             raise ProtocolError(INVALID_PARAMS, "Invalid params: there is one page, ask for it without a cursor")
         modern = request.era.modern
         if modern not in self._lists:
-            self._lists[modern] = list_result(self.pipeline.toolbox, self.pipeline.registry, request.era)
+            toolbox, registry = self.pipeline.toolbox, self.pipeline.registry
+            self._lists[modern] = list_result(toolbox, registry, request.era, self._ttl_ms)
         return success(request.id, self._lists[modern])
 
     def _call(self, request: RpcRequest) -> Reply | Pending:
@@ -250,8 +255,7 @@ class Server:
         outcome = envelope.refused_outcome(value, door, error.__cause__)
         call = envelope.extract_call_leniently(self.pipeline.toolbox, value, QUIET_CONTEXT, path_key, door)
         if call is None or mode is Mode.ENFORCE:
-            self.pipeline.notify(outcome)
-            return error.reply(request_id)
+            return envelope.answer(request_id, self.pipeline.notify(outcome))
         return self._run(request_id, call, envelope.answer, outcome.fault if mode is Mode.SHADOW else None)
 
     def _run(

@@ -174,7 +174,7 @@ def to_response(outcome: Fault | bytes, headers: Fields = (JSON,)) -> Response:
     """Return a result or a fault in the shape of spec 4."""
     if isinstance(outcome, bytes):
         return Response(200, b'{"success":true,"result":' + outcome + b"}", headers)
-    error = {"code": outcome.name, "message": outcome.message}
+    error = {"code": outcome.name, "message": outcome.message, **(outcome.details or {})}
     return Response(outcome.status, encode({"success": False, "error": error}), headers)
 
 
@@ -182,5 +182,5 @@ def _to_legacy_response(outcome: Fault | bytes, headers: Fields) -> Response:
     """Return a result or a fault in the flat shape of the legacy paths."""
     if isinstance(outcome, bytes):
         return Response(200, b'{"status":"success",' + outcome[1:], headers)
-    error = {"status": "error", "code": outcome.name, "message": outcome.message}
+    error = {"status": "error", "code": outcome.name, "message": outcome.message, **(outcome.details or {})}
     return Response(outcome.status, encode(error), headers)
