@@ -12,6 +12,7 @@ from typing import Any
 
 from signet.app import JOURNALS, build_app, check, refuse_open_door, resolve
 from signet.configuration.reading import read_settings
+from signet.settings import UsageError
 from signet.transports.asgi import AsgiApp
 
 __all__ = ["create_app"]
@@ -33,6 +34,9 @@ def create_app(environ: Mapping[str, str] | None = None, **settings: Any) -> Asg
 
 def _build(environ: Mapping[str, str], settings: Mapping[str, Any], *, search: bool) -> AsgiApp:
     resolved = resolve(read_settings(environ, settings, search=search, default_log_dir=JOURNALS))
+    if resolved.dev:
+        # Which addresses the other server listens on is not known here.
+        raise UsageError("development mode is for signet serve and signet stdio: leave SIGNET_DEV out")
     toolbox, _ = check(resolved)
     refuse_open_door(resolved, toolbox, is_local=True)
     return AsgiApp(build_app(resolved))

@@ -14,7 +14,7 @@ import msgspec
 
 from signet.kernel.toolset import Toolset
 
-__all__ = ["TOOLSETS", "find_toolset", "load", "register", "target_of"]
+__all__ = ["TOOLSETS", "find_toolset", "load", "loaded_targets", "register", "target_of"]
 
 TOOLSETS: Final = ["plantuml", "plantuml-tools", "boj", "boj-explore", "oj", "oj-practice"]
 """The toolsets in the order in which their tools are listed: each is the `TOOLSET` of `signet.toolsets.<word>`, where
@@ -65,6 +65,11 @@ def target_of(toolset: Toolset) -> str:
     """Return the target that a toolset was loaded from; for a script that serves itself, the folder of its code."""
     targets = (target for target, names in _loaded.items() if toolset.name in names)
     return next(targets, None) or (toolset.schema_root or toolset.name).rpartition("/")[0] or toolset.name
+
+
+def loaded_targets() -> list[str]:
+    """Return the targets that were loaded."""
+    return list(_loaded)
 
 
 @cache

@@ -64,7 +64,7 @@ class Explainer:
                 "path": self._cut(one.path),
                 "keyword": one.keyword,
                 "value": self._value(one.value),
-                "message": self._cut(one.message),
+                "message": self._without_middle(one.message),
             }
             for one in violations
         ]
@@ -84,6 +84,11 @@ class Explainer:
         except msgspec.DecodeError:
             # It is cut, or was a secret.
             return text
+
+    def _without_middle(self, text: str) -> str:
+        """Return a message that may repeat a long value: behind the value stands the reason."""
+        text, half = self._redactor.text(text), MAX_VALUE_CHARS // 2
+        return text if len(text) <= MAX_VALUE_CHARS else f"{text[:half]}…{text[-half:]}"
 
     def _cut(self, text: str, chars: int = MAX_VALUE_CHARS) -> str:
         """Return the beginning of a text; masked first, as half a secret would not be found."""

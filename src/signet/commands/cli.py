@@ -10,12 +10,21 @@ from typing import TYPE_CHECKING, Any, Final
 
 from signet import __version__
 
-from .arguments import TOOLSET_FLAGS, USAGE, Parser, add_settings, print_err, print_err_line, redirect_to_null
+from .arguments import (
+    TOOLSET_FLAGS,
+    USAGE,
+    Parser,
+    add_settings,
+    print_err,
+    print_err_line,
+    redirect_to_null,
+    wants_dev,
+)
 
 if TYPE_CHECKING:
     from signet.settings import Settings
 
-__all__ = ["main", "parser"]
+__all__ = ["main", "parser", "settings_of_command"]
 
 FAILED: Final = 1
 
@@ -93,6 +102,7 @@ def main(argv: list[str] | None = None) -> int:
         redirect_to_null(2)
     given = (sys.argv[1:] if argv is None else argv) or ["--help"]
     args = parser(given).parse_args(given)
+    args.given = given
     try:
         status: int = args.run(args)
         # A stdio server has put standard error in its place.
@@ -204,7 +214,7 @@ def _toolsets_text() -> str:
     return f"toolsets to serve, of: {', '.join(TOOLSETS)} (default: all that need no setting, or have it)"
 
 
-def _settings(args: argparse.Namespace) -> Settings:
+def settings_of_command(args: argparse.Namespace) -> Settings:
     """Return the settings of a command, resolved; the servers keep a journal unless they are told not to."""
     from signet.app import JOURNALS, resolve
     from signet.configuration.reading import read_settings
@@ -219,24 +229,32 @@ def _settings(args: argparse.Namespace) -> Settings:
 
 def _stdio(args: argparse.Namespace) -> int:
     """Serve on stdin and stdout."""
+    if wants_dev(args.dev):
+        from .development.relay import Relay
+
+        return Relay(args.given).run()
     from signet.app import build_server
 
     from .stdio_process import run_stdio, tell_a_person
 
-    def read_settings() -> Settings:
-        settings = _settings(args)
+    def read() -> Settings:
+        settings = settings_of_command(args)
         if not settings.quiet:
             tell_a_person()
         return settings
 
-    return run_stdio(read_settings, build_server)
+    return run_stdio(read, build_server)
 
 
 def _serve(args: argparse.Namespace) -> int:
     """Serve over HTTP."""
+    if wants_dev(args.dev):
+        from .development.http import HttpSupervisor
+
+        return HttpSupervisor(args.given).run()
     from .serve import serve_http
 
-    return serve_http(lambda: _settings(args))
+    return serve_http(lambda: settings_of_command(args))
 
 
 def _tools(args: argparse.Namespace) -> int:
@@ -267,7 +285,7 @@ def _call(args: argparse.Namespace) -> int:
 def _caller_settings(args: argparse.Namespace) -> Settings:
     """Return the settings of `tools` and `call`; raise UsageError for flags that a running server cannot obey."""
     if args.url is None:
-        return _settings(args)
+        return settings_of_command(args)
     from signet.configuration.reading import read_settings
     from signet.settings import UsageError, known_settings
 

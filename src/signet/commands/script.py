@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 __all__ = ["run"]
@@ -19,7 +20,7 @@ def run() -> None:
     from signet.authoring.target import toolset_of_script
     from signet.catalogue import register
 
-    from .arguments import USAGE, print_err_line
+    from .arguments import USAGE, print_err_line, wants_dev
     from .cli import main
 
     try:
@@ -27,6 +28,9 @@ def run() -> None:
     except TargetError as error:
         print_err_line("signet", error)
         sys.exit(USAGE)
+    if wants_dev("--dev" in sys.argv[1:] or None) and "__file__" in names:
+        # Each generation of the tools loads the file afresh.
+        sys.exit(main(["stdio", os.path.abspath(names["__file__"]), *sys.argv[1:]]))
     for toolset in toolsets:
         register(toolset)
     sys.exit(main(["stdio", "--toolsets", ",".join(toolset.name for toolset in toolsets), *sys.argv[1:]]))

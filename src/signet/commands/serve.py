@@ -6,12 +6,15 @@ from collections.abc import Callable
 from functools import partial
 from secrets import token_hex
 from shlex import quote
+from socket import socket
 from typing import Any, Final
 
 from msgspec.structs import replace
 
 from signet import __version__
 from signet.app import build_app, check, open_log, place_of, refuse_open_door
+from signet.kernel.schemas import SchemaRegistry
+from signet.kernel.tools import Toolbox
 from signet.logs import WARN
 from signet.settings import Settings, UsageError
 from signet.transports.http_server import UNIX_PREFIX, bind, is_local
@@ -24,7 +27,7 @@ from .terminal import paste_lines
 from .tool_lookup import flags_again
 from .tool_page import Page, page_of
 
-__all__ = ["LIMITS", "serve_http"]
+__all__ = ["LIMITS", "greeting", "open_service", "serve_http"]
 
 LIMITS: Final = ConnectionLimits()
 
@@ -37,22 +40,47 @@ def serve_http(read_settings: Callable[[], Settings]) -> int:
     """
     end_on_signals()
     settings = replace(read_settings(), run_name=token_hex(16))
+    service, toolbox, registry = open_service(settings)
+    print_err(greeting(settings, service.listener.getsockname(), page_of(next(iter(toolbox)), registry)))
+    serve(service, settings.workers)
+    return 0
+
+
+def open_service(settings: Settings, listener: socket | None = None) -> tuple[Service, Toolbox, SchemaRegistry]:
+    """Return what a process serves, on a new socket unless one is given, its tools and their contracts.
+
+    Raises:
+        UsageError: the settings cannot be used, or the address cannot be had.
+    """
+    if settings.dev:
+        _refuse_exposure(settings)
     toolbox, registry = check(settings)
     refuse_open_door(settings, toolbox, is_local=is_local(settings.host))
     certificate = _certificate(settings)
+    limits = replace(LIMITS, per_address=settings.connections_per_address)
+    factory, warn = partial(_start_worker, settings), partial(_warn, settings)
+    return Service(factory, listener or _listen(settings), limits, certificate, warn), toolbox, registry
+
+
+def _refuse_exposure(settings: Settings) -> None:
+    """Raise UsageError if others could read what development mode shows, or if there is more than one process."""
+    if not is_local(settings.host):
+        message = f"--dev shows tracebacks and values to every caller, and {settings.host} can be reached by others"
+        raise UsageError(f"{message}: leave --host out, or leave --dev out")
+    if settings.workers > 1:
+        raise UsageError("--dev has one process, which it replaces when the tools change: leave --workers out")
+
+
+def _listen(settings: Settings) -> socket:
+    """Return the socket of the server's address; raise UsageError if it cannot be had."""
     try:
-        listener = bind(settings.host, settings.port)
+        return bind(settings.host, settings.port)
     except (OSError, UnicodeError) as error:
         why = _why(error)
         is_path = settings.host.startswith(UNIX_PREFIX)
         where = settings.host if is_path else f"{settings.host}:{settings.port}"
         advice = "write another path" if is_path else "write another --host or --port, 0 for any"
         raise UsageError(f"cannot listen on {where} ({why}); {advice}") from None
-    print_err(_greeting(settings, listener.getsockname(), page_of(next(iter(toolbox)), registry)))
-    limits = replace(LIMITS, per_address=settings.connections_per_address)
-    factory, warn = partial(_start_worker, settings), partial(_warn, settings)
-    serve(Service(factory, listener, limits, certificate, warn), settings.workers)
-    return 0
 
 
 def _start_worker(settings: Settings) -> App:
@@ -95,7 +123,7 @@ def _warn(settings: Settings, text: str, error: BaseException | None = None) -> 
     open_log(settings).line(WARN, "http", "server.warning", why=text, **facts)
 
 
-def _greeting(settings: Settings, address: Any, tool: Page) -> str:
+def greeting(settings: Settings, address: Any, tool: Page) -> str:
     """Return the address that the server listens on, and three lines to paste."""
     url = _url(settings, address)
     text = f"Signet {__version__} is listening on {url}\n"

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from signet.settings import Settings, UsageError
 
 from .arguments import print_err, print_err_line
@@ -26,7 +28,8 @@ To try the tools by hand: signet tools, signet call NAME
 def run_drop_in(read_settings: Callable[[], Settings], build: Callable[[Settings], Server], *, refused: int) -> int:
     """Run a drop-in server; return the exit status, which is `refused` if it cannot be started as requested."""
     try:
-        return run_stdio(read_settings, build)
+        # The specs of the drop-in servers say what an answer holds.
+        return run_stdio(lambda: replace(read_settings(), dev=False), build)
     except UsageError as error:
         print_err_line("error", error)
         return refused

@@ -110,14 +110,16 @@ class HttpServer:
         self._app.start()
         self._loop.add_reader(self._listener, self._accept)
         await self._stopped.wait()
-        self._loop.remove_reader(self._listener)
         self._listener.close()
         await self._slots.drain(GRACE_S)
         await self._app.close()
 
     def stop(self) -> None:
         """Accept no further connection, and end."""
-        self._stopped.set()
+        if not self._stopped.is_set():
+            # At once: from now on the socket may be another process's to serve.
+            self._loop.remove_reader(self._listener)
+            self._stopped.set()
 
     def stop_on_signals(self, *numbers: signal.Signals) -> None:
         """Stop on a signal; a second one ends the process at once."""

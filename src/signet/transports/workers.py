@@ -44,6 +44,8 @@ class Service(msgspec.Struct, frozen=True):
     """The files of the certificate and its key, for TLS."""
     warn: Callable[[str, BaseException | None], None] = _ignore
     """Called with what went wrong, and the exception if there was one."""
+    on_start: Callable[[HttpServer], None] | None = None
+    """Called with the server before it accepts connections."""
 
 
 def end_on_signals() -> None:
@@ -81,6 +83,8 @@ async def _serve(service: Service, *numbers: signal.Signals) -> None:
     server = HttpServer(service.factory(), service.listener, service.limits, tls)
     server.stop_on_signals(*numbers)
     _stop_with_parent(server)
+    if service.on_start is not None:
+        service.on_start(server)
     await server.serve()
 
 

@@ -1,0 +1,86 @@
+"""The link to one generation of the tools on standard input and output: its pipes, and the requests that it has."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+from typing import Any
+
+import msgspec
+
+from .supervisor import Generation
+
+__all__ = ["Link", "Message", "key_of", "read_message"]
+
+
+class Message(msgspec.Struct):
+    """The members of a message by which it is led."""
+
+    method: Any = None
+    id: Any = None
+    params: Any = None
+
+    @property
+    def is_request(self) -> bool:
+        """Return whether an answer is due."""
+        return self.method is not None and self.id is not None
+
+    @property
+    def cancelled(self) -> Any:
+        """Return the id of the request that the message cancels, or None."""
+        if self.method != "notifications/cancelled" or not isinstance(self.params, dict):
+            return None
+        return self.params.get("requestId")
+
+
+def read_message(line: bytes) -> Message:
+    """Return what can be read of a line; nothing of one that is no message."""
+    try:
+        return msgspec.json.decode(line, type=Message)
+    except (msgspec.DecodeError, RecursionError):
+        return Message()
+
+
+def key_of(request_id: Any) -> bytes:
+    """Return a key that is equal for equal ids: 1 and "1" are not."""
+    return msgspec.json.encode(request_id)
+
+
+class Link(Generation):
+    """A process at the end of two pipes."""
+
+    def __init__(self, words: list[str]) -> None:
+        super().__init__("stdio", words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert self.process.stdin is not None  # noqa: S101 - both are pipes
+        assert self.process.stdout is not None  # noqa: S101
+        self._stdin, self.lines = self.process.stdin, self.process.stdout
+        self._writing = threading.Lock()
+        self.pending: dict[bytes, Any] = {}
+        """The ids of the requests that are not answered."""
+        self.hello: bytes | None = None
+        """The id of the `initialize` whose answer the client has already."""
+        self.greeted = threading.Event()
+        """Set when that answer is read."""
+        self.is_retired = False
+        self.is_closed = False
+        """Whether everything that it wrote is read."""
+        self.carried = threading.Event()
+
+    def write(self, line: bytes) -> bool:
+        """Send a line; return whether the process could take it."""
+        try:
+            with self._writing:
+                self._stdin.write(line + b"\n")
+                self._stdin.flush()
+        except (OSError, ValueError):
+            return False
+        return True
+
+    def hang_up(self) -> None:
+        """Tell the process that nothing more comes: it answers what it has, and ends."""
+        try:
+            with self._writing:
+                self._stdin.close()
+        except OSError:
+            # It has ended, with lines that it never read.
+            return

@@ -1,0 +1,188 @@
+"""Development mode on standard input and output: the client's pipe stays, and each generation of the tools has its own.
+
+client ── lines ──▶ Relay ──▶ the newest process       a cancellation goes to the process that has the call
+client ◀── lines ── Relay ◀── every process            a new process hears the client's `initialize` again
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Final
+
+from signet.commands.stdio_process import tell_a_person
+from signet.kernel.errors import INTERNAL, INVALID_REQUEST
+from signet.kernel.wire import ResponseId, failure
+from signet.settings import UsageError
+from signet.transports.pipes import MAX_LINE_BYTES, LineSplitter, claim_stdout, has_reader
+
+from .link import Link, Message, key_of, read_message
+from .supervisor import Generation, Supervisor
+
+__all__ = ["Relay"]
+
+READ_BYTES: Final = 1 << 16
+HELLO_S: Final = 10.0
+"""The time that a new process has to answer the client's `initialize`."""
+LOOK_EVERY_S: Final = 0.1
+CARRY_S: Final = 5.0
+"""The time to read what a process wrote before it ended; a process that it left behind may hold the pipe open."""
+LIST_CHANGED: Final = b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
+ENDED: Final = "the process of the tools ended before the answer; standard error says why"
+
+
+class Relay(Supervisor):
+    """Carries lines between one client and the processes of the tools."""
+
+    def __init__(self, words: list[str]) -> None:
+        super().__init__(words)
+        self._links: list[Link] = []
+        self._newest: Link | None = None
+        self._lock = threading.Lock()
+        """Held for what is known of requests, never while a line is written."""
+        self._out = threading.Lock()
+        self._hello: bytes | None = None
+        self._initialized: bytes | None = None
+        self._has_ended = False
+        """Whether the client has sent its last line."""
+
+    def run(self) -> int:
+        """Claim standard output, and carry lines until standard input ends; return the exit status.
+
+        Raises:
+            UsageError: standard output is closed.
+        """
+        try:
+            self._wire = claim_stdout()
+        except OSError:
+            raise UsageError("standard output is closed; start this with a pipe on it") from None
+        tell_a_person()
+        return super().run()
+
+    def start(self) -> Generation:
+        """Start a process, and carry what it writes to the client."""
+        link = Link(self.words)
+        with self._lock:
+            self._links = [one for one in self._links if not one.is_closed] + [link]
+        threading.Thread(target=self._carry_out, args=(link,), daemon=True).start()
+        return link
+
+    def switch(self, old: Generation | None, new: Generation) -> None:
+        """Introduce the client to a new process, and send it what comes from now on."""
+        assert isinstance(new, Link)  # noqa: S101 - `start` makes no other
+        if self._hello is not None:
+            new.hello = key_of(read_message(self._hello).id)
+            new.write(self._hello)
+            new.greeted.wait(HELLO_S)
+        if self._initialized is not None:
+            new.write(self._initialized)
+        with self._lock:
+            is_first, self._newest = self._newest is None, new
+        if isinstance(old, Link):
+            self._retire(old)
+        if is_first:
+            threading.Thread(target=self._carry_in, daemon=True).start()
+        elif self._initialized is not None:
+            self._send(LIST_CHANGED)
+
+    def finish(self) -> None:
+        """Let the processes answer what they have; after a signal, or when nobody reads, end them."""
+        links = [link for link in self._links if not link.is_closed]
+        for link in links:
+            link.hang_up()
+        while any(link.process.poll() is None for link in links):
+            if not self._has_ended or not has_reader(self._wire):
+                for link in links:
+                    link.end()
+            self.wake.wait(LOOK_EVERY_S)
+            self.wake.clear()
+        for link in links:
+            link.carried.wait(CARRY_S)
+
+    def _retire(self, link: Link) -> None:
+        with self._lock:
+            link.is_retired = True
+            is_idle = not link.pending
+        if is_idle:
+            link.hang_up()
+
+    def _carry_in(self) -> None:
+        """Lead each line of the client to a process, until there are no more."""
+        lines = LineSplitter()
+        chunk = b"."
+        while chunk:
+            try:
+                chunk = os.read(0, READ_BYTES)
+            except OSError:
+                chunk = b""
+            for line in lines.feed(chunk) if chunk else (lines.last(),):
+                if line is None:
+                    text = f"Invalid Request: a line may hold {MAX_LINE_BYTES} bytes"
+                    self._send(failure(None, INVALID_REQUEST, text).body)
+                elif line and not line.isspace():
+                    self._lead(line, read_message(line))
+        self._has_ended = self.is_stopping = True
+        self.wake.set()
+
+    def _lead(self, line: bytes, message: Message) -> None:
+        """Send one line to the process that it is for."""
+        key = key_of(message.id if message.cancelled is None else message.cancelled)
+        if message.method == "initialize" and message.is_request:
+            self._hello, self._initialized = line, None
+        elif message.method == "notifications/initialized":
+            self._initialized = line
+        with self._lock:
+            link = self._newest
+            if message.cancelled is not None:
+                # Nobody waits for its answer.
+                link = next((one for one in self._links if key in one.pending), link)
+                if link is not None:
+                    link.pending.pop(key, None)
+            elif message.is_request and link is not None:
+                link.pending[key] = message.id
+        is_taken = link is not None and not link.is_closed and link.write(line)
+        if not is_taken and link is not None:
+            with self._lock:
+                is_due = link.pending.pop(key, None) is not None
+            if is_due:
+                self._refuse(message.id)
+        if link is not None and link.is_retired:
+            self._retire(link)
+
+    def _carry_out(self, link: Link) -> None:
+        """Carry each line of a process to the client, and answer what it leaves unanswered."""
+        for line in link.lines:
+            message = read_message(line) if link.pending or link.hello is not None else Message()
+            key = key_of(message.id)
+            if key == link.hello and message.method is None:
+                link.hello = None
+                link.greeted.set()
+                continue
+            self._send(line.rstrip(b"\n"))
+            with self._lock:
+                if message.method is None and message.id is not None:
+                    link.pending.pop(key, None)
+                is_done = link.is_retired and not link.pending
+            if is_done:
+                link.hang_up()
+        with self._lock:
+            link.is_closed = True
+            unanswered, link.pending = list(link.pending.values()), {}
+        for request_id in unanswered:
+            self._refuse(request_id)
+        link.greeted.set()
+        link.carried.set()
+
+    def _refuse(self, request_id: ResponseId) -> None:
+        self._send(failure(request_id, INTERNAL, ENDED).body)
+
+    def _send(self, line: bytes) -> None:
+        """Write one line to the client; one that is gone ends everything."""
+        rest = memoryview(line + b"\n")
+        try:
+            with self._out:
+                while rest:
+                    rest = rest[os.write(self._wire, rest) :]
+        except OSError:
+            self.is_stopping = True
+            self.wake.set()
