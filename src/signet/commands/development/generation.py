@@ -1,8 +1,9 @@
 """One generation of the tools: a process that loads them afresh, says when it is ready, serves until it is replaced.
 
-python -m signet.commands.development.generation stdio|serve CONTROL LISTENER WORD…
+python -m signet.commands.development.generation PROGRAM stdio|serve CONTROL LISTENER WORD…
 
-`CONTROL` is a socket to the supervisor, `LISTENER` the socket to serve (-1: bind one and hand it over).
+`PROGRAM` is the command as it was written, `CONTROL` a socket to the supervisor, `LISTENER` the socket to serve (-1: bind
+one and hand it over).
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ class Ready(msgspec.Struct, frozen=True):
 
 def main(words: list[str]) -> int:
     """Serve one generation; return the exit status."""
-    kind, control_fd, listener_fd, *given = words
+    program, kind, control_fd, listener_fd, *given = words
+    sys.argv = [program, *given]
     control = socket.socket(fileno=int(control_fd))
     args: Namespace = parser(given).parse_args(given)
     try:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import socket
 import threading
+from typing import Final
 
 from .generation import STOP, Ready
-from .supervisor import Generation, Supervisor
+from .supervisor import READY_S, Generation, Supervisor
 
 __all__ = ["HttpSupervisor"]
+
+STOP_S: Final = 5.0
+"""The time that a process has to say that it accepts nothing more."""
 
 
 class _FirstGeneration(Generation):
@@ -17,7 +21,12 @@ class _FirstGeneration(Generation):
     listener: socket.socket | None = None
 
     def ready(self) -> Ready | None:
-        data, fds, _, _ = socket.recv_fds(self.control, 1, 1)
+        self.control.settimeout(READY_S)
+        try:
+            data, fds, _, _ = socket.recv_fds(self.control, 1, 1)
+        except OSError:
+            self.process.kill()
+            return None
         if not data:
             return None
         self.listener = socket.socket(fileno=fds[0])
@@ -45,12 +54,13 @@ class HttpSupervisor(Supervisor):
             self._listener = new.listener
         if old is None or old.process.poll() is not None:
             return
+        old.control.settimeout(STOP_S)
         try:
             old.control.sendall(STOP)
             old.control.recv(1)
         except OSError:
-            # It has ended by itself.
-            pass
+            # It has ended, or a tool holds its event loop: its calls would never be answered.
+            old.process.kill()
         self._ending = [one for one in self._ending if one.process.poll() is None] + [old]
         threading.Thread(target=old.process.wait, daemon=True).start()
 

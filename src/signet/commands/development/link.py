@@ -62,6 +62,7 @@ class Link(Generation):
         self.greeted = threading.Event()
         """Set when that answer is read."""
         self.is_retired = False
+        """Whether a newer process takes the requests."""
         self.is_closed = False
         """Whether everything that it wrote is read."""
         self.carried = threading.Event()

@@ -24,6 +24,8 @@ __all__ = ["Relay"]
 READ_BYTES: Final = 1 << 16
 HELLO_S: Final = 10.0
 """The time that a new process has to answer the client's `initialize`."""
+LAST_CALLS_S: Final = 60.0
+"""The time that a process that is replaced has for its last calls."""
 LOOK_EVERY_S: Final = 0.1
 CARRY_S: Final = 5.0
 """The time to read what a process wrote before it ended; a process that it left behind may hold the pipe open."""
@@ -105,6 +107,10 @@ class Relay(Supervisor):
             is_idle = not link.pending
         if is_idle:
             link.hang_up()
+        else:
+            timer = threading.Timer(LAST_CALLS_S, link.end)
+            timer.daemon = True
+            timer.start()
 
     def _carry_in(self) -> None:
         """Lead each line of the client to a process, until there are no more."""
@@ -146,8 +152,8 @@ class Relay(Supervisor):
                 is_due = link.pending.pop(key, None) is not None
             if is_due:
                 self._refuse(message.id)
-        if link is not None and link.is_retired:
-            self._retire(link)
+        if link is not None and link.is_retired and not link.pending:
+            link.hang_up()
 
     def _carry_out(self, link: Link) -> None:
         """Carry each line of a process to the client, and answer what it leaves unanswered."""

@@ -22,7 +22,7 @@ from signet.commands.arguments import print_err, printable
 from .files import Watch
 from .generation import Ready
 
-__all__ = ["Generation", "Supervisor"]
+__all__ = ["READY_S", "Generation", "Supervisor"]
 
 POLL_S: Final = 0.5
 SETTLE_S: Final = 0.1
@@ -30,6 +30,8 @@ SETTLE_S: Final = 0.1
 MAX_SETTLES: Final = 20
 YOUNG_S: Final = 1.0
 """The age below which a process that ends is replaced only when a file changes."""
+READY_S: Final = 60.0
+"""The time that a process has to load the tools; an import has a shorter limit, which not all code obeys."""
 PATIENCE_S: Final = 15.0
 """The time after which a process that does not stop is killed."""
 MAX_NAMED: Final = 3
@@ -46,7 +48,8 @@ class Generation:
     def __init__(self, kind: str, words: list[str], listener: socket.socket | None = None, **pipes: Any) -> None:
         self.control, child = socket.socketpair()
         fds = [child.fileno(), listener.fileno() if listener is not None else -1]
-        command = [sys.executable, "-P", "-B", "-m", "signet.commands.development.generation", kind, *map(str, fds)]
+        module = "signet.commands.development.generation"
+        command = [sys.executable, "-P", "-B", "-m", module, sys.argv[0], kind, *map(str, fds)]
         with child:
             passed = [fd for fd in fds if fd >= 0]
             self.process = subprocess.Popen([*command, *words], pass_fds=passed, **pipes)  # noqa: S603 - our own
@@ -54,8 +57,13 @@ class Generation:
 
     def ready(self) -> Ready | None:
         """Wait until the tools are loaded; return None if the process ends before, which has said why."""
-        with self.control.makefile("rb") as lines:
-            line = lines.readline()
+        self.control.settimeout(READY_S)
+        try:
+            with self.control.makefile("rb") as lines:
+                line = lines.readline()
+        except OSError:
+            self.process.kill()
+            return None
         return msgspec.json.decode(line, type=Ready) if line else None
 
     def end(self) -> None:
@@ -75,6 +83,7 @@ class Supervisor(ABC):
         self.words = words
         self.watch = Watch()
         self.current: Generation | None = None
+        self._loading: Generation | None = None
         self.wake = threading.Event()
         """Set to end, or to look at the processes at once."""
         self.is_stopping = False
@@ -97,7 +106,7 @@ class Supervisor(ABC):
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._on_signal)
         if self._load() is None:
-            return self._refused()
+            return 0 if self.is_stopping else self._status
         while not self.is_stopping:
             self.wake.wait(POLL_S)
             self.wake.clear()
@@ -106,15 +115,12 @@ class Supervisor(ABC):
         self.finish()
         return 0
 
-    def _refused(self) -> int:
-        """Return the status of a first process that could not load the tools."""
-        status = self._failed.process.wait()
-        return 0 if self.is_stopping else status
-
     def _on_signal(self, *_: object) -> None:
         if self.is_stopping:
             os._exit(0)
         self.is_stopping = True
+        if self._loading is not None:
+            self._loading.process.terminate()
         self.wake.set()
 
     def _look(self) -> None:
@@ -153,13 +159,13 @@ class Supervisor(ABC):
         """Start a process, let it take the place of the old one; return the number of its tools, None if it fails."""
         # Looked at before they are loaded: what changes meanwhile is seen.
         seen = self.watch.look(wide=True)
-        new = self.start()
+        self._loading = new = self.start()
         ready = new.ready()
+        self._loading = None
         self.watch.expect(ready.sources if ready is not None else None, seen)
         if ready is None:
-            self._failed = new
             new.control.close()
-            new.process.wait()
+            self._status = new.process.wait()
             return None
         self.switch(old, new)
         self.current = new
