@@ -2,8 +2,8 @@
 
 python -m signet.commands.development.generation PROGRAM stdio|serve CONTROL LISTENER WORD…
 
-`PROGRAM` is the command as it was written, `CONTROL` a socket to the supervisor, `LISTENER` the socket to serve (-1: bind
-one and hand it over).
+`PROGRAM` is the command as it was written, `CONTROL` a socket to the supervisor, `LISTENER` the socket to serve (-1:
+bind one and hand it over).
 """
 
 from __future__ import annotations
