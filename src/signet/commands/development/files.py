@@ -79,16 +79,17 @@ class Watch:
         self._seen: dict[str, Stamp] = {}
         self._is_wide = False
 
-    def expect(self, sources: Sources | None, seen: dict[str, Stamp]) -> None:
-        """Compare with `seen` from now on.
+    def expect(self, sources: Sources | None, seen: dict[str, Stamp], since_ns: int) -> None:
+        """Compare with what was `seen` before the tools were loaded.
 
         Without sources the tools could not be loaded, so that a change of any file in their folders may mend them.
         """
         self._sources, self._is_wide = sources or self._sources, sources is None
-        # A file that was not looked at before is as it is now.
         now = self.look()
-        self._seen = {path: seen.get(path, stamp) for path, stamp in now.items()}
-        self._seen |= {path: stamp for path, stamp in seen.items() if path in self._sources.files}
+        # A file that was not looked at before has changed if it was written since then.
+        new = {path: stamp for path, stamp in now.items() if path not in seen and stamp[0] < since_ns}
+        known = now.keys() | set(self._sources.files)
+        self._seen = {path: stamp for path, stamp in seen.items() if path in known} | new
 
     def look(self, *, wide: bool = False) -> dict[str, Stamp]:
         """Return the files as they are."""

@@ -158,11 +158,11 @@ class Supervisor(ABC):
     def _load(self, old: Generation | None = None) -> int | None:
         """Start a process, let it take the place of the old one; return the number of its tools, None if it fails."""
         # Looked at before they are loaded: what changes meanwhile is seen.
-        seen = self.watch.look(wide=True)
+        seen, since_ns = self.watch.look(wide=True), time.time_ns()
         self._loading = new = self.start()
         ready = new.ready()
         self._loading = None
-        self.watch.expect(ready.sources if ready is not None else None, seen)
+        self.watch.expect(ready.sources if ready is not None else None, seen, since_ns)
         if ready is None:
             new.control.close()
             self._status = new.process.wait()
