@@ -64,7 +64,14 @@ def two() -> int:
     """Return two."""
     return 2
 '''
-HELLO = {
+LONG = '''
+
+@signet.tool
+def long() -> list[str]:
+    """Return much."""
+    return ["a line of text"] * 20_000
+'''
+HELLO: dict[str, Any] = {
     "jsonrpc": "2.0",
     "id": "hello",
     "method": "initialize",
@@ -190,7 +197,6 @@ def test_a_tool_that_holds_the_event_loop_for_ever_is_gone_with_the_next_edit(fi
 
 def test_over_http_a_process_that_dies_is_replaced(file: Path) -> None:
     with serving(str(file), "--no-journal", "--dev") as server:
-        time.sleep(1.1)  # a process that is younger waits for an edit
         with pytest.raises(ConnectionError):
             server.post("/api/tools/die", {})
         server.wait_for("the process of the tools ended with status 3\nsignet: another one takes its place\n")
@@ -250,12 +256,23 @@ def test_on_stdio_a_process_that_dies_leaves_no_call_unanswered(file: Path) -> N
     with piping(SIGNET, "stdio", str(file), "--no-journal", "--dev") as pipe:
         shaken_hands(pipe)
         died = pipe.ask(call(1, "die"))
-        write(file, 7)
-        while (message := pipe.receive()) != LIST_CHANGED:
-            assert "error" in message
+        assert pipe.receive() == LIST_CHANGED
 
         assert died["error"]["code"] == -32603
-        assert result(pipe.ask(call(2))) == (2, 8)
+        assert result(pipe.ask(call(2))) == (2, 2)
+
+
+def test_a_new_process_knows_on_which_revision_the_client_and_the_old_one_agreed(file: Path) -> None:
+    """A client that knows structured content is not sent a large result twice; others are, whole."""
+    write(file, 1, LONG)
+    with piping(SIGNET, "stdio", str(file), "--no-journal", "--dev") as pipe:
+        shaken_hands(pipe)
+        before = pipe.ask(call(1, "long"))["result"]["content"]
+        write(file, 2, LONG)
+        assert pipe.receive() == LIST_CHANGED
+
+        assert pipe.ask(call(2, "long"))["result"]["content"] == before
+        assert before[0]["text"].startswith("The result has ")
 
 
 def test_a_client_that_did_not_shake_hands_is_told_of_no_change(file: Path) -> None:

@@ -29,7 +29,7 @@ SETTLE_S: Final = 0.1
 """The time in which the files must not change again before they are loaded: an editor may write in two steps."""
 MAX_SETTLES: Final = 20
 YOUNG_S: Final = 1.0
-"""The age below which a process that ends is replaced only when a file changes."""
+"""The age below which a process that ends is replaced only after a pause of the same length."""
 READY_S: Final = 60.0
 """The time that a process has to load the tools; an import has a shorter limit, which not all code obeys."""
 PATIENCE_S: Final = 15.0
@@ -131,7 +131,9 @@ class Supervisor(ABC):
         elif self.current is not None and self.current.process.poll() is not None:
             ended, self.current = self.current, None
             _say(f"the process of the tools ended with status {ended.process.returncode}")
-            if time.monotonic() - ended.started_s > YOUNG_S and self._load(ended) is not None:
+            if time.monotonic() - ended.started_s < YOUNG_S:
+                self.wake.wait(YOUNG_S)
+            if not self.is_stopping and self._load(ended) is not None:
                 _say("another one takes its place")
 
     def _settled(self) -> list[str]:
