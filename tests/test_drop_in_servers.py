@@ -147,6 +147,12 @@ def test_there_are_exactly_the_specified_tools_in_their_order(server: DropInServ
     assert {"outputSchema" in tool for tool in result["tools"]} == {server.structured}
 
 
+def test_the_server_has_no_development_mode(server: DropInServer) -> None:
+    plain = run(server, *server.start_flags, env={"RUST_LOG": "off"})
+
+    assert run(server, *server.start_flags, env={"RUST_LOG": "off", "SIGNET_DEV": "1"}) == plain
+
+
 @pytest.mark.spec("1.S3.tools-list", "3.tools.three", "3.compat.names")
 def test_the_list_does_not_depend_on_the_settings_of_signet(server: DropInServer) -> None:
     other = next(name for name in SERVERS if name != server.name)

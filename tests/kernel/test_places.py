@@ -288,6 +288,36 @@ def test_a_deep_and_heavy_value_is_shown_by_its_beginning() -> None:
     assert places == [("text", "[" * 200 + "…")]
 
 
+@pytest.mark.parametrize("count", [1, 5_000], ids=["light", "heavy"])
+@pytest.mark.parametrize(
+    ("schema", "fault", "keyword"),
+    [
+        ({"type": "integer"}, "x", "type"),
+        ({"required": ["n"]}, {"m": 1}, "required"),
+        ({"properties": {}, "additionalProperties": False}, {"m": 1}, "additionalProperties"),
+        ({"maxLength": 5}, "x" * 5_000_000, "maxLength"),
+    ],
+    ids=["type", "required", "additional", "length"],
+)
+def test_a_violation_has_the_keyword_and_the_value_that_breaks_it(
+    count: int, schema: dict[str, Any], fault: Any, keyword: str
+) -> None:
+    value = [1] * count + [fault]
+
+    found = Contract({"items": schema}, "").violations(value)
+
+    assert [(one.path, one.keyword, one.value) for one in found] == [(str(count), keyword, fault)]
+
+
+def test_the_violations_are_the_places_in_full() -> None:
+    value = {"rows": [{"n": "x"}] * 5_000, "list": "y" * 5_000}
+    contract = Contract(SCHEMA, "")
+
+    found = [(one.path, one.message) for one in contract.violations(value)]
+
+    assert [(path, shown(message)) for path, message in found] == contract.places(value)
+
+
 @settings(max_examples=50)
 @given(
     st.dictionaries(

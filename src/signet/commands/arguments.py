@@ -24,7 +24,6 @@ __all__ = [
     "print_err_line",
     "printable",
     "redirect_to_null",
-    "wants_dev",
 ]
 
 USAGE: Final = 2
@@ -90,18 +89,6 @@ def redirect_to_null(fd: int) -> None:
     else:
         os.dup2(null, fd)
         os.close(null)
-
-
-def wants_dev(flag: bool | None) -> bool:  # noqa: FBT001 - it is the flag
-    """Return whether a server is to run in development mode, before anything of the user's is loaded."""
-    from signet.settings import PREFIX, known_settings
-
-    text = os.environ.get(f"{PREFIX}DEV", "")
-    try:
-        return bool(flag if flag is not None or not text.strip() else known_settings()["dev"].read(text))
-    except ValueError:
-        # Told when the settings are read.
-        return False
 
 
 def _help_width() -> int:

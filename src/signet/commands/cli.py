@@ -10,16 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from signet import __version__
 
-from .arguments import (
-    TOOLSET_FLAGS,
-    USAGE,
-    Parser,
-    add_settings,
-    print_err,
-    print_err_line,
-    redirect_to_null,
-    wants_dev,
-)
+from .arguments import TOOLSET_FLAGS, USAGE, Parser, add_settings, print_err, print_err_line, redirect_to_null
+from .dev_mode import supervise
 
 if TYPE_CHECKING:
     from signet.settings import Settings
@@ -229,10 +221,8 @@ def settings_of_command(args: argparse.Namespace) -> Settings:
 
 def _stdio(args: argparse.Namespace) -> int:
     """Serve on stdin and stdout."""
-    if wants_dev(args.dev):
-        from .development.relay import Relay
-
-        return Relay(args.given).run()
+    if (status := supervise("stdio", args)) is not None:
+        return status
     from signet.app import build_server
 
     from .stdio_process import run_stdio, tell_a_person
@@ -248,10 +238,8 @@ def _stdio(args: argparse.Namespace) -> int:
 
 def _serve(args: argparse.Namespace) -> int:
     """Serve over HTTP."""
-    if wants_dev(args.dev):
-        from .development.http import HttpSupervisor
-
-        return HttpSupervisor(args.given).run()
+    if (status := supervise("serve", args)) is not None:
+        return status
     from .serve import serve_http
 
     return serve_http(lambda: settings_of_command(args))

@@ -20,8 +20,9 @@ def run() -> None:
     from signet.authoring.target import toolset_of_script
     from signet.catalogue import register
 
-    from .arguments import USAGE, print_err_line, wants_dev
+    from .arguments import USAGE, print_err_line
     from .cli import main
+    from .dev_mode import wants_dev
 
     try:
         toolsets = toolset_of_script(names)
