@@ -151,13 +151,13 @@ def _watched(log: Log, variant: Callable[[Tool], Tool]) -> Callable[[Tool], Tool
     return lambda tool: watch.watched(variant(tool))
 
 
-def build_app(settings: Settings) -> App:
-    """Return the web application for settings that are resolved."""
+def build_app(settings: Settings, server: Server | None = None) -> App:
+    """Return the web application for settings that are resolved, around a server that is there already or a new one."""
     from signet.transports.guard import LOOPBACK, Guard
     from signet.transports.http_server import UNIX_PREFIX
     from signet.transports.web_app import App
 
-    server = build_server(settings)
+    server = server or build_server(settings)
     hosts = LOOPBACK | settings.host_names()
     if not settings.host.startswith(UNIX_PREFIX):
         hosts |= {settings.host.lower()}

@@ -1,0 +1,189 @@
+"""The servers that tests call: one for each target and cassette, started when a door of it is first used.
+
+ServedTarget ─┬─ server      in this process: the door `here`
+              ├─ http        the same server on loopback: the doors `mcp`, `rest` and `envelope`
+              └─ stdio       a process of its own
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import sys
+import tempfile
+from typing import TYPE_CHECKING, Any, Final
+
+from signet.settings import PREFIX, Settings, load_toolsets
+from signet.upstream.server_process import ServerProcess
+
+from .event_loop import LoopThread
+
+if TYPE_CHECKING:
+    from signet.kernel.server import Server
+    from signet.transports.http_server import HttpServer
+
+    from .cassette import Cassette
+
+__all__ = ["ServedTarget", "ServerPool", "current_target"]
+
+OWN: Final = (
+    "host", "port", "token", "tls_cert", "tls_key", "workers", "allowed_hosts", "quiet", "toolsets", "log_dir",
+    "journal", "record", "replay", "stdio_reader",
+)  # fmt: skip
+"""The settings of the process that a test decides itself; the others are the environment's."""
+
+_latest: list[ServedTarget] = []
+
+
+def current_target() -> ServedTarget | None:
+    """Return the tools that the test before or the present one asked for."""
+    return _latest[0] if _latest else None
+
+
+class LoopbackServer:
+    """The HTTP doors of a server, on a port of this machine that asks for a token."""
+
+    def __init__(self, server: Server, settings: Settings) -> None:
+        from msgspec.structs import replace
+
+        from signet.app import build_app
+        from signet.transports.http_server import HttpServer, bind
+        from signet.transports.slots import ConnectionLimits
+
+        self.token = secrets.token_hex(16)
+        listener = bind("127.0.0.1", 0)
+        self.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        app = build_app(replace(settings, token=self.token), server)
+        self._http: HttpServer = HttpServer(app, listener, ConnectionLimits())
+        self._serving = asyncio.get_running_loop().create_task(self._http.serve())
+
+    async def close(self) -> None:
+        """Answer the calls in flight and close the server."""
+        self._http.stop()
+        await self._serving
+
+
+class ServedTarget:
+    """The tools of a target, live or with a cassette, behind every door."""
+
+    def __init__(self, thread: LoopThread, folder: str, target: str, cassette: Cassette | None) -> None:
+        self.thread = thread
+        self.target = target
+        self.cassette = cassette
+        self._folder = folder
+        self._server: Server | None = None
+        self._loopback: LoopbackServer | None = None
+        self._process: ServerProcess | None = None
+        self._journal = tempfile.TemporaryDirectory(prefix="signet-testing-")
+
+    @property
+    def server(self) -> Server:
+        """The server in this process.
+
+        Raises:
+            UsageError: the target cannot be served.
+        """
+        if self._server is None:
+            self._settings = self.thread.call(self._read_settings)
+            self._server = self.thread.call(_build, self._settings)
+        return self._server
+
+    @property
+    def loopback(self) -> LoopbackServer:
+        """The same server over HTTP."""
+        if self._loopback is None:
+            self._loopback = self.thread.call(LoopbackServer, self.server, self._settings)
+        return self._loopback
+
+    @property
+    def process(self) -> ServerProcess:
+        """A process that serves on its standard input and output."""
+        if self._process is None:
+            # What is wrong with the target is found here, where it can be told.
+            _ = self.server
+            command = (sys.executable, "-m", "signet", "stdio")
+            environ = {**self.environ(), **{f"{PREFIX}{name.upper()}": value for name, value in self._flags().items()}}
+            self._process = ServerProcess(command, environ, cwd=self._folder)
+        return self._process
+
+    def drop_process(self) -> None:
+        """End the process, which has failed; the next call starts another."""
+        if self._process is not None:
+            self._process.close()
+            self._process = None
+
+    def toolset_names(self) -> list[str]:
+        """Return the names of the target's toolsets."""
+        return self.thread.call(load_toolsets, self.target)
+
+    def environ(self) -> dict[str, str]:
+        """Return the variables of this process but for those that a test decides itself."""
+        ours = {f"{PREFIX}{name.upper()}" for name in OWN}
+        return {name: value for name, value in os.environ.items() if name not in ours}
+
+    def close(self) -> None:
+        """Stop everything, which also completes a recording; what is used again is started again."""
+        self.drop_process()
+        loopback, server = self._loopback, self._server
+        self._loopback = self._server = None
+        if loopback is not None:
+            self.thread.run(loopback.close())
+        elif server is not None:
+            self.thread.run(server.close())
+
+    def dispose(self) -> None:
+        """Stop everything for good."""
+        self.close()
+        self._journal.cleanup()
+
+    def _flags(self) -> dict[str, str]:
+        if self.cassette is None:
+            return {"toolsets": self.target, "journal": "no"}
+        way = "record" if self.cassette.is_recording else "replay"
+        # A recording has its calls from the journal, which is not a part of it.
+        return {"toolsets": self.target, way: self.cassette.place, "log_dir": self._journal.name}
+
+    def _read_settings(self) -> Settings:
+        from signet.app import resolve
+
+        return resolve(Settings.read(self.environ(), self._flags()))
+
+
+def _build(settings: Settings) -> Server:
+    from signet.app import build_server
+
+    return build_server(settings)
+
+
+class ServerPool:
+    """What the tests of one run share."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._thread: LoopThread | None = None
+        self._served: dict[tuple[str, Any], ServedTarget] = {}
+
+    def serve(self, target: str, cassette: Cassette | None) -> ServedTarget:
+        """Return the tools of a target, those with a cassette for its test alone."""
+        if self._thread is None:
+            self._thread = LoopThread()
+        key = (target, cassette)
+        if key not in self._served:
+            self._served[key] = ServedTarget(self._thread, self._folder, target, cassette)
+        _latest[:] = [self._served[key]]
+        return self._served[key]
+
+    def end(self, cassette: Cassette) -> None:
+        """Stop what was started for a cassette."""
+        for key in [key for key in self._served if key[1] is cassette]:
+            self._served.pop(key).dispose()
+
+    def close(self) -> None:
+        """Stop everything."""
+        while self._served:
+            self._served.popitem()[1].dispose()
+        _latest.clear()
+        if self._thread is not None:
+            self._thread.close()
+            self._thread = None

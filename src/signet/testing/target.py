@@ -1,0 +1,67 @@
+"""The target of a project's tests: what its settings name, or the toolsets that its package brings."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any, Final
+
+from signet.authoring.target import GROUP
+from signet.settings import UsageError
+
+__all__ = ["FILE", "find_target"]
+
+FILE: Final = "signet.toml"
+PROJECT: Final = "pyproject.toml"
+
+
+def find_target(folder: str, given: Sequence[str] = ()) -> str:
+    """Return the tools to test, with paths that hold in any working folder.
+
+    Args:
+        folder: the project's.
+        given: the targets that pytest's own settings name.
+
+    Raises:
+        UsageError: nothing names any.
+    """
+    targets = list(given) or _toolsets_of(folder) or _entry_points_of(folder)
+    if not targets:
+        message = (
+            f'no tools to test: write toolsets = ["tools.py"] in {FILE} beside {PROJECT}, or signet_target in '
+            "pytest's settings, or a fixture of that name"
+        )
+        raise UsageError(message)
+    return ",".join(_absolute(folder, target) for target in targets)
+
+
+def _toolsets_of(folder: str) -> list[str]:
+    """Return the toolsets that `signet.toml` names."""
+    toolsets = _read(os.path.join(folder, FILE)).get("toolsets", [])
+    return toolsets.split(",") if isinstance(toolsets, str) else list(toolsets)
+
+
+def _entry_points_of(folder: str) -> list[str]:
+    """Return what the package of a project brings, as it will be found once it is installed."""
+    project = _read(os.path.join(folder, PROJECT)).get("project", {})
+    return list(project.get("entry-points", {}).get(GROUP, {}).values())
+
+
+def _read(path: str) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        with open(path, "rb") as file:
+            return tomllib.load(file)
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path} cannot be read ({error})") from None
+
+
+def _absolute(folder: str, target: str) -> str:
+    """Return a target that is a path as an absolute one; a name stays."""
+    target = target.strip()
+    path = os.path.join(folder, target)
+    is_path = target.endswith(".py") or "/" in target or os.sep in target or os.path.exists(path)
+    return os.path.normpath(path) if is_path else target
