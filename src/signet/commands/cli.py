@@ -60,6 +60,7 @@ CALLER_FLAGS: Final = ("config", "call_timeout_s", "log", "deterministic_ids")
 """Flags that have a meaning where a running server is asked; the others say how tools are run here."""
 
 MORE: Final[dict[str, tuple[str, str]]] = {
+    "new": ("signet.commands.new.command", "write a small project: one tool, its contract, tests and a CI file"),
     "boj": ("signet.commands.boj.command", "statistics of the Bank of Japan: search, fetch into a file, draw"),
     "oj": ("signet.commands.oj.command", "problems of online judges: read one, test a program on its samples"),
     "diagram": ("signet.commands.diagram", "draw the PlantUML diagrams of files, and name the line of an error"),

@@ -1,0 +1,41 @@
+"""The command `signet new`: write a project, and say what to do next."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from typing import Final
+
+from signet.commands.terminal import write
+
+from .names import name_project
+from .project import TOOL, make_project
+
+__all__ = ["add"]
+
+EPILOG: Final = """\
+The project has one tool with its frozen contract, an entry point by which an installation finds it, tests that show
+every fixture of signet.testing, and a CI file. It passes 'signet check' and its own tests as it is.
+
+examples:
+  signet new weather
+  signet new weather --path .     into this folder, which must be empty
+"""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `signet new`."""
+    parser.epilog = EPILOG
+    parser.add_argument("name", metavar="NAME", help="name of the project, its package and its toolset")
+    parser.add_argument("--path", metavar="DIR", help="folder to write, new or empty (default: NAME)")
+    parser.set_defaults(run=_run)
+
+
+def _run(args: argparse.Namespace) -> int:
+    """Write the project."""
+    names = name_project(args.name)
+    folder = args.path or names.project
+    count = make_project(folder, names)
+    write(f"{folder}: {count} files, with the tool {TOOL} in src/{names.package}/tools.py. Next:")
+    write(f"  cd {shlex.quote(folder)}\n  pip install -e '.[dev]'\n  signet check && pytest")
+    return 0
