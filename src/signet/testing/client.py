@@ -69,6 +69,7 @@ class Client:
         Raises:
             ToolError: the call failed.
         """
+        __tracebackhide__ = True
         if self.door == HERE:
             return self._call_here(tool, arguments)
         found = self._served.server.pipeline.toolbox.named(tool)
@@ -93,6 +94,7 @@ class Client:
         ]
 
     def _call_here(self, tool: str, arguments: dict[str, Any]) -> Any:
+        __tracebackhide__ = True
         outcome = self._served.thread.run(walk(self._served.server, tool, _as_json(arguments), LOCAL))
         if outcome.fault is not None:
             raise ToolError(outcome.fault.code, outcome.fault.message, tool=tool, door=HERE) from outcome.fault
@@ -100,6 +102,7 @@ class Client:
 
     def _exchange(self, call: CorpusCall) -> tuple[int, bytes]:
         """Return the HTTP status, or 0, and the body of an answer."""
+        __tracebackhide__ = True
         channel = BY_NAME[CHANNEL_NAMES[self.door]]
         try:
             if self.door == REST:

@@ -45,6 +45,7 @@ def assert_contract(tool: Tool, /, result: Any = MISSING, *, arguments: Mapping[
 
 def _contract_of(tool: Tool) -> tuple[str, Any, Any, Callable[[Any], Any]]:
     """Return the name, the schemas and what gives a result its published form."""
+    __tracebackhide__ = True
     if isinstance(tool, ListedTool):
         return tool.name, tool.input_schema, tool.output_schema or {}, _as_is
     if isinstance(tool, str):
@@ -63,6 +64,7 @@ def _contract_of(tool: Tool) -> tuple[str, Any, Any, Callable[[Any], Any]]:
 
 
 def _contract_by_name(name: str) -> tuple[str, Any, Any, Callable[[Any], Any]]:
+    __tracebackhide__ = True
     served = current_target()
     if served is None:
         raise UsageError(

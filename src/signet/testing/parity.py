@@ -45,6 +45,7 @@ class Parity:
         return report
 
     def _corpus(self, calls: tuple[GivenCall, ...]) -> list[CorpusCall]:
+        __tracebackhide__ = True
         examples = {tool.name: dict(tool.example) for tool in self._served.server.pipeline.toolbox if tool.has_example}
         corpus = []
         for given in calls or examples:

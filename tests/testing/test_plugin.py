@@ -1,0 +1,259 @@
+"""The pytest plugin in projects of users: calls through every door, and what a failure says."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from user_projects import counts, make_user_project, run_pytest
+
+TOOLS = '''
+import os
+import sys
+
+import signet
+
+
+@signet.tool(example={"a": 1, "b": 2})
+def add(a: int, b: int = 0) -> int:
+    """Add two integers."""
+    if a == 13:
+        raise signet.Fault(signet.Code.NOT_FOUND, "there is no 13")
+    if a == 14:
+        raise signet.Fault(signet.Code.UNAUTHORIZED, "14 is private", name="PRIVATE_NUMBER")
+    return a + b
+
+
+@signet.tool
+async def process() -> int:
+    """Return the id of the process."""
+    return os.getpid()
+
+
+@signet.tool(example={})
+def door() -> str:
+    """Return a word that tells the command line apart."""
+    return "odd" if "cli_worker" in sys.orig_argv[-1] else "even"
+
+
+@signet.tool
+def leave() -> int:
+    """End the process."""
+    os._exit(3)
+'''
+
+DOORS = """
+import asyncio
+import os
+import threading
+
+import pytest
+
+import signet
+import tools
+from signet.testing import DOORS, ToolError, assert_contract
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_results_and_errors(signet_client, door):
+    client = signet_client(door)
+    assert (client.door, client.call("add", a=1, b=2)) == (door, {"result": 3})
+    for arguments, code in [({"a": 13}, "NOT_FOUND"), ({"a": 14}, "UNAUTHORIZED"), ({"a": "x"}, "INVALID_INPUT")]:
+        with pytest.raises(ToolError) as caught:
+            client.call("add", **arguments)
+        assert (caught.value.code, caught.value.door, caught.value.tool) == (signet.Code(code), door, "add")
+        assert isinstance(caught.value, signet.Fault)
+    with pytest.raises(signet.Fault) as caught:
+        client.call("tools.add", a=1) if door != "envelope" else client.call("nobody")
+    assert caught.value.code is signet.Code.NOT_FOUND
+    assert [tool.name for tool in client.list_tools()] == ["add", "process", "door", "leave"]
+
+
+def test_where_the_doors_are(signet_client):
+    processes = {door: signet_client(door).call("process")["result"] == os.getpid() for door in DOORS}
+    assert processes == {"here": True, "stdio": False, "mcp": True, "rest": True, "envelope": True}
+
+
+def test_one_process_serves_all_tests(signet_client):
+    assert len({signet_client("stdio").call("process")["result"] for _ in range(3)}) == 1
+    with open("pids", "a") as file:
+        file.write(f"{signet_client('stdio').call('process')['result']}\\n")
+
+
+@pytest.mark.signet(door="rest")
+def test_the_marker_names_the_door(signet_client):
+    assert signet_client.door == "rest"
+
+
+def test_a_function_that_a_test_replaces_is_replaced_for_the_doors_of_this_process(signet_client, monkeypatch):
+    monkeypatch.setattr(os, "getpid", lambda: 7)
+    assert signet_client("rest").call("process") == {"result": 7}
+
+
+def test_a_client_can_be_used_in_a_running_event_loop(signet_client):
+    async def work():
+        return signet_client.call("add", a=1)
+
+    assert asyncio.run(work()) == {"result": 1}
+
+
+def test_contracts(signet_client):
+    assert_contract("add", signet_client.call("add", a=1), arguments={"a": 1})
+    assert_contract(tools.add, tools.add(1, 2))
+    assert_contract(tools.add, signet_client.call("add", a=1))
+    assert_contract(signet_client.list_tools()[0], {"result": 1})
+
+
+def test_parity(signet_parity):
+    report = signet_parity("add", ("add", {"a": 13}), ("add", {"a": "x"}))
+    assert [row.outcome for row in report.rows] == ["OK", "NOT_FOUND", "INVALID_INPUT"]
+    assert len(report.ways) == 8
+"""
+
+FAILURES = """
+import pytest
+
+import tools
+from signet.testing import assert_contract
+
+
+def test_result(signet_client):
+    assert_contract("add", {"result": "three", "more": 1}, arguments={"a": 1})
+
+
+def test_arguments(signet_client):
+    assert_contract(tools.add, arguments={"b": [], "a": None})
+
+
+def test_no_json():
+    assert_contract(tools.add, object())
+
+
+def test_error(signet_client):
+    signet_client("rest").call("add", a=13)
+
+
+def test_no_tool(signet_client):
+    assert_contract("subtract", {})
+
+
+@pytest.mark.signet(door="window")
+def test_no_door(signet_client):
+    pass
+
+
+def test_parity(signet_parity):
+    signet_parity()
+
+
+def test_no_example(signet_parity):
+    signet_parity("process")
+
+
+def test_the_process_ends(signet_client):
+    signet_client("stdio").call("leave")
+
+
+def test_and_the_next_call_has_another(signet_client):
+    assert signet_client("stdio").call("add", a=1) == {"result": 1}
+"""
+
+
+def test_calls_through_every_door(tmp_path: Path) -> None:
+    done = run_pytest(make_user_project(tmp_path, TOOLS, DOORS), "-q")
+
+    assert counts(done) == {"passed": 12}, done.stdout + done.stderr
+    pid = int((tmp_path / "pids").read_text())
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+    assert not (tmp_path / "runs").exists(), "a test leaves no journal"
+
+
+def test_a_failure_says_what_is_wrong_and_where(tmp_path: Path) -> None:
+    done = run_pytest(make_user_project(tmp_path, TOOLS, FAILURES), "--tb=short", "-v")
+
+    assert counts(done) == {"passed": 1, "failed": 8, "error": 1}, done.stdout + done.stderr
+    for text in (
+        'the result of add breaks its contract:\nE     result: "three" is not of type "integer"\n',
+        "the arguments of add break its contract:\n",
+        '     a: null is not of type "integer"',
+        "the result of add breaks its contract: it is no JSON",
+        "add through rest: NOT_FOUND: there is no 13",
+        "there is no tool 'subtract' in ",
+        "there is no door 'window': write one of here, stdio, mcp, rest, envelope",
+        "the doors differ on 1 of 2 calls\nE     door: OK, but command line: result\n",
+        "process has no example: write @signet.tool(example=…), or ('process', {…}) here",
+        "no answer through stdio (it ended without an answer)",
+    ):
+        assert text in done.stdout, text
+    assert "signet/testing/" not in done.stdout, "the frames of the plugin are hidden"
+
+
+@pytest.mark.parametrize(
+    ("tools", "toolsets", "texts"),
+    [
+        ("import absent_module\n", '["tools.py"]', ("tools.py does not import", "import absent_module")),
+        (TOOLS, '["absent.py"]', ("there is no ", "absent.py: a target is a file")),
+        (TOOLS, "", ("no tools to test: write toolsets =",)),
+        (TOOLS, "[", ("signet.toml",)),
+    ],
+    ids=["no import", "no file", "no target", "no TOML"],
+)
+def test_a_target_that_cannot_be_served_is_told_in_a_sentence(
+    tmp_path: Path, tools: str, toolsets: str, texts: tuple[str, ...]
+) -> None:
+    tests = "def test_one(signet_client): pass\n"
+
+    done = run_pytest(make_user_project(tmp_path, tools, tests, toolsets), "-q")
+
+    assert counts(done) == {"error": 1}, done.stdout + done.stderr
+    assert all(text in done.stdout for text in texts), done.stdout
+    assert "signet/testing" not in done.stdout
+
+
+def test_the_target_comes_from_a_fixture_from_the_settings_of_pytest_or_from_the_entry_point(tmp_path: Path) -> None:
+    tests = "def test_one(signet_client): assert len(signet_client.list_tools()) == 4\n"
+    fixture = "import pytest\n@pytest.fixture(scope='session')\ndef signet_target(): return 'tools.py'\n"
+    entry = '[project]\nname = "x"\n[project.entry-points."signet.toolsets"]\nx = "tools"\n'
+    for name, setup in {"fixture": {"conftest.py": fixture}, "ini": {}, "entry": {"pyproject.toml": entry}}.items():
+        folder = tmp_path / name
+        folder.mkdir()
+        make_user_project(folder, TOOLS, tests, toolsets="")
+        for file, text in setup.items():
+            (folder / file).write_text(text)
+
+    fixture_run = run_pytest(tmp_path / "fixture", "-q")
+    ini_run = run_pytest(tmp_path / "ini", "-q", "-o", "signet_target=tools.py", "-o", "signet_door=mcp")
+    entry_run = run_pytest(tmp_path / "entry", "-q")
+
+    assert [counts(run) for run in (fixture_run, ini_run, entry_run)] == [{"passed": 1}] * 3, entry_run.stdout
+
+
+def test_the_tests_of_a_parallel_run_have_servers_of_their_own(tmp_path: Path) -> None:
+    tests = (
+        "import pytest\n@pytest.mark.parametrize('n', range(4))\n"
+        "def test_one(signet_client, signet_cassette, n):\n"
+        "    assert signet_client('rest').call('add', a=n) == {'result': n}\n"
+    )
+
+    done = run_pytest(make_user_project(tmp_path, TOOLS, tests), "-q", "-p", "xdist", "-n", "2")
+
+    assert counts(done) == {"passed": 4}, done.stdout + done.stderr
+    assert sorted(path.name for path in (tmp_path / "cassettes/test_tools").iterdir()) == [
+        f"test_one[{n}]" for n in range(4)
+    ]
+
+
+def test_a_run_that_does_not_use_the_plugin_loads_next_to_nothing() -> None:
+    probe = (
+        "import pytest, sys; before = set(sys.modules); import signet.testing.plugin; "
+        "print(*sorted(set(sys.modules) - before))"
+    )
+
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+
+    assert done.stdout.split() == ["signet", "signet.testing", "signet.testing.plugin"]
