@@ -30,8 +30,15 @@ def test_doors(signet_client, signet_cassette, door):
     assert signet_client(door).call("{METADATA}", db="FM01", lang="en")["db"] == "FM01"
 """
 FAILING = f"""
+from signet.testing import assert_contract
+
+
 def test_one(signet_client, signet_cassette):
     assert signet_client.call("{METADATA}", db="FM01", lang="en") is None
+
+
+def test_two():
+    assert_contract("boj_get_metadata", arguments={{"db": "FM01"}})
 """
 
 
@@ -64,7 +71,7 @@ def test_a_test_that_fails_keeps_no_recording(project: Path, bank: BojHarness) -
 
     done = run_pytest(project, "-q", **DIRECT, BOJ_BASE_URL=bank.url)
 
-    assert counts(done) == {"failed": 1}, done.stdout
+    assert counts(done) == {"failed": 1, "passed": 1}, done.stdout
     assert list(project.glob("cassettes/*/*")) == []
     assert list(project.glob("cassettes/*/.*")) == []
 

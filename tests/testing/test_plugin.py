@@ -215,6 +215,18 @@ def test_a_target_that_cannot_be_served_is_told_in_a_sentence(
     assert "signet/testing" not in done.stdout
 
 
+def test_a_contract_is_found_by_its_name_without_a_fixture_and_the_file_in_the_working_folder(tmp_path: Path) -> None:
+    tests = "from signet.testing import assert_contract\ndef test_one(): assert_contract('add', result={'result': 1})\n"
+    make_user_project(tmp_path, TOOLS, "")
+    (tmp_path / "pytest.ini").unlink()
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests/test_one.py").write_text(tests)
+
+    done = run_pytest(tmp_path, "-q", "tests/test_one.py")
+
+    assert counts(done) == {"passed": 1}, done.stdout + done.stderr
+
+
 def test_the_target_comes_from_a_fixture_from_the_settings_of_pytest_or_from_the_entry_point(tmp_path: Path) -> None:
     tests = "def test_one(signet_client): assert len(signet_client.list_tools()) == 4\n"
     fixture = "import pytest\n@pytest.fixture(scope='session')\ndef signet_target(): return 'tools.py'\n"
@@ -256,4 +268,4 @@ def test_a_run_that_does_not_use_the_plugin_loads_next_to_nothing() -> None:
 
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
 
-    assert done.stdout.split() == ["signet", "signet.testing", "signet.testing.plugin"]
+    assert done.stdout.split() == ["signet", "signet.testing", "signet.testing.current", "signet.testing.plugin"]

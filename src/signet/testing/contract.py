@@ -14,7 +14,7 @@ from signet.kernel.wire import encode
 from signet.settings import UsageError
 from signet.upstream.mcp_client import ListedTool
 
-from .servers import current_target
+from .current import current_target
 
 __all__ = ["assert_contract"]
 
@@ -67,9 +67,7 @@ def _contract_by_name(name: str) -> tuple[str, Any, Any, Callable[[Any], Any]]:
     __tracebackhide__ = True
     served = current_target()
     if served is None:
-        raise UsageError(
-            f"no test has asked for tools yet: add the fixture signet_client, or give {name} as a function"
-        )
+        raise UsageError(f"there is no pytest whose settings name the tools: give {name} as a function")
     pipeline = served.server.pipeline
     found = pipeline.toolbox.find(name)
     if found is None:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
+from .current import set_current
+
 if TYPE_CHECKING:
     from .cassette import Cassette
     from .client import Client
@@ -42,10 +44,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Describe the marker."""
     config.addinivalue_line("markers", "signet(door=…): the door through which signet_client calls in this test")
+    _serve_project(config)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Stop everything that the tests have started."""
+    set_current(None)
     pool = config.stash.get(POOL, None)
     if pool is not None:
         pool.close()
@@ -61,11 +65,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 @pytest.fixture(scope="session")
 def signet_target(pytestconfig: pytest.Config) -> str:
     """Return the tools to test: a target, or several with commas. Override it to test others."""
-    from .target import find_target
-
-    given: list[str] = pytestconfig.getini("signet_target")
     with _told():
-        return find_target(str(pytestconfig.rootpath), given)
+        return _find_target(pytestconfig)
 
 
 @pytest.fixture
@@ -92,6 +93,7 @@ def signet_cassette(request: pytest.FixtureRequest) -> Iterator[Cassette]:
         cassette = Cassette(place_of_cassette(str(request.path), ".".join(names)), mode)
     yield cassette
     _pool(request.config).end(cassette)
+    _serve_project(request.config)
     cassette.end(keep=not request.node.stash.get(HAS_FAILED, False))
 
 
@@ -116,8 +118,26 @@ def _pool(config: pytest.Config) -> ServerPool:
     if POOL not in config.stash:
         from .servers import ServerPool
 
-        config.stash[POOL] = ServerPool(str(config.rootpath))
+        config.stash[POOL] = ServerPool(_folder_of(config))
     return config.stash[POOL]
+
+
+def _serve_project(config: pytest.Config) -> None:
+    """Let `assert_contract` find the tools of the project, until a test asks for others."""
+    set_current(lambda: _pool(config).serve(_find_target(config), None))
+
+
+def _find_target(config: pytest.Config) -> str:
+    from .target import find_target
+
+    given: list[str] = config.getini("signet_target")
+    return find_target(_folder_of(config), given)
+
+
+def _folder_of(config: pytest.Config) -> str:
+    """Return the project's folder: pytest's own, or the working folder where only that has settings of Signet."""
+    folders = (str(config.rootpath), str(config.invocation_params.dir))
+    return next((folder for folder in folders if os.path.exists(os.path.join(folder, "signet.toml"))), folders[0])
 
 
 @contextmanager

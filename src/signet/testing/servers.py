@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from signet.settings import PREFIX, Settings, load_toolsets
 from signet.upstream.server_process import ServerProcess
 
+from .current import set_current
 from .event_loop import LoopThread
 
 if TYPE_CHECKING:
@@ -25,20 +26,13 @@ if TYPE_CHECKING:
 
     from .cassette import Cassette
 
-__all__ = ["ServedTarget", "ServerPool", "current_target"]
+__all__ = ["ServedTarget", "ServerPool"]
 
 OWN: Final = (
     "host", "port", "token", "tls_cert", "tls_key", "workers", "allowed_hosts", "quiet", "toolsets", "log_dir",
     "journal", "record", "replay", "stdio_reader",
 )  # fmt: skip
 """The settings of the process that a test decides itself; the others are the environment's."""
-
-_latest: list[ServedTarget] = []
-
-
-def current_target() -> ServedTarget | None:
-    """Return the tools that the test before or the present one asked for."""
-    return _latest[0] if _latest else None
 
 
 class LoopbackServer:
@@ -171,8 +165,9 @@ class ServerPool:
         key = (target, cassette)
         if key not in self._served:
             self._served[key] = ServedTarget(self._thread, self._folder, target, cassette)
-        _latest[:] = [self._served[key]]
-        return self._served[key]
+        served = self._served[key]
+        set_current(lambda: served)
+        return served
 
     def end(self, cassette: Cassette) -> None:
         """Stop what was started for a cassette."""
@@ -183,7 +178,6 @@ class ServerPool:
         """Stop everything."""
         while self._served:
             self._served.popitem()[1].dispose()
-        _latest.clear()
         if self._thread is not None:
             self._thread.close()
             self._thread = None
