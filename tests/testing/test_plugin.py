@@ -213,6 +213,7 @@ def test_a_target_that_cannot_be_served_is_told_in_a_sentence(
     assert counts(done) == {"error": 1}, done.stdout + done.stderr
     assert all(text in done.stdout for text in texts), done.stdout
     assert "signet/testing" not in done.stdout
+    assert "another exception" not in done.stdout
 
 
 def test_a_contract_is_found_by_its_name_without_a_fixture_and_the_file_in_the_working_folder(tmp_path: Path) -> None:
@@ -228,19 +229,24 @@ def test_a_contract_is_found_by_its_name_without_a_fixture_and_the_file_in_the_w
 
 
 def test_the_target_comes_from_a_fixture_from_the_settings_of_pytest_or_from_the_entry_point(tmp_path: Path) -> None:
-    tests = "def test_one(signet_client): assert len(signet_client.list_tools()) == 4\n"
+    tests = "def test_one(signet_client): assert signet_client.call('add', a=1) == {'result': 1}\n"
     fixture = "import pytest\n@pytest.fixture(scope='session')\ndef signet_target(): return 'tools.py'\n"
-    entry = '[project]\nname = "x"\n[project.entry-points."signet.toolsets"]\nx = "tools"\n'
-    for name, setup in {"fixture": {"conftest.py": fixture}, "ini": {}, "entry": {"pyproject.toml": entry}}.items():
+    entry = '[project]\nname = "x"\n[project.entry-points."signet.toolsets"]\nx = "src_tools"\n'
+    for name, setup in {
+        "fixture": {"conftest.py": fixture},
+        "ini": {},
+        "entry": {"pyproject.toml": entry, "src/src_tools.py": TOOLS},
+    }.items():
         folder = tmp_path / name
         folder.mkdir()
         make_user_project(folder, TOOLS, tests, toolsets="")
         for file, text in setup.items():
+            (folder / file).parent.mkdir(exist_ok=True)
             (folder / file).write_text(text)
 
     fixture_run = run_pytest(tmp_path / "fixture", "-q")
     ini_run = run_pytest(tmp_path / "ini", "-q", "-o", "signet_target=tools.py", "-o", "signet_door=mcp")
-    entry_run = run_pytest(tmp_path / "entry", "-q")
+    entry_run = run_pytest(tmp_path / "entry", "-q", "--signet-door=stdio")
 
     assert [counts(run) for run in (fixture_run, ini_run, entry_run)] == [{"passed": 1}] * 3, entry_run.stdout
 

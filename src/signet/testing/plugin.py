@@ -148,4 +148,8 @@ def _told() -> Iterator[None]:
     try:
         yield
     except UsageError as error:
-        pytest.fail(f"{error.trace}{error}", pytrace=False)
+        message = f"{error.trace}{error}"
+    else:
+        return
+    # Outside of the handler: the report would show the error twice.
+    pytest.fail(message, pytrace=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -42,9 +43,14 @@ def _toolsets_of(folder: str) -> list[str]:
 
 
 def _entry_points_of(folder: str) -> list[str]:
-    """Return what the package of a project brings, as it will be found once it is installed."""
+    """Return what the package of a project brings; where it is not installed, it is imported from `src`."""
     project = _read(os.path.join(folder, PROJECT)).get("project", {})
-    return list(project.get("entry-points", {}).get(GROUP, {}).values())
+    targets = list(project.get("entry-points", {}).get(GROUP, {}).values())
+    sources = os.path.join(folder, "src")
+    if targets and os.path.isdir(sources):
+        sys.path.insert(0, sources)
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (sources, os.environ.get("PYTHONPATH"))))
+    return targets
 
 
 def _read(path: str) -> dict[str, Any]:
