@@ -148,8 +148,4 @@ def _told() -> Iterator[None]:
     try:
         yield
     except UsageError as error:
-        message = f"{error.trace}{error}"
-    else:
-        return
-    # Outside of the handler: the report would show the error twice.
-    pytest.fail(message, pytrace=False)
+        raise pytest.fail.Exception(f"{error.trace}{error}", pytrace=False) from None
