@@ -37,7 +37,11 @@ def test_one(signet_client, signet_cassette):
     assert signet_client.call("{METADATA}", db="FM01", lang="en") is None
 
 
-def test_two():
+def test_two(signet_client, signet_cassette):
+    signet_client.list_tools()
+
+
+def test_three():
     assert_contract("boj_get_metadata", arguments={{"db": "FM01"}})
 """
 
@@ -66,12 +70,12 @@ def test_a_cassette_is_recorded_once_and_replayed_without_the_upstream(project: 
     assert len(bank.targets()) == asked
 
 
-def test_a_test_that_fails_keeps_no_recording(project: Path, bank: BojHarness) -> None:
+def test_a_test_that_fails_or_calls_nothing_keeps_no_recording(project: Path, bank: BojHarness) -> None:
     (project / "test_tools.py").write_text(FAILING)
 
     done = run_pytest(project, "-q", **DIRECT, BOJ_BASE_URL=bank.url)
 
-    assert counts(done) == {"failed": 1, "passed": 1}, done.stdout
+    assert counts(done) == {"failed": 1, "passed": 2}, done.stdout
     assert list(project.glob("cassettes/*/*")) == []
     assert list(project.glob("cassettes/*/.*")) == []
 

@@ -10,6 +10,7 @@ import tempfile
 from typing import Final
 
 from signet.settings import UsageError
+from signet.upstream.cassette_folder import LABEL
 
 __all__ = ["Cassette", "place_of_cassette"]
 
@@ -43,7 +44,7 @@ class Cassette:
             UsageError: there is no recording, and none is to be made.
         """
         self.folder = folder
-        self.is_recording = mode == ALL or not os.path.isdir(folder)
+        self.is_recording = mode == ALL or not os.path.exists(os.path.join(folder, LABEL))
         """Whether the tools reach their upstreams, and what they get is kept."""
         self._scratch = ""
         if self.is_recording and mode == NONE:
@@ -69,7 +70,8 @@ class Cassette:
         """Put a recording in its place once the servers that made it have ended, or throw it away."""
         if not self._scratch:
             return
-        if keep:
+        # A test that calls nothing has recorded nothing.
+        if keep and os.path.exists(os.path.join(self._scratch, LABEL)):
             shutil.rmtree(self.folder, ignore_errors=True)
             os.replace(self._scratch, self.folder)
         else:
