@@ -251,6 +251,41 @@ def test_the_target_comes_from_a_fixture_from_the_settings_of_pytest_or_from_the
     assert [counts(run) for run in (fixture_run, ini_run, entry_run)] == [{"passed": 1}] * 3, entry_run.stdout
 
 
+SETTINGS = '''
+import msgspec
+import signet
+
+
+class Words(msgspec.Struct, frozen=True):
+    greeting: str = "Hello"
+    shout: bool = False
+
+
+@signet.tool
+def greet(ctx: signet.Context) -> str:
+    """Greet."""
+    return ctx.settings.greeting + ("!" if ctx.settings.shout else ".")
+
+
+words = signet.Toolset(name="words", tools=[greet], settings=Words)
+'''
+
+
+def test_the_tools_have_the_settings_of_the_file_and_of_the_environment_and_the_doors_those_of_the_tests(
+    tmp_path: Path,
+) -> None:
+    tests = (
+        "import pytest\nfrom signet.testing import DOORS\n@pytest.mark.parametrize('door', DOORS)\n"
+        "def test_one(signet_client, door): assert signet_client(door).call('greet') == {'result': 'Good day!'}\n"
+    )
+    file = '["tools.py"]\ntoken = "secret-of-the-server"\nhost = "0.0.0.0"\n[settings.words]\nshout = true\n'
+    project = make_user_project(tmp_path, SETTINGS, tests, file)
+
+    done = run_pytest(project, "-q", WORDS_GREETING="Good day", SIGNET_TOOLSETS="plantuml", SIGNET_REPLAY="nowhere")
+
+    assert counts(done) == {"passed": 5}, done.stdout + done.stderr
+
+
 def test_the_tests_of_a_parallel_run_have_servers_of_their_own(tmp_path: Path) -> None:
     tests = (
         "import pytest\n@pytest.mark.parametrize('n', range(4))\n"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,10 +9,10 @@ from signet.catalogue import find_toolset
 from signet.commands.parity.corpus import CorpusCall, with_slugs
 from signet.commands.parity.engine import run_corpus
 from signet.commands.parity.report import SAME, ParityReport
-from signet.settings import PREFIX, UsageError, variable_prefixes
+from signet.settings import PREFIX, UsageError
 
 from .client import Client, ToolError
-from .servers import OWN, ServedTarget
+from .servers import ServedTarget
 
 __all__ = ["Parity"]
 
@@ -71,14 +70,10 @@ class Parity:
 
     def _variables(self) -> dict[str, str]:
         """Return the variables of every process: the target, its own settings, and the cassette."""
-        sandboxes = [name for name in self._served.toolset_names() if find_toolset(name).sandbox is not None]
-        played = tuple(f"{find_toolset(name).domain}_".upper() for name in sandboxes)
-        ours = {f"{PREFIX}{name.upper()}" for name in OWN}
-        kept = {
-            name: value
-            for name, value in os.environ.items()
-            if name.startswith(variable_prefixes()) and name not in ours and not name.startswith(played)
-        }
+        toolsets = [find_toolset(name) for name in self._served.toolset_names()]
+        # Their upstreams are played.
+        played = tuple([f"{toolset.domain}_".upper() for toolset in toolsets if toolset.sandbox is not None])
+        kept = {name: value for name, value in self._served.variables.items() if not name.startswith(played)}
         cassette = self._served.cassette
         replay = {f"{PREFIX}REPLAY": cassette.place} if cassette is not None else {}
         return {**kept, f"{PREFIX}TOOLSETS": self._served.target, **replay}

@@ -12,13 +12,15 @@ import os
 import secrets
 import sys
 import tempfile
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from signet.settings import PREFIX, Settings, load_toolsets
+from signet.settings import PREFIX, Settings, load_toolsets, variable_of
 from signet.upstream.server_process import ServerProcess
 
 from .current import set_current
 from .event_loop import LoopThread
+from .target import FILE
 
 if TYPE_CHECKING:
     from signet.kernel.server import Server
@@ -30,9 +32,9 @@ __all__ = ["ServedTarget", "ServerPool"]
 
 OWN: Final = (
     "host", "port", "token", "tls_cert", "tls_key", "workers", "allowed_hosts", "quiet", "toolsets", "log_dir",
-    "journal", "record", "replay", "stdio_reader",
+    "journal", "record", "replay", "stdio_reader", "config",
 )  # fmt: skip
-"""The settings of the process that a test decides itself; the others are the environment's."""
+"""The settings that tests decide themselves; the others are those of the environment and of the project's file."""
 
 
 class LoopbackServer:
@@ -97,7 +99,8 @@ class ServedTarget:
             # What is wrong with the target is found here, where it can be told.
             _ = self.server
             command = (sys.executable, "-m", "signet", "stdio")
-            environ = {**self.environ(), **{f"{PREFIX}{name.upper()}": value for name, value in self._flags().items()}}
+            flags = {f"{PREFIX}{name.upper()}": value for name, value in self._flags().items()}
+            environ = {**_kept_variables(), **self.variables, **flags}
             self._process = ServerProcess(command, environ, cwd=self._folder)
         return self._process
 
@@ -111,10 +114,10 @@ class ServedTarget:
         """Return the names of the target's toolsets."""
         return self.thread.call(load_toolsets, self.target)
 
-    def environ(self) -> dict[str, str]:
-        """Return the variables of this process but for those that a test decides itself."""
-        ours = {f"{PREFIX}{name.upper()}" for name in OWN}
-        return {name: value for name, value in os.environ.items() if name not in ours}
+    @cached_property
+    def variables(self) -> dict[str, str]:
+        """The settings of the environment and of the project's file, as variables for any process."""
+        return self.thread.call(read_variables, self._folder, self.target)
 
     def close(self) -> None:
         """Stop everything, which also completes a recording; what is used again is started again."""
@@ -141,7 +144,31 @@ class ServedTarget:
     def _read_settings(self) -> Settings:
         from signet.app import resolve
 
-        return resolve(Settings.read(self.environ(), self._flags()))
+        return resolve(Settings.read(read_variables(self._folder, self.target), self._flags()))
+
+
+def read_variables(folder: str, target: str) -> dict[str, str]:
+    """Return the settings that hold for the tools of a target but for those that tests decide, as variables.
+
+    Raises:
+        UsageError: the target cannot be loaded, or a setting cannot be used.
+    """
+    from signet.configuration.reading import read_configuration
+
+    file = os.path.join(folder, FILE)
+    flags = {"toolsets": target, "config": file if os.path.exists(file) else os.devnull}
+    given = read_configuration(_kept_variables(), flags).given
+    values = {variable_of(name): _as_text(one.value) for name, one in given.items() if name not in OWN}
+    return {**values, f"{PREFIX}CONFIG": os.devnull}
+
+
+def _kept_variables() -> dict[str, str]:
+    ours = {f"{PREFIX}{name.upper()}" for name in OWN}
+    return {name: value for name, value in os.environ.items() if name not in ours}
+
+
+def _as_text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _build(settings: Settings) -> Server:

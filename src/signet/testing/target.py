@@ -38,8 +38,13 @@ def find_target(folder: str, given: Sequence[str] = ()) -> str:
 
 def _toolsets_of(folder: str) -> list[str]:
     """Return the toolsets that `signet.toml` names."""
-    toolsets = _read(os.path.join(folder, FILE)).get("toolsets", [])
-    return toolsets.split(",") if isinstance(toolsets, str) else list(toolsets)
+    from signet.configuration.file import find_file
+    from signet.configuration.values import read_toolsets
+
+    path = os.path.join(folder, FILE)
+    file = find_file({}, {"config": path}) if os.path.exists(path) else None
+    given = read_toolsets(file).get("toolsets") if file is not None else None
+    return str(given.value).split(",") if given is not None else []
 
 
 def _entry_points_of(folder: str) -> list[str]:
