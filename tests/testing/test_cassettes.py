@@ -46,6 +46,26 @@ def test_three():
 """
 
 
+SERVICE = '''
+import os
+
+import signet
+
+bank = signet.Upstream(os.environ["BANK"])
+
+
+@signet.tool(example={"db": "FM01"})
+async def first_series(db: str) -> str:
+    """Return the code of the first series of a database."""
+    answer = await bank.get(f"/api/v1/getMetadata?db={db}&lang=en")
+    return next(row["SERIES_CODE"] for row in answer.json()["RESULTSET"] if row["SERIES_CODE"])
+'''
+OWN_SERVICE = """
+def test_one(signet_client, signet_cassette):
+    assert signet_client.call("first_series", db="FM01") == {"result": "STRDCLUCON"}
+"""
+
+
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     return make_user_project(tmp_path, "", TESTS, toolsets='["boj"]')
@@ -97,3 +117,14 @@ def test_all_records_anew_and_none_never(project: Path, bank: BojHarness) -> Non
     assert counts(again) == {"passed": 1}, again.stdout
     assert json.loads(manifest.read_text())["version"] != "0.0.0"
     assert len(bank.targets()) == 2
+
+
+def test_a_service_of_ones_own_is_recorded_and_replayed(tmp_path: Path, bank: BojHarness) -> None:
+    project = make_user_project(tmp_path, SERVICE, OWN_SERVICE)
+
+    recorded = run_pytest(project, "-q", "--signet-door=stdio", **DIRECT, BANK=bank.url)
+    asked = len(bank.targets())
+    replayed = run_pytest(project, "-q", CI="true", BANK=bank.url)
+
+    assert (counts(recorded), asked) == ({"passed": 1}, 1), recorded.stdout + recorded.stderr
+    assert (counts(replayed), len(bank.targets())) == ({"passed": 1}, 1), replayed.stdout + replayed.stderr
