@@ -48,11 +48,7 @@ class UsageError(Exception):
 
 
 def load_toolsets(text: str) -> list[str]:
-    """Return the names of the toolsets in a list of names and targets, which are loaded.
-
-    Raises:
-        UsageError: one of them cannot be.
-    """
+    """Return the names of the toolsets in a list of names and targets; load them, or raise UsageError."""
     given = [name.strip() for name in text.split(",") if name.strip()]
     if all(name in TOOLSETS for name in given):
         return list(dict.fromkeys(given))

@@ -85,7 +85,7 @@ def flags_of(command: str) -> list[argparse.Action]:
     [
         ("serve", ["--port", "--host", "--toolsets", "--sandbox"]),
         ("stdio", ["--toolsets", "--sandbox"]),
-        ("tools", ["--json", "--url", "--toolsets", "--sandbox"]),
+        ("tools", ["--json", "--url", "--installed", "--toolsets", "--sandbox"]),
         ("call", ["--json", "--url", "--toolsets", "--sandbox"]),
     ],
 )

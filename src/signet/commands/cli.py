@@ -49,7 +49,7 @@ examples:
   signet call encodePlantUML --url http://127.0.0.1:8080 --json @arguments.json
 """
 
-SOURCE: Final = ("toolsets", "config", "sandbox", TOOLSET_FLAGS)
+SOURCE: Final = ("toolsets", "sandbox", "config", TOOLSET_FLAGS)
 """The settings that decide which tools there are and where they look."""
 RECORDING: Final = ("record", "replay")
 SHARED: Final = ("validation", "call_timeout_s", "log")
@@ -140,7 +140,7 @@ def parser(given: list[str]) -> Parser:
     add_settings(stdio, *SOURCE, toolsets=_toolsets_text)
     for server in (serve, stdio):
         text = "folder of the journal (default: runs, or the --record folder)"
-        add_settings(server, "log_dir", "journal", *RECORDING, *SHARED, "dev", log_dir=text)
+        add_settings(server, "log_dir", "journal", *RECORDING, "dev", *SHARED, log_dir=text)
 
     _add_tools(commands)
     _add_call(commands)
@@ -168,9 +168,9 @@ def _add_tools(commands: Any) -> None:
     tools.behind = "names"
     tools.usage = "signet tools [TARGET ...] [NAME ...] [options]"
     tools.add_argument("names", nargs="*", metavar="NAME", help="tools to show (default: list all), or targets to load")
-    tools.add_argument("--installed", action="store_true", help="list the toolsets that installed packages bring")
     tools.add_argument("--json", action="store_true", help="print JSON, with the contracts")
     tools.add_argument("--url", metavar="URL", help=URL_TEXT)
+    tools.add_argument("--installed", action="store_true", help="list the toolsets that installed packages bring")
     add_settings(tools, *SOURCE, *SHARED, toolsets=_toolsets_text)
 
 

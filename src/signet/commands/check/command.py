@@ -16,6 +16,7 @@ import msgspec
 from signet.app import open_toolbox, resolve
 from signet.commands.arguments import TOOLSET_FLAGS, Parser, add_settings
 from signet.commands.terminal import write, write_json
+from signet.configuration.reading import read_settings
 from signet.files import replacing
 from signet.kernel.schemas import SchemaRegistry
 from signet.settings import EnabledToolset, Settings, UsageError, known_settings
@@ -56,7 +57,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--strict", action="store_true", help="let warnings fail the check")
     if isinstance(parser, Parser):
         parser.behind = "targets"
-        add_settings(parser, "sandbox", TOOLSET_FLAGS, "replay", "call_timeout_s")
+        add_settings(parser, "sandbox", "config", TOOLSET_FLAGS, "replay", "call_timeout_s")
     parser.set_defaults(run=_run)
 
 
@@ -84,10 +85,10 @@ def _settings(args: argparse.Namespace) -> tuple[Settings, list[str]]:
     flags = {name: value for name, value in vars(args).items() if name in known}
     if args.targets:
         flags["toolsets"] = ",".join(args.targets)
-    settings = Settings.read(os.environ, flags)
+    settings = read_settings(os.environ, flags)
     if not settings.toolsets:
         flags["toolsets"] = ",".join(targets_of_project())
-        settings = Settings.read(os.environ, flags)
+        settings = read_settings(os.environ, flags)
     targets = [target.strip() for target in settings.toolsets.split(",") if target.strip()]
     fixed = msgspec.structs.replace(settings, journal=False, record=None, validation="enforce", log="off")
     return resolve(fixed), targets
