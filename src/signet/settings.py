@@ -104,9 +104,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     allowed_hosts: Annotated[
         str, setting("further host names to answer to, separated by commas; * for any", metavar="NAMES")
     ] = ""
-    dev: Annotated[
-        bool, setting("development mode: reload the tools on a change, show tracebacks in answers; on loopback only")
-    ] = False
+    dev: Annotated[bool, setting("reload the tools on a change, answer with tracebacks; on this machine only")] = False
     quiet: Annotated[bool, setting("do not print example lines at the start")] = False
     call_timeout_s: Annotated[float, Meta(gt=0, le=3600), setting("seconds that a call may take", metavar="S")] = 50.0
     log: Annotated[

@@ -167,10 +167,12 @@ def test_the_files_that_the_tools_are_made_of_are_watched(file: Path) -> None:
         contracts = file.parent / "contracts/tools"
         contracts.mkdir(parents=True)
         tool = next(tool for tool in server.ask("GET", "/api/tools").json()["tools"] if tool["name"] == "add")
-        output = {"type": "object", "properties": {"result": {"type": "integer"}}, "required": ["result"]}
+        output = {"type": "object", "properties": {"result": {"type": "string"}}, "required": ["result"]}
         frozen = {"tool": "tools.add", "input": tool["inputSchema"], "output": output}
         (contracts / "tools.add.json").write_text(json.dumps(frozen), encoding="utf-8")
-        server.wait_for("tools.add.json")
+        server.wait_for("tools.add.json: 4 tools\n")
+        assert "contract.drift\n" in server.stderr()
+        assert added(server) == 6
 
         assert "other.py" not in server.stderr()
 
@@ -298,9 +300,14 @@ def test_a_script_of_ones_own_reloads_itself(file: Path) -> None:
         assert result(pipe.ask(call(1))) == (1, 3)
 
 
-@pytest.mark.parametrize("variable", [True, False])
-def test_a_banner_says_that_it_is_on(file: Path, *, variable: bool) -> None:
-    flags, env = ((), {"SIGNET_DEV": "yes"}) if variable else (("--dev",), {})
+@pytest.mark.parametrize("how", ["flag", "variable", "file"])
+def test_a_banner_says_that_it_is_on(file: Path, tmp_path: Path, how: str) -> None:
+    (tmp_path / "own.toml").write_text("dev = true\n")
+    flags, env = {
+        "flag": (("--dev",), {}),
+        "variable": ((), {"SIGNET_DEV": "yes"}),
+        "file": (("--config", str(tmp_path / "own.toml")), {}),
+    }[how]
     with serving(str(file), "--no-journal", *flags, env=env) as server:
         over_http = server.stderr()
     with piping(SIGNET, "stdio", str(file), "--no-journal", *flags, env=env) as pipe:

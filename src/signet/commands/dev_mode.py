@@ -10,7 +10,7 @@ __all__ = ["supervise", "wants_dev"]
 
 def supervise(command: str, args: Namespace) -> int | None:
     """Run `serve` or `stdio` in development mode and return the exit status; None where that is not asked for."""
-    if not wants_dev(args.dev):
+    if not wants_dev(args.dev, args.config):
         return None
     if command == "stdio":
         from .development.relay import Relay
@@ -21,13 +21,19 @@ def supervise(command: str, args: Namespace) -> int | None:
     return HttpSupervisor(args.given).run()
 
 
-def wants_dev(flag: bool | None) -> bool:  # noqa: FBT001 - it is the flag
-    """Return whether development mode is asked for, before anything of the user's is loaded."""
-    from signet.settings import PREFIX, known_settings
+def wants_dev(flag: bool | None, config: str | None = None) -> bool:  # noqa: FBT001 - it is the flag
+    """Return whether flag, variable or file ask for development mode, before anything of the user's is loaded."""
+    from signet.configuration.file import FILE, find_file
+    from signet.settings import PREFIX, UsageError, known_settings
 
     text = os.environ.get(f"{PREFIX}DEV", "")
     try:
-        return bool(flag if flag is not None or not text.strip() else known_settings()["dev"].read(text))
-    except ValueError:
+        if flag is not None or text.strip():
+            return bool(flag if flag is not None else known_settings()["dev"].read(text))
+        # What is no file can be read only once.
+        is_file = os.path.isfile(config or os.environ.get(f"{PREFIX}CONFIG") or FILE)
+        file = find_file(os.environ, {"config": config}) if is_file else None
+        return file is not None and file.table.get("dev") is True
+    except (ValueError, UsageError):
         # Told when the settings are read.
         return False
