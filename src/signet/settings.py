@@ -195,7 +195,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return own if own is not None else build_settings(toolset.settings, {})
 
     def with_toolset(self, toolset: Toolset, **changes: Any) -> Self:
-        """Return settings with some of a toolset's own changed, for a replay or a sandbox; raise ValueError if wrong."""
+        """Return settings with some of a toolset's own changed; raise ValueError for a type."""
         changed = change_settings(toolset.settings, self._given_to(toolset), changes)
         return msgspec.structs.replace(self, by_toolset={**self.by_toolset, toolset.domain: changed})
 
