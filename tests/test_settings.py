@@ -7,7 +7,7 @@ import pytest
 from signet.catalogue import find_toolset
 from signet.settings import Settings, UsageError, known_settings
 
-SWITCHES = ["log_lenient", "journal", "deterministic_ids", "sandbox", "quiet"]
+SWITCHES = ["dev", "log_lenient", "journal", "deterministic_ids", "sandbox", "quiet"]
 
 
 def value_of(settings: Settings, name: str) -> object:
