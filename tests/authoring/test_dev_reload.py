@@ -171,7 +171,7 @@ def test_the_files_that_the_tools_are_made_of_are_watched(file: Path) -> None:
         frozen = {"tool": "tools.add", "input": tool["inputSchema"], "output": output}
         (contracts / "tools.add.json").write_text(json.dumps(frozen), encoding="utf-8")
         server.wait_for("tools.add.json: 4 tools\n")
-        assert "contract.drift\n" in server.stderr()
+        assert "contract.drift why=" in server.stderr()
         assert added(server) == 6
 
         assert "other.py" not in server.stderr()
