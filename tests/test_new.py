@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -85,6 +86,38 @@ def test_it_passes_its_own_tests_at_once_where_nothing_is_recorded(empty: Comman
     done = empty(weather, "pytest", "-q", "-p", "no:cacheprovider", CI="true")
 
     assert counts(done) == {"passed": 8}, done.stdout + done.stderr
+
+
+def test_it_passes_the_gate_at_once_by_its_file_and_by_its_entry_point(
+    empty: Command, weather: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(weather, tmp_path / "weather")
+    (tmp_path / "weather/signet.toml").unlink()
+
+    by_file = empty(weather, "signet", "check", "--format", "json")
+    by_entry_point = empty(tmp_path / "weather", "signet", "check", "--format", "json")
+
+    targets = [json.loads(done.stdout)["targets"] for done in (by_file, by_entry_point)]
+    assert targets == [["src/weather/tools.py"], ["weather.tools:toolset"]]
+    for done in (by_file, by_entry_point):
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert {check["state"] for check in json.loads(done.stdout)["results"]} == {"ok"}
+
+
+def test_after_a_breaking_edit_the_gate_and_the_tests_fail_with_an_example(
+    empty: Command, weather: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(weather, tmp_path / "weather")
+    tools = tmp_path / "weather/src/weather/tools.py"
+    tools.write_text(tools.read_text().replace("day: Day, ctx", "day: Day, month: int, ctx"))
+
+    check = empty(tmp_path / "weather", "signet", "check")
+    tests = empty(tmp_path / "weather", "pytest", "-q", "-p", "no:cacheprovider", CI="true")
+
+    assert check.returncode == 1, check.stdout + check.stderr
+    assert '"month" is a required property; {"day":"' in " ".join(check.stdout.split())
+    assert (tests.returncode, counts(tests)) == (1, {"error": 8}), tests.stdout
+    assert '"month" is a required property; {"day":"' in tests.stdout
 
 
 @pytest.mark.parametrize("door", ["stdio", "rest"])

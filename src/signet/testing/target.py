@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
-from signet.authoring.target import GROUP
+from signet.commands.check.project import FILE as PROJECT
+from signet.commands.check.project import entry_points_of
 from signet.settings import UsageError
 
 __all__ = ["FILE", "find_target"]
 
 FILE: Final = "signet.toml"
-PROJECT: Final = "pyproject.toml"
 
 
 def find_target(folder: str, given: Sequence[str] = ()) -> str:
@@ -26,7 +25,7 @@ def find_target(folder: str, given: Sequence[str] = ()) -> str:
     Raises:
         UsageError: nothing names any.
     """
-    targets = list(given) or _toolsets_of(folder) or _entry_points_of(folder)
+    targets = list(given) or _toolsets_of(folder) or entry_points_of(folder)
     if not targets:
         message = (
             f'no tools to test: write toolsets = ["tools.py"] in {FILE} beside {PROJECT}, or signet_target in '
@@ -45,29 +44,6 @@ def _toolsets_of(folder: str) -> list[str]:
     file = find_file({}, {"config": path}) if os.path.exists(path) else None
     given = read_toolsets(file).get("toolsets") if file is not None else None
     return str(given.value).split(",") if given is not None else []
-
-
-def _entry_points_of(folder: str) -> list[str]:
-    """Return what the package of a project brings; where it is not installed, it is imported from `src`."""
-    project = _read(os.path.join(folder, PROJECT)).get("project", {})
-    targets = list(project.get("entry-points", {}).get(GROUP, {}).values())
-    sources = os.path.join(folder, "src")
-    if targets and os.path.isdir(sources):
-        sys.path.insert(0, sources)
-        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (sources, os.environ.get("PYTHONPATH"))))
-    return targets
-
-
-def _read(path: str) -> dict[str, Any]:
-    import tomllib
-
-    try:
-        with open(path, "rb") as file:
-            return tomllib.load(file)
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{path} cannot be read ({error})") from None
 
 
 def _absolute(folder: str, target: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from signet.authoring.target import GROUP
 from signet.settings import UsageError
 
-__all__ = ["targets_of_project"]
+__all__ = ["entry_points_of", "targets_of_project"]
 
 FILE: Final = "pyproject.toml"
 SOURCES: Final = "src"
@@ -22,21 +22,36 @@ def targets_of_project() -> list[str]:
     Raises:
         UsageError: there is no such file, or it offers no toolsets.
     """
+    if not os.path.lexists(FILE):
+        raise UsageError(f"there is nothing to check: no toolsets are set, and there is no {FILE}; {ADVICE}")
+    targets = entry_points_of("")
+    if not targets:
+        raise UsageError(f'{FILE} has no [project.entry-points."{GROUP}"] with NAME = "module:attribute"; {ADVICE}')
+    return targets
+
+
+def entry_points_of(folder: str) -> list[str]:
+    """Return the targets of the project in a folder, which can be imported from then on; none if it offers none.
+
+    Raises:
+        UsageError: its file cannot be read.
+    """
     import tomllib
 
+    path = os.path.join(folder, FILE)
     try:
-        with open(FILE, "rb") as file:
+        with open(path, "rb") as file:
             project: Any = tomllib.load(file)
     except FileNotFoundError:
-        raise UsageError(f"there is nothing to check: no toolsets are set, and there is no {FILE}; {ADVICE}") from None
+        return []
     except (OSError, ValueError) as error:
-        raise UsageError(f"{FILE} cannot be read ({error}); mend it, or {ADVICE}") from None
+        raise UsageError(f"{path} cannot be read ({error}); mend it, or {ADVICE}") from None
     for name in ("project", "entry-points", GROUP):
         project = project.get(name) if isinstance(project, dict) else None
-    if not isinstance(project, dict) or not project or not all(isinstance(one, str) for one in project.values()):
-        raise UsageError(f'{FILE} has no [project.entry-points."{GROUP}"] with NAME = "module:attribute"; {ADVICE}')
-    if os.path.isdir(SOURCES):
-        folder = os.path.abspath(SOURCES)
-        sys.path.insert(0, folder)
-        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (folder, os.environ.get("PYTHONPATH"))))
+    if not isinstance(project, dict) or not all(isinstance(one, str) for one in project.values()):
+        return []
+    sources = os.path.abspath(os.path.join(folder, SOURCES))
+    if project and os.path.isdir(sources):
+        sys.path.insert(0, sources)
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (sources, os.environ.get("PYTHONPATH"))))
     return list(dict.fromkeys(project.values()))

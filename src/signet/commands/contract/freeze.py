@@ -29,7 +29,7 @@ from signet.files import replacing
 from signet.kernel.toolset import Toolset
 from signet.settings import UsageError, load_toolsets
 
-__all__ = ["add_freeze"]
+__all__ = ["add_freeze", "freeze_new"]
 
 REFUSED: Final = 1
 PIPE_WIDTH: Final = 160
@@ -104,6 +104,11 @@ def _run(args: argparse.Namespace) -> int:
         say(_refusal(one))
     _warn(toolsets, args.target)
     return REFUSED if refused else 0
+
+
+def freeze_new(toolset: Toolset) -> None:
+    """Write the contracts of a toolset of which nothing is frozen yet; raise OSError where they cannot be written."""
+    _write(_examined(_freezable(toolset), None))
 
 
 def _warn(toolsets: list[Toolset], target: str) -> None:

@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from signet import __version__
 from signet.app import build_server
-from signet.authoring.toolset import FOLDER
 from signet.catalogue import find_toolset, load
 from signet.commands.call import walk
+from signet.commands.contract.freeze import freeze_new
 from signet.settings import Settings, UsageError
 
 from .names import ProjectNames
@@ -82,7 +82,8 @@ def _write_all(folder: str, names: ProjectNames) -> None:
     sys.dont_write_bytecode = True
     target = os.path.join(folder, "src", names.package, "tools.py")
     toolsets = load(target)
-    _freeze(toolsets, os.path.join(os.path.dirname(target), FOLDER))
+    for toolset in toolsets:
+        freeze_new(find_toolset(toolset))
     for test, calls in RECORDINGS.items():
         asyncio.run(_record(toolsets, os.path.join(folder, "tests/cassettes/test_tools", test), calls))
 
@@ -99,17 +100,6 @@ def _move(made: str, folder: str, *, is_there: bool) -> None:
         return
     for name in os.listdir(made):
         os.rename(os.path.join(made, name), os.path.join(folder, name))
-
-
-def _freeze(toolsets: list[str], folder: str) -> None:
-    """Write the contracts of toolsets into a folder."""
-    import msgspec
-
-    for toolset in map(find_toolset, toolsets):
-        label = msgspec.json.encode({"toolset": toolset.name, "version": toolset.version})
-        bundles = {os.path.join("tools", f"{slug}.json"): bundle for slug, bundle in toolset.bundles().items()}
-        for path, data in {"toolset.json": label, **bundles}.items():
-            _write(os.path.join(folder, path), msgspec.json.format(data).decode() + "\n")
 
 
 async def _record(toolsets: list[str], folder: str, calls: list[dict[str, Any]]) -> None:
