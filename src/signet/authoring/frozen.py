@@ -60,7 +60,7 @@ class FrozenContracts(msgspec.Struct, frozen=True):
 
     folder: str
     version: str
-    """Empty where others are frozen in the folder, and this toolset is not."""
+    """Empty where the folder's mark does not name the toolset."""
     bundles: Mapping[str, bytes]
     """The files of its tools as they are written, by slug."""
 
@@ -80,11 +80,14 @@ def read_frozen(toolset: Toolset) -> FrozenContracts | None:
         if not slugs:
             return None
         raise BrokenContractError(f"{_shown(folder)} has no {MARK_FILE}: write {MARK_FORM} in it, or remove the folder")
+    mark = marks.get(toolset.name)
+    if mark is None and not toolset.bundles().keys() & set(slugs):
+        # Others are frozen in the folder, and this toolset never was.
+        return None
     others = [mark for name, mark in marks.items() if name != toolset.name]
     if any(mark.tools is None for mark in others):
         slugs = []
     foreign = {slug for mark in others for slug in mark.tools or ()}
-    mark = marks.get(toolset.name)
     bundles = {slug: _read(tool_file(folder, slug)) for slug in slugs if slug not in foreign}
     return FrozenContracts(folder, mark.version if mark else "", bundles)
 
