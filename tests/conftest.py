@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, settings
 import upstream_harness
 from boj_harness import BojHarness, boj_sandbox
 from oj_harness import OjHarness, oj_sandbox
+from signet import catalogue
 
 IN_CI = bool(os.environ.get("CI"))
 
@@ -46,6 +47,18 @@ SLOW_FILES = (
     "real/test_tool_pages.py", "tests/test_installation.py", "attack/test_fair_share.py", "sandbox/test_boj.py",
 )  # fmt: skip
 """The files of a parallel run that go first, the slowest at the head: begun last, one would leave a process alone."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _own_catalogue() -> Iterator[None]:
+    """Let the targets that the tests of a file load in this process be forgotten with the file."""
+    before = [list(catalogue.TOOLSETS), dict(catalogue._registered), dict(catalogue._loaded)]
+    yield
+    catalogue.TOOLSETS[:] = before[0]
+    for kept, now in zip(before[1:], (catalogue._registered, catalogue._loaded), strict=True):
+        now.clear()
+        now.update(kept)
+    catalogue.find_toolset.cache_clear()
 
 
 @pytest.fixture(scope="module")

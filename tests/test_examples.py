@@ -34,6 +34,16 @@ ENDLESS = "--watch"
 DIAGRAM = "@startuml\nAlice -> Bob: hello\n@enduml\n"
 SOLUTION = "n, h = map(int, input().split())\nprint(sum(min(h, int(size)) for size in input().split()))\n"
 """A right program for the problem 1900A of the sample data."""
+TOOLS = """
+import signet
+
+
+@signet.tool(example={"a": 1, "b": 2})
+def add(a: int, b: int = 0) -> int:
+    '''Add two integers.'''
+    return a + b
+"""
+"""A user's own tools."""
 PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
 
 
@@ -126,6 +136,11 @@ def test_a_command_of_the_readme_or_of_a_help_page_works_on_the_sample_data(
     for name in re.findall(r"@([\w.]+\.(?:json|puml|txt))", line):
         text = json.dumps({"plantumlCode": "A -> B"}) if name.endswith(".json") else "A -> B"
         (tmp_path / name).write_text(text)
+    (tmp_path / "tools.py").write_text(TOOLS)
+    (tmp_path / "other.toml").write_text('toolsets = ["tools.py"]\n')
+    if "--replay tests/cassette" in line:
+        record = [SIGNET, "call", "--toolsets", "tools.py", "--record", "tests/cassette", "add", "a=1", "b=2"]
+        subprocess.run(record, cwd=tmp_path, env=clean_env(), capture_output=True, check=True)
     for name in re.findall(r"[\w/-]*main\.py", line):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(SOLUTION)
@@ -136,6 +151,7 @@ def test_a_command_of_the_readme_or_of_a_help_page_works_on_the_sample_data(
 
     if (Path(words[0]).name, words[1] if len(words) > 1 else "") in SERVERS:
         words[words.index("--port") + 1] = "0"
+        words = [str(tmp_path / word) if word == "tools.py" else word for word in words]
         with serving_command(*words, env=env) as running:
             assert running.process.poll() is None
         return

@@ -14,7 +14,7 @@ import msgspec
 
 from signet.kernel.toolset import Toolset
 
-__all__ = ["TOOLSETS", "find_toolset", "load", "loaded_targets", "register", "target_of"]
+__all__ = ["TOOLSETS", "default_toolsets", "find_toolset", "load", "loaded_targets", "register", "target_of"]
 
 TOOLSETS: Final = ["plantuml", "plantuml-tools", "boj", "boj-explore", "oj", "oj-practice"]
 """The toolsets in the order in which their tools are listed: each is the `TOOLSET` of `signet.toolsets.<word>`, where
@@ -65,6 +65,12 @@ def target_of(toolset: Toolset) -> str:
     """Return the target that a toolset was loaded from; for a script that serves itself, the folder of its code."""
     targets = (target for target, names in _loaded.items() if toolset.name in names)
     return next(targets, None) or (toolset.schema_root or toolset.name).rpartition("/")[0] or toolset.name
+
+
+def default_toolsets() -> list[str]:
+    """Return the toolsets that are served where none is chosen: all but those of targets."""
+    own = {name for names in _loaded.values() for name in names}
+    return [name for name in TOOLSETS if name not in own]
 
 
 def loaded_targets() -> list[str]:

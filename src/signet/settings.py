@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, Self
 import msgspec
 from msgspec import Meta, Struct
 
-from signet.catalogue import TOOLSETS, find_toolset, load
+from signet.catalogue import TOOLSETS, default_toolsets, find_toolset, load
 from signet.kernel.settings import PREFIX, Given, Setting, merge, setting, settings_of
 from signet.kernel.toolset import Toolset
 from signet.kernel.toolset_settings import IncompleteSettings, build_settings, change_settings, secret_texts
@@ -202,7 +202,8 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def enabled(self) -> list[EnabledToolset]:
         """Return the named or the default toolsets, each with its settings; raise UsageError for an unknown name."""
         names = load_toolsets(self.toolsets)
-        toolsets = [EnabledToolset(toolset, self.of(toolset)) for toolset in map(find_toolset, names or TOOLSETS)]
+        chosen = map(find_toolset, names or default_toolsets())
+        toolsets = [EnabledToolset(toolset, self.of(toolset)) for toolset in chosen]
         return [one for one in toolsets if names or self.sandbox or one.has_what_it_needs]
 
     def secrets(self) -> tuple[str, ...]:

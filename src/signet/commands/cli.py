@@ -226,11 +226,13 @@ def _stdio(args: argparse.Namespace) -> int:
         return status
     from signet.app import build_server
 
-    from .stdio_process import run_stdio, tell_a_person
+    from .stdio_process import is_person, run_stdio, tell_a_person
+
+    by_hand = is_person()
 
     def read() -> Settings:
         settings = settings_of_command(args)
-        if not settings.quiet:
+        if by_hand and not settings.quiet:
             tell_a_person()
         return settings
 

@@ -16,7 +16,7 @@ from .arguments import print_err, print_err_line
 if TYPE_CHECKING:
     from signet.kernel.server import Server
 
-__all__ = ["run_drop_in", "run_stdio", "tell_a_person"]
+__all__ = ["is_person", "run_drop_in", "run_stdio", "tell_a_person"]
 
 WAITING: Final = """\
 signet: waiting for MCP messages on standard input, one JSON object per line.
@@ -37,25 +37,30 @@ def run_drop_in(read_settings: Callable[[], Settings], build: Callable[[Settings
         return 130
 
 
+def is_person() -> bool:
+    """Return whether standard input is a terminal."""
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
 def tell_a_person() -> None:
-    """Say what the server waits for, if its standard input is a terminal."""
-    if sys.stdin is not None and sys.stdin.isatty():
-        print_err(WAITING)
+    """Say what the server waits for."""
+    print_err(WAITING)
 
 
 def run_stdio(read_settings: Callable[[], Settings], build: Callable[[Settings], Server]) -> int:
-    """Claim standard output, read the settings, build a server and serve until standard input ends; return the status.
+    """Claim standard input and output, read the settings, build a server and serve until the input ends.
 
     Raises:
         UsageError: standard output is closed, or the settings cannot be used.
     """
-    from signet.transports.pipes import claim_stdout
+    from signet.transports.pipes import claim_stdin, claim_stdout
 
     try:
         wire = claim_stdout()
     except OSError:
         raise UsageError("standard output is closed; start this with a pipe on it") from None
-    # Targets are imported here, and may print.
+    source = claim_stdin()
+    # Targets are imported here, and may print, or ask for input.
     settings = read_settings()
     from signet.transports.stdio import serve
 
@@ -64,7 +69,7 @@ def run_stdio(read_settings: Callable[[], Settings], build: Callable[[Settings],
         from signet.journal.writer import shorten_switch_interval
 
         shorten_switch_interval()
-    if serve(build(settings), wire, in_thread=settings.stdio_reader == "thread"):
+    if serve(build(settings), wire, source=source, in_thread=settings.stdio_reader == "thread"):
         # A thread or a tool is still at work. Python would wait for it at exit, but all responses are written.
         print_err("")
         os._exit(0)

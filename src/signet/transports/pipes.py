@@ -1,4 +1,4 @@
-"""The pipes of a stdio server: a standard output of its own, bounded lines, writes that never block."""
+"""The pipes of a stdio server: standard input and output of its own, bounded lines, writes that never block."""
 
 from __future__ import annotations
 
@@ -11,7 +11,15 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Final
 
-__all__ = ["MAX_LINE_BYTES", "LineSplitter", "NonBlockingWriter", "claim_stdout", "has_reader", "unblocked"]
+__all__ = [
+    "MAX_LINE_BYTES",
+    "LineSplitter",
+    "NonBlockingWriter",
+    "claim_stdin",
+    "claim_stdout",
+    "has_reader",
+    "unblocked",
+]
 
 MAX_LINE_BYTES: Final = 4 * 1024 * 1024
 """The longest line that is read; a longer line is dropped and reported."""
@@ -38,6 +46,21 @@ def claim_stdout() -> int:
         os.dup2(null, 1)
     sys.stdout = sys.stderr
     return wire
+
+
+def claim_stdin() -> int:
+    """Return a descriptor of standard input for the protocol alone; whoever else reads it finds its end.
+
+    A tool that asked for a line, or a process that it starts, would take a message of the client.
+    """
+    _ensure_stdin()
+    source = os.dup(0)
+    os.set_inheritable(source, False)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - it lasts as long as the process
+    return source
 
 
 def _ensure_stdin() -> None:

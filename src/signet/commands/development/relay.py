@@ -10,7 +10,7 @@ import os
 import threading
 from typing import Final
 
-from signet.commands.stdio_process import tell_a_person
+from signet.commands.stdio_process import is_person, tell_a_person
 from signet.kernel.errors import INTERNAL, INVALID_REQUEST
 from signet.kernel.wire import ResponseId, failure
 from signet.settings import UsageError
@@ -58,7 +58,8 @@ class Relay(Supervisor):
             self._wire = claim_stdout()
         except OSError:
             raise UsageError("standard output is closed; start this with a pipe on it") from None
-        tell_a_person()
+        if is_person():
+            tell_a_person()
         return super().run()
 
     def start(self) -> Generation:
