@@ -131,3 +131,10 @@ def secret() -> int:
 def refuses(name: str) -> str:
     """Raise a fault of its own."""
     raise signet.Fault(signet.Code.NOT_FOUND, f"there is no {name}")
+
+
+@signet.tool
+def asks() -> str:
+    """Read standard input, also by another process."""
+    done = subprocess.run(["head", "-n", "1"], capture_output=True, check=True, text=True)
+    return sys.stdin.readline() + done.stdout

@@ -98,3 +98,11 @@ def test_a_server_ends_although_tools_never_return() -> None:
 def _call(number: int, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     params = {"name": name, "arguments": arguments}
     return {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
+
+
+def test_a_tool_that_reads_standard_input_takes_no_message_of_the_client() -> None:
+    with piping(SIGNET, "stdio", TOOLS, "--no-journal") as pipe:
+        pipe.send(_call(1, "asks", {}), _call(2, "echo", {"text": "still here"}))
+        answers = {answer["id"]: answer["result"]["structuredContent"] for answer in (pipe.receive(), pipe.receive())}
+
+    assert answers == {1: {"result": ""}, 2: {"result": "still here"}}

@@ -331,3 +331,29 @@ def test_null_is_a_value_where_the_type_has_none_and_absent_elsewhere(tmp_path: 
     for given, told in (("{}", "10 1"), ('{"a": null, "b": null}', "None 1"), ('{"a": 3}', "3 1")):
         done = signet(tmp_path, "call", "--toolsets", "tools.py", "add", "--json", given)
         assert json.loads(done.stdout) == {"result": told}
+
+
+def test_a_targets_own_timeout_is_its_own(tmp_path: Path) -> None:
+    (tmp_path / "tools.py").write_text("raise TimeoutError('the database')")
+
+    said = refusal(tmp_path, "tools.py")
+
+    assert "TimeoutError: the database" in said
+    assert "took more than" not in said
+
+
+def test_a_folder_of_one_word_is_a_target_of_tools_too(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "sums.py").write_text(ADD)
+
+    assert slugs(tmp_path, "mine") == ["add sums.add"]
+
+
+def test_a_script_that_runs_an_event_loop_already_is_told_so(tmp_path: Path) -> None:
+    script = tmp_path / "tools.py"
+    script.write_text(f"import asyncio\n{ADD}\n\nasync def main():\n    signet.run()\n\nasyncio.run(main())\n")
+
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, env=clean_env(), check=False)
+
+    assert done.returncode == 2
+    assert done.stderr == "signet: signet.run() has an event loop of its own: call it outside of asyncio.run()\n"

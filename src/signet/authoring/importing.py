@@ -27,6 +27,10 @@ class TargetError(Exception):
         self.trace = trace
 
 
+class _TooSlowError(Exception):
+    """An import has taken too long; a target's own TimeoutError is another thing."""
+
+
 class UnknownTargetError(TargetError):
     """There is no such target."""
 
@@ -42,7 +46,7 @@ def import_target(name: str, shown: str, path: str | None = None) -> ModuleType 
             if path is not None and _is_taken(name, path):
                 return _import_file(name, path)
             return import_module(name)
-    except TimeoutError as error:
+    except _TooSlowError as error:
         message = f"{shown} took more than {IMPORT_S:g} s to import: do the long work in a tool, not at the import"
         raise TargetError(message, own_trace(error)) from None
     except ModuleNotFoundError as error:
@@ -90,13 +94,13 @@ def _import_file(name: str, path: str) -> ModuleType:
 
 @contextlib.contextmanager
 def _time_limit() -> Iterator[None]:
-    """Raise TimeoutError in what runs for too long; only the main thread of a system with timers can be stopped."""
+    """Raise _TooSlowError in what runs for too long; only the main thread of a system with timers can be stopped."""
     if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
         yield
         return
 
     def stop(*_: object) -> None:
-        raise TimeoutError
+        raise _TooSlowError
 
     before = signal.signal(signal.SIGALRM, stop)
     # It rings again: the code may have caught the first one.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 
@@ -24,6 +25,13 @@ def run() -> None:
     from .cli import main
     from .dev_mode import wants_dev
 
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        pass
+    else:
+        print_err_line("signet", "signet.run() has an event loop of its own: call it outside of asyncio.run()")
+        sys.exit(USAGE)
     try:
         toolsets = toolset_of_script(names)
     except TargetError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
@@ -37,7 +38,8 @@ LEAST_WIDTH: Final = 20
 
 def take_targets(args: argparse.Namespace) -> None:
     """Part the targets from the names of tools, slugs and canonical ids."""
-    unknown = [name for name in args.names if not name.isidentifier() and name.partition(".")[0] not in TOOLSETS]
+    unknown = [name for name in args.names if name.partition(".")[0] not in TOOLSETS]
+    unknown = [name for name in unknown if not name.isidentifier() or os.path.isdir(name)]
     if args.url is None and unknown:
         from signet.authoring.target import is_target
 
