@@ -10,6 +10,7 @@ from textwrap import dedent
 
 import pytest
 
+from here import signet_here
 from processes import PATIENCE_S, SIGNET, clean_env
 
 ADD = '''
@@ -22,10 +23,8 @@ def add(a: int, b: int = 0) -> int:
 '''
 
 
-def signet(folder: Path, *args: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [SIGNET, *args], cwd=folder, env=clean_env(), input=stdin, capture_output=True, timeout=PATIENCE_S, check=False
-    )
+def signet(folder: Path, *args: str) -> subprocess.CompletedProcess[bytes]:
+    return signet_here(folder, *args)
 
 
 def slugs(folder: Path, *args: str) -> list[str]:
@@ -285,7 +284,7 @@ def test_a_broken_target_stops_every_command_with_the_same_sentence(tmp_path: Pa
     words = b"tools.py has no tools"
 
     for args in (["serve", "tools.py"], ["stdio", "tools.py"], ["call", "--toolsets", "tools.py", "x"]):
-        done = signet(tmp_path, *args)
+        done = subprocess.run([SIGNET, *args], cwd=tmp_path, env=clean_env(), capture_output=True, check=False)
         assert (done.returncode, words in done.stderr) == (2, True), done.stderr
 
 

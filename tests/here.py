@@ -1,0 +1,57 @@
+"""A `signet` command in this process: for what does not depend on a process, at a twentieth of its cost."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from unittest import mock
+
+from processes import clean_env
+from signet import catalogue
+from signet.commands.cli import main
+
+__all__ = ["signet_here"]
+
+
+def signet_here(folder: Path, *args: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[bytes]:
+    """Run a command in a folder as a new process would: what it loads is forgotten, what it prints is returned."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
+    printed = contextlib.redirect_stdout(out), contextlib.redirect_stderr(err)
+    environ = mock.patch.dict(os.environ, clean_env(env), clear=True)
+    with _fresh(folder), environ, contextlib.chdir(folder), printed[0], printed[1]:
+        try:
+            status = main(list(args))
+        except SystemExit as error:
+            status = int(error.code or 0)
+    texts = [stream.buffer.getvalue() for stream in (out, err)]  # type: ignore[attr-defined]
+    return subprocess.CompletedProcess(["signet", *args], status, *texts)
+
+
+@contextlib.contextmanager
+def _fresh(folder: Path) -> Iterator[None]:
+    """Forget modules of the folder, targets and places to import from at the end of the block."""
+    path, modules = list(sys.path), set(sys.modules)
+    known = [list(catalogue.TOOLSETS), dict(catalogue._registered), dict(catalogue._loaded)]
+    # A file that is written twice within a second, with one size, has the bytecode of the first.
+    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        yield
+    finally:
+        sys.dont_write_bytecode = before
+        sys.path[:] = path
+        for name in set(sys.modules) - modules:
+            file = getattr(sys.modules[name], "__file__", None) or ""
+            if name.startswith("signet_target_") or file.startswith(str(folder)):
+                del sys.modules[name]
+        importlib.invalidate_caches()
+        catalogue.TOOLSETS[:] = known[0]
+        for kept, now in zip(known[1:], (catalogue._registered, catalogue._loaded), strict=True):
+            now.clear()
+            now.update(kept)
+        catalogue.find_toolset.cache_clear()
