@@ -5,7 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import subprocess
+import threading
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -166,3 +170,84 @@ def test_the_openapi_page_has_an_example_only_where_the_author_gave_one(server: 
     content = page["paths"]["/api/tools/add"]["post"]["requestBody"]["content"]["application/json"]
 
     assert content.keys() == {"schema"}
+
+
+RATES = '''
+import os
+
+import signet
+
+bank = signet.Upstream(os.environ["RATES_URL"], name="bank")
+
+
+@signet.tool
+async def rate(currency: str) -> float:
+    """Tell what a currency costs in yen."""
+    response = await bank.get(f"/{currency}.json")
+    if response.status == 404:
+        raise signet.Fault(signet.Code.NOT_FOUND, f"there is no {currency}")
+    return response.json()["yen"]
+'''
+
+
+class Rates(BaseHTTPRequestHandler):
+    """A service that knows one currency."""
+
+    def do_GET(self) -> None:
+        body = b'{"yen": 150.25}'
+        self.send_response(200 if self.path == "/usd.json" else 404)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def _through_every_door(url: str) -> list[Any]:
+    """Ask for a currency that is there and one that is not, by REST, envelope and the SDK's client in each mode."""
+    answers: list[Any] = []
+    for currency in ("usd", "xyz"):
+        answers.append(_post(f"{url}/api/tools/rate", {"currency": currency}))
+        params = {"tool": "mcp.tool:rates.rate", "input": {"currency": currency}}
+        envelope = {"id": 1, "jsonrpc": "2.0", "method": "mcp.tool.invoke", "params": params}
+        answers.append(_post(f"{url}/mcp/tool/rates.rate", envelope))
+
+    async def session(mode: str) -> list[Any]:
+        async with Client(f"{url}/mcp", mode=mode) as client:
+            results = [await client.call_tool("rate", {"currency": currency}) for currency in ("usd", "xyz")]
+        return [[one.is_error, one.structured_content or one.content[0].text] for one in results]
+
+    return [*answers, *(asyncio.run(session(mode)) for mode in MODES)]
+
+
+def _post(url: str, value: Any) -> Any:
+    request = urllib.request.Request(url, json.dumps(value).encode(), {"content-type": "application/json"})
+    try:
+        with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
+            return json.load(answer)
+    except urllib.error.HTTPError as error:
+        with error:
+            return json.load(error)
+
+
+def test_an_async_tool_with_an_upstream_is_recorded_and_replayed_without_it(
+    fresh: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "rates.py").write_text(RATES)
+    command = [_signet(fresh), "serve", str(tmp_path / "rates.py"), "--port", "0"]
+    tape = str(tmp_path / "tape")
+    service = ThreadingHTTPServer(("127.0.0.1", 0), Rates)
+    threading.Thread(target=service.serve_forever, daemon=True).start()
+    env = {**fresh, "RATES_URL": f"http://127.0.0.1:{service.server_port}"}
+
+    with serving_command(*command, "--record", tape, env=env) as running:
+        recorded = _through_every_door(running.url)
+    service.shutdown()
+    service.server_close()
+    with serving_command(*command, "--replay", tape, env=env) as running:
+        replayed = _through_every_door(running.url)
+
+    assert recorded == replayed
+    assert recorded[0] == {"success": True, "result": {"result": 150.25}}
+    assert recorded[4] == [[False, {"result": 150.25}], [True, "there is no xyz"]]
