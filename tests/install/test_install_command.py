@@ -199,24 +199,63 @@ def test_the_flags_of_the_server_stand_behind_dashes(desk: Desk) -> None:
     assert command_of(desk, *words) == ("own", [SIGNET, "stdio", "--sandbox", "--log", "debug"])
 
 
+CONFIGS: dict[str, tuple[tuple[str, ...], dict[str, str], str]] = {
+    "the working folder's": ((), {}, "{work}/signet.toml"),
+    "with a target": (("tools.py",), {}, "{work}/signet.toml"),
+    "a variable's": ((), {"SIGNET_CONFIG": "other.toml"}, "{work}/other.toml"),
+    "a flag's": (("--", "--config", "other.toml"), {"SIGNET_CONFIG": "signet.toml"}, "{work}/other.toml"),
+    "a flag's in one word": (("--", "--config=./other.toml", "--sandbox"), {}, "{work}/other.toml"),
+    "the client's": (("--env", "SIGNET_CONFIG=/x.toml"), {}, ""),
+}
+
+
+@pytest.mark.parametrize("case", CONFIGS)
+def test_the_file_of_settings_that_is_in_effect_is_named_by_its_full_path(desk: Desk, case: str) -> None:
+    for name in ("signet.toml", "other.toml", "tools.py"):
+        (desk.work / name).touch()
+    words, variables, config = CONFIGS[case]
+
+    done = desk.run("install", "cursor", *words, **variables)
+
+    assert done.returncode == 0, done.stderr
+    (entry,) = read(desk.file("cursor"))["mcpServers"].values()
+    more = [f"{desk.work}/tools.py"] if "tools.py" in words else ["--sandbox"] if "--sandbox" in words else []
+    assert entry["args"] == ["stdio", *more, *(["--config", config.format(work=desk.work)] if config else [])]
+
+
+def test_a_file_of_settings_that_is_not_there_is_refused(desk: Desk) -> None:
+    done = desk.run("install", "cursor", "--", "--config", "nothing.toml")
+
+    assert (done.returncode, desk.files()) == (2, {})
+    assert "there is no file 'nothing.toml' with settings" in done.stderr
+
+
 TARGETS = {
     "my tools.py": ("my-tools", ["{work}/my tools.py"]),
     "./folder/": ("folder", ["{work}/folder"]),
     "boj": ("boj", ["--toolsets", "boj"]),
     "./boj": ("boj", ["{work}/boj"]),
     "plantuml-tools": ("plantuml-tools", ["--toolsets", "plantuml-tools"]),
-    "package.module:toolset": ("module", ["package.module:toolset"]),
+    "json.decoder:toolset": ("decoder", ["json.decoder:toolset"]),
     "json": ("json", ["json"]),
+    "mod": ("mod", ["{work}/mod.py"]),
+    "folder.part": ("part", ["{work}/folder/part.py"]),
+    "package/tools.py": ("package", ["{work}/package/tools.py"]),
+    "package/__init__.py": ("package", ["{work}/package/__init__.py"]),
+    "package.tools": ("package", ["{work}/package/tools.py"]),
+    "folder/tools.py": ("tools", ["{work}/folder/tools.py"]),
     "道具.py": ("signet", ["{work}/道具.py"]),
 }
 
 
 @pytest.mark.parametrize(("target", "first"), [*((target, True) for target in TARGETS), ("./boj", False)])
 def test_a_target_is_a_path_made_absolute_a_module_or_a_toolset(desk: Desk, target: str, first: bool) -> None:
-    for name in ("my tools.py", "道具.py"):
-        (desk.work / name).touch()
-    for name in ("folder", "boj"):
+    for name in ("folder", "boj", "package"):
         (desk.work / name).mkdir()
+    for name in ("my tools.py", "道具.py", "mod.py", "folder/part.py", "folder/tools.py"):
+        (desk.work / name).touch()
+    for name in ("__init__.py", "tools.py"):
+        (desk.work / "package" / name).write_text("raise SystemExit('it is not imported')")
     name, words = TARGETS[target]
 
     written = command_of(desk, *((target, "--force") if first else ("--force", target)))
@@ -224,12 +263,32 @@ def test_a_target_is_a_path_made_absolute_a_module_or_a_toolset(desk: Desk, targ
     assert written == (name, [SIGNET, "stdio", *(word.format(work=desk.work) for word in words)])
 
 
-@pytest.mark.parametrize("target", ["nothing.py", "no/folder", "bojj", "a b", "-"])
+@pytest.mark.parametrize("target", ["nothing.py", "no/folder", "bojj", "a b", "-", "nope.nope", "json.nope", "nope:a"])
 def test_a_target_that_does_not_exist_is_refused(desk: Desk, target: str) -> None:
     done = desk.run("install", "cursor", target)
 
     assert (done.returncode, desk.files()) == (2, {})
     assert f"{target!r}" in done.stderr
+
+
+def test_an_attribute_of_a_module_in_the_working_folder_is_refused(desk: Desk) -> None:
+    (desk.work / "mod.py").touch()
+
+    done = desk.run("install", "cursor", "mod:toolset", program=(sys.executable, "-m", "signet"))
+
+    assert (done.returncode, list(desk.files())) == (2, ["work/mod.py"])
+    assert (
+        "'mod:toolset' is found only in the working folder, and clients start in another: write mod.py" in done.stderr
+    )
+
+
+def test_a_path_with_a_comma_is_refused(desk: Desk) -> None:
+    (desk.work / "a,b.py").touch()
+
+    done = desk.run("install", "cursor", "a,b.py")
+
+    assert (done.returncode, list(desk.files())) == (2, ["work/a,b.py"])
+    assert f"'{desk.work}/a,b.py' has a comma, which separates toolsets" in done.stderr
 
 
 def test_a_target_of_bytes_that_are_not_utf_8_cannot_be_written(desk: Desk) -> None:
@@ -306,6 +365,17 @@ def test_printing_a_removal_writes_nothing_either(desk: Desk) -> None:
     assert desk.files() == {USER_FILES["cursor"]: after("cursor", SIGNET)}
 
 
+def test_printing_the_removal_of_a_whole_file_says_so(desk: Desk) -> None:
+    desk.run("install", "cursor")
+    path = desk.file("cursor")
+
+    shown = desk.run("uninstall", "cursor", "--print")
+
+    expected = f"signet: nothing is written; {path} would be removed, because it holds signet alone\n"
+    assert (shown.returncode, shown.stdout, shown.stderr) == (0, "", expected)
+    assert path.exists()
+
+
 @pytest.mark.parametrize("client", USER_FILES)
 def test_another_entry_of_the_name_is_replaced_only_by_force(desk: Desk, client: str) -> None:
     path = desk.file(client, after(client, "/old/signet"))
@@ -324,6 +394,44 @@ def test_another_entry_of_the_name_is_replaced_only_by_force(desk: Desk, client:
 
     assert desk.run("uninstall", client).returncode == 0
     assert b"signet" not in path.read_bytes().replace(b'"/a": {"mcpServers": {"signet": {}}}', b"")
+
+
+def test_a_backup_is_never_overwritten_by_another_content(desk: Desk) -> None:
+    path = desk.file("cursor", b'{"mcpServers": {"signet": {"command": "theirs"}}}')
+    backups = [Path(f"{path}.before-signet{number}.bak") for number in ("", ".2", ".3")]
+
+    done = [desk.run("install", "cursor", "--force", "--env", f"A={number}") for number in (1, 2, 1, 2, 1)]
+
+    assert [str(backup) in run.stdout for backup, run in zip(backups, done, strict=False)] == [True] * 3
+    assert backups[0].read_bytes() == b'{"mcpServers": {"signet": {"command": "theirs"}}}'
+    later = [json.loads(backup.read_bytes())["mcpServers"]["signet"]["env"] for backup in backups[1:]]
+    assert later == [{"A": "1"}, {"A": "2"}]
+    assert len(desk.files()) == 4, "the same content is kept once"
+
+
+def test_the_entry_of_another_target_is_taken_out_only_by_force(desk: Desk) -> None:
+    for folder in ("one", "two"):
+        (desk.work / folder).mkdir()
+        (desk.work / folder / "tools.py").touch()
+    desk.run("install", "cursor", "one/tools.py")
+    path = desk.file("cursor")
+    written = path.read_bytes()
+
+    refused = desk.run("uninstall", "cursor", "two/tools.py")
+
+    assert (refused.returncode, path.read_bytes()) == (2, written)
+    assert f"tools in {path} serves something else than two/tools.py: --force takes it out" in refused.stderr
+    assert desk.run("uninstall", "cursor", "two/tools.py", "--force").returncode == 0
+    assert not path.exists()
+
+
+def test_the_entry_of_a_target_that_is_gone_is_taken_out(desk: Desk) -> None:
+    (desk.work / "tools.py").touch()
+    desk.run("install", "goose", "tools.py")
+    (desk.work / "tools.py").unlink()
+
+    assert desk.run("uninstall", "goose", "tools.py").returncode == 0
+    assert desk.files() == {}
 
 
 @pytest.mark.parametrize("order", [("signet", "boj"), ("boj", "signet")])
@@ -373,6 +481,28 @@ def test_a_server_of_others_is_taken_out_only_by_force(desk: Desk, client: str, 
 
     assert desk.run("uninstall", client, "--name", name, "--force").returncode == 0
     assert name not in path.read_text(encoding="utf-8").replace("of others", "").replace("/docs", "")
+
+
+@pytest.mark.parametrize("client", REMOTE)
+def test_an_address_with_more_than_signet_writes_is_of_others(desk: Desk, client: str) -> None:
+    desk.run("install", client, "--url", "http://127.0.0.1:8080")
+    path = desk.file(client)
+    plain = path.read_bytes()
+    place = plain.rindex(b"http://127.0.0.1:8080/mcp")
+    key, line = {".toml": (b"bearer_token_env_var = ", b"\n"), ".yaml": (b"    description: ", b"\n")}.get(
+        path.suffix, (b'"headers": ', b",")
+    )
+    start = max(plain.rfind(mark, 0, place) for mark in (b"{", b"\n", b",")) + 1
+    path.write_bytes(plain[:start] + key + b'"x"' + line + plain[start:])
+    changed = path.read_bytes()
+
+    refused = desk.run("uninstall", client)
+
+    assert (refused.returncode, path.read_bytes()) == (2, changed), refused.stdout
+    assert "signet in" in refused.stderr
+    assert "does not start Signet" in refused.stderr
+    path.write_bytes(plain)
+    assert desk.run("uninstall", client).returncode == 0
 
 
 BROKEN = {
@@ -447,12 +577,18 @@ def test_a_folder_or_a_pipe_in_the_place_of_the_file_is_refused(desk: Desk) -> N
     assert desk.run("install", "zed").stderr == f"signet: {pipe} cannot be read (Not a regular file)\n"
 
 
-def test_a_file_of_more_than_eight_mebibytes_is_refused(desk: Desk) -> None:
+def test_a_file_of_more_than_eight_mebibytes_is_left_alone_and_the_entry_shown(desk: Desk) -> None:
     path = desk.file("cursor", b'{"a": 1}' + b" " * 8 * 1024 * 1024)
 
     done = desk.run("install", "cursor")
 
-    assert (done.returncode, done.stderr) == (2, f"signet: {path} cannot be read (larger than 8388608 bytes)\n")
+    head, _, by_hand = done.stderr.partition("\n")
+    reason = "which is larger than 8388608 bytes; the file is left as it is: write this into it by hand"
+    assert (done.returncode, head) == (2, f"signet: {path}, {reason}")
+    assert json.loads(by_hand)["mcpServers"]["signet"]["command"] == SIGNET
+    assert path.stat().st_size > 8 * 1024 * 1024
+    assert desk.run("uninstall", "cursor").returncode == 2
+    assert len(desk.files()) == 1
 
 
 def test_a_folder_that_cannot_be_made_is_a_sentence(desk: Desk) -> None:

@@ -25,7 +25,8 @@ EDITORS: Final[dict[str, ModuleType]] = {"json": json_edit, "toml": toml_edit, "
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 EPILOG: Final = """\
 TARGET is a file, a folder, a module (package.module[:attribute]) or a toolset; without it, the entry serves what
-'signet stdio' serves. Everything else in the file stays as it is, comments too, and a backup is written beside it.
+'signet stdio' serves here. The file of settings that is in effect here, such as signet.toml, is named by its full path.
+Everything else in the file stays as it is, comments too, and a backup is written beside it.
 Variables of your environment, such as tokens, are not written; --env writes one.
 
 examples:
@@ -72,7 +73,8 @@ def add_place(parser: Parser, target: str) -> None:
     parser.behind = "targets"
     parser.add_argument("client", choices=tuple(CLIENTS), metavar="CLIENT", help=f"one of: {', '.join(CLIENTS)}")
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=target)
-    parser.add_argument("--name", metavar="NAME", help="name of the entry (default: signet, or the target's stem)")
+    name = "name of the entry (default: signet, or the stem of the target; for a package's tools.py, the package)"
+    parser.add_argument("--name", metavar="NAME", help=name)
     text = "the file of the project in the working folder (default: the user's file)"
     parser.add_argument("--project", action="store_true", help=text)
     parser.add_argument("--print", dest="show", action="store_true", help="print the new file instead of writing it")
@@ -133,8 +135,8 @@ def _entry(args: argparse.Namespace, place: Place) -> dict[str, Any]:
     """Return the entry in the form of the client."""
     client = place.client
     if args.url is None:
-        command = command_words(args.target, args.flags)
-        return client.local(Launch(place.name, command, parse_env(args.env)))
+        env = parse_env(args.env)
+        return client.local(Launch(place.name, command_words(args.target, args.flags, env), env))
     if args.target is not None or args.flags or args.env:
         raise UsageError("--url names a server that runs: a target, flags and --env are its own")
     if client.remote is None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import errno
 import glob
+import itertools
 import os
 import stat
+from collections.abc import Iterator
 from typing import Final
 
 from msgspec import Struct
@@ -25,7 +27,7 @@ class ConfigFile(Struct, frozen=True):
     path: str
     """The path that the client knows; it may be a link."""
     data: bytes | None
-    """The content, or None if there is no such file."""
+    """The content, or None if there is no such file; of one that is too large, its beginning."""
 
     @property
     def bom(self) -> str:
@@ -37,9 +39,11 @@ class ConfigFile(Struct, frozen=True):
         """The content as text, without its byte order mark.
 
         Raises:
-            ValueError: the content is not UTF-8; the message names the line.
+            ValueError: the content is not UTF-8, in which case the message names the line, or too large.
         """
         data = self.data or b""
+        if len(data) > MAX_BYTES:
+            raise ValueError(f"which is larger than {MAX_BYTES} bytes")
         try:
             return data.decode().removeprefix(BOM)
         except UnicodeDecodeError as error:
@@ -51,39 +55,47 @@ def read_config(path: str) -> ConfigFile:
     """Read a file, through links; it may be missing.
 
     Raises:
-        OSError: the file cannot be read, is not a regular file, or is too large.
+        OSError: the file cannot be read, or is not a regular file.
     """
     try:
         descriptor = open_regular(path, os.O_RDONLY, follow_link=True)
     except FileNotFoundError:
         return ConfigFile(path, None)
     with open(descriptor, "rb") as file:
-        data = file.read(MAX_BYTES + 1)
-    if len(data) > MAX_BYTES:
-        raise OSError(errno.EFBIG, f"larger than {MAX_BYTES} bytes", path)
-    return ConfigFile(path, data)
+        return ConfigFile(path, file.read(MAX_BYTES + 1))
 
 
-def backups_of(path: str) -> list[ConfigFile]:
-    """Return the readable backups of a file."""
-    found = []
+def backups_of(path: str) -> Iterator[ConfigFile]:
+    """Yield the readable backups of a file."""
     for backup in sorted(glob.glob(f"{glob.escape(path)}.before-*.bak")):
         with contextlib.suppress(OSError):
-            found.append(read_config(backup))
-    return found
+            yield read_config(backup)
 
 
 def write_backup(file: ConfigFile, change: str) -> str | None:
     """Write a file's content beside it, with its mode, before a change, and return the path, or None without a file.
+
+    A backup with another content stays, and the new one has a number.
 
     Raises:
         OSError: the backup cannot be written.
     """
     if file.data is None:
         return None
-    path = f"{file.path}.before-{change}.bak"
+    for number in itertools.count(1):
+        path = f"{file.path}.before-{change}{f'.{number}' if number > 1 else ''}.bak"
+        if not os.path.lexists(path) or _holds(path, file.data):
+            break
     _replace(path, file.data, os.stat(file.path))
     return path
+
+
+def _holds(path: str, data: bytes) -> bool:
+    """Return whether a file has this content."""
+    try:
+        return read_config(path).data == data
+    except OSError:
+        return False
 
 
 def write_config(file: ConfigFile, text: str, *, shared: bool) -> None:

@@ -12,11 +12,13 @@ import os
 from typing import Any, Final
 
 from signet.commands.arguments import Parser
-from signet.commands.terminal import write
+from signet.commands.terminal import say, write
 from signet.settings import UsageError
 
+from .clients import Launch
 from .command import Place, add_place, cannot_edit, failed, find_place, show_text
 from .config_file import ConfigFile, backups_of, remove_config, write_backup, write_config
+from .target import target_words
 
 __all__ = ["add"]
 
@@ -35,8 +37,9 @@ def add(parser: Parser) -> None:
     """Add the arguments of `signet uninstall`."""
     parser.epilog = EPILOG
     parser.usage = "signet uninstall CLIENT [TARGET] [options]"
-    add_place(parser, "what the entry serves; gives its name")
-    parser.add_argument("--force", action="store_true", help="take the entry out even if it does not start Signet")
+    add_place(parser, "what the entry serves; gives its name, and is compared with it")
+    text = "take the entry out even if it does not start Signet, or serves another target"
+    parser.add_argument("--force", action="store_true", help=text)
     parser.set_defaults(run=_run)
 
 
@@ -48,14 +51,15 @@ def _run(args: argparse.Namespace) -> int:
         if entry is None:
             write(f"there is no {place.name} in {place.file.path}: nothing to change")
             return 0
-        if not args.force and not _is_ours(entry):
-            raise UsageError(
-                f"{place.name} in {place.file.path} does not start Signet: --force takes it out all the same"
-            )
+        if not args.force and (why := _why_not(place, entry, args.target)):
+            raise UsageError(f"{place.name} in {place.file.path} {why}: --force takes it out all the same")
         origin = _find_origin(place, entry)
         text = place.editor.drop_entry(place.file.text, place.keys) if origin is None else origin.text
     except ValueError as error:
         return cannot_edit(place, error)
+    if args.show and origin is not None and origin.data is None:
+        say(f"nothing is written; {place.file.path} would be removed, because it holds {place.name} alone")
+        return 0
     if args.show:
         return show_text(place, text)
     try:
@@ -94,15 +98,33 @@ def _find_origin(place: Place, entry: Any) -> ConfigFile | None:
     return None
 
 
-def _is_ours(entry: Any) -> bool:
-    """Whether an entry starts Signet, or names the address of some server."""
-    if not isinstance(entry, dict):
-        return False
+def _why_not(place: Place, entry: Any, target: str | None) -> str:
+    """Return why an entry is not to be taken out without force, or nothing."""
+    words = _words_of(entry)
+    programs = {word.replace("\\", "/").rpartition("/")[2].removesuffix(".exe") for word in words}
+    if words and not programs & {"signet", "signet-mcp"}:
+        return "does not start Signet"
+    if not words and not _is_plain_address(place, entry):
+        return "does not start Signet"
+    if target is not None and target_words(target, may_be_gone=True)[-1] not in words:
+        return f"serves something else than {target}"
+    return ""
+
+
+def _words_of(entry: Any) -> list[str]:
+    """Return the command of an entry, in the form of any client."""
     words: list[str] = []
-    for key in ("command", "cmd", "args"):
+    for key in ("command", "cmd", "args") if isinstance(entry, dict) else ():
         value = entry.get(key, [])
         words += [value] if isinstance(value, str) else map(str, value) if isinstance(value, list) else []
-    programs = {word.replace("\\", "/").rpartition("/")[2].removesuffix(".exe") for word in words}
-    if words:
-        return bool(programs & {"signet", "signet-mcp"})
-    return any(key in entry for key in ("url", "httpUrl", "serverUrl", "uri"))
+    return words
+
+
+def _is_plain_address(place: Place, entry: Any) -> bool:
+    """Return whether an entry has an address, and nothing that `signet install --url` does not write."""
+    remote = place.client.remote
+    if remote is None or not isinstance(entry, dict):
+        return False
+    written = remote(Launch(place.name, url="http://127.0.0.1/mcp"))
+    address = next(key for key, value in written.items() if value == "http://127.0.0.1/mcp")
+    return isinstance(entry.get(address), str) and entry.keys() <= written.keys()
