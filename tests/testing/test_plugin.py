@@ -259,12 +259,16 @@ import signet
 class Words(msgspec.Struct, frozen=True):
     greeting: str = "Hello"
     shout: bool = False
+    names: list[str] = []
+    ages: dict[str, float] = {}
 
 
 @signet.tool
 def greet(ctx: signet.Context) -> str:
     """Greet."""
-    return ctx.settings.greeting + ("!" if ctx.settings.shout else ".")
+    words = ctx.settings
+    end = "!" if words.shout else "."
+    return " ".join([words.greeting, *words.names, *(f"{name} {age}" for name, age in words.ages.items())]) + end
 
 
 words = signet.Toolset(name="words", tools=[greet], settings=Words)
@@ -276,14 +280,58 @@ def test_the_tools_have_the_settings_of_the_file_and_of_the_environment_and_the_
 ) -> None:
     tests = (
         "import pytest\nfrom signet.testing import DOORS\n@pytest.mark.parametrize('door', DOORS)\n"
-        "def test_one(signet_client, door): assert signet_client(door).call('greet') == {'result': 'Good day!'}\n"
+        "def test_one(signet_client, door):\n"
+        "    assert signet_client(door).call('greet') == {'result': 'Good day A B Ö C 1.5!'}\n"
     )
     file = '["tools.py"]\ntoken = "secret-of-the-server"\nhost = "0.0.0.0"\n[settings.words]\nshout = true\n'
+    file += 'names = ["A B", "Ö"]\nages = {C = 1.5}\n'
     project = make_user_project(tmp_path, SETTINGS, tests, file)
 
     done = run_pytest(project, "-q", WORDS_GREETING="Good day", SIGNET_TOOLSETS="plantuml", SIGNET_REPLAY="nowhere")
 
     assert counts(done) == {"passed": 5}, done.stdout + done.stderr
+
+
+def test_each_test_has_the_tools_of_the_nearest_project(tmp_path: Path) -> None:
+    tests = (
+        "from signet.testing import assert_contract\n"
+        "def test_client(signet_client): assert signet_client.call('@_add', a=1) == {'result': 1}\n"
+        "def test_contract(): assert_contract('@_add', result={'result': 1})\n"
+        "def test_stdio(signet_client): assert signet_client('stdio').call('@_add', a=1) == {'result': 1}\n"
+    )
+    entry = '[project]\nname = "c"\n[project.entry-points."signet.toolsets"]\nc = "c_tools"\n'
+    for name in "abc":
+        folder = tmp_path / name / "tests"
+        folder.mkdir(parents=True)
+        (tmp_path / name / f"{name}_tools.py").write_text(TOOLS.replace("add(", f"{name}_add("))
+        (folder / f"test_{name}.py").write_text(tests.replace("@", name))
+        if name != "c":
+            (tmp_path / name / "signet.toml").write_text(f'toolsets = ["{name}_tools.py"]\n')
+    (tmp_path / "c/pyproject.toml").write_text(entry)
+    (tmp_path / "c/src").mkdir()
+    (tmp_path / "c/c_tools.py").rename(tmp_path / "c/src/c_tools.py")
+
+    from_above = run_pytest(tmp_path, "-q")
+    with_a_root = run_pytest(tmp_path, "-q", "a", "b", "c", f"--rootdir={tmp_path / 'a'}")
+    from_below = run_pytest(tmp_path / "b/tests", "-q")
+
+    assert counts(from_above) == {"passed": 9}, from_above.stdout + from_above.stderr
+    assert counts(with_a_root) == {"passed": 9}, with_a_root.stdout + with_a_root.stderr
+    assert counts(from_below) == {"passed": 3}, from_below.stdout + from_below.stderr
+
+
+def test_what_is_above_a_project_is_not_its_own(tmp_path: Path) -> None:
+    (tmp_path / "signet.toml").write_text('toolsets = ["plantuml"]\n')
+    for name, file in {"by pytest": "pytest.ini", "by package": "pyproject.toml"}.items():
+        (tmp_path / name).mkdir()
+        make_user_project(tmp_path / name, TOOLS, "def test_one(signet_client): pass\n", toolsets="")
+        (tmp_path / name / "pytest.ini").unlink()
+        (tmp_path / name / file).write_text("[pytest]\n" if file == "pytest.ini" else "[tool.pytest.ini_options]\n")
+
+        done = run_pytest(tmp_path / name, "-q")
+
+        assert counts(done) == {"error": 1}, done.stdout + done.stderr
+        assert "no tools to test: write toolsets =" in done.stdout
 
 
 def test_the_tests_of_a_parallel_run_have_servers_of_their_own(tmp_path: Path) -> None:

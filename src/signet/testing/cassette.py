@@ -39,17 +39,20 @@ class Cassette:
         Args:
             folder: the place of the recording.
             mode: `once`, `none` or `all`: when to record.
-
-        Raises:
-            UsageError: there is no recording, and none is to be made.
         """
         self.folder = folder
         self.is_recording = mode == ALL or not os.path.exists(os.path.join(folder, LABEL))
         """Whether the tools reach their upstreams, and what they get is kept."""
+        self.is_missing = self.is_recording and mode == NONE
+        """Whether there is no recording, and none is to be made: a test that makes no call needs none."""
         self._scratch = ""
-        if self.is_recording and mode == NONE:
+
+    def require(self) -> None:
+        """Raise UsageError if there is no recording, and none is to be made."""
+        __tracebackhide__ = True
+        if self.is_missing:
             message = (
-                f"there is no recording in {os.path.relpath(folder)}, and none is made in CI or with "
+                f"there is no recording in {os.path.relpath(self.folder)}, and none is made in CI or with "
                 "--signet-record=none: run 'pytest --signet-record=once' where the upstream can be reached, and "
                 "commit the folder"
             )
@@ -57,7 +60,13 @@ class Cassette:
 
     @property
     def place(self) -> str:
-        """The folder that a server records into, or replays."""
+        """The folder that a server records into, or replays.
+
+        Raises:
+            UsageError: there is no recording, and none is to be made.
+        """
+        __tracebackhide__ = True
+        self.require()
         if not self.is_recording:
             return self.folder
         if not self._scratch:

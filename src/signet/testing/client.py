@@ -70,6 +70,7 @@ class Client:
             ToolError: the call failed.
         """
         __tracebackhide__ = True
+        self._served.require_recording()
         if self.door == HERE:
             return self._call_here(tool, arguments)
         found = self._served.server.pipeline.toolbox.named(tool)

@@ -33,6 +33,7 @@ class Parity:
             calls: `("add", {"a": 1})`, or `"add"` for its example; by default the examples of all tools.
         """
         __tracebackhide__ = True
+        self._served.require_recording()
         names = self._served.toolset_names()
         toolsets = [find_toolset(name) for name in names]
         tools = [tool for toolset in toolsets for tool in toolset.tools()]

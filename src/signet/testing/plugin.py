@@ -12,6 +12,8 @@ import pytest
 from .current import set_current
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from .cassette import Cassette
     from .client import Client
     from .parity import Parity
@@ -44,7 +46,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Describe the marker."""
     config.addinivalue_line("markers", "signet(door=…): the door through which signet_client calls in this test")
-    _serve_project(config)
+    _serve_project(config, config.invocation_params.dir)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Let a test find the tools of its own project."""
+    _serve_project(item.config, item.path.parent)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -62,11 +70,11 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         item.stash[HAS_FAILED] = True
 
 
-@pytest.fixture(scope="session")
-def signet_target(pytestconfig: pytest.Config) -> str:
+@pytest.fixture(scope="module")
+def signet_target(request: pytest.FixtureRequest) -> str:
     """Return the tools to test: a target, or several with commas. Override it to test others."""
     with _told():
-        return _find_target(pytestconfig)
+        return _pool(request.config).projects.target_of(str(request.path.parent))
 
 
 @pytest.fixture
@@ -89,11 +97,10 @@ def signet_cassette(request: pytest.FixtureRequest) -> Iterator[Cassette]:
 
     mode = request.config.getoption("signet_record") or ("none" if os.environ.get("CI") else "once")
     names = [node.name for node in request.node.listchain() if isinstance(node, pytest.Class | pytest.Function)]
-    with _told():
-        cassette = Cassette(place_of_cassette(str(request.path), ".".join(names)), mode)
+    cassette = Cassette(place_of_cassette(str(request.path), ".".join(names)), mode)
     yield cassette
     _pool(request.config).end(cassette)
-    _serve_project(request.config)
+    _serve_project(request.config, request.path.parent)
     cassette.end(keep=not request.node.stash.get(HAS_FAILED, False))
 
 
@@ -108,8 +115,8 @@ def signet_parity(request: pytest.FixtureRequest, signet_target: str) -> Parity:
 def _serve(request: pytest.FixtureRequest, target: str) -> ServedTarget:
     """Return the tools of a target, with the cassette of a test that asks for one."""
     cassette = request.getfixturevalue("signet_cassette") if "signet_cassette" in request.fixturenames else None
-    served = _pool(request.config).serve(target, cassette)
     with _told():
+        served = _pool(request.config).serve(str(request.path.parent), target, cassette)
         _ = served.server
     return served
 
@@ -117,27 +124,23 @@ def _serve(request: pytest.FixtureRequest, target: str) -> ServedTarget:
 def _pool(config: pytest.Config) -> ServerPool:
     if POOL not in config.stash:
         from .servers import ServerPool
+        from .target import Projects
 
-        config.stash[POOL] = ServerPool(_folder_of(config))
+        # pytest's folder, or the working folder where only that has settings of Signet.
+        others = (str(config.rootpath), str(config.invocation_params.dir))
+        border = str(config.inipath.parent) if config.inipath is not None else ""
+        config.stash[POOL] = ServerPool(Projects(others, border, config.getini("signet_target")))
     return config.stash[POOL]
 
 
-def _serve_project(config: pytest.Config) -> None:
-    """Let `assert_contract` find the tools of the project, until a test asks for others."""
-    set_current(lambda: _pool(config).serve(_find_target(config), None))
+def _serve_project(config: pytest.Config, folder: Path) -> None:
+    """Let `assert_contract` find the tools of the project with this folder, until a test asks for others."""
 
+    def serve() -> ServedTarget:
+        pool = _pool(config)
+        return pool.serve(str(folder), pool.projects.target_of(str(folder)), None)
 
-def _find_target(config: pytest.Config) -> str:
-    from .target import find_target
-
-    given: list[str] = config.getini("signet_target")
-    return find_target(_folder_of(config), given)
-
-
-def _folder_of(config: pytest.Config) -> str:
-    """Return the project's folder: pytest's own, or the working folder where only that has settings of Signet."""
-    folders = (str(config.rootpath), str(config.invocation_params.dir))
-    return next((folder for folder in folders if os.path.exists(os.path.join(folder, "signet.toml"))), folders[0])
+    set_current(serve)
 
 
 @contextmanager

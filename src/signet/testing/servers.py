@@ -15,12 +15,14 @@ import tempfile
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
+
 from signet.settings import PREFIX, Settings, load_toolsets, variable_of
 from signet.upstream.server_process import ServerProcess
 
 from .current import set_current
 from .event_loop import LoopThread
-from .target import FILE
+from .target import FILE, Projects
 
 if TYPE_CHECKING:
     from signet.kernel.server import Server
@@ -119,6 +121,12 @@ class ServedTarget:
         """The settings of the environment and of the project's file, as variables for any process."""
         return self.thread.call(read_variables, self._folder, self.target)
 
+    def require_recording(self) -> None:
+        """Raise UsageError if there is a cassette that neither holds a recording nor may get one."""
+        __tracebackhide__ = True
+        if self.cassette is not None:
+            self.cassette.require()
+
     def close(self) -> None:
         """Stop everything, which also completes a recording; what is used again is started again."""
         self.drop_process()
@@ -135,7 +143,7 @@ class ServedTarget:
         self._journal.cleanup()
 
     def _flags(self) -> dict[str, str]:
-        if self.cassette is None:
+        if self.cassette is None or self.cassette.is_missing:
             return {"toolsets": self.target, "journal": "no"}
         way = "record" if self.cassette.is_recording else "replay"
         # A recording has its calls from the journal, which is not a part of it.
@@ -168,7 +176,8 @@ def _kept_variables() -> dict[str, str]:
 
 
 def _as_text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    """Return a value of the file as a variable has it."""
+    return value if isinstance(value, str) else msgspec.json.encode(value, enc_hook=str).decode()
 
 
 def _build(settings: Settings) -> Server:
@@ -180,25 +189,35 @@ def _build(settings: Settings) -> Server:
 class ServerPool:
     """What the tests of one run share."""
 
-    def __init__(self, folder: str) -> None:
-        self._folder = folder
+    def __init__(self, projects: Projects) -> None:
+        self.projects = projects
         self._thread: LoopThread | None = None
-        self._served: dict[tuple[str, Any], ServedTarget] = {}
+        self._served: dict[tuple[str, str, Any], ServedTarget] = {}
 
-    def serve(self, target: str, cassette: Cassette | None) -> ServedTarget:
-        """Return the tools of a target, those with a cassette for its test alone."""
+    def serve(self, start: str, target: str, cassette: Cassette | None) -> ServedTarget:
+        """Return the tools of a target with the settings of a project, those with a cassette for its test alone.
+
+        Args:
+            start: the folder of the test, which is in the project.
+            target: the tools.
+            cassette: that of the test.
+
+        Raises:
+            UsageError: the file of a project cannot be read.
+        """
+        folder = self.projects.folder_of(start)
         if self._thread is None:
             self._thread = LoopThread()
-        key = (target, cassette)
+        key = (folder, target, cassette)
         if key not in self._served:
-            self._served[key] = ServedTarget(self._thread, self._folder, target, cassette)
+            self._served[key] = ServedTarget(self._thread, folder, target, cassette)
         served = self._served[key]
         set_current(lambda: served)
         return served
 
     def end(self, cassette: Cassette) -> None:
         """Stop what was started for a cassette."""
-        for key in [key for key in self._served if key[1] is cassette]:
+        for key in [key for key in self._served if key[2] is cassette]:
             self._served.pop(key).dispose()
 
     def close(self) -> None:

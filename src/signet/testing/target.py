@@ -1,4 +1,4 @@
-"""The target of a project's tests: what its settings name, or the toolsets that its package brings."""
+"""The project of a test, which is the nearest one, and its target: what its settings name, or its package brings."""
 
 from __future__ import annotations
 
@@ -10,9 +10,60 @@ from signet.commands.check.project import FILE as PROJECT
 from signet.commands.check.project import entry_points_of
 from signet.settings import UsageError
 
-__all__ = ["FILE", "find_target"]
+__all__ = ["FILE", "Projects", "find_target"]
 
 FILE: Final = "signet.toml"
+REPOSITORY: Final = ".git"
+
+
+class Projects:
+    """The projects of one run of pytest, each found once."""
+
+    def __init__(self, others: Sequence[str], border: str, given: Sequence[str]) -> None:
+        """Say where to look.
+
+        Args:
+            others: the folders for tests that have no project above them, the first one at the last.
+            border: the folder of pytest's own settings, above which nothing is looked for; empty if there are none.
+            given: the targets that pytest's settings name, for all tests.
+        """
+        self._others, self._border, self._given = others, border, given
+        self._folders: dict[str, str] = {}
+        self._targets: dict[str, str] = {}
+
+    def folder_of(self, start: str) -> str:
+        """Return the folder of the project whose tests are in a folder.
+
+        Raises:
+            UsageError: the file of a project cannot be read.
+        """
+        if start not in self._folders:
+            self._folders[start] = self._find_above(start) or self._find_other()
+        return self._folders[start]
+
+    def target_of(self, start: str) -> str:
+        """Return the tools of that project; raise UsageError as `find_target` does."""
+        folder = self.folder_of(start)
+        if folder not in self._targets:
+            self._targets[folder] = find_target(self._find_other() if self._given else folder, self._given)
+        return self._targets[folder]
+
+    def _find_above(self, start: str) -> str | None:
+        """Return the nearest folder upwards that names tools, within the project and the repository."""
+        folder, below = start, ""
+        while folder != below:
+            if os.path.exists(os.path.join(folder, FILE)):
+                return folder
+            if os.path.exists(os.path.join(folder, PROJECT)):
+                return folder if entry_points_of(folder) else None
+            if folder == self._border or os.path.exists(os.path.join(folder, REPOSITORY)):
+                return None
+            folder, below = os.path.dirname(folder), folder
+        return None
+
+    def _find_other(self) -> str:
+        has_file = (folder for folder in self._others if os.path.exists(os.path.join(folder, FILE)))
+        return next(has_file, self._others[0])
 
 
 def find_target(folder: str, given: Sequence[str] = ()) -> str:
