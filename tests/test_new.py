@@ -17,6 +17,7 @@ import pytest
 from installations import build_wheel, environ_of, link_packages
 from processes import run
 from signet.commands.new.names import name_project
+from signet.commands.new.project import make_project
 from signet.settings import UsageError
 from user_projects import LONG_S, counts
 
@@ -169,6 +170,41 @@ def test_the_command_refuses_such_a_name_and_writes_nothing(tmp_path: Path) -> N
         2,
         b"signet: '.' is a place and no name: write signet new NAME --path .\n",
     )
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["test", "yaml", "Hatchling", "mcp"])
+def test_the_name_of_a_package_that_can_be_imported_is_refused(tmp_path: Path, name: str) -> None:
+    done = run("new", name, "--path", str(tmp_path / "made"))
+
+    text = f"a package {name.lower()} would hide another of that name: write another name, such as my-{name}"
+    assert (done.returncode, done.stderr.decode()) == (2, f"signet: {text}\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_package_that_does_not_import_is_told_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", sys.dont_write_bytecode)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setitem(sys.modules, "weather_then", None)
+
+    with pytest.raises(UsageError, match=r"there is no module weather_then\.tools"):
+        make_project(str(tmp_path / "made"), name_project("weather-then"))
+
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [("", "--path names no folder: write one, . for this one, or leave it out"), ("p, q/wx", "p, q/wx has a comma")],
+)
+def test_a_path_that_cannot_be_used_is_told(
+    tmp_path: Path, path: str, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    done = run("new", "weather", f"--path={path}")
+
+    assert (done.returncode, text in done.stderr.decode()) == (2, True), done.stderr
     assert list(tmp_path.iterdir()) == []
 
 

@@ -7,6 +7,7 @@ import shlex
 from typing import Final
 
 from signet.commands.terminal import write
+from signet.settings import UsageError
 
 from .names import name_project
 from .project import TOOL, make_project
@@ -34,6 +35,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 def _run(args: argparse.Namespace) -> int:
     """Write the project."""
     names = name_project(args.name)
+    if args.path == "":
+        raise UsageError("--path names no folder: write one, . for this one, or leave it out")
     folder = args.path or names.project
     count = make_project(folder, names)
     write(f"{folder}: {count} files, with the tool {TOOL} in src/{names.package}/tools.py. Next:")

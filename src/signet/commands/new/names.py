@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from signet.catalogue import TOOLSETS
 from signet.settings import UsageError
 
-__all__ = ["ProjectNames", "name_project"]
+__all__ = ["ProjectNames", "name_project", "taken"]
 
 MAX_CHARS: Final = 64
 RULE: Final = "write ASCII letters, digits, -, _ and ., a letter first and a letter or a digit last"
@@ -48,7 +48,12 @@ def name_project(name: str) -> ProjectNames:
         )
     package = re.sub(r"[._-]+", "_", name).lower()
     if package in TAKEN or package in sys.stdlib_module_names or keyword.iskeyword(package):
-        raise UsageError(f"a package {package} would hide another of that name: write another name, such as my-{name}")
+        raise taken(name, package)
     if package in {toolset.replace("-", "_") for toolset in TOOLSETS}:
         raise UsageError(f"there is a toolset '{package}' already: write another name, such as my-{name}")
     return ProjectNames(name, package)
+
+
+def taken(name: str, package: str) -> UsageError:
+    """Return the error for a name that another package has."""
+    return UsageError(f"a package {package} would hide another of that name: write another name, such as my-{name}")

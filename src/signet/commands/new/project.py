@@ -11,12 +11,13 @@ from typing import Any, Final
 
 from signet import __version__
 from signet.app import build_server
+from signet.authoring.importing import TargetError
 from signet.catalogue import find_toolset, load
 from signet.commands.call import walk
 from signet.commands.contract.freeze import freeze_new
 from signet.settings import Settings, UsageError
 
-from .names import ProjectNames
+from .names import ProjectNames, taken
 
 __all__ = ["TOOL", "make_project"]
 
@@ -47,8 +48,14 @@ def make_project(folder: str, names: ProjectNames) -> int:
     """Write a project into a folder that is new or empty; return how many files. Nothing is left of one that fails.
 
     Raises:
-        UsageError: the folder holds something, or cannot be written to.
+        UsageError: the folder holds something, or cannot be written to, or has a comma in its path, or the name is
+            that of another package.
     """
+    if "," in os.path.abspath(folder):
+        path = os.path.abspath(folder)
+        raise UsageError(f"{path} has a comma, which separates toolsets: write --path with a folder without one")
+    if _is_elsewhere(names.package, os.path.abspath(folder)):
+        raise taken(names.project, names.package)
     try:
         is_there = os.path.lexists(folder)
         if is_there and (not os.path.isdir(folder) or set(os.listdir(folder)) - KEPT):
@@ -71,6 +78,18 @@ def make_project(folder: str, names: ProjectNames) -> int:
     return count
 
 
+def _is_elsewhere(package: str, folder: str) -> bool:
+    """Return whether a package can be imported already, from outside of a folder; it is not imported now."""
+    from importlib.util import find_spec
+
+    try:
+        spec = find_spec(package)
+    except (ImportError, ValueError):
+        return True
+    # A folder without code hides nothing, and is hidden by the new package.
+    return spec is not None and spec.origin is not None and not spec.origin.startswith(os.path.join(folder, ""))
+
+
 def _write_all(folder: str, names: ProjectNames) -> None:
     for path, template in FILES.items():
         with open(os.path.join(TEMPLATES, template), encoding="utf-8") as file:
@@ -81,7 +100,10 @@ def _write_all(folder: str, names: ProjectNames) -> None:
     # The new code is imported, and leaves nothing beside itself.
     sys.dont_write_bytecode = True
     target = os.path.join(folder, "src", names.package, "tools.py")
-    toolsets = load(target)
+    try:
+        toolsets = load(target)
+    except TargetError as error:
+        raise UsageError(str(error), error.trace) from None
     for toolset in toolsets:
         freeze_new(find_toolset(toolset))
     for test, calls in RECORDINGS.items():
