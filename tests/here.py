@@ -19,11 +19,11 @@ from signet.commands.cli import main
 __all__ = ["signet_here"]
 
 
-def signet_here(folder: Path, *args: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[bytes]:
+def signet_here(folder: Path, *args: str, environ: dict[str, str] | None = None) -> subprocess.CompletedProcess[bytes]:
     """Run a command in a folder as a new process would: what it loads is forgotten, what it prints is returned."""
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
     printed = contextlib.redirect_stdout(out), contextlib.redirect_stderr(err)
-    environ = mock.patch.dict(os.environ, clean_env(env), clear=True)
+    environ = mock.patch.dict(os.environ, clean_env() if environ is None else environ, clear=True)
     with _fresh(folder), environ, contextlib.chdir(folder), printed[0], printed[1]:
         try:
             status = main(list(args))

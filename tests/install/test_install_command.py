@@ -17,6 +17,7 @@ import yaml
 from mcp import Client, StdioServerParameters
 
 from client_files import PROJECT_FILES, USER_FILES, after, before
+from here import signet_here
 from processes import PATIENCE_S, ROOT, SIGNET, clean_env, serving
 
 Done = subprocess.CompletedProcess[str]
@@ -29,11 +30,21 @@ class Desk:
         self.home, self.work = home, home / "work"
         self.work.mkdir()
 
-    def run(self, *words: str, program: tuple[str, ...] = (SIGNET,), **env: str) -> Done:
+    def environ(self, **env: str) -> dict[str, str]:
         named = ("XDG_", "CODEX_", "CLAUDE_", "APPDATA")
         kept = {name: value for name, value in clean_env().items() if not name.startswith(named)}
+        return {**kept, "HOME": str(self.home), **env}
+
+    def run(self, *words: str, **env: str) -> Done:
+        """Run a command in this process."""
+        done = signet_here(self.work, *words, environ=self.environ(**env))
+        texts = [text.decode().replace("\r\n", "\n") for text in (done.stdout, done.stderr)]
+        return Done(done.args, done.returncode, *texts)
+
+    def run_apart(self, *words: str, program: tuple[str, ...] = (SIGNET,), **env: str) -> Done:
+        """Run a command in a process of its own."""
         return subprocess.run(
-            [*program, *words], cwd=self.work, env={**kept, "HOME": str(self.home), **env},
+            [*program, *words], cwd=self.work, env=self.environ(**env),
             capture_output=True, encoding="utf-8", timeout=PATIENCE_S, check=False,
         )  # fmt: skip
 
@@ -63,19 +74,19 @@ def test_an_entry_is_merged_and_taken_out_and_everything_else_stays_byte_for_byt
     path = desk.file(client, before(client))
     backup = Path(f"{path}.before-signet.bak")
 
-    installed = desk.run("install", client)
+    installed = desk.run_apart("install", client)
 
     assert (installed.returncode, installed.stderr) == (0, "")
     assert installed.stdout.startswith(f"added signet in {path} (backup: {backup})\n")
     assert path.read_bytes() == after(client, SIGNET)
     assert backup.read_bytes() == before(client)
 
-    again = desk.run("install", client)
+    again = desk.run_apart("install", client)
 
     assert (again.returncode, again.stdout) == (0, f"signet is in {path} already: nothing to change\n")
     assert path.read_bytes() == after(client, SIGNET)
 
-    removed = desk.run("uninstall", client)
+    removed = desk.run_apart("uninstall", client)
 
     assert (removed.returncode, removed.stderr) == (0, "")
     assert removed.stdout == f"took signet out of {path}, which is what it was before\n"
@@ -274,7 +285,7 @@ def test_a_target_that_does_not_exist_is_refused(desk: Desk, target: str) -> Non
 def test_an_attribute_of_a_module_in_the_working_folder_is_refused(desk: Desk) -> None:
     (desk.work / "mod.py").touch()
 
-    done = desk.run("install", "cursor", "mod:toolset", program=(sys.executable, "-m", "signet"))
+    done = desk.run_apart("install", "cursor", "mod:toolset", program=(sys.executable, "-m", "signet"))
 
     assert (done.returncode, list(desk.files())) == (2, ["work/mod.py"])
     assert (
@@ -313,7 +324,7 @@ def test_without_a_script_beside_python_the_module_is_started(desk: Desk) -> Non
     python.symlink_to(os.path.realpath(sys.executable))
     packages = os.pathsep.join([str(ROOT / "src"), *(path for path in sys.path if "site-packages" in path)])
 
-    done = desk.run("install", "cursor", "--print", program=(str(python), "-m", "signet"), PYTHONPATH=packages)
+    done = desk.run_apart("install", "cursor", "--print", program=(str(python), "-m", "signet"), PYTHONPATH=packages)
 
     assert json.loads(done.stdout)["mcpServers"]["signet"] == {
         "command": str(python),
