@@ -128,6 +128,7 @@ def _make(toolset: ToolsetDeclaration, declaration: ToolDeclaration) -> _Made:
         title=declaration.title or _title(declaration.name),
         description=contract.description,
         args=contract.args,
+        is_strict=True,
         run=make_run(declaration, contract),
         example=declaration.example or {},
         has_example=declaration.example is not None,

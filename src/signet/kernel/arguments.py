@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-__all__ = ["ArgumentNames", "names_in", "plain_view", "without_nulls", "without_unknown"]
+__all__ = ["ArgumentNames", "names_in", "plain_view", "read_again", "without_nulls", "without_unknown"]
 
 MAX_NAMES: Final = 20
 MAX_NAME_CHARS: Final = 64
@@ -148,3 +148,30 @@ def without_unknown(arguments: Any, struct: Any) -> Any:
     if names is None or not isinstance(arguments, dict):
         return arguments
     return {name: value for name, value in arguments.items() if name in names}
+
+
+def read_again(arguments: Any, struct: type[Any], *, is_lax: bool) -> Any:
+    """Return the typed view of arguments that were refused by a strict reading, or the ValidationError.
+
+    To JSON Schema 10.0 is an integer, and the keys of an object are texts whatever they stand for; nothing else is
+    coerced, unless `is_lax`.
+    """
+    try:
+        return msgspec.convert(_whole_numbers(arguments), struct, str_keys=True)
+    except msgspec.ValidationError as error:
+        if not is_lax:
+            return error
+    try:
+        return msgspec.convert(arguments, struct, strict=False)
+    except msgspec.ValidationError as error:
+        return error
+
+
+def _whole_numbers(value: Any) -> Any:
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else value
+    if isinstance(value, list):
+        return [_whole_numbers(part) for part in value]
+    if isinstance(value, dict):
+        return {name: _whole_numbers(part) for name, part in value.items()}
+    return value

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
-from .arguments import ArgumentNames, without_nulls, without_unknown
+from .arguments import ArgumentNames, read_again, without_nulls, without_unknown
 from .errors import Code, Fault, bad_arguments, misspelt_argument, unknown_tool
 from .outcome import Call, Outcome, PreparedCall
 from .schemas import PREFIX, ContractError, SchemaRegistry, ToolIO
@@ -139,12 +139,14 @@ class Pipeline:
             arguments = without_unknown(arguments, tool.args)
         try:
             # Not strict: JSON Schema takes 10.0 as an integer, and the contract has refused all other coercions.
-            args = msgspec.convert(arguments, tool.args, strict=False)
-            return PreparedCall(call, tool, io, args, shadow_violation or fault, ignored)
+            args = msgspec.convert(arguments, tool.args, strict=tool.is_strict)
         except msgspec.ValidationError as error:
-            # Reached only if the contract was not enforced: arguments of the wrong type cannot be passed to the tool.
-            fault = tool.adapt_fault(bad_arguments(tool.name, [("", str(error))]))
-            return Outcome(call, tool, fault=fault, ignored=ignored)
+            args = read_again(arguments, tool.args, is_lax=not self._enforces) if tool.is_strict else error
+            if isinstance(args, msgspec.ValidationError):
+                # Arguments of the wrong type cannot be passed to the tool, whether the contract is enforced or not.
+                fault = tool.adapt_fault(bad_arguments(tool.name, [("", str(args))]))
+                return Outcome(call, tool, fault=fault, ignored=ignored)
+        return PreparedCall(call, tool, io, args, shadow_violation or fault, ignored)
 
     def _find(self, call: Call) -> tuple[Tool, ToolIO] | Outcome:
         tool = self.toolbox.named(call.tool_key) if call.door.by_name else self.toolbox.find(call.tool_key)

@@ -103,6 +103,8 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """The text that the model reads to decide when to use the tool."""
     args: type[Any]
     """The typed view of the input contract."""
+    is_strict: bool = False
+    """Whether a text is never read as another type: where the contract takes a text, the function gets it."""
     run: Callable[[Any, Context], Result | Awaitable[Result]]
     example: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """Valid arguments for people to try."""
