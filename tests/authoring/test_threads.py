@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
+import weakref
 from typing import Any
 
 import pytest
@@ -93,6 +95,57 @@ def test_a_call_that_was_given_up_while_it_waited_never_runs_and_one_that_runs_c
     asyncio.run(main())
 
     assert ran == ["next"]
+
+
+def test_jobs_that_were_given_up_are_forgotten_although_no_thread_is_free() -> None:
+    """What they hold is freed, and those between them keep their turn."""
+    go = threading.Event()
+    ran: list[int] = []
+
+    class Held:
+        """A value that can be watched."""
+
+    async def main() -> int:
+        threads = Threads(limit=1)
+        stuck = threads.run(lambda _: go.wait(PATIENCE_S))
+        held = [Held() for _ in range(50)]
+        alive = [weakref.ref(one) for one in held]
+        given_up = [threads.run(lambda _, one=one: one) for one in held]
+        kept = [threads.run(lambda _, own=number: ran.append(own)) for number in range(3)]
+        del held[:]
+        for future in given_up:
+            future.cancel()
+        del given_up[:], future
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        gc.collect()
+        left = sum(one() is not None for one in alive)
+        go.set()
+        await asyncio.gather(stuck, *kept)
+        return left
+
+    assert asyncio.run(main()) == 0
+    assert ran == [0, 1, 2]
+
+
+def test_the_loop_is_not_woken_again_and_again_while_all_threads_are_held() -> None:
+    go = threading.Event()
+    looked: list[None] = []
+
+    class Counting(Threads):
+        def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
+            looked.append(None)
+            super()._watch(loop)
+
+    async def main() -> list[Any]:
+        threads = Counting(limit=1)
+        jobs = [threads.run(lambda _: go.wait(PATIENCE_S)), threads.run(lambda _: "served")]
+        await asyncio.sleep(0.1)
+        go.set()
+        return await asyncio.gather(*jobs)
+
+    assert asyncio.run(main()) == [True, "served"]
+    assert len(looked) <= 2
 
 
 def test_a_thread_whose_loop_has_ended_tells_nobody() -> None:

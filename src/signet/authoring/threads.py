@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from contextvars import Context as Variables
 from contextvars import copy_context
@@ -31,18 +31,27 @@ IDLE_S: Final = 60.0
 class Job:
     """A function that is to run in a thread."""
 
-    __slots__ = ("future", "is_abandoned", "variables", "work")
+    __slots__ = ("drop", "future", "is_abandoned", "variables", "work")
 
-    def __init__(self, work: Callable[[Job], Any], future: asyncio.Future[Any], variables: Variables) -> None:
+    def __init__(
+        self,
+        work: Callable[[Job], Any],
+        future: asyncio.Future[Any],
+        variables: Variables,
+        drop: Callable[[Job], None],
+    ) -> None:
         self.work = work
         self.future = future
         self.variables = variables
+        self.drop = drop
         self.is_abandoned = False
         """Whether nobody waits for it any more."""
 
     def abandon(self, future: asyncio.Future[Any]) -> None:
         """Take note that the call has ended; one that was cancelled has left its function behind."""
-        self.is_abandoned = future.cancelled()
+        if future.cancelled():
+            self.is_abandoned = True
+            self.drop(self)
 
 
 class Threads:
@@ -50,7 +59,8 @@ class Threads:
 
     def __init__(self, limit: int = MAX_THREADS) -> None:
         self._limit = limit
-        self._jobs: deque[Job] = deque()
+        self._jobs: OrderedDict[Job, None] = OrderedDict()
+        """The jobs that wait, first come first served."""
         self._lock = threading.Lock()
         self._active = 0
         """The threads that are at work."""
@@ -74,9 +84,9 @@ class Threads:
         """Run a function in a thread; the future has its value, or the exception that it raised, as its result."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
-        job = Job(work, future, copy_context())
+        job = Job(work, future, copy_context(), self._drop)
         future.add_done_callback(job.abandon)
-        self._jobs.append(job)
+        self._jobs[job] = None
         if not self._is_begun:
             # After what else the loop has to do now, which may bring more jobs.
             self._is_begun = True
@@ -93,8 +103,11 @@ class Threads:
             loop.call_later(PATIENCE_S, self._watch, loop)
 
     def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Wake more threads for jobs that still wait, until there are none."""
-        if not self._jobs:
+        """Wake more threads for jobs that still wait, until there are none of either.
+
+        Where all threads are at work, the first that is done takes the next job by itself.
+        """
+        if not self._jobs or self._active >= self._limit:
             self._is_watched = False
             return
         stuck = self._finished == self._seen
@@ -140,9 +153,14 @@ class Threads:
         """Return the next job; without one the thread is at work no longer."""
         with self._lock:
             if self._jobs:
-                return self._jobs.popleft()
+                return self._jobs.popitem(last=False)[0]
             self._active -= 1
             return None
+
+    def _drop(self, job: Job) -> None:
+        """Forget a job that nobody waits for, if it has not begun: all threads may be held for ever."""
+        with self._lock:
+            self._jobs.pop(job, None)
 
     def _tell(self, job: Job) -> None:
         try:
