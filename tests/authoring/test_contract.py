@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 import msgspec
 import pydantic
+import pydantic.dataclasses
 import pytest
 from jsonschema_rs import Draft202012Validator
 from msgspec import Meta
@@ -236,6 +237,20 @@ def test_a_single_struct_named_args_is_the_whole_input() -> None:
     assert derived.args is Order
 
 
+def test_a_dataclass_of_pydantic_named_args_keeps_its_limits() -> None:
+    @pydantic.dataclasses.dataclass
+    class Limited:
+        count: Annotated[int, pydantic.Field(ge=5)]
+
+    def take(args) -> int:
+        """Take."""
+        return args.count
+
+    take.__annotations__ = {"args": Limited, "return": int}
+
+    assert contract(take).input["properties"]["args"]["properties"]["count"]["minimum"] == 5
+
+
 def test_tagged_structs_can_be_told_apart_in_a_union() -> None:
     def feed(pet: Cat | Dog) -> str:
         """Feed a pet."""
@@ -428,6 +443,52 @@ def _generator() -> list[int]:
     yield 1
 
 
+class Row(msgspec.Struct, array_like=True):
+    number: int
+
+
+def _row(args: Row) -> int:
+    """Take."""
+    return args.number
+
+
+@dataclasses.dataclass
+class HalfDataclass:
+    value: Nowhere  # type: ignore[name-defined]  # noqa: F821
+
+
+class HalfStruct(msgspec.Struct):
+    value: Nowhere  # type: ignore[name-defined]  # noqa: F821
+
+
+class HalfModel(pydantic.BaseModel):
+    value: Nowhere  # type: ignore[name-defined]  # noqa: F821
+
+
+class CallbackModel(pydantic.BaseModel):
+    value: Callable[[], int]
+
+
+def _half_dataclass(value: HalfDataclass) -> int:
+    """Take."""
+    return 0
+
+
+def _half_struct(value: HalfStruct) -> int:
+    """Take."""
+    return 0
+
+
+def _half_model(value: HalfModel) -> int:
+    """Take."""
+    return 0
+
+
+def _callback_model() -> CallbackModel:
+    """Give."""
+    return CallbackModel(value=int)
+
+
 def _method(self, value: int) -> int:
     """Take."""
     return value
@@ -447,6 +508,11 @@ def _method(self, value: int) -> int:
         (_limited, "write Annotated[int, Meta(ge=…)] | None"),
         (_callback, "the result: collections.abc.Callable[[], int] cannot be a contract"),
         (_generator, "it is a generator: return a list"),
+        (_row, "args: Row is no object in JSON: take array_like out of it"),
+        (_half_dataclass, "value: the types of HalfDataclass cannot be read (name 'Nowhere' is not defined): import"),
+        (_half_struct, "value: the types of HalfStruct cannot be read (name 'Nowhere' is not defined): import"),
+        (_half_model, "value: the types of HalfModel cannot be read (a name in them is not defined): import or define"),
+        (_callback_model, "the result: CallbackModel cannot be a contract; Cannot generate a JsonSchema"),
         (_method, "it is a method: decorate a function outside of a class"),
     ],
 )
@@ -461,3 +527,33 @@ def test_what_cannot_be_a_contract_is_named_with_what_to_write(function: Callabl
 def test_the_decorator_is_for_functions(misuse: Any) -> None:
     with pytest.raises(TypeError, match="@signet"):
         signet.tool(misuse)
+
+
+@pytest.mark.parametrize(
+    ("facts", "words"),
+    [
+        ({"name": 5}, "name= of @signet.tool takes a text, not int"),
+        ({"title": b"a"}, "title= of @signet.tool takes a text, not bytes"),
+        ({"inline": "yes"}, "inline= of @signet.tool takes True or False, not str"),
+        ({"example": [1]}, "example= of @signet.tool takes valid arguments by their names"),
+        ({"annotations": {"readOnlyHint": "yes"}}, "annotations= of @signet.tool takes hints that are True or False"),
+        ({"annotations": {"readOnlyHint": object()}}, "annotations= of @signet.tool takes hints"),
+    ],
+)
+def test_the_words_of_the_decorator_are_checked(facts: dict[str, Any], words: str) -> None:
+    with pytest.raises(TypeError, match=words):
+        signet.tool(**facts)(_untyped)
+
+
+@pytest.mark.parametrize(
+    ("facts", "words"),
+    [
+        ({"name": 5, "tools": []}, "name= of signet.Toolset takes a text, not int"),
+        ({"name": "a", "tools": [], "title": None}, "title= of signet.Toolset takes a text, not NoneType"),
+        ({"name": "a", "tools": [], "version": 3}, "version= of signet.Toolset takes a text, not int"),
+        ({"name": "a", "tools": None}, "tools= of signet.Toolset takes a list of functions"),
+    ],
+)
+def test_the_words_of_a_toolset_are_checked(facts: dict[str, Any], words: str) -> None:
+    with pytest.raises(TypeError, match=words):
+        signet.Toolset(**facts)

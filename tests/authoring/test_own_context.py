@@ -150,3 +150,40 @@ async def appeared(path: Path) -> None:
     while not path.exists():  # noqa: ASYNC240 - it is on this machine
         assert time.monotonic() < deadline, f"there is no {path.name}"
         await asyncio.sleep(0.002)
+
+
+NONSENSE = """
+import signet
+
+
+@signet.tool
+def report(context: signet.Context) -> str:
+    '''Report nonsense from a thread.'''
+    context.progress("canary", object(), 5)
+    context.progress(float("nan"), total=float("inf"), message="canary")
+    return "reported"
+
+
+@signet.tool
+async def report_async(context: signet.Context) -> str:
+    '''Report nonsense from the event loop.'''
+    context.progress("canary", object(), 5)
+    context.progress(float("nan"), total=float("inf"), message="canary")
+    return "reported"
+"""
+
+
+@pytest.mark.parametrize("tool", ["report", "report_async"])
+@pytest.mark.parametrize("meta", [{}, {"_meta": {"progressToken": 1}}])
+def test_reports_that_make_no_sense_harm_nobody(tmp_path: Path, tool: str, meta: dict[str, Any]) -> None:
+    """The call has the same answer, whether its client asked for reports or not."""
+    (tmp_path / "nonsense.py").write_text(NONSENSE, encoding="utf-8")
+    params = {"name": tool, "arguments": {}, **meta}
+
+    with piping(SIGNET, "stdio", "--toolsets", str(tmp_path / "nonsense.py"), "--no-journal") as pipe:
+        reply = pipe.ask({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params})
+        _, _, err = pipe.finish()
+
+    assert reply["result"]["structuredContent"] == {"result": "reported"}
+    assert b"canary" not in err
+    assert b"Traceback" not in err

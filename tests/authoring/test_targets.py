@@ -199,6 +199,21 @@ BROKEN = {
         "tools.py",
         "tools.py: add (tools.py:4) cannot be a tool: a: complex cannot be a contract; JSON has no such value",
     ),
+    "a docstring that is no text": (
+        ADD.replace("Add two", "\\ud800"),
+        "tools.py",
+        "tools.py: what add (tools.py:4) says cannot be written in JSON (",
+    ),
+    "an example that is no JSON": (
+        ADD.replace("@signet.tool", '@signet.tool(example={"a": object()})'),
+        "tools.py",
+        "tools.py: what add (tools.py:4) says cannot be written in JSON (",
+    ),
+    "instructions that are no text": (
+        f'{ADD}\nt = signet.Toolset(name="sums", tools=[add], instructions="\\ud800")',
+        "tools.py",
+        "tools.py: what the toolset sums says cannot be written in JSON (",
+    ),
     "a slug that is none": (
         ADD.replace("@signet.tool", '@signet.tool(slug="Ünï")'),
         "tools.py",

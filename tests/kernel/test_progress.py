@@ -111,3 +111,19 @@ def test_a_tool_that_reports_often_is_not_interrupted() -> None:
     seen = told(act, interval_s=5)
 
     assert [report["progress"] for report in seen] == list(range(20))
+
+
+def test_reports_that_are_no_numbers_are_left_out() -> None:
+    async def act(reports: ProgressReports, _: Callable[[int], Awaitable[None]]) -> None:
+        nonsense: list[Any] = ["abc", object(), None, True, float("nan"), float("inf"), 10**400]
+        for done in nonsense:
+            reports.report(done, 3, "no number")
+        reports.report(1, nonsense[0], nonsense[1])
+        reports.report(2, float("inf"), "\ud800")
+
+    seen = told(act, interval_s=5)
+
+    assert seen == [
+        {"progressToken": "token", "progress": 1},
+        {"progressToken": "token", "progress": 2, "message": "?"},
+    ]

@@ -14,13 +14,14 @@ from typing import Any, Final, get_args, get_type_hints
 import msgspec
 from msgspec import UNSET
 
-from signet.kernel.errors import bad_arguments
+from signet.kernel.errors import Code, Fault, bad_arguments
 from signet.kernel.schemas import ContractError
 from signet.kernel.tools import Context
 
 from .declaration import ToolDeclaration
 from .docstring import read_docstring
-from .schema import AdaptedType, adapt, hoisted, schema_of_type
+from .finite import is_finite
+from .schema import UNREADABLE, AdaptedType, adapt, hoisted, schema_of_type
 
 __all__ = ["ContractTypeError", "DerivedContract", "derive"]
 
@@ -60,11 +61,13 @@ def derive(declaration: ToolDeclaration) -> DerivedContract:
     parameters, context = _parameters(function, hints)
     if "return" not in hints:
         raise ContractTypeError("its result has no type: write -> and the type behind the parameters")
-    output, shape = _output(hints["return"])
+    output, shape = _output(hints["return"], declaration.name)
     if list(parameters) == [WHOLE] and _is_struct(hints[WHOLE]):
         args = hints[WHOLE]
         bind = _bind_whole(context)
         schema = _schema(args, WHOLE)
+        if schema.get("type") != "object":
+            raise ContractTypeError(f"{WHOLE}: {args.__name__} is no object in JSON: take array_like out of it")
     else:
         args, schema, adapted = _input(parameters, hints, texts)
         bind = _bind(declaration.name, tuple(parameters), adapted, context)
@@ -82,7 +85,7 @@ def derive(declaration: ToolDeclaration) -> DerivedContract:
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
     try:
         hints = get_type_hints(function, include_extras=True)
-    except (NameError, AttributeError, TypeError, SyntaxError) as error:
+    except UNREADABLE as error:
         raise ContractTypeError(f"its types cannot be read ({error}): import or define what they name") from None
     return hints
 
@@ -139,22 +142,22 @@ def _input(
 def _schema(hint: Any, name: str) -> dict[str, Any]:
     try:
         return schema_of_type(hint)
-    except TypeError as error:
+    except UNREADABLE as error:
         raise ContractTypeError(f"{name}: {_in_words(hint, error)}") from None
 
 
-def _adapted(hint: Any, name: str) -> AdaptedType | None:
+def _adapted(hint: Any, name: str, *, is_result: bool = False) -> AdaptedType | None:
     try:
-        return adapt(hint)
-    except (TypeError, ValueError) as error:
+        return adapt(hint, is_result=is_result)
+    except UNREADABLE as error:
         raise ContractTypeError(f"{name}: {_in_words(hint, error)}") from None
 
 
-def _output(hint: Any) -> tuple[dict[str, Any], Callable[[Any], Any]]:
+def _output(hint: Any, tool: str) -> tuple[dict[str, Any], Callable[[Any], Any]]:
     """Return the schema of a result, and the function that gives a result its published form."""
-    other = _adapted(hint, "the result")
+    other = _adapted(hint, "the result", is_result=True)
     schema = other.schema if other is not None else _schema(hint, "the result")
-    dump = other.dump if other is not None else None
+    dump = _dump(tool, other) if other is not None else None
     if schema.get("type") == "object":
         return schema, dump or _as_is
     definitions: dict[str, Any] = {}
@@ -163,6 +166,16 @@ def _output(hint: Any) -> tuple[dict[str, Any], Callable[[Any], Any]]:
     if dump is None:
         return wrapped, lambda value: {RESULT: value}
     return wrapped, lambda value: {RESULT: dump(value)}
+
+
+def _dump(tool: str, other: AdaptedType) -> Callable[[Any], Any]:
+    def dump(value: Any) -> Any:
+        try:
+            return other.dump(value)
+        except (ValueError, TypeError, RecursionError) as error:
+            raise Fault(Code.INVALID_OUTPUT, f"{tool} gave a result that breaks its contract") from error
+
+    return dump
 
 
 def _as_is(value: Any) -> Any:
@@ -200,7 +213,7 @@ def _with_default(schema: dict[str, Any], default: Any) -> dict[str, Any]:
         plain = msgspec.json.decode(msgspec.json.encode(default))
     except (TypeError, ValueError, RecursionError):
         return schema
-    return {**schema, "default": plain}
+    return {**schema, "default": plain} if is_finite(default) else schema
 
 
 def _described(schema: dict[str, Any], text: str | None) -> dict[str, Any]:
@@ -230,7 +243,10 @@ def _root(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_struct(hint: Any) -> bool:
-    return isinstance(hint, type) and (issubclass(hint, msgspec.Struct) or hasattr(hint, "__dataclass_fields__"))
+    """Return whether a type can be a whole input; one that pydantic reads stands below its name."""
+    if not isinstance(hint, type) or hasattr(hint, "__pydantic_fields__"):
+        return False
+    return issubclass(hint, msgspec.Struct) or hasattr(hint, "__dataclass_fields__")
 
 
 def _in_words(hint: Any, error: Exception) -> str:
@@ -238,6 +254,9 @@ def _in_words(hint: Any, error: Exception) -> str:
     shown = getattr(hint, "__name__", None) if isinstance(hint, type) else None
     shown = shown or str(hint).replace("typing.", "")
     why = str(error)
+    if isinstance(error, NameError | AttributeError | SyntaxError) or "not fully defined" in why:
+        reason = "a name in them is not defined" if "not fully defined" in why else why
+        return f"the types of {shown} cannot be read ({reason}): import or define what they name"
     if "must be tagged" in why or "more than one" in why:
         advice = "a value must tell which of them it is: write class A(msgspec.Struct, tag=True), and so for the others"
     elif "Can only set" in why:

@@ -18,6 +18,8 @@ MARK: Final = "__signet_tool__"
 LISTED: Final = "__signet_tools__"
 """The global of a module that lists its tools, also those whose name another one took later."""
 
+KINDS: Final = {str: "a text", bool: "True or False"}
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -32,6 +34,15 @@ class ToolDeclaration(msgspec.Struct, frozen=True, kw_only=True):
     annotations: Mapping[str, bool] = msgspec.field(default_factory=dict)
     inline: bool = False
     public: bool = False
+
+    def __post_init__(self) -> None:
+        """Raise TypeError, which says what to write, for a word of the wrong type."""
+        _check("@signet.tool", self, str, "name", "slug", "title")
+        _check("@signet.tool", self, bool, "inline", "public")
+        if self.example is not None and not _is_named(self.example, object):
+            raise TypeError("example= of @signet.tool takes valid arguments by their names: write {'a': 1}")
+        if not _is_named(self.annotations, bool):
+            raise TypeError("annotations= of @signet.tool takes hints that are True or False: {'readOnlyHint': True}")
 
 
 class ToolsetDeclaration(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,6 +60,26 @@ class ToolsetDeclaration(msgspec.Struct, frozen=True, kw_only=True):
     """The version of its contracts: a change that breaks callers needs a higher one."""
     settings: type[Any] = NoSettings
     """A msgspec struct; its values come from the environment and `signet.toml`, and stand in `Context.settings`."""
+
+    def __post_init__(self) -> None:
+        """Raise TypeError, which says what to write, for a word of the wrong type."""
+        _check("signet.Toolset", self, str, "name", "title", "instructions", "version")
+        if not isinstance(self.tools, Sequence):
+            raise TypeError("tools= of signet.Toolset takes a list of functions that are decorated with @signet.tool")
+
+
+def _check(place: str, declaration: msgspec.Struct, kind: type[Any], *names: str) -> None:
+    for name in names:
+        value = getattr(declaration, name)
+        if not isinstance(value, kind):
+            raise TypeError(f"{name}= of {place} takes {KINDS[kind]}, not {type(value).__name__}")
+
+
+def _is_named(value: object, kind: type[Any]) -> bool:
+    """Return whether a value is a mapping of names to values of a kind."""
+    return isinstance(value, Mapping) and all(
+        isinstance(name, str) and isinstance(one, kind) for name, one in value.items()
+    )
 
 
 @overload

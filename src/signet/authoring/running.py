@@ -19,6 +19,7 @@ from signet.kernel.tools import Context
 
 from .contract import DerivedContract
 from .declaration import ToolDeclaration
+from .finite import is_finite
 from .threads import Job, threads_of
 
 __all__ = ["CURRENT", "make_run"]
@@ -55,7 +56,39 @@ def make_run(declaration: ToolDeclaration, contract: DerivedContract) -> Callabl
 
     if inspect.iscoroutinefunction(function):
         return run_async
+    if inspect.iscoroutinefunction(inspect.unwrap(function)):
+        return _wrapped(function, bind, shape)
     return run_inline if declaration.inline else _in_thread(run_inline)
+
+
+def _wrapped(
+    function: Callable[..., Any], bind: Callable[[Any, Context], dict[str, Any]], shape: Callable[[Any], Any]
+) -> Callable[[Any, Context], Any]:
+    """Return how an async function runs below a plain decorator, which may pass its awaitable on, or wait for it."""
+
+    def call(args: Any, context: Context) -> Any:
+        CURRENT.set(msgspec.structs.replace(context, upstream=None))
+        try:
+            value = function(**bind(args, context))
+            return value if inspect.isawaitable(value) else shape(value)
+        except BaseException as error:  # noqa: BLE001 - SystemExit of a tool must not end the server
+            return error
+
+    call_in_thread = _in_thread(call)
+
+    async def run_wrapped(args: Any, context: Context) -> Any:
+        value = await call_in_thread(args, context)
+        if not inspect.isawaitable(value):
+            return value
+        CURRENT.set(context)
+        try:
+            return shape(await value)
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:  # noqa: BLE001 - SystemExit of a tool must not end the server
+            return error
+
+    return run_wrapped
 
 
 def _in_thread(run: Callable[[Any, Context], Any]) -> Callable[[Any, Context], Any]:
@@ -84,7 +117,7 @@ def _may_hold_nan(schema: Any) -> bool:
         return any(map(_may_hold_nan, schema))
     if not isinstance(schema, dict):
         return False
-    if not schema or schema.get("type") == "number":
+    if not schema or schema.get("type") == "number" or schema.get("additionalProperties") is True:
         return True
     if schema.get("type") == "object" and not schema.get("properties") and "additionalProperties" not in schema:
         return True
@@ -99,34 +132,13 @@ def _checked(name: str, contract: DerivedContract) -> Callable[[Any], Any]:
     """Return the contract's `shape`, which refuses numbers that are not finite."""
 
     def shape(value: Any) -> Any:
+        shaped = contract.shape(value)
         if type(value) is float and isfinite(value):
-            return contract.shape(value)
-        if not _is_finite(value):
+            return shaped
+        # Both: a library may have written null for one, or have computed another.
+        if not is_finite(value, shaped):
             fault = Fault(Code.INVALID_OUTPUT, f"{name} gave a result that breaks its contract")
             raise fault from ValueError("NaN and infinity are no JSON numbers: return None, or raise signet.Fault")
-        return contract.shape(value)
+        return shaped
 
     return shape
-
-
-def _is_finite(value: Any) -> bool:
-    """Return whether all numbers in a value are finite; what contains itself is left to the encoder."""
-    pending, seen = [value], set[int]()
-    while pending:
-        part = pending.pop()
-        if isinstance(part, float):
-            if not isfinite(part):
-                return False
-            continue
-        if part is None or isinstance(part, str | bytes | int) or id(part) in seen:
-            continue
-        seen.add(id(part))
-        if isinstance(part, dict):
-            pending += part.values()
-        elif isinstance(part, list | tuple | set | frozenset):
-            pending += part
-        elif isinstance(part, msgspec.Struct):
-            pending += [getattr(part, name) for name in part.__struct_fields__]
-        elif hasattr(part, "__dict__"):
-            pending += vars(part).values()
-    return True

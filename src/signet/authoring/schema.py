@@ -10,13 +10,19 @@ import msgspec
 
 from signet.kernel.schemas import ContractError
 
-__all__ = ["AdaptedType", "adapt", "hoisted", "inlined", "schema_of_type"]
+from .finite import is_finite
+
+__all__ = ["UNREADABLE", "AdaptedType", "adapt", "hoisted", "inlined", "schema_of_type"]
 
 MAX_NODES: Final = 5000
 """The size up to which references are written out: types that share types could grow without bound."""
 MAX_DEPTH: Final = 64
 MAX_PLACES: Final = 10
 REF: Final = "#/$defs/"
+ANYTHING: Final = ("$comment", "anything")
+"""The mark of `object` in a schema of msgspec, which takes no empty one for it."""
+UNREADABLE: Final = (TypeError, ValueError, NameError, AttributeError, SyntaxError, RuntimeError)
+"""What msgspec and pydantic raise for a type; pydantic's own errors and RecursionError are kinds of RuntimeError."""
 
 
 class AdaptedType(msgspec.Struct, frozen=True):
@@ -26,24 +32,32 @@ class AdaptedType(msgspec.Struct, frozen=True):
     load: Callable[[Any], Any]
     """Return the typed value of a JSON value; raise ContractError if it is none."""
     dump: Callable[[Any], Any]
-    """Return the JSON value of a typed one."""
+    """Return the JSON value of a typed one; raise ValueError, TypeError or RecursionError if there is none."""
 
 
 def schema_of_type(hint: Any) -> dict[str, Any]:
-    """Return the schema of a type; raise TypeError if JSON has no such value."""
-    if hint is object:
-        return {}
-    return inlined(msgspec.json.schema(hint))
+    """Return the schema of a type; raise one of `UNREADABLE` if JSON has no such value, or a name is not defined."""
+    return inlined(msgspec.json.schema(hint, schema_hook=_custom))
 
 
-def adapt(hint: Any) -> AdaptedType | None:
-    """Return how pydantic reads a type that mentions one of its models or fields, or None for any other type."""
+def _custom(kind: type[Any]) -> dict[str, Any]:
+    """Return the schema of a type that msgspec does not know: only `object` has one, the same as `Any`."""
+    if kind is object:
+        return dict([ANYTHING])
+    raise TypeError(f"type {kind!r} is not supported")
+
+
+def adapt(hint: Any, *, is_result: bool = False) -> AdaptedType | None:
+    """Return how pydantic reads or writes a type that mentions its models or fields, or None for any other type.
+
+    A result is described as it is written: by its aliases, with the fields that are computed.
+    """
     if "pydantic" not in sys.modules or not _mentions_pydantic(hint):
         return None
     from pydantic import TypeAdapter, ValidationError
 
     adapter = TypeAdapter(hint)
-    schema = inlined(adapter.json_schema())
+    schema = inlined(adapter.json_schema(by_alias=True, mode="serialization" if is_result else "validation"))
 
     def load(value: Any) -> Any:
         try:
@@ -53,7 +67,7 @@ def adapt(hint: Any) -> AdaptedType | None:
             raise ContractError([(".".join(map(str, one["loc"])), one["msg"]) for one in errors]) from None
 
     def dump(value: Any) -> Any:
-        return adapter.dump_python(value, mode="json", warnings=False)
+        return adapter.dump_python(value, mode="json", by_alias=True, warnings=False)
 
     return AdaptedType(schema, load, dump)
 
@@ -143,13 +157,22 @@ def _references(part: Any) -> set[str]:
 
 
 def _typed_enums(part: Any) -> Any:
-    """Return a schema in which a choice of texts says that it is text: some clients ask for a type."""
+    """Return a schema in which a choice of texts says that it is text: some clients ask for a type.
+
+    A default that JSON cannot write is left out, and so is the mark of `object`.
+    """
     if isinstance(part, list):
         return [_typed_enums(one) for one in part]
     if not isinstance(part, dict):
         return part
+    # A list or dict of anything is one without a word on what it holds.
+    is_group = part.get("type") in ("array", "object")
     part = {
-        key: value if key in {"default", "examples", "enum"} else _typed_enums(value) for key, value in part.items()
+        key: value if key in {"default", "examples", "enum"} else _typed_enums(value)
+        for key, value in part.items()
+        if (key, value) != ANYTHING
+        and not (is_group and value == dict([ANYTHING]))
+        and not (key == "default" and not is_finite(value))
     }
     choices = part.get("enum")
     if isinstance(choices, list) and choices and "type" not in part and all(isinstance(one, str) for one in choices):

@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -56,6 +56,7 @@ def build_toolset(toolset: ToolsetDeclaration, schema_root: str | None, *, is_pa
         message = f"'{toolset.name}' cannot name a toolset: write small letters, digits, _ and -, a letter first"
         raise DeclarationError(message)
     _check_settings(toolset)
+    _encoded([toolset.title, toolset.instructions, toolset.version], f"the toolset {toolset.name}")
     made = _make_all(toolset)
     return Toolset(
         name=toolset.name,
@@ -121,7 +122,9 @@ def _make(toolset: ToolsetDeclaration, declaration: ToolDeclaration) -> _Made:
         contract = derive(declaration)
     except ContractTypeError as error:
         raise DeclarationError(f"{_place(declaration)} cannot be a tool: {error}") from None
-    bundle = msgspec.json.encode({"tool": slug, "input": contract.input, "output": contract.output})
+    place = _place(declaration)
+    bundle = _encoded({"tool": slug, "input": contract.input, "output": contract.output}, place)
+    _encoded([declaration.name, declaration.title, contract.description, declaration.example], place)
     tool = Tool(
         name=declaration.name,
         slug=slug,
@@ -138,6 +141,15 @@ def _make(toolset: ToolsetDeclaration, declaration: ToolDeclaration) -> _Made:
         defined_at=_defined_at(declaration),
     )
     return _Made(declaration, tool, bundle)
+
+
+def _encoded(said: Any, place: str) -> bytes:
+    """Return what is published as JSON; raise DeclarationError if it cannot be written."""
+    try:
+        return msgspec.json.encode(said)
+    except (TypeError, ValueError, RecursionError) as error:
+        message = f"what {place} says cannot be written in JSON ({error}): mend its texts, its example or its types"
+        raise DeclarationError(message) from None
 
 
 def _corpus(made: Sequence[_Made]) -> Sequence[CorpusRow]:

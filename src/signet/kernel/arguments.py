@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-__all__ = ["ArgumentNames", "names_in", "plain_view", "read_again", "without_nulls", "without_unknown"]
+__all__ = ["ArgumentNames", "names_in", "plain_view", "whole_numbers", "without_nulls", "without_unknown"]
 
 MAX_NAMES: Final = 20
 MAX_NAME_CHARS: Final = 64
@@ -150,28 +150,12 @@ def without_unknown(arguments: Any, struct: Any) -> Any:
     return {name: value for name, value in arguments.items() if name in names}
 
 
-def read_again(arguments: Any, struct: type[Any], *, is_lax: bool) -> Any:
-    """Return the typed view of arguments that were refused by a strict reading, or the ValidationError.
-
-    To JSON Schema 10.0 is an integer, and the keys of an object are texts whatever they stand for; nothing else is
-    coerced, unless `is_lax`.
-    """
-    try:
-        return msgspec.convert(_whole_numbers(arguments), struct, str_keys=True)
-    except msgspec.ValidationError as error:
-        if not is_lax:
-            return error
-    try:
-        return msgspec.convert(arguments, struct, strict=False)
-    except msgspec.ValidationError as error:
-        return error
-
-
-def _whole_numbers(value: Any) -> Any:
+def whole_numbers(value: Any) -> Any:
+    """Return a value in which 10.0 is 10, as it is to JSON Schema."""
     if isinstance(value, float):
         return int(value) if value.is_integer() else value
     if isinstance(value, list):
-        return [_whole_numbers(part) for part in value]
+        return [whole_numbers(part) for part in value]
     if isinstance(value, dict):
-        return {name: _whole_numbers(part) for name, part in value.items()}
+        return {name: whole_numbers(part) for name, part in value.items()}
     return value

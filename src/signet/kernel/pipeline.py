@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
-from .arguments import ArgumentNames, read_again, without_nulls, without_unknown
+from .arguments import ArgumentNames, without_nulls, without_unknown
 from .errors import Code, Fault, bad_arguments, misspelt_argument, unknown_tool
 from .outcome import Call, Outcome, PreparedCall
 from .schemas import PREFIX, ContractError, SchemaRegistry, ToolIO
@@ -125,8 +125,8 @@ class Pipeline:
         if names is not None and isinstance(arguments, dict):
             if not arguments.keys() <= names.known:
                 fault, ignored = self._check_names(tool, names, arguments)
-            if None in arguments.values():
-                arguments = without_nulls(arguments, names.optional - tool.keeps_nulls)
+            has_nulls = None in arguments.values()
+            arguments = without_nulls(arguments, names.optional - tool.keeps_nulls) if has_nulls else arguments
         if fault is None and self._checks and not io.input_validator.is_valid(arguments):
             arguments = _tidied(tool, without_nulls(arguments))
             places = io.input_validator.places(arguments)
@@ -141,7 +141,7 @@ class Pipeline:
             # Not strict: JSON Schema takes 10.0 as an integer, and the contract has refused all other coercions.
             args = msgspec.convert(arguments, tool.args, strict=tool.is_strict)
         except msgspec.ValidationError as error:
-            args = read_again(arguments, tool.args, is_lax=not self._enforces) if tool.is_strict else error
+            args = tool.read_again(arguments, error, is_lax=not self._enforces)
             if isinstance(args, msgspec.ValidationError):
                 # Arguments of the wrong type cannot be passed to the tool, whether the contract is enforced or not.
                 fault = tool.adapt_fault(bad_arguments(tool.name, [("", str(args))]))

@@ -25,6 +25,8 @@ INTERVAL_S: Final = 4.0
 """The silence after which the client is told what its call waits for: less than 5 s, also where timers are late."""
 STEP: Final = 0.001
 """The least that a report adds to the number of the one before."""
+LARGEST: Final = 1e300
+"""The largest number of a report: JSON has no infinity, and the next one must be greater."""
 WORKING: Final = "working"
 """The text of a heartbeat where nobody said what the call waits for."""
 
@@ -57,10 +59,13 @@ class ProgressReports:
             self._timer.cancel()
 
     def report(self, done: float, total: float | None = None, message: str | None = None) -> None:
-        """Send the tool's own report."""
+        """Send the tool's own report; one whose number is none is left out, because no call fails by its reports."""
+        number = _number(done)
+        if number is None:
+            return
         self._has_numbers = True
-        self._total = total
-        self._put(done, message)
+        self._total = _number(total)
+        self._put(number, message)
         if self._timer is not None and not self._is_over:
             self._timer.cancel()
             self._timer = self._loop.call_later(self._interval_s, self._beat)
@@ -77,4 +82,19 @@ class ProgressReports:
         if self._last is not None and done <= self._last:
             done = max(round(self._last + STEP, 3), nextafter(self._last, inf))
         self._last = done
-        self._send(progress_notification(self._token, done, self._total, message))
+        self._send(progress_notification(self._token, done, self._total, _text(message)))
+
+
+def _number(value: object) -> float | None:
+    """Return a number that JSON can write, or None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not -LARGEST <= value <= LARGEST:
+        return None
+    # A number of another library may be a subclass, which the encoder does not know.
+    return float(value) if isinstance(value, float) else int(value)
+
+
+def _text(value: object) -> str | None:
+    """Return a text that can be sent, or None for anything else."""
+    if not isinstance(value, str):
+        return None
+    return value if value.isascii() else value.encode(errors="replace").decode()

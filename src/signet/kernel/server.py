@@ -64,7 +64,7 @@ LARGE_BYTES: Final = 262_144
 """The size from which a thread writes a result into its reply: 4 MiB take up to 70 ms."""
 
 
-def _ignore(*_: object) -> None:
+def _ignore(*_: object, **__: object) -> None:
     """Do nothing: nobody listens."""
 
 

@@ -7,6 +7,7 @@ from typing import Any, Final, Protocol, TypeVar, get_type_hints
 
 import msgspec
 
+from .arguments import whole_numbers
 from .errors import Fault
 from .schemas import PREFIX
 from .upstream import Upstream, UpstreamRequest, UpstreamResponse
@@ -35,7 +36,7 @@ class Offload(Protocol):
 class Progress(Protocol):
     """Reports how far a call is."""
 
-    def __call__(self, done: float, total: float | None = None, message: str | None = None, /) -> None:
+    def __call__(self, done: float, total: float | None = None, message: str | None = None) -> None:
         """Report a number that grows, of how many in all, and a text."""
 
 
@@ -79,7 +80,7 @@ class ToolsetRuntime(msgspec.Struct, frozen=True):
     today: Callable[[], str]
 
 
-def _ignore(*_: object) -> Any:
+def _ignore(*_: object, **__: object) -> Any:
     """Do nothing."""
 
 
@@ -141,6 +142,24 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     def id(self) -> str:
         """Return the canonical id of spec 5."""
         return PREFIX + self.slug
+
+    def read_again(self, arguments: Any, error: msgspec.ValidationError, *, is_lax: bool) -> Any:
+        """Return the typed view of arguments that were refused at first, or the error.
+
+        To JSON Schema 10.0 is an integer, and the keys of an object are texts whatever they stand for; a strict tool
+        takes these, and coerces nothing else unless `is_lax`.
+        """
+        if not self.is_strict:
+            return error
+        try:
+            return msgspec.convert(whole_numbers(arguments), self.args, str_keys=True)
+        except msgspec.ValidationError as refusal:
+            if not is_lax:
+                return refusal
+        try:
+            return msgspec.convert(arguments, self.args, strict=False)
+        except msgspec.ValidationError as refusal:
+            return refusal
 
 
 def tool(**fields: Any) -> Callable[[Callable[[Any, Context], Any]], Tool]:
