@@ -123,13 +123,23 @@ def test_a_head_is_asked_again() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "pause"), [("0", 0.0), ("7", 7.0), ("20", 20.0), ("soon", 0.5), ("-1", 0.5), ("", 0.5)]
+    ("asked", "pause"),
+    [
+        ("0", 0.0),
+        ("7", 7.0),
+        ("20", 20.0),
+        ("soon", 0.5),
+        ("-1", 0.5),
+        ("", 0.5),
+        ("Mon, 01 Jan 2024 00:00:00 +99999999999999999999", 0.5),
+        ("Mon, 01 Jan 2024 00:00:00 -9999", 0.5),
+    ],
 )
 def test_the_pause_is_the_one_that_the_service_asks_for(asked: str, pause: float) -> None:
     assert ask(Script(answered(503, asked), OK))[:2] == (OK, [pause])
 
 
-@pytest.mark.parametrize("asked", ["21", "3600", "9" * 5000])
+@pytest.mark.parametrize("asked", ["21", "3600", "9" * 5000, "Fri, 31 Dec 9999 23:59:59 -2359"])
 def test_a_service_that_asks_for_too_long_a_pause_is_not_asked_again(asked: str) -> None:
     script = Script(answered(429, asked), OK)
 

@@ -16,6 +16,9 @@ __all__ = ["CachingUpstream"]
 MAX_CACHED_BYTES: Final = 67_108_864
 """The most that cached bodies may take together; the oldest are dropped first."""
 
+_Key = tuple[str, tuple[tuple[str, str], ...]]
+"""The target and the fixed headers: two accounts of one service do not share what it sends."""
+
 
 class _SharedRequest(msgspec.Struct):
     """One request that several callers wait for."""
@@ -33,8 +36,8 @@ class CachingUpstream:
         self.has_token = inner.has_token
         self._inner = inner
         self._spec = spec
-        self._under_way: dict[str, _SharedRequest] = {}
-        self._cache: dict[str, tuple[float, UpstreamResponse]] = {}
+        self._under_way: dict[_Key, _SharedRequest] = {}
+        self._cache: dict[_Key, tuple[float, UpstreamResponse]] = {}
 
     async def send(self, request: UpstreamRequest, wait: Waiting | None = None) -> UpstreamResponse:
         """Return a cached response, join an equal request that is under way, or send one."""
@@ -43,11 +46,11 @@ class CachingUpstream:
         cached = self._cached(request)
         if cached is not None:
             return cached
-        shared = self._under_way.get(request.target)
+        shared = self._under_way.get(_key(request))
         if shared is None:
             told = Waiting()
             shared = own = _SharedRequest(asyncio.ensure_future(self._send(request, told)), told)
-            self._under_way[request.target] = own
+            self._under_way[_key(request)] = own
             own.task.add_done_callback(lambda _: self._end(request, own))
         shared.callers += 1
         if wait is not None:
@@ -71,25 +74,29 @@ class CachingUpstream:
 
     def forget(self, request: UpstreamRequest) -> None:
         """Drop a cached response: it could not be read."""
-        self._cache.pop(request.target, None)
+        self._cache.pop(_key(request), None)
 
     def _end(self, request: UpstreamRequest, shared: _SharedRequest) -> None:
         """Let nobody join a request any more; a later request for the same target is not touched."""
-        if self._under_way.get(request.target) is shared:
-            del self._under_way[request.target]
+        if self._under_way.get(_key(request)) is shared:
+            del self._under_way[_key(request)]
 
     async def _send(self, request: UpstreamRequest, wait: Waiting) -> UpstreamResponse:
         response = await self._inner.send(request, wait)
         if self._spec.cache_s > 0 and self._spec.may_cache(request, response):
-            self._cache.pop(request.target, None)
-            self._cache[request.target] = (asyncio.get_running_loop().time() + self._spec.cache_s, response)
+            self._cache.pop(_key(request), None)
+            self._cache[_key(request)] = (asyncio.get_running_loop().time() + self._spec.cache_s, response)
             while sum(len(cached.body) for _, cached in self._cache.values()) > MAX_CACHED_BYTES:
                 del self._cache[next(iter(self._cache))]
         return response
 
     def _cached(self, request: UpstreamRequest) -> UpstreamResponse | None:
-        until, response = self._cache.get(request.target, (0.0, None))
+        until, response = self._cache.get(_key(request), (0.0, None))
         if response is not None and until <= asyncio.get_running_loop().time():
-            del self._cache[request.target]
+            del self._cache[_key(request)]
             return None
         return response
+
+
+def _key(request: UpstreamRequest) -> _Key:
+    return request.target, request.fixed_headers

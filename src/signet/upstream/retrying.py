@@ -112,7 +112,7 @@ def _asked_pause_s(response: UpstreamResponse) -> float | None:
 
     try:
         moment = parsedate_to_datetime(text[:100])
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
