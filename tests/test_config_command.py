@@ -26,6 +26,29 @@ token = "{SECRET}"
 base_url = "http://someone:{SECRET}@127.0.0.1:1"
 token = "{SECRET}-2"
 """
+OWN = """\
+from pathlib import Path
+from typing import Annotated
+from msgspec import Meta, Struct
+import signet
+
+
+class OwnSettings(Struct):
+    api_key: Annotated[str, Meta(description="the key")] = ""
+    tokens: list[str] = []
+    headers: dict[str, str] = {}
+    address: str = ""
+    folder: Path = Path("/")
+
+
+@signet.tool
+def greet() -> str:
+    '''Greet.'''
+    return "hello"
+
+
+own = signet.Toolset(name="own", tools=[greet], settings=OwnSettings)
+"""
 LIST = rpc("tools/list", {})
 
 
@@ -74,6 +97,30 @@ def test_each_value_is_shown_with_its_origin_and_no_secret(folder: Path) -> None
     }
     assert (found["host"], found["config"]) == (("127.0.0.1", "default"), ("signet.toml", "default"))
     assert SECRET not in str(found)
+
+
+def test_the_secrets_of_a_toolset_of_ones_own_are_hidden_in_every_shape(folder: Path) -> None:
+    (folder / "own.py").write_text(OWN)
+    env = {
+        "OWN_API_KEY": f"{SECRET}-1",
+        "OWN_TOKENS": f"{SECRET}-2,{SECRET}-3",
+        "OWN_HEADERS": json.dumps({"Authorization": f"{SECRET}-4", "X-Team": "seven"}),
+        "OWN_ADDRESS": f"https://someone:{SECRET}@a.example",
+        "OWN_FOLDER": "/data",
+    }
+
+    done = run(folder, SIGNET, "config", "--toolsets", "own.py", env=env)
+    found = shown(folder, "--toolsets", "own.py", env=env)
+
+    assert done.returncode == 0
+    assert SECRET not in done.stdout + done.stderr + str(found)
+    assert {name: value for name, (value, _) in found.items() if name.startswith("own_")} == {
+        "own_api_key": "(set, hidden)",
+        "own_tokens": "(set, hidden)",
+        "own_headers": {"Authorization": "[redacted]", "X-Team": "seven"},
+        "own_address": "https://…@a.example",
+        "own_folder": "/data",
+    }
 
 
 def test_only_the_settings_of_enabled_toolsets_are_shown(folder: Path) -> None:

@@ -16,7 +16,13 @@ from msgspec import Meta, Struct
 from signet.catalogue import TOOLSETS, default_toolsets, find_toolset, load
 from signet.kernel.settings import PREFIX, Given, Setting, merge, setting, settings_of
 from signet.kernel.toolset import Toolset
-from signet.kernel.toolset_settings import IncompleteSettings, build_settings, change_settings, secret_texts
+from signet.kernel.toolset_settings import (
+    IncompleteSettings,
+    build_settings,
+    change_settings,
+    recorded_values,
+    secret_texts,
+)
 
 __all__ = [
     "PREFIX",
@@ -221,7 +227,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         for toolset in _toolsets():
             given, names = self._given_to(toolset), recorded_names(toolset)
             if not isinstance(given, IncompleteSettings):
-                own |= {flat: msgspec.to_builtins(getattr(given, name), enc_hook=str) for name, flat in names}
+                own |= recorded_values(given, names)
         return own
 
     @property

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import datetime as dt
 import enum
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
+import pydantic
 import pytest
 
 import signet
@@ -15,6 +17,7 @@ from own_toolsets import call, declared
 from processes import run
 from signet.authoring.declaration import ToolsetDeclaration
 from signet.authoring.toolset import DeclarationError, build_toolset
+from signet.kernel.toolset_settings import secret_texts
 from signet.settings import Settings, UsageError
 
 
@@ -175,6 +178,153 @@ def test_a_text_with_the_name_of_a_secret_is_one() -> None:
         assert set(settings.secrets()) == {"default-of-the-author", "one-word", "two-words"}
         recorded = {name: value for name, value in settings.recorded().items() if name.startswith("weather")}
         assert recorded == {"weather_max_tokens": 5, "weather_city": "Rom"}
+
+
+@dataclass
+class Account:
+    user: str
+    password: str
+
+
+class Key:
+    """A secret of the author's own, which shows nothing."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
+class Hidden(msgspec.Struct):
+    """Secrets of every kind: none of them is a text."""
+
+    key: Annotated[bytes | None, signet.setting("k", secret=True)] = None
+    account: Annotated[Account | None, signet.setting("k", secret=True)] = None
+    word: Annotated[pydantic.SecretStr | None, signet.setting("k", secret=True)] = None
+    own: Annotated[Key | None, signet.setting("k", secret=True)] = None
+    pin: Annotated[float | None, signet.setting("k", secret=True)] = None
+    folder: Annotated[Path | None, signet.setting("k", secret=True)] = None
+    level: Annotated[Level | None, signet.setting("k", secret=True)] = None
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "secrets"),
+    [
+        ("key", "Y2FuYXJ5LWJ5dGVz", {"canary-bytes", "Y2FuYXJ5LWJ5dGVz"}),
+        ("account", '{"user": "me", "password": "canary-field"}', {"me", "canary-field"}),
+        ("word", "canary-word", {"canary-word"}),
+        ("own", "canary-own", {"canary-own"}),
+        ("pin", "1234.5", {"1234.5"}),
+        ("folder", "/canary/folder", {str(Path("/canary/folder"))}),
+        ("level", "high", {"high"}),
+    ],
+)
+def test_a_secret_of_any_type_is_known_by_its_text(name: str, text: str, secrets: set[str]) -> None:
+    with declared(show, settings=Hidden):
+        assert set(Settings.read({f"WEATHER_{name.upper()}": text}, {}).secrets()) == secrets
+
+
+def test_a_secret_that_leads_back_to_itself_is_read_once() -> None:
+    class Own(msgspec.Struct):
+        token: Annotated[Any, signet.setting("k", secret=True)] = None
+
+    ring: list[Any] = ["canary-ring"]
+    ring.append(ring)
+
+    assert list(secret_texts(Own(ring))) == ["canary-ring"]
+
+
+class Described(msgspec.Struct):
+    """Settings of which nobody said that they are secret."""
+
+    api_key: Annotated[str, msgspec.Meta(description="the key")] = ""
+    password: Annotated[str, signet.setting("the password")] = ""
+    tokens: list[str] = []
+    max_tokens: Annotated[int, signet.setting("how long")] = 5
+    public_token: Annotated[str, signet.setting("one that all may read", secret=False)] = ""
+    headers: dict[str, str] = {}
+    address: str = ""
+    place: dict[str, Any] = {}
+
+
+DESCRIBED = {
+    "WEATHER_API_KEY": "canary-1f",
+    "WEATHER_PASSWORD": "canary-2f",
+    "WEATHER_TOKENS": "canary-3f,canary-4f",
+    "WEATHER_PUBLIC_TOKEN": "for-all",
+    "WEATHER_HEADERS": '{"Authorization": "canary-5f", "X-My-Key": "canary-6f", "X-Team": "seven"}',
+    "WEATHER_ADDRESS": "https://someone:canary-7f@a.example/b",
+    "WEATHER_PLACE": '{"city": "Bern", "login": {"secret": ["canary-8f"], "tries": 2}}',
+}
+
+
+def test_a_name_says_what_is_a_secret_in_a_setting_of_any_type_and_inside() -> None:
+    with declared(show, settings=Described):
+        settings = Settings.read(DESCRIBED, {})
+
+        assert {f"canary-{number}f" for number in range(1, 9)} <= set(settings.secrets())
+        assert not {"for-all", "seven", "Bern", "5", "2"} & set(settings.secrets())
+        recorded = {name: value for name, value in settings.recorded().items() if name.startswith("weather")}
+        assert recorded == {
+            "weather_max_tokens": 5,
+            "weather_public_token": "for-all",
+            "weather_headers": {"Authorization": "[redacted]", "X-My-Key": "[redacted]", "X-Team": "seven"},
+            "weather_address": "https://…@a.example/b",
+            "weather_place": {"city": "Bern", "login": {"secret": ["[redacted]"], "tries": 2}},
+        }
+
+
+class Login(msgspec.Struct):
+    token: Annotated[str, msgspec.Meta(pattern="^k-")]
+
+
+def test_a_value_that_is_none_of_its_type_without_its_secrets_is_not_recorded() -> None:
+    class Own(msgspec.Struct):
+        login: Login | None = None
+        days: int = 3
+
+    with declared(show, settings=Own):
+        recorded = Settings.read({"WEATHER_LOGIN": '{"token": "k-canary"}'}, {}).recorded()
+
+        assert {name for name in recorded if name.startswith("weather")} == {"weather_days"}
+
+
+class Mixed(msgspec.Struct):
+    """Settings that may have one of several types."""
+
+    a: int | str = 1
+    b: int | bool = 1
+    c: Literal[1, 2] = 1
+    d: bool | str = False
+    e: int | float = 1
+    f: str | int | None = None
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("a", "abc", "'abc'"),
+        ("b", "true", "True"),
+        ("b", "7", "7"),
+        ("c", "2", "2"),
+        ("d", "perhaps", "'perhaps'"),
+        ("e", "0.5", "0.5"),
+        ("f", "abc", "'abc'"),
+    ],
+)
+def test_a_text_is_read_as_any_of_several_types(name: str, text: str, value: str) -> None:
+    with declared(show, settings=Mixed) as toolset:
+        found = call(toolset, ("show", {}), environ={f"WEATHER_{name.upper()}": text}).result
+
+    assert found[name] == value
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [("c", "9", "'9' cannot be used; write 1 or 2"), ("b", "x", "'x' cannot be used; write a whole number or true or")],
+)
+def test_what_is_none_of_several_types_is_refused_with_all_of_them(name: str, text: str, words: str) -> None:
+    assert refused({f"WEATHER_{name.upper()}": text}, Mixed).startswith(f"WEATHER_{name.upper()}: {words}")
 
 
 @pytest.mark.parametrize("first_line", ["from __future__ import annotations", ""])

@@ -12,7 +12,7 @@ import msgspec
 from signet.app import JOURNALS
 from signet.catalogue import find_toolset
 from signet.configuration.reading import Configuration, read_configuration
-from signet.kernel.redaction import redact_user_info
+from signet.kernel.secret_values import hide_secrets, plain
 from signet.kernel.settings import Setting, settings_of
 from signet.settings import Settings, flat_name, known_settings
 
@@ -91,7 +91,7 @@ def _value(field: Setting, value: Any) -> Any:
     """Return a value as it may be shown."""
     if field.secret:
         return HIDDEN if value else None
-    return redact_user_info(value) if isinstance(value, str) else value
+    return hide_secrets(plain(value))
 
 
 def _text(value: Any) -> str:

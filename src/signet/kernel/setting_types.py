@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
 import msgspec
 
-__all__ = ["bare", "expected", "load", "parsed"]
+__all__ = ["bare", "expected", "load", "members", "parsed"]
 
 LISTS: Final = (list, tuple, set, frozenset)
 SCALARS: Final = {
@@ -25,13 +25,18 @@ DATES: Final = {
 }
 
 
-def bare(hint: Any) -> Any:
-    """Return a type without its annotations and without None."""
+def members(hint: Any) -> list[Any]:
+    """Return the types that a value may have, beside None, without their annotations."""
     if get_origin(hint) is Annotated:
-        return bare(get_args(hint)[0])
+        return members(get_args(hint)[0])
     if get_origin(hint) in {Union, types.UnionType}:
-        return bare(next((part for part in get_args(hint) if part is not types.NoneType), hint))
-    return hint
+        return [one for part in get_args(hint) if part is not types.NoneType for one in members(part)]
+    return [hint]
+
+
+def bare(hint: Any) -> Any:
+    """Return a type without its annotations and without None; of several, the first."""
+    return next(iter(members(hint)), hint)
 
 
 def load(value: Any, hint: Any, *, strict: bool = True) -> Any:
@@ -57,7 +62,10 @@ def parsed(text: str, hint: Any) -> Any:
 
 def expected(hint: Any) -> str:
     """Describe the values of a type that has no limits."""
-    kind = bare(hint)
+    return " or ".join(dict.fromkeys(map(_expected, members(hint))))
+
+
+def _expected(kind: Any) -> str:
     name = getattr(kind, "__name__", str(kind))
     if get_origin(kind) is Literal or (isinstance(kind, type) and issubclass(kind, Enum)):
         choices = get_args(kind) or [member.value for member in kind]

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import re
 import types
 from collections.abc import Collection, Mapping
-from typing import Annotated, Any, Final, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import NODEFAULT
 
-from .redaction import NAMES
-from .setting_types import bare, expected, load, parsed
+from .secret_values import NAMES_SECRET
+from .setting_types import expected, load, members, parsed
 
 __all__ = ["PREFIX", "Given", "Setting", "is_address", "merge", "setting", "settings_of"]
 
 PREFIX: Final = "SIGNET_"
 """How the variables of the process begin."""
 
-SECRET: Final = re.compile(rf"\w*{NAMES}", re.IGNORECASE)
-"""The name of a setting that is a secret."""
+NO_SECRETS: Final = {int, float, bool}
+"""The types whose values are no secrets by their names alone: `max_tokens` is a number."""
 SWITCHES: Final = {"yes": "true", "on": "true", "no": "false", "off": "false"}
 """What people write for true and false, beside 1 and 0."""
 PLACES: Final = ("FILE", "DIR")
@@ -47,7 +46,7 @@ def setting(
     metavar: str = "",
     default_text: str = "",
     flag: bool = False,
-    secret: bool = False,
+    secret: bool | None = None,
     recorded: bool = False,
     in_header: bool = False,
     up_to: int = 0,
@@ -59,7 +58,7 @@ def setting(
         metavar: what stands for the value in `--help`.
         default_text: the default in words, where the field's default does not say it.
         flag: whether `signet` has a flag for it; every setting has an environment variable.
-        secret: whether the value must never be written anywhere.
+        secret: whether the value must never be written anywhere; None for what the name of the field says.
         in_header: whether the value is sent in an HTTP header, without the blanks at its ends.
         recorded: whether the value decides which requests reach the upstream, so that a cassette must keep it.
         up_to: a larger limit that is accepted too; values above the field's own limit count as that limit.
@@ -99,7 +98,7 @@ class Setting(NamedTuple):
     @property
     def is_switch(self) -> bool:
         """Whether it is true or false."""
-        return bare(self.type) is bool
+        return members(self.type) == [bool]
 
     @property
     def is_path(self) -> bool:
@@ -143,7 +142,7 @@ class Setting(NamedTuple):
         """Return what msgspec reads leniently; empty where it would read what nobody should write (1e3, null)."""
         if self.is_switch:
             return SWITCHES.get(value.lower(), value)
-        if bare(self.type) is not int:
+        if members(self.type) != [int]:
             return parsed(value, self.type)
         if not (value.isascii() and value.removeprefix("-").isdecimal()):
             return ""
@@ -155,10 +154,7 @@ class Setting(NamedTuple):
         """Describe the values that the type allows."""
         if self.is_switch:
             return "true or false"
-        if get_origin(bare(self.type)) is Literal:
-            *most, last = get_args(bare(self.type))
-            return f"{', '.join(most)} or {last}"
-        if bare(self.type) is str:
+        if members(self.type) == [str]:
             return "a text in quotes"
         limits = _limits(self.type)
         if limits.le is None:
@@ -228,12 +224,18 @@ def settings_of(struct: type[Any]) -> tuple[Setting, ...]:
 def _setting(name: str, hint: Any, default: Any) -> Setting:
     # What is made anew each time cannot be shown.
     default = None if hasattr(default, "factory") else default
+    facts: dict[str, Any] = {}
+    text = ""
     for note in getattr(hint, "__metadata__", ()):
         if isinstance(note, msgspec.Meta) and note.description is not None:
-            facts = {fact: value for fact, value in (note.extra or {}).items() if fact in Setting._fields}
-            return Setting(name, hint, default, note.description, **facts)
-    # Nobody said so, but a text of that name is one.
-    return Setting(name, hint, default, secret=bare(hint) is str and SECRET.fullmatch(name) is not None)
+            facts |= {fact: value for fact, value in (note.extra or {}).items() if fact in Setting._fields}
+            text = note.description
+            break
+    if facts.get("secret") is None:
+        # Nobody said so, but a text of that name is one, and so are those in a list.
+        is_number = NO_SECRETS.issuperset(members(hint))
+        facts["secret"] = NAMES_SECRET.fullmatch(name) is not None and not is_number
+    return Setting(name, hint, default, text, **facts)
 
 
 def _limits(hint: Any) -> msgspec.Meta:

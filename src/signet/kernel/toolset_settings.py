@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 from .redaction import REDACTED, SecretRedactor
+from .secret_values import hide_secrets, plain, secrets_inside, texts_of
 from .setting_types import load
 from .settings import Setting, settings_of
 
-__all__ = ["IncompleteSettings", "build_settings", "change_settings", "secret_texts"]
+__all__ = ["IncompleteSettings", "build_settings", "change_settings", "recorded_values", "secret_texts"]
 
 
 class IncompleteSettings(msgspec.Struct, frozen=True):
@@ -45,7 +46,7 @@ def build_settings(struct: type[Any], given: Mapping[str, Any]) -> Any:
     except (TypeError, ValueError) as error:
         fields = settings_of(struct)
         missing = tuple([field for field in fields if field.is_required and field.name not in given])
-        secrets = tuple([text for field in fields if field.secret for text in _texts(given.get(field.name))])
+        secrets = tuple([text for field in fields for text in _secrets_of(field, given.get(field.name))])
         return IncompleteSettings(given, missing, secrets, SecretRedactor(secrets).text(str(error)))
 
 
@@ -66,25 +67,36 @@ def change_settings(struct: type[Any], own: Any, changes: Mapping[str, Any]) -> 
 
 
 def secret_texts(own: Any) -> Iterator[str]:
-    """Yield the texts of the secret settings of a toolset."""
+    """Yield the texts of the secret settings of a toolset, and of the secrets inside the others."""
     if isinstance(own, IncompleteSettings):
         yield from own.secrets
         return
     for field in settings_of(type(own)):
-        if field.secret:
-            yield from _texts(getattr(own, field.name))
+        yield from _secrets_of(field, getattr(own, field.name))
 
 
-def _texts(value: Any) -> Iterator[str]:
-    """Yield the texts in a value."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, list | tuple | set | frozenset):
-        for one in value:
-            yield from _texts(one)
-    elif isinstance(value, dict):
-        yield from _texts(list(value.values()))
-    elif isinstance(value, msgspec.Struct):
-        yield from _texts(list(msgspec.structs.asdict(value).values()))
-    elif value is not None and not isinstance(value, bool):
-        yield str(value)
+def _secrets_of(field: Setting, value: Any) -> Iterator[str]:
+    return texts_of(value) if field.secret else secrets_inside(plain(value))
+
+
+def recorded_values(own: Any, names: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """Return the values of some settings by their flat names, as JSON has them and without the secrets inside.
+
+    A value that is none of its type without them is left out, as a secret is.
+    """
+    types = {field.name: field.type for field in settings_of(type(own))}
+    kept = {}
+    for name, flat in names:
+        value = plain(getattr(own, name))
+        hidden = hide_secrets(value)
+        if hidden == value or _is_valid(hidden, types[name]):
+            kept[flat] = hidden
+    return kept
+
+
+def _is_valid(value: Any, hint: Any) -> bool:
+    try:
+        load(value, hint)
+    except ValueError:
+        return False
+    return True
