@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from signet.catalogue import find_toolset
+from signet.kernel.setting_types import join_list, split_list
+from signet.kernel.settings import Given
 from signet.settings import Settings, UsageError, known_settings
 
 SWITCHES = ["dev", "log_lenient", "journal", "deterministic_ids", "sandbox", "quiet"]
@@ -166,4 +168,33 @@ def test_what_is_no_text_is_told_and_not_repeated(name: str) -> None:
 
 
 def test_a_variable_that_is_set_to_nothing_is_not_set() -> None:
-    assert Settings.read({"SIGNET_LOG_DIR": "", "SIGNET_PORT": " ", "SIGNET_VALIDATION": ""}, {}) == Settings()
+    environ = {"SIGNET_LOG_DIR": "", "SIGNET_PORT": " ", "SIGNET_VALIDATION": "", "SIGNET_BOJ_RETRY_MAX": ""}
+
+    assert Settings.read({**environ, "BOJ_RETRY_MAX": "", "BOJ_BASE_URL": " ", "OJ_TOKEN": ""}, {}) == Settings()
+
+
+def test_a_variable_that_is_set_to_nothing_leaves_the_file_its_word() -> None:
+    file = {"boj_base_url": Given("http://file.example", "the file")}
+
+    settings = Settings.read({"BOJ_BASE_URL": ""}, {}, file=file)
+
+    assert settings.of(find_toolset("boj")).base_url == "http://file.example"
+
+
+def test_a_drop_in_server_refuses_a_variable_that_is_set_to_nothing() -> None:
+    with pytest.raises(UsageError, match="BOJ_RETRY_MAX: '' cannot be used"):
+        Settings.read({"BOJ_RETRY_MAX": ""}, {}, prefix="boj_")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a, b,,c ,", ["a", "b", "c"]),
+        (r"p\, q/a\,b.py, boj", ["p, q/a,b.py", "boj"]),
+        ("C:\\tools\\own.py,boj", ["C:\\tools\\own.py", "boj"]),
+        ("", []),
+    ],
+)
+def test_a_comma_behind_a_backslash_belongs_to_its_word(text: str, words: list[str]) -> None:
+    assert split_list(text) == words
+    assert split_list(join_list(words)) == words

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from signet.catalogue import TOOLSETS, default_toolsets, find_toolset, load
+from signet.kernel.setting_types import split_list
 from signet.kernel.settings import PREFIX, Given, Setting, merge, setting, settings_of
 from signet.kernel.toolset import Toolset
 from signet.kernel.toolset_settings import (
@@ -55,7 +56,7 @@ class UsageError(Exception):
 
 def load_toolsets(text: str) -> list[str]:
     """Return the names of the toolsets in a list of names and targets; load them, or raise UsageError."""
-    given = [name.strip() for name in text.split(",") if name.strip()]
+    given = split_list(text)
     if all(name in TOOLSETS for name in given):
         return list(dict.fromkeys(given))
     from signet.authoring.importing import TargetError
@@ -88,7 +89,9 @@ class EnabledToolset(NamedTuple):
 class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The settings of the process, and those of each toolset."""
 
-    host: Annotated[str, setting("address to listen on, or unix:PATH", metavar="HOST")] = "127.0.0.1"
+    host: Annotated[str, Meta(pattern=r"\S"), setting("address to listen on, or unix:PATH", metavar="HOST")] = (
+        "127.0.0.1"
+    )
     port: Annotated[int, Meta(ge=0, le=65_535), setting("port to listen on; 0 picks a free one", metavar="PORT")] = 8080
     toolsets: Annotated[str, setting("toolsets to serve, separated by commas", metavar="A,B")] = ""
     token: Annotated[
@@ -225,9 +228,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         """Return the settings that a cassette keeps, by their flat names."""
         own = {field.name: getattr(self, field.name) for field in settings_of(Settings) if field.recorded}
         for toolset in _toolsets():
-            given, names = self._given_to(toolset), recorded_names(toolset)
-            if not isinstance(given, IncompleteSettings):
-                own |= recorded_values(given, names)
+            own |= recorded_values(self._given_to(toolset), recorded_names(toolset))
         return own
 
     @property
@@ -237,7 +238,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def host_names(self) -> frozenset[str]:
         """Return the host names to answer to beside the loopback ones."""
-        return frozenset(name.strip().lower() for name in self.allowed_hosts.split(",") if name.strip())
+        return frozenset(name.lower() for name in split_list(self.allowed_hosts))
 
 
 def given_settings(
@@ -252,7 +253,8 @@ def given_settings(
     names = names or _known_names()
     # A toolset's variables need no prefix: BOJ_BASE_URL is SIGNET_BOJ_BASE_URL.
     bare = [name for name in names if name not in Settings.__struct_fields__]
-    return merge(environ, flags, file, names=names, bare=bare, flag_prefix=prefix)
+    # A drop-in server, whose flags lack a prefix, refuses what is set to nothing, as its spec has it.
+    return merge(environ, flags, file, names=names, bare=bare, flag_prefix=prefix, with_blank=bool(prefix))
 
 
 def known_settings() -> dict[str, Setting]:

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import Struct
 
+from own_toolsets import declared
 from processes import PATIENCE_S, ROOT, clean_env
 from signet.catalogue import find_toolset
 from signet.configuration.reading import Configuration, read_configuration
@@ -155,9 +157,11 @@ def test_the_example_of_the_page_is_a_file_of_settings(tmp_path: Path) -> None:
         ("host = 1", "FILE:host (line 1): 1 cannot be used; write a text in quotes"),
         ("token = 12345678", "FILE:token (line 1): this cannot be used; write a text in quotes"),
         ("call_timeout_s = 1\ncall-timeout-s = 2", "FILE:call-timeout-s (line 2): it is there twice, with a hyphen"),
-        ("toolsets = 1", 'FILE:toolsets (line 1): write an array of texts without commas, such as ["a", "b"]'),
-        ("toolsets = [1]", 'FILE:toolsets (line 1): write an array of texts without commas, such as ["a", "b"]'),
-        ('toolsets = ["a,b"]', 'FILE:toolsets (line 1): write an array of texts without commas, such as ["a", "b"]'),
+        ("toolsets = 1", 'FILE:toolsets (line 1): write an array of texts, such as ["a", "b"]'),
+        ("toolsets = [1]", 'FILE:toolsets (line 1): write an array of texts, such as ["a", "b"]'),
+        ('allowed_hosts = ["a,b"]', "FILE:allowed_hosts (line 1): write an array of texts"),
+        ('host = ""', "FILE:host (line 1): '' cannot be used; write a text that is not empty"),
+        ('host = " "', "FILE:host (line 1): ' ' cannot be used; write a text that is not empty"),
         ('allowed_hosts = [""]', "FILE:allowed_hosts (line 1): write an array of texts"),
         ('record = "a"\nreplay = "b"', "a run is either recorded or replayed"),
     ],
@@ -253,6 +257,41 @@ def test_a_target_beside_the_file_is_loaded_from_anywhere_with_its_settings(targ
     assert by_variable.stdout == '{"result":"hi Ann"}\n'
 
 
+def test_a_table_that_is_there_twice_is_refused(tmp_path: Path) -> None:
+    class Own(Struct):
+        days: int = 1
+
+    def show() -> str:
+        """Show nothing."""
+        return ""
+
+    with declared(show, name="my-set", settings=Own):
+        told = refused(tmp_path, "[settings.my_set]\ndays = 1\n[settings.my-set]\ndays = 2")
+
+    why = "its table is there twice, with a hyphen and with an underscore; write it once"
+    assert told == f"FILE:settings.my-set (line 3): {why}"
+
+
+def test_a_path_may_have_commas(tmp_path: Path) -> None:
+    project = tmp_path / "p, q"
+    project.mkdir()
+    (project / "a,b.py").write_text(TOOLS)
+    (project / "signet.toml").write_text('toolsets = ["a,b.py", "plantuml"]\n')
+    (project / "none.toml").write_text("")
+    call = ("call", "greet", "name=Ann")
+
+    by_file = signet_in(project, *call)
+    by_path = signet_in(tmp_path, *call, "--config", "p, q/signet.toml")
+    by_flag = signet_in(project, *call, "--config", "none.toml", "--toolsets", r"plantuml,a\,b.py")
+    by_target = signet_in(tmp_path, "tools", "p, q/a,b.py", "--json")
+    together = signet_in(tmp_path, "serve", "plantuml,nothing-there")
+
+    assert by_file.stdout == '{"result":"hello Ann"}\n', by_file.stderr
+    assert (by_path.stdout, by_flag.stdout) == (by_file.stdout, by_file.stdout), by_path.stderr + by_flag.stderr
+    assert '"greet"' in by_target.stdout, by_target.stderr
+    assert together.stderr.startswith("signet: there is no toolset 'nothing-there'")
+
+
 def test_the_settings_of_a_target_are_checked_and_those_of_one_that_is_left_out_are_not(tmp_path: Path) -> None:
     (tmp_path / "tools.py").write_text(TOOLS)
     (tmp_path / "signet.toml").write_text('toolsets = ["tools.py"]\n[settings.greeter]\ntime = 2\n')
@@ -341,6 +380,8 @@ def test_a_warning_names_ten_variables_in_their_order() -> None:
         ('[settings.oj]\ntoken = "a-token"', 0o604, "which has oj_token"),
         ('token = "a-token"', 0o600, ""),
         ("port = 1", 0o644, ""),
+        ('token = ""', 0o644, ""),
+        ('token = " "\n[settings.oj]\ntoken = ""', 0o644, ""),
     ],
 )
 def test_a_token_in_a_file_that_others_can_read_is_worth_a_warning(

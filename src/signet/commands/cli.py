@@ -211,12 +211,13 @@ def settings_of_command(args: argparse.Namespace) -> Settings:
     """Return the settings of a command, resolved; the servers keep a journal unless they are told not to."""
     from signet.app import JOURNALS, resolve
     from signet.configuration.reading import read_settings
+    from signet.configuration.values import join_targets
     from signet.settings import known_settings
 
     known = known_settings()
     flags = {name: value for name, value in vars(args).items() if name in known}
     if getattr(args, "targets", None):
-        flags["toolsets"] = ",".join(filter(None, [*args.targets, flags.get("toolsets")]))
+        flags["toolsets"] = ",".join(filter(None, [join_targets(args.targets), flags.get("toolsets")]))
     return resolve(read_settings(os.environ, flags, default_log_dir=JOURNALS if "log_dir" in flags else None))
 
 

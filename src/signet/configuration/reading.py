@@ -84,7 +84,7 @@ def read_configuration(
     warnings = _warn_of(environ)
     if file is not None:
         settings = replace(settings, config=file.path)
-        secrets = [name for name in values if known_settings()[name].secret]
+        secrets = [name for name, one in values.items() if known_settings()[name].secret and str(one.value).strip()]
         if file.is_shared and secrets:
             warnings["file.shared"] = f"others can read {file.path}, which has {secrets[0]}: chmod 600 {file.path}"
     return Configuration(settings, given_settings(environ, flags, file=values), warnings)

@@ -8,10 +8,11 @@ toolsets = ["boj"]        decided first: its toolsets say which other settings t
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from signet.catalogue import TOOLSETS, find_toolset
+from signet.kernel.setting_types import join_list, split_list
 from signet.kernel.settings import Given, Setting, settings_of
 from signet.kernel.toolset import Toolset
 from signet.settings import Settings, flat_name
@@ -19,7 +20,7 @@ from signet.settings import Settings, flat_name
 from .file import ConfigurationFile
 from .variables import nearest
 
-__all__ = ["read_toolsets", "read_values"]
+__all__ = ["join_targets", "read_toolsets", "read_values"]
 
 TOOLSETS_KEY: Final = "toolsets"
 TABLES: Final = "settings"
@@ -27,6 +28,11 @@ TABLES: Final = "settings"
 LISTS: Final = (TOOLSETS_KEY, "allowed_hosts")
 """The settings that a file may write as arrays."""
 UNIX_PREFIX: Final = "unix:"
+
+
+def join_targets(targets: Iterable[str]) -> str:
+    """Return targets as `--toolsets` takes them; a file or a folder that is there keeps the commas in its name."""
+    return ",".join(join_list([target]) if os.path.exists(target) else target for target in targets)
 
 
 def read_toolsets(file: ConfigurationFile) -> dict[str, Given]:
@@ -47,8 +53,9 @@ def read_values(file: ConfigurationFile, *, is_chosen: bool) -> dict[str, Given]
     if not isinstance(tables, dict):
         raise file.refused(TABLES, "write a table for each toolset, such as [settings.boj]")
     # The toolsets of a file that another choice leaves out are not loaded, so their names are not known.
-    entries = values[TOOLSETS_KEY].value.split(",") if TOOLSETS_KEY in values else []
+    entries = split_list(values[TOOLSETS_KEY].value) if TOOLSETS_KEY in values else []
     may_be_unknown = is_chosen and any(entry not in TOOLSETS for entry in entries)
+    seen: set[str] = set()
     for name, table in tables.items():
         toolset = _find_domain(file, name, may_be_unknown=may_be_unknown)
         if toolset is None:
@@ -56,6 +63,10 @@ def read_values(file: ConfigurationFile, *, is_chosen: bool) -> dict[str, Given]
         if not isinstance(table, dict):
             raise file.refused(f"{TABLES}.{name}", f"write a table: [settings.{name}]")
         fields = {field.name: field for field in settings_of(toolset.settings)}
+        if toolset.name in seen:
+            why = "its table is there twice, with a hyphen and with an underscore; write it once"
+            raise file.refused(f"{TABLES}.{name}", why)
+        seen.add(toolset.name)
         read = _read_table(file, f"{TABLES}.{name}.", table, fields)
         values |= {flat_name(toolset, field): value for field, value in read}
     return values
@@ -80,13 +91,15 @@ def _flag_of(file: ConfigurationFile, key: str, field: Setting, value: Any, *, i
     """Return a value as a flag would have it: a list with commas, and a path from the working folder."""
     if is_own and field.name in LISTS and not isinstance(value, str):
         items: list[Any] = value if isinstance(value, list) else [None]
-        if not all(isinstance(item, str) and item.strip() and "," not in item for item in items):
-            raise file.refused(key, 'write an array of texts without commas, such as ["a", "b"]')
-        value = ",".join(items)
+        # A path may have a comma, and a host has none.
+        may_have_comma = field.name == TOOLSETS_KEY
+        if not all(isinstance(item, str) and item.strip() and (may_have_comma or "," not in item) for item in items):
+            raise file.refused(key, 'write an array of texts, such as ["a", "b"]')
+        value = join_list(items)
     if not isinstance(value, str):
         return value
     if is_own and field.name == TOOLSETS_KEY:
-        return ",".join(_target(file, entry.strip()) for entry in value.split(","))
+        return join_list(_target(file, entry) for entry in split_list(value))
     if is_own and field.name == "host" and value.startswith(UNIX_PREFIX):
         return UNIX_PREFIX + file.relative(value.removeprefix(UNIX_PREFIX))
     return file.relative(value) if field.is_path else value

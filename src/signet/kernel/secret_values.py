@@ -83,6 +83,7 @@ def _texts(value: Any, above: set[int]) -> Iterator[str]:
         above.add(id(value))
         for one in parts:
             yield from _texts(one, above)
+        above.discard(id(value))
     elif not isinstance(value, list | tuple | set | frozenset | dict):
         yield str(value)
 

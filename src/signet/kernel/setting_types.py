@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import types
+from collections.abc import Iterable
 from enum import Enum
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
 import msgspec
 
-__all__ = ["bare", "expected", "load", "members", "parsed"]
+__all__ = ["bare", "expected", "join_list", "load", "members", "parsed", "split_list"]
 
 LISTS: Final = (list, tuple, set, frozenset)
 SCALARS: Final = {
@@ -58,6 +60,17 @@ def parsed(text: str, hint: Any) -> Any:
     if is_list and not text.lstrip().startswith("["):
         return [part.strip() for part in text.split(",") if part.strip()]
     return msgspec.json.decode(text) if is_list or _is_object(kind) else text
+
+
+def split_list(text: str) -> list[str]:
+    r"""Return the words between commas; `\,` is a comma in a word, as a path may have one."""
+    words = re.split(r"(?<!\\),", text)
+    return [word.strip().replace("\\,", ",") for word in words if word.strip()]
+
+
+def join_list(words: Iterable[str]) -> str:
+    """Return a text that `split_list` takes apart into the same words."""
+    return ",".join(word.replace(",", "\\,") for word in words)
 
 
 def expected(hint: Any) -> str:

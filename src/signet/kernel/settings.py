@@ -136,7 +136,7 @@ class Setting(NamedTuple):
 
     def _refusal(self, value: Any) -> ValueError:
         shown = "this" if self.secret else _shown(value)
-        return ValueError(f"{shown} cannot be used; write {self._expected()}")
+        return ValueError(f"{shown} cannot be used; write {self._expected(value)}")
 
     def _normalise(self, value: str) -> Any:
         """Return what msgspec reads leniently; empty where it would read what nobody should write (1e3, null)."""
@@ -150,12 +150,12 @@ class Setting(NamedTuple):
             return min(int(value), _limits(self.type).le or self.up_to)
         return value
 
-    def _expected(self) -> str:
-        """Describe the values that the type allows."""
+    def _expected(self, value: Any) -> str:
+        """Describe the values that the type allows, for one that it does not."""
         if self.is_switch:
             return "true or false"
         if members(self.type) == [str]:
-            return "a text in quotes"
+            return "a text that is not empty" if isinstance(value, str) and not value.strip() else "a text in quotes"
         limits = _limits(self.type)
         if limits.le is None:
             return expected(self.type)
@@ -172,21 +172,27 @@ def merge(
     names: Collection[str],
     bare: Collection[str],
     flag_prefix: str = "",
+    with_blank: bool = False,
 ) -> dict[str, Given]:
     """Return the value that holds for each name: a flag wins over a variable, and that over the file.
 
     Args:
-        environ: the variables, which begin with the prefix; those that set nothing are passed over.
+        environ: the variables, which begin with the prefix; those that are set to nothing are passed over.
         flags: the values of flags by their names; None stands for one that is not given.
         file: the values of a file by their names.
         names: the names that variables may have.
         bare: the names whose variables may lack the prefix.
         flag_prefix: a part of the names that the flags leave out.
+        with_blank: whether variables without the prefix count that are set to nothing.
     """
-    given = {**file, **{name: Given(environ[name.upper()], name.upper()) for name in bare if name.upper() in environ}}
+    # An unset variable of a container's configuration is set to nothing: it counts as not set.
+    given = dict(file)
+    for name in bare:
+        value = environ.get(name.upper())
+        if value is not None and (with_blank or value.strip()):
+            given[name] = Given(value, name.upper())
     for variable, value in environ.items():
         name = variable.removeprefix(PREFIX).lower()
-        # An unset variable of a container's configuration is set to nothing: it counts as not set.
         if variable.startswith(PREFIX) and name in names and value.strip() and not is_address(name, value):
             given[name] = Given(value, PREFIX + name.upper())
     for name, value in flags.items():

@@ -82,8 +82,10 @@ def _secrets_of(field: Setting, value: Any) -> Iterator[str]:
 def recorded_values(own: Any, names: Iterable[tuple[str, str]]) -> dict[str, Any]:
     """Return the values of some settings by their flat names, as JSON has them and without the secrets inside.
 
-    A value that is none of its type without them is left out, as a secret is.
+    A value that is none of its type without them is left out, as a secret is; of what is incomplete there are none.
     """
+    if isinstance(own, IncompleteSettings):
+        return {}
     types = {field.name: field.type for field in settings_of(type(own))}
     kept = {}
     for name, flat in names:

@@ -17,8 +17,10 @@ from signet.app import open_toolbox, resolve
 from signet.commands.arguments import TOOLSET_FLAGS, Parser, add_settings
 from signet.commands.terminal import write, write_json
 from signet.configuration.reading import read_settings
+from signet.configuration.values import join_targets
 from signet.files import replacing
 from signet.kernel.schemas import SchemaRegistry
+from signet.kernel.setting_types import split_list
 from signet.settings import EnabledToolset, Settings, UsageError, known_settings
 
 from .calls import check_example, check_wrong_input
@@ -84,12 +86,12 @@ def _settings(args: argparse.Namespace) -> tuple[Settings, list[str]]:
     known = known_settings()
     flags = {name: value for name, value in vars(args).items() if name in known}
     if args.targets:
-        flags["toolsets"] = ",".join(args.targets)
+        flags["toolsets"] = join_targets(args.targets)
     settings = read_settings(os.environ, flags)
     if not settings.toolsets:
-        flags["toolsets"] = ",".join(targets_of_project())
+        flags["toolsets"] = join_targets(targets_of_project())
         settings = read_settings(os.environ, flags)
-    targets = [target.strip() for target in settings.toolsets.split(",") if target.strip()]
+    targets = split_list(settings.toolsets)
     fixed = msgspec.structs.replace(settings, journal=False, record=None, validation="enforce", log="off")
     return resolve(fixed), targets
 

@@ -12,6 +12,7 @@ from signet.commands.parity.corpus import CorpusCall
 from signet.commands.parity.engine import run_corpus
 from signet.commands.parity.report import SAME, ParityReport, ReportRow
 from signet.kernel.outcome import Outcome
+from signet.kernel.setting_types import join_list
 from signet.kernel.settings import settings_of
 from signet.kernel.toolset import Toolset
 from signet.settings import PREFIX, EnabledToolset, Settings
@@ -65,7 +66,7 @@ def _changes_by_itself(subject: Subject, settings: Settings) -> bool:
 
 def _variables(targets: list[str], settings: Settings) -> dict[str, str]:
     """Return the variables by which a process finds the same tools, settings and recording."""
-    variables = {f"{PREFIX}TOOLSETS": ",".join(targets), f"{PREFIX}CALL_TIMEOUT_S": f"{settings.call_timeout_s:g}"}
+    variables = {f"{PREFIX}TOOLSETS": join_list(targets), f"{PREFIX}CALL_TIMEOUT_S": f"{settings.call_timeout_s:g}"}
     if settings.replay:
         variables[f"{PREFIX}REPLAY"] = settings.replay
     for enabled in settings.enabled():

@@ -20,6 +20,7 @@ from signet.journal.record import METHOD, VOLATILE
 from signet.journal.retention import FOLDER, LATEST
 from signet.kernel.ids import deterministic
 from signet.kernel.schemas import PREFIX as TOOL_PREFIX
+from signet.kernel.setting_types import join_list
 from signet.sandbox.hosting import host_in_thread
 from signet.sandbox.server import Running
 from signet.settings import PREFIX, variable_prefixes
@@ -176,7 +177,7 @@ def _environ(toolsets: Sequence[str], settings: Mapping[str, str]) -> dict[str, 
     }
     # An empty file of settings stands before the one in the working folder.
     fixed = {
-        f"{PREFIX}TOOLSETS": ",".join(dict.fromkeys(target_of(find_toolset(name)) for name in toolsets)),
+        f"{PREFIX}TOOLSETS": join_list(dict.fromkeys(target_of(find_toolset(name)) for name in toolsets)),
         f"{PREFIX}DETERMINISTIC_IDS": "true",
         f"{PREFIX}CONFIG": os.devnull,
     }
