@@ -17,13 +17,7 @@ from signet.catalogue import TOOLSETS, default_toolsets, find_toolset, load
 from signet.kernel.setting_types import split_list
 from signet.kernel.settings import PREFIX, Given, Setting, merge, setting, settings_of
 from signet.kernel.toolset import Toolset
-from signet.kernel.toolset_settings import (
-    IncompleteSettings,
-    build_settings,
-    change_settings,
-    recorded_values,
-    secret_texts,
-)
+from signet.kernel.toolset_settings import IncompleteSettings, build_settings, change_settings, recordable, secret_texts
 
 __all__ = [
     "PREFIX",
@@ -228,7 +222,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         """Return the settings that a cassette keeps, by their flat names."""
         own = {field.name: getattr(self, field.name) for field in settings_of(Settings) if field.recorded}
         for toolset in _toolsets():
-            own |= recorded_values(self._given_to(toolset), recorded_names(toolset))
+            own |= recordable(self._given_to(toolset), recorded_names(toolset))
         return own
 
     @property

@@ -12,7 +12,7 @@ from .secret_values import hide_secrets, plain, secrets_inside, texts_of
 from .setting_types import load
 from .settings import Setting, settings_of
 
-__all__ = ["IncompleteSettings", "build_settings", "change_settings", "recorded_values", "secret_texts"]
+__all__ = ["IncompleteSettings", "build_settings", "change_settings", "recordable", "secret_texts"]
 
 
 class IncompleteSettings(msgspec.Struct, frozen=True):
@@ -79,7 +79,7 @@ def _secrets_of(field: Setting, value: Any) -> Iterator[str]:
     return texts_of(value) if field.secret else secrets_inside(plain(value))
 
 
-def recorded_values(own: Any, names: Iterable[tuple[str, str]]) -> dict[str, Any]:
+def recordable(own: Any, names: Iterable[tuple[str, str]]) -> dict[str, Any]:
     """Return the values of some settings by their flat names, as JSON has them and without the secrets inside.
 
     A value that is none of its type without them is left out, as a secret is; of what is incomplete there are none.
