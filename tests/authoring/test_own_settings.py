@@ -21,6 +21,12 @@ from signet.kernel.toolset_settings import secret_texts
 from signet.settings import Settings, UsageError
 
 
+@pytest.fixture(autouse=True)
+def _no_services(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget the secrets of the services that other tests of this process declared."""
+    monkeypatch.setattr("signet.authoring.services._secrets", set())
+
+
 class Level(enum.Enum):
     LOW = "low"
     HIGH = "high"
