@@ -293,13 +293,16 @@ def test_an_attribute_of_a_module_in_the_working_folder_is_refused(desk: Desk) -
     )
 
 
-def test_a_path_with_a_comma_is_refused(desk: Desk) -> None:
-    (desk.work / "a,b.py").touch()
+def test_a_path_may_have_a_comma(desk: Desk) -> None:
+    """What is written for the client is what `signet` takes."""
+    code = "import signet\n\n@signet.tool\ndef add(a: int) -> int:\n    return a\n"
+    (desk.work / "a,b.py").write_text(code)
 
-    done = desk.run("install", "cursor", "a,b.py")
+    name, command = command_of(desk, "a,b.py")
+    served = desk.run("tools", *command[2:])
 
-    assert (done.returncode, list(desk.files())) == (2, ["work/a,b.py"])
-    assert f"'{desk.work}/a,b.py' has a comma, which separates toolsets" in done.stderr
+    assert (name, command) == ("a-b", [SIGNET, "stdio", str(desk.work / "a,b.py")])
+    assert (served.returncode, "a_b.add" in served.stdout) == (0, True), served.stderr
 
 
 def test_a_target_of_bytes_that_are_not_utf_8_cannot_be_written(desk: Desk) -> None:

@@ -8,6 +8,7 @@ from typing import Final
 
 from signet.commands.check.project import FILE as PROJECT
 from signet.commands.check.project import entry_points_of
+from signet.kernel.setting_types import join_list, split_list
 from signet.settings import UsageError
 
 __all__ = ["FILE", "Projects", "find_target"]
@@ -83,7 +84,7 @@ def find_target(folder: str, given: Sequence[str] = ()) -> str:
             "pytest's settings, or a fixture of that name"
         )
         raise UsageError(message)
-    return ",".join(_absolute(folder, target) for target in targets)
+    return join_list(_absolute(folder, target) for target in targets)
 
 
 def _toolsets_of(folder: str) -> list[str]:
@@ -94,7 +95,7 @@ def _toolsets_of(folder: str) -> list[str]:
     path = os.path.join(folder, FILE)
     file = find_file({}, {"config": path}) if os.path.exists(path) else None
     given = read_toolsets(file).get("toolsets") if file is not None else None
-    return str(given.value).split(",") if given is not None else []
+    return split_list(str(given.value)) if given is not None else []
 
 
 def _absolute(folder: str, target: str) -> str:

@@ -51,9 +51,6 @@ def command_words(target: str | None, flags: list[str], env: Mapping[str, str]) 
     if config is None and CONFIG_VARIABLE not in env:
         config = _config_in_effect()
     named = [] if config is None else [CONFIG_FLAG, _existing(config)]
-    for path in (*served, *named):
-        if "," in path:
-            raise UsageError(f"{path!r} has a comma, which separates toolsets: move it to a path without one")
     return [_writable(word) for word in (*program, "stdio", *served, *others, *named)]
 
 

@@ -15,6 +15,7 @@ from signet.authoring.importing import TargetError
 from signet.catalogue import find_toolset, load
 from signet.commands.call import walk
 from signet.commands.contract.freeze import freeze_new
+from signet.kernel.setting_types import join_list
 from signet.settings import Settings, UsageError
 
 from .names import ProjectNames, taken
@@ -48,12 +49,8 @@ def make_project(folder: str, names: ProjectNames) -> int:
     """Write a project into a folder that is new or empty; return how many files. Nothing is left of one that fails.
 
     Raises:
-        UsageError: the folder holds something, or cannot be written to, or has a comma in its path, or the name is
-            that of another package.
+        UsageError: the folder holds something, or cannot be written to, or the name is that of another package.
     """
-    if "," in os.path.abspath(folder):
-        path = os.path.abspath(folder)
-        raise UsageError(f"{path} has a comma, which separates toolsets: write --path with a folder without one")
     if _is_elsewhere(names.package, os.path.abspath(folder)):
         raise taken(names.project, names.package)
     try:
@@ -127,7 +124,7 @@ def _move(made: str, folder: str, *, is_there: bool) -> None:
 async def _record(toolsets: list[str], folder: str, calls: list[dict[str, Any]]) -> None:
     """Record calls of the tool."""
     with tempfile.TemporaryDirectory() as journal:
-        flags = {"toolsets": ",".join(toolsets), "record": folder, "log_dir": journal}
+        flags = {"toolsets": join_list(toolsets), "record": folder, "log_dir": journal}
         server = build_server(Settings.read({}, flags))
         try:
             for arguments in calls:
