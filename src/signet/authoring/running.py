@@ -48,7 +48,7 @@ def make_run(declaration: ToolDeclaration, contract: DerivedContract) -> Callabl
         CURRENT.set(context)
         try:
             value = function(**bind(args, context))
-            if inspect.isawaitable(value):
+            if hasattr(value, "__await__"):
                 return TypeError(f"{declaration.name} returned an awaitable: declare it with async def")
             return shape(value)
         except BaseException as error:  # noqa: BLE001 - SystemExit of a tool must not end the server
