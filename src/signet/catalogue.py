@@ -6,6 +6,7 @@ a target ──── the user's own: loaded, registered, and known by the names
 
 from __future__ import annotations
 
+import os
 from functools import cache
 from importlib import import_module
 from typing import Final
@@ -14,7 +15,18 @@ import msgspec
 
 from signet.kernel.toolset import Toolset
 
-__all__ = ["TOOLSETS", "default_toolsets", "find_toolset", "load", "loaded_targets", "register", "target_of"]
+__all__ = [
+    "TOOLSETS",
+    "default_toolsets",
+    "file_of",
+    "find_toolset",
+    "freezing_target",
+    "load",
+    "loaded_files",
+    "loaded_targets",
+    "register",
+    "target_of",
+]
 
 TOOLSETS: Final = ["plantuml", "plantuml-tools", "boj", "boj-explore", "oj", "oj-practice"]
 """The toolsets in the order in which their tools are listed: each is the `TOOLSET` of `signet.toolsets.<word>`, where
@@ -62,9 +74,28 @@ def load(target: str) -> list[str]:
 
 
 def target_of(toolset: Toolset) -> str:
-    """Return the target that a toolset was loaded from; for a script that serves itself, the folder of its code."""
+    """Return the target that a toolset was loaded from; for a script that serves itself, its file."""
     targets = (target for target, names in _loaded.items() if toolset.name in names)
-    return next(targets, None) or (toolset.schema_root or toolset.name).rpartition("/")[0] or toolset.name
+    return next(targets, None) or file_of(toolset)
+
+
+def freezing_target(toolset: Toolset) -> str:
+    """Return the target to freeze a toolset by: a part of one is frozen with the whole file."""
+    return file_of(toolset) if toolset.is_part else target_of(toolset)
+
+
+def file_of(toolset: Toolset) -> str:
+    """Return the file of a toolset's code, as one writes it here; the toolset's name if it has none."""
+    folder = (toolset.schema_root or toolset.name).rpartition("/")[0]
+    places = [tool.defined_at[0] for tool in toolset.tools() if tool.defined_at is not None]
+    path = min(places, key=lambda place: os.path.dirname(place) != folder, default=folder) or toolset.name
+    near = os.path.relpath(path)
+    return path if near.startswith(os.pardir) else near
+
+
+def loaded_files() -> set[str]:
+    """Return the files among the targets that were loaded: all their toolsets are known."""
+    return {os.path.realpath(target) for target in _loaded if target.endswith(".py")}
 
 
 def default_toolsets() -> list[str]:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from signet.catalogue import target_of
+from signet.catalogue import freezing_target
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.tools import Tool, Toolbox
 from signet.kernel.toolset import Toolset
@@ -59,7 +59,7 @@ def _derived_contracts(toolset: Toolset, on_drift: Callable[[str], None] | None)
     from signet.authoring.drift import ContractDriftError, served_contracts
 
     try:
-        return served_contracts(toolset, target_of(toolset))
+        return served_contracts(toolset, freezing_target(toolset))
     except ContractDriftError as error:
         if on_drift is None:
             raise UsageError(str(error)) from None

@@ -11,6 +11,7 @@ import pytest
 
 from processes import PATIENCE_S, SIGNET, clean_env
 from signet.app import open_toolbox
+from signet.authoring.claims import unclaimed
 from signet.authoring.json_lines import line_of
 from signet.catalogue import find_toolset, load
 from signet.settings import EnabledToolset
@@ -65,6 +66,8 @@ FROZEN_ADD = """\
 """
 START = "the contracts of tools have changed since they were frozen: "
 END = "; 'signet contract freeze tools.py' keeps what the types say\n"
+HIGHER = "; mend it, or 'signet contract freeze tools.py --version 0.2.0'\n"
+"""The end where callers break: the version must be raised."""
 
 
 def signet(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
@@ -118,7 +121,7 @@ def test_freezing_writes_a_file_for_each_tool_and_one_for_the_toolset(tmp_path: 
     assert words == "tool change why example tools.add new it is new tools 0.1.0: 1 tool is frozen in contracts"
     assert files(tmp_path) == {
         "tools/tools.add.json": FROZEN_ADD,
-        "toolset.json": '{\n  "toolset": "tools",\n  "version": "0.1.0"\n}\n',
+        "toolset.json": '{\n  "toolset": "tools",\n  "version": "0.1.0",\n  "tools": [\n    "tools.add"\n  ]\n}\n',
     }
 
 
@@ -183,7 +186,7 @@ def test_a_drift_stops_the_start_and_says_what_it_breaks(tmp_path: Path, change:
     frozen(tmp_path, ADD)
     write(tmp_path, code)
 
-    assert refusal(tmp_path) == START + told + END
+    assert refusal(tmp_path) == START + told + (HIGHER if "breaks callers" in told else END)
 
 
 @pytest.mark.parametrize(
@@ -200,14 +203,14 @@ def test_a_drift_stops_each_start(tmp_path: Path, command: tuple[str, ...]) -> N
     frozen(tmp_path, ADD)
     write(tmp_path, code)
 
-    assert refusal(tmp_path, *command) == START + told + END
+    assert refusal(tmp_path, *command) == START + told + HIGHER
 
 
 def test_a_tool_that_is_gone_is_a_drift_that_breaks(tmp_path: Path) -> None:
     frozen(tmp_path, ADD + SUB)
     write(tmp_path, ADD)
 
-    assert refusal(tmp_path) == f"{START}tools.sub is gone, which breaks its callers{END}"
+    assert refusal(tmp_path) == f"{START}tools.sub is gone, which breaks its callers{HIGHER}"
 
 
 def test_many_changes_are_counted(tmp_path: Path) -> None:
@@ -230,6 +233,7 @@ def test_a_script_that_serves_itself_is_stopped_too(tmp_path: Path) -> None:
 
     assert done.returncode == 2
     assert done.stderr.decode().startswith(f"signet: {START}the input of tools.add breaks callers")
+    assert done.stderr.decode().endswith(HIGHER), "the advice names the script's file"
 
 
 def test_with_a_callback_a_drift_is_told_and_the_types_are_the_contract(tmp_path: Path) -> None:
@@ -237,7 +241,7 @@ def test_with_a_callback_a_drift_is_told_and_the_types_are_the_contract(tmp_path
     (tmp_path / "lenient").mkdir()
     write(tmp_path, BREAKING.replace("import signet", "import signet  # another file"), "lenient_tools.py")
     mark = tmp_path / "contracts/toolset.json"
-    mark.write_text(mark.read_text().replace('"tools"', '"lenient_tools"'))
+    mark.write_text(mark.read_text().replace('"toolset": "tools"', '"toolset": "lenient_tools"'))
     toolset = find_toolset(load(str(tmp_path / "lenient_tools.py"))[0])
     told: list[str] = []
 
@@ -276,6 +280,16 @@ BROKEN = {
     ),
     "no bundle": ("tools/tools.add.json", "[]", "tools/tools.add.json, line 1, is not usable: it is no contract"),
     "not UTF-8": ("tools/tools.add.json", "\udcff", "tools/tools.add.json, line 1, is not usable: it is no JSON"),
+    "nested": (
+        "tools/tools.add.json",
+        "[" * 3000,
+        "tools/tools.add.json, line 1, is not usable: it is nested too deeply",
+    ),
+    "an empty version": (
+        "toolset.json",
+        '{"toolset": "tools",\n"version": ""}',
+        "toolset.json, line 2, is not usable: version is empty; mend it, or take it from the history of the code\n",
+    ),
     "no mark": ("toolset.json", "{}", "toolset.json, line 1, is not usable: "),
     "a mark that is no JSON": ("toolset.json", '{\n"toolset": tools}', "toolset.json, line 2, is not usable: "),
 }
@@ -301,6 +315,131 @@ def test_files_without_a_mark_are_told(tmp_path: Path) -> None:
     assert refusal(tmp_path).startswith("contracts has no toolset.json: write ")
 
 
+def test_a_mark_that_is_missing_is_told_with_one_advice(tmp_path: Path) -> None:
+    contracts = frozen(tmp_path, ADD)
+    (contracts / "toolset.json").unlink()
+
+    told = refusal(tmp_path, "contract", "freeze", "tools.py")
+
+    assert told.endswith("or remove the folder\n")
+
+
+def test_a_contract_that_is_listed_and_missing_is_told(tmp_path: Path) -> None:
+    """Else a breaking change would be a new tool."""
+    contracts = frozen(tmp_path, ADD)
+    (contracts / "tools/tools.add.json").unlink()
+    write(tmp_path, BREAKING)
+    told = (
+        "contracts/toolset.json names tools.add, and contracts/tools/tools.add.json is missing: take it from the "
+        "history of the code\n"
+    )
+
+    assert refusal(tmp_path) == told
+    assert refusal(tmp_path, "contract", "freeze", "tools.py") == told
+
+
+NAMED = (
+    ADD.replace("tool(example", 'tool(name="{name}", slug="tools.add", example').replace("{", "{{").replace("}", "}}")
+)
+NAMED = NAMED.replace('"{{name}}"', '"{name}"')
+
+
+@pytest.mark.parametrize("before", ["add", "plus"])
+def test_another_name_breaks_the_clients_of_mcp(tmp_path: Path, before: str) -> None:
+    frozen(tmp_path, NAMED.format(name=before))
+    assert signet(tmp_path, "tools", "tools.py").returncode == 0
+    write(tmp_path, NAMED.format(name="total"))
+
+    told = f"{START}tools.add breaks callers (its name was {before} and is total){HIGHER}"
+
+    assert refusal(tmp_path) == told
+    assert freeze(tmp_path).returncode == 1
+    assert freeze(tmp_path, "tools.py", "--version", "0.2.0").returncode == 0
+    assert json.loads(files(tmp_path)["toolset.json"])["names"] == {"tools.add": "total"}
+
+
+RENAMED = {
+    "a file": (ADD, ADD, "other.py", "tools.add", "--version 0.2.0"),
+    "a toolset": (
+        ADD + VERSIONED.format(version="1.0.0"),
+        ADD + VERSIONED.format(version="1.0.0").replace('"tools"', '"premier"'),
+        "shop.py",
+        "tools.add",
+        'version="2.0.0"',
+    ),
+}
+
+
+@pytest.mark.parametrize("how", RENAMED)
+def test_a_new_name_of_the_whole_does_not_end_the_freeze(tmp_path: Path, how: str) -> None:
+    before, after, name, slug, higher = RENAMED[how]
+    write(tmp_path, before, "tools.py" if how == "a file" else name)
+    assert freeze(tmp_path, "tools.py" if how == "a file" else name).returncode == 0
+    (tmp_path / "tools.py").unlink(missing_ok=True)
+    write(tmp_path, after, name)
+
+    told = refusal(tmp_path, "tools", name)
+    refused = freeze(tmp_path, name)
+
+    assert f"{slug} is gone, which breaks its callers" in told
+    assert higher in told
+    assert refused.returncode == 1
+    assert higher in refused.stderr
+    write(tmp_path, after.replace("1.0.0", "2.0.0"), name)
+    assert freeze(tmp_path, name, *(("--version", "0.2.0") if how == "a file" else ())).returncode == 0
+    assert not (tmp_path / "contracts/tools/tools.add.json").exists()
+    assert signet(tmp_path, "tools", name).returncode == 0
+
+
+def test_a_toolset_that_is_gone_breaks_its_callers(tmp_path: Path) -> None:
+    second = '\nsecond = signet.Toolset(name="second", tools=[sub], version="1.0.0")\n'
+    first = VERSIONED.format(version="1.0.0")
+    frozen(tmp_path, ADD + SUB + first + second)
+    write(tmp_path, ADD + first)
+
+    served = signet(tmp_path, "tools", "tools.py")
+    refused = freeze(tmp_path)
+
+    assert served.returncode == 0, "a neighbour that is gone does not stop the others"
+    assert refused.returncode == 1
+    assert refused.stderr.startswith("signet: second.sub: the callers of tools 1.0.0 would break")
+    write(tmp_path, ADD + first.replace("1.0.0", "2.0.0"))
+    assert freeze(tmp_path).returncode == 0
+    assert sorted(files(tmp_path)) == ["tools/tools.add.json", "toolset.json"]
+
+
+def test_the_contract_of_another_toolset_is_not_overwritten(tmp_path: Path) -> None:
+    frozen(tmp_path, ADD)
+    write(tmp_path, NAMED.format(name="add"), "other.py")
+
+    assert refusal(tmp_path, "contract", "freeze", "other.py") == (
+        "tools.add is frozen as a tool of tools beside it: give the tool another slug=\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("code", "left"),
+    [
+        ("", ["first"]),
+        ("signet.Toolset(name='first', tools=[])", []),
+        ("signet.tool(name='first')", ["first"]),
+        ("signet.Toolset(name=NAME, tools=[])", []),
+        ("Toolset(**FACTS)", []),
+        ("def f(:", []),
+    ],
+)
+def test_only_what_no_file_can_declare_is_unclaimed(tmp_path: Path, code: str, left: list[str]) -> None:
+    write(tmp_path, code)
+
+    assert unclaimed(str(tmp_path), ["tools", "first"]) == left
+
+
+def test_a_file_whose_toolsets_are_known_claims_no_other_by_its_name(tmp_path: Path) -> None:
+    write(tmp_path, "x = signet.Toolset(name='first', tools=[])")
+
+    assert unclaimed(str(tmp_path), ["tools", "first"], {str(tmp_path / "tools.py")}) == ["tools"]
+
+
 def test_a_breaking_change_of_a_bare_file_needs_a_version(tmp_path: Path) -> None:
     frozen(tmp_path, ADD)
     before = files(tmp_path)
@@ -318,7 +457,11 @@ def test_a_breaking_change_of_a_bare_file_needs_a_version(tmp_path: Path) -> Non
     assert files(tmp_path) == before
     assert freeze(tmp_path, "tools.py", "--version", "0.1.1").returncode == 1
     assert freeze(tmp_path, "tools.py", "--version", "0.2.0").returncode == 0
-    assert json.loads(files(tmp_path)["toolset.json"]) == {"toolset": "tools", "version": "0.2.0"}
+    assert json.loads(files(tmp_path)["toolset.json"]) == {
+        "toolset": "tools",
+        "version": "0.2.0",
+        "tools": ["tools.add"],
+    }
     assert signet(tmp_path, "tools", "tools.py").returncode == 0
 
 

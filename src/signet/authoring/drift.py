@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
 
 from signet.kernel.toolset import Toolset
 
-from .frozen import BrokenContractError, FrozenContracts, agree, read_bundle, read_frozen
+from .frozen import BrokenContractError, FrozenContracts, agree, read_bundle, read_frozen, read_marks, renamed
 
-__all__ = ["ContractDriftError", "change_of", "changes", "served_contracts"]
+__all__ = ["ContractDriftError", "change_of", "changes", "higher_version", "orphans_of", "served_contracts"]
 
 MAX_SHOWN: Final = 5
 """The changes that an error names; a toolset may have a hundred tools."""
@@ -39,7 +40,22 @@ def served_contracts(toolset: Toolset, target: str) -> Mapping[str, bytes]:
         found = [finding for finding in changes(toolset, frozen) if finding.is_change]
     except BrokenContractError as error:
         raise ContractDriftError(str(error)) from None
-    raise ContractDriftError(f"{_told(toolset, found)}; 'signet contract freeze {target}' keeps what the types say")
+    freeze = f"signet contract freeze {target}"
+    breaks = frozen.version and any(finding.breaks for finding in found)
+    advice = higher_version(toolset, frozen.version, freeze) if breaks else f"'{freeze}' keeps what the types say"
+    raise ContractDriftError(f"{_told(toolset, found)}; {advice}")
+
+
+def higher_version(toolset: Toolset, kept: str, freeze: str) -> str:
+    """Return how a change that breaks callers is made known: by a version above the one that is kept."""
+    from signet.compatibility.contract_set import is_version, may_break, next_breaking
+
+    if not is_version(kept) or (is_version(toolset.version) and may_break(kept, toolset.version)):
+        return f"'{freeze}' keeps what the types say"
+    higher = next_breaking(kept)
+    if toolset.version:
+        return f"mend it, or write version=\"{higher}\" in its signet.Toolset and then '{freeze}'"
+    return f"mend it, or '{freeze} --version {higher}'"
 
 
 def changes(toolset: Toolset, frozen: FrozenContracts) -> list[Any]:
@@ -48,13 +64,39 @@ def changes(toolset: Toolset, frozen: FrozenContracts) -> list[Any]:
     Raises:
         BrokenContractError: a file cannot be used.
     """
-    from signet.compatibility.contract_set import Terms, compare_tools
+    from signet.compatibility.contract_set import ContractFinding, Terms, compare_tools
 
     derived = {slug: msgspec.json.decode(bundle) for slug, bundle in toolset.bundles().items()}
     slugs = [slug for slug in frozen.bundles if slug in derived or not toolset.is_part]
     old = {slug: Terms(*read_bundle(frozen.folder, slug, frozen.bundles[slug])) for slug in slugs}
     new = {slug: Terms(bundle["input"], bundle["output"]) for slug, bundle in derived.items()}
-    return compare_tools(old, new)
+    names = [
+        ContractFinding(slug, "both", "breaking", f"its name was {was} and is {now}")
+        for slug, (was, now) in renamed(toolset, frozen).items()
+    ]
+    return [*compare_tools(old, new), *names]
+
+
+def orphans_of(toolsets: Iterable[Toolset], loaded: Collection[str]) -> dict[str, list[str]]:
+    """Return the toolsets that are frozen beside the code of others and have none, by the first one of each folder.
+
+    Args:
+        toolsets: those that were loaded.
+        loaded: the files that have no other toolsets than these.
+
+    Raises:
+        BrokenContractError: the file that names them cannot be used.
+    """
+    from .claims import unclaimed
+
+    folders: dict[str, list[str]] = {}
+    for toolset in toolsets:
+        if toolset.schema_root is not None and toolset.bundles() and not toolset.is_part:
+            folders.setdefault(toolset.schema_root, []).append(toolset.name)
+    return {
+        names[0]: unclaimed(os.path.dirname(folder), [name for name in read_marks(folder) if name not in names], loaded)
+        for folder, names in folders.items()
+    }
 
 
 def _told(toolset: Toolset, found: Iterable[Any]) -> str:
@@ -72,6 +114,8 @@ def change_of(finding: Any) -> str:
         return f"{finding.tool} is gone, which breaks its callers"
     if not finding.breaks:
         return f"the {finding.side} of {finding.tool} changed and breaks nobody ({finding.why})"
+    if finding.side == "both":
+        return f"{finding.tool} breaks callers ({finding.why})"
     example = finding.shown_example()
     word = "is refused now" if finding.side == "input" else "may come now"
     shown = f"; {example} {word}" if example else ""

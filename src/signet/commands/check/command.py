@@ -14,6 +14,9 @@ from typing import Final, NoReturn
 import msgspec
 
 from signet.app import open_toolbox, resolve
+from signet.authoring.drift import orphans_of
+from signet.authoring.frozen import BrokenContractError
+from signet.catalogue import loaded_files
 from signet.commands.arguments import TOOLSET_FLAGS, Parser, add_settings
 from signet.commands.terminal import write, write_json
 from signet.configuration.reading import read_settings
@@ -110,10 +113,20 @@ def run_checks(settings: Settings, targets: list[str], on_progress: Callable[[st
     for subject in subjects:
         on_progress(f"checking {subject.tool.name}")
         results += _check_tool(subject, settings, registry)
+    orphans = _orphans(enabled)
     for toolset, _ in enabled:
-        results += check_frozen(toolset, [one for one in subjects if one.toolset is toolset])
+        own = [one for one in subjects if one.toolset is toolset]
+        results += check_frozen(toolset, own, orphans.get(toolset.name, ()))
     results += _check_doors(subjects, results, targets, settings, on_progress, has_drifted=bool(drifts))
     return _in_order(results, enabled)
+
+
+def _orphans(enabled: list[EnabledToolset]) -> dict[str, list[str]]:
+    """Return what is frozen beside the toolsets and has no code; none where a check tells that it cannot be read."""
+    try:
+        return orphans_of([toolset for toolset, _ in enabled], loaded_files())
+    except BrokenContractError:
+        return {}
 
 
 def _check_tool(subject: Subject, settings: Settings, registry: SchemaRegistry) -> list[CheckResult]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import UNSET
 
-from signet.authoring.drift import change_of, changes
-from signet.authoring.frozen import BrokenContractError, agree, read_frozen
-from signet.catalogue import target_of
-from signet.compatibility.contract_set import is_version, may_break, next_breaking, numbers
+from signet.authoring.drift import change_of, changes, higher_version
+from signet.authoring.frozen import MARK_FILE, BrokenContractError, agree, read_frozen, tool_file
+from signet.catalogue import freezing_target
+from signet.compatibility.contract_set import is_version, numbers
 from signet.compatibility.counterexample import compiled
 from signet.compatibility.satisfaction import example_of, is_contradiction
 from signet.kernel.schemas import SchemaRegistry, schema_of
@@ -61,32 +63,36 @@ def _is_valid(schema: dict[str, Any], example: object) -> bool:
         return False
 
 
-def check_frozen(toolset: Toolset, subjects: list[Subject]) -> list[CheckResult]:
-    """Compare what the types say with what was frozen; nothing for contracts that are files from the beginning."""
+def check_frozen(toolset: Toolset, subjects: list[Subject], orphans: Sequence[str] = ()) -> list[CheckResult]:
+    """Compare what the types say with what was frozen; nothing for contracts that are files from the beginning.
+
+    `orphans` are toolsets that are frozen beside this one and that nothing serves any more.
+    """
     if not toolset.bundles():
         return []
-    freeze = f"signet contract freeze {target_of(toolset)}"
+    freeze = f"signet contract freeze {freezing_target(toolset)}"
     try:
-        frozen = read_frozen(toolset)
+        frozen = read_frozen(toolset, orphans)
         if frozen is None:
             return [one.warning("frozen", f"not frozen yet: '{freeze}' keeps its contract") for one in subjects]
         if frozen.version and not is_version(frozen.version):
-            return [_of_toolset(toolset, State.FAILED, f"'{frozen.version}' is no version: write 1.0.0")]
+            return [_of_mark(toolset, State.FAILED, f"'{frozen.version}' is no version: write 1.0.0")]
         found = [] if agree(toolset, frozen) else [one for one in changes(toolset, frozen) if one.is_change]
     except BrokenContractError as error:
-        return [_of_toolset(toolset, State.FAILED, str(error))]
-    version = _check_version(toolset, frozen.version, freeze)
-    raised = _may_break(frozen.version, toolset.version)
+        return [_of_mark(toolset, State.FAILED, str(error))]
     told: dict[str, list[str]] = {}
     for finding in found:
-        advice = f"'{freeze}'" if raised or not finding.breaks else _higher(toolset, frozen.version, freeze)
+        advice = higher_version(toolset, frozen.version, freeze) if finding.breaks else f"'{freeze}'"
         told.setdefault(finding.tool, []).append(f"{change_of(finding)}: {advice}")
     results = [
         one.failed("frozen", "; ".join(told.pop(one.tool.slug))) if one.tool.slug in told else one.ok("frozen")
         for one in subjects
     ]
-    gone = [_of_toolset(toolset, State.FAILED, "; ".join(texts)) for texts in told.values()]
-    return [*results, *gone, *version]
+    gone = [
+        CheckResult(toolset.name, "", "frozen", State.FAILED, "; ".join(texts), (tool_file(frozen.folder, slug), 1))
+        for slug, texts in told.items()
+    ]
+    return [*results, *gone, *_check_version(toolset, frozen.version, freeze)]
 
 
 def _check_version(toolset: Toolset, kept: str, freeze: str) -> list[CheckResult]:
@@ -94,24 +100,15 @@ def _check_version(toolset: Toolset, kept: str, freeze: str) -> list[CheckResult
     if not toolset.version or toolset.version == kept or not kept:
         return []
     if not is_version(toolset.version):
-        return [_of_toolset(toolset, State.FAILED, f"'{toolset.version}' is no version: write 1.0.0")]
+        return [_of_mark(toolset, State.FAILED, f"'{toolset.version}' is no version: write 1.0.0")]
     if numbers(toolset.version) < numbers(kept):
         text = f"version {toolset.version} is below {kept}, which is frozen: write {kept} or a higher version"
-        return [_of_toolset(toolset, State.FAILED, text)]
-    return [_of_toolset(toolset, State.WARNING, f"version {toolset.version} is not frozen, {kept} is: '{freeze}'")]
+        return [_of_mark(toolset, State.FAILED, text)]
+    return [_of_mark(toolset, State.WARNING, f"version {toolset.version} is not frozen, {kept} is: '{freeze}'")]
 
 
-def _higher(toolset: Toolset, kept: str, freeze: str) -> str:
-    """Return how a breaking change is made known."""
-    higher = next_breaking(kept)
-    if toolset.version:
-        return f"mend it, or write version=\"{higher}\" in its signet.Toolset and then '{freeze}'"
-    return f"mend it, or '{freeze} --version {higher}'"
-
-
-def _may_break(kept: str, version: str) -> bool:
-    return is_version(kept) and is_version(version) and may_break(kept, version)
-
-
-def _of_toolset(toolset: Toolset, state: State, message: str) -> CheckResult:
-    return CheckResult(toolset.name, "", "frozen", state, message)
+def _of_mark(toolset: Toolset, state: State, message: str) -> CheckResult:
+    """Return a result on a whole toolset, with the file that names it as its place."""
+    return CheckResult(
+        toolset.name, "", "frozen", state, message, (os.path.join(toolset.schema_root or "", MARK_FILE), 1)
+    )

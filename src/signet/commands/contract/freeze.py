@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 
-from signet.authoring.drift import changes
+from signet.authoring.drift import changes, orphans_of
 from signet.authoring.frozen import (
     MARK_FILE,
     BrokenContractError,
     FrozenContracts,
     ToolsetMark,
     flaw_of,
+    last_part,
     read_frozen,
     read_marks,
     tool_file,
 )
-from signet.catalogue import find_toolset, target_of
+from signet.catalogue import find_toolset, loaded_files, target_of
 from signet.commands.check.clients import warnings_of
 from signet.commands.check.result import Subject
 from signet.commands.terminal import Cell, say, table, write, write_json
@@ -90,13 +92,14 @@ def _run(args: argparse.Namespace) -> int:
     """Compare, refuse or write, and print what was done."""
     try:
         toolsets = [_freezable(find_toolset(name)) for name in load_toolsets(args.target)]
-        all_of_them = [_examined(toolset, args.version) for toolset in toolsets]
+        orphans = orphans_of(toolsets, loaded_files())
+        all_of_them = [_examined(toolset, args.version, orphans.get(toolset.name, ())) for toolset in toolsets]
         refused = [one for one in all_of_them if not one.is_allowed]
         if not refused:
             for one in all_of_them:
                 _write(one)
     except BrokenContractError as error:
-        raise UsageError(f"{error}; mend the file, or take it from the history of the code") from None
+        raise UsageError(str(error)) from None
     except OSError as error:
         raise UsageError(f"cannot write {error.filename} ({error.strerror})") from None
     _show(all_of_them, is_written=not refused, as_json=args.json)
@@ -108,7 +111,7 @@ def _run(args: argparse.Namespace) -> int:
 
 def freeze_new(toolset: Toolset) -> None:
     """Write the contracts of a toolset of which nothing is frozen yet; raise OSError where they cannot be written."""
-    _write(_examined(_freezable(toolset), None))
+    _write(_examined(_freezable(toolset), None, ()))
 
 
 def _warn(toolsets: list[Toolset], target: str) -> None:
@@ -140,23 +143,33 @@ def _freezable(toolset: Toolset) -> Toolset:
     return toolset
 
 
-def _examined(toolset: Toolset, given: str | None) -> Freezing:
+def _examined(toolset: Toolset, given: str | None, orphans: Sequence[str]) -> Freezing:
     """Compare a toolset with what was frozen of it; raise UsageError for a version that cannot be."""
-    before = read_frozen(toolset)
+    before = read_frozen(toolset, orphans)
     if before is not None and not before.version:
         # Others are frozen in the folder.
         before = msgspec.structs.replace(before, bundles={})
+    _check_owners(toolset, before.orphans if before is not None else ())
     if given is not None and toolset.version:
         raise UsageError(f"the version of {toolset.name} is written in its code: raise version= of its signet.Toolset")
     kept = before.version if before is not None else ""
+    own = "" if before is None or toolset.name not in read_marks(before.folder) else kept
     version = toolset.version or given or kept or FIRST
     for one in filter(None, (version, kept)):
         if not is_version(one):
             raise UsageError(f"'{one}' is no version of {toolset.name}: write three numbers, such as 1.0.0")
-    if kept and numbers(version) < numbers(kept):
-        raise UsageError(f"{toolset.name} {version} is below {kept}, which is frozen: write {kept} or a higher version")
+    if own and numbers(version) < numbers(own):
+        raise UsageError(f"{toolset.name} {version} is below {own}, which is frozen: write {own} or a higher version")
     empty = FrozenContracts(toolset.schema_root or "", "", {})
     return Freezing(toolset, before if kept else None, version, changes(toolset, before or empty))
+
+
+def _check_owners(toolset: Toolset, orphans: Sequence[str]) -> None:
+    """Raise UsageError if the file of a tool is that of another toolset which shares the folder."""
+    for name, mark in read_marks(toolset.schema_root or "").items():
+        taken = sorted(toolset.bundles().keys() & set(mark.tools or ()))
+        if taken and name not in (toolset.name, *orphans):
+            raise UsageError(f"{taken[0]} is frozen as a tool of {name} beside it: give the tool another slug=")
 
 
 def _write(one: Freezing) -> None:
@@ -168,16 +181,20 @@ def _write(one: Freezing) -> None:
         _replace(tool_file(folder, slug), bundle)
     for slug in one.before.bundles if one.before is not None else ():
         if slug not in bundles:
-            os.unlink(tool_file(folder, slug))
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(tool_file(folder, slug))
     _replace(os.path.join(folder, MARK_FILE), msgspec.json.encode(_marks(folder, one)))
 
 
 def _marks(folder: str, one: Freezing) -> Any:
     """Return the content of the file that names the toolsets of a folder."""
-    marks = read_marks(folder)
-    marks[one.toolset.name] = ToolsetMark(one.toolset.name, one.version, sorted(one.toolset.bundles()))
+    gone = one.before.orphans if one.before is not None else ()
+    marks = {name: mark for name, mark in read_marks(folder).items() if name not in gone}
+    names = {tool.slug: tool.name for tool in one.toolset.tools() if tool.name != last_part(tool.slug)}
+    own = ToolsetMark(one.toolset.name, one.version, sorted(one.toolset.bundles()), names)
+    marks[one.toolset.name] = own
     if len(marks) == 1:
-        return ToolsetMark(one.toolset.name, one.version)
+        return own
     listed = {slug for mark in marks.values() for slug in mark.tools or ()}
     files = (name.removesuffix(".json") for name in os.listdir(os.path.join(folder, "tools")) if name.endswith(".json"))
     # A toolset that was alone until now has all files that nobody else lists.
