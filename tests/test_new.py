@@ -78,6 +78,7 @@ def test_a_new_project_has_a_tool_its_contract_tests_and_a_ci_file(weather: Path
     assert json.loads((weather / "src/weather/contracts/toolset.json").read_text()) == {
         "toolset": "weather",
         "version": "0.1.0",
+        "tools": ["weather.days_until"],
     }
     assert not list(weather.rglob("__pycache__")), "nothing is left of the first import"
     assert "@" not in (weather / "src/weather/tools.py").read_text().replace("@signet.tool", "")

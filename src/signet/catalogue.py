@@ -53,6 +53,7 @@ def load(target: str) -> list[str]:
     """
     if target in TOOLSETS:
         return [target]
+    target = next((known for known in _loaded if _is_same(known, target)), target)
     if target not in _loaded:
         from signet.authoring.importing import TargetError, UnknownTargetError
         from signet.authoring.target import FORMS, load_target
@@ -71,6 +72,11 @@ def load(target: str) -> list[str]:
             register(toolset)
         _loaded[target] = [toolset.name for toolset in toolsets]
     return _loaded[target]
+
+
+def _is_same(known: str, target: str) -> bool:
+    """Return whether two targets are one file or folder, written in two ways."""
+    return known == target or (os.path.exists(target) and os.path.realpath(known) == os.path.realpath(target))
 
 
 def target_of(toolset: Toolset) -> str:

@@ -265,6 +265,17 @@ def test_a_part_of_a_frozen_file_is_served_and_cannot_be_frozen(tmp_path: Path) 
     assert files(tmp_path) == before
 
 
+def test_a_part_is_held_to_the_contract_of_its_toolset(tmp_path: Path) -> None:
+    frozen(tmp_path, ADD + VERSIONED.format(version="1.0.0").replace('"tools"', '"third"'))
+    write(tmp_path, BREAKING + VERSIONED.format(version="1.0.0").replace('"tools"', '"third"'))
+    write(tmp_path, "from tools import add\n", "elsewhere.py")
+
+    for target in ("tools:toolset", "tools:add", "elsewhere:add"):
+        told = refusal(tmp_path, "tools", target)
+        assert "the input of third.add breaks callers" in told
+        assert target == "tools:toolset" or told.endswith("and then 'signet contract freeze tools.py'\n")
+
+
 BROKEN = {
     "no JSON": ("tools/tools.add.json", '{\n  "tool": "tools.add",\n  "input": {,\n', "tools/tools.add.json, line 3,"),
     "cut off": ("tools/tools.add.json", '{\n  "tool"', "tools/tools.add.json, line 2,"),

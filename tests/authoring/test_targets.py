@@ -104,8 +104,8 @@ def test_a_module_an_attribute_and_a_package(tmp_path: Path) -> None:
     assert slugs(tmp_path, "--toolsets", "shop.prices") == ["price prices.price"]
     assert slugs(tmp_path, "shop.prices") == ["price prices.price"]
     assert slugs(tmp_path, "shop.sums:toolset") == ["add till.add"]
-    assert slugs(tmp_path, "shop.sums:both") == ["add sums.add", "price sums.price"]
-    assert slugs(tmp_path, "shop.sums:add") == ["add sums.add"]
+    assert slugs(tmp_path, "shop.sums:both") == ["add till.add", "price sums.price"]
+    assert slugs(tmp_path, "shop.sums:add") == ["add till.add"], "a tool has the slug of its toolset"
     assert slugs(tmp_path, "--toolsets", "shop") == ["add till.add"]
     assert slugs(tmp_path, "shop/sums.py") == ["add till.add"], "a file of a package is imported as a part of it"
 
@@ -371,3 +371,68 @@ def test_a_script_that_runs_an_event_loop_already_is_told_so(tmp_path: Path) -> 
 
     assert done.returncode == 2
     assert done.stderr == "signet: signet.run() has an event loop of its own: call it outside of asyncio.run()\n"
+
+
+def test_the_neighbours_of_two_targets_are_not_mixed_up(tmp_path: Path) -> None:
+    for folder, number in (("x", 1), ("y", 2)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "helpers.py").write_text(f"NUMBER = {number}")
+        (tmp_path / folder / "between.py" if folder == "y" else tmp_path / folder / "unused.py").write_text(
+            "from helpers import NUMBER"
+        )
+    (tmp_path / "x/t1.py").write_text(f"import json\nimport helpers\n{ADD}")
+    (tmp_path / "y/t2.py").write_text(f"import json\nfrom between import NUMBER\n{ADD.replace('add', 'other')}")
+    (tmp_path / "y/t3.py").write_text(f"import json\n{ADD.replace('add', 'third')}")
+
+    told = refusal(tmp_path, "x/t1.py,y/t2.py")
+
+    assert told == (
+        "signet: y/t2.py would get the helpers of x/t1.py, not its own: rename one of the two, or serve the targets "
+        "apart\n"
+    )
+    assert slugs(tmp_path, "y/t2.py") == ["other t2.other"]
+    assert slugs(tmp_path, "--toolsets", "x/t1.py,y/t3.py") == ["add t1.add", "third t3.third"]
+
+
+def test_two_packages_of_one_name_are_not_mixed_up(tmp_path: Path) -> None:
+    for folder in ("x", "y"):
+        (tmp_path / folder / "shop").mkdir(parents=True)
+        (tmp_path / folder / "shop/__init__.py").write_text("")
+        (tmp_path / folder / "shop/tools.py").write_text(ADD)
+
+    told = refusal(tmp_path, "x/shop/tools.py,y/shop/tools.py")
+
+    assert "y/shop/tools.py cannot be imported as shop.tools: " in told
+
+
+@pytest.mark.parametrize("target", ["v1.2.py", "p.q/", "p.q/tools.py", "r.s/"])
+def test_a_name_with_a_dot_is_loaded_by_its_path(tmp_path: Path, target: str) -> None:
+    (tmp_path / "v1.2.py").write_text(ADD)
+    (tmp_path / "v1_2.py").write_text("raise RuntimeError")
+    for folder, code in (("p.q", ""), ("r.s", "from .tools import add")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "__init__.py").write_text(code)
+        (tmp_path / folder / "tools.py").write_text(ADD)
+
+    assert [line.split()[0] for line in slugs(tmp_path, target)] == ["add"]
+
+
+def test_one_file_that_is_written_in_several_ways_is_one_target(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(ADD)
+    (tmp_path / "b.py").symlink_to("a.py")
+
+    assert slugs(tmp_path, "--toolsets", f"a.py,./a.py,b.py,{tmp_path}/a.py") == ["add a.add"]
+
+
+def test_a_folder_may_hold_scripts(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/tools.py").write_text(ADD)
+    (tmp_path / "mine/setup.py").write_text("raise SystemExit")
+
+    assert slugs(tmp_path, "mine/") == ["add tools.add"]
+
+    (tmp_path / "mine/manage.py").write_text("raise SystemExit")
+
+    told = refusal(tmp_path, "mine/")
+    assert "mine/manage.py does not import (SystemExit)" in told
+    assert told.endswith("; if it is no file of tools, name those that are, and not mine/\n")

@@ -7,10 +7,13 @@ import sys
 from types import ModuleType
 from typing import Any, Final
 
+from msgspec import structs
+
 from signet.kernel.toolset import Toolset
 
 from .declaration import LISTED, ToolDeclaration, ToolsetDeclaration, declared
 from .importing import TargetError, UnknownTargetError, import_target
+from .neighbours import check_neighbours
 from .toolset import FOLDER, DeclarationError, build_toolset, toolset_name
 
 __all__ = ["FORMS", "GROUP", "installed", "is_target", "load_target", "toolset_of_script"]
@@ -77,10 +80,16 @@ def _from_path(path: str, shown: str) -> list[Toolset]:
     if os.path.exists(package) and (toolsets := _from_file(package, shown)):
         return toolsets
     names = sorted(name for name in os.listdir(path) if name.endswith(".py"))
-    files = [name for name in names if not name.startswith(("_", "test_", "conftest"))]
+    files = [name for name in names if not name.startswith(("_", "test_", "conftest")) and name != "setup.py"]
     if not files:
         raise TargetError(f"{shown} has no Python files: a target is {FORMS}")
-    return [toolset for name in files for toolset in _from_file(os.path.join(path, name), os.path.join(shown, name))]
+    try:
+        found = [_from_file(os.path.join(path, name), os.path.join(shown, name)) for name in files]
+    except TargetError as error:
+        raise TargetError(
+            f"{error}; if it is no file of tools, name those that are, and not {shown}", error.trace
+        ) from None
+    return [toolset for toolsets in found for toolset in toolsets]
 
 
 def _from_file(path: str, shown: str) -> list[Toolset]:
@@ -88,7 +97,10 @@ def _from_file(path: str, shown: str) -> list[Toolset]:
     if folder not in sys.path:
         # Its neighbours can be imported, but a calendar.py among them takes nothing from Python's own.
         sys.path.append(folder)
+    check_neighbours(path, folder, shown)
     module = _loaded(path) or _find(name, shown, path)
+    if module.__file__ is None or not os.path.samefile(module.__file__, path):
+        raise TargetError(f"{shown} cannot be imported as {name}: {module.__file__} is; serve the two apart")
     stem = os.path.splitext(os.path.basename(path))[0]
     if stem == "__init__":
         stem = os.path.basename(os.path.dirname(path))
@@ -96,12 +108,17 @@ def _from_file(path: str, shown: str) -> list[Toolset]:
 
 
 def _package_of(path: str) -> tuple[str, str]:
-    """Return the folder to import a file from, and its module's name there: a file of a package is a part of it."""
+    """Return the folder to import a file from, and its module's name there: a file of a package is a part of it.
+
+    A folder or a file with a dot in its name cannot be a part: its file is imported alone.
+    """
     folder, base = os.path.split(path)
     parts = [] if base == "__init__.py" else [os.path.splitext(base)[0]]
     while os.path.exists(os.path.join(folder, "__init__.py")):
         folder, package = os.path.split(folder)
         parts.insert(0, package)
+    if any("." in part for part in parts):
+        return os.path.dirname(path), parts[-1].replace(".", "_")
     return folder, ".".join(parts)
 
 
@@ -129,7 +146,7 @@ def _from_name(target: str) -> list[Toolset]:
         if not hasattr(value, part):
             raise TargetError(f"{dotted} has no {attribute}: write the name of a signet.Toolset or of a tool in it")
         value = getattr(value, part)
-    return _toolsets_of(value, dotted.rpartition(".")[2], folder, target)
+    return _toolsets_of(value, dotted.rpartition(".")[2], folder, target, vars(module))
 
 
 def _see_working_folder() -> None:
@@ -138,8 +155,10 @@ def _see_working_folder() -> None:
         sys.path.append(os.getcwd())
 
 
-def _toolsets_of(value: Any, stem: str, folder: str | None, target: str) -> list[Toolset]:
-    """Return the toolsets of an attribute: a toolset, a tool, or a list of tools."""
+def _toolsets_of(
+    value: Any, stem: str, folder: str | None, target: str, names: dict[str, Any] | None = None
+) -> list[Toolset]:
+    """Return the toolsets of an attribute: a toolset, a tool, or a list of tools of the module with these names."""
     if isinstance(value, Toolset):
         return [value]
     if isinstance(value, ToolsetDeclaration):
@@ -149,8 +168,28 @@ def _toolsets_of(value: Any, stem: str, folder: str | None, target: str) -> list
         raise TargetError(
             f"{target} is no toolset: name a signet.Toolset, a function with @signet.tool, or a list of them"
         )
-    part = ToolsetDeclaration(name=toolset_name(stem), tools=tools, version="")
-    return [build_toolset(part, _contracts(folder), is_part=True)]
+    alone = ToolsetDeclaration(name=toolset_name(stem), tools=(), version="")
+    parts: dict[int, tuple[ToolsetDeclaration, str | None, list[Any]]] = {}
+    for one in tools:
+        whole, place = _whole_of(one, names or {}, folder) or (alone, folder)
+        parts.setdefault(id(whole), (whole, place, []))[2].append(one)
+    return [
+        build_toolset(structs.replace(whole, tools=some), _contracts(place), is_part=True)
+        for whole, place, some in parts.values()
+    ]
+
+
+def _whole_of(function: Any, names: dict[str, Any], folder: str | None) -> tuple[ToolsetDeclaration, str | None] | None:
+    """Return the toolset that a tool is a part of, in the module that is asked or in its own, and its folder."""
+    home = sys.modules.get(function.__module__)
+    file = getattr(home, "__file__", None)
+    for place, words in ((folder, names), (os.path.dirname(file) if file else None, vars(home) if home else {})):
+        for value in words.values():
+            if isinstance(value, ToolsetDeclaration) and any(
+                declared(one) is declared(function) for one in value.tools
+            ):
+                return value, place
+    return None
 
 
 def _toolsets_in(names: dict[str, Any], stem: str, folder: str | None) -> list[Toolset]:
