@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -14,6 +15,7 @@ import pytest
 
 from processes import SIGNET, clean_env
 from signet.catalogue import find_toolset
+from terminals import Screen
 
 PATIENCE_S = 120.0
 """A check starts eight servers."""
@@ -141,6 +143,16 @@ FAILING: dict[str, tuple[str, tuple[str, str]]] = {
     "a tool that holds the event loop": (
         GOOD.replace('{"n": 3}', '{"n": 3}, inline=True').replace("2 * n", "time.sleep(1000)"),
         ("example", "it never returns: nothing came within "),
+    ),
+    "an example with a number that JSON lacks": (
+        GOOD.replace("int, Meta", "float, Meta").replace('{"n": 3}', '{"n": float("nan")}'),
+        ("example", "its example is no JSON object (JSON has neither NaN nor infinity)"),
+    ),
+    "a secret in the example": (
+        GOOD.replace("n: Count", 's: Annotated[str, Meta(description="a text")]')
+        .replace('{"n": 3}', '{"s": "AKIA' + "Z3MHXYOJ4KQ7PLRD" + '"}')
+        .replace("2 * n", "len(s)"),
+        ("secret", "/example/s: "),
     ),
     "a secret in the description": (
         GOOD.replace("a number.", "a number. Send token AKIA" + "Z3MHXYOJ4KQ7PLRD" + " with it."),
@@ -410,7 +422,106 @@ def test_the_report_as_sarif(tmp_path: Path) -> None:
                 },
             }
         ],
+        "partialFingerprints": {
+            "signetCheck/v1": sha256(
+                b'["example","tools.double","it has no example: write @signet.tool(example={\'n\': 0})"]'
+            ).hexdigest()
+        },
     }
+
+
+def places(log: dict[str, Any]) -> list[str]:
+    """Return the files of the results on contracts."""
+    results = [result for result in log["runs"][0]["results"] if result["ruleId"] == "frozen"]
+    return [one["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for one in results]
+
+
+def test_every_result_in_sarif_has_a_file_that_is_there(tmp_path: Path) -> None:
+    write(tmp_path, GOOD)
+    assert signet(tmp_path, "contract", "freeze", "tools.py").returncode == 0
+    write(tmp_path, GOOD.replace("def double", "def triple"))
+
+    gone = json.loads(signet(tmp_path, "check", "tools.py", "--format", "sarif").stdout)
+    (tmp_path / "contracts/toolset.json").write_text("{}")
+    broken = json.loads(signet(tmp_path, "check", "tools.py", "--format", "sarif").stdout)
+    (tmp_path / "contracts/toolset.json").unlink()
+    missing = json.loads(signet(tmp_path, "check", "tools.py", "--format", "sarif").stdout)
+
+    assert places(gone) == ["tools.py", "contracts/tools/tools.double.json"]
+    assert places(broken) == ["contracts/toolset.json"]
+    assert places(missing) == ["tools.py"]
+
+
+def test_a_toolset_that_is_gone_or_has_another_name_fails(tmp_path: Path) -> None:
+    second = GOOD.removeprefix(HEAD).replace("double", "second")
+    both = GOOD + second + '\nmore = signet.Toolset(name="more", tools=[second], version="1.0.0")\n'
+    write(tmp_path, both)
+    assert signet(tmp_path, "contract", "freeze", "tools.py").returncode == 0
+    write(tmp_path, GOOD)
+
+    _, gone = check(tmp_path, "tools.py")
+    write(tmp_path, both.replace('name="more"', 'name="others"'))
+    _, renamed = check(tmp_path, "tools.py")
+
+    told = ("frozen", "more.second is gone, which breaks its callers: ")
+    assert [(name, text[: len(told[1])]) for name, text in failures(gone)] == [told]
+    assert told in [(name, text[: len(told[1])]) for name, text in failures(renamed)]
+
+
+def test_in_junit_no_two_cases_have_one_name(tmp_path: Path) -> None:
+    write(tmp_path, GOOD.replace("n: Count)", "n: int, m: int = 0)"))
+
+    done = signet(tmp_path, "check", "tools.py", "--format", "junit", "--strict")
+
+    [suite] = ET.fromstring(done.stdout)
+    cases = [(case.get("classname"), case.get("name")) for case in suite]
+    [client] = [case for case in suite if case.get("name") == "client"]
+    assert suite.get("tests") == str(len(cases)) == str(len(set(cases)))
+    assert "/inputSchema/properties/n: " in (client[0].text or "")
+    assert "/inputSchema/properties/m: " in (client[0].text or "")
+
+
+@pytest.mark.parametrize("where", ["full", "closed"])
+def test_a_report_that_cannot_be_printed_is_no_failed_check(good: Path, where: str) -> None:
+    to = {"full": ">/dev/full", "closed": ">&-"}[where]
+
+    done = subprocess.run(
+        ["/bin/sh", "-c", f'exec "$0" check tools.py {to}', SIGNET],
+        cwd=good,
+        env=clean_env(),
+        capture_output=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+
+    assert done.returncode == 2
+    assert b"signet: cannot write to standard output (" in done.stderr.splitlines()[-1]
+
+
+def test_a_report_that_cannot_be_written_at_the_end_is_printed(tmp_path: Path) -> None:
+    """The tool takes the folder of the report away."""
+    (tmp_path / "reports").mkdir()
+    write(tmp_path, GOOD.replace("2 * n", "os.rmdir('reports') or 2 if os.path.exists('reports') else 2"))
+
+    done = signet(tmp_path, "check", "tools.py", "--output", "reports/check.json", "--format", "json")
+
+    assert done.returncode == 2
+    assert "the toolset passes" in done.stdout
+    assert "signet: cannot write reports/check.json (" in done.stderr.splitlines()[-1]
+
+
+def test_on_a_narrow_terminal_the_names_of_the_checks_stay_whole(good: Path) -> None:
+    """And without colours there are no other styles."""
+    screen = Screen(
+        [SIGNET, "check", str(good / "tools.py")], columns=40, env={"NO_COLOR": "1", "TERM": "xterm-256color"}
+    )
+
+    status, text = screen.finish()
+
+    report = text[text.index("tools") :]
+    assert status == 0
+    assert [name for name in CHECKS if name not in report] == []
+    assert "\033[1m" not in text
 
 
 def test_without_a_target_the_entry_point_of_the_project_is_checked(tmp_path: Path) -> None:

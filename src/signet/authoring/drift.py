@@ -41,17 +41,21 @@ def served_contracts(toolset: Toolset, target: str) -> Mapping[str, bytes]:
     except BrokenContractError as error:
         raise ContractDriftError(str(error)) from None
     freeze = f"signet contract freeze {target}"
-    breaks = frozen.version and any(finding.breaks for finding in found)
-    advice = higher_version(toolset, frozen.version, freeze) if breaks else f"'{freeze}' keeps what the types say"
+    breaks = any(finding.breaks for finding in found)
+    higher = higher_version(toolset, frozen.version, freeze) if breaks else ""
+    advice = higher or f"'{freeze}' keeps what the types say"
     raise ContractDriftError(f"{_told(toolset, found)}; {advice}")
 
 
 def higher_version(toolset: Toolset, kept: str, freeze: str) -> str:
-    """Return how a change that breaks callers is made known: by a version above the one that is kept."""
+    """Return how a change that breaks callers is made known: by a version above the one that is kept.
+
+    The text is empty if the version of the toolset says so already.
+    """
     from signet.compatibility.contract_set import is_version, may_break, next_breaking
 
     if not is_version(kept) or (is_version(toolset.version) and may_break(kept, toolset.version)):
-        return f"'{freeze}' keeps what the types say"
+        return ""
     higher = next_breaking(kept)
     if toolset.version:
         return f"mend it, or write version=\"{higher}\" in its signet.Toolset and then '{freeze}'"

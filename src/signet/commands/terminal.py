@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 
@@ -95,8 +96,10 @@ def table(
         cells = ((cell, "") if isinstance(cell, str) else cell for cell in row)
         grid.add_row(*(Text(printable(text, keep=SPACES + "\n"), style) for text, style in cells))
     width = columns() if on_terminal() else pipe_width
-    # Without a height too, rich takes 80 columns for the width of a simple terminal.
-    console = Console(width=width, height=None if width is None else HEIGHT)
+    # Without a height too, rich takes 80 columns for the width of a simple terminal. Alone it keeps bold and dim where
+    # NO_COLOR is set.
+    colours: Literal["auto"] | None = None if os.environ.get("NO_COLOR") else "auto"
+    console = Console(width=width, height=None if width is None else HEIGHT, color_system=colours)
     with console.capture() as captured:
         console.print(grid)
     lines = captured.get().splitlines()

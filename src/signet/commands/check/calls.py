@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from itertools import islice
+from math import isfinite
 from typing import Any, Final
 
 import msgspec
@@ -64,9 +65,22 @@ def check_example(subject: Subject, settings: Settings, schemas: dict[str, dict[
 def example_value(tool: Tool) -> Any:
     """Return the example as JSON has it; raise TypeError or ValueError if it cannot be written so."""
     value = msgspec.json.decode(msgspec.json.encode(tool.example))
+    if _has_nan(tool.example):
+        raise ValueError("JSON has neither NaN nor infinity")
     if not isinstance(value, dict):
         raise TypeError(f"it is of type {type(value).__name__}")
     return value
+
+
+def _has_nan(example: Any) -> bool:
+    """Return whether a number in an example is none in JSON: msgspec would write null."""
+    stack = [msgspec.to_builtins(example)]
+    while stack:
+        value = stack.pop()
+        if isinstance(value, float) and not isfinite(value):
+            return True
+        stack += value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+    return False
 
 
 def call_example(subject: Subject, settings: Settings) -> Outcome | str:

@@ -35,11 +35,13 @@ def lint_tool(
     input_schema: dict[str, Any],
     output_schema: dict[str, Any] | None,
     *,
+    example: Any = None,
     server: str = "signet",
 ) -> list[Finding]:
     """Return what real clients refuse of a tool, or lose of it, in the order of its places.
 
-    `server` is the name of the server in the clients' configuration: some clients count it as part of the name.
+    `example` are the arguments that its page and the lines to paste show. `server` is the name of the server in the
+    clients' configuration: some clients count it as part of the name.
     """
     findings = Findings(name)
     _lint_name(name, server, findings)
@@ -50,6 +52,7 @@ def lint_tool(
     texts = [(name, "/name"), (title, "/title"), (description, "/description")]
     texts += texts_of(input_schema, "/inputSchema")
     texts += texts_of(output_schema, "/outputSchema")
+    texts += texts_of(example, "/example")
     for text, place in texts:
         for kind in find_secrets(text):
             findings.add(LEAK, ALL_MODELS, place, kind=kind)

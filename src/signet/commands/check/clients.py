@@ -25,4 +25,4 @@ def warnings_of(subject: Subject, schemas: dict[str, dict[str, Any]]) -> list[Fi
     tool = subject.tool
     # A tool that answers in content blocks publishes no output schema.
     output = None if tool.to_content is not None else schemas["output"]
-    return lint_tool(tool.name, tool.title, tool.description, schemas["input"], output)
+    return lint_tool(tool.name, tool.title, tool.description, schemas["input"], output, example=tool.example)

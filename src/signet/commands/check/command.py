@@ -7,6 +7,7 @@ import contextlib
 import os
 import signal
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from typing import Final, NoReturn
@@ -17,7 +18,7 @@ from signet.app import open_toolbox, resolve
 from signet.authoring.drift import orphans_of
 from signet.authoring.frozen import BrokenContractError
 from signet.catalogue import loaded_files
-from signet.commands.arguments import TOOLSET_FLAGS, Parser, add_settings
+from signet.commands.arguments import TOOLSET_FLAGS, Parser, add_settings, redirect_to_null
 from signet.commands.terminal import write, write_json
 from signet.configuration.reading import read_settings
 from signet.configuration.values import join_targets
@@ -41,7 +42,8 @@ TERMINATED: Final = 128 + signal.SIGTERM
 
 EPILOG: Final = """\
 Without a target it takes the toolsets of the settings, else the entry points of pyproject.toml. The examples of the
-tools are called once here and once through each of eight doors; with --replay they are answered from a recording.
+tools are called once here and once through each of eight doors, and twice more here where a tool does not answer alike;
+with --replay they are answered from a recording.
 The exit status is 0 if all checks hold, with or without warnings, 1 if one fails, 2 if they cannot be run.
 
 examples:
@@ -70,6 +72,8 @@ def _run(args: argparse.Namespace) -> int:
     """Run all checks and write the report."""
     # Unwind on SIGTERM, so that every process that was started is stopped.
     signal.signal(signal.SIGTERM, _stop)
+    if args.output is not None:
+        _try_output(args.output)
     with _output_kept() as on_progress:
         settings, targets = _settings(args)
         results = run_checks(settings, targets, on_progress)
@@ -178,21 +182,47 @@ def _in_order(results: list[CheckResult], enabled: list[EnabledToolset]) -> list
     return sorted(results, key=rank)
 
 
+def _try_output(path: str) -> None:
+    """Raise UsageError if the report cannot be written, before the checks run for nothing."""
+    if os.path.isdir(path):
+        raise UsageError(f"cannot write {path} (it is a folder)")
+    try:
+        with tempfile.TemporaryFile(dir=os.path.dirname(path) or "."):
+            pass
+    except OSError as error:
+        raise UsageError(f"cannot write {path} ({error.strerror})") from None
+
+
 def _write(report: CheckReport, form: str, output: str | None) -> None:
     """Write the report to a file and to standard output as text, or to standard output alone."""
-    if output is not None:
-        try:
-            with replacing(output, f"{output}.new") as file:
-                file.write(FORMATS[form](report).encode(errors="replace") + b"\n")
-        except OSError as error:
-            raise UsageError(f"cannot write {output} ({error.strerror})") from None
-        form = "text"
+    try:
+        _print(report, "text" if output is not None else form)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        redirect_to_null(1)
+        raise UsageError(f"cannot write to standard output ({error.strerror})") from None
+    finally:
+        if output is not None:
+            _write_file(FORMATS[form](report), output)
+
+
+def _write_file(text: str, path: str) -> None:
+    try:
+        with replacing(path, f"{path}.new") as file:
+            file.write(text.encode(errors="replace") + b"\n")
+    except OSError as error:
+        raise UsageError(f"cannot write {path} ({error.strerror})") from None
+
+
+def _print(report: CheckReport, form: str) -> None:
     if form == "json":
         write_json(FORMATS[form](report))
     else:
         if form == "text":
             _replace_unencodable()
         write(FORMATS[form](report))
+    sys.stdout.flush()
 
 
 def _replace_unencodable() -> None:
@@ -208,7 +238,10 @@ def _output_kept() -> Iterator[Callable[[str], None]]:
     """Keep standard output for the report, whatever tools print; yield a callback that shows progress to a person."""
     if sys.stdout is not None:
         sys.stdout.flush()
-    kept = os.dup(1)
+    try:
+        kept = os.dup(1)
+    except OSError:
+        raise UsageError("cannot write to standard output (it is closed)") from None
     try:
         os.dup2(2, 1)
         with contextlib.redirect_stdout(sys.stderr), _progress() as on_progress:

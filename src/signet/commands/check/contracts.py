@@ -82,7 +82,8 @@ def check_frozen(toolset: Toolset, subjects: list[Subject], orphans: Sequence[st
         return [_of_mark(toolset, State.FAILED, str(error))]
     told: dict[str, list[str]] = {}
     for finding in found:
-        advice = higher_version(toolset, frozen.version, freeze) if finding.breaks else f"'{freeze}'"
+        higher = higher_version(toolset, frozen.version, freeze) if finding.breaks else ""
+        advice = higher or f"'{freeze}'"
         told.setdefault(finding.tool, []).append(f"{change_of(finding)}: {advice}")
     results = [
         one.failed("frozen", "; ".join(told.pop(one.tool.slug))) if one.tool.slug in told else one.ok("frozen")
@@ -108,7 +109,7 @@ def _check_version(toolset: Toolset, kept: str, freeze: str) -> list[CheckResult
 
 
 def _of_mark(toolset: Toolset, state: State, message: str) -> CheckResult:
-    """Return a result on a whole toolset, with the file that names it as its place."""
-    return CheckResult(
-        toolset.name, "", "frozen", state, message, (os.path.join(toolset.schema_root or "", MARK_FILE), 1)
-    )
+    """Return a result on a whole toolset, with the file that names it as its place, or else the code."""
+    mark = os.path.join(toolset.schema_root or "", MARK_FILE)
+    code = next((tool.defined_at for tool in toolset.tools() if tool.defined_at), None)
+    return CheckResult(toolset.name, "", "frozen", state, message, (mark, 1) if os.path.exists(mark) else code)

@@ -25,15 +25,19 @@ MARKS: Final = {
     State.FAILED: ("✗", "bold red"),
     State.SKIPPED: ("-", "dim"),
 }
+SEVERITY: Final = (State.OK, State.SKIPPED, State.WARNING, State.FAILED)
 LEVELS: Final = {State.WARNING: "warning", State.FAILED: "error"}
 NO_XML: Final = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """The characters that XML cannot hold."""
 SARIF_SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 ROOT: Final = "%SRCROOT%"
+FINGERPRINT: Final = "signetCheck/v1"
 
 
 def as_text(report: CheckReport) -> str:
     """Return a line for each check of each tool, and the counts."""
+    from rich.table import Column
+
     rows: list[list[Cell]] = []
     before = None
     for result in report.results:
@@ -44,7 +48,8 @@ def as_text(report: CheckReport) -> str:
             [(subject if subject != before else "", "bold"), (f"{mark} {result.state}", style), result.check, shown]
         )
         before = subject
-    drawn = table(("", "", "", ""), rows, pipe_width=WIDTH, strip=True).lstrip("\n") if rows else ""
+    heads = ("", Column("", no_wrap=True), Column("", no_wrap=True), "")
+    drawn = table(heads, rows, pipe_width=WIDTH, strip=True).lstrip("\n") if rows else ""
     return f"{drawn}\n\n{_summary(report)}"
 
 
@@ -82,12 +87,15 @@ def as_json(report: CheckReport) -> str:
 
 
 def as_junit(report: CheckReport) -> str:
-    """Return the results as JUnit XML: a suite for each toolset, a case for each check of each tool."""
+    """Return the results as JUnit XML: a suite for each toolset, a case for each check of each tool.
+
+    A check that has several results is one case with all their texts: readers tell cases apart by their names.
+    """
     from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
     suites = Element("testsuites", name="signet check")
     for name in dict.fromkeys(result.toolset for result in report.results):
-        results = [result for result in report.results if result.toolset == name]
+        results = _joined([result for result in report.results if result.toolset == name])
         failures, skipped = sum(map(report.fails, results)), sum(one.state is State.SKIPPED for one in results)
         counts = {"tests": len(results), "failures": failures, "errors": 0, "skipped": skipped}
         suite = SubElement(suites, "testsuite", {"name": name, **{key: str(count) for key, count in counts.items()}})
@@ -105,6 +113,21 @@ def as_junit(report: CheckReport) -> str:
     return '<?xml version="1.0" encoding="utf-8"?>\n' + tostring(suites, encoding="unicode")
 
 
+def _joined(results: list[CheckResult]) -> list[CheckResult]:
+    """Return one result for each check of each tool: the worst state, and all texts of that state or better."""
+    cases: dict[tuple[str, str], CheckResult] = {}
+    for result in results:
+        key = result.tool, result.check
+        before = cases.get(key)
+        if before is None:
+            cases[key] = result
+            continue
+        texts = "\n".join(filter(None, (before.message, result.message)))
+        worst = max(before, result, key=lambda one: SEVERITY.index(one.state))
+        cases[key] = msgspec.structs.replace(worst, message=texts)
+    return list(cases.values())
+
+
 def as_sarif(report: CheckReport) -> str:
     """Return the failures and warnings as a SARIF 2.1.0 log."""
     ids = list(CHECKS)
@@ -116,6 +139,7 @@ def as_sarif(report: CheckReport) -> str:
             "level": "error" if report.fails(result) else LEVELS[result.state],
             "message": {"text": f"{result.tool or result.toolset}: {result.message}"},
             "locations": [_location(result)],
+            "partialFingerprints": {FINGERPRINT: _fingerprint(result)},
         }
         for result in report.results
         if result.state in LEVELS
@@ -129,6 +153,14 @@ def as_sarif(report: CheckReport) -> str:
     return msgspec.json.format(
         msgspec.json.encode({"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}), indent=2
     ).decode()
+
+
+def _fingerprint(result: CheckResult) -> str:
+    """Return what tells a result apart from others wherever its line moves to."""
+    from hashlib import sha256
+
+    parts = (result.check, result.tool or result.toolset, result.message)
+    return sha256(msgspec.json.encode(parts)).hexdigest()
 
 
 def _location(result: CheckResult) -> dict[str, Any]:

@@ -20,7 +20,7 @@ CHECKS: Final = {
     "wrong-input": "Arguments that break the input contract are refused before the tool runs.",
     "parity": "The example has the same result through every door.",
     "client": "The clients of several makes take the tool as it is.",
-    "secret": "No name, title, description or default holds a secret.",
+    "secret": "No name, title, description, default or example holds a secret.",
 }
 """What each check demands, in the order in which they run."""
 
