@@ -177,6 +177,18 @@ def test_the_files_that_the_tools_are_made_of_are_watched(file: Path) -> None:
         assert "other.py" not in server.stderr()
 
 
+def test_a_setting_that_cannot_change_any_more_is_told(file: Path) -> None:
+    config = file.with_name("signet.toml")
+    config.write_text('host = "127.0.0.1"\ncall_timeout_s = 20\n', encoding="utf-8")
+    with serving(str(file), "--no-journal", "--dev", "--config", str(config)) as server:
+        config.write_text('host = "localhost"\ncall_timeout_s = 20\n', encoding="utf-8")
+        server.wait_for("signet: host changed: that takes effect at the next start\n")
+        server.wait_for("signet: reloaded signet.toml: 4 tools\n")
+        config.write_text('host = "localhost"\ncall_timeout_s = 30\n', encoding="utf-8")
+        until(lambda: server.stderr().count("signet: reloaded signet.toml: 4 tools\n") == 2)
+        assert server.stderr().count("next start") == 1
+
+
 def test_a_new_file_in_a_folder_is_a_new_toolset(file: Path) -> None:
     with serving(str(file.parent), "--no-journal", "--dev") as server:
         file.with_name("more.py").write_text("import signet\n" + MORE, encoding="utf-8")

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from here import signet_here
 from processes import PATIENCE_S, SIGNET, clean_env
 from signet.app import open_toolbox
 from signet.authoring.claims import unclaimed
@@ -71,17 +72,8 @@ HIGHER = "; mend it, or 'signet contract freeze tools.py --version 0.2.0'\n"
 
 
 def signet(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [SIGNET, *args],
-        cwd=folder,
-        # A file that is written twice within a second may have an outdated bytecode.
-        env=clean_env({"PYTHONDONTWRITEBYTECODE": "1"}),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=PATIENCE_S,
-        check=False,
-    )
+    done = signet_here(folder, *args)
+    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 def freeze(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
@@ -171,6 +163,14 @@ CHANGES = {
     "words": (
         ADD.replace("integers.", "integers.\n\n    Args:\n        a: the first"),
         "the input of tools.add changed and breaks nobody (only words changed)",
+    ),
+    "default": (
+        ADD.replace("b: int = 0", "b: int = 10"),
+        "the input of tools.add changed and breaks nobody (the default of b is another: 0 → 10)",
+    ),
+    "default and more": (
+        ADD.replace("a: int, b: int = 0", "a: int | None, b: int = 10"),
+        "the input of tools.add changed and breaks nobody (takes more; the default of b is another: 0 → 10)",
     ),
     "output": (
         ADD.replace("-> int", "-> int | str"),

@@ -41,6 +41,22 @@ def test_help_of_a_call_is_that_of_its_tool() -> None:
     assert helped("help", "call", "encodePlantUML") == helped("call", "encodePlantUML", "--help")
 
 
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("serve", "  signet serve tools.py\n"),
+        ("stdio", "  signet stdio tools.py --dev\n"),
+        ("check", "and twice more here where a tool does not answer alike"),
+        ("contract freeze", "One tool alone (module:function) is refused"),
+    ],
+)
+def test_help_says_what_one_does_with_tools_of_ones_own(command: str, words: str) -> None:
+    asked = helped(*command.split(), "--help")
+
+    assert words.strip() in " ".join(asked.split())
+    assert "\nexamples:\n" in asked
+
+
 def test_help_of_an_unknown_command_is_refused() -> None:
     done = run("help", "frobnicate")
 

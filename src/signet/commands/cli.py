@@ -159,6 +159,8 @@ def parser(given: list[str]) -> Parser:
 def _add_targets(server: Parser) -> None:
     server.behind = "targets"
     server.usage = f"{server.prog} [TARGET ...] [options]"
+    examples = ("tools.py", "tools.py --dev", "weather.tools:toolset", "--toolsets plantuml,tools.py")
+    server.epilog = "\n".join(["examples:", *(f"  {server.prog} {words}" for words in examples)])
     text = "tools of your own: a file, a folder, or package.module[:attribute] (default: what --toolsets says)"
     server.add_argument("targets", nargs="*", metavar="TARGET", help=text)
 

@@ -5,4 +5,5 @@ contract_set                   two sets of tools → findings
         ├─▶ open_objects       how an object is read that has no rule for undeclared properties
         └─▶ counterexample     a value that one schema admits and the other rejects
               └─▶ values ─▶ scalars    candidates made from the schemas
+satisfaction                   a schema → a value that keeps it, or a proof that none can
 """

@@ -71,7 +71,7 @@ def compare_schemas(old: Schema, new: Schema, side: Side) -> Verdict:
     if _canonical(old) == _canonical(new):
         return Verdict(compatible=True, why="unchanged")
     if _canonical(without_annotations(old)) == _canonical(without_annotations(new)):
-        return Verdict(compatible=True, why="only words changed")
+        return Verdict(compatible=True, why=_new_default(old, new) or "only words changed")
     for age, schema in (("old", old), ("new", new)):
         try:
             compiled(schema, formats=False)
@@ -84,7 +84,9 @@ def compare_schemas(old: Schema, new: Schema, side: Side) -> Verdict:
         if breaking is not None:
             return breaking
     same = all(_covers(part, whole, formats=formats) == "yes" for part, whole in ((old, new), (new, old)))
-    return Verdict(compatible=True, why=SAME if same else MORE[side])
+    default = _new_default(old, new)
+    why = SAME if same else MORE[side]
+    return Verdict(compatible=True, why=f"{why}; {default}" if default else why)
 
 
 def without_annotations(schema: Any) -> Any:
@@ -100,6 +102,35 @@ def _without_inner(key: str, value: Any) -> Any:
     if key in SCHEMA_LISTS and isinstance(value, list):
         return [without_annotations(part) for part in value]
     return without_annotations(value) if key in SUBSCHEMAS else value
+
+
+def _new_default(old: Schema, new: Schema) -> str:
+    """Return which default has another value, the first one: callers that leave it out get another result."""
+    before, after = dict(_defaults(old)), dict(_defaults(new))
+    for place, value in before.items():
+        if place in after and _canonical(after[place]) != _canonical(value):
+            name = ".".join(place) or "the whole"
+            change = f"{msgspec.json.encode(value).decode()} → {msgspec.json.encode(after[place]).decode()}"
+            return _shorten(f"the default of {name} is another: {change}")
+    return ""
+
+
+def _defaults(schema: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield the defaults in a schema, each with the names that lead to it."""
+    stack: list[tuple[tuple[str, ...], Any]] = [((), schema)]
+    while stack:
+        place, part = stack.pop()
+        if not isinstance(part, dict):
+            continue
+        if "default" in part:
+            yield place, part["default"]
+        for key, value in part.items():
+            if key in SCHEMA_MAPS and isinstance(value, dict):
+                stack += (((*place, name), inner) for name, inner in value.items())
+            elif key in SCHEMA_LISTS and isinstance(value, list):
+                stack += (((*place, str(number)), inner) for number, inner in enumerate(value))
+            elif key in SUBSCHEMAS:
+                stack.append(((*place, key), value))
 
 
 def _pairs(old: Schema, new: Schema, side: Side, *, formats: bool) -> Iterator[SchemaPair]:

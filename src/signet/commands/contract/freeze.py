@@ -42,7 +42,8 @@ COLOURS: Final = {"breaking": "bold red", "removed": "bold red", "new": "green",
 EPILOG: Final = """\
 The files, contracts/tools/*.json and contracts/toolset.json, are the truth from then on: a server whose types differ
 from them does not start. A change that breaks callers is refused until the version is raised: version= of
-signet.Toolset, or --version for a file without one; a new major version, before 1.0 a new minor one.
+signet.Toolset, or --version for a file without one; a new major version, before 1.0 a new minor one. Another name of a
+tool, its toolset or its file is such a change. One tool alone (module:function) is refused: its file is frozen whole.
 The exit status is 0 if the files are written, 1 if a change breaks callers, 2 if the target cannot be frozen.
 
 examples:
@@ -80,7 +81,7 @@ def add_freeze(actions: Any, formatter: Any) -> None:
         epilog=EPILOG,
         formatter_class=formatter,
     )
-    freeze.add_argument("target", metavar="TARGET", help="a file, a folder, or package.module[:attribute]")
+    freeze.add_argument("target", metavar="TARGET", help="a file, a folder, package.module, or package.module:toolset")
     freeze.add_argument(
         "--version", metavar="X.Y.Z", help="version of the contracts, for a file without signet.Toolset"
     )

@@ -34,6 +34,8 @@ __all__ = ["STOP", "STOPPED", "Ready", "main"]
 
 STOP: Final = b"stop\n"
 """The supervisor's word: accept no further connection, answer the calls in flight, end."""
+FIXED: Final = {"serve": ("port", "host", "dev"), "stdio": ("dev",)}
+"""What was done by these settings at the start, no later process undoes."""
 STOPPED: Final = b"stopped\n"
 """The answer: from now on every new connection is another generation's."""
 
@@ -43,6 +45,8 @@ class Ready(msgspec.Struct, frozen=True):
 
     tools: int
     sources: Sources
+    fixed: dict[str, str | int | bool]
+    """The settings that hold until the whole program ends."""
 
 
 def main(words: list[str]) -> int:
@@ -62,9 +66,11 @@ def main(words: list[str]) -> int:
     return 0
 
 
-def _tell_ready(control: socket.socket, settings: Settings, tools: int) -> None:
+def _tell_ready(kind: str, control: socket.socket, settings: Settings, tools: int) -> None:
+    """Tell the supervisor what was loaded, and the settings as they were given."""
     sources = sources_of(loaded_targets(), getattr(settings, "config", None))
-    control.sendall(msgspec.json.encode(Ready(tools, sources)) + b"\n")
+    fixed = {name: getattr(settings, name) for name in FIXED[kind]}
+    control.sendall(msgspec.json.encode(Ready(tools, sources, fixed)) + b"\n")
 
 
 def _stdio(args: Namespace, control: socket.socket) -> int:
@@ -72,11 +78,11 @@ def _stdio(args: Namespace, control: socket.socket) -> int:
     from signet.commands.stdio_process import run_stdio
 
     def build(settings: Settings) -> Server:
-        server = build_server(settings)
-        _tell_ready(control, settings, len(server.pipeline.toolbox.slugs))
+        server = build_server(replace(settings, dev=True))
+        _tell_ready("stdio", control, settings, len(server.pipeline.toolbox.slugs))
         return server
 
-    return run_stdio(lambda: replace(settings_of_command(args), dev=True), build)
+    return run_stdio(lambda: settings_of_command(args), build)
 
 
 def _serve(args: Namespace, control: socket.socket, listener_fd: int) -> None:
@@ -85,13 +91,14 @@ def _serve(args: Namespace, control: socket.socket, listener_fd: int) -> None:
     from signet.transports.workers import end_on_signals, serve
 
     end_on_signals()
-    settings = replace(settings_of_command(args), dev=True, run_name=token_hex(16))
+    given = settings_of_command(args)
+    settings = replace(given, dev=True, run_name=token_hex(16))
     listener = socket.socket(fileno=listener_fd) if listener_fd >= 0 else None
     service, toolbox, registry = open_service(settings, listener)
     if listener is None:
         print_err(greeting(settings, service.listener.getsockname(), page_of(next(iter(toolbox)), registry)))
         socket.send_fds(control, [b"L"], [service.listener.fileno()])
-    tell = partial(_tell_ready, control, settings, len(toolbox.slugs))
+    tell = partial(_tell_ready, "serve", control, given, len(toolbox.slugs))
     serve(replace(service, on_start=lambda server: _obey(server, control, tell)))
 
 

@@ -82,6 +82,8 @@ class Supervisor(ABC):
     def __init__(self, words: list[str]) -> None:
         self.words = words
         self.watch = Watch()
+        self.fixed: dict[str, str | int | bool] = {}
+        """The settings that hold until the program ends, as the newest process read them."""
         self.current: Generation | None = None
         self._loading: Generation | None = None
         self.wake = threading.Event()
@@ -171,7 +173,15 @@ class Supervisor(ABC):
             return None
         self.switch(old, new)
         self.current = new
+        self._tell_fixed(ready)
         return ready.tools
+
+    def _tell_fixed(self, ready: Ready) -> None:
+        """Say which settings have changed and are not obeyed."""
+        changed = [name for name, value in self.fixed.items() if ready.fixed[name] != value]
+        self.fixed = ready.fixed
+        if changed:
+            _say(f"{' and '.join(changed)} changed: that takes effect at the next start")
 
 
 def _print_banner() -> None:
