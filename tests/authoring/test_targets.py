@@ -391,6 +391,8 @@ def test_the_neighbours_of_two_targets_are_not_mixed_up(tmp_path: Path) -> None:
         "apart\n"
     )
     assert slugs(tmp_path, "y/t2.py") == ["other t2.other"]
+    (tmp_path / "z").symlink_to("y")
+    assert slugs(tmp_path, "--toolsets", "y/t2.py,z/t3.py") == ["other t2.other", "third t3.third"]
     assert slugs(tmp_path, "--toolsets", "x/t1.py,y/t3.py") == ["add t1.add", "third t3.third"]
 
 

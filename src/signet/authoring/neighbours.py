@@ -16,6 +16,7 @@ _folders: Final[dict[str, str]] = {}
 
 def check_neighbours(path: str, folder: str, shown: str) -> None:
     """Raise TargetError if a file would import a module of another target's folder in place of its neighbour."""
+    folder = os.path.realpath(folder)
     others = [other for other in _folders if other != folder]
     _folders.setdefault(folder, shown)
     if not others:
