@@ -8,12 +8,14 @@ import io
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from unittest import mock
 
 from processes import clean_env
 from signet import catalogue
+from signet.authoring import neighbours
 from signet.commands.cli import main
 
 __all__ = ["signet_here"]
@@ -24,7 +26,7 @@ def signet_here(folder: Path, *args: str, environ: dict[str, str] | None = None)
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
     printed = contextlib.redirect_stdout(out), contextlib.redirect_stderr(err)
     environ = mock.patch.dict(os.environ, clean_env() if environ is None else environ, clear=True)
-    with _fresh(folder), environ, contextlib.chdir(folder), printed[0], printed[1]:
+    with _fresh(), environ, contextlib.chdir(folder), printed[0], printed[1]:
         try:
             status = main(list(args))
         except SystemExit as error:
@@ -34,24 +36,30 @@ def signet_here(folder: Path, *args: str, environ: dict[str, str] | None = None)
 
 
 @contextlib.contextmanager
-def _fresh(folder: Path) -> Iterator[None]:
-    """Forget modules of the folder, targets and places to import from at the end of the block."""
-    path, modules = list(sys.path), set(sys.modules)
+def _fresh() -> Iterator[None]:
+    """Forget what is loaded from folders of tests before and after the block, targets, and places to import from."""
+    path = list(sys.path)
     known = [list(catalogue.TOOLSETS), dict(catalogue._registered), dict(catalogue._loaded)]
     # A file that is written twice within a second, with one size, has the bytecode of the first.
     before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    _forget_modules()
+    catalogue._loaded.clear()
     try:
         yield
     finally:
         sys.dont_write_bytecode = before
         sys.path[:] = path
-        for name in set(sys.modules) - modules:
-            file = getattr(sys.modules[name], "__file__", None) or ""
-            if name.startswith("signet_target_") or file.startswith(str(folder)):
-                del sys.modules[name]
-        importlib.invalidate_caches()
+        _forget_modules()
         catalogue.TOOLSETS[:] = known[0]
         for kept, now in zip(known[1:], (catalogue._registered, catalogue._loaded), strict=True):
             now.clear()
             now.update(kept)
         catalogue.find_toolset.cache_clear()
+
+
+def _forget_modules() -> None:
+    for name, module in list(sys.modules.items()):
+        if (getattr(module, "__file__", None) or "").startswith(tempfile.gettempdir()):
+            del sys.modules[name]
+    importlib.invalidate_caches()
+    neighbours._folders.clear()
