@@ -39,6 +39,7 @@ def signet_here(folder: Path, *args: str, environ: dict[str, str] | None = None)
 def _fresh() -> Iterator[None]:
     """Forget what is loaded from folders of tests before and after the block, targets, and places to import from."""
     path = list(sys.path)
+    sys.path[:] = [place for place in path if not place.startswith(tempfile.gettempdir())]
     known = [list(catalogue.TOOLSETS), dict(catalogue._registered), dict(catalogue._loaded)]
     # A file that is written twice within a second, with one size, has the bytecode of the first.
     before, sys.dont_write_bytecode = sys.dont_write_bytecode, True

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from here import signet_here
-from processes import PATIENCE_S, SIGNET, clean_env
+from processes import SIGNET, clean_env
 from signet.app import open_toolbox
 from signet.authoring.claims import unclaimed
 from signet.authoring.json_lines import line_of
