@@ -20,6 +20,9 @@ from signet.commands.cli import main
 
 __all__ = ["signet_here"]
 
+FOLDERS = f"{tempfile.gettempdir()}{os.sep}pytest-of-"
+"""How the paths of the folders of tests begin."""
+
 
 def signet_here(folder: Path, *args: str, environ: dict[str, str] | None = None) -> subprocess.CompletedProcess[bytes]:
     """Run a command in a folder as a new process would: what it loads is forgotten, what it prints is returned."""
@@ -39,7 +42,7 @@ def signet_here(folder: Path, *args: str, environ: dict[str, str] | None = None)
 def _fresh() -> Iterator[None]:
     """Forget what is loaded from folders of tests before and after the block, targets, and places to import from."""
     path = list(sys.path)
-    sys.path[:] = [place for place in path if not place.startswith(tempfile.gettempdir())]
+    sys.path[:] = [place for place in path if not place.startswith(FOLDERS)]
     known = [list(catalogue.TOOLSETS), dict(catalogue._registered), dict(catalogue._loaded)]
     # A file that is written twice within a second, with one size, has the bytecode of the first.
     before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
@@ -60,7 +63,7 @@ def _fresh() -> Iterator[None]:
 
 def _forget_modules() -> None:
     for name, module in list(sys.modules.items()):
-        if (getattr(module, "__file__", None) or "").startswith(tempfile.gettempdir()):
+        if (getattr(module, "__file__", None) or "").startswith(FOLDERS):
             del sys.modules[name]
     importlib.invalidate_caches()
     neighbours._folders.clear()

@@ -136,6 +136,9 @@ def test_a_command_of_the_readme_or_of_a_help_page_works_on_the_sample_data(
     for name in re.findall(r"@([\w.]+\.(?:json|puml|txt))", line):
         text = json.dumps({"plantumlCode": "A -> B"}) if name.endswith(".json") else "A -> B"
         (tmp_path / name).write_text(text)
+    if "weather.tools" in line:
+        (tmp_path / "weather").mkdir()
+        (tmp_path / "weather/tools.py").write_text(f'{TOOLS}\ntoolset = signet.Toolset(name="weather", tools=[add])\n')
     if "tools.py" in line or "other.toml" in line:
         (tmp_path / "tools.py").write_text(TOOLS)
         (tmp_path / "other.toml").write_text('toolsets = ["tools.py"]\n')
@@ -152,8 +155,8 @@ def test_a_command_of_the_readme_or_of_a_help_page_works_on_the_sample_data(
 
     if (Path(words[0]).name, words[1] if len(words) > 1 else "") in SERVERS:
         words[words.index("--port") + 1] = "0"
-        words = [str(tmp_path / word) if word == "tools.py" else word for word in words]
-        with serving_command(*words, env=env) as running:
+        words = [word.replace("tools.py", str(tmp_path / "tools.py")) for word in words]
+        with serving_command(*words, env={**env, "PYTHONPATH": str(tmp_path)}) as running:
             assert running.process.poll() is None
         return
     done = subprocess.run(
