@@ -438,3 +438,9 @@ def test_a_folder_may_hold_scripts(tmp_path: Path) -> None:
     told = refusal(tmp_path, "mine/")
     assert "mine/manage.py does not import (SystemExit)" in told
     assert told.endswith("; if it is no file of tools, name those that are, and not mine/\n")
+
+
+def test_an_example_that_is_no_json_is_refused_where_it_is_declared(tmp_path: Path) -> None:
+    (tmp_path / "tools.py").write_text(ADD.replace("@signet.tool", '@signet.tool(example={"a": object()})'))
+
+    assert "what add (tools.py:4) says cannot be written in JSON" in refusal(tmp_path, "tools.py")
