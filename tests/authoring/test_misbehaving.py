@@ -106,3 +106,18 @@ def test_a_tool_that_reads_standard_input_takes_no_message_of_the_client() -> No
         answers = {answer["id"]: answer["result"]["structuredContent"] for answer in (pipe.receive(), pipe.receive())}
 
     assert answers == {1: {"result": ""}, 2: {"result": "still here"}}
+
+
+def test_a_tool_that_never_returns_takes_no_other_tool_down() -> None:
+    """With as many calls as there are threads, all given up, plain functions are still served."""
+    with piping(SIGNET, "stdio", TOOLS, "--no-journal", "--call-timeout-s", "1") as pipe:
+        pipe.send(*[_call(number, "sleeps", {}) for number in range(64)])
+        given_up = [pipe.receive() for _ in range(64)]
+        after = pipe.ask(_call(100, "echo", {"text": "still here"}))
+        refused = pipe.ask(_call(101, "sleeps", {}))
+
+    assert all(LATE in answer["error"]["message"] for answer in given_up)
+    assert after["result"]["structuredContent"] == {"result": "still here"}
+    assert refused["error"]["message"] == (
+        "16 earlier calls of sleeps have not returned: mend it, and start the server again"
+    )

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from processes import PATIENCE_S
-from signet.authoring.threads import Job, Threads, threads_of
+from signet.authoring.threads import MAX_LOST, Job, Threads, threads_of
 
 
 def test_jobs_that_block_run_at_once() -> None:
@@ -191,3 +191,39 @@ def test_a_thread_without_work_ends_and_another_takes_its_place(monkeypatch: pyt
         return names
 
     assert len(set(asyncio.run(main()))) == 3
+
+
+def test_a_thread_that_never_returns_is_replaced_until_its_tool_has_lost_too_many() -> None:
+    go = threading.Event()
+
+    def hold(_: Job) -> None:
+        go.wait(PATIENCE_S)
+
+    async def lose(threads: Threads, count: int) -> None:
+        """Begin calls, and give them up when they run."""
+        begun = threading.Barrier(count + 1)
+
+        def begin(job: Job) -> None:
+            begun.wait(PATIENCE_S)
+            hold(job)
+
+        held = [threads.run(begin, "hangs") for _ in range(count)]
+        await asyncio.to_thread(begun.wait, PATIENCE_S)
+        for one in held:
+            one.cancel()
+        await asyncio.sleep(0)
+
+    async def main() -> list[Any]:
+        threads = Threads(limit=8)
+        seen: list[Any] = []
+        for _ in range(MAX_LOST // 8):
+            seen.append(threads.is_stuck("hangs"))
+            await lose(threads, 8)
+            seen.append(await threads.run(lambda _: "served", "other"))
+        seen += [threads.is_stuck("hangs"), threads.is_stuck("other")]
+        go.set()
+        while threads.is_stuck("hangs"):  # noqa: ASYNC110 - other threads change it
+            await asyncio.sleep(0.01)
+        return seen
+
+    assert asyncio.run(main()) == [False, "served", False, "served", True, False]

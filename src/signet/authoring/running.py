@@ -20,7 +20,7 @@ from signet.kernel.tools import Context
 from .contract import DerivedContract
 from .declaration import ToolDeclaration
 from .finite import is_finite
-from .threads import Job, threads_of
+from .threads import MAX_LOST, Job, threads_of
 
 __all__ = ["CURRENT", "make_run"]
 
@@ -57,27 +57,28 @@ def make_run(declaration: ToolDeclaration, contract: DerivedContract) -> Callabl
     if inspect.iscoroutinefunction(function):
         return run_async
     if inspect.iscoroutinefunction(inspect.unwrap(function)):
-        return _wrapped(function, bind, shape)
-    return run_inline if declaration.inline else _in_thread(run_inline)
+        return _wrapped(declaration, bind, shape)
+    return run_inline if declaration.inline else _in_thread(declaration.name, run_inline)
 
 
 def _wrapped(
-    function: Callable[..., Any], bind: Callable[[Any, Context], dict[str, Any]], shape: Callable[[Any], Any]
+    declaration: ToolDeclaration, bind: Callable[[Any, Context], dict[str, Any]], shape: Callable[[Any], Any]
 ) -> Callable[[Any, Context], Any]:
     """Return how an async function runs below a plain decorator, which may pass its awaitable on, or wait for it."""
 
     def call(args: Any, context: Context) -> Any:
         CURRENT.set(msgspec.structs.replace(context, upstream=None))
         try:
-            value = function(**bind(args, context))
+            value = declaration.function(**bind(args, context))
             return value if inspect.isawaitable(value) else shape(value)
         except BaseException as error:  # noqa: BLE001 - SystemExit of a tool must not end the server
             return error
 
-    call_in_thread = _in_thread(call)
+    call_in_thread = _in_thread(declaration.name, call)
 
     async def run_wrapped(args: Any, context: Context) -> Any:
-        value = await call_in_thread(args, context)
+        started = call_in_thread(args, context)
+        value = started if isinstance(started, Fault) else await started
         if not inspect.isawaitable(value):
             return value
         CURRENT.set(context)
@@ -91,12 +92,15 @@ def _wrapped(
     return run_wrapped
 
 
-def _in_thread(run: Callable[[Any, Context], Any]) -> Callable[[Any, Context], Any]:
+def _in_thread(tool: str, run: Callable[[Any, Context], Any]) -> Callable[[Any, Context], Any]:
     """Return a function that runs in a thread, with a context that may be used there."""
 
-    def run_in_thread(args: Any, context: Context) -> asyncio.Future[Any]:
+    def run_in_thread(args: Any, context: Context) -> asyncio.Future[Any] | Fault:
         loop = asyncio.get_running_loop()
         threads = threads_of(loop)
+        if threads.is_stuck(tool):
+            message = f"{MAX_LOST} earlier calls of {tool} have not returned: mend it, and start the server again"
+            return Fault(Code.INTERNAL_ERROR, message)
         if not threads.has_room:
             context.waiting("waiting for a free thread")
 
@@ -106,7 +110,7 @@ def _in_thread(run: Callable[[Any, Context], Any]) -> Callable[[Any, Context], A
         def work(job: Job) -> Any:
             return run(args, msgspec.structs.replace(context, progress=report, is_cancelled=lambda: job.is_abandoned))
 
-        return threads.run(work)
+        return threads.run(work, tool)
 
     return run_in_thread
 

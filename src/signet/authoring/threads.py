@@ -4,6 +4,7 @@
 
 Quick functions follow each other in one thread, because threads that take turns cost more than the functions. A job
 that has waited for a millisecond brings more threads; where nothing was finished meanwhile, one for each job.
+A thread whose caller has given up is lost: another takes its place, until a tool has lost `MAX_LOST`.
 """
 
 from __future__ import annotations
@@ -18,12 +19,14 @@ from queue import Empty, SimpleQueue
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
-__all__ = ["Job", "Threads", "threads_of"]
+__all__ = ["MAX_LOST", "Job", "Threads", "threads_of"]
 
 MAX_THREADS: Final = 64
 """The calls of plain functions that run at once; further ones wait for their turn."""
 PATIENCE_S: Final = 0.001
 """How long a job waits for a thread that is at work before others are woken."""
+MAX_LOST: Final = 16
+"""The calls of one tool that may run on although nobody waits for them; then the tool is refused."""
 IDLE_S: Final = 60.0
 """How long a thread waits for work before it ends."""
 
@@ -31,21 +34,25 @@ IDLE_S: Final = 60.0
 class Job:
     """A function that is to run in a thread."""
 
-    __slots__ = ("drop", "future", "is_abandoned", "variables", "work")
+    __slots__ = ("drop", "future", "is_abandoned", "is_lost", "is_running", "owner", "variables", "work")
 
     def __init__(
         self,
         work: Callable[[Job], Any],
         future: asyncio.Future[Any],
-        variables: Variables,
+        owner: str,
         drop: Callable[[Job], None],
     ) -> None:
         self.work = work
         self.future = future
-        self.variables = variables
+        self.owner = owner
+        self.variables: Variables = copy_context()
         self.drop = drop
+        self.is_running = False
         self.is_abandoned = False
         """Whether nobody waits for it any more."""
+        self.is_lost = False
+        """Whether its thread is counted no more."""
 
     def abandon(self, future: asyncio.Future[Any]) -> None:
         """Take note that the call has ended; one that was cancelled has left its function behind."""
@@ -74,17 +81,23 @@ class Threads:
         self._is_watched = False
         self._done: deque[tuple[Job, Any]] = deque()
         self._is_told = False
+        self._lost: dict[str, int] = {}
+        """The calls of each tool that run on although nobody waits for them."""
+
+    def is_stuck(self, owner: str) -> bool:
+        """Return whether so many calls of a tool have not returned that no further one may begin."""
+        return self._lost.get(owner, 0) >= MAX_LOST
 
     @property
     def has_room(self) -> bool:
         """Whether a job would begin soon."""
         return self._active < self._limit
 
-    def run(self, work: Callable[[Job], Any]) -> asyncio.Future[Any]:
-        """Run a function in a thread; the future has its value, or the exception that it raised, as its result."""
+    def run(self, work: Callable[[Job], Any], owner: str = "") -> asyncio.Future[Any]:
+        """Run a tool's function in a thread; the future's result is its value, or the exception that it raised."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
-        job = Job(work, future, copy_context(), self._drop)
+        job = Job(work, future, owner, self._drop)
         future.add_done_callback(job.abandon)
         self._jobs[job] = None
         if not self._is_begun:
@@ -131,6 +144,8 @@ class Threads:
             while (job := self._next()) is not None:
                 value = None if job.is_abandoned else _value_of(job)
                 self._finished += 1
+                if self._has_lost(job):
+                    return
                 self._done.append((job, value))
                 if not self._is_told:
                     self._is_told = True
@@ -153,14 +168,32 @@ class Threads:
         """Return the next job; without one the thread is at work no longer."""
         with self._lock:
             if self._jobs:
-                return self._jobs.popitem(last=False)[0]
+                job = self._jobs.popitem(last=False)[0]
+                job.is_running = True
+                return job
             self._active -= 1
             return None
 
-    def _drop(self, job: Job) -> None:
-        """Forget a job that nobody waits for, if it has not begun: all threads may be held for ever."""
+    def _has_lost(self, job: Job) -> bool:
+        """Return whether the thread of a job that has ended was given up; another one is in its place."""
         with self._lock:
-            self._jobs.pop(job, None)
+            job.is_running = False
+            if job.is_lost:
+                self._lost[job.owner] -= 1
+            return job.is_lost
+
+    def _drop(self, job: Job) -> None:
+        """Forget a job that nobody waits for; one that runs has its thread for itself from now on."""
+        with self._lock:
+            if not job.is_running:
+                self._jobs.pop(job, None)
+                return
+            job.is_lost = True
+            self._lost[job.owner] = self._lost.get(job.owner, 0) + 1
+            self._active -= 1
+            self._started -= 1
+        if self._jobs:
+            self._wake(1)
 
     def _tell(self, job: Job) -> None:
         try:
