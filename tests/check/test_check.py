@@ -15,6 +15,8 @@ import pytest
 
 from processes import SIGNET, clean_env
 from signet.catalogue import find_toolset
+from signet.commands.check.report import as_text
+from signet.commands.check.result import CheckReport, CheckResult, State
 from terminals import Screen
 
 PATIENCE_S = 120.0
@@ -609,3 +611,13 @@ def test_a_terminated_check_leaves_no_process_behind(tmp_path: Path) -> None:
     process.communicate(timeout=PATIENCE_S)
 
     assert process.returncode == 128 + signal.SIGTERM
+
+
+@pytest.mark.parametrize(("count", "words"), [(1, "1 warning;"), (2, "2 warnings;")])
+def test_the_report_begins_with_its_first_result_and_ends_with_counts(count: int, words: str) -> None:
+    results = [CheckResult("tools", "tools.add", "client", State.WARNING, "say more")] * count
+
+    shown = as_text(CheckReport(["tools.py"], results, is_strict=False)).splitlines()
+
+    assert shown[0].split() == ["tools.add", "!", "warning", "client", "say", "more"]
+    assert words in shown[-1]

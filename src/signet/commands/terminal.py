@@ -90,8 +90,9 @@ def table(
     from rich.table import Column, Table
     from rich.text import Text
 
-    heads = (Column(column, overflow="fold") if isinstance(column, str) else column for column in headings)
-    grid = Table(*heads, box=None, header_style="bold", pad_edge=False)
+    heads = [Column(column, overflow="fold") if isinstance(column, str) else column for column in headings]
+    has_words = any(column.header for column in heads)
+    grid = Table(*heads, box=None, header_style="bold", pad_edge=False, show_header=has_words)
     for row in rows:
         cells = ((cell, "") if isinstance(cell, str) else cell for cell in row)
         grid.add_row(*(Text(printable(text, keep=SPACES + "\n"), style) for text, style in cells))

@@ -49,16 +49,20 @@ def as_text(report: CheckReport) -> str:
         )
         before = subject
     heads = ("", Column("", no_wrap=True), Column("", no_wrap=True), "")
-    drawn = table(heads, rows, pipe_width=WIDTH, strip=True).lstrip("\n") if rows else ""
+    drawn = table(heads, rows, pipe_width=WIDTH, strip=True) if rows else ""
     return f"{drawn}\n\n{_summary(report)}"
 
 
 def _summary(report: CheckReport) -> str:
     tools = len({result.tool for result in report.results if result.tool})
-    counts = [f"{report.count(state)} {state}" for state in State if report.count(state)]
+    counts = [_counted(state, report.count(state)) for state in State if report.count(state)]
     end = "the toolset passes" if report.passes else "the toolset fails"
     strict = ", in which warnings count as failures" if report.is_strict else ""
     return f"{tools} {'tool' if tools == 1 else 'tools'}, checks: {', '.join(counts) or 'none'}; {end}{strict}"
+
+
+def _counted(state: State, count: int) -> str:
+    return f"{count} warnings" if state is State.WARNING and count > 1 else f"{count} {state}"
 
 
 def as_json(report: CheckReport) -> str:
