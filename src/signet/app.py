@@ -28,6 +28,7 @@ from signet.toolbox import SCHEMA_ROOT, open_toolbox, unchanged
 
 if TYPE_CHECKING:
     from signet.journal.writer import JournalWriter
+    from signet.transports.guard import Authenticator
     from signet.transports.web_app import App
 
 __all__ = [
@@ -169,7 +170,17 @@ def build_app(settings: Settings, server: Server | None = None) -> App:
     }
     legacy = {path: name for toolset, _ in settings.enabled() for path, name in toolset.legacy_paths.items()}
     pages = [page for toolset, _ in settings.enabled() for page in toolset.pages()]
-    return App(server, Guard(hosts, settings.token), about, legacy, _on_refusal(settings), pages=pages)
+    guard = Guard(hosts, _authenticator(settings))
+    return App(server, guard, about, legacy, _on_refusal(settings), pages=pages)
+
+
+def _authenticator(settings: Settings) -> Authenticator | None:
+    """Return who knows the callers, where they have to say who they are."""
+    if settings.token is None:
+        return None
+    from signet.operations.access.shared_token import SharedToken
+
+    return SharedToken(settings.token)
 
 
 def refuse_open_door(settings: Settings, toolbox: Toolbox, *, is_local: bool) -> None:

@@ -11,13 +11,14 @@ from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal, NamedTuple, Self
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Meta
 
 from signet.catalogue import TOOLSETS, default_toolsets, find_toolset, load
 from signet.kernel.setting_types import split_list
 from signet.kernel.settings import PREFIX, Given, Setting, merge, setting, settings_of
 from signet.kernel.toolset import Toolset
 from signet.kernel.toolset_settings import IncompleteSettings, build_settings, change_settings, recordable, secret_texts
+from signet.operations.settings import OperationSettings
 
 __all__ = [
     "PREFIX",
@@ -80,7 +81,7 @@ class EnabledToolset(NamedTuple):
         return not needs or bool(getattr(self.settings, needs))
 
 
-class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Settings(OperationSettings, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The settings of the process, and those of each toolset."""
 
     host: Annotated[str, Meta(pattern=r"\S"), setting("address to listen on, or unix:PATH", metavar="HOST")] = (
@@ -138,7 +139,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = "auto"
     run_name: str = ""
     """The name that the processes of one run have in common."""
-    by_toolset: dict[str, Any] = {}
+    by_toolset: dict[str, Any] = msgspec.field(default_factory=dict)
     """The settings of each domain by its name, where they are not the defaults."""
 
     @classmethod

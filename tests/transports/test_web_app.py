@@ -19,6 +19,7 @@ from signet.kernel.protocol import Identity
 from signet.kernel.server import Server
 from signet.kernel.toolset import PageContent, PageSpec
 from signet.kernel.wire import Headers
+from signet.operations.access.shared_token import SharedToken
 from signet.transports.asgi import AsgiApp
 from signet.transports.guard import Access, Guard
 from signet.transports.messages import Request, Response
@@ -211,7 +212,7 @@ def test_the_guard_stands_before_every_path(app: App, path: str) -> None:
 def test_only_load_balancers_need_no_token_and_others_are_told_how_to_send_it(
     server: Server, path: str, open_to_all: bool
 ) -> None:
-    status, headers, _ = ask(App(server, Guard(token="sesame"), ABOUT), "GET", path)
+    status, headers, _ = ask(App(server, Guard(authenticator=SharedToken("sesame")), ABOUT), "GET", path)
 
     assert (status, headers.get("www-authenticate")) == ((200, None) if open_to_all else (401, "Bearer"))
 
@@ -225,7 +226,7 @@ def test_a_page_of_this_machine_may_read_what_it_asked_for(app: App, path: str) 
 
 @pytest.mark.parametrize("path", ["/", "/mcp", "/mcp/tool/odd.fine"])
 def test_a_preflight_is_answered_for_every_door_without_a_token(server: Server, path: str) -> None:
-    guarded = App(server, Guard(token="sesame"), ABOUT)
+    guarded = App(server, Guard(authenticator=SharedToken("sesame")), ABOUT)
 
     status, headers, body = ask(guarded, "OPTIONS", path, origin=HERE, access_control_request_headers="x-trace")
 
@@ -311,7 +312,7 @@ def paged(server: Server, tool: str, token: str | None = None) -> App:
         return PageContent(json.dumps(result).encode(), "application/json", max_age_s=60)
 
     spec = PageSpec(prefix="/page/", tool=tool, arguments=lambda _: {}, content=content)
-    return App(server, Guard(token=token), ABOUT, pages=[spec])
+    return App(server, Guard(authenticator=SharedToken(token) if token else None), ABOUT, pages=[spec])
 
 
 def test_a_page_that_calls_a_tool_counts_as_a_call_of_its_address(server: Server) -> None:

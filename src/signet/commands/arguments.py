@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from signet.kernel.settings import Setting
 
 __all__ = [
+    "CALL_FLAGS",
+    "SERVE_FLAGS",
     "SPACES",
     "TOOLSET_FLAGS",
     "USAGE",
@@ -38,6 +40,15 @@ SPACES: Final = "\u00a0\u2002\u2003\u2009\u202f\u3000"
 BIDI_CONTROLS: Final = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 """The controls of the writing direction, by which a text can be read as another."""
 
+SERVE_FLAGS: Final = (
+    *("tokens_file", "oauth_issuer", "oauth_audience", "oauth_jwks_url", "oauth_scopes"),
+    *("public_url", "trusted_proxies", "access_log", "metrics_port", "metrics_host"),
+)
+"""The settings of an HTTP server that a team runs."""
+CALL_FLAGS: Final = (
+    *("audit_log", "rate_limit", "store", "journal_keep", "journal_max_mb", "journal_max_age", "log_format"),
+)
+"""The settings of every server that a team runs."""
 TOOLSET_FLAGS: Final = "*"
 """Stands for the flags of all toolsets."""
 

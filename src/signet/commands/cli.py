@@ -10,8 +10,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 from signet import __version__
 
-from .arguments import TOOLSET_FLAGS, USAGE, Parser, add_settings, print_err, print_err_line, redirect_to_null
+from .arguments import (
+    CALL_FLAGS,
+    SERVE_FLAGS,
+    TOOLSET_FLAGS,
+    USAGE,
+    Parser,
+    add_settings,
+    print_err,
+    print_err_line,
+    redirect_to_null,
+)
 from .dev_mode import supervise
+from .registry import MORE
 
 if TYPE_CHECKING:
     from signet.settings import Settings
@@ -58,32 +69,6 @@ URL_TEXT: Final = (
 )
 CALLER_FLAGS: Final = ("config", "call_timeout_s", "log", "deterministic_ids")
 """Flags that have a meaning where a running server is asked; the others say how tools are run here."""
-
-MORE: Final[dict[str, tuple[str, str]]] = {
-    "new": ("signet.commands.new.command", "write a small project: one tool, its contract, tests and a CI file"),
-    "boj": ("signet.commands.boj.command", "statistics of the Bank of Japan: search, fetch into a file, draw"),
-    "oj": ("signet.commands.oj.command", "problems of online judges: read one, test a program on its samples"),
-    "diagram": ("signet.commands.diagram", "draw the PlantUML diagrams of files, and name the line of an error"),
-    "diagrams": ("signet.commands.diagrams", "fetch the files of the diagram engine; tell which engine draws"),
-    "config": ("signet.commands.config", "show every setting, and the flag, variable or file that set it"),
-    "doctor": ("signet.commands.doctor.command", "show what is installed, configured and reachable, and what is wrong"),
-    "install": ("signet.commands.install.command", "put Signet into the configuration of an AI client"),
-    "uninstall": ("signet.commands.install.removal", "take Signet out of the configuration of an AI client"),
-    "contract": (
-        "signet.commands.contract.command",
-        "freeze the contracts of your own tools; compare sets: what a change breaks",
-    ),
-    "check": ("signet.commands.check.command", "check your own tools: contracts, examples, every door, real clients"),
-    "parity": ("signet.commands.parity.command", "run calls through every door and compare the results"),
-    "replay": ("signet.commands.replay", "run recorded calls again and show what has changed"),
-    "sandbox": (
-        "signet.commands.sandbox",
-        "play a toolset's upstream on loopback, with sample data and faults to order (GET /_sandbox)",
-    ),
-    "completion": ("signet.commands.completion", "print a completion script for bash, zsh or fish"),
-}
-"""Commands in modules of their own, imported when one is given: each has `add(parser)`, which adds its arguments and
-sets `run`."""
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -134,10 +119,10 @@ def parser(given: list[str]) -> Parser:
     serve = _command(commands, "serve", _serve, "serve the tools over HTTP: MCP, REST and envelope")
     _add_targets(serve)
     add_settings(serve, "port", "host", *SOURCE, "token", "allowed_hosts", toolsets=_toolsets_text)
-    add_settings(serve, "tls_cert", "tls_key", "workers", "connections_per_address", "quiet")
+    add_settings(serve, "tls_cert", "tls_key", "workers", "connections_per_address", "quiet", *SERVE_FLAGS, *CALL_FLAGS)
     stdio = _command(commands, "stdio", _stdio, "serve the tools on standard input and output")
     _add_targets(stdio)
-    add_settings(stdio, *SOURCE, toolsets=_toolsets_text)
+    add_settings(stdio, *SOURCE, *CALL_FLAGS, toolsets=_toolsets_text)
     for server in (serve, stdio):
         text = "folder of the journal (default: runs, or the --record folder)"
         add_settings(server, "log_dir", "journal", *RECORDING, "dev", *SHARED, log_dir=text)

@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from .caller import NOBODY, Caller
 from .outcome import Door
 from .wire import NO_HEADERS, Headers, Id
 
@@ -34,5 +35,6 @@ class ClientChannel(msgspec.Struct, frozen=True):
     door: Door = STDIO_MCP
     headers: Headers = NO_HEADERS
     """The headers of an HTTP request."""
+    caller: Caller = NOBODY
     agreement: _Agreement = msgspec.field(default_factory=_Agreement)
     """What is settled between the messages of one connection; over HTTP nothing is."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from .caller import NOBODY, Caller
 from .errors import METHOD_NOT_FOUND, PARSE_ERROR, TABLE, CanonicalError, Code, Fault
 from .outcome import UNKNOWN_DOOR, Call, Door, Outcome
 from .schemas import PREFIX, ContractError, SchemaRegistry
@@ -32,7 +33,13 @@ HTTP_STATUS: Final = {0: 200, PARSE_ERROR: 400, METHOD_NOT_FOUND: 404} | {
 
 
 def open_envelope(
-    registry: SchemaRegistry, value: Any, context: Context, path_key: str | None = None, door: Door = UNKNOWN_DOOR
+    registry: SchemaRegistry,
+    value: Any,
+    context: Context,
+    path_key: str | None = None,
+    door: Door = UNKNOWN_DOOR,
+    *,
+    caller: Caller = NOBODY,
 ) -> Call:
     """Check a value against the envelope's contract and return the call in it; `path_key` is the tool in an HTTP path.
 
@@ -48,11 +55,17 @@ def open_envelope(
     tool: str = value["params"]["tool"]
     if path_key is not None and tool.removeprefix(PREFIX) != path_key.removeprefix(PREFIX):
         raise refusal(Code.INVALID_INPUT, value) from ContractError([("", "the path names another tool")])
-    return Call(tool, value["params"]["input"], context, door)
+    return Call(tool, value["params"]["input"], context, door, caller)
 
 
 def extract_call_leniently(
-    toolbox: Toolbox, value: Any, context: Context, path_key: str | None = None, door: Door = UNKNOWN_DOOR
+    toolbox: Toolbox,
+    value: Any,
+    context: Context,
+    path_key: str | None = None,
+    door: Door = UNKNOWN_DOOR,
+    *,
+    caller: Caller = NOBODY,
 ) -> Call | None:
     """Return the call in an envelope that breaks its contract; None if it names no known tool, or another method."""
     params = _params(value)
@@ -63,13 +76,13 @@ def extract_call_leniently(
         return None
     if path_key is not None and tool.slug != path_key.removeprefix(PREFIX):
         return None
-    return Call(tool.id, arguments, context, door)
+    return Call(tool.id, arguments, context, door, caller)
 
 
-def refused_outcome(value: Any, door: Door, why: object) -> Outcome:
+def refused_outcome(value: Any, door: Door, why: object, caller: Caller = NOBODY) -> Outcome:
     """Return the outcome of an envelope without a usable call, with its tool if it names one, and with the reason."""
     tool = _params(value).get("tool")
-    call = Call(tool if isinstance(tool, str) else "", {}, NULL_CONTEXT, door)
+    call = Call(tool if isinstance(tool, str) else "", {}, NULL_CONTEXT, door, caller)
     return Outcome(call, None, fault=Fault(Code.INVALID_INPUT, f"the request is no envelope: {why}"))
 
 
@@ -95,12 +108,12 @@ def _params(value: Any) -> dict[str, Any]:
 def answer(request_id: ResponseId, outcome: Outcome) -> Reply:
     """Return the response to an envelope: the result itself, or the canonical error."""
     if outcome.fault is None:
-        return success(request_id, outcome.body)
+        return success(request_id, outcome.body, outcome)
     error = CanonicalError.to_jsonrpc_error(outcome.fault.code)
     if outcome.fault.details is not None:
         # Spec 5 fixes the code and the message, and asks for the canonical code among the data.
         error["data"] |= {"message": outcome.fault.message, **outcome.fault.details}
-    return failure(request_id, error["code"], error["message"], error["data"])
+    return failure(request_id, error["code"], error["message"], error["data"], outcome)
 
 
 def refusal(code: Code, value: object = None) -> ProtocolError:

@@ -18,13 +18,16 @@ from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
 __all__ = [
+    "ACCESS_FAULTS",
     "HEADER_MISMATCH",
+    "INSUFFICIENT_SCOPE",
     "INTERNAL",
     "INVALID_PARAMS",
     "INVALID_REQUEST",
     "METHOD_NOT_FOUND",
     "MISSING_CAPABILITY",
     "PARSE_ERROR",
+    "RATE_LIMITED",
     "TABLE",
     "UNSUPPORTED_VERSION",
     "CanonicalError",
@@ -33,9 +36,15 @@ __all__ = [
     "Fault",
     "Wording",
     "bad_arguments",
+    "broken_promise",
+    "bug",
+    "caller_left",
+    "insufficient_scope",
     "misspelt_argument",
     "not_unicode",
+    "rate_limited",
     "too_large",
+    "too_slow",
     "unknown_tool",
 ]
 
@@ -47,6 +56,11 @@ INTERNAL: Final = -32603
 HEADER_MISMATCH: Final = -32020
 MISSING_CAPABILITY: Final = -32021
 UNSUPPORTED_VERSION: Final = -32022
+
+RATE_LIMITED: Final = "RATE_LIMITED"
+INSUFFICIENT_SCOPE: Final = "INSUFFICIENT_SCOPE"
+ACCESS_FAULTS: Final = frozenset({RATE_LIMITED, INSUFFICIENT_SCOPE})
+"""The faults whose HTTP status is their own at every door: the caller may not call, or not now."""
 
 MAX_NAME_CHARS: Final = 65_536
 """The longest name of a tool that a message repeats in full, as spec 4 asks for: a path is not longer."""
@@ -172,6 +186,48 @@ def bad_arguments(tool: str, places: list[tuple[str, str]]) -> Fault:
 def misspelt_argument(tool: str, name: str, known: str) -> Fault:
     """Return the fault for an unknown argument that is a near miss of a known one."""
     return bad_arguments(tool, [("", f"unknown argument '{name}': did you mean '{known}'?")])
+
+
+def rate_limited(message: str, retry_after_s: float) -> Fault:
+    """Return the fault for a call that its caller may not make now; the sentence says when it may.
+
+    Filed under UNAUTHORIZED: spec 5 has five codes.
+    """
+    data = {"code": RATE_LIMITED, "retryable": True, "retryAfterMs": max(1, int(retry_after_s * 1000 + 0.999))}
+    return Fault(Code.UNAUTHORIZED, message, name=RATE_LIMITED, status=429, data=data)
+
+
+def insufficient_scope(tool: str, scope: str) -> Fault:
+    """Return the fault for a call that its caller's token does not allow; `scope` is what would."""
+    message = f"The token does not allow {tool}: ask for one with the scope {scope}"
+    data = {"code": INSUFFICIENT_SCOPE, "scope": scope}
+    return Fault(Code.UNAUTHORIZED, message, name=INSUFFICIENT_SCOPE, status=403, as_tool_result=False, data=data)
+
+
+def caller_left() -> Fault:
+    """Return the fault of a call that was given up by its client."""
+    return Fault(Code.INTERNAL_ERROR, "the caller left before the answer")
+
+
+def too_slow(tool: str, timeout_s: float, state: str) -> Fault:
+    """Return the fault for a tool that has not answered in time; `state` is what it waited for last."""
+    state = f"; its last state was: {state}" if state else ""
+    message = f"{tool} did not answer within {timeout_s:g} s{state}: ask again, or for less"
+    return Fault(Code.INTERNAL_ERROR, message)
+
+
+def bug(tool: str, error: BaseException) -> Fault:
+    """Return the fault for an unexpected exception, without its text: that may hold a secret."""
+    fault = Fault(Code.INTERNAL_ERROR, f"{tool} failed: this is a fault of the server, not of the call")
+    fault.__cause__ = error
+    return fault
+
+
+def broken_promise(tool: str, error: Exception) -> Fault:
+    """Return the fault for a result that breaks its contract."""
+    fault = Fault(Code.INVALID_OUTPUT, f"{tool} gave a result that breaks its contract")
+    fault.__cause__ = error
+    return fault
 
 
 def too_large(limit_bytes: int) -> Fault:

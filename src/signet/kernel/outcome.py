@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
+from .caller import NOBODY, Caller
 from .errors import Fault
 from .schemas import ToolIO
 from .tools import Context, Tool
@@ -35,6 +36,11 @@ class Call(msgspec.Struct, frozen=True):
     arguments: Any
     context: Context
     door: Door = UNKNOWN_DOOR
+    caller: Caller = NOBODY
+    idempotency_key: str = ""
+    """The client's name for this call: a call with the same name is answered, not run again."""
+    trace: str = ""
+    """The `traceparent` of the call, if its client sent one."""
 
 
 class PreparedCall(msgspec.Struct, frozen=True):

@@ -11,12 +11,24 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from enum import StrEnum
+from functools import partial
 from typing import Any, Final
 
 import msgspec
 
 from .arguments import ArgumentNames, without_nulls, without_unknown
-from .errors import Code, Fault, bad_arguments, misspelt_argument, unknown_tool
+from .errors import (
+    Code,
+    Fault,
+    bad_arguments,
+    broken_promise,
+    bug,
+    caller_left,
+    misspelt_argument,
+    too_slow,
+    unknown_tool,
+)
+from .gate import Gate, run_behind_gate
 from .outcome import Call, Outcome, PreparedCall
 from .schemas import PREFIX, ContractError, SchemaRegistry, ToolIO
 from .tools import Tool, Toolbox, ToolsetRuntime
@@ -67,6 +79,7 @@ class Pipeline:
         observer: Observer | None = None,
         runtimes: Mapping[str, ToolsetRuntime] | None = None,
         explain: Callable[[Outcome], Outcome] | None = None,
+        gate: Gate | None = None,
     ) -> None:
         """Serve a toolbox; `explain` is development mode: it gives the fault of an outcome its details."""
         self.toolbox = toolbox
@@ -79,6 +92,7 @@ class Pipeline:
         self._observer = observer or Observer()
         self._runtimes = runtimes or {}
         self._explain = explain
+        self._gate = gate
         self._in_flight = 0
 
     @property
@@ -92,6 +106,16 @@ class Pipeline:
         `shadow_violation` is the fault with which a door would have refused the call if contracts were enforced.
         """
         started_s = self._observer.clock()
+        if self._gate is not None and (tool := self._tool_of(call)) is not None:
+            entry = self._gate.enter(call, tool)
+            if entry is not None:
+                run = partial(self._run, call, shadow_violation, started_s)
+                return run_behind_gate(Outcome(call, tool), entry, run, partial(self.notify, started_s=started_s))
+        return self._run(call, shadow_violation, started_s)
+
+    def _run(
+        self, call: Call, shadow_violation: Fault | None, started_s: float
+    ) -> Outcome | Coroutine[Any, Any, Outcome]:
         prepared = self.prepare(call, shadow_violation)
         if isinstance(prepared, Outcome):
             return self.notify(prepared, started_s)
@@ -148,15 +172,18 @@ class Pipeline:
                 return Outcome(call, tool, fault=fault, ignored=ignored)
         return PreparedCall(call, tool, io, args, shadow_violation or fault, ignored)
 
+    def _tool_of(self, call: Call) -> Tool | None:
+        return self.toolbox.named(call.tool_key) if call.door.by_name else self.toolbox.find(call.tool_key)
+
     def _find(self, call: Call) -> tuple[Tool, ToolIO] | Outcome:
-        tool = self.toolbox.named(call.tool_key) if call.door.by_name else self.toolbox.find(call.tool_key)
+        tool = self._tool_of(call)
         if tool is None:
             return Outcome(call, None, fault=unknown_tool(call.tool_key.removeprefix(PREFIX)))
         try:
             return tool, self.registry.load_tool_io(tool.slug)
         except ValueError as error:
             # Contracts are compiled when a tool is first called, and those of a user's types may not compile.
-            return Outcome(call, tool, fault=_bug(tool, error))
+            return Outcome(call, tool, fault=bug(tool.name, error))
 
     def _check_names(
         self, tool: Tool, names: ArgumentNames, arguments: dict[str, Any]
@@ -172,7 +199,7 @@ class Pipeline:
         call, tool, shadow_violation = prepared.call, prepared.tool, prepared.shadow_violation
         ignored = prepared.ignored
         if isinstance(value, BaseException):
-            fault = tool.adapt_fault(value if isinstance(value, Fault) else _bug(tool, value))
+            fault = tool.adapt_fault(value if isinstance(value, Fault) else bug(tool.name, value))
             return Outcome(call, tool, fault=fault, shadow_violation=shadow_violation, ignored=ignored)
         try:
             body = encode(value)
@@ -181,12 +208,12 @@ class Pipeline:
             result = decode_in_chunks(body)
         except (TypeError, ValueError, RecursionError) as error:
             # msgspec raises these for a value that is not JSON.
-            fault = tool.adapt_fault(_broken_promise(tool, error))
+            fault = tool.adapt_fault(broken_promise(tool.name, error))
             return Outcome(call, tool, fault=fault, shadow_violation=shadow_violation, ignored=ignored)
         contract = prepared.io.output_validator
         if self._checks and not contract.is_valid(result):
             violations = contract.violations(result) if self._explain is not None else None
-            fault = tool.adapt_fault(_broken_promise(tool, ContractError(contract.places(result), violations)))
+            fault = tool.adapt_fault(broken_promise(tool.name, ContractError(contract.places(result), violations)))
             if self._enforces:
                 return Outcome(call, tool, fault=fault, ignored=ignored)
             shadow_violation = shadow_violation or fault
@@ -204,9 +231,9 @@ class Pipeline:
         self._in_flight += 1
         try:
             await ended
-            value = _value_of(task) if task.done() else _too_slow(prepared.tool, self._timeout_s, wait)
+            value = _value_of(task) if task.done() else too_slow(prepared.tool.name, self._timeout_s, wait.text())
         except asyncio.CancelledError:
-            self.notify(self.finish(prepared, _caller_left()), started_s)
+            self.notify(self.finish(prepared, caller_left()), started_s)
             raise
         finally:
             self._in_flight -= 1
@@ -247,10 +274,6 @@ def _explained(tool: Tool, arguments: Any) -> Fault | None:
     return None
 
 
-def _caller_left() -> Fault:
-    return Fault(Code.INTERNAL_ERROR, "the caller left before the answer")
-
-
 def _end_of(task: asyncio.Future[object], timeout_s: float) -> tuple[asyncio.Future[None], asyncio.TimerHandle]:
     """Return a future that is done when a task ends or its time is over, and the timer; `asyncio.wait` costs twice."""
     loop = task.get_loop()
@@ -275,23 +298,3 @@ def _too_many(unstarted: Awaitable[object]) -> Fault:
     if isinstance(unstarted, Coroutine):
         unstarted.close()
     return Fault(Code.INTERNAL_ERROR, f"{MAX_IN_FLIGHT} calls are in flight already: ask again when one has ended")
-
-
-def _too_slow(tool: Tool, timeout_s: float, wait: Waiting) -> Fault:
-    text = wait.text()
-    state = f"; its last state was: {text}" if text else ""
-    message = f"{tool.name} did not answer within {timeout_s:g} s{state}: ask again, or for less"
-    return Fault(Code.INTERNAL_ERROR, message)
-
-
-def _bug(tool: Tool, error: BaseException) -> Fault:
-    """Return the fault for an unexpected exception, without its text: that may hold a secret."""
-    fault = Fault(Code.INTERNAL_ERROR, f"{tool.name} failed: this is a fault of the server, not of the call")
-    fault.__cause__ = error
-    return fault
-
-
-def _broken_promise(tool: Tool, error: Exception) -> Fault:
-    fault = Fault(Code.INVALID_OUTPUT, f"{tool.name} gave a result that breaks its contract")
-    fault.__cause__ = error
-    return fault

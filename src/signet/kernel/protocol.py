@@ -6,7 +6,7 @@ a *modern* message carries its protocol version in `params._meta`. The era is de
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -76,6 +76,8 @@ class Meta(msgspec.Struct, frozen=True):
     version: Any = msgspec.field(name=VERSION_KEY, default=UNSET)
     capabilities: Any = msgspec.field(name=CAPABILITIES_KEY, default=UNSET)
     progress_token: Id | UnsetType = msgspec.field(name="progressToken", default=UNSET)
+    idempotency_key: Annotated[str, msgspec.Meta(max_length=255)] = msgspec.field(name="idempotencyKey", default="")
+    trace: Any = msgspec.field(name="traceparent", default=UNSET)
 
 
 NO_META: Final = Meta()
@@ -259,10 +261,10 @@ def to_reply(era: Era, request_id: ResponseId, outcome: Outcome, *, whole_text: 
     """Return the MCP response for an outcome; `whole_text` repeats a structured result as text, whatever its size."""
     fault = outcome.fault
     if fault is None:
-        return success(request_id, _tool_result(outcome, era, whole_text=whole_text))
+        return success(request_id, _tool_result(outcome, era, whole_text=whole_text), outcome)
     if fault.as_tool_result:
-        return success(request_id, _error_result(outcome, fault, era))
-    return failure(request_id, fault.mcp_code, fault.message, _facts(fault))
+        return success(request_id, _error_result(outcome, fault, era), outcome)
+    return failure(request_id, fault.mcp_code, fault.message, _facts(fault), outcome)
 
 
 def progress_notification(token: Id, done: float, total: float | None, message: str | None) -> bytes:

@@ -15,6 +15,7 @@ import msgspec
 from msgspec import UNSET
 
 from . import envelope
+from .caller import NOBODY, Caller
 from .channel import HTTP_MCP, ClientChannel
 from .errors import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Fault
 from .headers import VERSION, ParamHeader, check_modern, check_param_headers, in_era, param_headers
@@ -47,7 +48,7 @@ from .protocol import (
 )
 from .tools import Context
 from .upstream import Upstream
-from .wire import Frame, Headers, Id, ProtocolError, Reply, ResponseId, decode, parse, read, success
+from .wire import Frame, Headers, Id, ProtocolError, Reply, ResponseId, decode, is_response, parse, read, success
 
 __all__ = ["HTTP_MCP", "QUIET_CONTEXT", "ClientChannel", "Pending", "Server"]
 
@@ -134,13 +135,13 @@ class Server:
             frame = parse(message)
             may_invoke = frame.method in (envelope.INVOKE, "") and channel.door is not HTTP_MCP
             if may_invoke and (frame.method or envelope.looks_like_envelope(decode(message))):
-                return self.invoke(message)
+                return self.invoke(message, caller=channel.caller)
         except ProtocolError as error:
             if channel.door is not HTTP_MCP and envelope.looks_like_envelope(error.value):
-                return self.invoke(message)
+                return self.invoke(message, caller=channel.caller)
             # A malformed response is not replied to: two peers that did so would never end.
             is_modern = channel.headers.get(VERSION) in MODERN_VERSIONS
-            return None if _is_response(error.value) and not is_modern else error.reply()
+            return None if is_response(error.value) and not is_modern else error.reply()
         if frame.method is UNSET or frame.id is UNSET:
             return self._handle_notification(frame, channel)
         try:
@@ -148,15 +149,15 @@ class Server:
         except ProtocolError as error:
             return error.reply(frame.id)
 
-    def invoke(self, message: bytes, path_key: str | None = None) -> Reply | Pending:
+    def invoke(self, message: bytes, path_key: str | None = None, caller: Caller = NOBODY) -> Reply | Pending:
         """Return the reply to one request envelope (spec 5)."""
         door = STDIO_ENVELOPE if path_key is None else Door("http", f"/mcp/tool/{path_key}", "http envelope")
         value = None
         try:
             value = decode(message)
-            call = envelope.open_envelope(self.pipeline.registry, value, QUIET_CONTEXT, path_key, door)
+            call = envelope.open_envelope(self.pipeline.registry, value, QUIET_CONTEXT, path_key, door, caller=caller)
         except ProtocolError as error:
-            return self._reject_envelope(value, error, path_key, door)
+            return self._reject_envelope(value, error, path_key, door, caller)
         return self._run(value["id"], call, envelope.answer)
 
     def warm(self) -> None:
@@ -239,21 +240,24 @@ class Server:
         if meta.progress_token is not UNSET:
             reports = ProgressReports(channel.notify, meta.progress_token, self._progress_s)
             context = Context(asyncio.to_thread, reports.report, capabilities, wait=reports.waiting)
-        call = Call(params.name, arguments, context, channel.door)
+        trace = meta.trace if isinstance(meta.trace, str) else channel.caller.trace
+        call = Call(params.name, arguments, context, channel.door, channel.caller, meta.idempotency_key, trace)
         # Over HTTP a client that sends no version is of an older revision.
         version = channel.headers.get(VERSION, channel.agreement.version)
         whole_text = self._whole_text or not (era.modern or version >= STRUCTURED_SINCE)
         return self._run(request.id, call, partial(to_reply, era, whole_text=whole_text), reports=reports)
 
     def _reject_envelope(
-        self, value: object, error: ProtocolError, path_key: str | None, door: Door
+        self, value: object, error: ProtocolError, path_key: str | None, door: Door, caller: Caller
     ) -> Reply | Pending:
         """Refuse an envelope, unless contracts are not enforced and there is a call in it all the same."""
         request_id, mode = envelope.response_id(value), self.pipeline.mode
         if error.data is None:
             return error.reply(request_id)
-        outcome = envelope.refused_outcome(value, door, error.__cause__)
-        call = envelope.extract_call_leniently(self.pipeline.toolbox, value, QUIET_CONTEXT, path_key, door)
+        outcome = envelope.refused_outcome(value, door, error.__cause__, caller)
+        call = envelope.extract_call_leniently(
+            self.pipeline.toolbox, value, QUIET_CONTEXT, path_key, door, caller=caller
+        )
         if call is None or mode is Mode.ENFORCE:
             return envelope.answer(request_id, self.pipeline.notify(outcome))
         return self._run(request_id, call, envelope.answer, outcome.fault if mode is Mode.SHADOW else None)
@@ -293,7 +297,3 @@ def _is_modern(method: str, meta: Meta, headers: Headers) -> bool:
     if by_header or method == "initialize":
         return by_header
     return method == "server/discover" or meta.version is not UNSET or meta.capabilities is not UNSET
-
-
-def _is_response(value: object) -> bool:
-    return isinstance(value, dict) and "method" not in value and ("error" in value or "result" in value)

@@ -26,6 +26,7 @@ __all__ = [
     "encode",
     "failure",
     "given_id",
+    "is_response",
     "parse",
     "quoted",
     "read",
@@ -80,6 +81,8 @@ class Reply(msgspec.Struct, frozen=True, gc=False):
     code: int = 0
     modern: bool = False
     """Whether the response is an error for a request of the modern era, which has its own HTTP statuses."""
+    outcome: Any = None
+    """The outcome that the response tells, where it is that of a call."""
 
 
 class ProtocolError(ValueError):
@@ -188,23 +191,29 @@ def read(params: Raw, decoder: msgspec.json.Decoder[T]) -> T:
         raise _not_json(error, bytes(params)) from None
 
 
-def success(request_id: ResponseId, result: bytes) -> Reply:
+def success(request_id: ResponseId, result: bytes, outcome: object = None) -> Reply:
     """Return the response with a result, which is JSON already."""
-    return Reply(b"".join((b'{"jsonrpc":"2.0","id":', encode(request_id), b',"result":', result, b"}")))
+    body = b"".join((b'{"jsonrpc":"2.0","id":', encode(request_id), b',"result":', result, b"}"))
+    return Reply(body, outcome=outcome)
 
 
-def failure(request_id: ResponseId, code: int, message: str, data: object = None) -> Reply:
+def failure(request_id: ResponseId, code: int, message: str, data: object = None, outcome: object = None) -> Reply:
     """Return the response with an error."""
     error: dict[str, object] = {"code": code, "message": message}
     if data is not None:
         error["data"] = data
-    return Reply(encode({"jsonrpc": "2.0", "id": request_id, "error": error}), code)
+    return Reply(encode({"jsonrpc": "2.0", "id": request_id, "error": error}), code, outcome=outcome)
 
 
 def given_id(value: object) -> Id | None:
     """Return the id of a message that is not a frame, or None if it has no valid id."""
     request_id = value.get("id") if isinstance(value, dict) else None
     return request_id if (request_id and isinstance(request_id, str)) or type(request_id) is int else None
+
+
+def is_response(value: object) -> bool:
+    """Return whether a message that is not a frame was meant as a response."""
+    return isinstance(value, dict) and "method" not in value and ("error" in value or "result" in value)
 
 
 def _check_limits(text: bytes) -> None:

@@ -111,8 +111,7 @@ class AsgiApp:
         await self._send(request, answer if isinstance(answer, Response) else await answer, send)
 
     async def _send(self, request: Request | None, response: Response, send: Send) -> None:
-        if response.refusal:
-            self._app.report(request.address if request is not None else "", response)
+        self._app.record(request, response, request.address if request is not None else "")
         headers = list(response.headers)
         if response.events is None and response.status not in NO_LENGTH:
             headers.append((b"content-length", b"%d" % len(response.body)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from signet.kernel.envelope import HTTP_STATUS, refusal
-from signet.kernel.errors import INVALID_REQUEST, PARSE_ERROR, Fault
+from signet.kernel.errors import ACCESS_FAULTS, INVALID_REQUEST, PARSE_ERROR, Fault
 from signet.kernel.server import Pending, Server
 from signet.kernel.wire import Reply, failure
 
@@ -25,18 +25,22 @@ class EnvelopeDoor:
         if request.method != "POST":
             body = failure(None, INVALID_REQUEST, "Only POST method is allowed").body
             return Response(405, body, (JSON, (b"allow", b"POST, OPTIONS")), refusal="METHOD_NOT_ALLOWED")
-        reply = self._server.invoke(request.body, request.path.removeprefix(PATH))
-        return _to_response(reply) if isinstance(reply, Reply) else _await_response(reply)
+        reply = self._server.invoke(request.body, request.path.removeprefix(PATH), request.caller)
+        return _to_response(request, reply) if isinstance(reply, Reply) else _await_response(request, reply)
 
     def refuse(self, fault: Fault) -> Response:
         """Return the response for a fault of the door itself."""
         return Response(fault.status, refusal(fault.code).reply().body)
 
 
-async def _await_response(pending: Pending) -> Response:
-    return _to_response(await pending.reply)
+async def _await_response(request: Request, pending: Pending) -> Response:
+    return _to_response(request, await pending.reply)
 
 
-def _to_response(reply: Reply) -> Response:
+def _to_response(request: Request, reply: Reply) -> Response:
+    request.outcome = reply.outcome
+    fault = reply.outcome.fault if reply.outcome is not None else None
+    if fault is not None and fault.name in ACCESS_FAULTS:
+        return Response(fault.status, reply.body)
     refusal = "NOT_JSON" if reply.code == PARSE_ERROR else ""
     return Response(HTTP_STATUS[reply.code], reply.body, refusal=refusal)

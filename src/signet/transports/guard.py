@@ -1,22 +1,26 @@
-"""The access checks of a request: Host against DNS rebinding, Origin against foreign pages, the bearer token."""
+"""The access checks of a request: Host against DNS rebinding, Origin against foreign pages, who the caller is."""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from functools import lru_cache
-from hmac import compare_digest
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 
-from signet.kernel.errors import Code, Fault
+from signet.kernel.caller import Principal
+from signet.kernel.errors import RATE_LIMITED, Code, Fault
 from signet.kernel.wire import Headers
 
-__all__ = ["LOOPBACK", "Access", "Guard", "host_of"]
+from .messages import Fields, Request
+
+__all__ = ["LOOPBACK", "Access", "Authenticator", "Guard", "host_of"]
 
 LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
 ANY_HOST: Final = "*"
 NOT_IN_HOSTS: Final = frozenset("@/\\[]?#, \t")
 JSON: Final = "application/json"
+OVERLOADED: Final = 503
 
 
 class Access(msgspec.Struct, frozen=True):
@@ -30,41 +34,65 @@ class Access(msgspec.Struct, frozen=True):
     """Whether the route needs no token even where one is set."""
 
 
+class Authenticator(Protocol):
+    """Finds out who the bearer of a token is."""
+
+    def identify(self, token: str) -> Principal | Fault | Awaitable[Principal | Fault]:
+        """Return the principal of a bearer token (empty if none was sent), or why there is none."""
+
+    def challenge(self, fault: Fault) -> str:
+        """Return the `WWW-Authenticate` header of a response that refuses a token (401) or its scopes (403)."""
+
+
 class Guard(msgspec.Struct, frozen=True):
     """The access rules of one server."""
 
     hosts: frozenset[str] = LOOPBACK
     """The host names that the server answers to, as `host_of` writes them; `*` stands for any."""
-    token: str | None = None
+    authenticator: Authenticator | None = None
+    """Who knows the principals; without one, everybody may call."""
 
     def __post_init__(self) -> None:
         """Normalise the host names, which people may have written as URLs."""
         names = frozenset(host_of(name.rpartition("://")[2].partition("/")[0]) for name in self.hosts)
         msgspec.structs.force_setattr(self, "hosts", names - {""})
 
-    def refusal(self, method: str, headers: Headers, access: Access) -> Fault | None:
-        """Return a fault for the first rule that a request breaks, or None."""
+    def check(self, request: Request, access: Access) -> Fault | Principal | Awaitable[Principal | Fault] | None:
+        """Return a fault for the first rule that a request breaks, else who its caller is, if anybody has to say."""
+        method, headers = request.method, request.headers
         host = headers.get("host", "")
         if host_of(host) not in self.hosts and ANY_HOST not in self.hosts:
             return _wrong_host(host)
         if "origin" in headers and not access.any_page and not self.lets_in(headers["origin"]):
             return _wrong_origin(headers["origin"])
-        if self.token is not None and not access.no_token and method != "OPTIONS" and not self._has_token(headers):
-            return Fault(
-                Code.UNAUTHORIZED, "Send the server's token as 'Authorization: Bearer …'", as_tool_result=False
-            )
+        principal: Fault | Principal | Awaitable[Principal | Fault] | None = None
+        if self.authenticator is not None and not access.no_token and method != "OPTIONS":
+            principal = self.authenticator.identify(_bearer(headers))
+            if isinstance(principal, Fault):
+                return principal
         if access.json_only and method == "POST" and not headers.get("content-type", "").lower().startswith(JSON):
             message = f"The content type must be {JSON}"
             return Fault(Code.INVALID_INPUT, message, name="UNSUPPORTED_MEDIA_TYPE", status=415)
-        return None
+        return principal
 
     def lets_in(self, origin: str) -> bool:
         """Return whether pages of an origin may use the routes that are not open to any page."""
         return host_of(origin.partition("://")[2]) in self.hosts or ANY_HOST in self.hosts
 
-    def _has_token(self, headers: Headers) -> bool:
-        scheme, _, token = headers.get("authorization", "").partition(" ")
-        return scheme.lower() == "bearer" and compare_digest(token.strip().encode(), (self.token or "").encode())
+    def advice(self, fault: Fault) -> Fields:
+        """Return the headers of a refusal that say what its client can do: name itself, or come again later."""
+        if fault.name == RATE_LIMITED:
+            return ((b"retry-after", b"%d" % -(-fault.data["retryAfterMs"] // 1000)),)
+        if fault.code is Code.UNAUTHORIZED:
+            challenge = "Bearer" if self.authenticator is None else self.authenticator.challenge(fault)
+            return ((b"www-authenticate", challenge.encode("latin-1")),)
+        return ((b"retry-after", b"1"),) if fault.status == OVERLOADED else ()
+
+
+def _bearer(headers: Headers) -> str:
+    """Return the bearer token that a request sends, or an empty text."""
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""
 
 
 @lru_cache(maxsize=64)

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator
 from typing import Final
 
 from signet.kernel.errors import (
+    ACCESS_FAULTS,
     HEADER_MISMATCH,
     INVALID_PARAMS,
     INVALID_REQUEST,
@@ -64,7 +65,8 @@ class McpDoor:
             ).body
             return Response(405, body, (JSON, (b"allow", b"POST, OPTIONS")), refusal="METHOD_NOT_ALLOWED")
         progress = _Progress()
-        reply = self._server.receive(request.body, ClientChannel(progress.push, door=HTTP_MCP, headers=request.headers))
+        channel = ClientChannel(progress.push, door=HTTP_MCP, headers=request.headers, caller=request.caller)
+        reply = self._server.receive(request.body, channel)
         if isinstance(reply, Pending):
             if "text/event-stream" in request.headers.get("accept", ""):
                 return progress.follow(request, reply)
@@ -104,9 +106,11 @@ class _Progress:
             raise
         if not self._messages:
             return _to_response(request, call.result())
-        return Response(200, headers=STREAM, events=self._events(call, wake))
+        return Response(200, headers=STREAM, events=self._events(request, call, wake))
 
-    async def _events(self, call: asyncio.Future[Reply], wake: asyncio.Event) -> AsyncGenerator[bytes, None]:
+    async def _events(
+        self, request: Request, call: asyncio.Future[Reply], wake: asyncio.Event
+    ) -> AsyncGenerator[bytes, None]:
         """Yield the messages as they come, and the reply last."""
         try:
             while True:
@@ -119,6 +123,7 @@ class _Progress:
                 await wake.wait()
             for message in self._messages:
                 yield _event(message)
+            request.outcome = call.result().outcome
             yield _event(call.result().body)
         finally:
             call.cancel()
@@ -133,8 +138,12 @@ async def _await_response(request: Request, pending: Pending) -> Response:
 
 
 def _to_response(request: Request, reply: Reply) -> Response:
+    request.outcome = reply.outcome
     if not reply.code:
         return Response(200, reply.body)
+    fault = reply.outcome.fault if reply.outcome is not None else None
+    if fault is not None and fault.name in ACCESS_FAULTS:
+        return Response(fault.status, reply.body)
     handshake = request.headers.get(VERSION, HANDSHAKE_VERSIONS[0]) in HANDSHAKE_VERSIONS
     table = HANDSHAKE_STATUS if handshake and not reply.modern else MODERN_STATUS
     return Response(table.get(reply.code, 200), reply.body, refusal=REFUSALS.get(reply.code, ""))

@@ -12,7 +12,9 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
+from signet.kernel.caller import NOBODY, Caller, Principal
 from signet.kernel.errors import Code, Fault
+from signet.kernel.outcome import Outcome
 from signet.kernel.wire import Headers
 
 __all__ = [
@@ -49,6 +51,14 @@ class Request(msgspec.Struct):
     """The application's own note, kept between `admit` and `answer`."""
     root: str = ""
     """The path below which another application serves this one."""
+    caller: Caller = NOBODY
+    """Who calls, as far as the application has found out."""
+    identifying: Awaitable[Principal | Fault] | None = None
+    """The principal, where somebody else has to be asked about the token."""
+    started_s: float = 0.0
+    """The time at which the head was there, if somebody wants to know how long the answer takes."""
+    outcome: Outcome | None = None
+    """The outcome of the call in it, as soon as there is one."""
 
 
 class Response(msgspec.Struct, frozen=True):
@@ -80,8 +90,8 @@ class Application(Protocol):
     def refuse(self, request: Request | None, fault: Fault) -> Response:
         """Return the response for a fault of the connection; without a request, its head could not be read."""
 
-    def report(self, address: str, response: Response) -> None:
-        """Note a refusal that is about to be sent."""
+    def record(self, request: Request | None, response: Response, address: str) -> None:
+        """Note a response that is about to be sent; without a request, its head could not be read."""
 
     def start(self) -> None:
         """Prepare for the first request, without waiting."""

@@ -45,13 +45,15 @@ class PageDoor:
             arguments = self._spec.arguments(request.path.removeprefix(self.prefix))
         except Fault as fault:
             return refuse(fault)
-        outcome = self._pipeline.run(Call(self._spec.tool, arguments, QUIET_CONTEXT, self._door))
-        return self._show(outcome) if isinstance(outcome, Outcome) else self._await(outcome)
+        call = Call(self._spec.tool, arguments, QUIET_CONTEXT, self._door, request.caller)
+        outcome = self._pipeline.run(call)
+        return self._show(request, outcome) if isinstance(outcome, Outcome) else self._await(request, outcome)
 
-    async def _await(self, pending: Coroutine[Any, Any, Outcome]) -> Response:
-        return self._show(await pending)
+    async def _await(self, request: Request, pending: Coroutine[Any, Any, Outcome]) -> Response:
+        return self._show(request, await pending)
 
-    def _show(self, outcome: Outcome) -> Response:
+    def _show(self, request: Request, outcome: Outcome) -> Response:
+        request.outcome = outcome
         if outcome.fault is not None:
             return to_response(outcome.fault)
         page = self._spec.content(outcome.result)

@@ -67,11 +67,13 @@ class RestDoor:
             return endpoint.refuse(wrong_method("POST"), ((b"allow", b"POST, OPTIONS"),))
         try:
             arguments = endpoint.arguments(request.body)
-            call = Call(endpoint.called(), arguments, QUIET_CONTEXT, endpoint.door)
+            call = Call(endpoint.called(), arguments, QUIET_CONTEXT, endpoint.door, request.caller)
         except Fault as fault:
             return endpoint.refuse(fault)
         outcome = self._pipeline.run(call)
-        return endpoint.show(outcome) if isinstance(outcome, Outcome) else _await_response(endpoint, outcome)
+        if isinstance(outcome, Outcome):
+            return endpoint.show(request, outcome)
+        return _await_response(endpoint, request, outcome)
 
     def endpoint(self, path: str) -> Endpoint:
         """Return the endpoint of a path: its tool's name is the last segment that is not empty, or a legacy tool's."""
@@ -139,8 +141,9 @@ class Endpoint(msgspec.Struct, frozen=True):
         reason = str(error).removeprefix("Parse error: ").removeprefix("JSON is malformed: ")
         return Fault(Code.INVALID_INPUT, f"The body is not JSON: {reason}", name="NOT_JSON")
 
-    def show(self, outcome: Outcome) -> Response:
-        """Return the response for an outcome."""
+    def show(self, request: Request, outcome: Outcome) -> Response:
+        """Return the response for the outcome of a request."""
+        request.outcome = outcome
         return self._to_response(outcome.fault or outcome.body, self.headers)
 
     def refuse(self, fault: Fault, more: Fields = ()) -> Response:
@@ -166,8 +169,8 @@ def refuse(fault: Fault, headers: Fields = (JSON,)) -> Response:
     return msgspec.structs.replace(to_response(fault, headers), refusal=fault.name)
 
 
-async def _await_response(endpoint: Endpoint, pending: Coroutine[Any, Any, Outcome]) -> Response:
-    return endpoint.show(await pending)
+async def _await_response(endpoint: Endpoint, request: Request, pending: Coroutine[Any, Any, Outcome]) -> Response:
+    return endpoint.show(request, await pending)
 
 
 def to_response(outcome: Fault | bytes, headers: Fields = (JSON,)) -> Response:

@@ -11,13 +11,17 @@ One slash may end a path; the door and the journal see the path without it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
 from functools import partial
+from time import perf_counter
 from typing import Any, Final
 
 import msgspec
 
-from signet.kernel.errors import Code, Fault
+from signet.kernel.caller import Caller, Principal
+from signet.kernel.errors import ACCESS_FAULTS, Code, Fault
+from signet.kernel.exchange import Exchange
 from signet.kernel.pipeline import MAX_IN_FLIGHT
 from signet.kernel.server import Server
 from signet.kernel.toolset import PageSpec
@@ -26,38 +30,22 @@ from signet.kernel.wire import encode
 from .compression import MIN_BYTES, SLOW_BYTES, accepts_gzip, compressed, with_vary
 from .envelope import PATH as ENVELOPE_PATH
 from .envelope import EnvelopeDoor
-from .guard import Access, Guard
+from .guard import Guard
 from .http import McpDoor
-from .messages import JSON, Answer, Fields, Request, Response, preflight
+from .messages import Answer, Request, Response
 from .openapi import describe
 from .pages import PageDoor
-from .rest import DISCOVERY, GET_HEADERS, RestDoor, refuse, wrong_method
+from .rest import DISCOVERY, GET_HEADERS, RestDoor, refuse
+from .routes import FOR_ALL, FOR_CALLERS, FOR_PEOPLE, Route, page, unknown_path, with_preflight, without_slash
 
-__all__ = ["App", "Route"]
+__all__ = ["App"]
 
-FOR_ALL = Access(any_page=True)
-FOR_CALLERS = Access(json_only=True)
-FOR_PEOPLE = Access()
-FOR_BALANCERS = Access(no_token=True)
-
-OVERLOADED: Final = 503
+ADVISED: Final = frozenset({403, 429})
+"""The statuses of calls that were refused, which a header explains."""
 LARGE_BYTES: Final = 65_536
 """The size above which a body is handled in a thread, so that other requests are answered meanwhile."""
 LARGE_AT_ONCE: Final = 2
 """The number of such threads: more would leave the event loop little of the interpreter's time."""
-
-Handler = Callable[[Request], Answer]
-
-
-class Route(msgspec.Struct, frozen=True):
-    """The handlers of a path, and its access rules."""
-
-    access: Access
-    answer: Handler
-    refuse: Callable[[Fault], Response]
-    """Return the response for a fault of the door itself."""
-    calls_on_get: bool = False
-    """Whether a GET is a call of a tool."""
 
 
 def _ignore(_address: str, _status: int, _reason: str) -> None:
@@ -76,14 +64,17 @@ class App:
         on_refusal: Callable[[str, int, str], None] = _ignore,
         *,
         pages: Sequence[PageSpec] = (),
+        on_exchange: Callable[[Exchange], None] | None = None,
     ) -> None:
+        """Serve a server's doors; `on_exchange` is called with each exchange before its answer is sent."""
         self._server = server
         self._guard = guard
         self._about = about
         self._on_refusal = on_refusal
+        self._on_exchange = on_exchange
         self._rest = RestDoor(server.pipeline, legacy or {})
         self._envelope = EnvelopeDoor(server)
-        self._pages = [PageDoor(server.pipeline, spec, secured=guard.token is not None) for spec in pages]
+        self._pages = [PageDoor(server.pipeline, spec, secured=guard.authenticator is not None) for spec in pages]
         self._routes = self._fixed_routes(McpDoor(server))
         self._threads = asyncio.Semaphore(LARGE_AT_ONCE)
         self._openapi_page: tuple[str, bytes | None] = "", None
@@ -92,17 +83,27 @@ class App:
 
     def admit(self, request: Request) -> Response | None:
         """Return the refusal of a request by its head, or None."""
+        if self._on_exchange is not None:
+            request.started_s = perf_counter()
         route = self._routes.get(request.path)
         if route is None:
-            request.path = path = _without_slash(request.path)
+            request.path = path = without_slash(request.path)
             route = self._routes.get(path) or self._route(path)
         request.route = route
-        fault = self._guard.refusal(request.method, request.headers, route.access)
-        return None if fault is None else self.refuse(request, fault)
+        found = self._guard.check(request, route.access)
+        principal = found if isinstance(found, Principal) else None
+        request.caller = Caller(principal, request.address)
+        if isinstance(found, Fault):
+            return self.refuse(request, found)
+        if found is not None and not isinstance(found, Principal):
+            request.identifying = found
+        return None
 
     def answer(self, request: Request) -> Answer:
         """Return the response to a request that was admitted."""
         route: Route = request.route
+        if request.identifying is not None:
+            return self._answer_identified(request, request.identifying)
         if self._awaited and (request.method == "POST" or route.calls_on_get):
             fault = self._check_share(request.address)
             if fault is not None:
@@ -111,7 +112,7 @@ class App:
         answer = self._answer_in_thread(request) if is_large else route.answer(request)
         if not isinstance(answer, Response):
             answer = self._await(request, answer)
-        elif "origin" in request.headers or len(answer.body) >= MIN_BYTES:
+        elif answer.status in ADVISED or "origin" in request.headers or len(answer.body) >= MIN_BYTES:
             answer = self._finish(request, answer)
         if isinstance(answer, Response):
             return answer
@@ -122,13 +123,15 @@ class App:
     def refuse(self, request: Request | None, fault: Fault) -> Response:
         """Return the response for a fault, in the shape of the door that the request was for."""
         if request is None:
-            return _with_advice(refuse(fault), fault)
-        response = _with_advice(request.route.refuse(fault), fault)
-        return self._show(request, response)
+            return self._advise(refuse(fault), fault)
+        return self._show(request, self._advise(request.route.refuse(fault), fault))
 
-    def report(self, address: str, response: Response) -> None:
-        """Note a refusal."""
-        self._on_refusal(address, response.status, response.refusal)
+    def record(self, request: Request | None, response: Response, address: str) -> None:
+        """Note a response that is about to be sent."""
+        if response.refusal:
+            self._on_refusal(address, response.status, response.refusal)
+        if self._on_exchange is not None:
+            self._on_exchange(_exchange(request, response, address))
 
     def start(self) -> None:
         """Begin to warm the upstreams."""
@@ -139,6 +142,20 @@ class App:
         """Close the server behind the doors."""
         await self._server.close()
 
+    async def _answer_identified(self, request: Request, identifying: Awaitable[Principal | Fault]) -> Response:
+        """Answer a request as soon as it is known who sent it."""
+        found, request.identifying = await identifying, None
+        if isinstance(found, Fault):
+            return self.refuse(request, found)
+        request.caller = msgspec.structs.replace(request.caller, principal=found)
+        answer = self.answer(request)
+        return answer if isinstance(answer, Response) else await answer
+
+    def _advise(self, response: Response, fault: Fault) -> Response:
+        """Return a refusal with the headers that say what the client can do."""
+        advice = self._guard.advice(fault)
+        return msgspec.structs.replace(response, headers=response.headers + advice) if advice else response
+
     async def _answer_in_thread(self, request: Request) -> Answer:
         async with self._threads:
             return await asyncio.to_thread(request.route.answer, request)
@@ -147,8 +164,27 @@ class App:
         response = await answer
         while not isinstance(response, Response):
             response = await response
+        if response.events is not None and self._on_exchange is not None:
+            return msgspec.structs.replace(response, events=self._recorded(request, response, response.events))
         finished = self._finish(request, response)
         return finished if isinstance(finished, Response) else await finished
+
+    async def _recorded(
+        self, request: Request, response: Response, events: AsyncGenerator[bytes, None]
+    ) -> AsyncGenerator[bytes, None]:
+        """Yield the events of a stream, and note the exchange before the last of them, which tells the outcome."""
+        is_noted = False
+        try:
+            async with aclosing(events):
+                async for event in events:
+                    if request.outcome is not None and not is_noted:
+                        is_noted = True
+                        self.record(request, response, request.address)
+                    yield event
+        finally:
+            if not is_noted and self._on_exchange is not None:
+                exchange = _exchange(request, response, request.address)
+                self._on_exchange(msgspec.structs.replace(exchange, is_left=True))
 
     async def _release_after(self, request: Request, answer: Awaitable[Response]) -> Response:
         """Await a response, and give its place back."""
@@ -161,6 +197,9 @@ class App:
 
     def _finish(self, request: Request, response: Response) -> Answer:
         """Return a response as its client gets it: with the headers for its page, and compressed if it is large."""
+        fault = request.outcome.fault if request.outcome is not None else None
+        if fault is not None and fault.name in ACCESS_FAULTS and response.status == fault.status:
+            response = self._advise(response, fault)
         if "origin" in request.headers:
             response = self._show(request, response)
         if len(response.body) < MIN_BYTES:
@@ -196,10 +235,10 @@ class App:
 
     def _fixed_routes(self, mcp: McpDoor) -> dict[str, Route]:
         pages = {"/": self._about, "/healthz": {"status": "ok"}}
-        routes = {path: _page(path, encode(page)) for path, page in pages.items()}
-        routes["/readyz"] = _page("/readyz", self._ready)
-        routes["/openapi.json"] = _page("/openapi.json", self._openapi)
-        routes["/mcp"] = Route(FOR_CALLERS, _with_preflight(mcp.answer), mcp.refuse)
+        routes = {path: page(path, encode(content)) for path, content in pages.items()}
+        routes["/readyz"] = page("/readyz", self._ready)
+        routes["/openapi.json"] = page("/openapi.json", self._openapi)
+        routes["/mcp"] = Route(FOR_CALLERS, with_preflight(mcp.answer), mcp.refuse, door="http mcp")
         routes[DISCOVERY] = Route(FOR_ALL, self._rest.discover, partial(refuse, headers=GET_HEADERS))
         toolbox = self._server.pipeline.toolbox
         paths = [f"{DISCOVERY}/{tool.name}" for tool in toolbox] + [f"{ENVELOPE_PATH}{tool.slug}" for tool in toolbox]
@@ -213,16 +252,17 @@ class App:
             endpoint = self._rest.endpoint(path)
             access = FOR_ALL if endpoint.public else FOR_CALLERS
             call = partial(self._rest.call, endpoint)
-            return Route(access, self._bare_discovery if path == DISCOVERY + "/" else call, endpoint.refuse)
+            answer = self._bare_discovery if path == DISCOVERY + "/" else call
+            return Route(access, answer, endpoint.refuse, door=endpoint.door.name)
         if path.startswith(ENVELOPE_PATH):
             tool = self._server.pipeline.toolbox.find(path.removeprefix(ENVELOPE_PATH))
             access = FOR_PEOPLE if tool is None or tool.public else FOR_CALLERS
-            return Route(access, _with_preflight(self._envelope.answer), self._envelope.refuse)
-        for page in self._pages:
-            if path.startswith(page.prefix):
-                access = FOR_ALL if page.public else FOR_PEOPLE
-                return Route(access, _with_preflight(page.answer), refuse, calls_on_get=True)
-        return _unknown_path(path)
+            return Route(access, with_preflight(self._envelope.answer), self._envelope.refuse, door="http envelope")
+        for door in self._pages:
+            if path.startswith(door.prefix):
+                access = FOR_ALL if door.public else FOR_PEOPLE
+                return Route(access, with_preflight(door.answer), refuse, calls_on_get=True, door="page")
+        return unknown_path(path)
 
     def _bare_discovery(self, request: Request) -> Answer:
         """Answer `/api/tools/`: GET lists the tools, POST lacks a tool's name."""
@@ -232,14 +272,14 @@ class App:
 
     def _openapi(self, request: Request) -> bytes:
         """Return the OpenAPI page, which says below which path the application is served; the last one is kept."""
-        root, page = self._openapi_page
-        if page is None or root != request.root:
-            secured = self._guard.token is not None
-            page = encode(
+        root, kept = self._openapi_page
+        if kept is None or root != request.root:
+            secured = self._guard.authenticator is not None
+            kept = encode(
                 describe(self._server.pipeline, self._about, self._rest.legacy, secured=secured, root=request.root)
             )
-            self._openapi_page = request.root, page
-        return page
+            self._openapi_page = request.root, kept
+        return kept
 
     def _ready(self, _: Request) -> bytes:
         """Return the page of `/readyz`, after compiling every contract."""
@@ -248,46 +288,10 @@ class App:
         return encode({"status": "ready", "tools": [tool.name for tool in self._server.pipeline.toolbox]})
 
 
-def _page(path: str, content: bytes | Callable[[Request], bytes]) -> Route:
-    """Return the route of a page that can be read with GET."""
-
-    def answer(request: Request) -> Response:
-        if request.method not in {"GET", "HEAD"}:
-            return refuse(wrong_method("GET"), (JSON, (b"allow", b"GET, HEAD, OPTIONS")))
-        return Response(200, content if isinstance(content, bytes) else content(request), is_page=True)
-
-    access = FOR_BALANCERS if path in {"/healthz", "/readyz"} else FOR_PEOPLE
-    return Route(access, _with_preflight(answer), refuse)
-
-
-def _without_slash(path: str) -> str:
-    """Return a path without the one slash that may end it."""
-    return path[:-1] if path.endswith("/") and not path.endswith("//") else path
-
-
-def _unknown_path(path: str) -> Route:
-    def answer(_: Request) -> Response:
-        return refuse(Fault(Code.NOT_FOUND, f"Nothing is served at '{path[:200]}'; GET / names what is"))
-
-    return Route(FOR_PEOPLE, answer, refuse)
-
-
-def _with_preflight(answer: Handler) -> Handler:
-    """Wrap a handler so that OPTIONS gets the response to a preflight."""
-
-    def answer_or_preflight(request: Request) -> Answer:
-        if request.method != "OPTIONS":
-            return answer(request)
-        return Response(204, headers=preflight(request, b"GET, POST, OPTIONS"))
-
-    return answer_or_preflight
-
-
-def _with_advice(response: Response, fault: Fault) -> Response:
-    """Return a refusal with the header that says what the client can do."""
-    advice: Fields = ()
-    if fault.code is Code.UNAUTHORIZED:
-        advice = ((b"www-authenticate", b"Bearer"),)
-    elif fault.status == OVERLOADED:
-        advice = ((b"retry-after", b"1"),)
-    return msgspec.structs.replace(response, headers=response.headers + advice) if advice else response
+def _exchange(request: Request | None, response: Response, address: str) -> Exchange:
+    if request is None:
+        return Exchange(Caller(address=address), "http", "-", response.status, response.refusal)
+    took_s = perf_counter() - request.started_s if request.started_s else 0.0
+    line, door = f"{request.method} {request.path}", request.route.door if request.route is not None else "http"
+    size = len(response.body)
+    return Exchange(request.caller, door, line, response.status, response.refusal, request.outcome, took_s, size)

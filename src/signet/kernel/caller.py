@@ -1,0 +1,46 @@
+"""Who calls: the principal behind a request, and what else is known of the request that carries a call."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+__all__ = ["CALL_ALL", "NOBODY", "Caller", "Principal"]
+
+CALL_ALL: Final = "tools:call"
+"""The scope that lets a principal call every tool; `tools:call:<slug>` is for one."""
+
+
+class Principal(msgspec.Struct, frozen=True):
+    """Somebody with a name: the name of a token, or the subject of an OAuth token."""
+
+    name: str
+    scopes: frozenset[str] | None = None
+    """What the principal may do; None stands for everything."""
+
+    def may_call(self, slug: str) -> bool:
+        """Return whether the scopes allow a call of a tool."""
+        return self.scopes is None or CALL_ALL in self.scopes or f"{CALL_ALL}:{slug}" in self.scopes
+
+
+class Caller(msgspec.Struct, frozen=True):
+    """The origin of one request: the same value through every door."""
+
+    principal: Principal | None = None
+    """Who calls; None where nobody has to say."""
+    address: str = ""
+    """The client's address; empty on stdio and on a unix socket."""
+    request_id: str = ""
+    """The id of an HTTP request, which the client may have chosen."""
+    trace: str = ""
+    """The `traceparent` header of an HTTP request; one in `_meta` of a call counts instead."""
+
+    @property
+    def name(self) -> str:
+        """Return the principal's name; empty where there is none."""
+        return self.principal.name if self.principal is not None else ""
+
+
+NOBODY: Final = Caller()
+"""The caller where nothing is known: on stdio and in commands."""

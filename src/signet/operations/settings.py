@@ -1,0 +1,82 @@
+"""The settings of a server that a team runs; `Settings` has them all.
+
+Annotations are evaluated in this module (no `from __future__ import annotations`): flags and pages are made from them.
+"""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from signet.kernel.settings import setting
+
+__all__ = ["OperationSettings"]
+
+
+class OperationSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Who may call, how often, what is written down of it, and where state is shared."""
+
+    tokens_file: Annotated[
+        str | None,
+        setting("file of named tokens (signet token new); it is read again when it changes", metavar="FILE"),
+    ] = None
+    oauth_issuer: Annotated[
+        str | None, setting("issuer of OAuth access tokens; its keys are found by its metadata", metavar="URL")
+    ] = None
+    oauth_audience: Annotated[
+        str | None,
+        setting("audience that a token must name", metavar="TEXT", default_text="the public URL with /mcp"),
+    ] = None
+    oauth_jwks_url: Annotated[
+        str | None, setting("where the issuer's keys are, if its metadata does not say it", metavar="URL")
+    ] = None
+    oauth_scopes: Annotated[
+        str, setting("scopes that clients are told to ask for, separated by blanks", metavar="SCOPES")
+    ] = "tools:call"
+    public_url: Annotated[
+        str | None,
+        setting("URL under which clients reach the server, without /mcp; it may have a path", metavar="URL"),
+    ] = None
+    trusted_proxies: Annotated[
+        str,
+        setting(
+            "addresses or networks whose X-Forwarded-For is believed, separated by commas; unix for a unix socket",
+            metavar="NETS",
+        ),
+    ] = ""
+    audit_log: Annotated[
+        str | None, setting("file of the audit log: a line for each request, chained by hashes", metavar="FILE")
+    ] = None
+    access_log: Annotated[bool, setting("write a log line for each HTTP request")] = False
+    log_format: Annotated[Literal["text", "json"], setting("form of log lines", metavar="FORM")] = "text"
+    rate_limit: Annotated[
+        str | None,
+        setting(
+            "calls that each principal (else each address) may make, such as 60/min or 5/s; more in [limits]",
+            metavar="RATE",
+            default_text="no limit",
+        ),
+    ] = None
+    store: Annotated[
+        str,
+        setting(
+            "where state is shared: memory: (in this process) or redis://…, rediss://…, valkey://…",
+            metavar="URL",
+            secret=True,
+        ),
+    ] = "memory:"
+    metrics_port: Annotated[
+        int | None,
+        Meta(ge=0, le=65_535),
+        setting("port of the metrics for Prometheus; 0 picks a free one", metavar="PORT", default_text="none"),
+    ] = None
+    metrics_host: Annotated[str, setting("address of the metrics", metavar="HOST")] = "127.0.0.1"
+    journal_keep: Annotated[int, Meta(ge=1, le=1_000_000), setting("runs of which journals are kept", metavar="N")] = 5
+    journal_max_mb: Annotated[
+        int | None,
+        Meta(ge=1, le=1_000_000_000),
+        setting("size of the journal's folder; the oldest files go first", metavar="MB", default_text="no limit"),
+    ] = None
+    journal_max_age: Annotated[
+        str | None,
+        setting("age at which a journal is removed, such as 12h or 30d", metavar="AGE", default_text="no limit"),
+    ] = None

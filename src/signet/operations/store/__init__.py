@@ -1,0 +1,1 @@
+"""The state that processes share: in this process, or in Redis."""

@@ -1,0 +1,75 @@
+"""What a store does: decide over limits, keep answers by their idempotency keys, give out turns, cache.
+
+Each operation is one decision, made at once and by the clock of the store. A store in the process answers at once; one
+that other processes share has to be awaited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Sequence
+from typing import Literal, Protocol
+
+import msgspec
+
+__all__ = ["Bucket", "Decision", "Kept", "Store", "StoreError"]
+
+
+class StoreError(Exception):
+    """The store cannot be asked; the text says why, without its password."""
+
+
+class Bucket(msgspec.Struct, frozen=True):
+    """One limit for one caller: a rate (GCRA), or a number of calls per UTC day."""
+
+    key: str
+    """The name of the bucket, without a prefix: `principal:alice`, `tool:boj.get_data:principal:alice`."""
+    count: int
+    """The number of calls in a period; for a quota, in a day."""
+    period_s: float = 0.0
+    """The period of a rate; 0 marks a quota, whose period is the UTC day."""
+    burst: int = 0
+    """The number of calls that may come at once; 0 stands for `count`."""
+
+
+class Decision(msgspec.Struct, frozen=True):
+    """Whether a call may be made now: each bucket is charged, or none is."""
+
+    refused: int | None = None
+    """The index of the bucket that refuses (the one to wait for longest), or None."""
+    retry_after_s: float = 0.0
+    remaining: int = 0
+    """The number of further calls that the tightest bucket has left."""
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """What a store knows of an idempotency key."""
+
+    state: Literal["new", "running", "done", "conflict"]
+    """`new`: the caller is to run the call now, and to `finish` it. `conflict`: another call had the same key."""
+    body: bytes = b""
+    """The answer of a call that is done."""
+
+
+class Store(Protocol):
+    """The state that processes share. Each method raises StoreError where the store cannot be asked."""
+
+    def decide(self, buckets: Sequence[Bucket]) -> Decision | Awaitable[Decision]:
+        """Charge one call to all buckets, or to none if one of them refuses."""
+
+    def begin(self, key: str, digest: str, running_s: float) -> Kept | Awaitable[Kept]:
+        """Return what is known of an idempotency key, and note that a call with these arguments runs if it is new."""
+
+    def finish(self, key: str, body: bytes | None, keep_s: float) -> Awaitable[None] | None:
+        """Keep the answer of a call; without one, forget that it ran."""
+
+    def turn(self, name: str, interval_s: float) -> float | Awaitable[float]:
+        """Return the seconds to wait before the next turn, which is then reserved for the caller."""
+
+    def read(self, key: str) -> bytes | Awaitable[bytes | None] | None:
+        """Return a value of the cache."""
+
+    def write(self, key: str, value: bytes, keep_s: float) -> Awaitable[None] | None:
+        """Keep a value in the cache for some time."""
+
+    async def close(self) -> None:
+        """Close the connections."""

@@ -1,0 +1,83 @@
+"""The routes of the web application: which handler answers a path, and who may use it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from signet.kernel.errors import Code, Fault
+
+from .guard import Access
+from .messages import JSON, Answer, Request, Response, preflight
+from .rest import refuse, wrong_method
+
+__all__ = [
+    "FOR_ALL",
+    "FOR_BALANCERS",
+    "FOR_CALLERS",
+    "FOR_PEOPLE",
+    "Handler",
+    "Route",
+    "page",
+    "unknown_path",
+    "with_preflight",
+    "without_slash",
+]
+
+FOR_ALL = Access(any_page=True)
+FOR_CALLERS = Access(json_only=True)
+FOR_PEOPLE = Access()
+FOR_BALANCERS = Access(no_token=True)
+
+Handler = Callable[[Request], Answer]
+
+
+class Route(msgspec.Struct, frozen=True):
+    """The handlers of a path, and its access rules."""
+
+    access: Access
+    answer: Handler
+    refuse: Callable[[Fault], Response]
+    """Return the response for a fault of the door itself."""
+    calls_on_get: bool = False
+    """Whether a GET is a call of a tool."""
+    door: str = "http"
+    """The name of the door behind the route."""
+
+
+def page(path: str, content: bytes | Callable[[Request], bytes]) -> Route:
+    """Return the route of a page that can be read with GET."""
+
+    def answer(request: Request) -> Response:
+        if request.method not in {"GET", "HEAD"}:
+            return refuse(wrong_method("GET"), (JSON, (b"allow", b"GET, HEAD, OPTIONS")))
+        return Response(200, content if isinstance(content, bytes) else content(request), is_page=True)
+
+    access = FOR_BALANCERS if path in {"/healthz", "/readyz"} else FOR_PEOPLE
+    return Route(access, with_preflight(answer), refuse)
+
+
+def without_slash(path: str) -> str:
+    """Return a path without the one slash that may end it."""
+    return path[:-1] if path.endswith("/") and not path.endswith("//") else path
+
+
+def unknown_path(path: str) -> Route:
+    """Return the route of a path at which nothing is served."""
+
+    def answer(_: Request) -> Response:
+        return refuse(Fault(Code.NOT_FOUND, f"Nothing is served at '{path[:200]}'; GET / names what is"))
+
+    return Route(FOR_PEOPLE, answer, refuse)
+
+
+def with_preflight(answer: Handler) -> Handler:
+    """Wrap a handler so that OPTIONS gets the response to a preflight."""
+
+    def answer_or_preflight(request: Request) -> Answer:
+        if request.method != "OPTIONS":
+            return answer(request)
+        return Response(204, headers=preflight(request, b"GET, POST, OPTIONS"))
+
+    return answer_or_preflight
