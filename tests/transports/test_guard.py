@@ -12,6 +12,7 @@ from channels import invocation, rpc
 from processes import ROOT, SIGNET, Reply, Server, run, serving, serving_command
 from signet.kernel.wire import Headers
 from signet.transports.guard import Access, Guard
+from signet.transports.messages import Request
 
 TOKEN = "a-token-of-forty-two"
 CALL = rpc("tools/call", {"name": "encodePlantUML", "arguments": {"plantumlCode": "A"}})
@@ -167,7 +168,7 @@ def test_further_hosts_can_be_allowed() -> None:
 def test_a_host_is_known_however_it_is_spelt(named: str, host: str) -> None:
     guard = Guard(frozenset({named}))
 
-    refused = guard.refusal("GET", Headers(["host", "origin"], [host, f"http://{host}"]), Access())
+    refused = guard.check(Request("GET", "/", Headers(["host", "origin"], [host, f"http://{host}"])), Access())
 
     assert refused is None
 
@@ -178,7 +179,7 @@ def test_a_host_is_known_however_it_is_spelt(named: str, host: str) -> None:
 def test_a_host_that_was_not_named_is_not_known(host: str) -> None:
     guard = Guard(frozenset({"fd00::2", "other.example:80"}))
 
-    refused = guard.refusal("GET", Headers(["host"], [host]), Access())
+    refused = guard.check(Request("GET", "/", Headers(["host"], [host])), Access())
 
     assert refused is not None
     assert refused.status == 421

@@ -251,7 +251,8 @@ class Connection(Member, asyncio.Protocol):
 
     def _respond(self, request: Request | None, response: Response, *, keep_alive: bool) -> None:
         """Write a response."""
-        self._app.record(request, response, self.address)
+        if response.refusal or self._app.records_all:
+            self._app.record(request, response, self.address)
         keep_alive = keep_alive and not self._slots.draining
         self._writer.write(request, response, keep_alive=keep_alive)
         self._rest(keep_alive=keep_alive)

@@ -8,12 +8,14 @@ A server hands each request over in two steps, so that a request that is refused
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable
+from time import perf_counter
 from typing import Any, Final, Protocol
 
 import msgspec
 
 from signet.kernel.caller import NOBODY, Caller, Principal
 from signet.kernel.errors import Code, Fault
+from signet.kernel.exchange import Exchange
 from signet.kernel.outcome import Outcome
 from signet.kernel.wire import Headers
 
@@ -26,6 +28,7 @@ __all__ = [
     "Request",
     "Response",
     "body_too_slow",
+    "exchange_of",
     "preflight",
 ]
 
@@ -81,6 +84,9 @@ Answer = Response | Awaitable[Response]
 class Application(Protocol):
     """What a server needs of the application that it serves."""
 
+    records_all: bool
+    """Whether every response is to be recorded, and not those alone that refuse a request."""
+
     def admit(self, request: Request) -> Response | None:
         """Return the refusal of a request whose body has not been read yet, or None."""
 
@@ -109,3 +115,13 @@ def preflight(request: Request, methods: bytes) -> Fields:
     """Return the headers of a preflight response: the methods, and all headers that the page wants to send."""
     wanted = request.headers.get("access-control-request-headers", "Content-Type, Authorization")
     return (b"access-control-allow-methods", methods), (b"access-control-allow-headers", wanted.encode("latin-1"))
+
+
+def exchange_of(request: Request | None, response: Response, address: str) -> Exchange:
+    """Return what is written down of a response that is about to be sent."""
+    if request is None:
+        return Exchange(Caller(address=address), "http", "-", response.status, response.refusal)
+    took_s = perf_counter() - request.started_s if request.started_s else 0.0
+    line, door = f"{request.method} {request.path}", request.route.door if request.route is not None else "http"
+    size = len(response.body)
+    return Exchange(request.caller, door, line, response.status, response.refusal, request.outcome, took_s, size)

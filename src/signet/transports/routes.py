@@ -9,7 +9,7 @@ import msgspec
 from signet.kernel.errors import Code, Fault
 
 from .guard import Access
-from .messages import JSON, Answer, Request, Response, preflight
+from .messages import JSON, Answer, Request, Response
 from .rest import refuse, wrong_method
 
 __all__ = [
@@ -21,7 +21,6 @@ __all__ = [
     "Route",
     "page",
     "unknown_path",
-    "with_preflight",
     "without_slash",
 ]
 
@@ -44,6 +43,8 @@ class Route(msgspec.Struct, frozen=True):
     """Whether a GET is a call of a tool."""
     door: str = "http"
     """The name of the door behind the route."""
+    answers_options: bool = False
+    """Whether the handler answers OPTIONS itself; otherwise the application answers a preflight."""
 
 
 def page(path: str, content: bytes | Callable[[Request], bytes]) -> Route:
@@ -55,7 +56,7 @@ def page(path: str, content: bytes | Callable[[Request], bytes]) -> Route:
         return Response(200, content if isinstance(content, bytes) else content(request), is_page=True)
 
     access = FOR_BALANCERS if path in {"/healthz", "/readyz"} else FOR_PEOPLE
-    return Route(access, with_preflight(answer), refuse)
+    return Route(access, answer, refuse)
 
 
 def without_slash(path: str) -> str:
@@ -69,15 +70,4 @@ def unknown_path(path: str) -> Route:
     def answer(_: Request) -> Response:
         return refuse(Fault(Code.NOT_FOUND, f"Nothing is served at '{path[:200]}'; GET / names what is"))
 
-    return Route(FOR_PEOPLE, answer, refuse)
-
-
-def with_preflight(answer: Handler) -> Handler:
-    """Wrap a handler so that OPTIONS gets the response to a preflight."""
-
-    def answer_or_preflight(request: Request) -> Answer:
-        if request.method != "OPTIONS":
-            return answer(request)
-        return Response(204, headers=preflight(request, b"GET, POST, OPTIONS"))
-
-    return answer_or_preflight
+    return Route(FOR_PEOPLE, answer, refuse, answers_options=True)

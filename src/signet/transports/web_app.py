@@ -32,11 +32,11 @@ from .envelope import PATH as ENVELOPE_PATH
 from .envelope import EnvelopeDoor
 from .guard import Guard
 from .http import McpDoor
-from .messages import Answer, Request, Response
+from .messages import Answer, Request, Response, exchange_of, preflight
 from .openapi import describe
 from .pages import PageDoor
 from .rest import DISCOVERY, GET_HEADERS, RestDoor, refuse
-from .routes import FOR_ALL, FOR_CALLERS, FOR_PEOPLE, Route, page, unknown_path, with_preflight, without_slash
+from .routes import FOR_ALL, FOR_CALLERS, FOR_PEOPLE, Route, page, unknown_path, without_slash
 
 __all__ = ["App"]
 
@@ -72,6 +72,7 @@ class App:
         self._about = about
         self._on_refusal = on_refusal
         self._on_exchange = on_exchange
+        self.records_all = on_exchange is not None
         self._rest = RestDoor(server.pipeline, legacy or {})
         self._envelope = EnvelopeDoor(server)
         self._pages = [PageDoor(server.pipeline, spec, secured=guard.authenticator is not None) for spec in pages]
@@ -108,8 +109,13 @@ class App:
             fault = self._check_share(request.address)
             if fault is not None:
                 return self.refuse(request, fault)
-        is_large = len(request.body) > LARGE_BYTES
-        answer = self._answer_in_thread(request) if is_large else route.answer(request)
+        answer: Answer | Awaitable[Answer]
+        if len(request.body) > LARGE_BYTES:
+            answer = self._answer_in_thread(request)
+        elif request.method == "OPTIONS" and not route.answers_options:
+            answer = Response(204, headers=preflight(request, b"GET, POST, OPTIONS"))
+        else:
+            answer = route.answer(request)
         if not isinstance(answer, Response):
             answer = self._await(request, answer)
         elif answer.status in ADVISED or "origin" in request.headers or len(answer.body) >= MIN_BYTES:
@@ -131,7 +137,7 @@ class App:
         if response.refusal:
             self._on_refusal(address, response.status, response.refusal)
         if self._on_exchange is not None:
-            self._on_exchange(_exchange(request, response, address))
+            self._on_exchange(exchange_of(request, response, address))
 
     def start(self) -> None:
         """Begin to warm the upstreams."""
@@ -183,7 +189,7 @@ class App:
                     yield event
         finally:
             if not is_noted and self._on_exchange is not None:
-                exchange = _exchange(request, response, request.address)
+                exchange = exchange_of(request, response, request.address)
                 self._on_exchange(msgspec.structs.replace(exchange, is_left=True))
 
     async def _release_after(self, request: Request, answer: Awaitable[Response]) -> Response:
@@ -238,8 +244,10 @@ class App:
         routes = {path: page(path, encode(content)) for path, content in pages.items()}
         routes["/readyz"] = page("/readyz", self._ready)
         routes["/openapi.json"] = page("/openapi.json", self._openapi)
-        routes["/mcp"] = Route(FOR_CALLERS, with_preflight(mcp.answer), mcp.refuse, door="http mcp")
-        routes[DISCOVERY] = Route(FOR_ALL, self._rest.discover, partial(refuse, headers=GET_HEADERS))
+        routes["/mcp"] = Route(FOR_CALLERS, mcp.answer, mcp.refuse, door="http mcp")
+        routes[DISCOVERY] = Route(
+            FOR_ALL, self._rest.discover, partial(refuse, headers=GET_HEADERS), answers_options=True
+        )
         toolbox = self._server.pipeline.toolbox
         paths = [f"{DISCOVERY}/{tool.name}" for tool in toolbox] + [f"{ENVELOPE_PATH}{tool.slug}" for tool in toolbox]
         legacy = [path for path, name in self._rest.legacy.items() if toolbox.find(name) is not None]
@@ -253,15 +261,15 @@ class App:
             access = FOR_ALL if endpoint.public else FOR_CALLERS
             call = partial(self._rest.call, endpoint)
             answer = self._bare_discovery if path == DISCOVERY + "/" else call
-            return Route(access, answer, endpoint.refuse, door=endpoint.door.name)
+            return Route(access, answer, endpoint.refuse, door=endpoint.door.name, answers_options=True)
         if path.startswith(ENVELOPE_PATH):
             tool = self._server.pipeline.toolbox.find(path.removeprefix(ENVELOPE_PATH))
             access = FOR_PEOPLE if tool is None or tool.public else FOR_CALLERS
-            return Route(access, with_preflight(self._envelope.answer), self._envelope.refuse, door="http envelope")
+            return Route(access, self._envelope.answer, self._envelope.refuse, door="http envelope")
         for door in self._pages:
             if path.startswith(door.prefix):
                 access = FOR_ALL if door.public else FOR_PEOPLE
-                return Route(access, with_preflight(door.answer), refuse, calls_on_get=True, door="page")
+                return Route(access, door.answer, refuse, calls_on_get=True, door="page")
         return unknown_path(path)
 
     def _bare_discovery(self, request: Request) -> Answer:
@@ -286,12 +294,3 @@ class App:
         for tool in self._server.pipeline.toolbox:
             self._server.pipeline.registry.load_tool_io(tool.slug)
         return encode({"status": "ready", "tools": [tool.name for tool in self._server.pipeline.toolbox]})
-
-
-def _exchange(request: Request | None, response: Response, address: str) -> Exchange:
-    if request is None:
-        return Exchange(Caller(address=address), "http", "-", response.status, response.refusal)
-    took_s = perf_counter() - request.started_s if request.started_s else 0.0
-    line, door = f"{request.method} {request.path}", request.route.door if request.route is not None else "http"
-    size = len(response.body)
-    return Exchange(request.caller, door, line, response.status, response.refusal, request.outcome, took_s, size)
