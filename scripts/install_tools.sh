@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the outside programs that the tests run against Signet: Debian's PlantUML, a Java to run it, Node.js,
-# the shells in which commands are completed, and the npm packages of package-lock.json. Does nothing that is done
-# already.
+# the shells in which commands are completed, Redis, HAProxy, nginx, systemd's own check of units, and the npm packages
+# of package-lock.json. Does nothing that is done already.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -28,6 +28,10 @@ system_packages() {
   has npm || missing+=(npm)
   has zsh || missing+=(zsh)
   has fish || missing+=(fish)
+  has redis-server || missing+=(redis-server)
+  has haproxy || [ -x /usr/sbin/haproxy ] || missing+=(haproxy)
+  has nginx || [ -x /usr/sbin/nginx ] || missing+=(nginx)
+  has systemd-analyze || missing+=(systemd)
   [ ${#missing[@]} -gt 0 ] || return 0
   if ! may_install; then
     echo "The tests need these packages, and this user may not install them: ${missing[*]}" >&2
