@@ -7,28 +7,25 @@ resolve ── Settings ── open_toolbox ── Toolbox ──┐
 
 from __future__ import annotations
 
-import os
-import time
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from signet import __version__
 from signet.kernel.outcome import Outcome
-from signet.kernel.pipeline import Mode, Observer, Pipeline
+from signet.kernel.pipeline import Mode, Pipeline
 from signet.kernel.protocol import Identity
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.server import Server
 from signet.kernel.tools import Tool, Toolbox
-from signet.kernel.wire import encode
-from signet.logs import DEBUG, ERROR, INFO, WARN, LimitedLog, Log
-from signet.runs import Run, open_run, settings_of_replay
+from signet.logs import DEBUG, WARN, Log
+from signet.observers import open_journal, open_log, open_observer, place_of, refusal_log
+from signet.runs import open_run, settings_of_replay
 from signet.settings import EnabledToolset, Settings, UsageError
+from signet.team import open_authenticator, open_gate
 from signet.toolbox import SCHEMA_ROOT, open_toolbox, unchanged
 
 if TYPE_CHECKING:
-    from signet.journal.writer import JournalWriter
-    from signet.transports.guard import Authenticator
     from signet.transports.web_app import App
 
 __all__ = [
@@ -126,11 +123,12 @@ def build_server(
         registry,
         timeout_s=settings.call_timeout_s,
         mode=Mode(settings.validation),
-        observer=_observer(log, journal, logs_calls=logs_calls),
+        observer=open_observer(log, journal, logs_calls=logs_calls),
         runtimes={
             tool.slug: runtime for runtime, tools in zip(runtimes, toolbox.groups, strict=True) for tool in tools
         },
         explain=_explainer(settings, registry) if settings.dev else None,
+        gate=open_gate(settings),
     )
     on_close = journal.close if journal is not None else _nothing
     identity = Identity(name, __version__)
@@ -170,17 +168,8 @@ def build_app(settings: Settings, server: Server | None = None) -> App:
     }
     legacy = {path: name for toolset, _ in settings.enabled() for path, name in toolset.legacy_paths.items()}
     pages = [page for toolset, _ in settings.enabled() for page in toolset.pages()]
-    guard = Guard(hosts, _authenticator(settings))
-    return App(server, guard, about, legacy, _on_refusal(settings), pages=pages)
-
-
-def _authenticator(settings: Settings) -> Authenticator | None:
-    """Return who knows the callers, where they have to say who they are."""
-    if settings.token is None:
-        return None
-    from signet.operations.access.shared_token import SharedToken
-
-    return SharedToken(settings.token)
+    guard = Guard(hosts, open_authenticator(settings))
+    return App(server, guard, about, legacy, refusal_log(settings), pages=pages)
 
 
 def refuse_open_door(settings: Settings, toolbox: Toolbox, *, is_local: bool) -> None:
@@ -195,57 +184,6 @@ def refuse_open_door(settings: Settings, toolbox: Toolbox, *, is_local: bool) ->
         raise UsageError(f"--allowed-hosts '*' lets any page call {private[0]}, which is not public: set SIGNET_TOKEN")
 
 
-def _on_refusal(settings: Settings) -> Callable[[str, int, str], None]:
-    """Return the function that logs a refused request, or one that does nothing if the filter suppresses its lines."""
-    log = open_log(settings)
-    if log.level_of("http") < INFO:
-        return _nothing
-    limited = LimitedLog(log)
-
-    def on_refusal(address: str, status: int, reason: str) -> None:
-        limited.line(INFO, "http", "request.refused", address=address or "-", status=status, reason=reason)
-
-    return on_refusal
-
-
-def open_log(settings: Settings, name: str = "signet") -> Log:
-    """Return the log that the settings describe; raise UsageError if its filter cannot be read."""
-    try:
-        return Log(name, settings.log, lenient=settings.log_lenient, secrets=settings.secrets())
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-
-
-def open_journal(settings: Settings, log: Log, run: Run) -> JournalWriter | None:
-    """Return the journal, if one is to be kept; a recording run gets its calls from it too."""
-    if settings.log_dir is None or not settings.journal:
-        return None
-    from signet.journal.record import Recorder
-    from signet.journal.writer import JournalWriter
-
-    recorder = Recorder(deterministic_ids=settings.deterministic_ids, secrets=settings.secrets())
-    # One folder, one warning.
-    warn_once = run.warn_once if settings.log_dir == settings.record else None
-    warn = warn_once or (lambda why: log.line(WARN, "journal", "journal.unwritable", why=why))
-    return JournalWriter(settings.log_dir, recorder, warn, run.on_calls, settings.run_name)
-
-
-def _observer(log: Log, journal: JournalWriter | None, *, logs_calls: bool) -> Observer:
-    """Return an observer for the journal and, where the filter lets its lines through, for the log."""
-    on_bug = partial(_log_bug, log)
-    if not logs_calls:
-        return Observer(journal.push if journal is not None else None, on_bug, time.perf_counter)
-
-    def on_outcome(outcome: Outcome, took_s: float) -> None:
-        """Log names and codes, never arguments or results."""
-        code = outcome.fault.code if outcome.fault else "OK"
-        log.line(DEBUG, "call", "call.done", tool=_slug(outcome), code=code, ms=round(took_s * 1000, 3))
-        if journal is not None:
-            journal.push(outcome, took_s)
-
-    return Observer(on_outcome, on_bug, time.perf_counter)
-
-
 def _on_drift(settings: Settings, log: Log) -> Callable[[str], None] | None:
     """Return what is done with types that differ from their frozen contracts: in development mode they are served."""
     return (lambda why: log.line(WARN, "contract", "contract.drift", why=why)) if settings.dev else None
@@ -253,30 +191,3 @@ def _on_drift(settings: Settings, log: Log) -> Callable[[str], None] | None:
 
 def _nothing(*_: object) -> None:
     """Do nothing."""
-
-
-def _log_bug(log: Log, outcome: Outcome) -> None:
-    """Log a fault that is the server's own, by the exception's class and place; in development mode any, in full."""
-    if outcome.fault is not None and outcome.fault.details is not None:
-        event, level = ("call.refused", WARN) if outcome.fault.__cause__ is None else ("call.bug", ERROR)
-        facts = {name: encode(value).decode() for name, value in outcome.fault.details.items() if name != "traceback"}
-        why = {"why": outcome.fault.message, **facts}
-        log.line(level, "call", event, tool=_slug(outcome), code=outcome.fault.code, **why)
-        if "traceback" in outcome.fault.details:
-            log.text(level, "call", outcome.fault.details["traceback"])
-    elif outcome.fault is not None and outcome.fault.__cause__ is not None:
-        cause = place_of(outcome.fault.__cause__)
-        log.line(ERROR, "call", "call.bug", tool=_slug(outcome), code=outcome.fault.code, cause=cause)
-
-
-def _slug(outcome: Outcome) -> str:
-    return outcome.tool.slug if outcome.tool else "-"
-
-
-def place_of(error: BaseException) -> str:
-    """Return an exception's class and the line that raised it; its text may hold a secret."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    where = f" at {os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}" if trace else ""
-    return type(error).__name__ + where
