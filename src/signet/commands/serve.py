@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import partial
 from secrets import token_hex
@@ -15,10 +16,11 @@ from signet import __version__
 from signet.app import build_app, check, open_log, place_of, refuse_open_door
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.tools import Toolbox
-from signet.logs import WARN
+from signet.logs import INFO, WARN
 from signet.settings import Settings, UsageError
 from signet.transports.http_server import UNIX_PREFIX, bind, is_local
 from signet.transports.slots import ConnectionLimits
+from signet.transports.systemd import inherited_socket
 from signet.transports.web_app import App
 from signet.transports.workers import Service, end_on_signals, serve
 
@@ -40,7 +42,10 @@ def serve_http(read_settings: Callable[[], Settings]) -> int:
     """
     end_on_signals()
     settings = replace(read_settings(), run_name=token_hex(16))
-    service, toolbox, registry = open_service(settings)
+    listener = _inherited()
+    if listener is not None:
+        settings = replace(settings, **_where(listener.getsockname()))
+    service, toolbox, registry = open_service(settings, listener)
     print_err(greeting(settings, service.listener.getsockname(), page_of(next(iter(toolbox)), registry)))
     serve(service, settings.workers)
     return 0
@@ -58,8 +63,29 @@ def open_service(settings: Settings, listener: socket | None = None) -> tuple[Se
     refuse_open_door(settings, toolbox, is_local=is_local(settings.host))
     certificate = _certificate(settings)
     limits = replace(LIMITS, per_address=settings.connections_per_address)
-    factory, warn = partial(_start_worker, settings), partial(_warn, settings)
-    return Service(factory, listener or _listen(settings), limits, certificate, warn), toolbox, registry
+    service = Service(
+        partial(_start_worker, settings),
+        listener or _listen(settings),
+        limits,
+        certificate,
+        partial(_warn, settings),
+        tell=partial(_tell, settings),
+        drain_s=settings.drain_s,
+    )
+    return service, toolbox, registry
+
+
+def _inherited() -> socket | None:
+    """Return the socket that systemd passes, if it does; raise UsageError if it cannot be used."""
+    try:
+        return inherited_socket(os.environ, os.getpid())
+    except OSError as error:
+        raise UsageError(f"LISTEN_FDS: {_why(error)}; pass one listening socket") from None
+
+
+def _where(address: Any) -> dict[str, Any]:
+    """Return the settings that stand for a socket's address."""
+    return {"host": UNIX_PREFIX + address} if isinstance(address, str) else {"host": address[0], "port": address[1]}
 
 
 def _refuse_exposure(settings: Settings) -> None:
@@ -121,6 +147,11 @@ def _warn(settings: Settings, text: str, error: BaseException | None = None) -> 
     """Log what went wrong in the server itself."""
     facts = {} if error is None else {"cause": place_of(error)}
     open_log(settings).line(WARN, "http", "server.warning", why=text, **facts)
+
+
+def _tell(settings: Settings, text: str) -> None:
+    """Log what happens to the processes."""
+    open_log(settings).line(INFO, "http", "server.workers", what=text)
 
 
 def greeting(settings: Settings, address: Any, tool: Page) -> str:

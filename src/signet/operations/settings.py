@@ -43,6 +43,13 @@ class OperationSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields
             metavar="NETS",
         ),
     ] = ""
+    drain_s: Annotated[
+        float,
+        Meta(ge=0, le=3600),
+        setting(
+            "seconds for which requests are still taken after the signal to stop, with /readyz at 503", metavar="S"
+        ),
+    ] = 0.0
     audit_log: Annotated[
         str | None, setting("file of the audit log: a line for each request, chained by hashes", metavar="FILE")
     ] = None

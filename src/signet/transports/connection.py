@@ -234,7 +234,7 @@ class Connection(Member, asyncio.Protocol):
         try:
             response = answer if isinstance(answer, Response) else await answer
             if response.events is not None:
-                keep_alive = keep_alive and request.version != "1.0" and not self._slots.draining
+                keep_alive = keep_alive and request.version != "1.0" and not self._slots.last_answers
                 await self._writer.stream(request, response, response.events, keep_alive=keep_alive)
             is_sent = True
         finally:
@@ -253,7 +253,7 @@ class Connection(Member, asyncio.Protocol):
         """Write a response."""
         if response.refusal or self._app.records_all:
             self._app.record(request, response, self.address)
-        keep_alive = keep_alive and not self._slots.draining
+        keep_alive = keep_alive and not self._slots.last_answers
         self._writer.write(request, response, keep_alive=keep_alive)
         self._rest(keep_alive=keep_alive)
 

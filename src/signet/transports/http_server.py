@@ -22,6 +22,8 @@ __all__ = ["UNIX_PREFIX", "HttpServer", "bind", "is_local", "new_event_loop"]
 
 GRACE_S: Final = 10.0
 """The time for calls in flight to end after the signal to stop."""
+RETIRE_S: Final = 5.0
+"""The time for the clients of a worker that is replaced to send one more request on the connections they have."""
 BACKLOG: Final = 2048
 ACCEPTS_PER_TURN: Final = 64
 """The number of waiting connections that are accepted before the open ones get their turn."""
@@ -94,7 +96,11 @@ class HttpServer:
         listener: socket.socket,
         limits: ConnectionLimits,
         tls: Callable[[], SSLContext] | None = None,
+        drain_s: float = 0.0,
     ) -> None:
+        """Serve on a socket; `drain_s` is how long requests are still taken after the signal to stop."""
+        self._drain_s = drain_s
+        self._is_replaced = False
         self._app = app
         self._listener = listener
         self._slots = Slots(limits)
@@ -110,14 +116,31 @@ class HttpServer:
         self._app.start()
         self._loop.add_reader(self._listener, self._accept)
         await self._stopped.wait()
+        self._slots.last_answers = True
+        if not self._is_replaced and self._drain_s:
+            # A load balancer has to notice first.
+            self._app.is_ready = False
+            await asyncio.sleep(self._drain_s)
+        self._loop.remove_reader(self._listener)
         self._listener.close()
+        if self._is_replaced:
+            # Not closed at once: a client may be about to send a request on a connection that it has.
+            await self._slots.emptied(RETIRE_S)
         await self._slots.drain(GRACE_S)
         await self._app.close()
 
     def stop(self) -> None:
-        """Accept no further connection, and end."""
+        """Say that the server is not ready, accept no further connection after the time for that, and end."""
         if not self._stopped.is_set():
-            # At once: from now on the socket may be another process's to serve.
+            if not self._drain_s:
+                # At once: from now on the socket may be another process's to serve.
+                self._loop.remove_reader(self._listener)
+            self._stopped.set()
+
+    def retire(self) -> None:
+        """Leave the socket to another process, and end when the clients have gone over to it."""
+        if not self._stopped.is_set():
+            self._is_replaced = True
             self._loop.remove_reader(self._listener)
             self._stopped.set()
 
@@ -153,7 +176,7 @@ class HttpServer:
             task.add_done_callback(self._handshakes.discard)
 
     def _accept_again(self) -> None:
-        if not self._stopped.is_set():
+        if not self._stopped.is_set() or (self._drain_s and not self._is_replaced and self._listener.fileno() >= 0):
             self._loop.add_reader(self._listener, self._accept)
 
     async def _connect(self, client: socket.socket) -> None:

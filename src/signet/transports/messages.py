@@ -86,6 +86,8 @@ class Application(Protocol):
 
     records_all: bool
     """Whether every response is to be recorded, and not those alone that refuse a request."""
+    is_ready: bool
+    """Whether load balancers are told to send requests here."""
 
     def admit(self, request: Request) -> Response | None:
         """Return the refusal of a request whose body has not been read yet, or None."""

@@ -10,7 +10,7 @@ from signet.kernel.errors import Code, Fault
 
 from .guard import Access
 from .messages import JSON, Answer, Request, Response
-from .rest import refuse, wrong_method
+from .rest import refuse, to_response, wrong_method
 
 __all__ = [
     "FOR_ALL",
@@ -53,7 +53,10 @@ def page(path: str, content: bytes | Callable[[Request], bytes]) -> Route:
     def answer(request: Request) -> Response:
         if request.method not in {"GET", "HEAD"}:
             return refuse(wrong_method("GET"), (JSON, (b"allow", b"GET, HEAD, OPTIONS")))
-        return Response(200, content if isinstance(content, bytes) else content(request), is_page=True)
+        try:
+            return Response(200, content if isinstance(content, bytes) else content(request), is_page=True)
+        except Fault as fault:
+            return to_response(fault)
 
     access = FOR_BALANCERS if path in {"/healthz", "/readyz"} else FOR_PEOPLE
     return Route(access, answer, refuse)

@@ -86,6 +86,8 @@ class Slots:
         self.date = b""
         """The header with the present time, as bytes."""
         self.draining = False
+        self.last_answers = False
+        """Whether each connection ends with its next response, and is left open until then."""
         self._members: set[Member] = set()
         self._by_address: dict[str, set[Member]] = {}
         self._refused: set[Member] = set()
@@ -130,15 +132,19 @@ class Slots:
 
     async def drain(self, grace_s: float) -> None:
         """Let the requests in flight be answered, for a limited time, and close all connections."""
-        self.draining = True
+        self.draining = self.last_answers = True
         for member in (*self._members, *self._refused):
             member.drain()
+        await self.emptied(grace_s)
+        for member in (*self._members, *self._refused):
+            member.abort()
+
+    async def emptied(self, limit_s: float) -> None:
+        """Wait until there is no connection, for a limited time."""
         self._empty.clear()
         if self._members:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._empty.wait(), grace_s)
-        for member in (*self._members, *self._refused):
-            member.abort()
+                await asyncio.wait_for(self._empty.wait(), limit_s)
 
     def _make_room(self, candidates: Iterable[Member]) -> bool:
         longest = min(candidates, key=_waits_since)

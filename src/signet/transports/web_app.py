@@ -73,6 +73,7 @@ class App:
         self._on_refusal = on_refusal
         self._on_exchange = on_exchange
         self.records_all = on_exchange is not None
+        self.is_ready = True
         self._rest = RestDoor(server.pipeline, legacy or {})
         self._envelope = EnvelopeDoor(server)
         self._pages = [PageDoor(server.pipeline, spec, secured=guard.authenticator is not None) for spec in pages]
@@ -290,7 +291,9 @@ class App:
         return kept
 
     def _ready(self, _: Request) -> bytes:
-        """Return the page of `/readyz`, after compiling every contract."""
+        """Return the page of `/readyz`, after compiling every contract; raise Fault where the server is stopping."""
+        if not self.is_ready:
+            raise Fault(Code.INTERNAL_ERROR, "The server is stopping: send requests elsewhere", status=503)
         for tool in self._server.pipeline.toolbox:
             self._server.pipeline.registry.load_tool_io(tool.slug)
         return encode({"status": "ready", "tools": [tool.name for tool in self._server.pipeline.toolbox]})
