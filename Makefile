@@ -28,7 +28,7 @@ COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-has
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
-.PHONY: help demo test coverage ways check attack bench clients measure docs contracts lock sbom audit tools clean
+.PHONY: help demo test coverage ways check attack bench load clients measure docs contracts lock sbom audit tools clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -61,6 +61,9 @@ bench: $(BENCH_STAMP) ## Measure against the official SDK and FastMCP (ARGS="--o
 	@env -u PYTHONDONTWRITEBYTECODE $(BENCH)/bin/python -m compileall -q src bench
 	@env -u PYTHONDONTWRITEBYTECODE $(BENCH)/bin/python -m bench $(ARGS)
 
+load: $(TEST_STAMP) tools ## Call three servers behind HAProxy 100,000 times while faults happen (ARGS="--calls 5000")
+	@$(BIN)/python -m load $(ARGS)
+
 clients: $(TEST_STAMP) tools ## Run real clients and write docs/clients.md (ARGS="--only NAME,NAME", "--help"; needs uv)
 	@command -v $(UV) >/dev/null || { echo "make clients needs uv: pip install uv"; exit 1; }
 	@UV=$(UV) $(BIN)/python clients/run.py $(ARGS)
@@ -82,6 +85,7 @@ lock: ## Write requirements/*.txt anew from pyproject.toml and requirements/*.in
 	$(COMPILE) requirements/build.in -c requirements/run.txt -o requirements/build.txt
 	$(COMPILE) pyproject.toml requirements/build.in requirements/test.in -o requirements/test.txt
 	$(COMPILE) pyproject.toml requirements/build.in requirements/bench.in -o requirements/bench.txt
+	$(COMPILE) pyproject.toml --extra redis --extra oauth --extra otel -c requirements/test.txt -o requirements/deploy.txt
 
 sbom: $(TEST_STAMP) ## Write the bill of materials (CycloneDX) of the locked dependencies to build/sbom.cdx.json
 	@$(BIN)/python scripts/sbom.py
