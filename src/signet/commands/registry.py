@@ -27,6 +27,8 @@ MORE: Final[dict[str, tuple[str, str]]] = {
         "signet.commands.sandbox",
         "play a toolset's upstream on loopback, with sample data and faults to order (GET /_sandbox)",
     ),
+    "journal": ("signet.commands.journal.command", "show, filter and query the journal of calls"),
+    "top": ("signet.commands.journal.top", "show what a server does now: calls, errors, times, callers"),
     "completion": ("signet.commands.completion", "print a completion script for bash, zsh or fish"),
 }
 """Commands in modules of their own, imported when one is given: each has `add(parser)`, which adds its arguments and

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from signet.files import lock, make_private_folders, open_private, open_regular
 
-__all__ = ["FOLDER", "KEPT_RUNS", "LATEST", "find_latest_run", "open_journal"]
+__all__ = ["FOLDER", "KEPT_RUNS", "LATEST", "find_latest_run", "journal_files", "open_journal"]
 
 FOLDER: Final = os.path.join("mcp_server", "envelope_validation")
 NAME: Final = "envelope_validation"
@@ -76,7 +76,7 @@ def _link_latest(folder: str, name: str) -> None:
 def _remove_old(folder: str, current: str) -> None:
     """Remove all journals but those of the newest runs; a journal that is still written to stays at any age."""
     runs: dict[str, list[str]] = {}
-    for path in sorted(_journals(folder), key=lambda path: (os.stat(path).st_mtime, path), reverse=True):
+    for path in sorted(journal_files(folder), key=lambda path: (os.stat(path).st_mtime, path), reverse=True):
         runs.setdefault(os.path.basename(path).split(".")[RUN], []).append(path)
     for paths in list(runs.values())[KEPT_RUNS:]:
         for path in paths:
@@ -87,7 +87,7 @@ def _remove_old(folder: str, current: str) -> None:
 def find_latest_run(folder: str) -> list[str]:
     """Return the journals of the run that was started last; none if the folder is not there or has none."""
     try:
-        names = sorted(os.path.basename(path) for path in _journals(folder))
+        names = sorted(os.path.basename(path) for path in journal_files(folder))
     except OSError:
         return []
     if not names:
@@ -98,7 +98,8 @@ def find_latest_run(folder: str) -> list[str]:
     return [os.path.join(folder, name) for name in names if name.split(".")[RUN] == run]
 
 
-def _journals(folder: str) -> Iterator[str]:
+def journal_files(folder: str) -> Iterator[str]:
+    """Return the journals in a folder; raise OSError if it is not there."""
     for entry in os.scandir(folder):
         is_ours = entry.name.startswith(f"{NAME}.") and entry.name.endswith(".jsonl") and entry.name.count(".") > RUN
         # A folder, a FIFO or a link of such a name is not ours to remove.

@@ -1,0 +1,1 @@
+"""`signet journal` and `signet top`: what the journal says."""

@@ -1,0 +1,186 @@
+"""`signet top`: what a server does now: calls, errors, times and callers, on a terminal."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections import Counter, deque
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import msgspec
+
+from signet.app import JOURNALS
+from signet.commands.terminal import on_terminal, table, write
+from signet.journal.reading import Follower, JournalLine, find_files, last_lines
+
+from .filters import age
+
+__all__ = ["Window", "add"]
+
+EVERY_S: Final = 1.0
+MAX_RECORDS: Final = 200_000
+"""The number of records that are looked at; older ones are left out first."""
+MAX_ROWS: Final = 30
+HEADINGS: Final[tuple[str, ...]] = ("tool", "door", "calls", "errors", "p50 ms", "p95 ms", "p99 ms")
+PIPE_WIDTH: Final = 120
+CLEAR: Final = "\x1b[H\x1b[2J"
+
+EPILOG: Final = """\
+It reads the journal, and with --audit-log the names of the callers. Ctrl-C ends it.
+
+examples:
+  signet top                                   the last minute, again every second
+  signet top --over 10m --audit-log audit.jsonl
+  signet top --once | less                     one picture
+"""
+
+
+class Times(msgspec.Struct):
+    """The figures of one tool at one door."""
+
+    calls: int
+    errors: int
+    p50_ms: float
+    p95_ms: float
+    p99_ms: float
+
+
+class Window:
+    """The calls of the last time."""
+
+    def __init__(self, over_s: float) -> None:
+        self._over_s = over_s
+        self._calls: deque[JournalLine] = deque(maxlen=MAX_RECORDS)
+        self._callers: deque[tuple[str, str]] = deque(maxlen=MAX_RECORDS)
+        """The time and the name of each caller."""
+
+    def add(self, lines: list[JournalLine], callers: list[tuple[str, str]], now: datetime) -> None:
+        """Take new records, and forget those that are too old."""
+        self._calls += lines
+        self._callers += callers
+        oldest = self.oldest(now)
+        while self._calls and self._calls[0].ts < oldest:
+            self._calls.popleft()
+        while self._callers and self._callers[0][0] < oldest:
+            self._callers.popleft()
+
+    def oldest(self, now: datetime) -> str:
+        """Return the time of the oldest call that counts, as the journal writes times."""
+        since_s = max(0.0, now.timestamp() - self._over_s)
+        return datetime.fromtimestamp(since_s, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+    @property
+    def calls(self) -> int:
+        """The number of calls."""
+        return len(self._calls)
+
+    def times(self) -> dict[tuple[str, str], Times]:
+        """Return the figures of each tool at each door, the busiest first."""
+        groups: dict[tuple[str, str], list[JournalLine]] = {}
+        for line in self._calls:
+            groups.setdefault((line.tool, line.door), []).append(line)
+        ordered = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
+        return {key: _times(lines) for key, lines in ordered}
+
+    def codes(self) -> Counter[str]:
+        """Return how often each canonical code came."""
+        return Counter(line.code for line in self._calls)
+
+    def callers(self) -> Counter[str]:
+        """Return how many requests each caller sent."""
+        return Counter(name for _, name in self._callers)
+
+
+def _times(lines: list[JournalLine]) -> Times:
+    ordered = sorted(line.duration_ms for line in lines)
+    errors = sum(1 for line in lines if line.status != "ok")
+    return Times(len(lines), errors, *(percentile(ordered, share) for share in (0.5, 0.95, 0.99)))
+
+
+def percentile(ordered: list[float], share: float) -> float:
+    """Return the least value that so large a share of the values does not exceed."""
+    return ordered[max(0, -int(-len(ordered) * share // 1) - 1)]
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `signet top`."""
+    default = os.environ.get("SIGNET_LOG_DIR") or JOURNALS
+    parser.add_argument("folder", nargs="?", default=default, metavar="DIR", help=f"folder of the journal ({JOURNALS})")
+    parser.add_argument("--over", type=age, default=age("60s"), metavar="AGE", help="time to look back on (60s)")
+    parser.add_argument("--audit-log", metavar="FILE", help="audit log with the names of the callers")
+    parser.add_argument("--once", action="store_true", help="print one picture and end; so it is into a pipe")
+    parser.epilog = EPILOG
+    parser.set_defaults(run=_run)
+
+
+def _run(args: argparse.Namespace) -> int:
+    follower, audit = Follower(args.folder), AuditTail(args.audit_log)
+    window = Window(args.over.total_seconds())
+    window.add(_recent(args.folder, window.oldest(datetime.now(UTC))), audit.new_callers(), datetime.now(UTC))
+    if args.once or not on_terminal():
+        write(picture(window, args.over.total_seconds()))
+        return 0
+    while True:
+        window.add(follower.new_lines(), audit.new_callers(), datetime.now(UTC))
+        write(CLEAR + picture(window, args.over.total_seconds()))
+        sys.stdout.flush()
+        time.sleep(EVERY_S)
+
+
+def _recent(folder: str, since: str) -> list[JournalLine]:
+    """Return the records that are there at the start."""
+    try:
+        return last_lines(find_files(folder, all_runs=True), MAX_RECORDS, since)
+    except OSError:
+        return []
+
+
+def picture(window: Window, over_s: float) -> str:
+    """Return the figures as tables."""
+    head = f"{window.calls:,} calls in {over_s:g} s, {window.calls / over_s:.1f} a second"
+    rows: list[tuple[str, ...]] = [
+        (tool, door, f"{one.calls:,}", f"{one.errors:,}", *(f"{ms:.1f}" for ms in (one.p50_ms, one.p95_ms, one.p99_ms)))
+        for (tool, door), one in list(window.times().items())[:MAX_ROWS]
+    ]
+    tables: list[tuple[tuple[str, ...], list[tuple[str, ...]]]] = [(HEADINGS, rows)]
+    for title, number, counts in (("code", "calls", window.codes()), ("caller", "requests", window.callers())):
+        counted: list[tuple[str, ...]] = [(name, f"{count:,}") for name, count in counts.most_common(MAX_ROWS)]
+        tables.append(((title, number), counted))
+    parts = [table(heads, rows, pipe_width=PIPE_WIDTH, strip=True).rstrip("\n") for heads, rows in tables if rows]
+    return "\n\n".join((head, *parts))
+
+
+class AuditTail:
+    """Reads the callers of an audit log, as it grows."""
+
+    def __init__(self, path: str | None) -> None:
+        self._path = path
+        self._at = 0
+        self._rest = b""
+
+    def new_callers(self) -> list[tuple[str, str]]:
+        """Return the time and the caller of each line that was added: a principal, or an address."""
+        if self._path is None:
+            return []
+        try:
+            with open(self._path, "rb") as file:
+                file.seek(0, os.SEEK_END)
+                self._at = 0 if file.tell() < self._at else self._at
+                file.seek(self._at)
+                added = file.read(1 << 24)
+        except OSError:
+            return []
+        self._at += len(added)
+        *whole, self._rest = (self._rest + added).split(b"\n")
+        return [found for line in whole if (found := _caller_of(line)) is not None]
+
+
+def _caller_of(line: bytes) -> tuple[str, str] | None:
+    try:
+        value: dict[str, Any] = msgspec.json.decode(line)
+        return str(value["time"]), str(value.get("principal") or value.get("address") or "-")
+    except (msgspec.DecodeError, KeyError, TypeError, AttributeError):
+        return None
