@@ -1,4 +1,8 @@
-"""`signet boj` as a person types it, against a played Bank of Japan in a process of its own."""
+"""`signet boj` as a person types it, against a played Bank of Japan in a process of its own.
+
+A command runs in this process, unless the test is about what is a process's own: kills and signals, terminals, closed
+streams, limits, packages that are missing. Each command runs as a process at least once.
+"""
 
 from __future__ import annotations
 
@@ -29,6 +33,7 @@ import pytest
 from matplotlib.font_manager import get_font_names
 from PIL import Image
 
+from here import signet_here
 from obstacles import LINKS, OBSTACLES, obstruct
 from processes import BIN, PATIENCE_S, ROOT, SIGNET, Server, clean_env, run, serving_command
 from signet.app import build_server
@@ -50,6 +55,9 @@ STARTS = [None, "255", "507", "759", "1010"]
 DAILY = ("FXERD01", "FXERD02", "FXERD03", "FXERD04", "FXERD05", "FXERD06", "FXERD07", "FXERD31")
 RATES = ("FM08", "--codes", ",".join(DAILY), "--start", "200001")
 """Eight daily series of some 9,800 observations, more than 60,000 together."""
+
+SPOT = ("FM08", "--codes", "FXERD01", "--start", "202610")
+"""One series, for what does not depend on pages."""
 
 QUESTION = SeriesQuery("here", "tool", {"db": "X", "lang": "en"})
 GOES_ON = "the same command goes on where this one stopped"
@@ -80,6 +88,7 @@ class Bank:
         deadline = time.monotonic() + PATIENCE_S
         while all(one["fault"] != fault for one in self.requests()):
             assert time.monotonic() < deadline, f"nobody has met {fault}"
+            time.sleep(0.01)
 
 
 @pytest.fixture(scope="module")
@@ -97,12 +106,23 @@ def bank(process: Server) -> Bank:
 
 @pytest.fixture(scope="module")
 def whole(process: Server, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    """What a fetch gives that nobody breaks off."""
+    """What a fetch gives that nobody breaks off, in a process of its own for each form."""
     folder = tmp_path_factory.mktemp("whole")
     for form in FORMATS:
         done = run("boj", "fetch", *DEPOSITS, "--boj-base-url", process.url, "--out", str(folder / f"all.{form}"))
         assert done.returncode == 0, done.stderr
     return {form: (folder / f"all.{form}").read_bytes() for form in FORMATS}
+
+
+@pytest.fixture(scope="module")
+def three_pages(process: Server, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The part that a fetch leaves which is killed while it waits for its fourth page."""
+    return killed(Bank(process), tmp_path_factory.mktemp("killed") / "all.csv", 4).read_bytes()
+
+
+def run_here(*args: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[bytes]:
+    """Run a command in this process."""
+    return signet_here(ROOT, *args, environ=clean_env(env))
 
 
 def shaped(origin: str) -> str:
@@ -115,9 +135,9 @@ def command(bank: Bank, out: Path, question: tuple[str, ...] = DEPOSITS, *more: 
 
 
 def fetch(
-    bank: Bank, out: Path, question: tuple[str, ...] = DEPOSITS, *more: str, env: Mapping[str, str] | None = None
+    bank: Bank, out: Path, question: tuple[str, ...] = DEPOSITS, *more: str
 ) -> subprocess.CompletedProcess[bytes]:
-    done = run(*command(bank, out, question, *more)[1:], env=env)
+    done = run_here(*command(bank, out, question, *more)[1:])
     assert b"Traceback" not in done.stderr, done.stderr
     assert done.stdout == b""
     return done
@@ -191,14 +211,14 @@ def test_a_pipe_gets_a_line_for_each_of_the_50_databases_in_both_languages() -> 
 
 @pytest.mark.parametrize("text", ["exchange", "EXCHANGE rates", "外国為替", "fm08", "ＦＭ０８"])
 def test_a_database_is_found_by_its_words_in_either_language_however_they_are_typed(text: str) -> None:
-    done = run("boj", "databases", *text.split())
+    done = run_here("boj", "databases", *text.split())
 
     assert done.returncode == 0
     assert "FM08" in [line.split("\t")[0] for line in done.stdout.decode().splitlines()]
 
 
 def test_databases_are_given_as_json_too() -> None:
-    done = run("boj", "databases", "tankan", "--json")
+    done = run_here("boj", "databases", "tankan", "--json")
 
     assert json.loads(done.stdout) == [
         {
@@ -212,7 +232,7 @@ def test_databases_are_given_as_json_too() -> None:
 
 
 def test_a_text_that_no_database_has_is_told_and_fails() -> None:
-    done = run("boj", "databases", "nothing of the kind")
+    done = run_here("boj", "databases", "nothing of the kind")
 
     assert (done.returncode, done.stdout) == (1, b"")
     assert b"'nothing of the kind'" in done.stderr
@@ -342,7 +362,7 @@ def test_a_fetch_makes_formulas_harmless_unless_told_otherwise(
     )
     bank.order("answer", body=answer)
 
-    done = run(*command(bank, out, RATES)[1:], *flags)
+    done = run_here(*command(bank, out, RATES)[1:], *flags)
 
     assert done.returncode == 0, done.stderr
     assert out.read_text().splitlines()[1].split(",")[1] == name
@@ -437,14 +457,14 @@ SPAN = ("--start", "202401", "--end", "202406")
 def test_a_fetch_ends_with_a_line_on_periods_units_and_language(
     bank: Bank, tmp_path: Path, args: tuple[str, ...], told: str
 ) -> None:
-    done = run("boj", "fetch", *args, "--boj-base-url", bank.url, "--out", str(tmp_path / "it.csv"))
+    done = run_here("boj", "fetch", *args, "--boj-base-url", bank.url, "--out", str(tmp_path / "it.csv"))
 
     assert done.stderr.decode().splitlines()[-1] == f"signet: {told}"
 
 
 @pytest.mark.parametrize("command", ["fetch", "plot"])
 def test_the_help_tells_how_periods_are_written_what_units_are_and_the_languages(command: str) -> None:
-    text = run("boj", command, "--help").stdout.decode()
+    text = run_here("boj", command, "--help").stdout.decode()
 
     rows = re.findall(r"^  ([A-Z]+(?:, [A-Z]+)?) ", text.partition("periods, by the frequency")[2], re.MULTILINE)
     assert rows == ["CY, FY", "CH, FH", "Q", "M", "W, D"]
@@ -457,7 +477,7 @@ def test_a_terminal_is_told_how_the_series_of_a_database_are_listed() -> None:
     seen = shown_on_a_terminal("boj", "databases", "exchange", stream="stdout")
 
     assert "To list its series: signet call boj_get_metadata db=FM08 lang=en" in seen
-    assert "signet call boj_get_metadata db=FM08 lang=en" in run("boj", "databases", "--help").stdout.decode()
+    assert "signet call boj_get_metadata db=FM08 lang=en" in run_here("boj", "databases", "--help").stdout.decode()
 
 
 def test_a_fetch_that_nobody_listens_to_goes_on(bank: Bank, tmp_path: Path, whole: dict[str, bytes]) -> None:
@@ -482,7 +502,7 @@ def test_a_terminal_gets_a_bar(bank: Bank, tmp_path: Path) -> None:
 def test_a_fetch_leaves_nothing_but_its_file(bank: Bank, tmp_path: Path) -> None:
     (tmp_path / "all.csv").write_text("of yesterday")
 
-    done = fetch(bank, tmp_path / "all.csv")
+    done = fetch(bank, tmp_path / "all.csv", SPOT)
 
     assert done.returncode == 0
     assert left_in(tmp_path) == ["all.csv"]
@@ -590,13 +610,11 @@ def test_a_fetch_may_be_killed_again_and_again(bank: Bank, tmp_path: Path, whole
 
 @pytest.mark.parametrize("missing_bytes", [1, 2, 70, 20_000])
 def test_a_line_that_was_being_written_is_asked_for_again(
-    bank: Bank, tmp_path: Path, whole: dict[str, bytes], missing_bytes: int
+    bank: Bank, tmp_path: Path, whole: dict[str, bytes], three_pages: bytes, missing_bytes: int
 ) -> None:
     """A kill, or a loss of power, in the middle of a page: the pages before it are good."""
     out = tmp_path / "all.csv"
-    part = killed(bank, out, 4)
-    os.truncate(part, part.stat().st_size - missing_bytes)
-    bank.server.ask("DELETE", "/_sandbox/requests")
+    part_of(out).write_bytes(three_pages[:-missing_bytes])
 
     done = fetch(bank, out)
 
@@ -606,16 +624,16 @@ def test_a_line_that_was_being_written_is_asked_for_again(
 
 
 def test_a_page_that_was_changed_on_the_disk_is_asked_for_again(
-    bank: Bank, tmp_path: Path, whole: dict[str, bytes]
+    bank: Bank, tmp_path: Path, whole: dict[str, bytes], three_pages: bytes
 ) -> None:
     out = tmp_path / "all.csv"
-    part = killed(bank, out, 4)
-    header, first, second, third = part.read_bytes().splitlines(keepends=True)
-    part.write_bytes(header + first + second.replace(b'"value":"0"', b'"value":"1"', 1) + third)
-    bank.server.ask("DELETE", "/_sandbox/requests")
+    header, first, second, third = three_pages.splitlines(keepends=True)
+    changed = second.replace(b'"value":"0"', b'"value":"1"', 1)
+    part_of(out).write_bytes(header + first + changed + third)
 
     fetch(bank, out)
 
+    assert changed != second
     assert out.read_bytes() == whole["csv"]
     assert bank.asked() == STARTS[1:]
 
@@ -680,7 +698,7 @@ def test_what_the_bank_refuses_leaves_nothing_in_the_way(bank: Bank, tmp_path: P
     out = tmp_path / "rates.csv"
 
     refused = fetch(bank, out, ("FM08", "--codes", "NOPE"))
-    right = fetch(bank, out, ("FM08", "--codes", "FXERD01", "--start", "202610"))
+    right = fetch(bank, out, SPOT)
 
     assert (refused.returncode, right.returncode) == (1, 0)
     assert b"M181013E" in refused.stderr
@@ -689,7 +707,9 @@ def test_what_the_bank_refuses_leaves_nothing_in_the_way(bank: Bank, tmp_path: P
 
 
 def test_a_bank_that_cannot_be_reached_is_told_in_a_sentence(tmp_path: Path) -> None:
-    done = run("boj", "fetch", *DEPOSITS, "--boj-base-url", "http://127.0.0.1:9", "--out", str(tmp_path / "all.csv"))
+    out = tmp_path / "all.csv"
+
+    done = run_here("boj", "fetch", *DEPOSITS, "--boj-base-url", "http://127.0.0.1:9", "--out", str(out))
 
     assert done.returncode == 1
     assert len(done.stderr.splitlines()) == 1, done.stderr
@@ -763,13 +783,13 @@ def full_at(limit_bytes: int, *args: str) -> subprocess.CompletedProcess[bytes]:
 
 
 def test_a_disk_that_is_full_while_pages_come_loses_none_of_them(
-    bank: Bank, tmp_path: Path, whole: dict[str, bytes]
+    bank: Bank, tmp_path: Path, whole: dict[str, bytes], three_pages: bytes
 ) -> None:
     out = tmp_path / "all.csv"
-    part = killed(bank, out, 4)
-    before = part.read_bytes()
+    part = part_of(out)
+    part.write_bytes(three_pages)
 
-    done = full_at(len(before) + 1000, *command(bank, out))
+    done = full_at(len(three_pages) + 1000, *command(bank, out))
     kept = part.read_bytes()
     bank.server.ask("DELETE", "/_sandbox/requests")
     again = fetch(bank, out)
@@ -778,7 +798,7 @@ def test_a_disk_that_is_full_while_pages_come_loses_none_of_them(
     assert b"Traceback" not in done.stderr
     assert f"cannot write {part} (" in done.stderr.decode().splitlines()[-1]
     assert done.stderr.decode().splitlines()[-1].endswith(GOES_ON)
-    assert kept == before, "three pages, and nothing of the fourth"
+    assert kept == three_pages, "three pages, and nothing of the fourth"
     assert again.returncode == 0
     assert out.read_bytes() == whole["csv"]
     assert bank.asked() == STARTS[3:]
@@ -861,7 +881,7 @@ def test_what_is_in_the_place_of_the_new_file_is_not_written_through(bank: Bank,
     obstruct(tmp_path / "all.csv.part.new", kind, tmp_path / "aside")
     theirs = {path: path.read_bytes() for path in (tmp_path / "aside").iterdir() if path.is_file()}
 
-    done = fetch(bank, out)
+    done = fetch(bank, out, SPOT)
 
     is_replaced = kind in {*LINKS, "hard link"}
     assert done.returncode == (0 if is_replaced else 1)
@@ -950,10 +970,7 @@ def test_a_page_that_was_moved_is_not_taken(tmp_path: Path) -> None:
 def test_a_mistake_of_use_is_told_in_a_sentence_with_status_2(tmp_path: Path, args: tuple[str, ...], word: str) -> None:
     (tmp_path / "folder.csv").mkdir()
 
-    done = subprocess.run(
-        [SIGNET, "boj", "fetch", *args],
-        cwd=tmp_path, capture_output=True, env=clean_env(), timeout=PATIENCE_S, check=False,
-    )  # fmt: skip
+    done = signet_here(tmp_path, "boj", "fetch", *args)
 
     assert done.returncode == 2, done.stderr
     assert len(done.stderr.splitlines()) == 1, done.stderr
@@ -978,7 +995,7 @@ def without(folder: Path, *names: str) -> dict[str, str]:
 
 
 def test_parquet_without_pyarrow_says_what_to_install(bank: Bank, tmp_path: Path) -> None:
-    done = fetch(bank, tmp_path / "all.parquet", env=without(tmp_path, "pyarrow"))
+    done = run(*command(bank, tmp_path / "all.parquet")[1:], env=without(tmp_path, "pyarrow"))
 
     assert done.returncode == 2
     assert re.search(r"pip install .*\[parquet\]', or write .csv or .json$", done.stderr.decode())
@@ -993,13 +1010,13 @@ SAMPLES = ("plot", "FM08", "--codes", "SAMPLE_FXM01", "--start", "202001", "--en
 
 
 def plot(bank: Bank, *args: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[bytes]:
-    done = run("boj", *args, "--boj-base-url", bank.url, env=env)
+    done = run_here("boj", *args, "--boj-base-url", bank.url, env=env)
     assert b"Traceback" not in done.stderr, done.stderr
     return done
 
 
 def test_a_pipe_gets_the_series_drawn_in_plain_text(bank: Bank) -> None:
-    done = plot(bank, *INDEXES)
+    done = run("boj", *INDEXES, "--boj-base-url", bank.url)
 
     told = done.stdout.decode()
     lines = told.splitlines()
@@ -1063,9 +1080,11 @@ def test_a_png_is_a_picture(bank: Bank, tmp_path: Path) -> None:
 
 def test_an_svg_is_a_picture_with_names_source_and_credit_and_always_the_same(bank: Bank, tmp_path: Path) -> None:
     first, second = tmp_path / "one.svg", tmp_path / "two.SVG"
+    asked = ("boj", *INDEXES, "--boj-base-url", bank.url, "--out")
 
-    for out in (first, second):
-        assert plot(bank, *INDEXES, "--out", str(out)).returncode == 0
+    here, apart = run_here(*asked, str(first)), run(*asked, str(second))
+
+    assert (here.returncode, apart.returncode) == (0, 0)
 
     text = first.read_text()
     root = ET.fromstring(text)
@@ -1132,7 +1151,9 @@ def test_what_cannot_be_drawn_is_told_in_a_sentence(bank: Bank, args: tuple[str,
 
 @pytest.mark.parametrize("missing", ["plotext", "matplotlib"])
 def test_drawing_without_its_packages_says_what_to_install(bank: Bank, tmp_path: Path, missing: str) -> None:
-    done = plot(bank, *INDEXES, "--out", str(tmp_path / "rates.png"), env=without(tmp_path, missing))
+    asked = ("boj", *INDEXES, "--boj-base-url", bank.url, "--out", str(tmp_path / "rates.png"))
+
+    done = run(*asked, env=without(tmp_path, missing))
 
     assert done.returncode == 2
     assert re.search(r"pip install .*\[plot\]'$", done.stderr.decode())
@@ -1250,7 +1271,7 @@ def test_a_value_beyond_all_doubles_is_told_and_not_drawn(bank: Bank) -> None:
 
 def test_the_credit_is_the_same_wherever_it_is_shown() -> None:
     assert boj_mcp.CREDIT == CREDIT
-    assert CREDIT in " ".join(run("boj", "--help").stdout.decode().split())
+    assert CREDIT in " ".join(run_here("boj", "--help").stdout.decode().split())
 
 
 @pytest.mark.parametrize("command", ["databases", "fetch", "plot"])
