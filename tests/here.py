@@ -6,6 +6,7 @@ import contextlib
 import importlib
 import io
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -40,8 +41,12 @@ def signet_here(folder: Path, *args: str, environ: dict[str, str] | None = None)
 
 @contextlib.contextmanager
 def _fresh() -> Iterator[None]:
-    """Forget what is loaded from folders of tests before and after the block, targets, and places to import from."""
+    """Forget what is loaded from folders of tests before and after the block, targets, and places to import from.
+
+    Signals are handled after the block as before it.
+    """
     path = list(sys.path)
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     sys.path[:] = [place for place in path if not place.startswith(FOLDERS)]
     known = [list(catalogue.TOOLSETS), dict(catalogue._registered), dict(catalogue._loaded)]
     # A file that is written twice within a second, with one size, has the bytecode of the first.
@@ -52,6 +57,8 @@ def _fresh() -> Iterator[None]:
         yield
     finally:
         sys.dont_write_bytecode = before
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
         sys.path[:] = path
         _forget_modules()
         catalogue.TOOLSETS[:] = known[0]

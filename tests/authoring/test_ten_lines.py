@@ -238,7 +238,7 @@ def test_an_async_tool_with_an_upstream_is_recorded_and_replayed_without_it(
     command = [_signet(fresh), "serve", str(tmp_path / "rates.py"), "--port", "0"]
     tape = str(tmp_path / "tape")
     service = ThreadingHTTPServer(("127.0.0.1", 0), Rates)
-    threading.Thread(target=service.serve_forever, daemon=True).start()
+    threading.Thread(target=service.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
     env = {**fresh, "RATES_URL": f"http://127.0.0.1:{service.server_port}"}
 
     with serving_command(*command, "--record", tape, env=env) as running:

@@ -42,7 +42,7 @@ class AroundTheJar(BaseHTTPRequestHandler):
 @pytest.fixture(scope="module")
 def debian() -> Iterator[str]:
     with ThreadingHTTPServer(("127.0.0.1", 0), AroundTheJar) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/plantuml"
         server.shutdown()
 

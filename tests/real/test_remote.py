@@ -133,7 +133,7 @@ def test_a_server_that_is_not_there_is_told() -> None:
 @contextlib.contextmanager
 def web_server(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
     with HTTPServer(("127.0.0.1", 0), handler) as web:
-        thread = threading.Thread(target=web.serve_forever)
+        thread = threading.Thread(target=web.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:
             yield f"http://127.0.0.1:{web.server_port}"

@@ -31,7 +31,7 @@ def tools() -> Iterator[Diagrams]:
 @pytest.fixture(scope="module")
 def strict() -> Iterator[Diagrams]:
     """The same with little time and memory."""
-    flags = {"plantuml_render_timeout_s": "4", "plantuml_render_memory_mb": "1100", "plantuml_render_processes": "1"}
+    flags = {"plantuml_render_timeout_s": "2", "plantuml_render_memory_mb": "1100", "plantuml_render_processes": "1"}
     with diagrams(plantuml_jar="/nowhere.jar", **flags) as harness:
         yield harness
 
