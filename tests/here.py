@@ -12,10 +12,11 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 from processes import clean_env
-from signet import catalogue
+from signet import catalogue, sandbox
 from signet.authoring import neighbours
 from signet.commands.cli import main
 
@@ -30,13 +31,28 @@ def signet_here(folder: Path, *args: str, environ: dict[str, str] | None = None)
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
     printed = contextlib.redirect_stdout(out), contextlib.redirect_stderr(err)
     environ = mock.patch.dict(os.environ, clean_env() if environ is None else environ, clear=True)
-    with _fresh(), environ, contextlib.chdir(folder), printed[0], printed[1]:
+    with _fresh(), _sandboxes_ended(), environ, contextlib.chdir(folder), printed[0], printed[1]:
         try:
             status = main(list(args))
         except SystemExit as error:
             status = int(error.code or 0)
     texts = [stream.buffer.getvalue() for stream in (out, err)]  # type: ignore[attr-defined]
     return subprocess.CompletedProcess(["signet", *args], status, *texts)
+
+
+@contextlib.contextmanager
+def _sandboxes_ended() -> Iterator[None]:
+    """End the sandboxes that a command starts with `--sandbox`, as the end of its process would."""
+    start_in_thread = sandbox.start_in_thread
+    with contextlib.ExitStack() as stops:
+
+        def start(*args: Any, **more: Any) -> Any:
+            url, stop = start_in_thread(*args, **more)
+            stops.callback(stop)
+            return url, stop
+
+        with mock.patch.object(sandbox, "start_in_thread", start):
+            yield
 
 
 @contextlib.contextmanager

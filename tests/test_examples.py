@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from here import signet_here
 from processes import BIN, PATIENCE_S, ROOT, SIGNET, Server, clean_env, serving, serving_command
 from signet.catalogue import TOOLSETS, find_toolset
 from signet.commands.cli import parser
@@ -29,6 +30,8 @@ ELSEWHERE = {
 }  # fmt: skip
 """Commands that have no sample data, or write into the user's folder; tests/test_parity.py, test_replay.py, contracts/
 and install/ run them."""
+HERE = {"boj", "call", "completion", "config", "doctor", "new", "oj", "tools"}
+"""Commands that need no process of their own: each has tests of its own in which it has one."""
 ENDLESS = "--watch"
 """What never ends by itself; tests/test_diagram_command.py runs it, saves its file and interrupts it."""
 DIAGRAM = "@startuml\nAlice -> Bob: hello\n@enduml\n"
@@ -120,6 +123,15 @@ def drawn_files(folder: Path, words: list[str]) -> list[str]:
     return expanded
 
 
+def run(folder: Path, words: list[str], environ: dict[str, str]) -> subprocess.CompletedProcess[bytes]:
+    """Run a command that ends by itself, or with its input."""
+    if words[0] == SIGNET and words[1] in HERE:
+        return signet_here(folder, *words[1:], environ=environ)
+    return subprocess.run(
+        words, input=PING, cwd=folder, env=environ, capture_output=True, timeout=PATIENCE_S, check=False
+    )
+
+
 def test_the_texts_have_examples() -> None:
     assert len(readme_commands()) > 20
     assert len(help_commands()) > 15
@@ -131,8 +143,8 @@ def test_a_command_of_the_readme_or_of_a_help_page_works_on_the_sample_data(
     server: Server, tmp_path: Path, line: str
 ) -> None:
     if "--replay tape" in line:
-        record = [SIGNET, "call", "--sandbox", "--record", "tape", "encodePlantUML", "plantumlCode=A"]
-        subprocess.run(record, cwd=tmp_path, env=clean_env(), capture_output=True, check=True)
+        record = ("call", "--sandbox", "--record", "tape", "encodePlantUML", "plantumlCode=A")
+        assert signet_here(tmp_path, *record).returncode == 0
     for name in re.findall(r"@([\w.]+\.(?:json|puml|txt))", line):
         text = json.dumps({"plantumlCode": "A -> B"}) if name.endswith(".json") else "A -> B"
         (tmp_path / name).write_text(text)
@@ -143,8 +155,8 @@ def test_a_command_of_the_readme_or_of_a_help_page_works_on_the_sample_data(
         (tmp_path / "tools.py").write_text(TOOLS)
         (tmp_path / "other.toml").write_text('toolsets = ["tools.py"]\n')
     if "--replay tests/cassette" in line:
-        record = [SIGNET, "call", "--toolsets", "tools.py", "--record", "tests/cassette", "add", "a=1", "b=2"]
-        subprocess.run(record, cwd=tmp_path, env=clean_env(), capture_output=True, check=True)
+        record = ("call", "--toolsets", "tools.py", "--record", "tests/cassette", "add", "a=1", "b=2")
+        assert signet_here(tmp_path, *record).returncode == 0
     for name in re.findall(r"[\w/-]*main\.py", line):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(SOLUTION)
@@ -159,9 +171,7 @@ def test_a_command_of_the_readme_or_of_a_help_page_works_on_the_sample_data(
         with serving_command(*words, env={**env, "PYTHONPATH": str(tmp_path)}) as running:
             assert running.process.poll() is None
         return
-    done = subprocess.run(
-        words, input=PING, cwd=tmp_path, env=clean_env(env), capture_output=True, timeout=PATIENCE_S, check=False
-    )
+    done = run(tmp_path, words, clean_env(env))
 
     fails = 1 if "plantumlCode=''" in line else 0
     assert done.returncode == fails, done.stderr.decode()
