@@ -10,20 +10,25 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from processes import clean_env
+from processes import ROOT, clean_env
 from signet import catalogue, sandbox
 from signet.authoring import neighbours
 from signet.commands.cli import main
 
-__all__ = ["signet_here"]
+__all__ = ["run_here", "signet_here"]
 
 FOLDERS = f"{tempfile.gettempdir()}{os.sep}pytest-of-"
 """How the paths of the folders of tests begin."""
+
+
+def run_here(*args: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[bytes]:
+    """Run one `signet` command to its end, as `processes.run` does, in this process."""
+    return signet_here(ROOT, *args, environ=clean_env(env))
 
 
 def signet_here(folder: Path, *args: str, environ: dict[str, str] | None = None) -> subprocess.CompletedProcess[bytes]:

@@ -33,7 +33,7 @@ import pytest
 from matplotlib.font_manager import get_font_names
 from PIL import Image
 
-from here import signet_here
+from here import run_here, signet_here
 from obstacles import LINKS, OBSTACLES, obstruct
 from processes import BIN, PATIENCE_S, ROOT, SIGNET, Server, clean_env, run, serving_command
 from signet.app import build_server
@@ -118,11 +118,6 @@ def whole(process: Server, tmp_path_factory: pytest.TempPathFactory) -> dict[str
 def three_pages(process: Server, tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """The part that a fetch leaves which is killed while it waits for its fourth page."""
     return killed(Bank(process), tmp_path_factory.mktemp("killed") / "all.csv", 4).read_bytes()
-
-
-def run_here(*args: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[bytes]:
-    """Run a command in this process."""
-    return signet_here(ROOT, *args, environ=clean_env(env))
 
 
 def shaped(origin: str) -> str:

@@ -1,4 +1,7 @@
-"""The commands as a person or a client's configuration starts them: output, exit status, signals."""
+"""The commands as a person or a client's configuration starts them: output, exit status, signals.
+
+What ends with an output alone runs in this process; servers, streams and signals have processes of their own.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,7 @@ from typing import IO
 import pytest
 
 import signet
+from here import run_here
 from processes import (
     EXTENDED,
     PATIENCE_S,
@@ -64,8 +68,11 @@ def answered(server: Server) -> int:
 
 
 def refused(*args: str, env: Mapping[str, str] | None = None) -> str:
-    """Run what must be refused as a mistake of use; return the sentence that says so."""
-    done = run(*args, env=env)
+    """Run what must be refused as a mistake of use; return the sentence that says so.
+
+    A server has a process of its own: one that is not refused would not end.
+    """
+    done = (run if args[0] in {"serve", "stdio", "sandbox"} else run_here)(*args, env=env)
     told = done.stderr.decode().strip()
     assert done.returncode == 2, told
     assert done.stdout == b""
@@ -102,7 +109,7 @@ def test_help_shows_every_command_and_examples_to_paste() -> None:
     ["serve", "stdio", "tools", "call", "sandbox", "parity", "replay", "contract diff", "boj databases", "boj fetch"],
 )
 def test_every_command_takes_ids_that_follow_from_the_call(command: str) -> None:
-    done = run(*command.split(), "--deterministic-ids", "--help")
+    done = run_here(*command.split(), "--deterministic-ids", "--help")
 
     assert done.returncode == 0
     assert b"--deterministic-ids" in done.stdout
@@ -111,7 +118,7 @@ def test_every_command_takes_ids_that_follow_from_the_call(command: str) -> None
 @pytest.mark.parametrize("command", ["serve", "stdio", "tools", "call"])
 def test_each_command_has_help_of_its_own(command: str) -> None:
     """And asking for help is no mistake."""
-    done = run(command, "--help")
+    done = run_here(command, "--help")
 
     assert done.returncode == 0
     assert b"--toolsets" in done.stdout
@@ -119,7 +126,7 @@ def test_each_command_has_help_of_its_own(command: str) -> None:
 
 def test_tools_lists_each_tool_with_what_it_is_for() -> None:
     """The name to call it by, and its title."""
-    done = run("tools", "--toolsets", "plantuml")
+    done = run_here("tools", "--toolsets", "plantuml")
 
     assert done.returncode == 0
     assert TOOL in done.stdout.decode()
@@ -159,8 +166,8 @@ def test_call_takes_its_arguments_as_json_too(tmp_path: Path) -> None:
 
     done = [
         run("call", TOOL, f"plantumlCode={SOURCE}"),
-        run("call", TOOL, "--json", arguments),
-        run("call", TOOL, "--json", f"@{file}"),
+        run_here("call", TOOL, "--json", arguments),
+        run_here("call", TOOL, "--json", f"@{file}"),
     ]
 
     assert [one.returncode for one in done] == [0, 0, 0]
@@ -186,7 +193,7 @@ def test_call_is_readable_on_a_terminal() -> None:
 )
 def test_call_exits_1_on_a_tool_error_and_says_it_in_json(arguments: tuple[str, ...]) -> None:
     """A script can tell it from a result without reading."""
-    done = run("call", TOOL, *arguments)
+    done = run_here("call", TOOL, *arguments)
 
     assert done.returncode == 1
     assert b"plantumlCode" in done.stdout + done.stderr
@@ -369,7 +376,7 @@ def test_an_error_output_that_takes_nothing_changes_nothing(
     arguments: tuple[str, ...], status: int, silent: str
 ) -> None:
     """The same status and the same answer as where somebody listens."""
-    heard = run(*arguments)
+    heard = (run if arguments[0] == "serve" else run_here)(*arguments)
 
     done = subprocess.run(
         sh(SILENT[silent], SIGNET, *arguments),
@@ -477,7 +484,7 @@ def test_a_flag_wins_over_the_environment() -> None:
     """The variable alone would be refused; beside the flag it does not count."""
     spoilt = {"SIGNET_TOOLSETS": "nope"}
 
-    alone, beside_a_flag = refused("tools", env=spoilt), run("tools", "--toolsets", "plantuml", env=spoilt)
+    alone, beside_a_flag = refused("tools", env=spoilt), run_here("tools", "--toolsets", "plantuml", env=spoilt)
 
     assert "nope" in alone
     assert beside_a_flag.returncode == 0

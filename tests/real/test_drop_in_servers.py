@@ -38,6 +38,12 @@ BEGINNINGS = {
 OF_THE_JUDGE = pytest.mark.parametrize("drop_in", [OJ_SERVER.name], indirect=True)
 OF_THE_BANK = pytest.mark.parametrize("drop_in", [BOJ_SERVER.name], indirect=True)
 TOOLS = [pytest.param(server.name, tool, id=tool) for server in SERVERS.values() for tool in server.tools]
+IN_TURN = [
+    pytest.param(server.name, tool, ["legacy", "modern"][place % 2], id=tool)
+    for server in SERVERS.values()
+    for place, tool in enumerate(server.tools)
+]
+"""Each tool in one era, each server in both."""
 
 
 @pytest.fixture(scope="module", params=SERVERS)
@@ -233,8 +239,7 @@ def test_the_inspector_lists_the_tools_without_a_complaint(
 
 
 @pytest.mark.spec("2.common.markdown", "3.output.structured")
-@pytest.mark.parametrize(("drop_in", "tool"), TOOLS, indirect=["drop_in"], scope="module")
-@pytest.mark.parametrize("era", ["legacy", "modern"])
+@pytest.mark.parametrize(("drop_in", "tool", "era"), IN_TURN, indirect=["drop_in"], scope="module")
 def test_the_inspector_calls_each_tool(
     drop_in: DropInServer, upstream: UpstreamHarness, results: dict[str, Any], era: str, tool: str, tmp_path: Path
 ) -> None:
