@@ -26,17 +26,22 @@ FOLDERS = f"{tempfile.gettempdir()}{os.sep}pytest-of-"
 """How the paths of the folders of tests begin."""
 
 
-def run_here(*args: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[bytes]:
+def run_here(
+    *args: str, stdin: bytes = b"", env: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[bytes]:
     """Run one `signet` command to its end, as `processes.run` does, in this process."""
-    return signet_here(ROOT, *args, environ=clean_env(env))
+    return signet_here(ROOT, *args, stdin=stdin, environ=clean_env(env))
 
 
-def signet_here(folder: Path, *args: str, environ: dict[str, str] | None = None) -> subprocess.CompletedProcess[bytes]:
+def signet_here(
+    folder: Path, *args: str, stdin: bytes = b"", environ: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[bytes]:
     """Run a command in a folder as a new process would: what it loads is forgotten, what it prints is returned."""
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
     printed = contextlib.redirect_stdout(out), contextlib.redirect_stderr(err)
+    given = mock.patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
     environ = mock.patch.dict(os.environ, clean_env() if environ is None else environ, clear=True)
-    with _fresh(), _sandboxes_ended(), environ, contextlib.chdir(folder), printed[0], printed[1]:
+    with _fresh(), _sandboxes_ended(), environ, contextlib.chdir(folder), given, printed[0], printed[1]:
         try:
             status = main(list(args))
         except SystemExit as error:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from here import run_here
 from processes import PATIENCE_S, SIGNET, Server, clean_env, run, serving_command
 from signet.commands.boj import command
 from signet.toolsets.boj_explore.columns import UNITS
@@ -60,7 +61,7 @@ def test_an_index_that_is_broken_off_goes_on(bank: Server, tmp_path: Path, how: 
     before = listed(bank)
     assert bank.ask("DELETE", "/_sandbox/requests").status == 204
 
-    done = run(*command[1:])
+    done = run_here(*command[1:])
 
     assert done.returncode == 0, done.stderr
     assert b"50 of 50 databases" in done.stderr
@@ -74,7 +75,7 @@ def test_an_index_that_is_broken_off_goes_on(bank: Server, tmp_path: Path, how: 
 
 
 def test_an_index_that_is_there_asks_nobody(bank: Server, folder: Path) -> None:
-    done = run("boj", "index", "--boj-index-dir", str(folder), "--boj-base-url", bank.url)
+    done = run_here("boj", "index", "--boj-index-dir", str(folder), "--boj-base-url", bank.url)
 
     assert done.returncode == 0
     assert listed(bank) == []
@@ -83,7 +84,7 @@ def test_an_index_that_is_there_asks_nobody(bank: Server, folder: Path) -> None:
 def test_an_index_that_cannot_be_written_is_told_with_its_folder(bank: Server, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
 
-    done = run("boj", "index", "--boj-index-dir", str(tmp_path / "file"), "--boj-base-url", bank.url)
+    done = run_here("boj", "index", "--boj-index-dir", str(tmp_path / "file"), "--boj-base-url", bank.url)
 
     assert done.returncode == 1
     assert f"{tmp_path / 'file'}/" in done.stderr.decode()
@@ -94,7 +95,7 @@ def test_an_index_that_cannot_be_written_is_told_with_its_folder(bank: Server, t
     ("words", "code"), [(("dollar", "yen"), "FXERD01"), (("ドル円",), "FXERD01"), (("短観",), "TK99F1000601GCQ01000")]
 )
 def test_a_search_prints_a_line_for_each_series(bank: Server, folder: Path, words: tuple[str, ...], code: str) -> None:
-    done = run("boj", "search", *words, "--limit", "2", "--boj-index-dir", str(folder), "--boj-base-url", bank.url)
+    done = run_here("boj", "search", *words, "--limit", "2", "--boj-index-dir", str(folder), "--boj-base-url", bank.url)
 
     assert done.returncode == 0, done.stderr
     lines = [line.split("\t") for line in done.stdout.decode().splitlines()]
@@ -118,7 +119,7 @@ def test_a_search_on_a_terminal_of_80_columns_keeps_words_and_codes_whole(bank: 
 
 
 def test_a_search_is_given_as_json_too(bank: Server, folder: Path) -> None:
-    done = run(
+    done = run_here(
         "boj", "search", "yen", "--frequency", "m", "--json", "--boj-index-dir", str(folder), "--boj-base-url", bank.url
     )
 
@@ -128,7 +129,7 @@ def test_a_search_is_given_as_json_too(bank: Server, folder: Path) -> None:
 
 
 def test_a_search_that_finds_nothing_fails_with_the_closest_codes(bank: Server, folder: Path) -> None:
-    done = run("boj", "search", "FXERD1", "--boj-index-dir", str(folder), "--boj-base-url", bank.url)
+    done = run_here("boj", "search", "FXERD1", "--boj-index-dir", str(folder), "--boj-base-url", bank.url)
 
     assert (done.returncode, done.stdout) == (1, b"")
     assert b"did you mean FM08:FXERD01" in done.stderr
@@ -151,9 +152,9 @@ def test_info_shows_what_the_bank_says(bank: Server) -> None:
 def test_a_code_may_be_written_after_its_database(bank: Server, tmp_path: Path, code: str) -> None:
     out = ("--start", "202610", "--out", str(tmp_path / "x.csv"))
 
-    info = run("boj", "info", "FM08", code, "--boj-base-url", bank.url)
-    fetch = run("boj", "fetch", "FM08", "--codes", f"{code},FXERD02", *out, "--boj-base-url", bank.url)
-    other = run("boj", "info", "FM01", code, "--boj-base-url", bank.url)
+    info = run_here("boj", "info", "FM08", code, "--boj-base-url", bank.url)
+    fetch = run_here("boj", "fetch", "FM08", "--codes", f"{code},FXERD02", *out, "--boj-base-url", bank.url)
+    other = run_here("boj", "info", "FM01", code, "--boj-base-url", bank.url)
 
     assert info.stdout.startswith(b"FM08:FXERD01\n")
     assert fetch.returncode == 0, fetch.stderr
@@ -163,7 +164,7 @@ def test_a_code_may_be_written_after_its_database(bank: Server, tmp_path: Path, 
 
 
 def test_a_fetch_of_an_unknown_code_names_the_closest_ones(bank: Server, tmp_path: Path) -> None:
-    done = run(
+    done = run_here(
         "boj",
         "fetch",
         "FM08",
@@ -181,7 +182,7 @@ def test_a_fetch_of_an_unknown_code_names_the_closest_ones(bank: Server, tmp_pat
 
 
 def test_a_database_that_is_none_is_told(bank: Server) -> None:
-    done = run("boj", "info", "FM99", "X", "--boj-base-url", bank.url)
+    done = run_here("boj", "info", "FM99", "X", "--boj-base-url", bank.url)
 
     assert done.returncode == 1
     assert b"there is no database 'FM99'" in done.stderr

@@ -16,7 +16,8 @@ from typing import Any
 
 import pytest
 
-from processes import EXTENDED, PATIENCE_S, SIGNET, clean_env, serving
+from here import signet_here
+from processes import EXTENDED, PATIENCE_S, ROOT, SIGNET, clean_env, serving
 from signet.toolsets.oj.sandbox.api import build
 from upstream_harness import UpstreamHarness, playing
 
@@ -25,11 +26,15 @@ ONLY_PLANTUML = ("--toolsets", "plantuml")
 
 
 def doctor(
-    *args: str, env: Mapping[str, str] | None = None, cwd: Path | None = None, command: tuple[str, ...] = (SIGNET,)
+    *args: str, env: Mapping[str, str] | None = None, cwd: Path = ROOT, command: tuple[str, ...] = ()
 ) -> tuple[int, dict[str, dict[str, str]]]:
-    """Run it; return its status, and its findings by name."""
-    words = [*command, "doctor", "--json", *args]
-    done = subprocess.run(words, env=clean_env(env), cwd=cwd, capture_output=True, timeout=PATIENCE_S, check=False)
+    """Run it, in this process unless there is a command; return its status, and its findings by name."""
+    words = ("doctor", "--json", *args)
+    if command:
+        whole = [*command, *words]
+        done = subprocess.run(whole, env=clean_env(env), cwd=cwd, capture_output=True, timeout=PATIENCE_S, check=False)
+    else:
+        done = signet_here(cwd, *words, environ=clean_env(env))
     assert done.stderr == b""
     report = json.loads(done.stdout)
     assert report["ok"] == (done.returncode == 0)

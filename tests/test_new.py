@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from here import run_here
 from installations import build_wheel, environ_of, link_packages
-from processes import run
 from signet.commands.new.names import name_project
 from signet.commands.new.project import make_project
 from signet.settings import UsageError
@@ -165,7 +165,7 @@ def test_a_name_that_cannot_be_used_is_told(name: str, text: str) -> None:
 
 
 def test_the_command_refuses_such_a_name_and_writes_nothing(tmp_path: Path) -> None:
-    done = run("new", ".", "--path", str(tmp_path / "made"))
+    done = run_here("new", ".", "--path", str(tmp_path / "made"))
 
     assert (done.returncode, done.stderr) == (
         2,
@@ -176,7 +176,7 @@ def test_the_command_refuses_such_a_name_and_writes_nothing(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("name", ["test", "yaml", "Hatchling", "mcp"])
 def test_the_name_of_a_package_that_can_be_imported_is_refused(tmp_path: Path, name: str) -> None:
-    done = run("new", name, "--path", str(tmp_path / "made"))
+    done = run_here("new", name, "--path", str(tmp_path / "made"))
 
     text = f"a package {name.lower()} would hide another of that name: write another name, such as my-{name}"
     assert (done.returncode, done.stderr.decode()) == (2, f"signet: {text}\n")
@@ -203,7 +203,7 @@ def test_a_path_that_cannot_be_used_is_told(
 ) -> None:
     monkeypatch.chdir(tmp_path)
 
-    done = run("new", "weather", f"--path={path}")
+    done = run_here("new", "weather", f"--path={path}")
 
     assert (done.returncode, text in done.stderr.decode()) == (2, True), done.stderr
     assert list(tmp_path.iterdir()) == []
@@ -212,7 +212,7 @@ def test_a_path_that_cannot_be_used_is_told(
 def test_a_folder_that_holds_anything_is_left_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("mine")
 
-    done = run("new", "weather", "--path", str(tmp_path))
+    done = run_here("new", "weather", "--path", str(tmp_path))
 
     assert (done.returncode, "is there already and not empty" in done.stderr.decode()) == (2, True)
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("README.md", "mine")]
@@ -222,7 +222,7 @@ def test_an_empty_folder_and_a_fresh_clone_are_filled(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git/HEAD").write_text("ref: refs/heads/main\n")
 
-    done = run("new", "Weather.Now", "--path", str(tmp_path))
+    done = run_here("new", "Weather.Now", "--path", str(tmp_path))
 
     assert done.returncode == 0, done.stderr
     assert (tmp_path / ".git/HEAD").read_text() == "ref: refs/heads/main\n"
@@ -235,7 +235,7 @@ def test_an_empty_folder_and_a_fresh_clone_are_filled(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_written_to_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
-    done = run("new", "weather", "--path", str(tmp_path / "file/weather"))
+    done = run_here("new", "weather", "--path", str(tmp_path / "file/weather"))
 
     assert (done.returncode, done.stderr.decode().startswith("signet: cannot write ")) == (2, True), done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["file"]

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from here import signet_here
 from oj_harness import OjHarness, oj_sandbox
-from processes import PATIENCE_S, SIGNET, clean_env
+from processes import PATIENCE_S, ROOT, SIGNET, clean_env
 from signet.commands.oj import program_run
 from signet.commands.oj.verdict import difference, is_right
 from upstream_harness import DIRECT
@@ -33,11 +34,10 @@ def home(tmp_path: Path) -> Path:
 
 
 def oj(judge: OjHarness, home: Path, *words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """Run `signet oj` with a home of its own."""
+    """Run `signet oj` in this process, with a home of its own."""
     env = clean_env({**DIRECT, "OJ_BASE_URL": judge.url, "XDG_CACHE_HOME": str(home)})
-    return subprocess.run(
-        [SIGNET, "oj", *words], capture_output=True, text=True, env=env, cwd=cwd, timeout=PATIENCE_S, check=False
-    )
+    done = signet_here(cwd or ROOT, "oj", *words, environ=env)
+    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 def program(tmp_path: Path, text: str) -> list[str]:

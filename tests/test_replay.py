@@ -18,6 +18,7 @@ from deepdiff import DeepDiff
 import boj_harness
 import oj_harness
 from channels import rpc
+from here import run_here
 from processes import SIGNET, Pipe, piping, run, serving
 from signet.journal.record import VOLATILE
 from signet.journal.retention import FOLDER, LATEST
@@ -193,7 +194,7 @@ def test_without_the_cassette_the_same_process_could_not_answer(name: str) -> No
 def test_the_command_runs_every_call_of_a_journal_again_and_finds_it_the_same(name: str, tmp_path: Path) -> None:
     recorded(name, tmp_path, RUNS[name][1])
 
-    done = run("replay", str(journal_of(tmp_path)))
+    done = run_here("replay", str(journal_of(tmp_path)))
     *shown, summary = done.stdout.decode().splitlines()
 
     assert done.returncode == 0, done.stdout.decode()
@@ -207,7 +208,7 @@ def test_the_folder_of_a_recording_is_its_latest_run(tmp_path: Path) -> None:
     recorded("oj", tmp_path, OJ_RUN[:1])
     recorded("oj", tmp_path, OJ_RUN[:2])
 
-    by_folder, by_journal = run("replay", str(tmp_path)), run("replay", str(journal_of(tmp_path)))
+    by_folder, by_journal = run("replay", str(tmp_path)), run_here("replay", str(journal_of(tmp_path)))
 
     assert by_folder.returncode == 0, by_folder.stderr
     assert by_folder.stdout == by_journal.stdout
@@ -215,7 +216,7 @@ def test_the_folder_of_a_recording_is_its_latest_run(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_a_journal_is_refused(tmp_path: Path) -> None:
-    done = run("replay", str(tmp_path))
+    done = run_here("replay", str(tmp_path))
 
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr.decode() == (
@@ -231,7 +232,7 @@ def test_one_call_is_shown_by_its_id_with_the_answer_that_it_had(tmp_path: Path)
     third = records(tmp_path)[2]
 
     for field in ("requestId", "traceId"):
-        done = run("replay", str(journal_of(tmp_path)), "--call", third[field])
+        done = run_here("replay", str(journal_of(tmp_path)), "--call", third[field])
 
         assert done.stdout.decode().splitlines() == [
             "oj.get_problem  ok     ok     same",
@@ -244,7 +245,7 @@ def test_a_cassette_edited_by_hand_shows_a_difference(tmp_path: Path) -> None:
     path = next(path for path, exchange in exchanges(tmp_path).items() if exchange["answer"]["status"] == 200)
     path.write_text(path.read_text().replace("Lantern Pairs", "Candle Pairs"))
 
-    done = run("replay", str(journal_of(tmp_path)))
+    done = run_here("replay", str(journal_of(tmp_path)))
     shown = done.stdout.decode().splitlines()
 
     assert done.returncode == 1
@@ -259,7 +260,7 @@ def test_an_exchange_that_cannot_be_read_is_told(tmp_path: Path, damage: str) ->
     (path,) = exchanges(tmp_path)
     path.write_text(damage)
 
-    done = run("call", "get_problem", "--json", json.dumps(PROBLEM), "--replay", str(tmp_path))
+    done = run_here("call", "get_problem", "--json", json.dumps(PROBLEM), "--replay", str(tmp_path))
 
     error = json.loads(done.stdout)["error"]
     assert (error["code"], error["canonical_code"]) == ("NOT_RECORDED", "INTERNAL_ERROR")
@@ -321,7 +322,7 @@ def test_calls_that_shared_a_question_share_its_answer_again(tmp_path: Path) -> 
             break
     assert asked == 2
 
-    done = run("replay", str(journal_of(tape)))
+    done = run_here("replay", str(journal_of(tape)))
 
     assert done.stdout.splitlines()[-1] == b"calls: 3, same: 3, different: 0"
 
@@ -346,7 +347,7 @@ def test_calls_that_shared_a_request_and_its_repetition_each_have_both_again(tmp
             break
     assert asked == 2
 
-    done = run("replay", str(journal_of(tape)))
+    done = run_here("replay", str(journal_of(tape)))
 
     assert done.stdout.splitlines()[-1] == b"calls: 3, same: 3, different: 0"
 
@@ -355,7 +356,7 @@ def test_a_run_is_held_against_its_own_calls_not_those_of_another_run_in_the_fol
     first = recorded("oj", tmp_path, [(None, "get_problem", PROBLEM)])
     second = recorded("oj", tmp_path, [(failing("status", status=400), "get_problem", PROBLEM)])
 
-    done = run("replay", str(journal_of(tmp_path)))
+    done = run_here("replay", str(journal_of(tmp_path)))
 
     assert first != second
     assert done.stdout.decode().splitlines() == [
@@ -369,7 +370,7 @@ def test_a_tool_that_was_not_found_by_its_name_is_not_found_by_its_slug(tmp_path
         pipe.ask(rpc("tools/call", {"name": "plantuml.encode", "arguments": {"plantumlCode": "A"}}))
         pipe.finish()
 
-    done = run("replay", str(journal_of(tmp_path)))
+    done = run_here("replay", str(journal_of(tmp_path)))
 
     assert done.stdout.splitlines()[-1] == b"calls: 1, same: 1, different: 0"
 
@@ -392,7 +393,7 @@ def test_an_exchange_that_does_not_fit_on_the_disk_hides_no_other(tmp_path: Path
 
 
 def test_what_was_not_recorded_is_told_with_its_target(tape: Path) -> None:
-    done = run("call", "get_problem", "source=spoj", "id=A/B", "--replay", str(tape))
+    done = run_here("call", "get_problem", "source=spoj", "id=A/B", "--replay", str(tape))
 
     error = json.loads(done.stdout)["error"]
     assert done.returncode == 1
@@ -441,7 +442,7 @@ def test_no_secret_is_in_any_file_of_a_cassette(tmp_path: Path) -> None:
     recorded("oj", tmp_path, steps)
 
     written = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    again = run("replay", str(journal_of(tmp_path)))
+    again = run_here("replay", str(journal_of(tmp_path)))
 
     assert len(exchanges(tmp_path)) == 4
     forms = [TOKEN, json.dumps(TOKEN)[1:-1], oj_harness.encoded(TOKEN), "upstream-", "caller-"]
@@ -506,9 +507,9 @@ def test_concurrent_calls_of_several_workers_are_recorded_safely(tmp_path: Path)
     assert sorted(exchange["target"] for exchange in exchanges(tmp_path).values()) == sorted(targets)
     assert [path for path in tmp_path.iterdir() if path.name.startswith(".")] == []
     for journal in journals:
-        done = run("replay", str(journal))
+        done = run_here("replay", str(journal))
         assert done.returncode == 0, done.stdout.decode()
-    assert run("replay", str(tmp_path)).stdout.decode().splitlines()[-1] == "calls: 80, same: 80, different: 0"
+    assert run_here("replay", str(tmp_path)).stdout.decode().splitlines()[-1] == "calls: 80, same: 80, different: 0"
 
 
 def test_an_envelope_that_was_none_is_no_call_to_run_again(tmp_path: Path) -> None:
@@ -516,7 +517,7 @@ def test_an_envelope_that_was_none_is_no_call_to_run_again(tmp_path: Path) -> No
         pipe.ask({"jsonrpc": "2.0", "id": 1, "method": "mcp.tool.invoke", "params": {}})
         pipe.finish()
 
-    done = run("replay", str(journal_of(tmp_path)))
+    done = run_here("replay", str(journal_of(tmp_path)))
 
     assert done.returncode == 0
     assert b"nothing to run" in done.stdout
@@ -525,20 +526,20 @@ def test_an_envelope_that_was_none_is_no_call_to_run_again(tmp_path: Path) -> No
 def test_calls_from_the_command_line_are_recorded_too_and_all_doors_are_replayed(tmp_path: Path) -> None:
     with oj_harness.oj_sandbox() as oj:
         flags = ("--oj-base-url", oj.url, "--record", str(tmp_path))
-        then = run("call", "get_problem", "--json", json.dumps(PROBLEM), *flags, env=oj_harness.DIRECT)
+        then = run_here("call", "get_problem", "--json", json.dumps(PROBLEM), *flags, env=oj_harness.DIRECT)
 
-    now = run("call", "get_problem", "--json", json.dumps(PROBLEM), "--replay", str(tmp_path))
+    now = run_here("call", "get_problem", "--json", json.dumps(PROBLEM), "--replay", str(tmp_path))
     with serving("--replay", str(tmp_path)) as server:
         rest = server.post("/api/tools/get_problem", PROBLEM).json()
 
     assert now.stdout == then.stdout
     assert rest["result"] == json.loads(then.stdout)
-    assert run("replay", str(journal_of(tmp_path))).returncode == 0
+    assert run_here("replay", str(journal_of(tmp_path))).returncode == 0
 
 
 def test_a_run_is_not_recorded_and_replayed_at_once() -> None:
     for command_line in (["stdio"], ["call", "x"], ["serve"]):
-        done = run(*command_line, "--record", "a", env={"SIGNET_REPLAY": "b"})
+        done = run_here(*command_line, "--record", "a", env={"SIGNET_REPLAY": "b"})
 
         assert (done.returncode, done.stdout) == (2, b"")
         assert b"either recorded or replayed" in done.stderr
@@ -563,7 +564,7 @@ def test_a_replay_that_cannot_be_made_says_why(tape: Path, tmp_path: Path) -> No
         ("stdio", "--replay", str(tmp_path / "none")): "there is no cassette",
     }
 
-    runs = {case: run(*case) for case in cases}
+    runs = {case: run_here(*case) for case in cases}
 
     assert {case: done.returncode for case, done in runs.items()} == dict.fromkeys(cases, 2)
     assert [case for case, words in cases.items() if words not in runs[case].stderr.decode()] == []

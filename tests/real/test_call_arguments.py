@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from processes import PATIENCE_S, SIGNET, clean_env, run
+from here import run_here
+from processes import PATIENCE_S, SIGNET, clean_env
 from real.witness import TOOL, source_of
 from terminals import run_on_terminal
 
@@ -19,13 +20,13 @@ SERIES = ("call", "boj_get_data_code", "--sandbox", "db=FM08", "lang=en")
 
 def drawn(*args: str, stdin: bytes = b"") -> str:
     """Return the diagram that a call has encoded."""
-    done = run("call", TOOL, *args, stdin=stdin)
+    done = run_here("call", TOOL, *args, stdin=stdin)
     assert done.returncode == 0, done.stderr
     return source_of(json.loads(done.stdout)["url"])
 
 
 def refused(*args: str, stdin: bytes = b"") -> str:
-    done = run("call", *args, stdin=stdin)
+    done = run_here("call", *args, stdin=stdin)
     told = done.stderr.decode()
     assert (done.returncode, done.stdout, len(told.splitlines())) == (2, b"", 1), told
     return told
@@ -33,7 +34,7 @@ def refused(*args: str, stdin: bytes = b"") -> str:
 
 def codes_of(*args: str, stdin: bytes = b"") -> list[str]:
     """Return the codes of the series that a call has read."""
-    done = run(*SERIES, *args, stdin=stdin)
+    done = run_here(*SERIES, *args, stdin=stdin)
     assert done.returncode == 0, done.stderr
     return [series["series_code"] for series in json.loads(done.stdout)["series"]]
 
@@ -103,7 +104,7 @@ def test_a_number_for_a_string_is_taken(arguments: tuple[str, ...], message: str
     """The backend is asked for it, and has none: the contract did not refuse it."""
     given = arguments if "--json" in arguments else ("source=codeforces", *arguments)
 
-    done = run("call", "get_problem", "--sandbox", *given)
+    done = run_here("call", "get_problem", "--sandbox", *given)
 
     error: Any = json.loads(done.stdout)["error"]
     assert (done.returncode, error["canonical_code"]) == (1, "NOT_FOUND")
@@ -111,7 +112,7 @@ def test_a_number_for_a_string_is_taken(arguments: tuple[str, ...], message: str
 
 
 def test_a_switch_and_a_number_have_the_types_of_the_contract() -> None:
-    done = run(*SERIES, "codes=FXERD01", "include_raw=yes", "start_position=1")
+    done = run_here(*SERIES, "codes=FXERD01", "include_raw=yes", "start_position=1")
 
     assert done.returncode == 0, done.stderr
     assert "raw" in json.loads(done.stdout)

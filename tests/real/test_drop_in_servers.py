@@ -16,6 +16,7 @@ from boj_harness import DATE
 from boj_messages import order_of
 from channels import doors, invocation, rpc, run_on_one_message
 from drop_in_servers import BOJ_SERVER, OJ_SERVER, SERVERS, TOKEN, DropInServer
+from here import run_here
 from processes import SIGNET, Pipe, Server, piping, run, serving
 from real.witness import inspected
 from upstream_harness import DIRECT, UpstreamHarness
@@ -413,7 +414,7 @@ def test_a_call_that_is_refused_means_the_same_through_every_door(
 def test_a_person_calls_each_tool_by_command(
     drop_in: DropInServer, upstream: UpstreamHarness, results: dict[str, Any], tool: str
 ) -> None:
-    done = run("call", tool, "--json", json.dumps(drop_in.calls[tool]), env=drop_in.environ(upstream))
+    done = run_here("call", tool, "--json", json.dumps(drop_in.calls[tool]), env=drop_in.environ(upstream))
 
     assert (done.returncode, done.stderr) == (0, b"")
     expected = results[tool].get("structuredContent") or {"markdown": results[tool]["content"][0]["text"]}

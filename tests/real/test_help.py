@@ -9,6 +9,7 @@ import re
 
 import pytest
 
+from here import run_here
 from processes import SIGNET, clean_env, piping, run
 from signet.commands.cli import parser
 from terminals import Screen, run_on_terminal
@@ -19,7 +20,7 @@ LATE = ["boj databases", "contract diff", "parity", "replay", "sandbox", "comple
 
 
 def helped(*args: str) -> str:
-    done = run(*args)
+    done = run_here(*args)
     assert (done.returncode, done.stderr) == (0, b""), done.stderr
     return done.stdout.decode()
 
@@ -66,14 +67,14 @@ def test_help_of_an_unknown_command_is_refused() -> None:
 
 @pytest.mark.parametrize("command", LATE)
 def test_a_flag_may_stand_before_any_command(command: str) -> None:
-    before = run("--deterministic-ids", *command.split(), "--help")
+    before = run_here("--deterministic-ids", *command.split(), "--help")
 
     assert before.returncode == 0, before.stderr
-    assert before.stdout == run(*command.split(), "--help").stdout
+    assert before.stdout == run_here(*command.split(), "--help").stdout
 
 
 def test_a_command_behind_a_flag_is_run() -> None:
-    done = run("--deterministic-ids", "parity", "--toolsets", "nothing")
+    done = run_here("--deterministic-ids", "parity", "--toolsets", "nothing")
 
     assert (done.returncode, b"Traceback" in done.stderr) == (2, False)
     assert b"there is no toolset 'nothing'" in done.stderr
@@ -144,7 +145,7 @@ def test_stdio_tells_a_program_nothing() -> None:
 
 
 def test_a_log_filter_that_is_none_is_refused_with_what_there_is() -> None:
-    done = run("tools", "--log", "verbose")
+    done = run_here("tools", "--log", "verbose")
 
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr.decode() == (

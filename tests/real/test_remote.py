@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from here import run_here
 from processes import Server, free_port, run, serving
 from real.witness import JUDGE_TOOLS, READY_TOOLS, SOURCE, TOOL, source_of
 
@@ -23,7 +25,7 @@ def server() -> Iterator[Server]:
         yield running
 
 
-def asked(*args: str, token: str | None = TOKEN) -> tuple[int, str, str]:
+def asked(*args: str, token: str | None = TOKEN, run: Callable[..., Any] = run_here) -> tuple[int, str, str]:
     done = run(*args, env={} if token is None else {"SIGNET_TOKEN": token})
     assert TOKEN.encode() not in done.stdout + done.stderr
     return done.returncode, done.stdout.decode(), done.stderr.decode()
@@ -38,7 +40,7 @@ def test_the_address_may_end_as_people_write_it(server: Server, end: str) -> Non
 
 
 def test_a_running_servers_tools_are_listed_and_shown(server: Server) -> None:
-    _, table, _ = asked("tools", "--url", server.url)
+    _, table, _ = asked("tools", "--url", server.url, run=run)
     _, page, _ = asked("tools", "get_problem", "--url", server.url)
     _, listed, _ = asked("tools", "--json", "--url", server.url)
 
@@ -70,8 +72,8 @@ def test_an_error_of_a_tool_is_status_one_with_its_code(server: Server) -> None:
     """As through the pipeline here."""
     words = ("call", "get_problem", "source=leetcode", "id=none-such")
 
-    status, out, told = asked(*words, "--url", server.url)
-    here = run(*words, "--sandbox")
+    status, out, told = asked(*words, "--url", server.url, run=run)
+    here = run_here(*words, "--sandbox")
 
     error = json.loads(out)["error"]
     assert (status, error["canonical_code"]) == (1, "NOT_FOUND")

@@ -7,7 +7,8 @@ import subprocess
 
 import pytest
 
-from processes import BIN, PATIENCE_S, clean_env, run, serving
+from here import run_here
+from processes import BIN, PATIENCE_S, clean_env, serving
 from real.witness import JUDGE_TOOLS, READY_TOOLS, TOOL
 from terminals import run_on_terminal
 
@@ -15,7 +16,7 @@ NEEDS_OJ = "needs --oj-base-url URL (or SIGNET_OJ_BASE_URL); --sandbox tries it 
 
 
 def page(*args: str, **env: str) -> str:
-    done = run("tools", *args, env=env)
+    done = run_here("tools", *args, env=env)
     assert done.returncode == 0, done.stderr
     return done.stdout.decode()
 
@@ -126,7 +127,7 @@ def test_a_tool_of_a_toolset_that_extends_another_needs_the_setting_of_that_one(
 
 
 def test_json_of_a_tool_that_is_not_enabled_is_refused_with_what_to_set() -> None:
-    done = run("tools", "get_problem", "--json")
+    done = run_here("tools", "get_problem", "--json")
 
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr.decode() == f"signet: get_problem belongs to the toolset oj, which {NEEDS_OJ}\n"
@@ -141,7 +142,7 @@ def test_a_server_on_a_path_is_asked_through_its_socket() -> None:
 
 
 def test_a_call_of_a_tool_that_is_not_enabled_says_what_to_set() -> None:
-    done = run("call", "get_problem", "source=leetcode", "id=1")
+    done = run_here("call", "get_problem", "source=leetcode", "id=1")
 
     sentence = f"get_problem belongs to the toolset oj, which {NEEDS_OJ}"
     assert (done.returncode, done.stderr.decode()) == (1, f"signet: {sentence}\n")
@@ -151,9 +152,9 @@ def test_a_call_of_a_tool_that_is_not_enabled_says_what_to_set() -> None:
 
 
 def test_a_tool_that_toolsets_leave_out_says_so() -> None:
-    left_out = run("call", "boj_get_metadata", "--toolsets", "plantuml").stderr.decode()
-    sandbox = run("call", "get_problem", "--toolsets", "plantuml", "--sandbox").stderr.decode()
-    neither = run("call", "oj.get_problem", env={"SIGNET_TOOLSETS": "plantuml"}).stderr.decode()
+    left_out = run_here("call", "boj_get_metadata", "--toolsets", "plantuml").stderr.decode()
+    sandbox = run_here("call", "get_problem", "--toolsets", "plantuml", "--sandbox").stderr.decode()
+    neither = run_here("call", "oj.get_problem", env={"SIGNET_TOOLSETS": "plantuml"}).stderr.decode()
 
     end = "is not among --toolsets plantuml (or SIGNET_TOOLSETS): add"
     assert left_out == f"signet: boj_get_metadata belongs to the toolset boj, which {end} boj\n"
@@ -173,7 +174,7 @@ def test_a_tool_that_toolsets_leave_out_says_so() -> None:
 def test_an_unknown_name_is_answered_with_the_nearest(name: str, near: str) -> None:
     sentence = f"signet: there is no tool '{name}'; {near}'signet tools' lists what there is\n"
 
-    called, shown = run("call", name), run("tools", name)
+    called, shown = run_here("call", name), run_here("tools", name)
 
     assert (called.returncode, called.stderr.decode()) == (1, sentence)
     assert (shown.returncode, shown.stderr.decode()) == (2, sentence)
@@ -181,7 +182,7 @@ def test_an_unknown_name_is_answered_with_the_nearest(name: str, near: str) -> N
 
 @pytest.mark.parametrize("words", [(TOOL, "--help"), ("-h", TOOL), (TOOL, "plantumlCode=A", "--sandbox", "-h")])
 def test_call_help_has_the_tools_own_arguments_and_the_flags(words: tuple[str, ...]) -> None:
-    done = run("call", *words)
+    done = run_here("call", *words)
 
     text = done.stdout.decode()
     assert (done.returncode, done.stderr) == (0, b"")
@@ -193,7 +194,7 @@ def test_call_help_has_the_tools_own_arguments_and_the_flags(words: tuple[str, .
 
 
 def test_call_help_of_an_unknown_tool_names_the_nearest() -> None:
-    done = run("call", "encodePlantUm", "--help")
+    done = run_here("call", "encodePlantUm", "--help")
 
     assert (done.returncode, done.stdout) == (2, b"")
     assert b"did you mean encodePlantUML?" in done.stderr

@@ -13,8 +13,9 @@ import pytest
 
 import oj_harness
 from channels import rpc
+from here import run_here
 from obstacles import LINKS, OBSTACLES, obstruct
-from processes import PATIENCE_S, SIGNET, Pipe, piping, run, serving
+from processes import PATIENCE_S, SIGNET, Pipe, piping, serving
 from signet.upstream.cassette_folder import CassetteManifest, CassetteReader, CassetteWriter
 
 PROBLEM = {"source": oj_harness.SAMPLE[0], "id": oj_harness.SAMPLE[1]}
@@ -159,7 +160,7 @@ def test_a_replay_of_something_else_than_a_file_ends_in_a_sentence(
         if copy.name != name:
             copy.write_bytes(path.read_bytes())
 
-    done = run("replay", str(folder / "journal.jsonl"), "--cassette", str(folder))
+    done = run_here("replay", str(folder / "journal.jsonl"), "--cassette", str(folder))
 
     assert (done.returncode, done.stdout) == (2, b"")
     assert len(done.stderr.splitlines()) == 1
@@ -171,7 +172,7 @@ def test_a_fifo_in_the_place_of_an_exchange_is_told_as_not_recorded(tmp_path: Pa
         path.unlink()
         os.mkfifo(path)
 
-    done = run("call", "get_problem", "--json", json.dumps(PROBLEM), "--replay", str(tmp_path))
+    done = run_here("call", "get_problem", "--json", json.dumps(PROBLEM), "--replay", str(tmp_path))
 
     assert done.returncode == 1
     assert json.loads(done.stdout)["error"]["code"] == "NOT_RECORDED"
