@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
+from jsonschema_rs import Draft202012Validator
 from schemathesis.specs.openapi.definitions import OPENAPI_31
 
 from processes import Server, serving, serving_extended
