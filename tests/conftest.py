@@ -39,12 +39,18 @@ settings.register_profile("ci", settings.get_profile("desk"), derandomize=True)
 settings.load_profile("ci" if IN_CI else "desk")
 
 SLOW_FILES = (
-    "tests/test_parity.py", "tests/test_boj_commands.py", "real/test_drop_in_servers.py", "engines/test_jar.py",
-    "toolsets/oj/test_convert.py", "tests/test_examples.py", "plantuml_tools/test_drawing.py", "real/test_openapi.py",
-    "tests/test_replay.py", "tests/test_clients.py", "tests/test_walks.py", "real/test_cli.py", "upstream/test_http.py",
-    "attack/test_long_form.py", "boj_explore/test_index.py", "tests/test_oj_mcp.py", "toolsets/test_boj_large.py",
-    "tests/test_doctor.py", "tests/test_boj_mcp.py", "tests/test_doors.py", "tests/test_diagram_command.py",
-    "real/test_tool_pages.py", "tests/test_installation.py", "attack/test_fair_share.py", "sandbox/test_boj.py",
+    "tests/test_parity.py", "check/test_check.py", "real/test_openapi.py", "engines/test_jar.py",
+    "real/test_drop_in_servers.py", "tests/test_boj_commands.py", "tests/test_examples.py",
+    "toolsets/oj/test_convert.py", "plantuml_tools/test_drawing.py", "tests/test_walks.py",
+    "authoring/test_dev_reload.py", "tests/test_clients.py", "real/test_cli.py", "testing/test_plugin.py",
+    "testing/test_cassettes.py", "attack/test_long_form.py", "tests/test_boj_mcp.py", "tests/test_diagram_command.py",
+    "tests/test_oj_mcp.py", "tests/test_docs.py", "toolsets/test_boj_large.py", "boj_explore/test_index.py",
+    "real/test_differential.py", "upstream/test_caching.py", "tests/test_distribution.py",
+    "tests/test_measure_house.py", "tests/test_conftest.py", "real/test_openapi_linters.py", "tests/test_replay.py",
+    "tests/test_tutorial.py", "tests/test_doors.py", "tests/test_new.py", "real/test_tool_pages.py",
+    "upstream/test_cassette_folder.py", "authoring/test_own_context.py", "toolsets/test_boj_retry.py",
+    "tests/test_installation.py", "tests/test_drop_in_servers.py", "upstream/test_http.py",
+    "attack/test_fair_share.py",
 )  # fmt: skip
 """The files of a parallel run that go first, the slowest at the head: begun last, one would leave a process alone."""
 

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 import signet
+from here import run_here
 from own_toolsets import ServiceHarness, call_all, declared, echoing
 from processes import SIGNET, piping, run
 from upstream_harness import DIRECT
@@ -168,7 +169,7 @@ def test_no_secret_is_written_anywhere(service: ServiceHarness, target: str, tmp
     tape = tmp_path / "tape"
     flags = ("--toolsets", target, "--record", str(tape), "--log", "trace")
 
-    done = [run("call", *flags, *call, env=environ(service)) for call in (("forecast", "city=Bern"), ("leak",))]
+    done = [run_here("call", *flags, *call, env=environ(service)) for call in (("forecast", "city=Bern"), ("leak",))]
 
     assert [one.returncode for one in done] == [0, 1]
     # The service had them all, and sent them back.
@@ -190,12 +191,12 @@ def test_a_recording_is_replayed_by_its_target_without_its_secrets(
     service: ServiceHarness, target: str, tmp_path: Path
 ) -> None:
     tape = str(tmp_path / "tape")
-    recorded = run("call", "--toolsets", target, "--record", tape, "forecast", "city=Bern", env=environ(service))
+    recorded = run_here("call", "--toolsets", target, "--record", tape, "forecast", "city=Bern", env=environ(service))
     asked = len(service.requests())
 
-    again = run("call", "--toolsets", target, "--replay", tape, "forecast", "city=Bern")
-    compared = run("replay", tape, "--toolsets", target)
-    unnamed = run("replay", tape)
+    again = run_here("call", "--toolsets", target, "--replay", tape, "forecast", "city=Bern")
+    compared = run_here("replay", tape, "--toolsets", target)
+    unnamed = run_here("replay", tape)
 
     assert recorded.returncode == 0, recorded.stderr
     assert (again.returncode, again.stdout) == (0, recorded.stdout), again.stderr

@@ -13,6 +13,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from here import signet_here
 from processes import SIGNET, clean_env
 from signet.catalogue import find_toolset
 from signet.commands.check.report import as_text
@@ -43,6 +44,12 @@ def double(n: Count) -> int:
 '''
 )
 CHECKS = ["contract", "frozen", "satisfiable", "example", "wrong-input", "parity", "client", "secret"]
+
+
+def freeze(folder: Path) -> None:
+    """Freeze the contracts of a file of tools, in this process."""
+    done = signet_here(folder, "contract", "freeze", "tools.py")
+    assert done.returncode == 0, done.stderr
 
 
 def signet(folder: Path, *args: str, **env: str) -> subprocess.CompletedProcess[str]:
@@ -83,7 +90,7 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file of tools that passes every check."""
     folder = tmp_path_factory.mktemp("good")
     write(folder, GOOD)
-    assert signet(folder, "contract", "freeze", "tools.py").returncode == 0
+    freeze(folder)
     return folder
 
 
@@ -273,7 +280,7 @@ DRIFTS: dict[str, tuple[Callable[[str], str], str]] = {
 def test_an_edit_after_freezing_fails_and_says_what_it_breaks(tmp_path: Path, how: str) -> None:
     change, told = DRIFTS[how]
     write(tmp_path, GOOD)
-    assert signet(tmp_path, "contract", "freeze", "tools.py").returncode == 0
+    freeze(tmp_path)
     write(tmp_path, change(GOOD))
 
     status, report = check(tmp_path, "tools.py")
@@ -287,7 +294,7 @@ def test_an_edit_after_freezing_fails_and_says_what_it_breaks(tmp_path: Path, ho
 def test_a_breaking_edit_with_a_higher_version_is_frozen_and_passes(tmp_path: Path) -> None:
     toolset = '\ntools = signet.Toolset(name="tools", tools=[double], version="1.0.0")\n'
     write(tmp_path, GOOD + toolset)
-    assert signet(tmp_path, "contract", "freeze", "tools.py").returncode == 0
+    freeze(tmp_path)
     write(tmp_path, DRIFTS["breaking"][0](GOOD) + toolset)
     _, refused = check(tmp_path, "tools.py")
     write(tmp_path, DRIFTS["breaking"][0](GOOD) + toolset.replace("1.0.0", "2.0.0"))
@@ -303,7 +310,7 @@ def test_a_breaking_edit_with_a_higher_version_is_frozen_and_passes(tmp_path: Pa
 
 def test_a_broken_file_fails_and_the_other_checks_go_on(tmp_path: Path) -> None:
     write(tmp_path, GOOD)
-    assert signet(tmp_path, "contract", "freeze", "tools.py").returncode == 0
+    freeze(tmp_path)
     (tmp_path / "contracts/tools/tools.double.json").write_text("{\n  nothing")
 
     status, report = check(tmp_path, "tools.py")
@@ -436,7 +443,7 @@ def places(log: dict[str, Any]) -> list[str]:
 
 def test_every_result_in_sarif_has_a_file_that_is_there(tmp_path: Path) -> None:
     write(tmp_path, GOOD)
-    assert signet(tmp_path, "contract", "freeze", "tools.py").returncode == 0
+    freeze(tmp_path)
     write(tmp_path, GOOD.replace("def double", "def triple"))
 
     gone = json.loads(signet(tmp_path, "check", "tools.py", "--format", "sarif").stdout)
@@ -454,7 +461,7 @@ def test_a_toolset_that_is_gone_or_has_another_name_fails(tmp_path: Path) -> Non
     second = GOOD.removeprefix(HEAD).replace("double", "second")
     both = GOOD + second + '\nmore = signet.Toolset(name="more", tools=[second], version="1.0.0")\n'
     write(tmp_path, both)
-    assert signet(tmp_path, "contract", "freeze", "tools.py").returncode == 0
+    freeze(tmp_path)
     write(tmp_path, GOOD)
 
     _, gone = check(tmp_path, "tools.py")
@@ -467,7 +474,7 @@ def test_a_toolset_that_is_gone_or_has_another_name_fails(tmp_path: Path) -> Non
 
 
 def test_in_junit_no_two_cases_have_one_name(tmp_path: Path) -> None:
-    write(tmp_path, GOOD.replace("n: Count)", "n: int, m: int = 0)"))
+    write(tmp_path, NO_EXAMPLE.replace("n: Count)", "n: int, m: int = 0)"))
 
     done = signet(tmp_path, "check", "tools.py", "--format", "junit", "--strict")
 

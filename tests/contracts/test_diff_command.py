@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from processes import BIN, ROOT, SIGNET, clean_env, run, serving
+from here import run_here, signet_here
+from processes import BIN, ROOT, SIGNET, run, serving
 
 SCHEMAS = ROOT / "src/signet/schemas"
 BOX = SCHEMAS
@@ -47,7 +48,7 @@ def new(tmp_path: Path) -> Path:
 
 
 def diff(*args: Any, status: int) -> str:
-    done = run("contract", "diff", *map(str, args))
+    done = run_here("contract", "diff", *map(str, args))
     assert done.returncode == status, done
     return (done.stderr if status == 2 else done.stdout).decode()
 
@@ -201,12 +202,11 @@ def test_what_cannot_be_read_is_told_in_one_sentence(tmp_path: Path, source: str
     (tmp_path / "broken.whl").write_bytes(b"PK")
     with zipfile.ZipFile(tmp_path / "bare.whl", "w") as wheel:
         wheel.writestr("other/x.json", "{}")
-    command = [SIGNET, "contract", "diff", str(BOX), source]
 
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=clean_env(), check=False)
+    done = signet_here(tmp_path, "contract", "diff", str(BOX), source)
 
-    assert (done.returncode, done.stdout) == (2, "")
-    assert sentence in done.stderr
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert sentence in done.stderr.decode()
     assert len(done.stderr.splitlines()) == 1
 
 
