@@ -9,6 +9,7 @@ from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from unittest import mock
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -16,8 +17,10 @@ import pytest
 from here import signet_here
 from processes import SIGNET, clean_env
 from signet.catalogue import find_toolset
+from signet.commands.check import command as check_command
 from signet.commands.check.report import as_text
 from signet.commands.check.result import CheckReport, CheckResult, State
+from signet.commands.parity import engine
 from terminals import Screen
 
 PATIENCE_S = 120.0
@@ -73,6 +76,18 @@ def write(folder: Path, code: str, name: str = "tools.py") -> None:
 def check(folder: Path, *args: str) -> tuple[int, dict[str, Any]]:
     """Return the status and the report of a check."""
     done = signet(folder, "check", *args, "--format", "json")
+    assert done.stdout, done.stderr
+    return done.returncode, json.loads(done.stdout)
+
+
+def check_here(folder: Path, *args: str) -> tuple[int, dict[str, Any]]:
+    """Return the status and the report of a check in this process, whose tools are called through two doors only.
+
+    The process is not ended although a thread may be left behind.
+    """
+    two_doors = mock.patch.object(engine, "CHANNELS", engine.CHANNELS[:2])
+    with two_doors, mock.patch.object(check_command, "_leave"):
+        done = signet_here(folder, "check", *args, "--format", "json")
     assert done.stdout, done.stderr
     return done.returncode, json.loads(done.stdout)
 
@@ -171,7 +186,8 @@ def test_a_toolset_fails_exactly_the_check_that_it_breaks(tmp_path: Path, how: s
     code, (name, message) = FAILING[how]
     write(tmp_path, code)
 
-    status, report = check(tmp_path, "tools.py", "--call-timeout-s", "1")
+    never_ends = "time.sleep" in code
+    status, report = (check if never_ends else check_here)(tmp_path, "tools.py", "--call-timeout-s", "1")
 
     assert (status, report["ok"]) == (1, False)
     assert [(check, text[: len(message)]) for check, text in failures(report)] == [(name, message)]
@@ -229,7 +245,7 @@ def test_wrong_input_must_be_refused_as_such(tmp_path: Path, how: str) -> None:
     (tmp_path / "contracts/tools/half.half.json").write_text(json.dumps(BUNDLE))
     write(tmp_path, BY_HAND.replace("CHANGE", change).replace("ROOT", repr(str(tmp_path / "contracts"))), "half.py")
 
-    status, report = check(tmp_path, "half.py")
+    status, report = check_here(tmp_path, "half.py")
 
     assert (status, failures(report)) == (1 if told else 0, [("wrong-input", text) for text in told])
 
@@ -283,7 +299,7 @@ def test_an_edit_after_freezing_fails_and_says_what_it_breaks(tmp_path: Path, ho
     freeze(tmp_path)
     write(tmp_path, change(GOOD))
 
-    status, report = check(tmp_path, "tools.py")
+    status, report = check_here(tmp_path, "tools.py")
 
     assert status == 1
     assert ("frozen", told) in failures(report)
@@ -296,12 +312,12 @@ def test_a_breaking_edit_with_a_higher_version_is_frozen_and_passes(tmp_path: Pa
     write(tmp_path, GOOD + toolset)
     freeze(tmp_path)
     write(tmp_path, DRIFTS["breaking"][0](GOOD) + toolset)
-    _, refused = check(tmp_path, "tools.py")
+    _, refused = check_here(tmp_path, "tools.py")
     write(tmp_path, DRIFTS["breaking"][0](GOOD) + toolset.replace("1.0.0", "2.0.0"))
-    _, unfrozen = check(tmp_path, "tools.py")
+    _, unfrozen = check_here(tmp_path, "tools.py")
 
     frozen = signet(tmp_path, "contract", "freeze", "tools.py")
-    status, report = check(tmp_path, "tools.py")
+    status, report = check_here(tmp_path, "tools.py")
 
     assert 'write version="2.0.0" in its signet.Toolset' in failures(refused)[0][1]
     assert failures(unfrozen)[0][1].endswith("is refused now): 'signet contract freeze tools.py'")
@@ -313,7 +329,7 @@ def test_a_broken_file_fails_and_the_other_checks_go_on(tmp_path: Path) -> None:
     freeze(tmp_path)
     (tmp_path / "contracts/tools/tools.double.json").write_text("{\n  nothing")
 
-    status, report = check(tmp_path, "tools.py")
+    status, report = check_here(tmp_path, "tools.py")
 
     assert status == 1
     [(name, message)] = failures(report)
@@ -325,8 +341,8 @@ def test_a_broken_file_fails_and_the_other_checks_go_on(tmp_path: Path) -> None:
 def test_what_is_not_frozen_yet_and_what_a_client_loses_are_warnings(tmp_path: Path) -> None:
     write(tmp_path, GOOD.replace("n: Count", "n: int"))
 
-    status, report = check(tmp_path, "tools.py")
-    strict, _ = check(tmp_path, "tools.py", "--strict")
+    status, report = check_here(tmp_path, "tools.py")
+    strict, _ = check_here(tmp_path, "tools.py", "--strict")
 
     warnings = [(one["check"], one["message"]) for one in report["results"] if one["state"] == "warning"]
     assert (status, report["ok"], strict) == (0, True, 1)
@@ -344,7 +360,7 @@ def test_a_contract_for_which_no_value_is_found_is_a_warning_unless_the_example_
     code = code.replace("-> int", f"-> {text}" if side == "output" else "-> str")
     write(tmp_path, code.replace('{"n": 3}', '{"s": "ab"}').replace("2 * n", "s"))
 
-    status, report = check(tmp_path, "tools.py")
+    status, report = check_here(tmp_path, "tools.py")
 
     assert (status, states(report)["satisfiable"], states(report)["example"]) == (0, state, "ok")
 
@@ -464,9 +480,9 @@ def test_a_toolset_that_is_gone_or_has_another_name_fails(tmp_path: Path) -> Non
     freeze(tmp_path)
     write(tmp_path, GOOD)
 
-    _, gone = check(tmp_path, "tools.py")
+    _, gone = check_here(tmp_path, "tools.py")
     write(tmp_path, both.replace('name="more"', 'name="others"'))
-    _, renamed = check(tmp_path, "tools.py")
+    _, renamed = check_here(tmp_path, "tools.py")
 
     told = ("frozen", "more.second is gone, which breaks its callers: ")
     assert [(name, text[: len(told[1])]) for name, text in failures(gone)] == [told]
