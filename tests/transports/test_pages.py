@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from processes import Server, serving
+from processes import PATIENCE_S, Server, serving
 from signet.toolsets.plantuml.encoding import encode
 
 SEQUENCE = encode("@startuml\nAlice -> Bob: hello\n@enduml")
@@ -93,7 +93,9 @@ def test_a_page_is_a_call_in_the_journal(server: Server, journal: Path) -> None:
     def lines() -> list[dict[str, Any]]:
         return [json.loads(line) for file in journal.rglob("*.jsonl") for line in file.read_text().splitlines()]
 
+    deadline = time.monotonic() + PATIENCE_S
     while not any(line["metadata"]["toolId"] == "plantuml.render" for line in lines()):
+        assert time.monotonic() < deadline, server.stderr()
         time.sleep(0.02)
     routes = {line["route"] for line in lines() if line["metadata"]["toolId"] == "plantuml.render"}
     assert routes == {"/render/"}
