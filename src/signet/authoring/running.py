@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from math import isfinite
 from typing import Any, Final
@@ -95,8 +95,12 @@ def _wrapped(
 def _in_thread(tool: str, run: Callable[[Any, Context], Any]) -> Callable[[Any, Context], Any]:
     """Return a function that runs in a thread, with a context that may be used there."""
 
-    def run_in_thread(args: Any, context: Context) -> asyncio.Future[Any] | Fault:
-        loop = asyncio.get_running_loop()
+    def run_in_thread(args: Any, context: Context) -> Awaitable[Any] | Fault:
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            # A large message is read in a thread, and its tool is awaited on the loop.
+            return run_later(args, context)
         threads = threads_of(loop)
         if threads.is_stuck(tool):
             message = f"{MAX_LOST} earlier calls of {tool} have not returned: mend it, and start the server again"
@@ -111,6 +115,10 @@ def _in_thread(tool: str, run: Callable[[Any, Context], Any]) -> Callable[[Any, 
             return run(args, msgspec.structs.replace(context, progress=report, is_cancelled=lambda: job.is_abandoned))
 
         return threads.run(work, tool)
+
+    async def run_later(args: Any, context: Context) -> Any:
+        started = run_in_thread(args, context)
+        return started if isinstance(started, Fault) else await started
 
     return run_in_thread
 
