@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from signet import __version__
 from signet.kernel.outcome import Outcome
@@ -22,7 +22,7 @@ from signet.logs import DEBUG, WARN, Log
 from signet.observers import open_journal, open_log, open_observer, place_of, refusal_log
 from signet.runs import open_run, settings_of_replay
 from signet.settings import EnabledToolset, Settings, UsageError
-from signet.team import open_authenticator, open_gate
+from signet.team import is_protected, open_authenticator, open_gate, open_proxies, open_public_url
 from signet.toolbox import SCHEMA_ROOT, open_toolbox, unchanged
 
 if TYPE_CHECKING:
@@ -160,7 +160,8 @@ def build_app(settings: Settings, server: Server | None = None) -> App:
     hosts = LOOPBACK | settings.host_names()
     if not settings.host.startswith(UNIX_PREFIX):
         hosts |= {settings.host.lower()}
-    about = {
+    public_url = open_public_url(settings)
+    about: dict[str, Any] = {
         "name": "signet",
         "version": __version__,
         "doors": {"mcp": "/mcp", "rest": "/api/tools", "envelope": "/mcp/tool/{slug}", "openapi": "/openapi.json"},
@@ -168,14 +169,24 @@ def build_app(settings: Settings, server: Server | None = None) -> App:
     }
     legacy = {path: name for toolset, _ in settings.enabled() for path, name in toolset.legacy_paths.items()}
     pages = [page for toolset, _ in settings.enabled() for page in toolset.pages()]
-    guard = Guard(hosts, open_authenticator(settings))
-    return App(server, guard, about, legacy, refusal_log(settings), pages=pages)
+    prefix = ""
+    if public_url is not None:
+        about, prefix = {"url": str(public_url), **about}, public_url.path
+        hosts |= {public_url.origin}
+    warn = partial(_warn_of_tokens, settings)
+    guard = Guard(hosts, open_authenticator(settings, warn))
+    proxies = open_proxies(settings)
+    return App(server, guard, about, legacy, refusal_log(settings), pages=pages, proxies=proxies, prefix=prefix)
+
+
+def _warn_of_tokens(settings: Settings, why: str) -> None:
+    open_log(settings).line(WARN, "http", "tokens.unreadable", why=why)
 
 
 def refuse_open_door(settings: Settings, toolbox: Toolbox, *, is_local: bool) -> None:
     """Raise UsageError if others can reach the server without a token, unless every tool is public."""
     private = [tool.name for tool in toolbox if not tool.public]
-    if not private or settings.token is not None:
+    if not private or is_protected(settings):
         return
     if not is_local:
         raise UsageError(f"{settings.host} can be reached by others and {private[0]} is not public: set SIGNET_TOKEN")

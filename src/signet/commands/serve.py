@@ -18,6 +18,7 @@ from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.tools import Toolbox
 from signet.logs import INFO, WARN
 from signet.settings import Settings, UsageError
+from signet.team import check_access, is_protected, open_public_url
 from signet.transports.http_server import UNIX_PREFIX, bind, is_local
 from signet.transports.slots import ConnectionLimits
 from signet.transports.systemd import inherited_socket
@@ -60,6 +61,7 @@ def open_service(settings: Settings, listener: socket | None = None) -> tuple[Se
     if settings.dev:
         _refuse_exposure(settings)
     toolbox, registry = check(settings)
+    check_access(settings)
     refuse_open_door(settings, toolbox, is_local=is_local(settings.host))
     certificate = _certificate(settings)
     limits = replace(LIMITS, per_address=settings.connections_per_address)
@@ -156,17 +158,19 @@ def _tell(settings: Settings, text: str) -> None:
 
 def greeting(settings: Settings, address: Any, tool: Page) -> str:
     """Return the address that the server listens on, and three lines to paste."""
-    url = _url(settings, address)
+    url, public_url = _url(settings, address), open_public_url(settings)
     text = f"Signet {__version__} is listening on {url}\n"
+    if public_url is not None:
+        text += f"Clients reach it at {public_url}/mcp\n"
     if settings.sandbox:
         titles = [toolset.title for toolset, _ in reversed(settings.enabled()) if toolset.sandbox is not None]
         text += f"{' and '.join(titles)} answer from embedded sample data.\n" if titles else ""
     if settings.quiet:
         return text
-    if isinstance(address, str):
+    if isinstance(address, str) and public_url is None:
         return f"{text}Try it: curl --unix-socket {quote(address)} http://localhost/api/tools\nCtrl-C stops it.\n"
-    flags, secured = flags_again(settings), settings.token is not None
-    return text + paste_lines(url, tool.name, tool.example, flags, secured=secured)
+    flags, secured = flags_again(settings), is_protected(settings)
+    return text + paste_lines(str(public_url or url), tool.name, tool.example, flags, secured=secured)
 
 
 def _url(settings: Settings, address: Any) -> str:

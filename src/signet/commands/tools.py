@@ -16,6 +16,7 @@ from signet.kernel.protocol import listing
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.tools import Toolbox
 from signet.settings import Settings, UsageError
+from signet.team import is_protected
 
 from .terminal import columns, on_terminal, table, write, write_json
 from .tool_arguments import arguments_in
@@ -157,7 +158,7 @@ def local_address(settings: Settings, page: Page) -> ServedAt:
     flags = " --sandbox" if settings.sandbox or page.note else ""
     if any(toolset.bundles() for toolset, _ in settings.enabled()):
         flags = f" --toolsets {shlex.quote(settings.toolsets)}{flags}"
-    return ServedAt(url, settings.token is not None, flags)
+    return ServedAt(url, is_protected(settings), flags)
 
 
 def _table(pages: Iterable[Page]) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Awaitable
+from typing import Final, Protocol
 
 import msgspec
 
-__all__ = ["CALL_ALL", "NOBODY", "Caller", "Principal"]
+from .errors import Fault
+
+__all__ = ["CALL_ALL", "NOBODY", "Authenticator", "Caller", "Principal"]
 
 CALL_ALL: Final = "tools:call"
 """The scope that lets a principal call every tool; `tools:call:<slug>` is for one."""
@@ -22,6 +25,19 @@ class Principal(msgspec.Struct, frozen=True):
     def may_call(self, slug: str) -> bool:
         """Return whether the scopes allow a call of a tool."""
         return self.scopes is None or CALL_ALL in self.scopes or f"{CALL_ALL}:{slug}" in self.scopes
+
+
+class Authenticator(Protocol):
+    """Finds out who the bearer of a token is."""
+
+    def identify(self, token: str) -> Principal | Fault | Awaitable[Principal | Fault]:
+        """Return the principal of a bearer token (empty if none was sent), or why there is none."""
+
+    def challenge(self, fault: Fault) -> str:
+        """Return the `WWW-Authenticate` header of a response that refuses a token (401) or its scopes (403)."""
+
+    def reload(self) -> None:
+        """Read again what is kept of files and keys: an operator asks for it."""
 
 
 class Caller(msgspec.Struct, frozen=True):

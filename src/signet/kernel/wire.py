@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Final, Literal, TypeVar
 
 import msgspec
@@ -57,18 +57,25 @@ class Frame(msgspec.Struct, frozen=True, gc=False):
     error: Raw | UnsetType = UNSET
 
 
+LISTS: Final = frozenset({"x-forwarded-for", "forwarded"})
+"""The headers that each proxy may send as a line of its own."""
+
+
 class Headers(dict[str, str]):
     """The headers of an HTTP request by lower-case name, without white space around the values.
 
-    `repeated` holds the names of headers that were sent more than once.
+    `repeated` holds the names of headers that were sent more than once: the last value counts, and of those that name
+    proxies all values, as one list.
     """
 
     repeated: frozenset[str] = frozenset()
 
-    def __init__(self, names: Sequence[str], values: Iterable[str]) -> None:
+    def __init__(self, names: Sequence[str], values: Collection[str]) -> None:
         super().__init__(zip(names, values, strict=True))
         if len(self) < len(names):
             self.repeated = frozenset(name for name, count in Counter(names).items() if count > 1)
+            for listed in self.repeated & LISTS:
+                self[listed] = ", ".join(value for name, value in zip(names, values, strict=True) if name == listed)
 
 
 NO_HEADERS: Final = Headers((), ())

@@ -66,7 +66,7 @@ class Connection(Member, asyncio.Protocol):
         self._transport = transport  # type: ignore[assignment] # a stream, which is both
         peer = transport.get_extra_info("peername")
         self.address = address_of(peer) if isinstance(peer, tuple) else ""
-        self._reader = HttpReader(self.address)
+        self._reader = HttpReader(self.address, peer[0].partition("%")[0] if "/" in self.address else "")
         self._writer = HttpWriter(self._transport, self._slots)
         self.wait(self._slots.limits.head_s)
         has_place = self._slots.take(self)

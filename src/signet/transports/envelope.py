@@ -30,7 +30,7 @@ class EnvelopeDoor:
 
     def refuse(self, fault: Fault) -> Response:
         """Return the response for a fault of the door itself."""
-        return Response(fault.status, refusal(fault.code).reply().body)
+        return Response(fault.status, refusal(fault.code).reply().body, refusal=fault.name)
 
 
 async def _await_response(request: Request, pending: Pending) -> Response:

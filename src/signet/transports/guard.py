@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 from functools import lru_cache
-from typing import Final, Protocol
+from typing import Final
 
 import msgspec
 
-from signet.kernel.caller import Principal
+from signet.kernel.caller import Authenticator, Principal
 from signet.kernel.errors import RATE_LIMITED, Code, Fault
 from signet.kernel.wire import Headers
 
@@ -32,16 +32,6 @@ class Access(msgspec.Struct, frozen=True):
     """Whether the content type must be JSON, which a foreign page cannot send without a preflight."""
     no_token: bool = False
     """Whether the route needs no token even where one is set."""
-
-
-class Authenticator(Protocol):
-    """Finds out who the bearer of a token is."""
-
-    def identify(self, token: str) -> Principal | Fault | Awaitable[Principal | Fault]:
-        """Return the principal of a bearer token (empty if none was sent), or why there is none."""
-
-    def challenge(self, fault: Fault) -> str:
-        """Return the `WWW-Authenticate` header of a response that refuses a token (401) or its scopes (403)."""
 
 
 class Guard(msgspec.Struct, frozen=True):

@@ -62,6 +62,8 @@ class Request(msgspec.Struct):
     """The time at which the head was there, if somebody wants to know how long the answer takes."""
     outcome: Outcome | None = None
     """The outcome of the call in it, as soon as there is one."""
+    peer: str = ""
+    """The exact address of whoever is connected, where `address` stands for a network."""
 
 
 class Response(msgspec.Struct, frozen=True):
@@ -103,6 +105,9 @@ class Application(Protocol):
 
     def start(self) -> None:
         """Prepare for the first request, without waiting."""
+
+    def reload(self) -> None:
+        """Read again what may have changed: an operator asks for it."""
 
     async def close(self) -> None:
         """Release what the application holds, after the last response."""

@@ -19,6 +19,7 @@ __all__ = [
     "FOR_PEOPLE",
     "Handler",
     "Route",
+    "below",
     "page",
     "unknown_path",
     "without_slash",
@@ -60,6 +61,13 @@ def page(path: str, content: bytes | Callable[[Request], bytes]) -> Route:
 
     access = FOR_BALANCERS if path in {"/healthz", "/readyz"} else FOR_PEOPLE
     return Route(access, answer, refuse)
+
+
+def below(prefix: str, path: str) -> str:
+    """Return a path as it is below a prefix, which a proxy may have left at its beginning."""
+    if path.startswith(prefix) and path[len(prefix) :][:1] in {"", "/"}:
+        return path[len(prefix) :] or "/"
+    return path
 
 
 def without_slash(path: str) -> str:

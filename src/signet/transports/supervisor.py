@@ -21,7 +21,7 @@ import msgspec
 
 from .http_server import GRACE_S
 from .systemd import notify
-from .workers import Service
+from .workers import Service, has_terminal
 
 __all__ = ["Supervisor"]
 
@@ -52,7 +52,7 @@ class Supervisor:
         self._old: list[Worker] = []
         """Those that are to be replaced, the oldest last."""
         self._is_stopping = self._is_reloading = False
-        self._has_terminal = _has_terminal()
+        self._has_terminal = has_terminal()
         self._woken, self._wake = os.pipe()
 
     def run(self) -> None:
@@ -155,20 +155,11 @@ class Supervisor:
 
     def _reload(self, *_: object) -> None:
         """Replace all workers; where the terminal is gone, stop."""
-        if self._has_terminal and not _has_terminal():
+        if self._has_terminal and not has_terminal():
             self._stop()
             return
         self._is_reloading = True
         os.write(self._wake, b".")
-
-
-def _has_terminal() -> bool:
-    """Return whether the process has a terminal that could be closed under it."""
-    try:
-        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
-    except OSError:
-        return False
-    return True
 
 
 def _has_said_so(ready: Connection) -> bool:

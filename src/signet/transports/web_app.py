@@ -5,7 +5,7 @@
 /openapi.json, /healthz, /readyz, /        pages for people and for monitoring
 /render/{format}/{encoded}                 pages that toolsets offer: one call of a tool each
 
-One slash may end a path; the door and the journal see the path without it.
+One slash may end a path, and the path of the public URL may begin it; the door and the journal see it without them.
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequen
 from contextlib import aclosing
 from functools import partial
 from time import perf_counter
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from signet.kernel.caller import Caller, Principal
-from signet.kernel.errors import ACCESS_FAULTS, Code, Fault
+from signet.kernel.errors import ACCESS_FAULTS, Fault
 from signet.kernel.exchange import Exchange
-from signet.kernel.pipeline import MAX_IN_FLIGHT
 from signet.kernel.server import Server
 from signet.kernel.toolset import PageSpec
 from signet.kernel.wire import encode
@@ -36,7 +35,11 @@ from .messages import Answer, Request, Response, exchange_of, preflight
 from .openapi import describe
 from .pages import PageDoor
 from .rest import DISCOVERY, GET_HEADERS, RestDoor, refuse
-from .routes import FOR_ALL, FOR_CALLERS, FOR_PEOPLE, Route, page, unknown_path, without_slash
+from .routes import FOR_ALL, FOR_CALLERS, FOR_PEOPLE, Route, below, page, unknown_path, without_slash
+from .shares import Shares
+
+if TYPE_CHECKING:
+    from .proxies import TrustedProxies
 
 __all__ = ["App"]
 
@@ -65,8 +68,10 @@ class App:
         *,
         pages: Sequence[PageSpec] = (),
         on_exchange: Callable[[Exchange], None] | None = None,
+        proxies: TrustedProxies | None = None,
+        prefix: str = "",
     ) -> None:
-        """Serve a server's doors; `on_exchange` is called with each exchange before its answer is sent."""
+        """Serve a server's doors, also below `prefix`; `on_exchange` is called with each exchange before its answer."""
         self._server = server
         self._guard = guard
         self._about = about
@@ -80,16 +85,20 @@ class App:
         self._routes = self._fixed_routes(McpDoor(server))
         self._threads = asyncio.Semaphore(LARGE_AT_ONCE)
         self._openapi_page: tuple[str, bytes | None] = "", None
-        self._awaited: dict[str, int] = {}
-        """The number of calls that are awaited for each address."""
+        self._proxies = proxies
+        self._prefix = prefix
+        self._shares = Shares()
 
     def admit(self, request: Request) -> Response | None:
         """Return the refusal of a request by its head, or None."""
         if self._on_exchange is not None:
             request.started_s = perf_counter()
+        if self._proxies is not None:
+            request.address = self._proxies.address_of(request)
         route = self._routes.get(request.path)
         if route is None:
-            request.path = path = without_slash(request.path)
+            path = below(self._prefix, request.path) if self._prefix else request.path
+            request.path = path = path if path in self._routes else without_slash(path)
             route = self._routes.get(path) or self._route(path)
         request.route = route
         found = self._guard.check(request, route.access)
@@ -106,8 +115,8 @@ class App:
         route: Route = request.route
         if request.identifying is not None:
             return self._answer_identified(request, request.identifying)
-        if self._awaited and (request.method == "POST" or route.calls_on_get):
-            fault = self._check_share(request.address)
+        if self._shares.awaited and (request.method == "POST" or route.calls_on_get):
+            fault = self._shares.check(request.address)
             if fault is not None:
                 return self.refuse(request, fault)
         answer: Answer | Awaitable[Answer]
@@ -121,11 +130,7 @@ class App:
             answer = self._await(request, answer)
         elif answer.status in ADVISED or "origin" in request.headers or len(answer.body) >= MIN_BYTES:
             answer = self._finish(request, answer)
-        if isinstance(answer, Response):
-            return answer
-        # Counted now, and not when it is awaited: many may be asked for before that.
-        self._awaited[request.address] = self._awaited.get(request.address, 0) + 1
-        return self._release_after(request, answer)
+        return answer if isinstance(answer, Response) else self._shares.hold(request.address, answer)
 
     def refuse(self, request: Request | None, fault: Fault) -> Response:
         """Return the response for a fault, in the shape of the door that the request was for."""
@@ -134,7 +139,8 @@ class App:
         return self._show(request, self._advise(request.route.refuse(fault), fault))
 
     def record(self, request: Request | None, response: Response, address: str) -> None:
-        """Note a response that is about to be sent."""
+        """Note a response that is about to be sent; `address` is that of the connection."""
+        address = address if request is None else request.address
         if response.refusal:
             self._on_refusal(address, response.status, response.refusal)
         if self._on_exchange is not None:
@@ -144,6 +150,11 @@ class App:
         """Begin to warm the upstreams."""
         if self._server.upstreams:
             asyncio.get_running_loop().run_in_executor(None, self._server.warm)
+
+    def reload(self) -> None:
+        """Read the tokens again."""
+        if self._guard.authenticator is not None:
+            self._guard.authenticator.reload()
 
     async def close(self) -> None:
         """Close the server behind the doors."""
@@ -193,15 +204,6 @@ class App:
                 exchange = exchange_of(request, response, request.address)
                 self._on_exchange(msgspec.structs.replace(exchange, is_left=True))
 
-    async def _release_after(self, request: Request, answer: Awaitable[Response]) -> Response:
-        """Await a response, and give its place back."""
-        try:
-            return await answer
-        finally:
-            self._awaited[request.address] -= 1
-            if not self._awaited[request.address]:
-                del self._awaited[request.address]
-
     def _finish(self, request: Request, response: Response) -> Answer:
         """Return a response as its client gets it: with the headers for its page, and compressed if it is large."""
         fault = request.outcome.fault if request.outcome is not None else None
@@ -220,17 +222,6 @@ class App:
     async def _compress_in_thread(self, response: Response) -> Response:
         async with self._threads:
             return await asyncio.to_thread(compressed, response)
-
-    def _check_share(self, address: str) -> Fault | None:
-        """Return a fault if an address has as many calls in flight as are left for all others.
-
-        So one address may have half of all calls, a second one half of the rest, and there is room for a newcomer.
-        """
-        mine = self._awaited.get(address, 0)
-        if mine < MAX_IN_FLIGHT - sum(self._awaited.values()):
-            return None
-        message = f"This address has {mine} calls in flight, and others need room: ask again when one has ended"
-        return Fault(Code.INTERNAL_ERROR, message, name="TOO_MANY_CALLS", status=503)
 
     def _show(self, request: Request, response: Response) -> Response:
         """Return the response with the headers that let a page of an allowed origin read it."""
@@ -282,12 +273,11 @@ class App:
     def _openapi(self, request: Request) -> bytes:
         """Return the OpenAPI page, which says below which path the application is served; the last one is kept."""
         root, kept = self._openapi_page
-        if kept is None or root != request.root:
+        at = self._about.get("url") or request.root
+        if kept is None or root != at:
             secured = self._guard.authenticator is not None
-            kept = encode(
-                describe(self._server.pipeline, self._about, self._rest.legacy, secured=secured, root=request.root)
-            )
-            self._openapi_page = request.root, kept
+            kept = encode(describe(self._server.pipeline, self._about, self._rest.legacy, secured=secured, root=at))
+            self._openapi_page = at, kept
         return kept
 
     def _ready(self, _: Request) -> bytes:

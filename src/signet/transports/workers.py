@@ -21,7 +21,7 @@ from .systemd import notify
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
-__all__ = ["Service", "end_on_signals", "run_worker", "serve"]
+__all__ = ["Service", "end_on_signals", "has_terminal", "run_worker", "serve"]
 
 
 def _ignore(_text: str, _error: BaseException | None = None) -> None:
@@ -86,18 +86,43 @@ async def _serve(service: Service, numbers: tuple[signal.Signals, ...], ready: C
         from .tls import Certificate
 
         tls = Certificate(*service.certificate, service.warn).context  # type: ignore[arg-type] # the error is optional
-    server = HttpServer(service.factory(), service.listener, service.limits, tls, service.drain_s)
+    app = service.factory()
+    server = HttpServer(app, service.listener, service.limits, tls, service.drain_s)
     server.stop_on_signals(*numbers)
     _stop_with_parent(server)
     if service.on_start is not None:
         service.on_start(server)
     if ready is None:
+        _reload_on_hangup(app, server)
         notify("READY=1")
     else:
         asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, server.retire)
         ready.send(None)
         ready.close()
     await server.serve()
+
+
+def _reload_on_hangup(app: Application, server: HttpServer) -> None:
+    """Read again what may have changed on SIGHUP; where the terminal is gone, stop."""
+    had_terminal = has_terminal()
+
+    def on_hangup() -> None:
+        if had_terminal and not has_terminal():
+            server.stop()
+        else:
+            app.reload()
+
+    if hasattr(signal, "SIGHUP"):
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, on_hangup)
+
+
+def has_terminal() -> bool:
+    """Return whether the process has a terminal that could be closed under it."""
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR | getattr(os, "O_NOCTTY", 0)))
+    except OSError:
+        return False
+    return True
 
 
 def _stop_with_parent(server: HttpServer) -> None:

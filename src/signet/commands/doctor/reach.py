@@ -19,6 +19,7 @@ from signet.kernel.toolset import UpstreamSpec
 from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
 from signet.runs import read_manifest_of
 from signet.settings import EnabledToolset, Settings, UsageError
+from signet.team import check_access, is_protected
 from signet.transports.http_server import UNIX_PREFIX, bind, is_local
 from signet.upstream.http import HttpUpstream
 
@@ -75,8 +76,12 @@ def _open_door(settings: Settings) -> Finding:
         refuse_open_door(settings, toolbox, is_local=is_local(settings.host))
     except UsageError as error:
         return trouble(str(error), "SIGNET_TOKEN=… signet serve")
-    if settings.token is not None:
-        return ok("callers must send the token")
+    try:
+        check_access(settings)
+    except UsageError as error:
+        return trouble(str(error), "mend the setting")
+    if is_protected(settings):
+        return ok("callers must send a token" if settings.token is None else "callers must send the token")
     return ok("no token is set: only this machine can call, or only public tools are served")
 
 

@@ -6,17 +6,14 @@ from hmac import compare_digest
 from typing import Final
 
 from signet.kernel.caller import Principal
-from signet.kernel.errors import Code, Fault
+from signet.kernel.errors import Fault
 
-__all__ = ["SharedToken", "unauthorized"]
+from .challenges import unauthorized
+
+__all__ = ["NAME", "SharedToken", "unauthorized"]
 
 NAME: Final = "token"
 """The name of whoever has the shared token: nobody knows more of them."""
-
-
-def unauthorized(message: str) -> Fault:
-    """Return the fault for a request whose token is missing, or is none that is known."""
-    return Fault(Code.UNAUTHORIZED, message, as_tool_result=False)
 
 
 class SharedToken:
@@ -35,3 +32,6 @@ class SharedToken:
     def challenge(self, _: Fault) -> str:
         """Return the `WWW-Authenticate` header of a refusal."""
         return "Bearer"
+
+    def reload(self) -> None:
+        """Do nothing: the token is a setting."""

@@ -1,0 +1,30 @@
+"""The refusals of tokens: a fault with a sentence, and the `WWW-Authenticate` header of RFC 6750 that goes with it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from signet.kernel.errors import INSUFFICIENT_SCOPE, Code, Fault
+
+__all__ = ["challenge_of", "missing_token", "unauthorized"]
+
+MISSING: Final = "Send a token as 'Authorization: Bearer …'"
+
+
+def unauthorized(message: str) -> Fault:
+    """Return the fault for a request whose token is missing, or is none that is known."""
+    return Fault(Code.UNAUTHORIZED, message, as_tool_result=False)
+
+
+def missing_token() -> Fault:
+    """Return the fault for a request without a token."""
+    return unauthorized(MISSING)
+
+
+def challenge_of(fault: Fault) -> str:
+    """Return the header of a refusal; one that sent no token is told no error, as RFC 6750 has it."""
+    if fault.name == INSUFFICIENT_SCOPE:
+        return f'Bearer error="insufficient_scope", scope="{fault.data["scope"]}"'
+    if fault.message == MISSING:
+        return "Bearer"
+    return f'Bearer error="invalid_token", error_description="{fault.message}"'

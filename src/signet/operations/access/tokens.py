@@ -1,0 +1,98 @@
+"""Named tokens: what is kept of each, and which are valid.
+
+A token carries 256 random bits, so nobody can find one by trying, with a fast hash or with a slow one: SHA-256 is the
+right hash for it. What a person has chosen, such as a password, would need a slow one.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from secrets import token_urlsafe
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta
+
+from signet.kernel.caller import CALL_ALL
+
+from .shared_token import NAME as SHARED_NAME
+
+__all__ = ["Token", "check_name", "digest_of", "new_token", "read_expiry", "read_scopes"]
+
+PREFIX: Final = "signet_"
+"""The beginning of every token, by which scanners for secrets find one."""
+RANDOM_BYTES: Final = 32
+NAME: Final = r"^[A-Za-z0-9][A-Za-z0-9._@+-]{0,99}\Z"
+SCOPE: Final = r"^[!#-\[\]-~]{1,200}\Z"
+"""The characters of RFC 6749; the comma is taken for a separator where people write scopes."""
+UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+MAX_AGE: Final = timedelta(days=36_500)
+
+Moment = Annotated[datetime, Meta(tz=True)]
+
+
+class Token(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+    """One line of the file of tokens."""
+
+    name: Annotated[str, Meta(pattern=NAME)]
+    sha256: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
+    scopes: Annotated[tuple[Annotated[str, Meta(pattern=SCOPE)], ...], Meta(max_length=1000)]
+    created: Moment
+    expires: Moment | None = None
+    revoked: Moment | None = None
+
+    def state(self, now: datetime) -> str:
+        """Return `valid`, `expired` or `revoked`."""
+        if self.revoked is not None:
+            return "revoked"
+        return "expired" if self.expires is not None and self.expires <= now else "valid"
+
+
+def new_token(name: str, scopes: tuple[str, ...], expires: datetime | None) -> tuple[str, Token]:
+    """Return the text of a new token, and what is kept of it."""
+    text = PREFIX + token_urlsafe(RANDOM_BYTES)
+    return text, Token(name, digest_of(text), scopes, datetime.now(UTC).replace(microsecond=0), expires)
+
+
+def digest_of(text: str) -> str:
+    """Return the hash by which a token is found: how long a search takes tells nothing about the hashes in the file."""
+    return sha256(text.encode()).hexdigest()
+
+
+def check_name(name: str) -> str:
+    """Return the name of a token; raise ValueError if it cannot be used."""
+    if re.search(NAME, name) is None:
+        raise ValueError("a name has letters, digits and . _ @ + - , at most 100, and begins with a letter or digit")
+    if name == SHARED_NAME:
+        raise ValueError(f"{name} is the name of everybody who has the shared token (--token): write another")
+    return name
+
+
+def read_scopes(text: str) -> tuple[str, ...]:
+    """Return the scopes in a text, separated by blanks or commas; raise ValueError if they cannot be used."""
+    scopes = tuple(dict.fromkeys(text.replace(",", " ").split()))
+    if not scopes or not all(re.search(SCOPE, scope) for scope in scopes):
+        raise ValueError(f"write scopes separated by blanks: {CALL_ALL} for all tools, {CALL_ALL}:SLUG for one")
+    return scopes
+
+
+def read_expiry(text: str, now: datetime) -> datetime:
+    """Return the moment that a span such as 30d, or a date, stands for; raise ValueError if it cannot be used."""
+    found = re.fullmatch(r"([0-9]{1,12})([smhdw])", text.strip())
+    moment: Any = None
+    if found is not None:
+        span = min(timedelta(seconds=int(found[1]) * UNITS[found[2]]), 2 * MAX_AGE)
+        # A whole second, and never less than what was asked for.
+        moment = (now + span + timedelta(microseconds=999_999)).replace(microsecond=0) if span else None
+    else:
+        try:
+            moment = datetime.fromisoformat(text.strip())
+        except ValueError:
+            moment = None
+        if moment is not None:
+            moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    if moment is None or not now < moment <= now + MAX_AGE:
+        raise ValueError("write a span such as 12h, 30d or 8w, or a date to come such as 2030-01-31")
+    return moment  # type: ignore[no-any-return] # a date, from one of the two forms

@@ -1,0 +1,45 @@
+"""The shares of the addresses in the calls that are in flight."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+
+from signet.kernel.errors import Code, Fault
+from signet.kernel.pipeline import MAX_IN_FLIGHT
+
+from .messages import Response
+
+__all__ = ["Shares"]
+
+
+class Shares:
+    """Counts the calls that are awaited for each address."""
+
+    def __init__(self) -> None:
+        self.awaited: dict[str, int] = {}
+        """The number of calls that are awaited for each address."""
+
+    def check(self, address: str) -> Fault | None:
+        """Return a fault if an address has as many calls in flight as are left for all others.
+
+        So one address may have half of all calls, a second one half of the rest, and there is room for a newcomer.
+        """
+        mine = self.awaited.get(address, 0)
+        if mine < MAX_IN_FLIGHT - sum(self.awaited.values()):
+            return None
+        message = f"This address has {mine} calls in flight, and others need room: ask again when one has ended"
+        return Fault(Code.INTERNAL_ERROR, message, name="TOO_MANY_CALLS", status=503)
+
+    def hold(self, address: str, answer: Awaitable[Response]) -> Awaitable[Response]:
+        """Count a call now, and not when it is awaited: many may be asked for before that. Return its response."""
+        self.awaited[address] = self.awaited.get(address, 0) + 1
+        return self._release_after(address, answer)
+
+    async def _release_after(self, address: str, answer: Awaitable[Response]) -> Response:
+        """Await a response, and give its place back."""
+        try:
+            return await answer
+        finally:
+            self.awaited[address] -= 1
+            if not self.awaited[address]:
+                del self.awaited[address]
