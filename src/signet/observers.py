@@ -52,7 +52,9 @@ def open_observer(log: Log, journal: JournalWriter | None, *, logs_calls: bool) 
     def on_outcome(outcome: Outcome, took_s: float) -> None:
         """Log names and codes, never arguments or results."""
         code = outcome.fault.code if outcome.fault else "OK"
-        log.line(DEBUG, "call", "call.done", tool=_slug(outcome), code=code, ms=round(took_s * 1000, 3))
+        name = outcome.call.caller.name
+        who = {"principal": name} if name else {}
+        log.line(DEBUG, "call", "call.done", tool=_slug(outcome), code=code, ms=round(took_s * 1000, 3), **who)
         if journal is not None:
             journal.push(outcome, took_s)
 

@@ -1,0 +1,1 @@
+"""Tests of what a team needs: who calls, limits, shared state, telemetry."""

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["add"]
 
+PIPE_WIDTH: Final = 200
+"""The width of the table where there is no terminal."""
 EPILOG: Final = """\
 The file holds hashes, never tokens. A running server sees a change within a second.
 
@@ -134,7 +136,7 @@ def _list(args: argparse.Namespace) -> int:
         write_json(msgspec.json.encode({"tokens": shown}).decode())
         return 0
     rows = [(one.name, one.state(now), " ".join(one.scopes), _time(one.created), _time(one.expires)) for one in tokens]
-    write(table(("name", "state", "scopes", "created", "expires"), rows, strip=True))
+    write(table(("name", "state", "scopes", "created", "expires"), rows, pipe_width=PIPE_WIDTH, strip=True))
     return 0
 
 

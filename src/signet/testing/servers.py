@@ -34,7 +34,8 @@ __all__ = ["ServedTarget", "ServerPool"]
 
 OWN: Final = (
     "host", "port", "token", "tls_cert", "tls_key", "workers", "allowed_hosts", "quiet", "toolsets", "log_dir",
-    "journal", "record", "replay", "stdio_reader", "config",
+    "journal", "record", "replay", "stdio_reader", "config", "tokens_file", "oauth_issuer", "public_url",
+    "trusted_proxies",
 )  # fmt: skip
 """The settings that tests decide themselves; the others are those of the environment and of the project's file."""
 

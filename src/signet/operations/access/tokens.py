@@ -10,7 +10,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from secrets import token_urlsafe
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import msgspec
 from msgspec import Meta
@@ -81,18 +81,19 @@ def read_scopes(text: str) -> tuple[str, ...]:
 def read_expiry(text: str, now: datetime) -> datetime:
     """Return the moment that a span such as 30d, or a date, stands for; raise ValueError if it cannot be used."""
     found = re.fullmatch(r"([0-9]{1,12})([smhdw])", text.strip())
-    moment: Any = None
-    if found is not None:
-        span = min(timedelta(seconds=int(found[1]) * UNITS[found[2]]), 2 * MAX_AGE)
-        # A whole second, and never less than what was asked for.
-        moment = (now + span + timedelta(microseconds=999_999)).replace(microsecond=0) if span else None
-    else:
-        try:
-            moment = datetime.fromisoformat(text.strip())
-        except ValueError:
-            moment = None
-        if moment is not None:
-            moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-    if moment is None or not now < moment <= now + MAX_AGE:
+    try:
+        moment = _after(now, int(found[1]) * UNITS[found[2]]) if found else datetime.fromisoformat(text.strip())
+        moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        is_usable = now < moment <= now + MAX_AGE
+    except (ValueError, OverflowError):
+        is_usable = False
+    if not is_usable:
         raise ValueError("write a span such as 12h, 30d or 8w, or a date to come such as 2030-01-31")
-    return moment  # type: ignore[no-any-return] # a date, from one of the two forms
+    return moment
+
+
+def _after(now: datetime, seconds: int) -> datetime:
+    """Return a moment of a whole second, never earlier than the span says; now, if that is nothing."""
+    if not seconds:
+        return now
+    return (now + timedelta(seconds=seconds, microseconds=999_999)).replace(microsecond=0)
