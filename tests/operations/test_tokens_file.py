@@ -100,7 +100,7 @@ def test_processes_that_make_tokens_at_once_lose_none(tmp_path: Path) -> None:
     ]
     said = [process.communicate(timeout=PATIENCE_S)[0].decode().strip() for process in processes]
 
-    kept = {token.name: token.sha256 for token in read_tokens(str(path))}
+    kept = {token.name: token.sha256 for token in read_tokens(str(path)).values()}
     assert kept == {name: hashlib.sha256(token.encode()).hexdigest() for name, token in zip(names, said, strict=True)}
 
 
@@ -140,8 +140,22 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda path: put(path, {"name": "a", "sha256": "0" * 64, "created": CREATED}),
         "{path}: line 1 is no token: Object missing required field `scopes`",
     ),
-    "another hash": (lambda path: put(path, line(A, sha256="0")), "{path}: line 1 is no token: Expected `str`"),
-    "a name that breaks lines": (lambda path: put(path, line(A, "a\nb")), "{path}: line 1 is no token: Expected `str`"),
+    "another hash": (lambda path: put(path, line(B), line(A, sha256="0")), "{path}: line 2 is no token: its sha256"),
+    "a name that breaks lines": (
+        lambda path: put(path, line(A, "a\nb")),
+        "{path}: line 1 is no token: its name cannot be",
+    ),
+    "a hash that is none": (lambda path: put(path, line(A, sha256="g" * 64)), "{path}: line 1 is no token: its sha256"),
+    "a hash in capitals": (lambda path: put(path, line(A, sha256="A" * 64)), "{path}: line 1 is no token: its sha256"),
+    "a hash with blanks": (
+        lambda path: put(path, line(A, sha256="00 " * 21 + " ")),
+        "{path}: line 1 is no token: its sha256",
+    ),
+    "a scope that is none": (lambda path: put(path, line(A, scopes=['a"'])), "{path}: line 1 is no token: its scopes"),
+    "a time without a zone": (
+        lambda path: put(path, line(A, expires="2030-01-31T12:00:00")),
+        "{path}: line 1 is no token: Expected `datetime` with a timezone component - at `$.expires`",
+    ),
     "one hash twice": (lambda path: put(path, line(A, revoked=CREATED), line(A)), "{path}: two of its lines"),
     "for all to write": (lambda path: put(path, line(A)).chmod(0o666), "{path}: everybody may write to it"),
     "huge": (lambda path: path.write_bytes(b"\n" * 16_777_217), "{path}: it has more than 16777216 bytes"),

@@ -126,7 +126,7 @@ def _list(args: argparse.Namespace) -> int:
     path, now = _path(args), datetime.now(UTC)
     _check_there(path)
     with _explained(path):
-        tokens = read_tokens(path)
+        tokens = list(read_tokens(path).values())
     if args.json:
         shown = [
             {"name": one.name, "scopes": one.scopes, "created": one.created, "expires": one.expires}

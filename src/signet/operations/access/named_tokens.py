@@ -12,7 +12,7 @@ from signet.kernel.caller import Principal
 from signet.kernel.errors import Fault
 
 from .challenges import challenge_of, missing_token, unauthorized
-from .tokens import Token, digest_of
+from .tokens import digest_of
 from .tokens_file import read_tokens
 
 __all__ = ["NamedTokens"]
@@ -38,7 +38,7 @@ class NamedTokens:
         self._path = path
         self._warn = warn
         self._version = _version(path)
-        self._tokens = _by_digest(path)
+        self._tokens = read_tokens(path)
         self._looked_s = monotonic()
         self._is_warned = False
 
@@ -73,7 +73,7 @@ class NamedTokens:
         if version == self._version:
             return
         try:
-            self._tokens = _by_digest(self._path)
+            self._tokens = read_tokens(self._path)
         except OSError as error:
             # It may be readable again without another change.
             self._warn_once(error.strerror or "it cannot be read")
@@ -87,10 +87,6 @@ class NamedTokens:
         if not self._is_warned:
             self._is_warned = True
             self._warn(f"the tokens in {self._path} stay as they were: {why}")
-
-
-def _by_digest(path: str) -> dict[str, Token]:
-    return {token.sha256: token for token in read_tokens(path)}
 
 
 def _version(path: str) -> Version:

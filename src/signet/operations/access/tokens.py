@@ -19,13 +19,15 @@ from signet.kernel.caller import CALL_ALL
 
 from .shared_token import NAME as SHARED_NAME
 
-__all__ = ["Token", "check_name", "digest_of", "new_token", "read_expiry", "read_scopes"]
+__all__ = ["Token", "are_whole", "broken_part", "check_name", "digest_of", "new_token", "read_expiry", "read_scopes"]
 
+HASH_CHARS: Final = 64
 PREFIX: Final = "signet_"
 """The beginning of every token, by which scanners for secrets find one."""
 RANDOM_BYTES: Final = 32
-NAME: Final = r"^[A-Za-z0-9][A-Za-z0-9._@+-]{0,99}\Z"
-SCOPE: Final = r"^[!#-\[\]-~]{1,200}\Z"
+NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,99}")
+HASH: Final = re.compile(r"[0-9a-f]{64}")
+SCOPE: Final = re.compile(r"[!#-\[\]-~]{1,200}")
 """The characters of RFC 6749; the comma is taken for a separator where people write scopes."""
 UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 MAX_AGE: Final = timedelta(days=36_500)
@@ -36,9 +38,9 @@ Moment = Annotated[datetime, Meta(tz=True)]
 class Token(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """One line of the file of tokens."""
 
-    name: Annotated[str, Meta(pattern=NAME)]
-    sha256: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
-    scopes: Annotated[tuple[Annotated[str, Meta(pattern=SCOPE)], ...], Meta(max_length=1000)]
+    name: str
+    sha256: str
+    scopes: tuple[str, ...]
     created: Moment
     expires: Moment | None = None
     revoked: Moment | None = None
@@ -48,6 +50,31 @@ class Token(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
         if self.revoked is not None:
             return "revoked"
         return "expired" if self.expires is not None and self.expires <= now else "valid"
+
+
+def broken_part(token: Token) -> str | None:
+    """Return the name of the first part of a token that has a form of its own and breaks it."""
+    if NAME.fullmatch(token.name) is None:
+        return "name"
+    if HASH.fullmatch(token.sha256) is None:
+        return "sha256"
+    return None if all(map(SCOPE.fullmatch, token.scopes)) else "scopes"
+
+
+def are_whole(tokens: list[Token]) -> bool:
+    """Return whether no token has a broken part; for thousands of tokens this is done while callers wait."""
+    hashes = "".join([token.sha256 for token in tokens if len(token.sha256) == HASH_CHARS])
+    scopes = {scope for token in tokens for scope in token.scopes}
+    try:
+        digits = 2 * len(bytes.fromhex(hashes))
+    except ValueError:
+        return False
+    return (
+        len(hashes) == digits == HASH_CHARS * len(tokens)
+        and hashes == hashes.lower()
+        and all(map(SCOPE.fullmatch, scopes))
+        and all(map(NAME.fullmatch, [token.name for token in tokens]))
+    )
 
 
 def new_token(name: str, scopes: tuple[str, ...], expires: datetime | None) -> tuple[str, Token]:
@@ -63,7 +90,7 @@ def digest_of(text: str) -> str:
 
 def check_name(name: str) -> str:
     """Return the name of a token; raise ValueError if it cannot be used."""
-    if re.search(NAME, name) is None:
+    if NAME.fullmatch(name) is None:
         raise ValueError("a name has letters, digits and . _ @ + - , at most 100, and begins with a letter or digit")
     if name == SHARED_NAME:
         raise ValueError(f"{name} is the name of everybody who has the shared token (--token): write another")
@@ -73,7 +100,7 @@ def check_name(name: str) -> str:
 def read_scopes(text: str) -> tuple[str, ...]:
     """Return the scopes in a text, separated by blanks or commas; raise ValueError if they cannot be used."""
     scopes = tuple(dict.fromkeys(text.replace(",", " ").split()))
-    if not scopes or not all(re.search(SCOPE, scope) for scope in scopes):
+    if not scopes or not all(SCOPE.fullmatch(scope) for scope in scopes):
         raise ValueError(f"write scopes separated by blanks: {CALL_ALL} for all tools, {CALL_ALL}:SLUG for one")
     return scopes
 

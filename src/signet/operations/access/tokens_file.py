@@ -18,7 +18,7 @@ import msgspec
 
 from signet.files import lock, open_private, open_regular, read_regular, replacing
 
-from .tokens import Token
+from .tokens import Token, are_whole, broken_part
 
 __all__ = ["MAX_TOKENS", "changing_tokens", "read_tokens"]
 
@@ -31,8 +31,8 @@ GROUP_READS: Final = 0o040
 OTHERS_WRITE: Final = 0o002
 
 
-def read_tokens(path: str) -> list[Token]:
-    """Return the tokens of a file; a link is followed, as those of mounted secrets are.
+def read_tokens(path: str) -> dict[str, Token]:
+    """Return the tokens of a file by their hashes, in their order; a link is followed, as those of mounted secrets are.
 
     Raises:
         OSError: the file cannot be read.
@@ -48,23 +48,27 @@ def read_tokens(path: str) -> list[Token]:
         tokens = DECODER.decode_lines(content)
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise ValueError(_first_fault(content)) from None
+    if not are_whole(tokens):
+        raise ValueError(_first_fault(content))
     if len(tokens) > MAX_TOKENS:
         raise ValueError(f"it has more than {MAX_TOKENS} tokens: remove lines of revoked and expired ones")
-    if len({token.sha256 for token in tokens}) < len(tokens):
+    by_hash = {token.sha256: token for token in tokens}
+    if len(by_hash) < len(tokens):
         raise ValueError("two of its lines have the same hash: remove one of them")
-    return tokens
+    return by_hash
 
 
 def _first_fault(content: bytes) -> str:
     """Return what is wrong in the first line that is no token; its values are not repeated."""
     for number, line in enumerate(content.split(b"\n"), 1):
         try:
-            if line.strip():
-                DECODER.decode(line)
+            part = broken_part(DECODER.decode(line)) if line.strip() else None
         except msgspec.ValidationError as error:
             return f"line {number} is no token: {error}"
         except (msgspec.DecodeError, UnicodeDecodeError):
             return f"line {number} is not JSON"
+        if part is not None:
+            return f"line {number} is no token: its {part} cannot be used"
     return "it is not lines of JSON"
 
 
@@ -79,7 +83,7 @@ def changing_tokens(path: str) -> Iterator[list[Token]]:
     path = os.path.realpath(path)
     file = _open_locked(path)
     try:
-        tokens = read_tokens(path)
+        tokens = list(read_tokens(path).values())
         yield tokens
         if len(tokens) > MAX_TOKENS:
             raise ValueError(f"it has {MAX_TOKENS} tokens: remove lines of revoked and expired ones")
