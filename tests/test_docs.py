@@ -139,6 +139,9 @@ REFUSALS = {
     "SIGNET_TLS_CERT": ("cert.pem", "--tls-cert and --tls-key go together"),
     "SIGNET_TLS_KEY": ("key.pem", "--tls-cert and --tls-key go together"),
     "SIGNET_HOST": ("0.0.0.0", "0.0.0.0 can be reached by others"),
+    "SIGNET_TOKENS_FILE": ("none.jsonl", "there is no file of tokens none.jsonl (SIGNET_TOKENS_FILE)"),
+    "SIGNET_PUBLIC_URL": ("https://h/mcp", "--public-url (SIGNET_PUBLIC_URL): 'https://h/mcp' names one door"),
+    "SIGNET_TRUSTED_PROXIES": ("nonsense", "--trusted-proxies (SIGNET_TRUSTED_PROXIES): 'nonsense' does not appear"),
     "SIGNET_CONFIG": ("none.toml", "SIGNET_CONFIG: there is no file none.toml"),
 }
 """Variables that take a text: a value that cannot be used, and how each is refused."""

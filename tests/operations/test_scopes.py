@@ -21,9 +21,12 @@ from signet.kernel.server import Reply as RpcReply
 from signet.kernel.tools import Tool
 from signet.operations.access.chain import Chain, looks_signed, open_chain
 from signet.operations.access.challenges import unauthorized
+from signet.operations.access.named_tokens import NamedTokens
 from signet.operations.access.shared_token import SharedToken
 from signet.settings import Settings
 from signet.transports.asgi import AsgiApp
+from signet.transports.guard import Guard
+from signet.transports.web_app import App
 
 SHARED = "the-shared-token-of-everybody"
 NAMES = {
@@ -232,6 +235,20 @@ def test_the_principal_and_the_address_go_with_the_call_through_every_door(token
     seen = ("encoder", "192.0.2.7")
     doors = ["http mcp", "http mcp", "rest", "rest, legacy", "http envelope", "page"]
     assert gate.calls == [(door, *seen) for door in doors]
+
+
+def test_a_refused_token_is_noted_at_every_door_with_the_address(tokens: dict[str, str]) -> None:
+    settings = Settings(toolsets="plantuml,plantuml-tools", tokens_file=tokens["file"], journal=False)
+    noted: list[tuple[str, int, str]] = []
+    guard = Guard(authenticator=NamedTokens(tokens["file"], print))
+    pages = [page for toolset, _ in settings.enabled() for page in toolset.pages()]
+    app = AsgiApp(App(build_server(settings), guard, {}, {}, lambda *facts: noted.append(facts), pages=pages))
+
+    for path, body, more in DOORS.values():
+        ask(app, "POST", path, body, {"authorization": "Bearer nobody", **more})
+    ask(app, "GET", PAGE, None, {})
+
+    assert noted == [("192.0.2.7", 401, "UNAUTHORIZED")] * 6
 
 
 def test_on_stdio_a_call_has_no_principal_and_needs_no_scope(tokens: dict[str, str]) -> None:

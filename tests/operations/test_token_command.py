@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import re
+import shlex
 from collections.abc import Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from datetime import UTC, datetime, timedelta
@@ -15,7 +16,7 @@ from typing import NamedTuple
 
 import pytest
 
-from processes import clean_env, serving
+from processes import ROOT, clean_env, serving
 from signet.commands.cli import main
 
 
@@ -258,3 +259,18 @@ def test_the_completion_knows_the_command(shell: str) -> None:
     script = run("completion", shell).stdout
 
     assert all(word in script for word in ("revoke", "rotate", "tokens-file"))
+
+
+def test_the_commands_of_the_page_about_access_do_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (ROOT / "docs/access.md").read_text()
+    commands = re.findall(r"^signet (token .*)$", page, re.MULTILINE)
+    monkeypatch.chdir(tmp_path)
+
+    statuses = [run(*shlex.split(command)).returncode for command in commands]
+
+    assert (len(commands), set(statuses)) == (4, {0})
+    assert [row[:3] for row in listed(tmp_path / "tokens.jsonl")[1:]] == [
+        ["alice", "revoked", "tools:call"],
+        ["ci", "valid", "tools:call:plantuml.encode"],
+        ["alice", "valid", "tools:call"],
+    ]

@@ -43,6 +43,9 @@ PRIVATE_ERRORS: Final = (
 )
 """The further errors of a tool that is not public."""
 
+TOKEN_ERRORS: Final = (("UNAUTHORIZED", 401), ("INSUFFICIENT_SCOPE", 403))
+"""The further errors where callers have to send a token."""
+
 SHAPES: Final = "#/components/schemas/"
 
 
@@ -130,7 +133,7 @@ def _rest_errors(tool: Tool, shape: str, *, secured: bool) -> Json:
     tool_errors = tool.rest_errors if tool.public else (*PRIVATE_ERRORS, *tool.rest_errors)
     names: dict[int, list[str]] = {}
     # An ordered set: a tool may declare an error that the door has too.
-    for name, status in dict.fromkeys((*tool_errors, *DOOR_ERRORS, *((("UNAUTHORIZED", 401),) if secured else ()))):
+    for name, status in dict.fromkeys((*tool_errors, *DOOR_ERRORS, *(TOKEN_ERRORS if secured else ()))):
         names.setdefault(status, []).append(name)
     return {str(status): _error(" or ".join(names[status]), shape) for status in sorted(names)}
 

@@ -23,7 +23,8 @@ from .tokens import Token, are_whole, broken_part
 __all__ = ["MAX_TOKENS", "changing_tokens", "read_tokens"]
 
 MAX_TOKENS: Final = 20_000
-MAX_BYTES: Final = 16_777_216
+TOO_MANY: Final = f"it has more than {MAX_TOKENS} lines: remove those of revoked and expired tokens"
+MAX_BYTES: Final = 8_388_608
 LOCK_S: Final = 10.0
 """The time for another process to end its change."""
 DECODER: Final = msgspec.json.Decoder(Token)
@@ -43,15 +44,15 @@ def read_tokens(path: str) -> dict[str, Token]:
         raise ValueError(f"everybody may write to it: chmod o-w {path}")
     if found.st_size > MAX_BYTES:
         raise ValueError(f"it has more than {MAX_BYTES} bytes")
-    content = read_regular(path, follow_link=True)
+    content = read_regular(path, follow_link=True).rstrip(b"\n")
+    if content.count(b"\n") >= MAX_TOKENS:
+        raise ValueError(TOO_MANY)
     try:
         tokens = DECODER.decode_lines(content)
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise ValueError(_first_fault(content)) from None
     if not are_whole(tokens):
         raise ValueError(_first_fault(content))
-    if len(tokens) > MAX_TOKENS:
-        raise ValueError(f"it has more than {MAX_TOKENS} tokens: remove lines of revoked and expired ones")
     by_hash = {token.sha256: token for token in tokens}
     if len(by_hash) < len(tokens):
         raise ValueError("two of its lines have the same hash: remove one of them")
@@ -86,7 +87,7 @@ def changing_tokens(path: str) -> Iterator[list[Token]]:
         tokens = list(read_tokens(path).values())
         yield tokens
         if len(tokens) > MAX_TOKENS:
-            raise ValueError(f"it has {MAX_TOKENS} tokens: remove lines of revoked and expired ones")
+            raise ValueError(TOO_MANY)
         with replacing(path, f"{path}.new", sync=True, private=True) as new:
             _keep_owner(new.fileno(), os.fstat(file))
             new.write(b"".join(msgspec.json.encode(token) + b"\n" for token in tokens))
