@@ -312,6 +312,15 @@ def test_a_signed_token_goes_to_those_who_know_its_issuer_and_an_opaque_one_does
     assert chain.challenge(unauthorized("it")) == "Bearer of it"
 
 
+def test_a_sentence_that_no_header_can_carry_is_told_as_far_as_one_can() -> None:
+    guard = Guard(authenticator=Chain([SharedToken("x")]))
+
+    fields = guard.advice(unauthorized('say "x\\y" …'))
+
+    challenge = b'Bearer error="invalid_token", error_description="say \'x/y\' ?"'
+    assert fields == ((b"www-authenticate", challenge),)
+
+
 def test_a_reload_reaches_all_of_a_chain() -> None:
     signed = Signed()
 

@@ -75,7 +75,7 @@ class Guard(msgspec.Struct, frozen=True):
             return ((b"retry-after", b"%d" % -(-fault.data["retryAfterMs"] // 1000)),)
         if fault.code is Code.UNAUTHORIZED:
             challenge = "Bearer" if self.authenticator is None else self.authenticator.challenge(fault)
-            return ((b"www-authenticate", challenge.encode("latin-1")),)
+            return ((b"www-authenticate", challenge.encode("ascii", "replace")),)
         return ((b"retry-after", b"1"),) if fault.status == OVERLOADED else ()
 
 

@@ -27,4 +27,6 @@ def challenge_of(fault: Fault) -> str:
         return f'Bearer error="insufficient_scope", scope="{fault.data["scope"]}"'
     if fault.message == MISSING:
         return "Bearer"
-    return f'Bearer error="invalid_token", error_description="{fault.message}"'
+    # RFC 6750 allows neither quotation marks nor backslashes in a description.
+    description = fault.message.replace('"', "'").replace("\\", "/")
+    return f'Bearer error="invalid_token", error_description="{description}"'
