@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from signet.kernel.caller import Caller, Principal
-from signet.kernel.errors import ACCESS_FAULTS, Fault
+from signet.kernel.errors import ACCESS_FAULTS, Code, Fault
 from signet.kernel.exchange import Exchange
 from signet.kernel.server import Server
 from signet.kernel.toolset import PageSpec
