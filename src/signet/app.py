@@ -22,7 +22,7 @@ from signet.logs import DEBUG, WARN, Log
 from signet.observers import open_journal, open_log, open_observer, place_of, refusal_log
 from signet.runs import open_run, settings_of_replay
 from signet.settings import EnabledToolset, Settings, UsageError
-from signet.team import is_protected, open_authenticator, open_gate, open_proxies, open_public_url
+from signet.team import is_protected, open_authenticator, open_gate, open_pages, open_proxies, open_public_url
 from signet.toolbox import SCHEMA_ROOT, open_toolbox, unchanged
 
 if TYPE_CHECKING:
@@ -176,7 +176,8 @@ def build_app(settings: Settings, server: Server | None = None) -> App:
     warn = partial(_warn_of_tokens, settings)
     guard = Guard(hosts, open_authenticator(settings, warn))
     proxies = open_proxies(settings)
-    return App(server, guard, about, legacy, refusal_log(settings), pages=pages, proxies=proxies, prefix=prefix)
+    app = partial(App, server, guard, about, legacy, refusal_log(settings), pages=pages)
+    return app(proxies=proxies, prefix=prefix, open_pages=open_pages(settings))
 
 
 def _warn_of_tokens(settings: Settings, why: str) -> None:

@@ -5,9 +5,10 @@ Each part is loaded if a setting asks for it; without one, it costs nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from signet.operations.settings import DEFAULT_SCOPES
 from signet.settings import Settings, UsageError
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from signet.kernel.gate import Gate
     from signet.operations.access.named_tokens import NamedTokens
     from signet.operations.public_url import PublicUrl
+    from signet.transports.messages import Request
     from signet.transports.proxies import TrustedProxies
 
 __all__ = [
@@ -22,6 +24,7 @@ __all__ = [
     "is_protected",
     "open_authenticator",
     "open_gate",
+    "open_pages",
     "open_proxies",
     "open_public_url",
 ]
@@ -44,6 +47,7 @@ def open_authenticator(settings: Settings, warn: Callable[[str], None]) -> Authe
 
     `warn` is called with what goes wrong later.
     """
+    _refuse_idle_settings(settings)
     if not is_protected(settings):
         return None
     from signet.operations.access.chain import open_chain
@@ -54,7 +58,46 @@ def open_authenticator(settings: Settings, warn: Callable[[str], None]) -> Authe
         opaque.append(SharedToken(settings.token))
     if settings.tokens_file is not None:
         opaque.append(_open_tokens(settings.tokens_file, warn))
-    return open_chain(opaque)
+    return open_chain(opaque, None if settings.oauth_issuer is None else _open_oauth(settings, warn))
+
+
+def _open_oauth(settings: Settings, warn: Callable[[str], None]) -> Authenticator:
+    """Return who knows the access tokens of an issuer; raise UsageError if a setting cannot be used."""
+    from signet.operations.access.oauth_settings import open_oauth
+
+    try:
+        return open_oauth(settings, open_public_url(settings), warn)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def _refuse_idle_settings(settings: Settings) -> None:
+    """Raise UsageError for a setting of OAuth without an issuer: whoever wrote it thinks that tokens are asked for."""
+    idle = (settings.oauth_audience, settings.oauth_jwks_url, settings.oauth_scopes != DEFAULT_SCOPES or None)
+    for name, value in zip(("audience", "jwks-url", "scopes"), idle, strict=True):
+        if settings.oauth_issuer is None and value is not None:
+            variable = f"SIGNET_OAUTH_{name.replace('-', '_').upper()}"
+            raise UsageError(f"--oauth-{name} ({variable}) needs the issuer of the tokens: write --oauth-issuer too")
+
+
+def open_pages(settings: Settings) -> Mapping[str, bytes | Callable[[Request], bytes]]:
+    """Return the pages that anybody may read: the metadata by which a client finds the issuer of its token."""
+    if settings.oauth_issuer is None:
+        return {}
+    from signet.kernel.wire import encode
+    from signet.operations.access.protected_resource import metadata_of, metadata_paths
+
+    issuer, scopes, public_url = settings.oauth_issuer, settings.oauth_scopes.split(), open_public_url(settings)
+    scheme = "http" if settings.tls_cert is None else "https"
+
+    def page(request: Request) -> bytes:
+        """Return the metadata under the name by which the server was asked."""
+        url = f"{scheme}://{request.headers.get('host', '').lower()}{request.root}/mcp"
+        return encode(metadata_of(url, issuer, scopes))
+
+    if public_url is None:
+        return dict.fromkeys(metadata_paths(""), page)
+    return dict.fromkeys(metadata_paths(public_url.path), encode(metadata_of(f"{public_url}/mcp", issuer, scopes)))
 
 
 def _open_tokens(path: str, warn: Callable[[str], None]) -> NamedTokens:

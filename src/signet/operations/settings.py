@@ -3,13 +3,15 @@
 Annotations are evaluated in this module (no `from __future__ import annotations`): flags and pages are made from them.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
 
 from signet.kernel.settings import setting
 
-__all__ = ["OperationSettings"]
+__all__ = ["DEFAULT_SCOPES", "OperationSettings"]
+
+DEFAULT_SCOPES: Final = "tools:call"
 
 
 class OperationSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -31,7 +33,7 @@ class OperationSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields
     ] = None
     oauth_scopes: Annotated[
         str, setting("scopes that clients are told to ask for, separated by blanks", metavar="SCOPES")
-    ] = "tools:call"
+    ] = DEFAULT_SCOPES
     public_url: Annotated[
         str | None,
         setting("URL under which clients reach the server, without /mcp; it may have a path", metavar="URL"),

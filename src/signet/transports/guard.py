@@ -71,12 +71,12 @@ class Guard(msgspec.Struct, frozen=True):
 
     def advice(self, fault: Fault) -> Fields:
         """Return the headers of a refusal that say what its client can do: name itself, or come again later."""
-        if fault.name == RATE_LIMITED:
-            return ((b"retry-after", b"%d" % -(-fault.data["retryAfterMs"] // 1000)),)
+        if fault.name == RATE_LIMITED or fault.status == OVERLOADED:
+            return ((b"retry-after", b"%d" % -(-fault.data.get("retryAfterMs", 1000) // 1000)),)
         if fault.code is Code.UNAUTHORIZED:
             challenge = "Bearer" if self.authenticator is None else self.authenticator.challenge(fault)
             return ((b"www-authenticate", challenge.encode("ascii", "replace")),)
-        return ((b"retry-after", b"1"),) if fault.status == OVERLOADED else ()
+        return ()
 
 
 def _bearer(headers: Headers) -> str:

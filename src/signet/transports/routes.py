@@ -9,7 +9,7 @@ import msgspec
 from signet.kernel.errors import Code, Fault
 
 from .guard import Access
-from .messages import JSON, Answer, Request, Response
+from .messages import JSON, Answer, Request, Response, preflight
 from .rest import refuse, to_response, wrong_method
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "Handler",
     "Route",
     "below",
+    "open_page",
     "page",
     "unknown_path",
     "without_slash",
@@ -29,6 +30,7 @@ FOR_ALL = Access(any_page=True)
 FOR_CALLERS = Access(json_only=True)
 FOR_PEOPLE = Access()
 FOR_BALANCERS = Access(no_token=True)
+FOR_EVERYBODY = Access(any_page=True, no_token=True)
 
 Handler = Callable[[Request], Answer]
 
@@ -61,6 +63,21 @@ def page(path: str, content: bytes | Callable[[Request], bytes]) -> Route:
 
     access = FOR_BALANCERS if path in {"/healthz", "/readyz"} else FOR_PEOPLE
     return Route(access, answer, refuse)
+
+
+def open_page(content: bytes | Callable[[Request], bytes]) -> Route:
+    """Return the route of a page that anybody can read, without a token and from any other page."""
+    anywhere = (b"access-control-allow-origin", b"*")
+
+    def answer(request: Request) -> Response:
+        if request.method == "OPTIONS":
+            return Response(204, headers=(anywhere, *preflight(request, b"GET, OPTIONS")))
+        if request.method not in {"GET", "HEAD"}:
+            return refuse(wrong_method("GET"), (JSON, anywhere, (b"allow", b"GET, HEAD, OPTIONS")))
+        body = content if isinstance(content, bytes) else content(request)
+        return Response(200, body, (JSON, anywhere), is_page=True)
+
+    return Route(FOR_EVERYBODY, answer, refuse, answers_options=True)
 
 
 def below(prefix: str, path: str) -> str:

@@ -15,6 +15,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequen
 from contextlib import aclosing
 from functools import partial
 from time import perf_counter
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -35,7 +36,7 @@ from .messages import Answer, Request, Response, exchange_of, preflight
 from .openapi import describe
 from .pages import PageDoor
 from .rest import DISCOVERY, GET_HEADERS, RestDoor, refuse
-from .routes import FOR_ALL, FOR_CALLERS, FOR_PEOPLE, Route, below, page, unknown_path, without_slash
+from .routes import FOR_ALL, FOR_CALLERS, FOR_PEOPLE, Route, below, open_page, page, unknown_path, without_slash
 from .shares import Shares
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ __all__ = ["App"]
 
 ADVISED: Final = frozenset({403, 429})
 """The statuses of calls that were refused, which a header explains."""
+NO_PAGES: Final[Mapping[str, bytes]] = MappingProxyType({})
 LARGE_BYTES: Final = 65_536
 """The size above which a body is handled in a thread, so that other requests are answered meanwhile."""
 LARGE_AT_ONCE: Final = 2
@@ -70,8 +72,12 @@ class App:
         on_exchange: Callable[[Exchange], None] | None = None,
         proxies: TrustedProxies | None = None,
         prefix: str = "",
+        open_pages: Mapping[str, bytes | Callable[[Request], bytes]] = NO_PAGES,
     ) -> None:
-        """Serve a server's doors, also below `prefix`; `on_exchange` is called with each exchange before its answer."""
+        """Serve a server's doors, also below `prefix`; `on_exchange` is called with each exchange before its answer.
+
+        Anybody may read the `open_pages`.
+        """
         self._server = server
         self._guard = guard
         self._about = about
@@ -83,6 +89,7 @@ class App:
         self._envelope = EnvelopeDoor(server)
         self._pages = [PageDoor(server.pipeline, spec, secured=guard.authenticator is not None) for spec in pages]
         self._routes = self._fixed_routes(McpDoor(server))
+        self._routes |= {path: open_page(content) for path, content in open_pages.items()}
         self._threads = asyncio.Semaphore(LARGE_AT_ONCE)
         self._openapi_page: tuple[str, bytes | None] = "", None
         self._proxies = proxies
