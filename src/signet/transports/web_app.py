@@ -1,9 +1,4 @@
-"""The web application: routes each path to its door, after the guard's checks.
-
-/mcp                        MCP            /api/tools, /api/tools/{name}   REST
-/mcp/tool/{slug}            envelope       /mcp/v1/encode-plantuml         REST, the legacy shape
-/openapi.json, /healthz, /readyz, /        pages for people and for monitoring
-/render/{format}/{encoded}                 pages that toolsets offer: one call of a tool each
+"""The web application: hands each request to its door, after the guard's checks, and each answer back.
 
 One slash may end a path, and the path of the public URL may begin it; the door and the journal see it without them.
 """
@@ -13,7 +8,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
-from functools import partial
 from time import perf_counter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -21,22 +15,17 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from signet.kernel.caller import Caller, Principal
-from signet.kernel.errors import ACCESS_FAULTS, Code, Fault
+from signet.kernel.errors import ACCESS_FAULTS, Fault
 from signet.kernel.exchange import Exchange
 from signet.kernel.server import Server
 from signet.kernel.toolset import PageSpec
-from signet.kernel.wire import encode
 
 from .compression import MIN_BYTES, SLOW_BYTES, accepts_gzip, compressed, with_vary
-from .envelope import PATH as ENVELOPE_PATH
-from .envelope import EnvelopeDoor
 from .guard import Guard
-from .http import McpDoor
 from .messages import Answer, Request, Response, exchange_of, preflight
-from .openapi import describe
-from .pages import PageDoor
-from .rest import DISCOVERY, GET_HEADERS, RestDoor, refuse
-from .routes import FOR_ALL, FOR_CALLERS, FOR_PEOPLE, Route, below, open_page, page, unknown_path, without_slash
+from .rest import refuse
+from .router import Router
+from .routes import Route, below, open_page, without_slash
 from .shares import Shares
 
 if TYPE_CHECKING:
@@ -80,21 +69,25 @@ class App:
         """
         self._server = server
         self._guard = guard
-        self._about = about
         self._on_refusal = on_refusal
         self._on_exchange = on_exchange
         self.records_all = on_exchange is not None
-        self.is_ready = True
-        self._rest = RestDoor(server.pipeline, legacy or {})
-        self._envelope = EnvelopeDoor(server)
-        self._pages = [PageDoor(server.pipeline, spec, secured=guard.authenticator is not None) for spec in pages]
-        self._routes = self._fixed_routes(McpDoor(server))
+        self._router = Router(server, about, legacy or {}, pages, secured=guard.authenticator is not None)
+        self._routes = self._router.routes
         self._routes |= {path: open_page(content) for path, content in open_pages.items()}
         self._threads = asyncio.Semaphore(LARGE_AT_ONCE)
-        self._openapi_page: tuple[str, bytes | None] = "", None
         self._proxies = proxies
         self._prefix = prefix
         self._shares = Shares()
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether load balancers are told to send requests here."""
+        return self._router.is_ready
+
+    @is_ready.setter
+    def is_ready(self, is_ready: bool) -> None:
+        self._router.is_ready = is_ready
 
     def admit(self, request: Request) -> Response | None:
         """Return the refusal of a request by its head, or None."""
@@ -106,7 +99,7 @@ class App:
         if route is None:
             path = below(self._prefix, request.path) if self._prefix else request.path
             request.path = path = path if path in self._routes else without_slash(path)
-            route = self._routes.get(path) or self._route(path)
+            route = self._routes.get(path) or self._router.find(path)
         request.route = route
         found = self._guard.check(request, route.access)
         principal = found if isinstance(found, Principal) else None
@@ -237,60 +230,3 @@ class App:
             return response
         cors = (b"access-control-allow-origin", origin.encode("latin-1")), (b"vary", b"Origin")
         return msgspec.structs.replace(response, headers=response.headers + cors)
-
-    def _fixed_routes(self, mcp: McpDoor) -> dict[str, Route]:
-        pages = {"/": self._about, "/healthz": {"status": "ok"}}
-        routes = {path: page(path, encode(content)) for path, content in pages.items()}
-        routes["/readyz"] = page("/readyz", self._ready)
-        routes["/openapi.json"] = page("/openapi.json", self._openapi)
-        routes["/mcp"] = Route(FOR_CALLERS, mcp.answer, mcp.refuse, door="http mcp")
-        routes[DISCOVERY] = Route(
-            FOR_ALL, self._rest.discover, partial(refuse, headers=GET_HEADERS), answers_options=True
-        )
-        toolbox = self._server.pipeline.toolbox
-        paths = [f"{DISCOVERY}/{tool.name}" for tool in toolbox] + [f"{ENVELOPE_PATH}{tool.slug}" for tool in toolbox]
-        legacy = [path for path, name in self._rest.legacy.items() if toolbox.find(name) is not None]
-        # The paths that would name a tool have routes of their own: without their slash they are something else.
-        return routes | {path: self._route(path) for path in [DISCOVERY + "/", ENVELOPE_PATH, *paths, *legacy]}
-
-    def _route(self, path: str) -> Route:
-        """Return the route of a path, found by the beginning of the path."""
-        if path.startswith(DISCOVERY + "/") or path in self._rest.legacy:
-            endpoint = self._rest.endpoint(path)
-            access = FOR_ALL if endpoint.public else FOR_CALLERS
-            call = partial(self._rest.call, endpoint)
-            answer = self._bare_discovery if path == DISCOVERY + "/" else call
-            return Route(access, answer, endpoint.refuse, door=endpoint.door.name, answers_options=True)
-        if path.startswith(ENVELOPE_PATH):
-            tool = self._server.pipeline.toolbox.find(path.removeprefix(ENVELOPE_PATH))
-            access = FOR_PEOPLE if tool is None or tool.public else FOR_CALLERS
-            return Route(access, self._envelope.answer, self._envelope.refuse, door="http envelope")
-        for door in self._pages:
-            if path.startswith(door.prefix):
-                access = FOR_ALL if door.public else FOR_PEOPLE
-                return Route(access, door.answer, refuse, calls_on_get=True, door="page")
-        return unknown_path(path)
-
-    def _bare_discovery(self, request: Request) -> Answer:
-        """Answer `/api/tools/`: GET lists the tools, POST lacks a tool's name."""
-        if request.method in {"GET", "OPTIONS"}:
-            return self._rest.discover(request)
-        return self._rest.call(self._rest.endpoint(request.path), request)
-
-    def _openapi(self, request: Request) -> bytes:
-        """Return the OpenAPI page, which says below which path the application is served; the last one is kept."""
-        root, kept = self._openapi_page
-        at = self._about.get("url") or request.root
-        if kept is None or root != at:
-            secured = self._guard.authenticator is not None
-            kept = encode(describe(self._server.pipeline, self._about, self._rest.legacy, secured=secured, root=at))
-            self._openapi_page = at, kept
-        return kept
-
-    def _ready(self, _: Request) -> bytes:
-        """Return the page of `/readyz`, after compiling every contract; raise Fault where the server is stopping."""
-        if not self.is_ready:
-            raise Fault(Code.INTERNAL_ERROR, "The server is stopping: send requests elsewhere", status=503)
-        for tool in self._server.pipeline.toolbox:
-            self._server.pipeline.registry.load_tool_io(tool.slug)
-        return encode({"status": "ready", "tools": [tool.name for tool in self._server.pipeline.toolbox]})

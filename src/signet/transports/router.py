@@ -1,0 +1,111 @@
+"""The router: the route of each path.
+
+/mcp                        MCP            /api/tools, /api/tools/{name}   REST
+/mcp/tool/{slug}            envelope       /mcp/v1/encode-plantuml         REST, the legacy shape
+/openapi.json, /healthz, /readyz, /        pages for people and for monitoring
+/render/{format}/{encoded}                 pages that toolsets offer: one call of a tool each
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from signet.kernel.errors import Code, Fault
+from signet.kernel.server import Server
+from signet.kernel.toolset import PageSpec
+from signet.kernel.wire import encode
+
+from .envelope import PATH as ENVELOPE_PATH
+from .envelope import EnvelopeDoor
+from .http import McpDoor
+from .messages import Answer, Request
+from .openapi import describe
+from .pages import PageDoor
+from .rest import DISCOVERY, GET_HEADERS, RestDoor, refuse
+from .routes import FOR_ALL, FOR_CALLERS, FOR_PEOPLE, Route, page, unknown_path
+
+__all__ = ["Router"]
+
+
+class Router:
+    """Finds the routes of one server's doors and pages."""
+
+    def __init__(
+        self,
+        server: Server,
+        about: dict[str, Any],
+        legacy: Mapping[str, str],
+        pages: Sequence[PageSpec],
+        *,
+        secured: bool,
+    ) -> None:
+        self._pipeline = server.pipeline
+        self._about = about
+        self._secured = secured
+        self._rest = RestDoor(server.pipeline, legacy)
+        self._envelope = EnvelopeDoor(server)
+        self._pages = [PageDoor(server.pipeline, spec, secured=secured) for spec in pages]
+        self._openapi_page: tuple[str, bytes | None] = "", None
+        self.is_ready = True
+        """Whether load balancers are told to send requests here."""
+        self.routes = self._fixed_routes(McpDoor(server))
+        """The routes of the paths that are known beforehand."""
+
+    def _fixed_routes(self, mcp: McpDoor) -> dict[str, Route]:
+        pages = {"/": self._about, "/healthz": {"status": "ok"}}
+        routes = {path: page(path, encode(content)) for path, content in pages.items()}
+        routes["/readyz"] = page("/readyz", self._ready)
+        routes["/openapi.json"] = page("/openapi.json", self._openapi)
+        routes["/mcp"] = Route(FOR_CALLERS, mcp.answer, mcp.refuse, door="http mcp")
+        routes[DISCOVERY] = Route(
+            FOR_ALL, self._rest.discover, partial(refuse, headers=GET_HEADERS), answers_options=True
+        )
+        toolbox = self._pipeline.toolbox
+        paths = [f"{DISCOVERY}/{tool.name}" for tool in toolbox] + [f"{ENVELOPE_PATH}{tool.slug}" for tool in toolbox]
+        legacy = [path for path, name in self._rest.legacy.items() if toolbox.find(name) is not None]
+        # The paths that would name a tool have routes of their own: without their slash they are something else.
+        return routes | {path: self.find(path) for path in [DISCOVERY + "/", ENVELOPE_PATH, *paths, *legacy]}
+
+    def find(self, path: str) -> Route:
+        """Return the route of a path, found by the beginning of the path."""
+        if path.startswith(DISCOVERY + "/") or path in self._rest.legacy:
+            endpoint = self._rest.endpoint(path)
+            access = FOR_ALL if endpoint.public else FOR_CALLERS
+            call = partial(self._rest.call, endpoint)
+            answer = self._bare_discovery if path == DISCOVERY + "/" else call
+            return Route(access, answer, endpoint.refuse, door=endpoint.door.name, answers_options=True)
+        if path.startswith(ENVELOPE_PATH):
+            tool = self._pipeline.toolbox.find(path.removeprefix(ENVELOPE_PATH))
+            access = FOR_PEOPLE if tool is None or tool.public else FOR_CALLERS
+            return Route(access, self._envelope.answer, self._envelope.refuse, door="http envelope")
+        for door in self._pages:
+            if path.startswith(door.prefix):
+                access = FOR_ALL if door.public else FOR_PEOPLE
+                return Route(access, door.answer, refuse, calls_on_get=True, door="page")
+        return unknown_path(path)
+
+    def _bare_discovery(self, request: Request) -> Answer:
+        """Answer `/api/tools/`: GET lists the tools, POST lacks a tool's name."""
+        if request.method in {"GET", "OPTIONS"}:
+            return self._rest.discover(request)
+        return self._rest.call(self._rest.endpoint(request.path), request)
+
+    def _openapi(self, request: Request) -> bytes:
+        """Return the OpenAPI page, which says below which path the application is served; the last one is kept."""
+        root, kept = self._openapi_page
+        at = self._about.get("url") or request.root
+        if kept is None or root != at:
+            secured = self._secured
+            kept = encode(describe(self._pipeline, self._about, self._rest.legacy, secured=secured, root=at))
+            self._openapi_page = at, kept
+        return kept
+
+    def _ready(self, _: Request) -> bytes:
+        """Return the page of `/readyz`, after compiling every contract; raise Fault where the server is stopping."""
+        if not self.is_ready:
+            raise Fault(Code.INTERNAL_ERROR, "The server is stopping: send requests elsewhere", status=503)
+        for tool in self._pipeline.toolbox:
+            self._pipeline.registry.load_tool_io(tool.slug)
+        return encode({"status": "ready", "tools": [tool.name for tool in self._pipeline.toolbox]})
