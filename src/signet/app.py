@@ -22,7 +22,8 @@ from signet.logs import DEBUG, WARN, Log
 from signet.observers import open_journal, open_log, open_observer, place_of, refusal_log
 from signet.runs import open_run, settings_of_replay
 from signet.settings import EnabledToolset, Settings, UsageError
-from signet.team import is_protected, open_authenticator, open_gate, open_pages, open_proxies, open_public_url
+from signet.team.access import is_protected, open_authenticator, open_pages, open_proxies, open_public_url
+from signet.team.limiting import check_limits, open_gate, open_key_gate
 from signet.toolbox import SCHEMA_ROOT, open_toolbox, unchanged
 
 if TYPE_CHECKING:
@@ -80,7 +81,9 @@ def check(settings: Settings) -> tuple[Toolbox, SchemaRegistry]:
     Raises:
         UsageError: no server can be built.
     """
-    run = open_run(settings, open_log(settings))
+    log = open_log(settings)
+    check_limits(settings, log)
+    run = open_run(settings, log)
     enabled = settings.enabled()
     for one in enabled:
         run.runtime(one)
@@ -109,7 +112,6 @@ def build_server(
         UsageError: the settings name a thing that is not there, or that cannot be used.
     """
     log = open_log(settings, name)
-    logs_calls = log.level_of("call") >= DEBUG
     enabled = settings.enabled()
     toolbox, registry = open_toolbox(
         enabled, _watched(log, variant) if settings.dev else variant, on_drift or _on_drift(settings, log)
@@ -123,12 +125,13 @@ def build_server(
         registry,
         timeout_s=settings.call_timeout_s,
         mode=Mode(settings.validation),
-        observer=open_observer(log, journal, logs_calls=logs_calls),
+        observer=open_observer(log, journal, logs_calls=log.level_of("call") >= DEBUG),
         runtimes={
             tool.slug: runtime for runtime, tools in zip(runtimes, toolbox.groups, strict=True) for tool in tools
         },
         explain=_explainer(settings, registry) if settings.dev else None,
-        gate=open_gate(settings),
+        gate=open_gate(settings, log),
+        key_gate=open_key_gate(settings, log),
     )
     on_close = journal.close if journal is not None else _nothing
     identity = Identity(name, __version__)

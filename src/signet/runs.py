@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LiveRun", "RecordingRun", "ReplayRun", "Run", "open_run", "read_manifest_of", "settings_of_replay"]
 
+BREAKER: Final = "breaker"
+"""The key of `[limits]` that puts a circuit breaker before each upstream."""
 OnCalls = Callable[[list[tuple["JournalEntry", "JournalRecord"]]], None]
 
 
@@ -75,7 +77,8 @@ class LiveRun(Run):
         from signet.upstream.switchboard import Switchboard, open_service
 
         log = partial(self._log.line, DEBUG, "upstream")
-        open_ = partial(open_service, processes=self._settings.workers, log=log)
+        breaker = self._settings.limits.get(BREAKER, 0)
+        open_ = partial(open_service, processes=self._settings.workers, breaker=breaker, log=log)
         return Switchboard(open_, self._services)
 
 
@@ -165,10 +168,14 @@ def open_upstream(enabled: EnabledToolset, settings: Settings, log: Callable[...
         name = toolset.domain
         raise UsageError(f"the {name} toolset has no backend: write --{name}-base-url or set {name.upper()}_BASE_URL")
     try:
-        http = HttpUpstream(spec, processes=settings.workers, proxied=not settings.sandbox, log=log)
+        opened: Upstream = HttpUpstream(spec, processes=settings.workers, proxied=not settings.sandbox, log=log)
     except ValueError as error:
         raise UsageError(str(error)) from None
-    return CachingUpstream(http, spec) if spec.coalesce else http
+    if settings.limits.get(BREAKER):
+        from signet.upstream.breaker import BreakerUpstream
+
+        opened = BreakerUpstream(opened, settings.limits[BREAKER], spec.called, log)
+    return CachingUpstream(opened, spec) if spec.coalesce else opened
 
 
 def settings_of_replay(settings: Settings) -> Settings:

@@ -36,6 +36,8 @@ __all__ = [
 ]
 
 NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
+TABLES: Final = ("by_toolset", "limits")
+"""The fields that no flag and no variable sets."""
 
 
 class UsageError(Exception):
@@ -254,7 +256,7 @@ def given_settings(
 
 def known_settings() -> dict[str, Setting]:
     """Return every setting by its flat name: `port`, `boj_base_url`."""
-    known = {field.name: field for field in settings_of(Settings) if field.name != "by_toolset"}
+    known = {field.name: field for field in settings_of(Settings) if field.name not in TABLES}
     for toolset in _toolsets():
         known |= {flat_name(toolset, field.name): field for field in settings_of(toolset.settings)}
     return known
@@ -262,7 +264,7 @@ def known_settings() -> dict[str, Setting]:
 
 def _known_names() -> dict[str, None]:
     """Return the flat names of all settings, without looking at their types."""
-    own = [name for name in Settings.__struct_fields__ if name != "by_toolset"]
+    own = [name for name in Settings.__struct_fields__ if name not in TABLES]
     toolsets = [flat_name(toolset, name) for toolset in _toolsets() for name in toolset.settings.__struct_fields__]
     if taken := set(own) & set(toolsets):
         raise UsageError(f"{PREFIX}{min(taken).upper()} is a setting of Signet: rename the toolset, or its setting")

@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from signet.kernel.errors import CanonicalError, Code, Fault, bad_arguments, not_unicode, too_large, unknown_tool
+from signet.kernel.errors import (
+    CanonicalError,
+    Code,
+    Fault,
+    bad_arguments,
+    not_unicode,
+    rate_limited,
+    too_large,
+    unknown_tool,
+)
 
 ROWS = {
     "INVALID_INPUT": (400, -32602, "Invalid params"),
@@ -149,3 +158,12 @@ def test_bad_arguments_are_named_place_by_place() -> None:
 def test_a_long_name_of_an_unknown_tool_is_cut() -> None:
     assert unknown_tool("x" * 65_536).message == f"Tool '{'x' * 65_536}' not found"
     assert unknown_tool("x" * 4_194_304).message == f"Tool '{'x' * 65_536}…' not found"
+
+
+@pytest.mark.parametrize(("wait_s", "after_ms", "after_s"), [
+    (0.0, 1, 1), (0.0001, 1, 1), (0.0010001, 2, 1), (1.0, 1000, 1), (1.0001, 1001, 2), (86_400.0, 86_400_000, 86_400),
+])  # fmt: skip
+def test_the_time_to_wait_is_rounded_up(wait_s: float, after_ms: int, after_s: int) -> None:
+    data = rate_limited("later", wait_s).data
+
+    assert (data["retryAfterMs"], data["retry_after_seconds"]) == (after_ms, after_s)

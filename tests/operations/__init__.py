@@ -1,1 +1,1 @@
-"""Tests of what a team needs: who calls, limits, shared state, telemetry."""
+"""Tests of what a team needs: who calls, an audit log, limits, shared state, telemetry, deployment."""

@@ -16,7 +16,7 @@ from channels import invocation, rpc
 from processes import PATIENCE_S, Server, free_port, run, serving
 from signet.operations.public_url import read_public_url
 from signet.settings import Settings, UsageError
-from signet.team import check_access
+from signet.team.access import check_access
 
 URL = "https://Tools.Example/team/tools"
 CANONICAL = "https://tools.example/team/tools"

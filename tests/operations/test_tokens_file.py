@@ -26,7 +26,7 @@ from signet.operations.access import named_tokens
 from signet.operations.access.named_tokens import NamedTokens
 from signet.operations.access.tokens_file import changing_tokens, read_tokens
 from signet.settings import Settings, UsageError
-from signet.team import check_access
+from signet.team.access import check_access
 
 PATH = "/api/tools/encodePlantUML"
 A = "signet_token-of-alice-0123456789-0123456789-01234567"

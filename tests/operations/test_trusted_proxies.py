@@ -16,7 +16,7 @@ from signet.kernel.exchange import Exchange
 from signet.kernel.server import Server as McpServer
 from signet.kernel.wire import Headers
 from signet.settings import Settings, UsageError
-from signet.team import check_access
+from signet.team.access import check_access
 from signet.transports.connection import Connection
 from signet.transports.guard import Guard
 from signet.transports.heads import parse_head

@@ -85,6 +85,11 @@ def _shown(configuration: Configuration) -> Iterator[ShownSetting]:
     for name, field, struct in fields:
         origin = given[name].source if name in given else "default"
         yield ShownSetting(name, _value(field, getattr(struct, field.name)), origin)
+    if settings.limits:
+        from signet.configuration.limits import flat_limits
+
+        for name, value in flat_limits(settings.limits):
+            yield ShownSetting(name, value, f"{settings.config}:{name}")
 
 
 def _value(field: Setting, value: Any) -> Any:

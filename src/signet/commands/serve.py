@@ -18,7 +18,7 @@ from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.tools import Toolbox
 from signet.logs import INFO, WARN
 from signet.settings import Settings, UsageError
-from signet.team import check_access, is_protected, open_public_url
+from signet.team.access import check_access, is_protected, open_public_url
 from signet.transports.http_server import UNIX_PREFIX, bind, is_local
 from signet.transports.slots import ConnectionLimits
 from signet.transports.systemd import inherited_socket

@@ -16,7 +16,7 @@ from signet.kernel.protocol import listing
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.tools import Toolbox
 from signet.settings import Settings, UsageError
-from signet.team import is_protected
+from signet.team.access import is_protected
 
 from .terminal import columns, on_terminal, table, write, write_json
 from .tool_arguments import arguments_in

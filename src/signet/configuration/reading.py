@@ -18,7 +18,7 @@ from signet.logs import WARN
 from signet.settings import Settings, given_settings, known_settings, load_chosen
 
 from .file import ConfigurationFile, find_file
-from .values import read_toolsets, read_values
+from .values import LIMITS, names_others, read_toolsets, read_values
 from .variables import ignored_variables
 
 __all__ = ["Configuration", "log_ignored", "read_configuration", "read_settings"]
@@ -84,6 +84,10 @@ def read_configuration(
     warnings = _warn_of(environ)
     if file is not None:
         settings = replace(settings, config=file.path)
+        if LIMITS in file.table:
+            from .limits import read_limits
+
+            settings = replace(settings, limits=read_limits(file, may_be_unknown=is_chosen and names_others(values)))
         secrets = [name for name, one in values.items() if known_settings()[name].secret and str(one.value).strip()]
         if file.is_shared and secrets:
             warnings["file.shared"] = f"others can read {file.path}, which has {secrets[0]}: chmod 600 {file.path}"

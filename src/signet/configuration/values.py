@@ -3,6 +3,7 @@
 port = 9000               a setting of the process
 toolsets = ["boj"]        decided first: its toolsets say which other settings there are
 [settings.boj]            the settings of one toolset
+[limits]                  how often who may call what: `limits`
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ from signet.settings import Settings, flat_name
 from .file import ConfigurationFile
 from .variables import nearest
 
-__all__ = ["join_targets", "read_toolsets", "read_values"]
+__all__ = ["LIMITS", "join_targets", "names_others", "read_toolsets", "read_values"]
 
 TOOLSETS_KEY: Final = "toolsets"
+LIMITS: Final = "limits"
+"""The table that is read for itself."""
 TABLES: Final = "settings"
 """The key below which each toolset has a table."""
 LISTS: Final = (TOOLSETS_KEY, "allowed_hosts")
@@ -48,13 +51,12 @@ def read_values(file: ConfigurationFile, *, is_chosen: bool) -> dict[str, Given]
         UsageError: a key is not known, or has not the shape of a setting.
     """
     own = {field.name: field for field in settings_of(Settings) if field.help and field.name != "config"}
-    values = dict(_read_table(file, "", {key: file.table[key] for key in file.table if key != TABLES}, own))
+    plain = {key: file.table[key] for key in file.table if key not in (TABLES, LIMITS)}
+    values = dict(_read_table(file, "", plain, own))
     tables = file.table.get(TABLES, {})
     if not isinstance(tables, dict):
         raise file.refused(TABLES, "write a table for each toolset, such as [settings.boj]")
-    # The toolsets of a file that another choice leaves out are not loaded, so their names are not known.
-    entries = split_list(values[TOOLSETS_KEY].value) if TOOLSETS_KEY in values else []
-    may_be_unknown = is_chosen and any(entry not in TOOLSETS for entry in entries)
+    may_be_unknown = is_chosen and names_others(values)
     seen: set[str] = set()
     for name, table in tables.items():
         toolset = _find_domain(file, name, may_be_unknown=may_be_unknown)
@@ -70,6 +72,12 @@ def read_values(file: ConfigurationFile, *, is_chosen: bool) -> dict[str, Given]
         read = _read_table(file, f"{TABLES}.{name}.", table, fields)
         values |= {flat_name(toolset, field): value for field, value in read}
     return values
+
+
+def names_others(values: Mapping[str, Given]) -> bool:
+    """Return whether a file chooses toolsets that are not loaded where another choice leaves them out."""
+    entries = split_list(values[TOOLSETS_KEY].value) if TOOLSETS_KEY in values else []
+    return any(entry not in TOOLSETS for entry in entries)
 
 
 def _read_table(

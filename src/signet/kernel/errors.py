@@ -188,12 +188,15 @@ def misspelt_argument(tool: str, name: str, known: str) -> Fault:
     return bad_arguments(tool, [("", f"unknown argument '{name}': did you mean '{known}'?")])
 
 
-def rate_limited(message: str, retry_after_s: float) -> Fault:
+def rate_limited(message: str, retry_after_s: float, limit: Mapping[str, Any] | None = None) -> Fault:
     """Return the fault for a call that its caller may not make now; the sentence says when it may.
 
-    Filed under UNAUTHORIZED: spec 5 has five codes.
+    `limit` is the limit itself: its `name`, its `count` and the `seconds` of its period. Times are rounded up, so that
+    a call after them is in time. Filed under UNAUTHORIZED: spec 5 has five codes.
     """
-    data = {"code": RATE_LIMITED, "retryable": True, "retryAfterMs": max(1, int(retry_after_s * 1000 + 0.999))}
+    after_ms = max(1, -int(-retry_after_s * 1000 // 1))
+    data = {"code": RATE_LIMITED, "retryable": True, "retryAfterMs": after_ms}
+    data |= {"retry_after_seconds": -(-after_ms // 1000)} | ({"limit": limit} if limit else {})
     return Fault(Code.UNAUTHORIZED, message, name=RATE_LIMITED, status=429, data=data)
 
 

@@ -39,13 +39,20 @@ class Gate(Protocol):
         """Return the entry of a call, or an awaitable of it where others have to be asked. Raise nothing."""
 
 
-async def run_behind_gate(
-    unanswered: Outcome,
-    entry: Entry | Awaitable[Entry],
-    run: Callable[[], Outcome | Coroutine[Any, Any, Outcome]],
-    notify: Callable[[Outcome], Outcome],
-) -> Outcome:
-    """Run a call as its gate says, and give back what the gate gave."""
+Run = Callable[[], Outcome | Coroutine[Any, Any, Outcome]]
+Notify = Callable[[Outcome], Outcome]
+
+
+def run_behind_gate(
+    unanswered: Outcome, entry: Entry | Awaitable[Entry], run: Run, notify: Notify
+) -> Outcome | Coroutine[Any, Any, Outcome]:
+    """Run a call as the entry that its gate gave says, and give back what the gate gave; a refusal is told at once."""
+    if isinstance(entry, Fault):
+        return notify(replace(unanswered, fault=entry))
+    return _run_with_entry(unanswered, entry, run, notify)
+
+
+async def _run_with_entry(unanswered: Outcome, entry: Entry | Awaitable[Entry], run: Run, notify: Notify) -> Outcome:
     if isinstance(entry, Awaitable):
         entry = await entry
     if isinstance(entry, Fault):

@@ -80,8 +80,12 @@ class Pipeline:
         runtimes: Mapping[str, ToolsetRuntime] | None = None,
         explain: Callable[[Outcome], Outcome] | None = None,
         gate: Gate | None = None,
+        key_gate: Gate | None = None,
     ) -> None:
-        """Serve a toolbox; `explain` is development mode: it gives the fault of an outcome its details."""
+        """Serve a toolbox; `explain` is development mode: it gives the fault of an outcome its details.
+
+        Without a gate for all calls, `key_gate` is that of calls with an idempotency key.
+        """
         self.toolbox = toolbox
         self.registry = registry
         self._timeout_s = timeout_s
@@ -93,6 +97,7 @@ class Pipeline:
         self._runtimes = runtimes or {}
         self._explain = explain
         self._gate = gate
+        self._key_gate = key_gate
         self._in_flight = 0
 
     @property
@@ -106,8 +111,9 @@ class Pipeline:
         `shadow_violation` is the fault with which a door would have refused the call if contracts were enforced.
         """
         started_s = self._observer.clock()
-        if self._gate is not None and (tool := self._tool_of(call)) is not None:
-            entry = self._gate.enter(call, tool)
+        gate = self._gate or (self._key_gate if call.idempotency_key else None)
+        if gate is not None and (tool := self._tool_of(call)) is not None:
+            entry = gate.enter(call, tool)
             if entry is not None:
                 run = partial(self._run, call, shadow_violation, started_s)
                 return run_behind_gate(Outcome(call, tool), entry, run, partial(self.notify, started_s=started_s))
@@ -152,9 +158,9 @@ class Pipeline:
             has_nulls = None in arguments.values()
             arguments = without_nulls(arguments, names.optional - tool.keeps_nulls) if has_nulls else arguments
         if fault is None and self._checks and not io.input_validator.is_valid(arguments):
-            arguments = _tidied(tool, without_nulls(arguments))
+            arguments = tool.tidied(without_nulls(arguments))
             places = io.input_validator.places(arguments)
-            fault = _explained(tool, arguments) or bad_arguments(tool.name, places) if places else None
+            fault = tool.explained(arguments) or bad_arguments(tool.name, places) if places else None
         if fault is not None:
             fault = tool.adapt_fault(fault)
             if self._enforces:
@@ -255,23 +261,6 @@ class Pipeline:
             if observer.fault is not None:
                 observer.fault(outcome)
         return outcome
-
-
-def _tidied(tool: Tool, arguments: Any) -> Any:
-    return arguments if tool.tidy is None or not isinstance(arguments, dict) else tool.tidy(arguments)
-
-
-def _explained(tool: Tool, arguments: Any) -> Fault | None:
-    """Return the tool's own fault for arguments that break the contract, if their types fit and a rule refuses them."""
-    if tool.explain is None:
-        return None
-    try:
-        tool.explain(msgspec.convert(arguments, tool.args))
-    except Fault as fault:
-        return fault
-    except msgspec.ValidationError:
-        return None
-    return None
 
 
 def _end_of(task: asyncio.Future[object], timeout_s: float) -> tuple[asyncio.Future[None], asyncio.TimerHandle]:

@@ -92,7 +92,8 @@ class RpcRequest(msgspec.Struct, frozen=True):
     era: Era
 
 
-Handler = Callable[[RpcRequest], Reply | Pending]
+Answered = Reply | Pending
+Handler = Callable[[RpcRequest], Answered]
 ToReply = Callable[[ResponseId, Outcome], Reply]
 """How a door writes an outcome."""
 
@@ -149,8 +150,8 @@ class Server:
         except ProtocolError as error:
             return error.reply(frame.id)
 
-    def invoke(self, message: bytes, path_key: str | None = None, caller: Caller = NOBODY) -> Reply | Pending:
-        """Return the reply to one request envelope (spec 5)."""
+    def invoke(self, message: bytes, path_key: str | None = None, caller: Caller = NOBODY, key: str = "") -> Answered:
+        """Return the reply to one request envelope (spec 5); `key` is the idempotency key of an HTTP header."""
         door = STDIO_ENVELOPE if path_key is None else Door("http", f"/mcp/tool/{path_key}", "http envelope")
         value = None
         try:
@@ -158,6 +159,7 @@ class Server:
             call = envelope.open_envelope(self.pipeline.registry, value, QUIET_CONTEXT, path_key, door, caller=caller)
         except ProtocolError as error:
             return self._reject_envelope(value, error, path_key, door, caller)
+        call = msgspec.structs.replace(call, idempotency_key=key) if key else call
         return self._run(value["id"], call, envelope.answer)
 
     def warm(self) -> None:
@@ -278,8 +280,7 @@ class Server:
 
     def _param_headers_of(self, name: str) -> list[ParamHeader]:
         if name not in self._param_headers:
-            tool = self.pipeline.toolbox.named(name)
-            if tool is None:
+            if (tool := self.pipeline.toolbox.named(name)) is None:
                 return []
             self._param_headers[name] = param_headers(self.pipeline.registry.load_bundle(tool.slug).input)
         return self._param_headers[name]

@@ -143,6 +143,22 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
         """Return the canonical id of spec 5."""
         return PREFIX + self.slug
 
+    def tidied(self, arguments: Any) -> Any:
+        """Return arguments that break the contract as the tool's spec reads them."""
+        return arguments if self.tidy is None or not isinstance(arguments, dict) else self.tidy(arguments)
+
+    def explained(self, arguments: Any) -> Fault | None:
+        """Return the tool's own fault for arguments that break the contract, if their types fit and a rule refuses."""
+        if self.explain is None:
+            return None
+        try:
+            self.explain(msgspec.convert(arguments, self.args))
+        except Fault as fault:
+            return fault
+        except msgspec.ValidationError:
+            return None
+        return None
+
     def read_again(self, arguments: Any, error: msgspec.ValidationError, *, is_lax: bool) -> Any:
         """Return the typed view of arguments that were refused at first, or the error.
 

@@ -3,9 +3,9 @@
 Annotations are evaluated in this module (no `from __future__ import annotations`): flags and pages are made from them.
 """
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 
 from signet.kernel.settings import setting
 
@@ -65,6 +65,8 @@ class OperationSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields
             default_text="no limit",
         ),
     ] = None
+    limits: dict[str, Any] = field(default_factory=dict)
+    """The `[limits]` table of the file, checked."""
     store: Annotated[
         str,
         setting(

@@ -7,7 +7,7 @@ from signet.kernel.errors import ACCESS_FAULTS, INVALID_REQUEST, PARSE_ERROR, Fa
 from signet.kernel.server import Pending, Server
 from signet.kernel.wire import Reply, failure
 
-from .messages import JSON, Answer, Request, Response
+from .messages import JSON, KEY_HEADER, Answer, Request, Response, idempotency_key
 
 __all__ = ["PATH", "EnvelopeDoor"]
 
@@ -25,7 +25,11 @@ class EnvelopeDoor:
         if request.method != "POST":
             body = failure(None, INVALID_REQUEST, "Only POST method is allowed").body
             return Response(405, body, (JSON, (b"allow", b"POST, OPTIONS")), refusal="METHOD_NOT_ALLOWED")
-        reply = self._server.invoke(request.body, request.path.removeprefix(PATH), request.caller)
+        try:
+            key = idempotency_key(request) if KEY_HEADER in request.headers else ""
+        except Fault as fault:
+            return self.refuse(fault)
+        reply = self._server.invoke(request.body, request.path.removeprefix(PATH), request.caller, key)
         return _to_response(request, reply) if isinstance(reply, Reply) else _await_response(request, reply)
 
     def refuse(self, fault: Fault) -> Response:

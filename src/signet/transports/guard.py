@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -71,12 +71,25 @@ class Guard(msgspec.Struct, frozen=True):
 
     def advice(self, fault: Fault) -> Fields:
         """Return the headers of a refusal that say what its client can do: name itself, or come again later."""
-        if fault.name == RATE_LIMITED or fault.status == OVERLOADED:
+        if fault.name == RATE_LIMITED:
+            return _retry_advice(fault.data)
+        if fault.status == OVERLOADED:
             return ((b"retry-after", b"%d" % -(-fault.data.get("retryAfterMs", 1000) // 1000)),)
         if fault.code is Code.UNAUTHORIZED:
             challenge = "Bearer" if self.authenticator is None else self.authenticator.challenge(fault)
             return ((b"www-authenticate", challenge.encode("ascii", "replace")),)
         return ()
+
+
+def _retry_advice(facts: Mapping[str, Any]) -> Fields:
+    """Return the headers that say when to come again, and which limit it was."""
+    after = b"%d" % facts["retry_after_seconds"]
+    limit = facts.get("limit")
+    if limit is None:
+        return ((b"retry-after", after),)
+    name = f'"{limit["name"]}"'.encode("ascii", "replace")
+    policy = b"%s;q=%d;w=%d" % (name, limit["count"], limit["seconds"])
+    return (b"retry-after", after), (b"ratelimit-policy", policy), (b"ratelimit", b"%s;r=0;t=%s" % (name, after))
 
 
 def _bearer(headers: Headers) -> str:

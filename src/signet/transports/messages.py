@@ -22,6 +22,7 @@ from signet.kernel.wire import Headers
 __all__ = [
     "BODY_LIMIT_BYTES",
     "JSON",
+    "KEY_HEADER",
     "Answer",
     "Application",
     "Fields",
@@ -29,6 +30,7 @@ __all__ = [
     "Response",
     "body_too_slow",
     "exchange_of",
+    "idempotency_key",
     "preflight",
 ]
 
@@ -36,6 +38,9 @@ Fields = tuple[tuple[bytes, bytes], ...]
 
 BODY_LIMIT_BYTES: Final = 1_048_576
 JSON: Final = (b"content-type", b"application/json")
+KEY_HEADER: Final = "idempotency-key"
+MAX_KEY_CHARS: Final = 255
+"""The longest idempotency key, as in `_meta` of a call."""
 
 
 class Request(msgspec.Struct):
@@ -116,6 +121,14 @@ class Application(Protocol):
 def body_too_slow(limit_s: float) -> Fault:
     """Return the fault for a body that has not arrived in time."""
     return Fault(Code.INVALID_INPUT, f"The body did not come within {limit_s:g} s", name="REQUEST_TIMEOUT", status=408)
+
+
+def idempotency_key(request: Request) -> str:
+    """Return the client's name for its call; raise Fault for one that is too long."""
+    key = request.headers[KEY_HEADER]
+    if len(key) > MAX_KEY_CHARS:
+        raise Fault(Code.INVALID_INPUT, f"An idempotency key has at most {MAX_KEY_CHARS} characters")
+    return key
 
 
 def preflight(request: Request, methods: bytes) -> Fields:

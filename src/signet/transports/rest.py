@@ -11,14 +11,14 @@ from typing import Any, Final
 
 import msgspec
 
-from signet.kernel.errors import Code, Fault, not_unicode
+from signet.kernel.errors import RATE_LIMITED, Code, Fault, not_unicode
 from signet.kernel.outcome import Call, Door, Outcome
 from signet.kernel.pipeline import Pipeline
 from signet.kernel.server import QUIET_CONTEXT
 from signet.kernel.tools import Tool
 from signet.kernel.wire import NotUnicodeError, ProtocolError, decode, encode
 
-from .messages import JSON, Answer, Fields, Request, Response, preflight
+from .messages import JSON, KEY_HEADER, Answer, Fields, Request, Response, idempotency_key, preflight
 
 __all__ = ["DISCOVERY", "GET_HEADERS", "Endpoint", "RestDoor", "refuse", "to_response", "wrong_method"]
 
@@ -67,7 +67,8 @@ class RestDoor:
             return endpoint.refuse(wrong_method("POST"), ((b"allow", b"POST, OPTIONS"),))
         try:
             arguments = endpoint.arguments(request.body)
-            call = Call(endpoint.called(), arguments, QUIET_CONTEXT, endpoint.door, request.caller)
+            key = idempotency_key(request) if KEY_HEADER in request.headers else ""
+            call = Call(endpoint.called(), arguments, QUIET_CONTEXT, endpoint.door, request.caller, key)
         except Fault as fault:
             return endpoint.refuse(fault)
         outcome = self._pipeline.run(call)
@@ -177,7 +178,7 @@ def to_response(outcome: Fault | bytes, headers: Fields = (JSON,)) -> Response:
     """Return a result or a fault in the shape of spec 4."""
     if isinstance(outcome, bytes):
         return Response(200, b'{"success":true,"result":' + outcome + b"}", headers)
-    error = {"code": outcome.name, "message": outcome.message, **(outcome.details or {})}
+    error = {"code": outcome.name, "message": outcome.message, **_more(outcome)}
     return Response(outcome.status, encode({"success": False, "error": error}), headers)
 
 
@@ -185,5 +186,13 @@ def _to_legacy_response(outcome: Fault | bytes, headers: Fields) -> Response:
     """Return a result or a fault in the flat shape of the legacy paths."""
     if isinstance(outcome, bytes):
         return Response(200, b'{"status":"success",' + outcome[1:], headers)
-    error = {"status": "error", "code": outcome.name, "message": outcome.message, **(outcome.details or {})}
+    error = {"status": "error", "code": outcome.name, "message": outcome.message, **_more(outcome)}
     return Response(outcome.status, encode(error), headers)
+
+
+def _more(fault: Fault) -> dict[str, Any]:
+    """Return what the error of some faults has beside its code and message."""
+    if fault.name != RATE_LIMITED:
+        return fault.details or {}
+    # Clients often see no headers.
+    return {"retry_after_seconds": fault.data["retry_after_seconds"], **(fault.details or {})}

@@ -37,8 +37,8 @@ def _silent(_: str, **__: object) -> None:
     """Log nothing."""
 
 
-def open_service(spec: UpstreamSpec, *, processes: int = 1, log: Log = _silent) -> Upstream:
-    """Return the upstream of one service, without a connection.
+def open_service(spec: UpstreamSpec, *, processes: int = 1, breaker: int = 0, log: Log = _silent) -> Upstream:
+    """Return the upstream of one service, without a connection; it is left alone after `breaker` failures, if any.
 
     Raises:
         ValueError: its address cannot be used.
@@ -54,6 +54,10 @@ def open_service(spec: UpstreamSpec, *, processes: int = 1, log: Log = _silent) 
     opened: Upstream = HttpUpstream(spec, processes=processes, log=line)
     if spec.retries:
         opened = RetryingUpstream(opened, spec, line)
+    if breaker:
+        from .breaker import BreakerUpstream
+
+        opened = BreakerUpstream(opened, breaker, spec.called, line)
     if spec.coalesce:
         from .caching import CachingUpstream
 

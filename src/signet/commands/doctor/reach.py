@@ -19,7 +19,7 @@ from signet.kernel.toolset import UpstreamSpec
 from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
 from signet.runs import read_manifest_of
 from signet.settings import EnabledToolset, Settings, UsageError
-from signet.team import check_access, is_protected
+from signet.team.access import check_access, is_protected
 from signet.transports.http_server import UNIX_PREFIX, bind, is_local
 from signet.upstream.http import HttpUpstream
 

@@ -57,10 +57,17 @@ class Store(Protocol):
         """Charge one call to all buckets, or to none if one of them refuses."""
 
     def begin(self, key: str, digest: str, running_s: float) -> Kept | Awaitable[Kept]:
-        """Return what is known of an idempotency key, and note that a call with these arguments runs if it is new."""
+        """Return what is known of an idempotency key, and note that a call with this digest runs if it is new.
 
-    def finish(self, key: str, body: bytes | None, keep_s: float) -> Awaitable[None] | None:
-        """Keep the answer of a call; without one, forget that it ran."""
+        The note is forgotten after `running_s`: whoever runs the call may die.
+        """
+
+    def finish(self, key: str, digest: str, body: bytes | None, keep_s: float) -> Awaitable[None] | None:
+        """Keep the answer of a call; without one, forget that it ran.
+
+        Nothing is changed where the key has come to belong to a call with another digest, or has its answer already:
+        a runner that was taken for dead may come back.
+        """
 
     def turn(self, name: str, interval_s: float) -> float | Awaitable[float]:
         """Return the seconds to wait before the next turn, which is then reserved for the caller."""

@@ -1,7 +1,4 @@
-"""What the settings of a team make: who knows the callers, and the gate before their calls.
-
-Each part is loaded if a setting asks for it; without one, it costs nothing.
-"""
+"""Who may call, and from where: what the settings of access make."""
 
 from __future__ import annotations
 
@@ -13,7 +10,6 @@ from signet.settings import Settings, UsageError
 
 if TYPE_CHECKING:
     from signet.kernel.caller import Authenticator
-    from signet.kernel.gate import Gate
     from signet.operations.access.named_tokens import NamedTokens
     from signet.operations.public_url import PublicUrl
     from signet.transports.messages import Request
@@ -23,7 +19,6 @@ __all__ = [
     "check_access",
     "is_protected",
     "open_authenticator",
-    "open_gate",
     "open_pages",
     "open_proxies",
     "open_public_url",
@@ -136,15 +131,6 @@ def open_proxies(settings: Settings) -> TrustedProxies | None:
         return TrustedProxies(settings.trusted_proxies)
     except ValueError as error:
         raise UsageError(f"--trusted-proxies (SIGNET_TRUSTED_PROXIES): {error}") from None
-
-
-def open_gate(settings: Settings) -> Gate | None:
-    """Return the gate before all calls, where there are rules for callers."""
-    if settings.tokens_file is None and settings.oauth_issuer is None:
-        return None
-    from signet.operations.access.scopes import ScopeGate
-
-    return ScopeGate()
 
 
 def _ignore(_: str) -> None:

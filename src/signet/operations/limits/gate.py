@@ -1,0 +1,143 @@
+"""The gate of rates and quotas: all buckets of a call are checked, then all are charged, by the store's one decision.
+
+A store in this process answers at once, and then so does the gate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import lru_cache
+from time import perf_counter
+from typing import Final
+
+import msgspec
+
+from signet.kernel.errors import Fault, rate_limited
+from signet.kernel.outcome import Call
+from signet.kernel.tools import Tool
+from signet.operations.store.store import Bucket, Decision, Store, StoreError
+
+from .callers import caller_of
+from .figures import Figures
+from .outage import Outage
+from .policy import Limit, Policy
+
+__all__ = ["LimitGate", "words"]
+
+CALLERS: Final = 4096
+"""The number of callers whose buckets are remembered by name."""
+MINUTE_S: Final = 60
+HOUR_S: Final = 3600
+DAY_S: Final = 86_400
+
+
+class _Rule(msgspec.Struct, frozen=True):
+    """One bucket, and how a refusal tells of it."""
+
+    bucket: Bucket
+    scope: str
+    sentence: str
+    name: str
+    """The policy's name in `RateLimit-Policy`."""
+
+
+class _Rules(msgspec.Struct, frozen=True):
+    """All that holds for one caller of one tool."""
+
+    rules: tuple[_Rule, ...]
+    buckets: tuple[Bucket, ...]
+    allowed: tuple[str, str]
+    """The decision that lets a call in, as the figures count it."""
+    denies: bool
+
+
+class LimitGate:
+    """Lets a call in if none of its buckets is full."""
+
+    def __init__(self, policy: Policy, store: Store, figures: Figures, outage: Outage) -> None:
+        self._policy = policy
+        self._store = store
+        self._figures = figures
+        self._outage = outage
+        self._rules: Callable[[str | None, str, str, str], _Rules] = lru_cache(CALLERS)(self._find_rules)
+
+    def enter(self, call: Call, tool: Tool) -> Fault | Awaitable[Fault | None] | None:
+        """Return the fault for a call that comes too early, or an awaitable of it where the store is elsewhere."""
+        caller = call.caller
+        name = caller.principal.name if caller.principal is not None else None
+        rules = self._rules(name, caller.address, tool.slug, tool.name)
+        if not rules.buckets:
+            return None
+        started_s = perf_counter()
+        try:
+            decision = self._store.decide(rules.buckets)
+        except StoreError as error:
+            return self._outage.begin(error, denies=rules.denies)
+        if isinstance(decision, Decision):
+            return self._end(rules, decision, started_s)
+        return self._await(rules, decision, started_s)
+
+    async def _await(self, rules: _Rules, pending: Awaitable[Decision], started_s: float) -> Fault | None:
+        try:
+            decision = await pending
+        except StoreError as error:
+            return self._outage.begin(error, denies=rules.denies)
+        return self._end(rules, decision, started_s)
+
+    def _end(self, rules: _Rules, decision: Decision, started_s: float) -> Fault | None:
+        figures = self._figures
+        if self._outage.is_on:
+            self._outage.end()
+        figures.checks += 1
+        figures.check_s += perf_counter() - started_s
+        if decision.refused is None:
+            figures.decisions[rules.allowed] += 1
+            return None
+        rule = rules.rules[decision.refused]
+        figures.decisions["refused", rule.scope] += 1
+        bucket = rule.bucket
+        limit = {"name": rule.name, "count": bucket.count, "seconds": int(bucket.period_s or DAY_S)}
+        wait = words(decision.retry_after_s)
+        message = f"{rule.sentence}: wait {wait}, then make the same call again"
+        return rate_limited(message, decision.retry_after_s, limit)
+
+    def _find_rules(self, principal: str | None, address: str, slug: str, name: str) -> _Rules:
+        policy = self._policy
+        scope, who = caller_of(principal, address)
+        default = policy.default if principal is None else policy.principals.get(principal, policy.default)
+        rules = _rules_of(default, f"{scope}:{who}", scope, "You may make {} per {}", "default")
+        denies = default.denies and bool(rules)
+        tool = policy.tools.get(slug) or policy.tools.get(name)
+        if tool is not None:
+            key = f"tool:{slug}" if tool.shared else f"tool:{slug}:{scope}:{who}"
+            callers = "All callers together" if tool.shared else "You"
+            own = _rules_of(tool, key, "tool", f"{callers} may make {{}} of {name} per {{}}", slug)
+            denies |= tool.denies and bool(own)
+            rules += own
+        return _Rules(rules, tuple([rule.bucket for rule in rules]), ("allowed", scope), denies)
+
+
+def _rules_of(limit: Limit, key: str, scope: str, sentence: str, name: str) -> tuple[_Rule, ...]:
+    rules: tuple[_Rule, ...] = ()
+    if limit.rate is not None:
+        bucket = Bucket(key, limit.rate.count, limit.rate.period_s, limit.burst)
+        rules += (_Rule(bucket, scope, sentence.format(_calls(bucket.count), limit.rate.period), name),)
+    if limit.quota:
+        bucket = Bucket(f"quota:{key}", limit.quota)
+        rules += (_Rule(bucket, scope, sentence.format(_calls(bucket.count), "UTC day"), f"{name}.day"),)
+    return rules
+
+
+def _calls(count: int) -> str:
+    return "1 call" if count == 1 else f"{count} calls"
+
+
+def words(wait_s: float) -> str:
+    """Return a time to wait in words, rounded up."""
+    seconds = -int(-wait_s // 1)
+    if seconds < MINUTE_S:
+        return f"{max(seconds, 1)} s"
+    if seconds < HOUR_S:
+        return f"{seconds // MINUTE_S} min {seconds % MINUTE_S} s"
+    minutes = -(-seconds // MINUTE_S)
+    return f"{minutes // MINUTE_S} h {minutes % MINUTE_S} min"

@@ -1,0 +1,43 @@
+"""An outage of the store: told once when it begins and once when it ends, and counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from signet.kernel.errors import Fault, rate_limited
+from signet.operations.store.store import StoreError
+
+from .figures import Figures
+
+__all__ = ["Outage"]
+
+RETRY_S = 1.0
+
+
+class Outage:
+    """Knows whether the store is away, and what becomes of calls meanwhile."""
+
+    def __init__(self, figures: Figures, log: Callable[..., None] = lambda _, **__: None) -> None:
+        self._figures = figures
+        self._log = log
+        self.is_on = False
+        """Whether the store is away, as far as anybody has asked it."""
+
+    def begin(self, error: StoreError, *, denies: bool) -> Fault | None:
+        """Note that the store could not be asked about a call; return the fault of a call that is refused for it."""
+        self._figures.store_errors += 1
+        if not self.is_on:
+            self.is_on = True
+            self._log("limits.unchecked", why=str(error))
+        if not denies:
+            self._figures.fail_open += 1
+            return None
+        self._figures.fail_closed += 1
+        message = f"Limits cannot be checked at the moment: wait {RETRY_S:g} s, then make the same call again"
+        return rate_limited(message, RETRY_S)
+
+    def end(self) -> None:
+        """Note that the store has answered."""
+        if self.is_on:
+            self.is_on = False
+            self._log("limits.checked")

@@ -1,0 +1,109 @@
+"""The gate before all calls: what the settings of scopes and limits make."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from signet.logs import WARN, Log
+from signet.settings import Settings, UsageError
+
+if TYPE_CHECKING:
+    from signet.kernel.gate import Entry, Gate
+    from signet.kernel.outcome import Call
+    from signet.kernel.tools import Tool
+    from signet.operations.limits.figures import Figures
+    from signet.operations.limits.policy import Policy
+    from signet.operations.store.store import Store
+
+__all__ = ["check_limits", "open_gate", "open_key_gate", "open_policy"]
+
+MEMORY: Final = "memory:"
+"""The store in this process."""
+
+
+def open_gate(settings: Settings, log: Log, store: Store | None = None, figures: Figures | None = None) -> Gate | None:
+    """Return the gate before all calls, where there are rules for callers.
+
+    It counts in a store that processes share, or without one in this process; telemetry may bring the figures.
+
+    Raises:
+        UsageError: a limit cannot be used.
+    """
+    policy = open_policy(settings)
+    has_scopes = settings.tokens_file is not None or settings.oauth_issuer is not None
+    if policy is None and not has_scopes:
+        return None
+    from signet.operations.access.scopes import ScopeGate
+    from signet.operations.gates import Gates
+    from signet.operations.limits.figures import Figures
+    from signet.operations.limits.gate import LimitGate
+    from signet.operations.limits.idempotency import IdempotencyGate
+    from signet.operations.limits.outage import Outage
+    from signet.operations.limits.places import PlaceGate
+    from signet.operations.store.memory import MemoryStore
+
+    figures, store = Figures() if figures is None else figures, MemoryStore() if store is None else store
+    outage = Outage(figures, partial(log.line, WARN, ""))
+    denies = policy is not None and policy.default.denies
+    gates: list[Gate] = [ScopeGate()] if has_scopes else []
+    if policy is not None:
+        gates.append(LimitGate(policy, store, figures, outage))
+    gates.append(IdempotencyGate(store, outage, settings.call_timeout_s, denies=denies))
+    if policy is not None and policy.has_places:
+        gates.append(PlaceGate(policy, figures))
+    return Gates(gates)
+
+
+def open_key_gate(settings: Settings, log: Log, store: Store | None = None) -> Gate:
+    """Return the gate of calls with an idempotency key, for a server that has no gate for all calls."""
+    return _LateGate(partial(_open_key_gate, settings, log, store))
+
+
+def open_policy(settings: Settings) -> Policy | None:
+    """Return the limits that the settings state; None where they state none.
+
+    Raises:
+        UsageError: a limit cannot be used.
+    """
+    if settings.rate_limit is None and not settings.limits:
+        return None
+    from signet.operations.limits.policy import LimitError, read_policy
+
+    try:
+        return read_policy(settings.limits, settings.rate_limit)
+    except LimitError as error:
+        place = "--rate-limit or SIGNET_RATE_LIMIT" if error.path == ("rate_limit",) else ".".join(error.path)
+        raise UsageError(f"{place}: {error}") from None
+
+
+def check_limits(settings: Settings, log: Log) -> None:
+    """Log that workers do not share their limits, where it is so; raise UsageError for a limit that cannot be used."""
+    if open_policy(settings) is not None and settings.workers > 1 and settings.store == MEMORY:
+        why = f"each of {settings.workers} workers counts for itself; set --store to count for all"
+        log.line(WARN, "", "limits.unshared", why=why)
+
+
+class _LateGate:
+    """A gate that is opened by the first call to come to it."""
+
+    def __init__(self, open_: Callable[[], Gate]) -> None:
+        self._open = open_
+        self._gate: Gate | None = None
+
+    def enter(self, call: Call, tool: Tool) -> Entry | Awaitable[Entry]:
+        """Return the entry of the gate."""
+        if self._gate is None:
+            self._gate = self._open()
+        return self._gate.enter(call, tool)
+
+
+def _open_key_gate(settings: Settings, log: Log, store: Store | None) -> Gate:
+    from signet.operations.limits.figures import Figures
+    from signet.operations.limits.idempotency import IdempotencyGate
+    from signet.operations.limits.outage import Outage
+    from signet.operations.store.memory import MemoryStore
+
+    outage = Outage(Figures(), partial(log.line, WARN, ""))
+    return IdempotencyGate(MemoryStore() if store is None else store, outage, settings.call_timeout_s)

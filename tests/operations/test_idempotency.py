@@ -1,0 +1,253 @@
+"""Idempotency keys: a call is run once and answered as often as it is made, to its own caller alone."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+
+from limit_harness import Clock, Elsewhere, call, entered, tool, until
+from signet.kernel.errors import Code, Fault, rate_limited, too_slow
+from signet.kernel.gate import Entry, Pass
+from signet.kernel.outcome import Call, Outcome
+from signet.kernel.wire import encode
+from signet.operations.limits.figures import Figures
+from signet.operations.limits.idempotency import IdempotencyGate
+from signet.operations.limits.outage import Outage
+
+TOOL = tool()
+BOUND_S = 5.0
+
+
+class Keyed:
+    """A gate whose waiting turns its clock."""
+
+    def __init__(self, timeout_s: float = 50.0, *, denies: bool = False) -> None:
+        self.clock = Clock()
+        self.store = Elsewhere(self.clock.store())
+        self.figures = Figures()
+        self.slept: list[float] = []
+        outage = Outage(self.figures)
+        self.gate = IdempotencyGate(self.store, outage, timeout_s, denies=denies, sleep=self._sleep)
+
+    async def _sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.clock.turn(seconds)
+        await asyncio.sleep(0)
+
+    async def enter(self, one: Call, of: Any = TOOL) -> Entry:
+        return await entered(self.gate, one, of)
+
+    async def run(self, one: Call, outcome: Outcome | None) -> None:
+        """Run a call to an end."""
+        entry = await self.enter(one)
+        assert not isinstance(entry, Fault | Outcome)
+        assert entry is not None, "its key is not known"
+        left = entry.leave(outcome)
+        assert left is not None
+        await left
+
+
+def scenario(test: Callable[[], Coroutine[Any, Any, None]]) -> Callable[[], None]:
+    def run() -> None:
+        asyncio.run(asyncio.wait_for(test(), BOUND_S * 4))
+
+    run.__name__, run.__doc__ = test.__name__, test.__doc__
+    return run
+
+
+def done(one: Call, value: Any) -> Outcome:
+    return Outcome(one, TOOL, value, encode(value), ignored=("extra",))
+
+
+def test_a_call_without_a_key_passes_at_once() -> None:
+    assert Keyed().gate.enter(call("alice"), TOOL) is None
+
+
+@scenario
+async def test_the_same_call_has_the_same_answer() -> None:
+    keyed = Keyed()
+    one = call("alice", key="k", arguments={"a": 1, "b": [1.5, "é"]})
+    await keyed.run(one, done(one, {"n": 1, "x": 0.1}))
+
+    again = call("alice", address="10.0.0.9", key="k", arguments={"b": [1.5, "é"], "a": 1})
+    entry = await keyed.enter(again)
+
+    assert entry == Outcome(again, TOOL, {"n": 1, "x": 0.1}, b'{"n":1,"x":0.1}', ignored=("extra",))
+    keyed.clock.turn(86_399)
+    assert isinstance(await keyed.enter(again), Outcome)
+    keyed.clock.turn(1)
+    assert not isinstance(await keyed.enter(again), Outcome)
+
+
+@scenario
+async def test_other_arguments_or_another_tool_are_a_conflict() -> None:
+    keyed = Keyed()
+    one = call("alice", key="k", arguments={"a": 1})
+    await keyed.run(one, done(one, {}))
+
+    entries = [await keyed.enter(call("alice", key="k", arguments={"a": 2})), await keyed.enter(one, tool("odd.other"))]
+
+    for entry in entries:
+        assert isinstance(entry, Fault)
+        assert (entry.code, entry.name, entry.status) == (Code.INVALID_INPUT, "IDEMPOTENCY_CONFLICT", 409)
+
+
+@scenario
+async def test_nobody_gets_the_answer_of_another() -> None:
+    keyed = Keyed()
+    callers = [
+        {"who": "a"}, {"who": "a:b"}, {"who": ""}, {"address": "a"}, {"address": "b"}, {}, {"who": '","k'},
+    ]  # fmt: skip
+    for number, who in enumerate(callers):
+        one = call(**who, key="k")
+        await keyed.run(one, done(one, {"n": number}))
+    await keyed.run(call("a", key="b:k"), done(call("a", key="b:k"), {"n": -1}))
+
+    answers = [await keyed.enter(call(**who, key="k")) for who in callers]
+
+    assert [answer.result for answer in answers if isinstance(answer, Outcome)] == [{"n": n} for n in range(7)]
+
+
+@pytest.mark.parametrize("fault", [
+    Fault(Code.INVALID_INPUT, "a must be a number", name="ODD", status=422, mcp_code=-32000, data={"x": [1]}),
+    Fault(Code.NOT_FOUND, "no such problem", as_tool_result=False),
+])  # fmt: skip
+def test_a_fault_of_the_call_itself_is_an_answer_too(fault: Fault) -> None:
+    async def test() -> None:
+        keyed, one = Keyed(), call("alice", key="k")
+        await keyed.run(one, Outcome(one, TOOL, fault=fault))
+
+        entry = await keyed.enter(one)
+
+        assert isinstance(entry, Outcome)
+        assert entry.fault is not None
+        assert vars(entry.fault) == vars(fault)
+
+    asyncio.run(test())
+
+
+@pytest.mark.parametrize(
+    "fault", [too_slow("odd", 50, ""), rate_limited("later", 1), Fault(Code.INVALID_OUTPUT, "odd"), None]
+)
+def test_a_call_that_failed_or_was_left_may_be_made_again(fault: Fault | None) -> None:
+    async def test() -> None:
+        keyed, one = Keyed(), call("alice", key="k")
+        await keyed.run(one, Outcome(one, TOOL, fault=fault) if fault is not None else None)
+        await keyed.run(one, done(one, {"n": 2}))
+
+        entry = await keyed.enter(one)
+
+        assert isinstance(entry, Outcome)
+        assert entry.result == {"n": 2}
+
+    asyncio.run(test())
+
+
+@scenario
+async def test_an_answer_that_is_too_large_is_not_kept_and_the_call_not_run_again() -> None:
+    keyed, one = Keyed(), call("alice", key="k")
+    fits, large = "x" * (262_144 - 2), "x" * (262_144 - 1)
+    await keyed.run(one, Outcome(one, TOOL, large, encode(large)))
+    other = call("alice", key="other")
+    await keyed.run(other, Outcome(other, TOOL, fits, encode(fits)))
+
+    entry, kept = await keyed.enter(one), await keyed.enter(other)
+
+    assert isinstance(entry, Fault)
+    assert (entry.code, entry.name, entry.status) == (Code.INVALID_INPUT, "IDEMPOTENCY_NOT_KEPT", 409)
+    assert isinstance(kept, Outcome)
+    assert kept.result == fits
+
+
+@scenario
+async def test_a_call_whose_twin_runs_waits_for_the_twins_answer() -> None:
+    keyed, one = Keyed(), call("alice", key="k")
+    first = await keyed.enter(one)
+    seconds = [asyncio.ensure_future(keyed.enter(one)) for _ in range(3)]
+    await until(lambda: len(keyed.slept) >= 9)
+
+    await _leave(first, done(one, {"n": 1}))
+
+    assert [entry.result for entry in await asyncio.gather(*seconds) if isinstance(entry, Outcome)] == [{"n": 1}] * 3
+
+
+@scenario
+async def test_one_of_those_who_wait_runs_the_call_if_the_first_one_failed() -> None:
+    keyed, one = Keyed(), call("alice", key="k")
+    first = await keyed.enter(one)
+    waiting = [asyncio.ensure_future(keyed.enter(one)) for _ in range(3)]
+    await until(lambda: len(keyed.slept) >= 3)
+    await _leave(first, None)
+
+    ended, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    assert len(ended) == 1
+    await _leave(ended.pop().result(), done(one, {"n": 2}))
+
+    entries = [one.result() for one in waiting if await asyncio.wait([one])]
+    assert [entry.result for entry in entries if isinstance(entry, Outcome)] == [{"n": 2}] * 2
+
+
+@scenario
+async def test_the_wait_for_a_twin_is_no_longer_than_a_call_and_a_dead_one_is_forgotten() -> None:
+    keyed, one = Keyed(timeout_s=2.0), call("alice", key="k")
+    assert await keyed.enter(one) is not None
+
+    entry = await keyed.enter(one)
+
+    assert isinstance(entry, Fault)
+    assert (entry.name, entry.data["retry_after_seconds"]) == ("RATE_LIMITED", 1)
+    assert 2.0 <= sum(keyed.slept) < 2.3
+    keyed.clock.turn(30)
+    await keyed.run(one, done(one, {}))
+
+
+@scenario
+async def test_a_waiting_call_that_is_cancelled_leaves_nothing() -> None:
+    keyed, one = Keyed(), call("alice", key="k")
+    first = await keyed.enter(one)
+    waiting = asyncio.ensure_future(keyed.enter(one))
+    await until(lambda: bool(keyed.slept))
+
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    await _leave(first, done(one, {"n": 1}))
+
+    assert isinstance(await keyed.enter(one), Outcome)
+    assert keyed.gate._waiting == 0
+
+
+@scenario
+async def test_while_the_store_is_away_a_key_is_passed_over_or_refused() -> None:
+    one = call("alice", key="k")
+    allowing, denying = Keyed(), Keyed(denies=True)
+    allowing.store.is_away = denying.store.is_away = True
+
+    let_in, refused = await allowing.enter(one), await denying.enter(one)
+
+    assert let_in is None
+    assert isinstance(refused, Fault)
+    assert refused.name == "RATE_LIMITED"
+    assert (allowing.figures.fail_open, denying.figures.fail_closed) == (1, 1)
+
+
+@scenario
+async def test_a_store_that_goes_away_before_the_answer_is_kept_does_no_harm() -> None:
+    keyed, one = Keyed(), call("alice", key="k")
+    first = await keyed.enter(one)
+    keyed.store.is_away = True
+
+    await _leave(first, done(one, {}))
+
+    assert keyed.figures.store_errors == 1
+
+
+async def _leave(entry: Entry, outcome: Outcome | None) -> None:
+    assert not isinstance(entry, Fault | Outcome)
+    runner: Pass | None = entry
+    left = runner.leave(outcome) if runner is not None else None
+    assert left is not None
+    await left

@@ -1,0 +1,158 @@
+"""Places: so many calls of a tool at once, a queue with a bound, first come, first served."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from typing import Any
+
+import pytest
+
+from limit_harness import call, entered, tool
+from signet.kernel.errors import Fault
+from signet.kernel.gate import Entry
+from signet.kernel.outcome import Outcome
+from signet.operations.limits.figures import Figures
+from signet.operations.limits.places import PlaceGate, Places
+from signet.operations.limits.policy import read_policy
+
+TOOL = tool()
+
+
+def gate_of(table: dict[str, Any], queue_s: float = 60.0) -> tuple[PlaceGate, Figures]:
+    figures = Figures()
+    return PlaceGate(read_policy(table), figures, queue_s), figures
+
+
+def entering(gate: PlaceGate) -> asyncio.Future[Entry]:
+    return asyncio.ensure_future(entered(gate, call(), TOOL))
+
+
+async def settled() -> None:
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+def leave(entry: Entry) -> None:
+    assert entry is not None
+    assert not isinstance(entry, Fault | Outcome)
+    assert entry.leave(None) is None
+
+
+def places_of(gate: PlaceGate) -> Places:
+    places = gate.places_of(TOOL)
+    assert places is not None
+    return places
+
+
+def test_a_tool_without_a_limit_passes_at_once() -> None:
+    gate, _ = gate_of({"tools": {"odd.other": {"concurrency": 1}}})
+
+    assert gate.enter(call(), TOOL) is None
+    pending = gate.enter(call(), tool("odd.other"))
+    assert isinstance(pending, Awaitable)
+    assert asyncio.run(entered(gate, call(), tool("odd.other"))) is not None
+    pending.close()  # type: ignore[attr-defined] # it is a coroutine
+
+
+def test_some_run_some_wait_in_their_order_and_the_rest_is_refused() -> None:
+    async def scenario() -> None:
+        gate, figures = gate_of({"concurrency": 2, "queue": 3})
+        calls = [entering(gate) for _ in range(7)]
+        await settled()
+        refused = [one.result() for one in calls[5:]]
+
+        assert [one.done() for one in calls] == [True, True, False, False, False, True, True]
+        assert all(isinstance(fault, Fault) and fault.name == "RATE_LIMITED" for fault in refused)
+        assert figures.decisions["refused", "concurrency"] == 2
+        for number in range(3):
+            leave(calls[number].result())
+            await settled()
+            assert [one.done() for one in calls[:5]] == [True] * (3 + number) + [False] * (2 - number)
+        for number in (3, 4):
+            leave(calls[number].result())
+        assert (places_of(gate).running, places_of(gate).waiting) == (0, 0)
+
+    asyncio.run(scenario())
+
+
+def test_a_waiting_call_that_is_cancelled_leaves_the_queue() -> None:
+    async def scenario() -> None:
+        gate, _ = gate_of({"concurrency": 1, "queue": 2})
+        first, second, third = [entering(gate) for _ in range(3)]
+        await settled()
+        second.cancel()
+        await settled()
+        fourth = entering(gate)
+        await settled()
+        leave(first.result())
+        await settled()
+
+        assert (second.cancelled(), third.done(), fourth.done()) == (True, True, False)
+        leave(third.result())
+        await settled()
+        leave(fourth.result())
+        assert places_of(gate).running == 0
+
+    asyncio.run(scenario())
+
+
+def test_a_call_that_is_cancelled_as_its_place_comes_passes_it_on() -> None:
+    async def scenario() -> None:
+        gate, _ = gate_of({"concurrency": 1, "queue": 2})
+        first, second, third = [entering(gate) for _ in range(3)]
+        await settled()
+        leave(first.result())
+        second.cancel()
+        await settled()
+
+        assert second.cancelled()
+        leave(third.result())
+        assert (places_of(gate).running, places_of(gate).waiting) == (0, 0)
+
+    asyncio.run(scenario())
+
+
+def test_the_wait_in_the_queue_has_an_end() -> None:
+    async def scenario() -> None:
+        gate, _ = gate_of({"concurrency": 1}, queue_s=0.01)
+        first = await entered(gate, call(), TOOL)
+
+        late = await entered(gate, call(), TOOL)
+        leave(first)
+
+        assert isinstance(late, Fault)
+        assert late.message == ("The place for calls of odd_fine is taken: wait 1 s, then make the same call again")
+        assert (places_of(gate).running, places_of(gate).waiting) == (0, 0)
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_whatever_becomes_of_calls_all_places_come_back(seed: int) -> None:
+    import random
+
+    chance = random.Random(seed)
+
+    async def one(gate: PlaceGate) -> None:
+        entry = await entered(gate, call(), TOOL)
+        if isinstance(entry, Fault):
+            return
+        assert places_of(gate).running <= 3
+        try:
+            for _ in range(chance.randrange(4)):
+                await asyncio.sleep(0)
+        finally:
+            leave(entry)
+            leave(entry)
+
+    async def scenario() -> None:
+        gate, _ = gate_of({"concurrency": 3, "queue": 5}, queue_s=0.001)
+        tasks = [asyncio.ensure_future(one(gate)) for _ in range(300)]
+        while not all(task.done() for task in tasks):
+            chance.choice(tasks).cancel()
+            await asyncio.sleep(0)
+
+        assert (places_of(gate).running, places_of(gate).waiting) == (0, 0)
+
+    asyncio.run(scenario())
