@@ -146,6 +146,8 @@ REFUSALS = {
     "SIGNET_TOKENS_FILE": ("none.jsonl", "there is no file of tokens none.jsonl (SIGNET_TOKENS_FILE)"),
     "SIGNET_PUBLIC_URL": ("https://h/mcp", "--public-url (SIGNET_PUBLIC_URL): 'https://h/mcp' names one door"),
     "SIGNET_TRUSTED_PROXIES": ("nonsense", "--trusted-proxies (SIGNET_TRUSTED_PROXIES): 'nonsense' does not appear"),
+    "SIGNET_AUDIT_LOG": ("/nonexistent/audit.log", "the audit log /nonexistent/audit.log cannot be written"),
+    "SIGNET_JOURNAL_MAX_AGE": ("nonsense", "'nonsense' is not an age"),
     "SIGNET_CONFIG": ("none.toml", "SIGNET_CONFIG: there is no file none.toml"),
 }
 """Variables that take a text: a value that cannot be used, and how each is refused."""

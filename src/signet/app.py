@@ -19,7 +19,15 @@ from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.server import Server
 from signet.kernel.tools import Tool, Toolbox
 from signet.logs import DEBUG, WARN, Log
-from signet.observers import open_journal, open_log, open_observer, place_of, refusal_log
+from signet.observers import (
+    open_exchange_log,
+    open_journal,
+    open_log,
+    open_observer,
+    place_of,
+    refusal_log,
+    retention_of,
+)
 from signet.runs import open_run, settings_of_replay
 from signet.settings import EnabledToolset, Settings, UsageError
 from signet.team.access import is_protected, open_authenticator, open_pages, open_proxies, open_public_url
@@ -83,6 +91,8 @@ def check(settings: Settings) -> tuple[Toolbox, SchemaRegistry]:
     """
     log = open_log(settings)
     check_limits(settings, log)
+    if settings.journal_max_age is not None:
+        retention_of(settings)
     run = open_run(settings, log)
     enabled = settings.enabled()
     for one in enabled:
@@ -176,11 +186,13 @@ def build_app(settings: Settings, server: Server | None = None) -> App:
     if public_url is not None:
         about, prefix = {"url": str(public_url), **about}, public_url.path
         hosts |= {public_url.origin}
-    warn = partial(_warn_of_tokens, settings)
-    guard = Guard(hosts, open_authenticator(settings, warn))
-    proxies = open_proxies(settings)
-    app = partial(App, server, guard, about, legacy, refusal_log(settings), pages=pages)
-    return app(proxies=proxies, prefix=prefix, open_pages=open_pages(settings))
+    guard = Guard(hosts, open_authenticator(settings, partial(_warn_of_tokens, settings)))
+    exchanges = open_exchange_log(settings, open_log(settings), server.pipeline.registry)
+    app = partial(App, server, guard, about, legacy, refusal_log(settings), pages=pages, prefix=prefix)
+    on_close = exchanges.close if exchanges is not None else _nothing
+    return app(
+        proxies=open_proxies(settings), open_pages=open_pages(settings), on_exchange=exchanges, on_close=on_close
+    )
 
 
 def _warn_of_tokens(settings: Settings, why: str) -> None:

@@ -18,6 +18,7 @@ __all__ = [
     "open_regular",
     "read_regular",
     "replacing",
+    "unlock",
     "user_cache",
 ]
 
@@ -120,10 +121,11 @@ def append_lines(file: int, lines: bytes, end: int) -> int:
     return whole
 
 
-def lock(file: int, *, wait_s: float = 0.0) -> bool:
+def lock(file: int, *, wait_s: float = 0.0, retry_s: float = LOCK_RETRY_S, shared: bool = False) -> bool:
     """Lock an open file until its descriptor is closed; return False if another process holds the lock.
 
-    Wait for the lock for at most `wait_s`. Where the system has no such locks (Windows), return True.
+    Wait for the lock for at most `wait_s`. A shared lock can be held by many. Where the system has no such locks
+    (Windows), return True.
 
     Raises:
         OSError: the file system has no locks.
@@ -135,13 +137,22 @@ def lock(file: int, *, wait_s: float = 0.0) -> bool:
     deadline = time.monotonic() + wait_s
     while True:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() >= deadline:
                 return False
-            time.sleep(LOCK_RETRY_S)
+            time.sleep(retry_s)
         else:
             return True
+
+
+def unlock(file: int) -> None:
+    """Release the lock of an open file."""
+    try:
+        import fcntl
+    except ImportError:
+        return
+    fcntl.flock(file, fcntl.LOCK_UN)
 
 
 @contextlib.contextmanager

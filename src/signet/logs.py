@@ -25,7 +25,7 @@ __all__ = ["DEBUG", "ERROR", "INFO", "LEVELS", "OFF", "TRACE", "WARN", "LimitedL
 LEVELS: Final = ("off", "error", "warn", "info", "debug", "trace")
 OFF, ERROR, WARN, INFO, DEBUG, TRACE = range(6)
 PROGRAM: Final = "signet"
-PARTS: Final = ("call", "contract", "http", "journal", "record", "upstream")
+PARTS: Final = ("audit", "call", "contract", "http", "journal", "record", "upstream")
 """The parts of the program that log."""
 LINES_PER_SECOND: Final = 10
 """The number of lines that a limited log writes in one second."""

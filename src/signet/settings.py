@@ -215,7 +215,8 @@ class Settings(OperationSettings, frozen=True, kw_only=True, forbid_unknown_fiel
     def secrets(self) -> tuple[str, ...]:
         """Return the values that must not be written anywhere."""
         own_toolsets = [toolset for toolset in _toolsets() if toolset.has_services]
-        values = [self.token or "", *(secret for toolset in own_toolsets for secret in toolset.secrets())]
+        values = [self.token or "", self.audit_key or ""]
+        values += [secret for toolset in own_toolsets for secret in toolset.secrets()]
         # Those of a user may have a secret as a default, from a variable of another name.
         for own in [*self.by_toolset.values(), *map(self._given_to, own_toolsets)]:
             values += secret_texts(own)

@@ -17,7 +17,7 @@ from journals import ROUTING, VOLATILE, records_in
 from processes import ROOT, SIGNET, Pipe, Server, piping, serving
 from signet.catalogue import find_toolset
 from signet.journal.record import MAX_LINE_BYTES, JournalEntry, Recorder
-from signet.journal.writer import PAGE_BYTES, paged
+from signet.journal.writer import PAGE_BYTES, USUAL_LINE_BYTES, paged
 from signet.kernel.errors import Code, Fault
 from signet.kernel.outcome import Call, Door, Outcome
 from signet.kernel.pipeline import Mode, Pipeline
@@ -196,7 +196,7 @@ def test_no_line_is_longer_than_the_writer_reckons_with() -> None:
 
 @pytest.mark.parametrize("end", [0, 1, 4000, 4095, 4096, 100_000])
 def test_no_line_crosses_a_page_of_the_file(end: int) -> None:
-    if 0 < PAGE_BYTES - end % PAGE_BYTES < MAX_LINE_BYTES:
+    if 0 < PAGE_BYTES - end % PAGE_BYTES < USUAL_LINE_BYTES:
         end += PAGE_BYTES - end % PAGE_BYTES
     lines = [b'{"n":"' + b"x" * (number * 37 % 900) + b'"}' for number in range(500)]
 
@@ -206,7 +206,16 @@ def test_no_line_crosses_a_page_of_the_file(end: int) -> None:
         at += len(line)
 
     assert [json.loads(line) for line in told] == [json.loads(line) for line in lines]
-    assert at % PAGE_BYTES == 0 or PAGE_BYTES - at % PAGE_BYTES >= MAX_LINE_BYTES
+    assert at % PAGE_BYTES == 0 or PAGE_BYTES - at % PAGE_BYTES >= USUAL_LINE_BYTES
+
+
+@pytest.mark.parametrize("at_once", [1, 3, 1000])
+def test_padding_adds_a_fifth_at_most_however_few_lines_are_written_at_once(at_once: int) -> None:
+    line, end = b"x" * 599 + b"\n", 0
+    for _ in range(3000 // at_once):
+        end += len(paged(line * at_once, end))
+
+    assert end < 1.2 * len(line) * (3000 // at_once) * at_once
 
 
 def test_where_a_line_had_to_cross_a_page_the_next_ones_do_not() -> None:

@@ -10,7 +10,7 @@ import socket
 import string
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,8 @@ from channels import META, invocation, modern_headers, rpc
 from journals import records_in
 from processes import PATIENCE_S, Server, clean_env, serving
 from signet.asgi import create_app
+from signet.kernel.errors import Code, Fault
+from signet.kernel.exchange import Exchange
 from signet.settings import UsageError
 from signet.transports.asgi import AsgiApp
 from signet.transports.guard import Guard
@@ -149,6 +151,41 @@ def test_a_call_whose_client_leaves_is_cancelled(odd: App, capfd: pytest.Capture
     assert ask(AsgiApp(odd), part(b"{}"), GONE, path="/api/tools/hangs") == []
 
     assert capfd.readouterr().err.split("\n")[:2] == ["hangs: started", "hangs: cancelled"]
+
+
+TICKS = rpc("tools/call", {"name": "ticks", "arguments": {"n": 2}, "_meta": {"progressToken": 7}})
+STREAM = [*HEADERS, (b"accept", b"application/json, text/event-stream")]
+
+
+def noted(folder: Path, on_exchange: Callable[[Exchange], None]) -> AsgiApp:
+    return AsgiApp(App(misbehaving_server.build(str(folder)), Guard(), {}, on_exchange=on_exchange))
+
+
+def test_every_request_is_noted_once_whether_it_is_answered_streamed_or_left(tmp_path: Path) -> None:
+    exchanges: list[Exchange] = []
+    app = noted(tmp_path, exchanges.append)
+
+    ask(app, part(b"{}"))
+    ask(app, part(json.dumps(TICKS).encode()), path="/mcp", headers=STREAM)
+    ask(app, part(b"{}"), GONE, path="/api/tools/hangs")
+    ask(app, part(b"{"), path="/mcp")
+
+    told = [(one.status, one.is_left, one.outcome and one.outcome.call.tool_key) for one in exchanges]
+    assert told == [(200, False, "fine"), (200, False, "ticks"), (499, True, "hangs"), (400, False, None)]
+
+
+def test_a_request_that_cannot_be_noted_is_refused_and_a_stream_ends_without_its_answer(tmp_path: Path) -> None:
+    def refuse(_: Exchange) -> None:
+        raise Fault(Code.INTERNAL_ERROR, "no", name="AUDIT_UNAVAILABLE", status=503)
+
+    app = noted(tmp_path, refuse)
+    sent = ask(app, part(b"{}"))
+    stream = ask(app, part(json.dumps(TICKS).encode()), path="/mcp", headers=STREAM)
+
+    assert sent[0]["status"] == 503
+    assert json.loads(sent[1]["body"])["error"]["code"] == "AUDIT_UNAVAILABLE"
+    assert [b"progress" in message["body"] for message in stream[1:]] == [True, True, False]
+    assert stream[-1]["body"] == b""
 
 
 def test_a_socket_of_another_protocol_is_closed(odd: App) -> None:

@@ -24,6 +24,7 @@ MORE: Final[dict[str, tuple[str, str]]] = {
     "check": ("signet.commands.check.command", "check your own tools: contracts, examples, every door, real clients"),
     "parity": ("signet.commands.parity.command", "run calls through every door and compare the results"),
     "replay": ("signet.commands.replay", "run recorded calls again and show what has changed"),
+    "audit": ("signet.commands.audit", "verify an audit log: find a line that was edited, removed or moved"),
     "sandbox": (
         "signet.commands.sandbox",
         "play a toolset's upstream on loopback, with sample data and faults to order (GET /_sandbox)",

@@ -17,6 +17,7 @@ from signet.app import build_app, check, open_log, place_of, refuse_open_door
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.tools import Toolbox
 from signet.logs import INFO, WARN
+from signet.observers import check_exchange_log
 from signet.settings import Settings, UsageError
 from signet.team.access import check_access, is_protected, open_public_url
 from signet.transports.http_server import UNIX_PREFIX, bind, is_local
@@ -63,6 +64,7 @@ def open_service(settings: Settings, listener: socket | None = None) -> tuple[Se
     toolbox, registry = check(settings)
     check_access(settings)
     refuse_open_door(settings, toolbox, is_local=is_local(settings.host))
+    check_exchange_log(settings, open_log(settings), registry)
     certificate = _certificate(settings)
     limits = replace(LIMITS, per_address=settings.connections_per_address)
     service = Service(

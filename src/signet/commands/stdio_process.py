@@ -15,6 +15,8 @@ from .arguments import print_err, print_err_line
 
 if TYPE_CHECKING:
     from signet.kernel.server import Server
+    from signet.observers import ExchangeLog
+    from signet.transports.message_exchanges import MessageNotes
 
 __all__ = ["is_person", "run_drop_in", "run_stdio", "tell_a_person"]
 
@@ -62,6 +64,7 @@ def run_stdio(read_settings: Callable[[], Settings], build: Callable[[Settings],
     source = claim_stdin()
     # Targets are imported here, and may print, or ask for input.
     settings = read_settings()
+    from signet.observers import open_exchange_log, open_log
     from signet.transports.stdio import serve
 
     if settings.keeps_journal:
@@ -69,8 +72,22 @@ def run_stdio(read_settings: Callable[[], Settings], build: Callable[[Settings],
         from signet.journal.writer import shorten_switch_interval
 
         shorten_switch_interval()
-    if serve(build(settings), wire, source=source, in_thread=settings.stdio_reader == "thread"):
+    server = build(settings)
+    exchanges = open_exchange_log(settings, open_log(settings), server.pipeline.registry)
+    try:
+        notes = _notes(exchanges, server) if exchanges is not None else None
+        left_behind = serve(server, wire, source=source, in_thread=settings.stdio_reader == "thread", notes=notes)
+    finally:
+        if exchanges is not None:
+            exchanges.close()
+    if left_behind:
         # A thread or a tool is still at work. Python would wait for it at exit, but all responses are written.
         print_err("")
         os._exit(0)
     return 0
+
+
+def _notes(exchanges: ExchangeLog, server: Server) -> MessageNotes:
+    from signet.transports.message_exchanges import MessageNotes
+
+    return MessageNotes(exchanges, server.pipeline.toolbox)

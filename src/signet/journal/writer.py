@@ -21,8 +21,8 @@ import msgspec
 from signet.files import append_lines
 from signet.kernel.outcome import Outcome
 
-from .record import MAX_LINE_BYTES, JournalEntry, JournalRecord, Recorder
-from .retention import open_journal
+from .record import JournalEntry, JournalRecord, Recorder
+from .retention import USUAL, Retention, open_journal, remove_old
 
 __all__ = ["JournalWriter", "shorten_switch_interval"]
 
@@ -37,6 +37,11 @@ MAX_KEPT: Final = 20_000
 
 PAGE_BYTES: Final = 4096
 """The size of a file's page: if the process is killed during a write, the file ends between two pages."""
+
+USUAL_LINE_BYTES: Final = 1024
+"""The size that few lines exceed; a longer one may cross the end of a page."""
+LOOK_S: Final = 60.0
+"""The time between two looks at what has become too old, while nothing is written."""
 
 OnCalls = Callable[[list[tuple[JournalEntry, JournalRecord]]], None]
 """Called with each batch of calls and their records."""
@@ -63,8 +68,13 @@ class JournalWriter:
         warn: Callable[[str], None],
         on_calls: OnCalls | None = None,
         run: str = "",
+        *,
+        retention: Retention = USUAL,
     ) -> None:
         self._log_dir = log_dir
+        self._retention = retention
+        self._piece = 0
+        self._opened_s = self._looked_s = time.monotonic()
         self._run_name = run
         self._recorder = recorder
         self._warn = warn
@@ -135,26 +145,54 @@ class JournalWriter:
             self._wake.clear()
             try:
                 self.flush()
+                if self._retention.is_bounded and time.monotonic() - self._looked_s >= LOOK_S:
+                    self._looked_s = time.monotonic()
+                    remove_old(self._log_dir, self._retention, self._run_name)
             except (RuntimeError, TypeError, ValueError) as error:
                 # A batch that cannot be encoded must not stop the journal.
                 self._warn_once(type(error).__name__)
 
     def _write(self, lines: bytes) -> bytes:
         """Append lines to the journal and return those that were not written, the last of them at most."""
+        piece_bytes = self._retention.piece_bytes
+        while lines:
+            # One write, unless the lines are more than a file may hold.
+            stop = lines.rfind(b"\n", 0, piece_bytes) + 1 if piece_bytes is not None else len(lines)
+            stop = stop or lines.index(b"\n") + 1
+            unwritten = self._append(lines[:stop])
+            lines = unwritten + lines[stop:]
+            if unwritten:
+                return b"".join(lines.splitlines(keepends=True)[-MAX_KEPT:])
+        return b""
+
+    def _append(self, lines: bytes) -> bytes:
+        """Append lines to the present file, and return those that were not written."""
         count = 0
         try:
             if self._journal is None:
-                self._journal = open_journal(self._log_dir, self._run_name)
+                self._piece += 1
+                self._journal = open_journal(self._log_dir, self._run_name, self._retention, self._piece)
+                self._opened_s = time.monotonic()
             end = os.fstat(self._journal).st_size
             text = paged(lines, end)
             whole = append_lines(self._journal, text, end)
             if whole == len(text):
+                self._end_piece(end + whole)
                 return b""
             count = text.count(b"\n", 0, whole)
             self._warn_once(os.strerror(errno.ENOSPC))
         except OSError as error:
             self._warn_once(f"{error.strerror}: {error.filename or self._log_dir}")
-        return b"".join(lines.splitlines(keepends=True)[count:][-MAX_KEPT:])
+        return b"".join(lines.splitlines(keepends=True)[count:])
+
+    def _end_piece(self, size: int) -> None:
+        """Close the file if it is as large or as old as one may be; the next record begins another one."""
+        limits, journal = self._retention, self._journal
+        is_large = limits.piece_bytes is not None and size >= limits.piece_bytes
+        is_old = limits.piece_s is not None and time.monotonic() - self._opened_s >= limits.piece_s
+        if journal is not None and (is_large or is_old):
+            os.close(journal)
+            self._journal = None
 
     def _warn_once(self, why: str) -> None:
         if not self._warned:
@@ -166,7 +204,8 @@ def paged(lines: bytes, end: int) -> bytes:
     """Pad lines for a file of `end` bytes so that no line crosses the end of a page.
 
     Before a line that would cross it, the previous line is padded with blanks, which JSON ignores. The last line is
-    padded where the next one might cross, since it can no longer be padded then.
+    padded where the next one would probably cross, since it can no longer be padded then; so a page holds as many lines
+    as fit, and a line that is longer than usual may cross.
     """
     parts: list[bytes] = []
     at, room = 0, PAGE_BYTES - end % PAGE_BYTES
@@ -174,7 +213,7 @@ def paged(lines: bytes, end: int) -> bytes:
         fitting = lines.rfind(b"\n", at, at + room) + 1
         stop = fitting or lines.index(b"\n", at) + 1
         room = (room - (stop - at)) % PAGE_BYTES
-        is_full = fitting > 0 if stop < len(lines) else room < MAX_LINE_BYTES
+        is_full = fitting > 0 if stop < len(lines) else room < USUAL_LINE_BYTES
         parts += (lines[at : stop - 1], b" " * room if is_full else b"", b"\n")
         at, room = stop, PAGE_BYTES if is_full else room
     return b"".join(parts)

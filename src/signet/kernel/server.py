@@ -80,6 +80,7 @@ class Pending(msgspec.Struct, frozen=True):
 
     id: ResponseId
     reply: Coroutine[Any, Any, Reply]
+    call: Call
 
 
 class RpcRequest(msgspec.Struct, frozen=True):
@@ -276,7 +277,7 @@ class Server:
         if isinstance(outcome, Outcome):
             return to_reply(request_id, outcome)
         reply = _await_reply(request_id, outcome, to_reply)
-        return Pending(request_id, reply if reports is None else reports.during(reply))
+        return Pending(request_id, reply if reports is None else reports.during(reply), call)
 
     def _param_headers_of(self, name: str) -> list[ParamHeader]:
         if name not in self._param_headers:

@@ -55,6 +55,10 @@ class OperationSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields
     audit_log: Annotated[
         str | None, setting("file of the audit log: a line for each request, chained by hashes", metavar="FILE")
     ] = None
+    audit_key: Annotated[
+        str | None,
+        setting("key of the audit log's hashes: without it nobody can make a chain anew", metavar="KEY", secret=True),
+    ] = None
     access_log: Annotated[bool, setting("write a log line for each HTTP request")] = False
     log_format: Annotated[Literal["text", "json"], setting("form of log lines", metavar="FORM")] = "text"
     rate_limit: Annotated[
@@ -83,8 +87,7 @@ class OperationSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields
     metrics_host: Annotated[str, setting("address of the metrics", metavar="HOST")] = "127.0.0.1"
     journal_keep: Annotated[int, Meta(ge=1, le=1_000_000), setting("runs of which journals are kept", metavar="N")] = 5
     journal_max_mb: Annotated[
-        int | None,
-        Meta(ge=1, le=1_000_000_000),
+        Annotated[int, Meta(ge=1, le=1_000_000_000)] | None,
         setting("size of the journal's folder; the oldest files go first", metavar="MB", default_text="no limit"),
     ] = None
     journal_max_age: Annotated[

@@ -111,8 +111,8 @@ class AsgiApp:
         await self._send(request, answer if isinstance(answer, Response) else await answer, send)
 
     async def _send(self, request: Request | None, response: Response, send: Send) -> None:
-        if response.refusal or self._app.records_all:
-            self._app.record(request, response, request.address if request is not None else "")
+        if response.refusal or (self._app.records_all and response.events is None):
+            response = self._app.record(request, response, request.address if request is not None else "")
         headers = list(response.headers)
         if response.events is None and response.status not in NO_LENGTH:
             headers.append((b"content-length", b"%d" % len(response.body)))

@@ -242,6 +242,8 @@ class Connection(Member, asyncio.Protocol):
             if not is_sent:
                 self.abort()
         if self._is_ended:
+            if response.events is None and self._app.records_all:
+                self._app.record_left(request, response)
             return
         if response.events is None:
             self._respond(request, response, keep_alive=keep_alive)
@@ -252,7 +254,7 @@ class Connection(Member, asyncio.Protocol):
     def _respond(self, request: Request | None, response: Response, *, keep_alive: bool) -> None:
         """Write a response."""
         if response.refusal or self._app.records_all:
-            self._app.record(request, response, self.address)
+            response = self._app.record(request, response, self.address)
         keep_alive = keep_alive and not self._slots.last_answers
         self._writer.write(request, response, keep_alive=keep_alive)
         self._rest(keep_alive=keep_alive)

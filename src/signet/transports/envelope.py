@@ -38,6 +38,7 @@ class EnvelopeDoor:
 
 
 async def _await_response(request: Request, pending: Pending) -> Response:
+    request.call = pending.call
     return _to_response(request, await pending.reply)
 
 

@@ -41,6 +41,9 @@ REFUSALS: Final = {
     INVALID_REQUEST: "INVALID_REQUEST",
     HEADER_MISMATCH: "HEADER_MISMATCH",
     UNSUPPORTED_VERSION: "UNSUPPORTED_VERSION",
+    METHOD_NOT_FOUND: "METHOD_NOT_FOUND",
+    INVALID_PARAMS: "INVALID_PARAMS",
+    MISSING_CAPABILITY: "MISSING_CAPABILITY",
 }
 """The errors that refuse a request before it is a call."""
 
@@ -68,6 +71,7 @@ class McpDoor:
         channel = ClientChannel(progress.push, door=HTTP_MCP, headers=request.headers, caller=request.caller)
         reply = self._server.receive(request.body, channel)
         if isinstance(reply, Pending):
+            request.call = reply.call
             if "text/event-stream" in request.headers.get("accept", ""):
                 return progress.follow(request, reply)
             return _await_response(request, reply)
@@ -146,4 +150,5 @@ def _to_response(request: Request, reply: Reply) -> Response:
         return Response(fault.status, reply.body)
     handshake = request.headers.get(VERSION, HANDSHAKE_VERSIONS[0]) in HANDSHAKE_VERSIONS
     table = HANDSHAKE_STATUS if handshake and not reply.modern else MODERN_STATUS
-    return Response(table.get(reply.code, 200), reply.body, refusal=REFUSALS.get(reply.code, ""))
+    refusal = REFUSALS.get(reply.code, "") if reply.outcome is None else ""
+    return Response(table.get(reply.code, 200), reply.body, refusal=refusal)

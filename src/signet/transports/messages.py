@@ -16,7 +16,7 @@ import msgspec
 from signet.kernel.caller import NOBODY, Caller, Principal
 from signet.kernel.errors import Code, Fault
 from signet.kernel.exchange import Exchange
-from signet.kernel.outcome import Outcome
+from signet.kernel.outcome import Call, Outcome
 from signet.kernel.wire import Headers
 
 __all__ = [
@@ -65,6 +65,8 @@ class Request(msgspec.Struct):
     """The principal, where somebody else has to be asked about the token."""
     started_s: float = 0.0
     """The time at which the head was there, if somebody wants to know how long the answer takes."""
+    call: Call | None = None
+    """The call in it, as soon as it is awaited."""
     outcome: Outcome | None = None
     """The outcome of the call in it, as soon as there is one."""
     peer: str = ""
@@ -105,8 +107,14 @@ class Application(Protocol):
     def refuse(self, request: Request | None, fault: Fault) -> Response:
         """Return the response for a fault of the connection; without a request, its head could not be read."""
 
-    def record(self, request: Request | None, response: Response, address: str) -> None:
-        """Note a response that is about to be sent; without a request, its head could not be read."""
+    def record(self, request: Request | None, response: Response, address: str) -> Response:
+        """Note a response that is about to be sent, and return it, or the refusal that has to be sent in its place.
+
+        Without a request, its head could not be read.
+        """
+
+    def record_left(self, request: Request, response: Response) -> None:
+        """Note a response that is not sent, because its client has left."""
 
     def start(self) -> None:
         """Prepare for the first request, without waiting."""

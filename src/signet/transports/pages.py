@@ -47,7 +47,10 @@ class PageDoor:
             return refuse(fault)
         call = Call(self._spec.tool, arguments, QUIET_CONTEXT, self._door, request.caller)
         outcome = self._pipeline.run(call)
-        return self._show(request, outcome) if isinstance(outcome, Outcome) else self._await(request, outcome)
+        if isinstance(outcome, Outcome):
+            return self._show(request, outcome)
+        request.call = call
+        return self._await(request, outcome)
 
     async def _await(self, request: Request, pending: Coroutine[Any, Any, Outcome]) -> Response:
         return self._show(request, await pending)

@@ -74,6 +74,7 @@ class RestDoor:
         outcome = self._pipeline.run(call)
         if isinstance(outcome, Outcome):
             return endpoint.show(request, outcome)
+        request.call = call
         return _await_response(endpoint, request, outcome)
 
     def endpoint(self, path: str) -> Endpoint:

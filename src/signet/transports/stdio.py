@@ -14,13 +14,16 @@ import stat
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from signet.kernel.errors import INVALID_REQUEST
 from signet.kernel.server import ClientChannel, Pending, Server
 from signet.kernel.wire import Id, Reply, ResponseId, failure
 
 from .pipes import MAX_LINE_BYTES, LineSplitter, NonBlockingWriter, has_reader, unblocked
+
+if TYPE_CHECKING:
+    from .message_exchanges import Message, MessageNotes
 
 __all__ = ["Conversation", "serve"]
 
@@ -32,7 +35,9 @@ LOOK_EVERY_S: Final = 0.1
 """The time between two looks at whether anybody still reads, while the last calls are in flight."""
 
 
-def serve(server: Server, wire: int, *, source: int = 0, in_thread: bool = False) -> bool:
+def serve(
+    server: Server, wire: int, *, source: int = 0, in_thread: bool = False, notes: MessageNotes | None = None
+) -> bool:
     """Answer the messages from `source` until it ends or a signal comes; return whether work is left behind.
 
     At the end of `source` the calls in flight are answered first, or cancelled once nobody can read their responses.
@@ -40,7 +45,7 @@ def serve(server: Server, wire: int, *, source: int = 0, in_thread: bool = False
     should exit without waiting for it.
     """
     runner = asyncio.Runner()
-    left_behind = runner.run(Conversation(server, wire, source).hold(in_thread=in_thread))
+    left_behind = runner.run(Conversation(server, wire, source, notes).hold(in_thread=in_thread))
     if not left_behind:
         runner.close()
     return left_behind
@@ -49,8 +54,9 @@ def serve(server: Server, wire: int, *, source: int = 0, in_thread: bool = False
 class Conversation:
     """The exchange with one client, from its first line to its last response."""
 
-    def __init__(self, server: Server, wire: int, source: int) -> None:
+    def __init__(self, server: Server, wire: int, source: int, notes: MessageNotes | None = None) -> None:
         self._server = server
+        self._notes = notes
         self._wire = wire
         self._source = source
         self._is_file = stat.S_ISREG(os.fstat(source).st_mode)
@@ -85,6 +91,8 @@ class Conversation:
             if self._warming is not None:
                 self._warming.cancel()
             await self._drain()
+            if self._notes is not None:
+                await self._notes.settle()
             await self._server.close()
         return self._stopped or len(asyncio.all_tasks()) > 1
 
@@ -146,29 +154,39 @@ class Conversation:
 
     def _answer(self, line: bytes | None) -> Reply | None:
         """Return the response to one line; None if there is none, or if it comes when a call ends."""
+        if line is not None and (not line or line.isspace()):
+            return None
+        message = self._notes.begin(line) if self._notes is not None else None
+        reply: Reply | Pending | None
         if line is None:
-            return failure(None, INVALID_REQUEST, f"Invalid Request: a line may hold {MAX_LINE_BYTES} bytes")
-        if not line or line.isspace():
-            return None
-        reply = self._server.receive(line, self._channel)
+            reply = failure(None, INVALID_REQUEST, f"Invalid Request: a line may hold {MAX_LINE_BYTES} bytes")
+        else:
+            reply = self._server.receive(line, self._channel)
         if isinstance(reply, Pending):
-            self._start(reply)
+            self._start(reply, message)
             return None
+        if message is not None and reply is not None and self._notes is not None:
+            return self._notes.note(message, reply)
         return reply
 
-    def _start(self, pending: Pending) -> None:
+    def _start(self, pending: Pending, message: Message | None) -> None:
         task = self._loop.create_task(pending.reply)
         self._calls.setdefault(pending.id, set()).add(task)
-        task.add_done_callback(partial(self._finish, pending.id))
+        task.add_done_callback(partial(self._finish, pending, message))
 
-    def _finish(self, request_id: ResponseId, task: asyncio.Task[Reply]) -> None:
+    def _finish(self, pending: Pending, message: Message | None, task: asyncio.Task[Reply]) -> None:
         """Write the response of a call that has ended; a cancelled call has none."""
-        remaining = self._calls[request_id]
+        remaining = self._calls[pending.id]
         remaining.discard(task)
         if not remaining:
-            del self._calls[request_id]
+            del self._calls[pending.id]
         if not task.cancelled():
-            self._out.write(task.result().body + b"\n")
+            reply = task.result()
+            if message is not None and self._notes is not None:
+                reply = self._notes.note(message, reply)
+            self._out.write(reply.body + b"\n")
+        elif message is not None and self._notes is not None:
+            self._notes.note_left(message, pending.call)
 
     def _notify(self, message: bytes) -> None:
         # A client that has hung up waits for replies alone, and some take a report for a fault; a file has no client.

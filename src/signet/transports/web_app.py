@@ -6,8 +6,7 @@ One slash may end a path, and the path of the public URL may begin it; the door 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from time import perf_counter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -21,8 +20,9 @@ from signet.kernel.server import Server
 from signet.kernel.toolset import PageSpec
 
 from .compression import MIN_BYTES, SLOW_BYTES, accepts_gzip, compressed, with_vary
+from .exchanges import ExchangeNotes
 from .guard import Guard
-from .messages import Answer, Request, Response, exchange_of, preflight
+from .messages import Answer, Request, Response, preflight
 from .rest import refuse
 from .router import Router
 from .routes import Route, below, open_page, without_slash
@@ -42,7 +42,7 @@ LARGE_AT_ONCE: Final = 2
 """The number of such threads: more would leave the event loop little of the interpreter's time."""
 
 
-def _ignore(_address: str, _status: int, _reason: str) -> None:
+def _ignore(*_: object) -> None:
     """Do nothing: nobody wants to know."""
 
 
@@ -62,15 +62,17 @@ class App:
         proxies: TrustedProxies | None = None,
         prefix: str = "",
         open_pages: Mapping[str, bytes | Callable[[Request], bytes]] = NO_PAGES,
+        on_close: Callable[[], None] = _ignore,
     ) -> None:
-        """Serve a server's doors, also below `prefix`; `on_exchange` is called with each exchange before its answer.
+        """Serve a server's doors, also below `prefix`; `on_exchange` gets each exchange before its answer.
 
-        Anybody may read the `open_pages`.
+        It may refuse it by a fault. Anybody may read the `open_pages`.
         """
         self._server = server
         self._guard = guard
         self._on_refusal = on_refusal
-        self._on_exchange = on_exchange
+        self._on_close = on_close
+        self._notes = ExchangeNotes(on_exchange, self.refuse, server.pipeline.toolbox) if on_exchange else None
         self.records_all = on_exchange is not None
         self._router = Router(server, about, legacy or {}, pages, secured=guard.authenticator is not None)
         self._routes = self._router.routes
@@ -91,7 +93,7 @@ class App:
 
     def admit(self, request: Request) -> Response | None:
         """Return the refusal of a request by its head, or None."""
-        if self._on_exchange is not None:
+        if self._notes is not None:
             request.started_s = perf_counter()
         if self._proxies is not None:
             request.address = self._proxies.address_of(request)
@@ -130,7 +132,10 @@ class App:
             answer = self._await(request, answer)
         elif answer.status in ADVISED or "origin" in request.headers or len(answer.body) >= MIN_BYTES:
             answer = self._finish(request, answer)
-        return answer if isinstance(answer, Response) else self._shares.hold(request.address, answer)
+        if isinstance(answer, Response):
+            return answer
+        noted = answer if self._notes is None else self._notes.unless_left(request, answer)
+        return self._shares.hold(request.address, noted)
 
     def refuse(self, request: Request | None, fault: Fault) -> Response:
         """Return the response for a fault, in the shape of the door that the request was for."""
@@ -138,13 +143,20 @@ class App:
             return self._advise(refuse(fault), fault)
         return self._show(request, self._advise(request.route.refuse(fault), fault))
 
-    def record(self, request: Request | None, response: Response, address: str) -> None:
-        """Note a response that is about to be sent; `address` is that of the connection."""
+    def record(self, request: Request | None, response: Response, address: str) -> Response:
+        """Note a response that is about to be sent; return it, or the refusal that has to be sent in its place.
+
+        `address` is that of the connection.
+        """
         address = address if request is None else request.address
         if response.refusal:
             self._on_refusal(address, response.status, response.refusal)
-        if self._on_exchange is not None:
-            self._on_exchange(exchange_of(request, response, address))
+        return self._notes.note(request, response, address) if self._notes is not None else response
+
+    def record_left(self, request: Request, response: Response) -> None:
+        """Note a response that is not sent, because its client has left."""
+        if self._notes is not None:
+            self._notes.note_left(request, response)
 
     def start(self) -> None:
         """Begin to warm the upstreams."""
@@ -158,11 +170,15 @@ class App:
 
     async def close(self) -> None:
         """Close the server behind the doors."""
+        if self._notes is not None:
+            await self._notes.settle()
         await self._server.close()
+        self._on_close()
 
     async def _answer_identified(self, request: Request, identifying: Awaitable[Principal | Fault]) -> Response:
         """Answer a request as soon as it is known who sent it."""
-        found, request.identifying = await identifying, None
+        found = await (identifying if self._notes is None else self._notes.unless_left(request, identifying))
+        request.identifying = None
         if isinstance(found, Fault):
             return self.refuse(request, found)
         request.caller = msgspec.structs.replace(request.caller, principal=found)
@@ -182,27 +198,10 @@ class App:
         response = await answer
         while not isinstance(response, Response):
             response = await response
-        if response.events is not None and self._on_exchange is not None:
-            return msgspec.structs.replace(response, events=self._recorded(request, response, response.events))
+        if response.events is not None and self._notes is not None:
+            return msgspec.structs.replace(response, events=self._notes.events(request, response, response.events))
         finished = self._finish(request, response)
         return finished if isinstance(finished, Response) else await finished
-
-    async def _recorded(
-        self, request: Request, response: Response, events: AsyncGenerator[bytes, None]
-    ) -> AsyncGenerator[bytes, None]:
-        """Yield the events of a stream, and note the exchange before the last of them, which tells the outcome."""
-        is_noted = False
-        try:
-            async with aclosing(events):
-                async for event in events:
-                    if request.outcome is not None and not is_noted:
-                        is_noted = True
-                        self.record(request, response, request.address)
-                    yield event
-        finally:
-            if not is_noted and self._on_exchange is not None:
-                exchange = exchange_of(request, response, request.address)
-                self._on_exchange(msgspec.structs.replace(exchange, is_left=True))
 
     def _finish(self, request: Request, response: Response) -> Answer:
         """Return a response as its client gets it: with the headers for its page, and compressed if it is large."""

@@ -1,0 +1,1 @@
+"""The audit log: one line for each request, chained by hashes."""

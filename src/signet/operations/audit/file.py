@@ -1,0 +1,202 @@
+"""The file of an audit log: several processes append to it, one line at a time, in one chain.
+
+    lock FILE.head ── is the end where it was, is FILE still the same file ── one write ── FILE.head ── unlock
+
+`FILE.head` holds the end of the chain, and its lock orders the processes. By it a process learns what another one has
+written, a restart goes on where the last one ended, and lines that are cut off are missed. A file that was moved away
+is closed by the first process that notices, and a new one is begun that names the last hash of the old one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import time
+from collections.abc import Callable
+from math import inf
+from typing import Final
+
+import msgspec
+
+from signet.files import lock, open_private, unlock
+
+from .chain import Tail, read_tail
+from .line import MAX_LINE_BYTES
+
+__all__ = ["HEAD_SUFFIX", "AuditFile", "read_head"]
+
+HEAD_SUFFIX: Final = ".head"
+HEAD_BYTES: Final = 320
+BEGIN: Final = b'{"kind":"'
+"""The beginning of every line; a file with nothing but a part of one is taken for an audit log."""
+LOCK_S: Final = 0.5
+"""The time for which a line waits for the other processes, which need microseconds unless they do not run."""
+OUTAGE_LOCK_S: Final = 0.02
+"""The same, after a line has waited in vain."""
+LOCK_RETRY_S: Final = 0.000_25
+LOOK_S: Final = 1.0
+"""The time between two looks at whether the file has been moved away."""
+
+_encode: Final = msgspec.json.Encoder().encode
+_decode: Final = msgspec.json.Decoder(Tail).decode
+
+Make = Callable[[Tail], bytes]
+"""Return the lines to write behind a tail, and move the tail behind them."""
+
+
+class AuditFile:
+    """Appends lines to the file of a name, whichever file has it at the time."""
+
+    def __init__(self, path: str, close_moved: Make) -> None:
+        """Open or create the file; `close_moved` makes the last line of one that was moved away.
+
+        Raises:
+            OSError: the file cannot be written, or it is not an audit log.
+        """
+        self._path = path
+        self._close_moved = close_moved
+        self._head = open_private(path + HEAD_SUFFIX, os.O_RDWR | os.O_CREAT)
+        self._left = b""
+        """The content of the head as this process left it."""
+        self._tail = Tail()
+        self._looked_s = -inf
+        self._patience_s = LOCK_S
+        try:
+            self._file, self.inode = _open(path)
+        except OSError:
+            os.close(self._head)
+            raise
+        try:
+            self._lock()
+            head = read_head(self._head)
+            self._adopt(head, is_log=head is not None)
+            unlock(self._head)
+        except OSError:
+            self.close()
+            raise
+
+    def append(self, make: Make) -> None:
+        """Write the lines that `make` returns, all or none of them.
+
+        Raises:
+            OSError: they cannot be written now.
+        """
+        self._lock()
+        try:
+            self._catch_up()
+            self._write(make)
+        finally:
+            unlock(self._head)
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._file)
+        os.close(self._head)
+
+    def _lock(self) -> None:
+        is_locked = lock(self._head, wait_s=self._patience_s, retry_s=LOCK_RETRY_S)
+        self._patience_s = LOCK_S if is_locked else OUTAGE_LOCK_S
+        if not is_locked:
+            raise OSError(errno.EAGAIN, "Another process holds the lock", self._path)
+
+    def _catch_up(self) -> None:
+        """Learn what other processes have written since, and go on in another file if this one was moved away."""
+        # The size by a seek: Linux notes that a file's status was read, and makes the next write to it slower.
+        size = os.lseek(self._file, 0, os.SEEK_END)
+        is_mine = size == self._tail.end and os.pread(self._head, HEAD_BYTES, 0) == self._left
+        if is_mine and time.monotonic() - self._looked_s < LOOK_S:
+            return
+        head = read_head(self._head)
+        self._looked_s = time.monotonic()
+        if self._is_moved():
+            if head is None or head.inode == self.inode:
+                # Nobody has gone on yet, so the chain ends in the file that was moved.
+                self._adopt(head)
+                self._write(self._close_moved)
+            file, self.inode = _open(self._path)
+            os.close(self._file)
+            self._file = file
+            head = read_head(self._head)
+        elif is_mine:
+            return
+        self._adopt(head)
+
+    def _is_moved(self) -> bool:
+        """Return whether another file, or none, has the name by now."""
+        try:
+            return os.stat(self._path, follow_symlinks=False).st_ino != self.inode
+        except FileNotFoundError:
+            return True
+
+    def _adopt(self, head: Tail | None, *, is_log: bool = True) -> None:
+        """Go on from the end of the chain, as the head or the file tells it."""
+        size = os.fstat(self._file).st_size
+        newest = head if head is not None and head.seq >= self._tail.seq else self._tail
+        if head is None or (head.inode, head.end) != (self.inode, size):
+            written = self._read_end(size, newest, is_log=is_log)
+            # Lines that are known and are no more in the file were cut off: what follows must not hide it.
+            newest = written if written.seq >= newest.seq else newest
+        self._tail = msgspec.structs.replace(newest, inode=self.inode, end=os.fstat(self._file).st_size)
+
+    def _read_end(self, size: int, known: Tail, *, is_log: bool) -> Tail:
+        """Return the tail by the file's own lines, after a line that was written in part has been removed.
+
+        Raises:
+            OSError: it is not an audit log, and that was not known before.
+        """
+        fresh = msgspec.structs.replace(known, calls=0, first=known.seq + 1)
+        if size == 0:
+            return fresh
+        first = os.pread(self._file, MAX_LINE_BYTES, 0)
+        last, end = _last_line(self._file, size)
+        tail = fresh
+        if end or not first.startswith(BEGIN):
+            try:
+                tail = read_tail(last, first[: first.find(b"\n") + 1])
+            except ValueError:
+                if not is_log:
+                    raise OSError(errno.EINVAL, "Is not an audit log", self._path) from None
+                tail = known
+        if end < size:
+            os.ftruncate(self._file, end)
+        return tail
+
+    def _write(self, make: Make) -> None:
+        tail = msgspec.structs.replace(self._tail)
+        text = make(tail)
+        written = os.write(self._file, text)
+        if written < len(text):
+            os.ftruncate(self._file, self._tail.end)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self._path)
+        self._tail = tail
+        left = _encode(tail).ljust(HEAD_BYTES)
+        # A head that is behind is no harm: the file's own end counts then.
+        with contextlib.suppress(OSError):
+            os.pwrite(self._head, left, 0)
+        self._left = left
+
+
+def _open(path: str) -> tuple[int, int]:
+    """Open the file, and return its descriptor and inode."""
+    file = open_private(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+    # Held as long as the process writes to it: so others can see that the log is being written.
+    lock(file, wait_s=LOCK_S, shared=True)
+    return file, os.fstat(file).st_ino
+
+
+def read_head(head: int) -> Tail | None:
+    """Return the end of a chain as it is kept beside the file; None if it cannot be read."""
+    try:
+        return _decode(os.pread(head, HEAD_BYTES, 0))
+    except ValueError:
+        return None
+
+
+def _last_line(file: int, size: int) -> tuple[bytes, int]:
+    """Return the last whole line of a file, and where it ends; empty and 0 if there is none within reach."""
+    start = max(0, size - 2 * MAX_LINE_BYTES)
+    text = os.pread(file, size - start, start)
+    end = text.rfind(b"\n") + 1
+    begin = text.rfind(b"\n", 0, max(0, end - 1)) + 1
+    return text[begin:end], start + end if end else 0

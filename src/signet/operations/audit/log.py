@@ -1,0 +1,151 @@
+"""The audit log of one process: each exchange is a line in the file before its answer is sent.
+
+An audit that was asked for is a promise: where a line cannot be written, the request is refused (503) in place of its
+answer, and the next one tries again.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from hashlib import sha256
+from secrets import token_hex
+from typing import Final
+
+import msgspec
+
+from signet.kernel.errors import Code, Fault
+from signet.kernel.exchange import Exchange
+from signet.kernel.schemas import SchemaRegistry
+
+from .chain import Seal, Tail, add_line
+from .file import AuditFile
+from .line import CONTINUED, PERIODIC, ROTATED, STARTED, STOPPED, CheckpointLine, RequestLine, request_line, timestamp
+
+__all__ = ["UNWRITABLE", "AuditLog", "contract_digest"]
+
+CHECKPOINT_LINES: Final = 1000
+CHECKPOINT_S: Final = 60.0
+"""A checkpoint is written after so many lines, or before the first line behind so much time."""
+UNWRITABLE: Final = "AUDIT_UNAVAILABLE"
+
+
+class AuditLog:
+    """Writes the exchanges of one process."""
+
+    def __init__(
+        self,
+        path: str,
+        key: str | None,
+        digest: Callable[[str], str],
+        warn: Callable[[str], None],
+    ) -> None:
+        """Open the file; `digest` tells that of a tool's contracts, `warn` is told when lines cannot be written.
+
+        Raises:
+            OSError: the file cannot be written, or it is not an audit log.
+        """
+        self._seal = Seal(key)
+        self._digest = digest
+        self._digests: dict[str, str] = {}
+        self._warn = warn
+        self._process = token_hex(4)
+        self._entered = 0
+        """The inode of the file in which this process has said that it writes to it."""
+        self._refused = 0
+        """The number of requests that were refused since a line could be written."""
+        self._file = AuditFile(path, self._checkpoint(ROTATED))
+
+    def start(self) -> None:
+        """Write the checkpoint that says that this process writes to the file.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        self._append(_nothing)
+
+    def __call__(self, exchange: Exchange) -> None:
+        """Write the line of an exchange.
+
+        Raises:
+            Fault: it cannot be written, so the request has to be refused.
+        """
+        try:
+            line = request_line(exchange, time.time(), self._digest_of)
+            self._append(lambda tail: self._lines(tail, line))
+        except OSError as error:
+            self._note_outage(error)
+            if not exchange.is_left:
+                message = "The audit log cannot be written, so no request is answered: try again later"
+                raise Fault(Code.INTERNAL_ERROR, message, name=UNWRITABLE, status=503) from None
+            return
+        if self._refused:
+            self._warn(f"it can be written again; lines of {self._refused} requests could not")
+            self._refused = 0
+
+    def close(self) -> None:
+        """Write the checkpoint that says that this process has ended, and close the file."""
+        try:
+            self._append(self._checkpoint(STOPPED))
+        except OSError as error:
+            self._note_outage(error)
+        self.release()
+
+    def release(self) -> None:
+        """Close the file without a word."""
+        self._file.close()
+
+    def _append(self, make: Callable[[Tail], bytes]) -> None:
+        """Write lines, behind the checkpoint with which this process comes to a file, unless it has."""
+
+        def make_all(tail: Tail) -> bytes:
+            # Looked at here: the file may be another one by now.
+            if self._entered == self._file.inode:
+                return make(tail)
+            return self._checkpoint(CONTINUED if self._entered else STARTED)(tail) + make(tail)
+
+        self._file.append(make_all)
+        self._entered = self._file.inode
+
+    def _lines(self, tail: Tail, line: RequestLine) -> bytes:
+        """Return a line, with a checkpoint if one is due."""
+        if time.time() - tail.checked_s >= CHECKPOINT_S:
+            return self._checkpoint(PERIODIC)(tail) + add_line(tail, line, self._seal)
+        text = add_line(tail, line, self._seal)
+        is_due = tail.seq - tail.checked >= CHECKPOINT_LINES
+        return text + self._checkpoint(PERIODIC)(tail) if is_due else text
+
+    def _checkpoint(self, event: str) -> Callable[[Tail], bytes]:
+        def make(tail: Tail) -> bytes:
+            tail.checked_s = time.time()
+            now = timestamp(int(tail.checked_s * 1000))
+            return add_line(tail, CheckpointLine(now, event, self._process, 0, self._seal.is_keyed), self._seal)
+
+        return make
+
+    def _digest_of(self, slug: str) -> str:
+        digest = self._digests.get(slug)
+        if digest is None:
+            digest = self._digests[slug] = self._digest(slug)
+        return digest
+
+    def _note_outage(self, error: OSError) -> None:
+        if not self._refused:
+            self._warn(error.strerror or os.strerror(error.errno or 0))
+        self._refused += 1
+
+
+def _nothing(_: Tail) -> bytes:
+    """Return no line."""
+    return b""
+
+
+def contract_digest(registry: SchemaRegistry, slug: str) -> str:
+    """Return the SHA-256 of a tool's bundle as JSON with sorted keys, so that its layout does not count."""
+    bundle = registry.load_bundle(slug)
+    contracts = {
+        "tool": bundle.tool,
+        **{name: msgspec.json.decode(getattr(bundle, name)) for name in ("input", "output")},
+    }
+    return sha256(msgspec.json.encode(contracts, order="sorted")).hexdigest()
