@@ -149,6 +149,10 @@ REFUSALS = {
     "SIGNET_AUDIT_LOG": ("/nonexistent/audit.log", "the audit log /nonexistent/audit.log cannot be written"),
     "SIGNET_JOURNAL_MAX_AGE": ("nonsense", "'nonsense' is not an age"),
     "SIGNET_CONFIG": ("none.toml", "SIGNET_CONFIG: there is no file none.toml"),
+    "SIGNET_STORE": (
+        "nonsense",
+        "--store: the address of the store cannot be used: its scheme is not known; write memory:",
+    ),
 }
 """Variables that take a text: a value that cannot be used, and how each is refused."""
 FOLDERS = {"SIGNET_LOG_DIR", "SIGNET_RECORD"}

@@ -7,7 +7,7 @@ resolve ── Settings ── open_toolbox ── Toolbox ──┐
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -32,9 +32,12 @@ from signet.runs import open_run, settings_of_replay
 from signet.settings import EnabledToolset, Settings, UsageError
 from signet.team.access import is_protected, open_authenticator, open_pages, open_proxies, open_public_url
 from signet.team.limiting import check_limits, open_gate, open_key_gate
+from signet.team.shared import open_store
 from signet.toolbox import SCHEMA_ROOT, open_toolbox, unchanged
 
 if TYPE_CHECKING:
+    from signet.journal.writer import JournalWriter
+    from signet.operations.store.redis_store import RedisStore
     from signet.transports.web_app import App
 
 __all__ = [
@@ -93,7 +96,7 @@ def check(settings: Settings) -> tuple[Toolbox, SchemaRegistry]:
     check_limits(settings, log)
     if settings.journal_max_age is not None:
         retention_of(settings)
-    run = open_run(settings, log)
+    run = open_run(settings, log, open_store(settings, log))
     enabled = settings.enabled()
     for one in enabled:
         run.runtime(one)
@@ -126,7 +129,7 @@ def build_server(
     toolbox, registry = open_toolbox(
         enabled, _watched(log, variant) if settings.dev else variant, on_drift or _on_drift(settings, log)
     )
-    run = open_run(settings, log)
+    run = open_run(settings, log, store := open_store(settings, log))
     runtimes = list(map(run.runtime, enabled))
     upstreams = tuple([runtime.upstream for runtime in runtimes if runtime.upstream is not None])
     journal = open_journal(settings, log, run)
@@ -140,12 +143,18 @@ def build_server(
             tool.slug: runtime for runtime, tools in zip(runtimes, toolbox.groups, strict=True) for tool in tools
         },
         explain=_explainer(settings, registry) if settings.dev else None,
-        gate=open_gate(settings, log),
-        key_gate=open_key_gate(settings, log),
+        gate=open_gate(settings, log, store),
+        key_gate=open_key_gate(settings, log, store),
     )
-    on_close = journal.close if journal is not None else _nothing
-    identity = Identity(name, __version__)
-    return Server(pipeline, identity, instructions_of(enabled), upstreams, on_close, whole_text=whole_text)
+    identity, close = Identity(name, __version__), partial(_close, journal, store)
+    return Server(pipeline, identity, instructions_of(enabled), upstreams, close, whole_text=whole_text)
+
+
+def _close(journal: JournalWriter | None, store: RedisStore | None) -> Awaitable[None] | None:
+    """Close what was opened for a server beside its upstreams."""
+    if journal is not None:
+        journal.close()
+    return store.close() if store is not None else None
 
 
 def _explainer(settings: Settings, registry: SchemaRegistry) -> Callable[[Outcome], Outcome]:

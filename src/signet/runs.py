@@ -7,7 +7,7 @@ ReplayRun      tool ── cassette
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
@@ -18,15 +18,26 @@ from signet import __version__
 from signet.catalogue import TOOLSETS, find_toolset
 from signet.kernel.tools import ToolsetRuntime
 from signet.kernel.toolset import Toolset, UpstreamSpec
-from signet.kernel.upstream import Upstream
+from signet.kernel.turns import Turns
+from signet.kernel.upstream import ResponseCache, Upstream
 from signet.logs import DEBUG, WARN, Log
 from signet.settings import EnabledToolset, Settings, UsageError, load_toolsets, recorded_names
 
 if TYPE_CHECKING:
     from signet.journal.record import JournalEntry, JournalRecord
+    from signet.operations.store.redis_store import RedisStore
     from signet.upstream.cassette_folder import CassetteManifest
 
-__all__ = ["LiveRun", "RecordingRun", "ReplayRun", "Run", "open_run", "read_manifest_of", "settings_of_replay"]
+__all__ = [
+    "LiveRun",
+    "RecordingRun",
+    "ReplayRun",
+    "Run",
+    "open_run",
+    "open_turns",
+    "read_manifest_of",
+    "settings_of_replay",
+]
 
 BREAKER: Final = "breaker"
 """The key of `[limits]` that puts a circuit breaker before each upstream."""
@@ -52,9 +63,10 @@ class Run(Protocol):
 class LiveRun(Run):
     """A run that is neither recorded nor replayed."""
 
-    def __init__(self, settings: Settings, log: Log) -> None:
+    def __init__(self, settings: Settings, log: Log, store: RedisStore | None = None) -> None:
         self._settings = settings
         self._log = log
+        self._store = store
         self._upstreams: dict[object, Upstream | None] = {}
         """The open upstreams, each shared by the toolsets that state it: its pace and its cache hold for all."""
         self._services: dict[UpstreamSpec, Upstream] = {}
@@ -67,7 +79,7 @@ class LiveRun(Run):
             return ToolsetRuntime(self._switchboard(), own, utc_today)
         if toolset.upstream not in self._upstreams:
             log = partial(self._log.line, DEBUG, "upstream")
-            self._upstreams[toolset.upstream] = open_upstream(enabled, self._settings, log)
+            self._upstreams[toolset.upstream] = open_upstream(enabled, self._settings, log, self._store)
         upstream = self._upstreams[toolset.upstream]
         if toolset.service is not None:
             upstream = toolset.service(own, upstream)
@@ -78,14 +90,15 @@ class LiveRun(Run):
 
         log = partial(self._log.line, DEBUG, "upstream")
         breaker = self._settings.limits.get(BREAKER, 0)
-        open_ = partial(open_service, processes=self._settings.workers, breaker=breaker, log=log)
+        turns, cache = open_turns(self._settings, self._store), open_cache(self._store)
+        open_ = partial(open_service, turns=turns, cache=cache, breaker=breaker, log=log)
         return Switchboard(open_, self._services)
 
 
 class RecordingRun(Run):
     """A run whose exchanges with upstreams, days and calls are written into a folder."""
 
-    def __init__(self, settings: Settings, log: Log) -> None:
+    def __init__(self, settings: Settings, log: Log, store: RedisStore | None = None) -> None:
         from signet.upstream.cassette_folder import CassetteManifest, CassetteRedactor, CassetteWriter
 
         names = [toolset.name for toolset, _ in settings.enabled()]
@@ -93,7 +106,7 @@ class RecordingRun(Run):
         warn = partial(log.line, WARN, "record", "record.unwritable")
         self._folder = CassetteWriter(settings.record or "", manifest, lambda why: warn(why=why))
         self._redactor = CassetteRedactor(settings.secrets())
-        self._live = LiveRun(settings, log)
+        self._live = LiveRun(settings, log, store)
         self.on_calls = self._write_calls
         self.warn_once = self._folder.warn_once
 
@@ -141,14 +154,40 @@ class ReplayRun(Run):
         return ToolsetRuntime(ReplayUpstream(toolset.name, origin, self._folder, self._redactor), own, today)
 
 
-def open_run(settings: Settings, log: Log) -> Run:
+def open_run(settings: Settings, log: Log, store: RedisStore | None = None) -> Run:
     """Begin a run as the settings say; raise UsageError if there is no cassette to replay."""
     if settings.replay:
         return ReplayRun(settings)
-    return RecordingRun(settings, log) if settings.record else LiveRun(settings, log)
+    return RecordingRun(settings, log, store) if settings.record else LiveRun(settings, log, store)
 
 
-def open_upstream(enabled: EnabledToolset, settings: Settings, log: Callable[..., None]) -> Upstream | None:
+def open_turns(settings: Settings, store: RedisStore | None = None) -> Sequence[Turns]:
+    """Return where the turns of requests are shared: on this machine, and in the store if there is one."""
+    from signet.upstream.machine_turns import MachineTurns, turn_folders
+
+    machine = MachineTurns(turn_folders, settings.workers)
+    if store is None:
+        return (machine,)
+    from signet.operations.store.turns import StoreTurns
+
+    return machine, StoreTurns(store)
+
+
+def open_cache(store: RedisStore | None) -> ResponseCache | None:
+    """Return the cache of responses in the store, if there is one."""
+    if store is None:
+        return None
+    from signet.operations.store.response_cache import StoreCache
+
+    return StoreCache(store)
+
+
+def open_upstream(
+    enabled: EnabledToolset,
+    settings: Settings,
+    log: Callable[..., None],
+    store: RedisStore | None = None,
+) -> Upstream | None:
     """Return the upstream of a toolset: HTTP, at the pace and with the cache that the toolset states, or None.
 
     Raises:
@@ -168,14 +207,15 @@ def open_upstream(enabled: EnabledToolset, settings: Settings, log: Callable[...
         name = toolset.domain
         raise UsageError(f"the {name} toolset has no backend: write --{name}-base-url or set {name.upper()}_BASE_URL")
     try:
-        opened: Upstream = HttpUpstream(spec, processes=settings.workers, proxied=not settings.sandbox, log=log)
+        turns = open_turns(settings, store) if spec.interval_s > 0 else ()
+        opened: Upstream = HttpUpstream(spec, turns=turns, proxied=not settings.sandbox, log=log)
     except ValueError as error:
         raise UsageError(str(error)) from None
     if settings.limits.get(BREAKER):
         from signet.upstream.breaker import BreakerUpstream
 
         opened = BreakerUpstream(opened, settings.limits[BREAKER], spec.called, log)
-    return CachingUpstream(opened, spec) if spec.coalesce else opened
+    return CachingUpstream(opened, spec, open_cache(store)) if spec.coalesce else opened
 
 
 def settings_of_replay(settings: Settings) -> Settings:

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
 from boj_harness import CODE, SPOT, BojHarness, call, serving_boj
 from processes import Pipe
-from signet.app import open_log
-from signet.runs import LiveRun
-from signet.settings import Settings
 from signet.upstream.rate_limiter import RateLimiter
 
 APART_S = 0.15
@@ -80,19 +76,3 @@ def test_waiting_for_a_turn_takes_nothing_from_a_requests_time(bank: BojHarness)
         assert call(pipe, CODE, **SPOT)["series_count"] == 1
 
     assert len(bank.targets()) == 3
-
-
-@pytest.mark.spec("3.polite.spaced")
-@pytest.mark.parametrize(("workers", "interval_s"), [(1, 1.0), (4, 4.0)])
-def test_several_workers_keep_the_pace_of_one(monkeypatch: pytest.MonkeyPatch, workers: int, interval_s: float) -> None:
-    seen: list[Any] = []
-    monkeypatch.setattr(
-        "signet.upstream.rate_limiter.RateLimiter.__init__",
-        lambda _, interval_s, *__: seen.append(interval_s),
-    )
-    settings = Settings(workers=workers)
-    (boj,) = (one for one in settings.enabled() if one.toolset.name == "boj")
-
-    LiveRun(settings, open_log(settings)).runtime(boj)
-
-    assert seen == [interval_s]

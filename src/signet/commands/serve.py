@@ -20,6 +20,7 @@ from signet.logs import INFO, WARN
 from signet.observers import check_exchange_log
 from signet.settings import Settings, UsageError
 from signet.team.access import check_access, is_protected, open_public_url
+from signet.team.shared import try_store
 from signet.transports.http_server import UNIX_PREFIX, bind, is_local
 from signet.transports.slots import ConnectionLimits
 from signet.transports.systemd import inherited_socket
@@ -63,6 +64,7 @@ def open_service(settings: Settings, listener: socket | None = None) -> tuple[Se
         _refuse_exposure(settings)
     toolbox, registry = check(settings)
     check_access(settings)
+    try_store(settings, open_log(settings))
     refuse_open_door(settings, toolbox, is_local=is_local(settings.host))
     check_exchange_log(settings, open_log(settings), registry)
     certificate = _certificate(settings)

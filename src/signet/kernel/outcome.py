@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Coroutine
 from typing import Any, Final
 
 import msgspec
@@ -10,8 +11,9 @@ from .caller import NOBODY, Caller
 from .errors import Fault
 from .schemas import ToolIO
 from .tools import Context, Tool
+from .wire import Reply, ResponseId
 
-__all__ = ["UNKNOWN_DOOR", "Call", "Door", "Outcome", "PreparedCall"]
+__all__ = ["UNKNOWN_DOOR", "Call", "Door", "Outcome", "Pending", "PreparedCall"]
 
 
 class Door(msgspec.Struct, frozen=True):
@@ -69,3 +71,11 @@ class Outcome(msgspec.Struct, frozen=True):
     """The fault that there would have been if contracts were enforced; set in shadow mode only."""
     ignored: tuple[str, ...] = ()
     """The names of arguments that the tool does not know, as a result may tell them."""
+
+
+class Pending(msgspec.Struct, frozen=True):
+    """A reply that has to be awaited, and the id by which it can be cancelled."""
+
+    id: ResponseId
+    reply: Coroutine[Any, Any, Reply]
+    call: Call

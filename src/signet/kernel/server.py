@@ -7,7 +7,7 @@ bytes ── wire.parse ── era ── method ── pipeline ── Reply
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from typing import Any, Final
 
@@ -20,7 +20,7 @@ from .channel import HTTP_MCP, ClientChannel
 from .errors import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Fault
 from .headers import VERSION, ParamHeader, check_modern, check_param_headers, in_era, param_headers
 from .json_limits import parse_float
-from .outcome import Call, Door, Outcome
+from .outcome import Call, Door, Outcome, Pending
 from .pipeline import Mode, Pipeline
 from .progress import INTERVAL_S, ProgressReports
 from .protocol import (
@@ -75,14 +75,6 @@ QUIET_CONTEXT: Final = Context(asyncio.to_thread, _ignore, {})
 STDIO_ENVELOPE: Final = Door("stdio", envelope.INVOKE, "stdio envelope")
 
 
-class Pending(msgspec.Struct, frozen=True):
-    """A reply that has to be awaited, and the id by which it can be cancelled."""
-
-    id: ResponseId
-    reply: Coroutine[Any, Any, Reply]
-    call: Call
-
-
 class RpcRequest(msgspec.Struct, frozen=True):
     """One MCP request, as a method's handler gets it."""
 
@@ -108,7 +100,7 @@ class Server:
         identity: Identity,
         instructions: str,
         upstreams: tuple[Upstream, ...] = (),
-        on_close: Callable[[], None] = _ignore,
+        on_close: Callable[[], Awaitable[None] | None] = _ignore,
         *,
         progress_s: float = INTERVAL_S,
         whole_text: bool = False,
@@ -172,7 +164,8 @@ class Server:
         """Close the upstreams, and whatever else was opened for the server."""
         for upstream in self.upstreams:
             await upstream.close()
-        self._on_close()
+        if (closing := self._on_close()) is not None:
+            await closing
 
     def _dispatch(self, frame: Frame, method: str, request_id: Id, channel: ClientChannel) -> Reply | Pending:
         params: Params

@@ -9,7 +9,7 @@ import msgspec
 
 from .waiting import Waiting
 
-__all__ = ["NOT_GZIP", "Upstream", "UpstreamRequest", "UpstreamResponse"]
+__all__ = ["NOT_GZIP", "ResponseCache", "Upstream", "UpstreamRequest", "UpstreamResponse"]
 
 NOT_GZIP: Final = "the body is not the gzip that it claims to be"
 """The value of `UpstreamResponse.broken` for a body that came whole and cannot be unpacked."""
@@ -78,3 +78,13 @@ class Upstream(Protocol):
 
     def close(self) -> Awaitable[None]:
         """Close the connections."""
+
+
+class ResponseCache(Protocol):
+    """A cache of responses that processes share; where it cannot be asked, it has nothing. It raises nothing."""
+
+    def read(self, key: str) -> Awaitable[bytes | None]:
+        """Return a value, or None."""
+
+    def write(self, key: str, value: bytes, keep_s: float) -> Awaitable[None]:
+        """Keep a value for some time, unless it is too large."""

@@ -1,4 +1,7 @@
-"""An upstream that shares requests: equal ones under way at once are sent once, and some responses are cached."""
+"""An upstream that shares requests: equal ones under way at once are sent once, and some responses are cached.
+
+With a cache that processes share, a response is looked for there before its request is sent.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,17 @@ from typing import Final
 import msgspec
 
 from signet.kernel.toolset import UpstreamSpec
-from signet.kernel.upstream import Upstream, UpstreamRequest, UpstreamResponse
+from signet.kernel.upstream import ResponseCache, Upstream, UpstreamRequest, UpstreamResponse
 from signet.kernel.waiting import Waiting
 
 __all__ = ["CachingUpstream"]
 
 MAX_CACHED_BYTES: Final = 67_108_864
 """The most that cached bodies may take together; the oldest are dropped first."""
+
+NOTHING: Final = b""
+FORGOTTEN_S: Final = 1.0
+"""A shared response is forgotten by an empty value, which soon expires."""
 
 _Key = tuple[str, tuple[tuple[str, str], ...]]
 """The target and the fixed headers: two accounts of one service do not share what it sends."""
@@ -31,13 +38,16 @@ class _SharedRequest(msgspec.Struct):
 class CachingUpstream:
     """Sends plain GET requests once for all who wait, and returns cached responses; the rest passes through."""
 
-    def __init__(self, inner: Upstream, spec: UpstreamSpec) -> None:
+    def __init__(self, inner: Upstream, spec: UpstreamSpec, shared: ResponseCache | None = None) -> None:
+        """Send with another upstream; cache responses in this process, and in a cache for all if there is one."""
         self.origin = inner.origin
         self.has_token = inner.has_token
         self._inner = inner
         self._spec = spec
         self._under_way: dict[_Key, _SharedRequest] = {}
         self._cache: dict[_Key, tuple[float, UpstreamResponse]] = {}
+        self._shared = shared if spec.cache_s > 0 else None
+        self._forgetting: set[asyncio.Future[None]] = set()
 
     async def send(self, request: UpstreamRequest, wait: Waiting | None = None) -> UpstreamResponse:
         """Return a cached response, join an equal request that is under way, or send one."""
@@ -75,6 +85,10 @@ class CachingUpstream:
     def forget(self, request: UpstreamRequest) -> None:
         """Drop a cached response: it could not be read."""
         self._cache.pop(_key(request), None)
+        if self._shared is not None:
+            forgetting = asyncio.ensure_future(self._shared.write(self._shared_key(request), NOTHING, FORGOTTEN_S))
+            self._forgetting.add(forgetting)
+            forgetting.add_done_callback(self._forgetting.discard)
 
     def _end(self, request: UpstreamRequest, shared: _SharedRequest) -> None:
         """Let nobody join a request any more; a later request for the same target is not touched."""
@@ -82,13 +96,33 @@ class CachingUpstream:
             del self._under_way[_key(request)]
 
     async def _send(self, request: UpstreamRequest, wait: Waiting) -> UpstreamResponse:
+        kept = await self._read_shared(request)
+        if kept is not None:
+            return kept
         response = await self._inner.send(request, wait)
         if self._spec.cache_s > 0 and self._spec.may_cache(request, response):
+            if self._shared is not None:
+                await self._shared.write(self._shared_key(request), _encode(response), self._spec.cache_s)
             self._cache.pop(_key(request), None)
             self._cache[_key(request)] = (asyncio.get_running_loop().time() + self._spec.cache_s, response)
             while sum(len(cached.body) for _, cached in self._cache.values()) > MAX_CACHED_BYTES:
                 del self._cache[next(iter(self._cache))]
         return response
+
+    async def _read_shared(self, request: UpstreamRequest) -> UpstreamResponse | None:
+        value = await self._shared.read(self._shared_key(request)) if self._shared is not None else None
+        try:
+            return msgspec.msgpack.decode(value, type=UpstreamResponse) if value else None
+        except ValueError:
+            # Of another version, or not ours: the service knows better.
+            return None
+
+    def _shared_key(self, request: UpstreamRequest) -> str:
+        """Return the digest of a request: where it goes, as whom, and what it asks for."""
+        from hashlib import sha256
+
+        parts = (self.origin, self._spec.token or "", *_key(request))
+        return sha256(msgspec.json.encode(parts)).hexdigest()
 
     def _cached(self, request: UpstreamRequest) -> UpstreamResponse | None:
         until, response = self._cache.get(_key(request), (0.0, None))
@@ -96,6 +130,10 @@ class CachingUpstream:
             del self._cache[_key(request)]
             return None
         return response
+
+
+def _encode(response: UpstreamResponse) -> bytes:
+    return msgspec.msgpack.encode(response)
 
 
 def _key(request: UpstreamRequest) -> _Key:

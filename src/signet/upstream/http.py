@@ -6,7 +6,7 @@ aiohttp is imported with the first request: its import costs more than the rest 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -16,12 +16,14 @@ from signet import __version__
 from signet.kernel.errors import Code, Fault
 from signet.kernel.redaction import MIN_CHARS, SecretRedactor
 from signet.kernel.toolset import UpstreamSpec
+from signet.kernel.turns import Turns
 from signet.kernel.upstream import NOT_GZIP, UpstreamRequest, UpstreamResponse
 from signet.kernel.waiting import Waiting
 
 from .gunzip import Gunzip
-from .origin import DEFAULT_PORTS, parse_origin
+from .origin import DEFAULT_PORTS, host_of, parse_origin
 from .rate_limiter import RateLimiter, Slot
+from .shared_turn import SharedTurn
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession
@@ -83,12 +85,12 @@ class HttpUpstream:
         self,
         spec: UpstreamSpec,
         *,
-        processes: int = 1,
+        turns: Sequence[Turns] = (),
         proxied: bool = True,
         egress: Egress | None = None,
         log: Callable[..., None] = lambda _, **__: None,
     ) -> None:
-        """Reach a service as its toolset states, from one of so many processes.
+        """Reach a service as its toolset states, with turns that are shared with other processes.
 
         Raises:
             ValueError: the base URL or the token cannot be used.
@@ -102,8 +104,10 @@ class HttpUpstream:
         self._spec = spec
         self._proxied = proxied
         self._log = log
-        # Processes do not know of each other: each keeps the rate of all.
-        self._rate_limiter = RateLimiter(spec.interval_s * processes, spec.called)
+        shared = None
+        if turns and spec.interval_s > 0:
+            shared = SharedTurn(host_of(self.origin), spec.interval_s, turns, spec.called)
+        self._rate_limiter = RateLimiter(spec.interval_s, spec.called, shared)
         self._egress = egress
         self._session: ClientSession | None = None
 
@@ -197,6 +201,7 @@ class HttpUpstream:
             proxy=proxy,
             trace_request_ctx=slot,
         ) as response:
+            slot.arrived()
             location = response.headers.get("Location")
             if response.status in REDIRECTS and location is not None:
                 return response.status, location
@@ -256,11 +261,12 @@ def _open_session(egress: Egress) -> ClientSession:
 
     from .egress import CheckedConnector
 
-    async def release_slot(_: object, context: Any, __: object) -> None:
-        context.trace_request_ctx.release()
+    # aiohttp waits for this before it writes the first byte.
+    async def start_slot(_: object, context: Any, __: object) -> None:
+        await context.trace_request_ctx.start()
 
     trace = aiohttp.TraceConfig()
-    trace.on_request_headers_sent.append(release_slot)
+    trace.on_request_headers_sent.append(start_slot)
     session = aiohttp.ClientSession(
         connector=CheckedConnector(egress, keepalive_timeout=KEEP_ALIVE_S),
         cookie_jar=aiohttp.DummyCookieJar(),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final, NoReturn
 
-__all__ = ["DEFAULT_PORTS", "parse_origin"]
+__all__ = ["DEFAULT_PORTS", "host_of", "parse_origin"]
 
 DEFAULT_PORTS: Final = {"http": "80", "https": "443"}
 MAX_PORT: Final = 65_535
@@ -47,6 +47,11 @@ def parse_origin(text: str, *, with_path: bool = False) -> str:
     port = port.lstrip("0") or port[:1]
     origin = f"{scheme}://{name}" + (f":{port}" if port not in {"", DEFAULT_PORTS[scheme]} else "")
     return f"{origin}/{path}".rstrip("/")
+
+
+def host_of(origin: str) -> str:
+    """Return the host of an origin in normal form, with its port if it is not the default one."""
+    return origin.partition("://")[2].partition("/")[0]
 
 
 def _split(authority: str) -> tuple[str, str]:

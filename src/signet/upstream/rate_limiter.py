@@ -9,23 +9,47 @@ import asyncio
 
 from signet.kernel.waiting import Waiting
 
+from .shared_turn import SharedTurn
+
 __all__ = ["RateLimiter", "Slot"]
 
 
 class Slot:
     """The right to send one request. It ends when the request has been sent, or after the limiter's interval."""
 
-    def __init__(self, limiter: RateLimiter | None = None) -> None:
+    def __init__(self, limiter: RateLimiter | None = None, owner: str = "") -> None:
         self._limiter = limiter
+        self._owner = owner
+        """The owner of the shared turn, until that has ended."""
+        self._is_sent = False
         self._is_counted = limiter is None
         # A request that cannot connect does not hold up the others for longer.
         self._timer = None if limiter is None else asyncio.get_running_loop().call_later(limiter.interval_s, self._end)
+
+    async def start(self) -> None:
+        """Count the request as sent now: its bytes go out next.
+
+        Raises:
+            Fault: the turn that is shared with other processes was lost, and there is no other.
+        """
+        if self._owner and self._limiter is not None and self._limiter.shared is not None:
+            await self._limiter.shared.start(self._owner)
+            self._is_sent = True
+        self.release()
+
+    def arrived(self) -> None:
+        """Say that the request has arrived: its answer begins."""
+        if self._owner and self._limiter is not None and self._limiter.shared is not None:
+            self._limiter.shared.end(self._owner)
+            self._owner = ""
 
     def release(self) -> None:
         """Start the interval before the next slot now. Idempotent."""
         if self._limiter is not None and not self._is_counted:
             self._is_counted = True
             self._limiter.start_interval()
+            if not self._is_sent:
+                self.arrived()
         self._end()
 
     def _end(self) -> None:
@@ -39,8 +63,10 @@ class Slot:
 class RateLimiter:
     """Gives out slots one after the other; an interval counts from when its request was sent."""
 
-    def __init__(self, interval_s: float = 0.0, called: str = "the service") -> None:
+    def __init__(self, interval_s: float = 0.0, called: str = "the service", shared: SharedTurn | None = None) -> None:
         self.interval_s = interval_s
+        self.shared = shared
+        """The turn that other processes wait for too."""
         self._called = called
         self._queue: dict[object, None] = {}
         """Those who wait for a slot, in their order."""
@@ -57,10 +83,10 @@ class RateLimiter:
             wait.now = lambda: self._words(place)
         try:
             await self._gate.acquire()
-            await self._await_interval()
+            owner = await self._await_turn()
         finally:
             del self._queue[place]
-        return Slot(self)
+        return Slot(self, owner)
 
     def start_interval(self) -> None:
         """Count the interval from now."""
@@ -70,11 +96,12 @@ class RateLimiter:
         """Let the next caller wait for its time."""
         self._gate.release()
 
-    async def _await_interval(self) -> None:
-        """Wait until the interval is over; who leaves before lets the next one in."""
+    async def _await_turn(self) -> str:
+        """Wait until the interval is over, and for the shared turn; who leaves before lets the next one in."""
         try:
             while (wait_s := self._next_s - asyncio.get_running_loop().time()) > 0:  # noqa: ASYNC110 - a time, no event
                 await asyncio.sleep(wait_s)
+            return await self.shared.take() if self.shared is not None else ""
         except BaseException:
             self._gate.release()
             raise

@@ -8,7 +8,7 @@ A request says how its service is reached. What leads to the switchboard, a reco
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import msgspec
@@ -16,7 +16,8 @@ import msgspec
 from signet.kernel.errors import Code, Fault
 from signet.kernel.redaction import MIN_CHARS, SecretRedactor, redact_labelled
 from signet.kernel.toolset import UpstreamSpec
-from signet.kernel.upstream import Upstream, UpstreamRequest, UpstreamResponse
+from signet.kernel.turns import Turns
+from signet.kernel.upstream import ResponseCache, Upstream, UpstreamRequest, UpstreamResponse
 from signet.kernel.waiting import Waiting
 
 __all__ = ["ServiceRequest", "Switchboard", "open_service"]
@@ -37,7 +38,14 @@ def _silent(_: str, **__: object) -> None:
     """Log nothing."""
 
 
-def open_service(spec: UpstreamSpec, *, processes: int = 1, breaker: int = 0, log: Log = _silent) -> Upstream:
+def open_service(
+    spec: UpstreamSpec,
+    *,
+    turns: Sequence[Turns] = (),
+    cache: ResponseCache | None = None,
+    breaker: int = 0,
+    log: Log = _silent,
+) -> Upstream:
     """Return the upstream of one service, without a connection; it is left alone after `breaker` failures, if any.
 
     Raises:
@@ -51,7 +59,7 @@ def open_service(spec: UpstreamSpec, *, processes: int = 1, breaker: int = 0, lo
         shown = {name: redact_labelled(fact) if isinstance(fact, str) else fact for name, fact in facts.items()}
         log(event, **shown)
 
-    opened: Upstream = HttpUpstream(spec, processes=processes, log=line)
+    opened: Upstream = HttpUpstream(spec, turns=turns, log=line)
     if spec.retries:
         opened = RetryingUpstream(opened, spec, line)
     if breaker:
@@ -61,7 +69,7 @@ def open_service(spec: UpstreamSpec, *, processes: int = 1, breaker: int = 0, lo
     if spec.coalesce:
         from .caching import CachingUpstream
 
-        opened = CachingUpstream(opened, spec)
+        opened = CachingUpstream(opened, spec, cache)
     return opened
 
 

@@ -17,7 +17,7 @@ from signet.kernel.checkup import CONFIGURED, REACHABLE, Check, Finding, note, o
 from signet.kernel.errors import Fault
 from signet.kernel.toolset import UpstreamSpec
 from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
-from signet.runs import read_manifest_of
+from signet.runs import open_turns, read_manifest_of
 from signet.settings import EnabledToolset, Settings, UsageError
 from signet.team.access import check_access, is_protected
 from signet.transports.http_server import UNIX_PREFIX, bind, is_local
@@ -143,7 +143,8 @@ async def _upstream(enabled: EnabledToolset, settings: Settings) -> Finding:
         return trouble("it has no backend", f"write {variable}, or try --sandbox")
     bounded = msgspec.structs.replace(spec, timeout_s=min(spec.timeout_s, PROBE_S))
     try:
-        upstream = HttpUpstream(bounded, proxied=not settings.sandbox)
+        turns = open_turns(settings) if spec.interval_s > 0 else ()
+        upstream = HttpUpstream(bounded, turns=turns, proxied=not settings.sandbox)
     except ValueError as error:
         return trouble(str(error), f"write another {variable}")
     started = asyncio.get_running_loop().time()

@@ -1,0 +1,174 @@
+"""The scripts of a Redis store: each is one decision, made at once, by the clock of the server. Pure.
+
+Numbers are whole microseconds. A script names all of its keys, which share a hash slot.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha1
+from typing import Final
+
+import msgspec
+
+from signet.kernel.turns import HOLD_S, MAX_SETTLE_S
+
+__all__ = ["BEGIN", "DECIDE", "END", "FINISH", "START", "TAKE", "TURN", "Script"]
+
+
+class Script(msgspec.Struct, frozen=True):
+    """A script, and the digest by which a server knows it."""
+
+    text: str
+    digest: str
+
+    @classmethod
+    def of(cls, text: str) -> Script:
+        """Return a script by its text."""
+        return cls(text, sha1(text.encode(), usedforsecurity=False).hexdigest())
+
+
+SECOND_US: Final = 1_000_000
+
+NOW: Final = """
+local clock = redis.call('TIME')
+local now = clock[1] * 1000000 + clock[2]
+"""
+
+DECIDE: Final = Script.of(
+    NOW
+    + """
+-- KEYS: the buckets. ARGV, three for each: count, period (0: a quota for the UTC day), burst.
+local DAY = 86400000000
+local day = math.floor(now / DAY)
+local values, ends, longest, refused, left = {}, {}, 0, -1, nil
+for i, key in ipairs(KEYS) do
+  local count = tonumber(ARGV[i * 3 - 2])
+  local period = tonumber(ARGV[i * 3 - 1])
+  local burst = tonumber(ARGV[i * 3])
+  local kept = redis.call('GET', key)
+  local wait, rest
+  if period == 0 then
+    local used_day, used = string.match(kept or '', '^(%d+):(%d+)$')
+    used = tonumber(used_day) == day and tonumber(used) or 0
+    rest = count - used - 1
+    wait = rest < 0 and (day + 1) * DAY - now or 0
+    values[i] = string.format('%d:%d', day, used + 1)
+    ends[i] = (day + 1) * DAY - now
+  else
+    local step = math.max(math.ceil(period / count), 1)
+    local room = step * burst
+    local empty = math.min(math.max(tonumber(kept) or 0, now), now + room) + step
+    wait = math.max(empty - now - room, 0)
+    rest = math.floor((now + room - empty) / step)
+    values[i] = string.format('%.0f', empty)
+    ends[i] = empty - now
+  end
+  if wait > longest then longest, refused = wait, i - 1 end
+  if not left or rest < left then left = rest end
+end
+if refused >= 0 then return {refused, longest, 0} end
+for i, key in ipairs(KEYS) do
+  redis.call('SET', key, values[i], 'PX', string.format('%.0f', math.ceil(ends[i] / 1000)))
+end
+return {-1, 0, left or 0}
+"""
+)
+"""Charge one call to all buckets or to none; return the bucket that refuses or -1, the wait, and what is left."""
+
+BEGIN: Final = Script.of("""
+-- KEYS: the idempotency key. ARGV: the digest of the call, the milliseconds that it may run, the runner: one whose
+-- answer was lost asks again.
+local digest, body, runner = unpack(redis.call('HMGET', KEYS[1], 'digest', 'body', 'runner'))
+if not digest or (runner == ARGV[3] and not body) then
+  redis.call('HSET', KEYS[1], 'digest', ARGV[1], 'runner', ARGV[3])
+  redis.call('PEXPIRE', KEYS[1], ARGV[2])
+  return {'new', ''}
+end
+if digest ~= ARGV[1] then return {'conflict', ''} end
+if not body then return {'running', ''} end
+return {'done', body}
+""")
+"""Return what is known of an idempotency key; note that a call runs where nothing is."""
+
+FINISH: Final = Script.of("""
+-- KEYS: the idempotency key. ARGV: the digest of the call, the milliseconds to keep its answer (0: forget), the answer.
+local digest, body = unpack(redis.call('HMGET', KEYS[1], 'digest', 'body'))
+if body or (digest and digest ~= ARGV[1]) then return 0 end
+if ARGV[2] == '0' then return redis.call('DEL', KEYS[1]) end
+redis.call('HSET', KEYS[1], 'digest', ARGV[1], 'body', ARGV[3])
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+return 1
+""")
+"""Keep the answer of a call, unless the key has another one or belongs to another call."""
+
+TURN_STATE: Final = (
+    NOW
+    + f"local MAX_HOLD, MAX_SETTLE = {round(HOLD_S * SECOND_US)}, {round(MAX_SETTLE_S * SECOND_US)}"
+    + """
+-- KEYS: the service. Its fields: the run of the server, the time of the last request, the owner of the turn or of the
+-- last request, the end of the turn.
+-- A server that was started since, or a replica that took over, may have lost the last request: it counts as sent now.
+local DAY_MS = 86400000
+local run = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)')
+local known, sent, owner, held = unpack(redis.call('HMGET', KEYS[1], 'run', 'sent', 'owner', 'held'))
+sent, held = tonumber(sent), tonumber(held) or 0
+local function keep(...)
+  redis.call('HSET', KEYS[1], 'run', run, 'sent', string.format('%.0f', sent), ...)
+  redis.call('PEXPIRE', KEYS[1], DAY_MS)
+end
+if known ~= run or not sent or sent > now + MAX_SETTLE or held > now + MAX_HOLD then
+  sent, owner, held = now, '', 0
+  keep('owner', '', 'held', 0)
+end
+"""
+)
+
+TAKE: Final = Script.of(
+    TURN_STATE
+    + """
+-- ARGV: the owner, the interval, the time for which a turn is held, the wait while another one holds it.
+if owner ~= '' and owner ~= ARGV[1] and held > now then return tonumber(ARGV[4]) end
+local wait = sent + tonumber(ARGV[2]) - now
+if wait > 0 then return wait end
+keep('owner', ARGV[1], 'held', string.format('%.0f', now + tonumber(ARGV[3])))
+return 0
+"""
+)
+"""Return 0 if the owner holds the turn now, otherwise the wait before the next question."""
+
+START: Final = Script.of(
+    TURN_STATE
+    + """
+-- ARGV: the owner, the time that its request may need to arrive.
+if owner ~= ARGV[1] or held <= now then return 0 end
+sent = now + tonumber(ARGV[2])
+keep('held', 0)
+return 1
+"""
+)
+"""Count a request as sent soon; return 0 if its turn is no longer held."""
+
+END: Final = Script.of(
+    TURN_STATE
+    + """
+-- ARGV: the owner.
+if owner ~= ARGV[1] then return 0 end
+sent = math.min(sent, now)
+keep('owner', '', 'held', 0)
+return 1
+"""
+)
+"""Count a request as sent now at the latest, or end a turn in which nothing was sent."""
+
+TURN: Final = Script.of(
+    NOW
+    + """
+-- KEYS: the name. ARGV: the interval.
+local free = math.max(tonumber(redis.call('GET', KEYS[1])) or 0, now)
+local after = free + tonumber(ARGV[1])
+local kept_ms = string.format('%.0f', math.ceil((after - now) / 1000) + 1)
+redis.call('SET', KEYS[1], string.format('%.0f', after), 'PX', kept_ms)
+return free - now
+"""
+)
+"""Reserve the next turn and return the wait before it."""

@@ -1,0 +1,274 @@
+"""Turns that processes share: a store that forgets, the file of a machine, and requests that wait for both."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from processes import PATIENCE_S
+from redis_server import RedisServer, redis_server
+from signet.kernel.errors import Code, Fault
+from signet.kernel.turns import Turns, TurnsError
+from signet.operations.store.address import parse_address
+from signet.operations.store.redis_store import RedisStore
+from signet.operations.store.turns import StoreTurns
+from signet.upstream import shared_turn
+from signet.upstream.machine_turns import FILE, SLOT_BYTES, MachineTurns, turn_folders
+from signet.upstream.rate_limiter import RateLimiter
+from signet.upstream.shared_turn import SharedTurn
+
+LONG_S = 3600.0
+Act = Callable[[Turns], Awaitable[None]]
+
+
+@pytest.fixture(scope="module")
+def redis() -> Iterator[RedisServer]:
+    with redis_server() as server:
+        yield server
+
+
+# --- the store
+
+
+def ask(redis: RedisServer, act: Act) -> None:
+    async def main() -> None:
+        store = RedisStore(parse_address(redis.url))
+        try:
+            await act(StoreTurns(store))
+        finally:
+            await store.close()
+
+    asyncio.run(main())
+
+
+def test_a_store_that_knows_nothing_of_a_service_lets_nobody_in_for_an_interval(redis: RedisServer) -> None:
+    """It may have been restarted, and a request may have been sent just before."""
+    redis.cli("FLUSHALL")
+
+    async def act(turns: Turns) -> None:
+        assert await turns.take("bank", "a", LONG_S) == pytest.approx(LONG_S, abs=PATIENCE_S)
+
+    ask(redis, act)
+
+
+def test_a_store_that_was_restarted_with_an_old_memory_lets_nobody_in_for_an_interval() -> None:
+    """What it has saved may be older than the last request."""
+    with redis_server() as redis:
+
+        async def before(turns: Turns) -> None:
+            await turns.take("bank", "a", 0)
+            assert await turns.take("bank", "a", 0) == 0
+
+        ask(redis, before)
+        redis.cli("SAVE")
+        redis.restart()
+        assert list(redis.keys()) == ["signet:{bank}:turn"]
+
+        async def after(turns: Turns) -> None:
+            assert await turns.start("bank", "a", 0) is False
+            assert await turns.take("bank", "a", LONG_S) > 0
+
+        ask(redis, after)
+
+
+def test_a_time_that_is_to_come_is_not_believed(redis: RedisServer) -> None:
+    """As after the clock of the server was set back by hours."""
+
+    async def act(turns: Turns) -> None:
+        await turns.take("bank", "a", 0)
+        redis.cli("HSET", "signet:{bank}:turn", "sent", "9000000000000000")
+        assert 0 < await turns.take("bank", "a", 10.0) <= 10
+
+    ask(redis, act)
+
+
+# --- the machine
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"garbage", b"\xff" * SLOT_BYTES, b"boot 1 - 0", b"0 0 0 0 0 0", b"{boot} 99999999999999999999 - 0"],
+    ids=["a word", "bytes", "another boot", "too many fields", "a time to come"],
+)
+def test_a_slot_that_cannot_be_understood_counts_as_a_request_sent_now(tmp_path: Path, content: bytes) -> None:
+    boot = Path("/proc/sys/kernel/random/boot_id").read_bytes().strip()
+    filled = content.replace(b"{boot}", boot).ljust(SLOT_BYTES)
+    (tmp_path / FILE).write_bytes(filled * 1024)
+    (tmp_path / FILE).chmod(0o600)
+
+    async def act() -> None:
+        turns = MachineTurns(lambda: [str(tmp_path)])
+        assert await turns.take("bank", "a", LONG_S) == LONG_S
+        # It was mended: the interval goes on and does not begin anew.
+        assert await turns.take("bank", "a", 0) == 0
+
+    asyncio.run(act())
+
+
+def test_a_folder_that_cannot_be_used_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+
+    asyncio.run(MachineTurns(lambda: [str(tmp_path / "file"), str(tmp_path / "second")]).take("bank", "a", 0))
+
+    assert (tmp_path / "second" / FILE).stat().st_mode & 0o777 == 0o600
+
+
+def test_without_a_folder_one_process_goes_on_alone_and_several_refuse(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    folders = [str(tmp_path / "file")]
+
+    async def act() -> None:
+        alone = MachineTurns(lambda: folders)
+        assert await alone.take("bank", "a", LONG_S) == 0
+        assert await alone.start("bank", "a", 0) is True
+        await alone.end("bank", "a")
+        with pytest.raises(TurnsError, match="XDG_CACHE_HOME"):
+            await MachineTurns(lambda: folders, 2).take("bank", "a", LONG_S)
+
+    asyncio.run(act())
+
+
+def test_the_file_is_in_the_users_cache_or_in_a_private_folder_for_temporary_files(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+    first, second = turn_folders()
+
+    assert first == str(tmp_path / "signet")
+    assert second.endswith(f"signet-{os.geteuid()}")
+
+
+SENDING = """
+import asyncio, sys, time
+from signet.upstream.machine_turns import MachineTurns
+from signet.upstream.rate_limiter import RateLimiter
+from signet.upstream.shared_turn import SharedTurn
+
+looked = []
+
+def clock_ns():
+    looked[:] = [time.monotonic_ns()]
+    return looked[0]
+
+async def main():
+    turns = MachineTurns(lambda: [sys.argv[1]], 4, clock_ns)
+    limiter = RateLimiter(0.02, "bank", SharedTurn("bank", 0.02, [turns]))
+    for _ in range(int(sys.argv[2])):
+        slot = await limiter.slot()
+        await slot.start()
+        print(looked[0], flush=True)
+
+asyncio.run(main())
+"""
+
+
+def sending(folder: Path, count: int) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", SENDING, str(folder), str(count)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8")
+
+
+def test_processes_of_a_machine_take_turns_and_one_that_is_killed_or_stopped_holds_nobody_up(
+    tmp_path: Path,
+) -> None:
+    """By the times at which each of them was told that its turn begins."""
+    stopped, killed, *others = [sending(tmp_path, count) for count in (10_000, 10_000, 25, 25)]
+    lines = []
+    for process, number in ((stopped, signal.SIGSTOP), (killed, signal.SIGKILL)):
+        assert process.stdout is not None
+        lines.append(process.stdout.readline())
+        process.send_signal(number)
+    for process in others:
+        lines += process.communicate(timeout=PATIENCE_S)[0].splitlines()
+    for process in (stopped, killed):
+        process.kill()
+        lines += process.communicate()[0].splitlines()
+
+    times = sorted(map(int, lines))
+    assert len(times) >= 52
+    assert min(later - earlier for earlier, later in pairwise(times)) >= 20_000_000
+
+
+# --- the limiter
+
+
+class Away:
+    """Turns that cannot be had, until they can."""
+
+    def __init__(self, failures: int) -> None:
+        self.left = failures
+        self.events: list[str] = []
+
+    async def take(self, _: str, __: str, ___: float) -> float:
+        if self.left:
+            self.left -= 1
+            raise TurnsError("the store at host:1 cannot be asked (no connection)")
+        self.events.append("take")
+        return 0.0
+
+    async def start(self, _: str, __: str, ___: float) -> bool:
+        self.events.append("start")
+        return True
+
+    async def end(self, _: str, __: str) -> None:
+        self.events.append("end")
+
+
+def test_requests_wait_for_turns_that_cannot_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared_turn, "RETRY_S", 0.001)
+    turns = Away(3)
+
+    async def act() -> None:
+        slot = await RateLimiter(0.01, "the Bank", SharedTurn("bank", 0.01, [turns])).slot()
+        await slot.start()
+        slot.release()
+
+    asyncio.run(act())
+
+    assert turns.events == ["take", "start"]
+
+
+def test_after_some_time_they_fail_with_advice_and_those_behind_fail_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared_turn, "RETRY_S", 0.001)
+    monkeypatch.setattr(shared_turn, "PATIENCE_S", 0.2)
+    turns = Away(1_000_000)
+
+    async def act() -> list[BaseException]:
+        limiter = RateLimiter(0.01, "the Bank", SharedTurn("bank", 0.01, [turns], "the Bank"))
+        first = await asyncio.gather(limiter.slot(), return_exceptions=True)
+        asked = turns.left
+        rest = await asyncio.gather(*(limiter.slot() for _ in range(10)), return_exceptions=True)
+        assert asked - turns.left == 10
+        return [one for one in (*first, *rest) if isinstance(one, BaseException)]
+
+    faults = asyncio.run(act())
+
+    assert len(faults) == 11
+    for fault in faults:
+        assert isinstance(fault, Fault)
+        assert (fault.code, fault.name) == (Code.INTERNAL_ERROR, "UPSTREAM_FAILED")
+        assert fault.message == (
+            "request failed: no turn to ask the Bank, the store at host:1 cannot be asked (no connection);"
+            " try again in some seconds"
+        )
+
+
+def test_a_request_that_never_got_out_gives_its_turn_back() -> None:
+    turns = Away(0)
+
+    async def act() -> None:
+        slot = await RateLimiter(0.01, "the Bank", SharedTurn("bank", 0.01, [turns])).slot()
+        slot.release()
+        await asyncio.sleep(0.01)
+
+    asyncio.run(act())
+
+    assert turns.events == ["take", "end"]
