@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from bench import calls, convert, decode, journal, memory, own, startup, web
+from bench import calls, convert, decode, journal, memory, own, startup, telemetry, web
 from bench.contenders import Contender, contenders
 from bench.frames import WrongAnswerError
 from bench.machine import Bystanders, hardware, versions
@@ -30,10 +30,11 @@ BENCHMARKS: dict[str, Callable[[Plan, Sequence[Contender]], list[Row]]] = {
     "convert": convert.measure,
     "decode": decode.measure,
     "journal": journal.measure,
+    "telemetry": telemetry.measure,
 }
 """The function of each benchmark; a new benchmark is a new module and a new line here."""
 
-GOALS = ("cold", "stdio", "own", "http", "rest")
+GOALS = ("cold", "stdio", "own", "http", "rest", "telemetry")
 """The benchmarks that the goals need."""
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"

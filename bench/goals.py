@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from bench import telemetry
 from bench.calls import IN_FLIGHT
 from bench.contenders import BARE_NAME, FASTMCP, SDK
 from bench.frames import LEGACY, MODERN
@@ -42,6 +43,8 @@ GOALS = (
     Goal(SECTION, "cold start of one file", STDIO, 1.2),
     # As fast as the built-in one, but for what differs from round to round.
     *(Goal(SECTION, f"{words}, {IN_FLIGHT} in flight", BUILT_IN, 0.95) for words in KINDS.values()),
+    # Metrics take a tenth of the throughput at most.
+    Goal(telemetry.SECTION, f"{telemetry.METRICS}, ", telemetry.OFF, 0.9),
 )
 
 

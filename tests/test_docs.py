@@ -148,6 +148,7 @@ REFUSALS = {
     "SIGNET_TRUSTED_PROXIES": ("nonsense", "--trusted-proxies (SIGNET_TRUSTED_PROXIES): 'nonsense' does not appear"),
     "SIGNET_AUDIT_LOG": ("/nonexistent/audit.log", "the audit log /nonexistent/audit.log cannot be written"),
     "SIGNET_JOURNAL_MAX_AGE": ("nonsense", "'nonsense' is not an age"),
+    "SIGNET_METRICS_HOST": ("0.0.0.0", "--metrics-host (SIGNET_METRICS_HOST) needs --metrics-port"),
     "SIGNET_CONFIG": ("none.toml", "SIGNET_CONFIG: there is no file none.toml"),
     "SIGNET_STORE": (
         "nonsense",

@@ -37,7 +37,7 @@ def test_a_word_that_is_no_level_and_no_target_is_refused_with_those_there_are(w
     sentence = str(refused.value)
     assert sentence.startswith(f"'{word}'")
     assert "off, error, warn, info, debug, trace" in sentence
-    assert "signet, audit, call, contract, http, journal, record, upstream" in sentence
+    assert "signet, access, audit, call, contract, http, journal, record, store, telemetry, upstream" in sentence
 
 
 @pytest.mark.parametrize("directives", ["hyper=debug", "verbose", "info,h2::codec=loud,what even"])
@@ -66,4 +66,5 @@ def test_every_part_that_logs_is_a_target() -> None:
                 texts = [one.value for one in node.args if isinstance(one, ast.Constant)]
                 named.add(texts[0])
 
-    assert named == {"", "audit", "call", "contract", "http", "journal", "record", "upstream"}
+    parts = {"access", "audit", "call", "contract", "http", "journal", "record", "store", "telemetry", "upstream"}
+    assert named == {"", *parts}

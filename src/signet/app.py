@@ -17,10 +17,9 @@ from signet.kernel.pipeline import Mode, Pipeline
 from signet.kernel.protocol import Identity
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.server import Server
-from signet.kernel.tools import Tool, Toolbox
+from signet.kernel.tools import Tool, Toolbox, ToolsetRuntime
 from signet.logs import DEBUG, WARN, Log
 from signet.observers import (
-    open_exchange_log,
     open_journal,
     open_log,
     open_observer,
@@ -31,13 +30,14 @@ from signet.observers import (
 from signet.runs import open_run, settings_of_replay
 from signet.settings import EnabledToolset, Settings, UsageError
 from signet.team.access import is_protected, open_authenticator, open_pages, open_proxies, open_public_url
+from signet.team.exchanges import open_exchange_log
 from signet.team.limiting import check_limits, open_gate, open_key_gate
 from signet.team.shared import open_store
+from signet.team.telemetry import open_telemetry
 from signet.toolbox import SCHEMA_ROOT, open_toolbox, unchanged
 
 if TYPE_CHECKING:
-    from signet.journal.writer import JournalWriter
-    from signet.operations.store.redis_store import RedisStore
+    from signet.operations.telemetry.telemetry import Telemetry
     from signet.transports.web_app import App
 
 __all__ = [
@@ -129,32 +129,45 @@ def build_server(
     toolbox, registry = open_toolbox(
         enabled, _watched(log, variant) if settings.dev else variant, on_drift or _on_drift(settings, log)
     )
-    run = open_run(settings, log, store := open_store(settings, log))
+    telemetry, store = open_telemetry(settings, log, registry), open_store(settings, log)
+    run = open_run(settings, log, store, telemetry.visit if telemetry is not None else None)
     runtimes = list(map(run.runtime, enabled))
     upstreams = tuple([runtime.upstream for runtime in runtimes if runtime.upstream is not None])
-    journal = open_journal(settings, log, run)
-    pipeline = Pipeline(
+    journal = open_journal(settings, log, run, telemetry)
+    make_pipeline, make_server = _watched_kernel(telemetry) if telemetry is not None else (Pipeline, Server)
+    pipeline = make_pipeline(
         toolbox,
         registry,
         timeout_s=settings.call_timeout_s,
         mode=Mode(settings.validation),
         observer=open_observer(log, journal, logs_calls=log.level_of("call") >= DEBUG),
-        runtimes={
-            tool.slug: runtime for runtime, tools in zip(runtimes, toolbox.groups, strict=True) for tool in tools
-        },
+        runtimes=_by_slug(runtimes, toolbox),
         explain=_explainer(settings, registry) if settings.dev else None,
         gate=open_gate(settings, log, store),
         key_gate=open_key_gate(settings, log, store),
     )
-    identity, close = Identity(name, __version__), partial(_close, journal, store)
-    return Server(pipeline, identity, instructions_of(enabled), upstreams, close, whole_text=whole_text)
+    close = partial(_close_all, [part.close for part in (journal, telemetry, store) if part is not None])
+    identity = Identity(name, __version__)
+    return make_server(pipeline, identity, instructions_of(enabled), upstreams, close, whole_text=whole_text)
 
 
-def _close(journal: JournalWriter | None, store: RedisStore | None) -> Awaitable[None] | None:
-    """Close what was opened for a server beside its upstreams."""
-    if journal is not None:
-        journal.close()
-    return store.close() if store is not None else None
+def _by_slug(runtimes: list[ToolsetRuntime], toolbox: Toolbox) -> dict[str, ToolsetRuntime]:
+    return {tool.slug: runtime for runtime, tools in zip(runtimes, toolbox.groups, strict=True) for tool in tools}
+
+
+def _watched_kernel(telemetry: Telemetry) -> tuple[Callable[..., Pipeline], Callable[..., Server]]:
+    """Return what makes a pipeline and a server whose operations are counted and traced."""
+    from signet.operations.telemetry import watched
+
+    pipeline = watched.WatchedPipeline if telemetry.traces else watched.CountedPipeline
+    server = watched.WatchedServer if telemetry.traces else watched.CountedServer
+    return partial(pipeline, telemetry=telemetry), partial(server, telemetry=telemetry)
+
+
+def _close_all(closing: list[Callable[[], Awaitable[None] | None]]) -> Awaitable[None] | None:
+    """Close the parts of a server, the journal first: what it writes last is counted too."""
+    awaited = [one for close in closing if (one := close()) is not None]
+    return awaited[0] if awaited else None
 
 
 def _explainer(settings: Settings, registry: SchemaRegistry) -> Callable[[Outcome], Outcome]:
@@ -196,7 +209,8 @@ def build_app(settings: Settings, server: Server | None = None) -> App:
         about, prefix = {"url": str(public_url), **about}, public_url.path
         hosts |= {public_url.origin}
     guard = Guard(hosts, open_authenticator(settings, partial(_warn_of_tokens, settings)))
-    exchanges = open_exchange_log(settings, open_log(settings), server.pipeline.registry)
+    telemetry = getattr(server, "telemetry", None)
+    exchanges = open_exchange_log(settings, open_log(settings), server.pipeline.registry, telemetry)
     app = partial(App, server, guard, about, legacy, refusal_log(settings), pages=pages, prefix=prefix)
     on_close = exchanges.close if exchanges is not None else _nothing
     return app(

@@ -37,6 +37,9 @@ def _build(environ: Mapping[str, str], settings: Mapping[str, Any], *, search: b
     if resolved.dev:
         # Which addresses the other server listens on is not known here.
         raise UsageError("development mode is for signet serve and signet stdio: leave SIGNET_DEV out")
+    if resolved.metrics_port is not None:
+        # How many processes the other server has is not known here either.
+        raise UsageError("the metrics port is for signet serve: leave SIGNET_METRICS_PORT out")
     toolbox, _ = check(resolved)
     refuse_open_door(resolved, toolbox, is_local=True)
     return AsgiApp(build_app(resolved))

@@ -4,7 +4,8 @@
     target=level, target                           for one part and the parts below it (a::b is below a)
 
 Directives are separated by commas; the longest matching target decides. A target is the program (`signet`) or a part of
-it (`signet::http`, or `http` alone). A line is one event: a time, a level, a target, a dotted name, then facts as keys.
+it (`signet::http`, or `http` alone). A line is one event: a time, a level, a target, a dotted name, then facts as keys;
+as JSON it is an object with `ts`, `level`, `target`, `event` and `facts`.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ __all__ = ["DEBUG", "ERROR", "INFO", "LEVELS", "OFF", "TRACE", "WARN", "LimitedL
 LEVELS: Final = ("off", "error", "warn", "info", "debug", "trace")
 OFF, ERROR, WARN, INFO, DEBUG, TRACE = range(6)
 PROGRAM: Final = "signet"
-PARTS: Final = ("audit", "call", "contract", "http", "journal", "record", "upstream")
+PARTS: Final = (
+    *("access", "audit", "call", "contract", "http", "journal", "record", "store", "telemetry", "upstream"),
+)
 """The parts of the program that log."""
 LINES_PER_SECOND: Final = 10
 """The number of lines that a limited log writes in one second."""
@@ -34,7 +37,15 @@ LINES_PER_SECOND: Final = 10
 class Log:
     """Writes the events of one program, as far as its filter lets them through."""
 
-    def __init__(self, program: str, directives: str, *, lenient: bool = False, secrets: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        program: str,
+        directives: str,
+        *,
+        lenient: bool = False,
+        secrets: tuple[str, ...] = (),
+        as_json: bool = False,
+    ) -> None:
         """Parse the filter. With `lenient`, ignore unknown directives: RUST_LOG is shared with other programs.
 
         Raises:
@@ -42,6 +53,7 @@ class Log:
         """
         self._program = program.replace("-", "_")
         self._secrets = secrets
+        self._as_json = as_json
         self._targets = {"": WARN}
         """The level of each target; the empty target stands for all others."""
         for directive in filter(None, (part.strip() for part in directives.split(","))):
@@ -84,16 +96,34 @@ class Log:
         """Write one event, unless the filter suppresses it."""
         if level > self.level_of(part):
             return
-        time = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        if self._as_json:
+            self._object(level, part, event, facts)
+            return
+        time = _now()
         pairs = "".join(f" {name}={_quoted(value)}" for name, value in facts.items())
         text = self._redactor.text(pairs)
         _to_stderr(f"{time} {LEVELS[level].upper():>5} {self._target(part)}: {event}{text}\n")
 
     def text(self, level: int, part: str, text: str) -> None:
         """Write the lines that explain an event, such as a traceback, unless the filter suppresses them."""
-        if level <= self.level_of(part):
+        if level > self.level_of(part):
+            return
+        if self._as_json:
+            self._object(level, part, "text", {"text": text})
+        else:
             safe = "".join(char if char.isprintable() or char in "\n\t" else " " for char in self._redactor.text(text))
             _to_stderr(safe.rstrip("\n") + "\n")
+
+    def _object(self, level: int, part: str, event: str, facts: dict[str, object]) -> None:
+        """Write one event as an object; numbers stay numbers."""
+        told = {name: fact if isinstance(fact, int | float) else self._clean(str(fact)) for name, fact in facts.items()}
+        line = {"ts": _now(), "level": LEVELS[level], "target": self._target(part), "event": event, "facts": told}
+        _to_stderr(msgspec.json.encode(line).decode() + "\n")
+
+    def _clean(self, text: str) -> str:
+        """Return a text without secrets, and without characters that a terminal would obey."""
+        safe = self._redactor.text(text)
+        return "".join(char if char.isprintable() or char in "\n\t" else f"\\u{ord(char):04x}" for char in safe)
 
     def _target(self, part: str) -> str:
         return f"{self._program}::{part}" if part else self._program
@@ -121,6 +151,10 @@ class LimitedLog:
         if self._left_out:
             facts["left_out"], self._left_out = self._left_out, 0
         self._log.line(level, part, event, **facts)
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def _refusal(directive: str) -> str:

@@ -1,4 +1,4 @@
-"""Who is told of calls and refusals: the journal and the log."""
+"""Who is told of calls, requests and refusals: the journal, the logs and the telemetry."""
 
 from __future__ import annotations
 
@@ -8,9 +8,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from msgspec.structs import replace
-
-from signet.kernel.errors import Fault
 from signet.kernel.outcome import Outcome
 from signet.kernel.pipeline import Observer
 from signet.kernel.wire import encode
@@ -21,97 +18,25 @@ from signet.settings import Settings, UsageError
 if TYPE_CHECKING:
     from signet.journal.retention import Retention
     from signet.journal.writer import JournalWriter
-    from signet.kernel.exchange import Exchange
-    from signet.kernel.schemas import SchemaRegistry
-    from signet.operations.audit.log import AuditLog
+    from signet.operations.telemetry.telemetry import Telemetry
 
-__all__ = [
-    "ExchangeLog",
-    "check_exchange_log",
-    "open_exchange_log",
-    "open_journal",
-    "open_log",
-    "open_observer",
-    "place_of",
-    "refusal_log",
-    "retention_of",
-]
+__all__ = ["open_journal", "open_log", "open_observer", "place_of", "refusal_log", "retention_of"]
 
 MEGABYTE: Final = 1_000_000
 
 
-class ExchangeLog:
-    """Tells each exchange to all who listen; the audit log comes first, and may refuse the request."""
-
-    def __init__(self, audit: AuditLog | None, *listeners: Callable[[Exchange], None]) -> None:
-        self._audit = audit
-        self._listeners = listeners
-
-    def __call__(self, exchange: Exchange) -> None:
-        """Tell of an exchange before its answer is sent.
-
-        Raises:
-            Fault: the request has to be refused; the listeners are told of the refusal.
-        """
-        fault: Fault | None = None
-        if self._audit is not None:
-            try:
-                self._audit(exchange)
-            except Fault as error:
-                fault = error
-                exchange = replace(exchange, status=fault.status, refusal=fault.name, outcome=None)
-        for listener in self._listeners:
-            listener(exchange)
-        if fault is not None:
-            raise fault
-
-    def close(self) -> None:
-        """Write what is left to write."""
-        if self._audit is not None:
-            self._audit.close()
-
-
-def open_exchange_log(settings: Settings, log: Log, registry: SchemaRegistry) -> ExchangeLog | None:
-    """Return who is told of each exchange, if anybody wants to know; raise UsageError if it cannot be written."""
-    if settings.audit_log is None:
-        return None
-    return ExchangeLog(_open_audit(settings, log, registry, starts=True))
-
-
-def check_exchange_log(settings: Settings, log: Log, registry: SchemaRegistry) -> None:
-    """Raise UsageError if the exchanges cannot be written down as the settings say."""
-    if settings.audit_log is not None:
-        _open_audit(settings, log, registry, starts=False)
-
-
-def _open_audit(settings: Settings, log: Log, registry: SchemaRegistry, *, starts: bool) -> AuditLog:
-    from signet.operations.audit.log import AuditLog, contract_digest
-
-    path = settings.audit_log or ""
-
-    def warn(why: str) -> None:
-        log.line(WARN, "audit", "audit.unwritable", why=why, file=path)
-
-    try:
-        audit = AuditLog(path, settings.audit_key, partial(contract_digest, registry), warn)
-        if starts:
-            audit.start()
-        else:
-            audit.release()
-    except OSError as error:
-        raise UsageError(f"the audit log {path} cannot be written ({error.strerror})") from None
-    return audit
-
-
 def open_log(settings: Settings, name: str = "signet") -> Log:
     """Return the log that the settings describe; raise UsageError if its filter cannot be read."""
+    # Who asks for an access log gets it, whatever the filter is for the rest.
+    directives = f"access=info,{settings.log}" if settings.access_log else settings.log
+    as_json = settings.log_format == "json"
     try:
-        return Log(name, settings.log, lenient=settings.log_lenient, secrets=settings.secrets())
+        return Log(name, directives, lenient=settings.log_lenient, secrets=settings.secrets(), as_json=as_json)
     except ValueError as error:
         raise UsageError(str(error)) from None
 
 
-def open_journal(settings: Settings, log: Log, run: Run) -> JournalWriter | None:
+def open_journal(settings: Settings, log: Log, run: Run, telemetry: Telemetry | None = None) -> JournalWriter | None:
     """Return the journal, if one is to be kept; a recording run gets its calls from it too."""
     if settings.journal_max_age is not None:
         retention_of(settings)
@@ -128,7 +53,16 @@ def open_journal(settings: Settings, log: Log, run: Run) -> JournalWriter | None
     # One folder, one warning.
     warn_once = run.warn_once if settings.log_dir == settings.record else None
     warn = warn_once or (lambda why: log.line(WARN, "journal", "journal.unwritable", why=why))
-    return JournalWriter(settings.log_dir, recorder, warn, run.on_calls, settings.run_name, retention=retention)
+    on_written = telemetry.journal_written if telemetry is not None else None
+    return JournalWriter(
+        settings.log_dir,
+        recorder,
+        warn,
+        run.on_calls,
+        settings.run_name,
+        retention=retention,
+        on_written=on_written,
+    )
 
 
 def retention_of(settings: Settings) -> Retention:

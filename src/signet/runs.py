@@ -19,7 +19,7 @@ from signet.catalogue import TOOLSETS, find_toolset
 from signet.kernel.tools import ToolsetRuntime
 from signet.kernel.toolset import Toolset, UpstreamSpec
 from signet.kernel.turns import Turns
-from signet.kernel.upstream import ResponseCache, Upstream
+from signet.kernel.upstream import ResponseCache, Upstream, UpstreamVisit
 from signet.logs import DEBUG, WARN, Log
 from signet.settings import EnabledToolset, Settings, UsageError, load_toolsets, recorded_names
 
@@ -41,6 +41,7 @@ __all__ = [
 
 BREAKER: Final = "breaker"
 """The key of `[limits]` that puts a circuit breaker before each upstream."""
+Watcher = Callable[[str, str, str], UpstreamVisit]
 OnCalls = Callable[[list[tuple["JournalEntry", "JournalRecord"]]], None]
 
 
@@ -63,10 +64,13 @@ class Run(Protocol):
 class LiveRun(Run):
     """A run that is neither recorded nor replayed."""
 
-    def __init__(self, settings: Settings, log: Log, store: RedisStore | None = None) -> None:
+    def __init__(
+        self, settings: Settings, log: Log, store: RedisStore | None = None, watch: Watcher | None = None
+    ) -> None:
         self._settings = settings
         self._log = log
         self._store = store
+        self._watch = watch
         self._upstreams: dict[object, Upstream | None] = {}
         """The open upstreams, each shared by the toolsets that state it: its pace and its cache hold for all."""
         self._services: dict[UpstreamSpec, Upstream] = {}
@@ -79,7 +83,9 @@ class LiveRun(Run):
             return ToolsetRuntime(self._switchboard(), own, utc_today)
         if toolset.upstream not in self._upstreams:
             log = partial(self._log.line, DEBUG, "upstream")
-            self._upstreams[toolset.upstream] = open_upstream(enabled, self._settings, log, self._store)
+            self._upstreams[toolset.upstream] = open_upstream(
+                enabled, self._settings, log, self._store, watch=self._watch
+            )
         upstream = self._upstreams[toolset.upstream]
         if toolset.service is not None:
             upstream = toolset.service(own, upstream)
@@ -91,14 +97,16 @@ class LiveRun(Run):
         log = partial(self._log.line, DEBUG, "upstream")
         breaker = self._settings.limits.get(BREAKER, 0)
         turns, cache = open_turns(self._settings, self._store), open_cache(self._store)
-        open_ = partial(open_service, turns=turns, cache=cache, breaker=breaker, log=log)
+        open_ = partial(open_service, turns=turns, cache=cache, breaker=breaker, log=log, watch=self._watch)
         return Switchboard(open_, self._services)
 
 
 class RecordingRun(Run):
     """A run whose exchanges with upstreams, days and calls are written into a folder."""
 
-    def __init__(self, settings: Settings, log: Log, store: RedisStore | None = None) -> None:
+    def __init__(
+        self, settings: Settings, log: Log, store: RedisStore | None = None, watch: Watcher | None = None
+    ) -> None:
         from signet.upstream.cassette_folder import CassetteManifest, CassetteRedactor, CassetteWriter
 
         names = [toolset.name for toolset, _ in settings.enabled()]
@@ -106,7 +114,7 @@ class RecordingRun(Run):
         warn = partial(log.line, WARN, "record", "record.unwritable")
         self._folder = CassetteWriter(settings.record or "", manifest, lambda why: warn(why=why))
         self._redactor = CassetteRedactor(settings.secrets())
-        self._live = LiveRun(settings, log, store)
+        self._live = LiveRun(settings, log, store, watch)
         self.on_calls = self._write_calls
         self.warn_once = self._folder.warn_once
 
@@ -154,11 +162,14 @@ class ReplayRun(Run):
         return ToolsetRuntime(ReplayUpstream(toolset.name, origin, self._folder, self._redactor), own, today)
 
 
-def open_run(settings: Settings, log: Log, store: RedisStore | None = None) -> Run:
-    """Begin a run as the settings say; raise UsageError if there is no cassette to replay."""
+def open_run(settings: Settings, log: Log, store: RedisStore | None = None, watch: Watcher | None = None) -> Run:
+    """Begin a run as the settings say; raise UsageError if there is no cassette to replay.
+
+    `watch` is called with the name of an upstream, the method and the origin of each request to it.
+    """
     if settings.replay:
         return ReplayRun(settings)
-    return RecordingRun(settings, log, store) if settings.record else LiveRun(settings, log, store)
+    return RecordingRun(settings, log, store, watch) if settings.record else LiveRun(settings, log, store, watch)
 
 
 def open_turns(settings: Settings, store: RedisStore | None = None) -> Sequence[Turns]:
@@ -187,6 +198,8 @@ def open_upstream(
     settings: Settings,
     log: Callable[..., None],
     store: RedisStore | None = None,
+    *,
+    watch: Watcher | None = None,
 ) -> Upstream | None:
     """Return the upstream of a toolset: HTTP, at the pace and with the cache that the toolset states, or None.
 
@@ -208,7 +221,8 @@ def open_upstream(
         raise UsageError(f"the {name} toolset has no backend: write --{name}-base-url or set {name.upper()}_BASE_URL")
     try:
         turns = open_turns(settings, store) if spec.interval_s > 0 else ()
-        opened: Upstream = HttpUpstream(spec, turns=turns, proxied=not settings.sandbox, log=log)
+        own = None if watch is None else partial(watch, toolset.domain)
+        opened: Upstream = HttpUpstream(spec, turns=turns, proxied=not settings.sandbox, log=log, watch=own)
     except ValueError as error:
         raise UsageError(str(error)) from None
     if settings.limits.get(BREAKER):

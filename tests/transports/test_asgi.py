@@ -129,9 +129,12 @@ def test_two_headers_that_say_who_calls_are_refused(odd: App, name: bytes) -> No
 
 
 def test_a_response_is_json_and_says_its_length_also_to_head(odd: App) -> None:
-    page, head = (ask(AsgiApp(odd), part(b""), path="/healthz", method=method) for method in ("GET", "HEAD"))
+    given = [*HEADERS, (b"x-request-id", b"mine")]
+    page, head = (
+        ask(AsgiApp(odd), part(b""), path="/healthz", method=method, headers=given) for method in ("GET", "HEAD")
+    )
 
-    expected = [(b"content-type", b"application/json"), (b"content-length", b"15")]
+    expected = [(b"content-type", b"application/json"), (b"x-request-id", b"mine"), (b"content-length", b"15")]
     assert (page[0]["headers"], head[0]["headers"]) == (expected, expected)
     assert (page[1]["body"], head[1]["body"]) == (b'{"status":"ok"}', b"")
 
@@ -303,7 +306,8 @@ def test_it_answers_under_another_server_as_under_our_own(program: str, below: s
         found = []
         for method, path, value, headers in asked:
             body = value if isinstance(value, bytes) or value is None else json.dumps(value).encode()
-            reply = server.ask(method, below + path, body, {"content-type": "application/json", **headers})
+            given = {"content-type": "application/json", "x-request-id": "the-same", **headers}
+            reply = server.ask(method, below + path, body, given)
             kept = {k: v for k, v in reply.headers.items() if k not in {"date", "server", "connection"}}
             found.append((method, path, reply.status, kept, reply.body))
         return found

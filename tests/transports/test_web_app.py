@@ -44,7 +44,11 @@ def app(server: Server) -> App:
 
 def ask(app: App, method: str, path: str, body: object = None, /, **headers: str) -> Answer:
     """Send one request to an application; return the status, the headers and the body of its response."""
-    given = {"host": "localhost", **{name.replace("_", "-"): value for name, value in headers.items()}}
+    given = {
+        "host": "localhost",
+        "x-request-id": "the-same",
+        **{name.replace("_", "-"): value for name, value in headers.items()},
+    }
     raw = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
     scope = {
         "type": "http",

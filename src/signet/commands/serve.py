@@ -16,10 +16,11 @@ from signet import __version__
 from signet.app import build_app, check, open_log, place_of, refuse_open_door
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.tools import Toolbox
+from signet.kernel.wire import encode
 from signet.logs import INFO, WARN
-from signet.observers import check_exchange_log
 from signet.settings import Settings, UsageError
 from signet.team.access import check_access, is_protected, open_public_url
+from signet.team.exchanges import check_exchange_log
 from signet.team.shared import try_store
 from signet.transports.http_server import UNIX_PREFIX, bind, is_local
 from signet.transports.slots import ConnectionLimits
@@ -28,6 +29,7 @@ from signet.transports.web_app import App
 from signet.transports.workers import Service, end_on_signals, serve
 
 from .arguments import print_err
+from .metrics import metrics_port, why_not
 from .terminal import paste_lines
 from .tool_lookup import flags_again
 from .tool_page import Page, page_of
@@ -48,9 +50,10 @@ def serve_http(read_settings: Callable[[], Settings]) -> int:
     listener = _inherited()
     if listener is not None:
         settings = replace(settings, **_where(listener.getsockname()))
-    service, toolbox, registry = open_service(settings, listener)
-    print_err(greeting(settings, service.listener.getsockname(), page_of(next(iter(toolbox)), registry)))
-    serve(service, settings.workers)
+    with metrics_port(settings) as (settings, beside):
+        service, toolbox, registry = open_service(settings, listener)
+        print_err(greeting(settings, service.listener.getsockname(), page_of(next(iter(toolbox)), registry)))
+        serve(replace(service, beside=beside), settings.workers)
     return 0
 
 
@@ -62,6 +65,8 @@ def open_service(settings: Settings, listener: socket | None = None) -> tuple[Se
     """
     if settings.dev:
         _refuse_exposure(settings)
+        if settings.metrics_port is not None:
+            raise UsageError("--dev replaces its process when the tools change: leave --metrics-port out")
     toolbox, registry = check(settings)
     check_access(settings)
     try_store(settings, open_log(settings))
@@ -86,7 +91,7 @@ def _inherited() -> socket | None:
     try:
         return inherited_socket(os.environ, os.getpid())
     except OSError as error:
-        raise UsageError(f"LISTEN_FDS: {_why(error)}; pass one listening socket") from None
+        raise UsageError(f"LISTEN_FDS: {why_not(error)}; pass one listening socket") from None
 
 
 def _where(address: Any) -> dict[str, Any]:
@@ -108,7 +113,7 @@ def _listen(settings: Settings) -> socket:
     try:
         return bind(settings.host, settings.port)
     except (OSError, UnicodeError) as error:
-        why = _why(error)
+        why = why_not(error)
         is_path = settings.host.startswith(UNIX_PREFIX)
         where = settings.host if is_path else f"{settings.host}:{settings.port}"
         advice = "write another path" if is_path else "write another --host or --port, 0 for any"
@@ -123,10 +128,6 @@ def _start_worker(settings: Settings) -> App:
 
         shorten_switch_interval()
     return build_app(settings)
-
-
-def _why(error: Exception) -> str:
-    return getattr(error, "strerror", None) or str(error)
 
 
 def _certificate(settings: Settings) -> tuple[str, str] | None:
@@ -145,7 +146,7 @@ def _certificate(settings: Settings) -> tuple[str, str] | None:
     try:
         load_context(certificate, key)
     except OSError as error:
-        raise UsageError(f"cannot use --tls-cert {certificate} with --tls-key {key} ({_why(error)})") from None
+        raise UsageError(f"cannot use --tls-cert {certificate} with --tls-key {key} ({why_not(error)})") from None
     return certificate, key
 
 
@@ -166,6 +167,10 @@ def greeting(settings: Settings, address: Any, tool: Page) -> str:
     text = f"Signet {__version__} is listening on {url}\n"
     if public_url is not None:
         text += f"Clients reach it at {public_url}/mcp\n"
+    if settings.log_format == "json":
+        # What reads lines of JSON reads this one too.
+        facts = {"target": "signet", "event": "server.listening", "facts": {"text": text[:-1]}}
+        return encode({"level": "info", **facts}).decode() + "\n"
     if settings.sandbox:
         titles = [toolset.title for toolset, _ in reversed(settings.enabled()) if toolset.sandbox is not None]
         text += f"{' and '.join(titles)} answer from embedded sample data.\n" if titles else ""

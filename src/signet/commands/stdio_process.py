@@ -15,7 +15,7 @@ from .arguments import print_err, print_err_line
 
 if TYPE_CHECKING:
     from signet.kernel.server import Server
-    from signet.observers import ExchangeLog
+    from signet.team.exchanges import ExchangeLog
     from signet.transports.message_exchanges import MessageNotes
 
 __all__ = ["is_person", "run_drop_in", "run_stdio", "tell_a_person"]
@@ -64,7 +64,8 @@ def run_stdio(read_settings: Callable[[], Settings], build: Callable[[Settings],
     source = claim_stdin()
     # Targets are imported here, and may print, or ask for input.
     settings = read_settings()
-    from signet.observers import open_exchange_log, open_log
+    from signet.observers import open_log
+    from signet.team.exchanges import open_exchange_log
     from signet.transports.stdio import serve
 
     if settings.keeps_journal:
@@ -73,7 +74,7 @@ def run_stdio(read_settings: Callable[[], Settings], build: Callable[[Settings],
 
         shorten_switch_interval()
     server = build(settings)
-    exchanges = open_exchange_log(settings, open_log(settings), server.pipeline.registry)
+    exchanges = open_exchange_log(settings, open_log(settings), server.pipeline.registry, is_http=False)
     try:
         notes = _notes(exchanges, server) if exchanges is not None else None
         left_behind = serve(server, wire, source=source, in_thread=settings.stdio_reader == "thread", notes=notes)

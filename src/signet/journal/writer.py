@@ -46,6 +46,9 @@ LOOK_S: Final = 60.0
 OnCalls = Callable[[list[tuple[JournalEntry, JournalRecord]]], None]
 """Called with each batch of calls and their records."""
 
+OnWritten = Callable[[int, float], None]
+"""Called after each attempt with the number of records that were written and the age of the oldest that was not."""
+
 _encode_lines: Final = msgspec.json.Encoder().encode_lines
 
 
@@ -70,6 +73,7 @@ class JournalWriter:
         run: str = "",
         *,
         retention: Retention = USUAL,
+        on_written: OnWritten | None = None,
     ) -> None:
         self._log_dir = log_dir
         self._retention = retention
@@ -79,6 +83,9 @@ class JournalWriter:
         self._recorder = recorder
         self._warn = warn
         self._on_calls = on_calls
+        self._on_written = on_written
+        self._oldest_s = 0.0
+        """The time of the oldest record that could not be written."""
         self._queue: list[JournalEntry] = []
         self._unwritten = b""
         self._journal: int | None = None
@@ -122,7 +129,12 @@ class JournalWriter:
             if self._on_calls is not None and entries:
                 self._on_calls(list(zip(entries, records, strict=True)))
             lines = self._unwritten + _encode_lines(records)
+            if entries and not self._unwritten:
+                self._oldest_s = entries[0].ended_s
             self._unwritten = self._write(lines) if lines else b""
+            if self._on_written is not None:
+                lag_s = time.time() - self._oldest_s if self._unwritten else 0.0
+                self._on_written(lines.count(b"\n") - self._unwritten.count(b"\n"), lag_s)
 
     def close(self) -> None:
         """Write the records of all queued outcomes, and stop the thread."""

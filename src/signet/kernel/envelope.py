@@ -55,7 +55,7 @@ def open_envelope(
     tool: str = value["params"]["tool"]
     if path_key is not None and tool.removeprefix(PREFIX) != path_key.removeprefix(PREFIX):
         raise refusal(Code.INVALID_INPUT, value) from ContractError([("", "the path names another tool")])
-    return Call(tool, value["params"]["input"], context, door, caller)
+    return Call(tool, value["params"]["input"], context, door, caller, trace=caller.trace)
 
 
 def extract_call_leniently(
@@ -76,14 +76,14 @@ def extract_call_leniently(
         return None
     if path_key is not None and tool.slug != path_key.removeprefix(PREFIX):
         return None
-    return Call(tool.id, arguments, context, door, caller)
+    return Call(tool.id, arguments, context, door, caller, trace=caller.trace)
 
 
 def refused_outcome(value: Any, door: Door, why: object, caller: Caller = NOBODY) -> Outcome:
     """Return the outcome of an envelope without a usable call, with its tool if it names one, and with the reason."""
     tool = _params(value).get("tool")
-    call = Call(tool if isinstance(tool, str) else "", {}, NULL_CONTEXT, door, caller)
-    return Outcome(call, None, fault=Fault(Code.INVALID_INPUT, f"the request is no envelope: {why}"))
+    call = Call(tool if isinstance(tool, str) else "", {}, NULL_CONTEXT, door, caller, trace=caller.trace)
+    return Outcome(call, None, fault=Fault(Code.INVALID_INPUT, f"the request is no envelope: {why}").at("envelope"))
 
 
 def looks_like_envelope(value: Any) -> bool:

@@ -128,7 +128,8 @@ class Fault(Exception):
 
     `name` and `status` are for REST, `as_tool_result` and `mcp_code` for MCP. `data` stands beside the canonical code:
     in `_meta` of a result, in the data of a JSON-RPC error. `wording` is for commands in this process and is never
-    published. `details` is what development mode adds at every door; it is None in production.
+    published. `details` is what development mode adds at every door; it is None in production. `stage` is the contract
+    that was broken (`envelope`, `input` or `output`); it is empty for a fault of a tool.
     """
 
     def __init__(
@@ -154,6 +155,7 @@ class Fault(Exception):
         self.data = data or {}
         self.wording = wording
         self.details: dict[str, Any] | None = None
+        self.stage = ""
 
     def explained(self, message: str, details: dict[str, Any]) -> Fault:
         """Return the fault with another sentence, and with what development mode adds to it."""
@@ -167,8 +169,13 @@ class Fault(Exception):
             data=self.data,
             wording=self.wording if message == self.message else None,
         )
-        fault.details, fault.__cause__ = details, self.__cause__
+        fault.details, fault.__cause__, fault.stage = details, self.__cause__, self.stage
         return fault
+
+    def at(self, stage: str) -> Fault:
+        """Note the contract that was broken, and return the fault."""
+        self.stage = stage
+        return self
 
 
 def unknown_tool(key: str) -> Fault:

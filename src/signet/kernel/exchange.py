@@ -26,5 +26,9 @@ class Exchange(msgspec.Struct, frozen=True):
     """The outcome of the call in it, where it is one."""
     took_s: float = 0.0
     sent_bytes: int = 0
+    version: str = ""
+    """The version of MCP that the request states."""
+    body: bytes = b""
+    """The body of a request that is no call, for whoever counts messages by their methods; it is written nowhere."""
     is_left: bool = False
     """Whether the client left before its answer."""

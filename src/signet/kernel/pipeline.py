@@ -162,7 +162,7 @@ class Pipeline:
             places = io.input_validator.places(arguments)
             fault = tool.explained(arguments) or bad_arguments(tool.name, places) if places else None
         if fault is not None:
-            fault = tool.adapt_fault(fault)
+            fault = tool.adapt_fault(fault).at("input")
             if self._enforces:
                 return Outcome(call, tool, fault=fault, ignored=ignored)
         if ignored or not self._enforces:
@@ -174,7 +174,7 @@ class Pipeline:
             args = tool.read_again(arguments, error, is_lax=not self._enforces)
             if isinstance(args, msgspec.ValidationError):
                 # Arguments of the wrong type cannot be passed to the tool, whether the contract is enforced or not.
-                fault = tool.adapt_fault(bad_arguments(tool.name, [("", str(args))]))
+                fault = tool.adapt_fault(bad_arguments(tool.name, [("", str(args))])).at("input")
                 return Outcome(call, tool, fault=fault, ignored=ignored)
         return PreparedCall(call, tool, io, args, shadow_violation or fault, ignored)
 
@@ -202,8 +202,8 @@ class Pipeline:
 
     def finish(self, prepared: PreparedCall, value: object) -> Outcome:
         """Encode the value that a tool returned or raised, and check its size and its output contract."""
-        call, tool, shadow_violation = prepared.call, prepared.tool, prepared.shadow_violation
-        ignored = prepared.ignored
+        call, tool, ignored = prepared.call, prepared.tool, prepared.ignored
+        shadow_violation = prepared.shadow_violation
         if isinstance(value, BaseException):
             fault = tool.adapt_fault(value if isinstance(value, Fault) else bug(tool.name, value))
             return Outcome(call, tool, fault=fault, shadow_violation=shadow_violation, ignored=ignored)
@@ -214,12 +214,12 @@ class Pipeline:
             result = decode_in_chunks(body)
         except (TypeError, ValueError, RecursionError) as error:
             # msgspec raises these for a value that is not JSON.
-            fault = tool.adapt_fault(broken_promise(tool.name, error))
+            fault = tool.adapt_fault(broken_promise(tool.name, error)).at("output")
             return Outcome(call, tool, fault=fault, shadow_violation=shadow_violation, ignored=ignored)
         contract = prepared.io.output_validator
         if self._checks and not contract.is_valid(result):
-            violations = contract.violations(result) if self._explain is not None else None
-            fault = tool.adapt_fault(broken_promise(tool.name, ContractError(contract.places(result), violations)))
+            why = ContractError(contract.places(result), contract.violations(result) if self._explain else None)
+            fault = tool.adapt_fault(broken_promise(tool.name, why)).at("output")
             if self._enforces:
                 return Outcome(call, tool, fault=fault, ignored=ignored)
             shadow_violation = shadow_violation or fault

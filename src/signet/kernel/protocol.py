@@ -78,6 +78,8 @@ class Meta(msgspec.Struct, frozen=True):
     progress_token: Id | UnsetType = msgspec.field(name="progressToken", default=UNSET)
     idempotency_key: Annotated[str, msgspec.Meta(max_length=255)] = msgspec.field(name="idempotencyKey", default="")
     trace: Any = msgspec.field(name="traceparent", default=UNSET)
+    trace_state: Any = msgspec.field(name="tracestate", default=UNSET)
+    baggage: Any = UNSET
 
 
 NO_META: Final = Meta()

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, Protocol
 
 import msgspec
 
 from .waiting import Waiting
 
-__all__ = ["NOT_GZIP", "ResponseCache", "Upstream", "UpstreamRequest", "UpstreamResponse"]
+__all__ = ["NOT_GZIP", "ResponseCache", "Upstream", "UpstreamRequest", "UpstreamResponse", "UpstreamVisit", "Watch"]
 
 NOT_GZIP: Final = "the body is not the gzip that it claims to be"
 """The value of `UpstreamResponse.broken` for a body that came whole and cannot be unpacked."""
@@ -53,6 +53,20 @@ class UpstreamResponse(msgspec.Struct, frozen=True):
     """Where the response came from, for messages."""
     retry_after: str = ""
     """When the service wants to be asked again, as its `Retry-After` says."""
+
+
+class UpstreamVisit(Protocol):
+    """One request to a service, as telemetry follows it."""
+
+    headers: Mapping[str, str]
+    """What tells the service of the trace that the request belongs to."""
+
+    def end(self, code: str) -> None:
+        """Note the status of the response, or the kind of the failure."""
+
+
+Watch = Callable[[str, str], UpstreamVisit]
+"""Called with the method and the origin of each request before it is sent."""
 
 
 class Upstream(Protocol):

@@ -80,11 +80,12 @@ class OperationSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields
         ),
     ] = "memory:"
     metrics_port: Annotated[
-        int | None,
-        Meta(ge=0, le=65_535),
+        Annotated[int, Meta(ge=0, le=65_535)] | None,
         setting("port of the metrics for Prometheus; 0 picks a free one", metavar="PORT", default_text="none"),
     ] = None
     metrics_host: Annotated[str, setting("address of the metrics", metavar="HOST")] = "127.0.0.1"
+    metrics_dir: str = ""
+    """The folder in which the processes of one server keep their figures."""
     journal_keep: Annotated[int, Meta(ge=1, le=1_000_000), setting("runs of which journals are kept", metavar="N")] = 5
     journal_max_mb: Annotated[
         Annotated[int, Meta(ge=1, le=1_000_000_000)] | None,

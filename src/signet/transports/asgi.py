@@ -11,7 +11,7 @@ from signet.kernel.errors import Fault, too_large
 from signet.kernel.wire import Headers
 
 from .heads import NO_LENGTH, BadRequestError, check_head
-from .messages import BODY_LIMIT_BYTES, Application, Request, Response, body_too_slow
+from .messages import BODY_LIMIT_BYTES, REQUEST_ID, Application, Request, Response, body_too_slow
 from .slots import ConnectionLimits
 
 __all__ = ["AsgiApp"]
@@ -111,9 +111,12 @@ class AsgiApp:
         await self._send(request, answer if isinstance(answer, Response) else await answer, send)
 
     async def _send(self, request: Request | None, response: Response, send: Send) -> None:
-        if response.refusal or (self._app.records_all and response.events is None):
+        # A stream is noted with its last event, which tells the outcome.
+        if response.events is None and (response.refusal or self._app.records_all):
             response = self._app.record(request, response, request.address if request is not None else "")
         headers = list(response.headers)
+        if request is not None:
+            headers.append((REQUEST_ID, request.caller.request_id.encode()))
         if response.events is None and response.status not in NO_LENGTH:
             headers.append((b"content-length", b"%d" % len(response.body)))
         await send({"type": "http.response.start", "status": response.status, "headers": headers})

@@ -85,7 +85,12 @@ def response_head(request: Request | None, response: Response, *, keep_alive: bo
         length = b"" if is_old else CHUNKED_LINE
     elif response.status not in NO_LENGTH:
         length = b"content-length: %d\r\n" % len(response.body)
-    return b"%b%b%b%b\r\n" % (_fixed_head(response.status, response.headers), length, connection, date)
+    if request is None:
+        # Its fields have an id that does not come again.
+        return b"%b%b%b%b\r\n" % (_fixed_head.__wrapped__(response.status, response.headers), length, connection, date)
+    request_id = request.caller.request_id
+    line = b"x-request-id: %b\r\n" % request_id.encode() if request_id else b""
+    return b"%b%b%b%b%b\r\n" % (_fixed_head(response.status, response.headers), length, line, connection, date)
 
 
 def _path_of(target: str, headers: Headers) -> str:

@@ -16,13 +16,17 @@ import msgspec
 from signet.kernel.caller import NOBODY, Caller, Principal
 from signet.kernel.errors import Code, Fault
 from signet.kernel.exchange import Exchange
+from signet.kernel.headers import VERSION
 from signet.kernel.outcome import Call, Outcome
 from signet.kernel.wire import Headers
+
+from .request_ids import HEADER
 
 __all__ = [
     "BODY_LIMIT_BYTES",
     "JSON",
     "KEY_HEADER",
+    "REQUEST_ID",
     "Answer",
     "Application",
     "Fields",
@@ -32,11 +36,13 @@ __all__ = [
     "exchange_of",
     "idempotency_key",
     "preflight",
+    "with_id",
 ]
 
 Fields = tuple[tuple[bytes, bytes], ...]
 
 BODY_LIMIT_BYTES: Final = 1_048_576
+REQUEST_ID: Final = HEADER.encode()
 JSON: Final = (b"content-type", b"application/json")
 KEY_HEADER: Final = "idempotency-key"
 MAX_KEY_CHARS: Final = 255
@@ -145,11 +151,19 @@ def preflight(request: Request, methods: bytes) -> Fields:
     return (b"access-control-allow-methods", methods), (b"access-control-allow-headers", wanted.encode("latin-1"))
 
 
+def with_id(response: Response, request_id: str) -> Response:
+    """Return the response to a request whose head could not be read, with an id all the same."""
+    return msgspec.structs.replace(response, headers=(*response.headers, (REQUEST_ID, request_id.encode())))
+
+
 def exchange_of(request: Request | None, response: Response, address: str) -> Exchange:
     """Return what is written down of a response that is about to be sent."""
     if request is None:
-        return Exchange(Caller(address=address), "http", "-", response.status, response.refusal)
+        request_id = next((value.decode() for name, value in response.headers if name == REQUEST_ID), "")
+        caller = Caller(address=address, request_id=request_id)
+        return Exchange(caller, "http", "-", response.status, response.refusal, sent_bytes=len(response.body))
     took_s = perf_counter() - request.started_s if request.started_s else 0.0
     line, door = f"{request.method} {request.path}", request.route.door if request.route is not None else "http"
-    size = len(response.body)
-    return Exchange(request.caller, door, line, response.status, response.refusal, request.outcome, took_s, size)
+    size, outcome, version = len(response.body), request.outcome, request.headers.get(VERSION, "")
+    told = request.caller, door, line, response.status, response.refusal, outcome, took_s, size, version
+    return Exchange(*told, b"" if outcome is not None else request.body)

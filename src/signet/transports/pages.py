@@ -45,7 +45,8 @@ class PageDoor:
             arguments = self._spec.arguments(request.path.removeprefix(self.prefix))
         except Fault as fault:
             return refuse(fault)
-        call = Call(self._spec.tool, arguments, QUIET_CONTEXT, self._door, request.caller)
+        caller = request.caller
+        call = Call(self._spec.tool, arguments, QUIET_CONTEXT, self._door, caller, trace=caller.trace)
         outcome = self._pipeline.run(call)
         if isinstance(outcome, Outcome):
             return self._show(request, outcome)

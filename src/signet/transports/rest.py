@@ -66,9 +66,9 @@ class RestDoor:
         if request.method != "POST":
             return endpoint.refuse(wrong_method("POST"), ((b"allow", b"POST, OPTIONS"),))
         try:
-            arguments = endpoint.arguments(request.body)
+            arguments, caller = endpoint.arguments(request.body), request.caller
             key = idempotency_key(request) if KEY_HEADER in request.headers else ""
-            call = Call(endpoint.called(), arguments, QUIET_CONTEXT, endpoint.door, request.caller, key)
+            call = Call(endpoint.called(), arguments, QUIET_CONTEXT, endpoint.door, caller, key, caller.trace)
         except Fault as fault:
             return endpoint.refuse(fault)
         outcome = self._pipeline.run(call)

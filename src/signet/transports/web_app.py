@@ -22,7 +22,8 @@ from signet.kernel.toolset import PageSpec
 from .compression import MIN_BYTES, SLOW_BYTES, accepts_gzip, compressed, with_vary
 from .exchanges import ExchangeNotes
 from .guard import Guard
-from .messages import Answer, Request, Response, preflight
+from .messages import Answer, Request, Response, preflight, with_id
+from .request_ids import HEADER, is_request_id, new_request_ids
 from .rest import refuse
 from .router import Router
 from .routes import Route, below, open_page, without_slash
@@ -74,6 +75,7 @@ class App:
         self._on_close = on_close
         self._notes = ExchangeNotes(on_exchange, self.refuse, server.pipeline.toolbox) if on_exchange else None
         self.records_all = on_exchange is not None
+        self._ids = new_request_ids()
         self._router = Router(server, about, legacy or {}, pages, secured=guard.authenticator is not None)
         self._routes = self._router.routes
         self._routes |= {path: open_page(content) for path, content in open_pages.items()}
@@ -104,8 +106,10 @@ class App:
             route = self._routes.get(path) or self._router.find(path)
         request.route = route
         found = self._guard.check(request, route.access)
+        given, trace = request.headers.get(HEADER), request.headers.get("traceparent", "")
+        request_id = given if given is not None and is_request_id(given) else next(self._ids)
         principal = found if isinstance(found, Principal) else None
-        request.caller = Caller(principal, request.address)
+        request.caller = Caller(principal, request.address, request_id, trace)
         if isinstance(found, Fault):
             return self.refuse(request, found)
         if found is not None and not isinstance(found, Principal):
@@ -140,7 +144,7 @@ class App:
     def refuse(self, request: Request | None, fault: Fault) -> Response:
         """Return the response for a fault, in the shape of the door that the request was for."""
         if request is None:
-            return self._advise(refuse(fault), fault)
+            return with_id(self._advise(refuse(fault), fault), next(self._ids))
         return self._show(request, self._advise(request.route.refuse(fault), fault))
 
     def record(self, request: Request | None, response: Response, address: str) -> Response:
@@ -159,7 +163,8 @@ class App:
             self._notes.note_left(request, response)
 
     def start(self) -> None:
-        """Begin to warm the upstreams."""
+        """Begin to warm the upstreams, and take new ids: a server that forks has built the application before."""
+        self._ids = new_request_ids()
         if self._server.upstreams:
             asyncio.get_running_loop().run_in_executor(None, self._server.warm)
 

@@ -45,6 +45,8 @@ class Service(msgspec.Struct, frozen=True):
     """Called with what happens to the processes."""
     drain_s: float = 0.0
     """How long requests are still taken after the signal to stop."""
+    beside: tuple[Callable[[], Application], socket.socket] | None = None
+    """A second application on a socket of its own, in each process."""
 
 
 def end_on_signals() -> None:
@@ -99,7 +101,15 @@ async def _serve(service: Service, numbers: tuple[signal.Signals, ...], ready: C
         asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, server.retire)
         ready.send(None)
         ready.close()
+    if service.beside is None:
+        await server.serve()
+        return
+    factory, listener = service.beside
+    second = HttpServer(factory(), listener, service.limits)
+    serving = asyncio.create_task(second.serve())
     await server.serve()
+    second.stop()
+    await serving
 
 
 def _reload_on_hangup(app: Application, server: HttpServer) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -17,51 +18,30 @@ from signet.kernel.errors import Code, Fault
 from signet.kernel.redaction import MIN_CHARS, SecretRedactor
 from signet.kernel.toolset import UpstreamSpec
 from signet.kernel.turns import Turns
-from signet.kernel.upstream import NOT_GZIP, UpstreamRequest, UpstreamResponse
+from signet.kernel.upstream import NOT_GZIP, UpstreamRequest, UpstreamResponse, Watch
 from signet.kernel.waiting import Waiting
 
 from .gunzip import Gunzip
+from .hop import Hop
 from .origin import DEFAULT_PORTS, host_of, parse_origin
 from .rate_limiter import RateLimiter, Slot
 from .shared_turn import SharedTurn
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession
-    from yarl import URL
 
     from .egress import Egress
 
 __all__ = ["HttpUpstream"]
 
-SEE_OTHER: Final = 303
-REDIRECTS: Final = (301, 302, SEE_OTHER, 307, 308)
+REDIRECTS: Final = (301, 302, 303, 307, 308)
 KEEP_ALIVE_S: Final = 4.0
 """Shorter than servers keep idle connections, so that none is closed just when a request goes out on it."""
 
+UNWATCHED: Final = nullcontext()
 CHUNK_BYTES: Final = 65_536
 MAX_HEADER_BYTES: Final = 65_536
 """The longest header of a response; aiohttp's own limit is shorter than some servers' policies."""
-
-
-class _Hop(msgspec.Struct):
-    """One request on the way to a response: the first one, or the one that a redirect leads to."""
-
-    url: URL
-    method: str
-    headers: dict[str, str]
-    body: bytes
-
-    def follow(self, status: int, location: str) -> None:
-        """Go where a redirect points, as browsers do."""
-        from .egress import redirect_target
-
-        target = redirect_target(self.url, location)
-        if target.origin() != self.url.origin():
-            # Another server was not given the token, nor any other header of the caller.
-            self.headers = {}
-        if status == SEE_OTHER or (status in {301, 302} and self.method == "POST"):
-            self.method, self.body = "GET", b""
-        self.url = target
 
 
 class _Reading(msgspec.Struct):
@@ -89,6 +69,7 @@ class HttpUpstream:
         proxied: bool = True,
         egress: Egress | None = None,
         log: Callable[..., None] = lambda _, **__: None,
+        watch: Watch | None = None,
     ) -> None:
         """Reach a service as its toolset states, with turns that are shared with other processes.
 
@@ -109,6 +90,7 @@ class HttpUpstream:
             shared = SharedTurn(host_of(self.origin), spec.interval_s, turns, spec.called)
         self._rate_limiter = RateLimiter(spec.interval_s, spec.called, shared)
         self._egress = egress
+        self._watch = watch
         self._session: ClientSession | None = None
 
     async def send(self, request: UpstreamRequest, wait: Waiting | None = None) -> UpstreamResponse:
@@ -166,7 +148,7 @@ class HttpUpstream:
         headers = dict((*request.fixed_headers, *request.headers))
         if self._token is not None:
             headers["Authorization"] = f"Bearer {self._token}"
-        hop = _Hop(URL(self.origin + request.target, encoded=True), request.method, headers, request.body)
+        hop = Hop(URL(self.origin + request.target, encoded=True), request.method, headers, request.body)
         left_s = request.timeout_s or self._spec.timeout_s
         now = asyncio.get_running_loop().time
         for _ in range(self._spec.max_redirects + 1):
@@ -176,8 +158,9 @@ class HttpUpstream:
             if hop.url.scheme in DEFAULT_PORTS:
                 reading.address = str(hop.url.origin())
             try:
-                async with asyncio.timeout(left_s):
-                    redirect = await self._visit(session, hop, slot, reading)
+                with hop.watched(self._watch, self.origin) if self._watch is not None else UNWATCHED:
+                    async with asyncio.timeout(left_s):
+                        redirect = await self._visit(session, hop, slot, reading)
             finally:
                 slot.release()
             if redirect is None:
@@ -186,7 +169,7 @@ class HttpUpstream:
             hop.follow(*redirect)
         raise self._failed(f"more than {self._spec.max_redirects} redirects")
 
-    async def _visit(self, session: ClientSession, hop: _Hop, slot: Slot, reading: _Reading) -> tuple[int, str] | None:
+    async def _visit(self, session: ClientSession, hop: Hop, slot: Slot, reading: _Reading) -> tuple[int, str] | None:
         """Send one request; return the status and location of a redirect, or read the response."""
         from .egress import proxy_for
 
@@ -202,7 +185,7 @@ class HttpUpstream:
             trace_request_ctx=slot,
         ) as response:
             slot.arrived()
-            location = response.headers.get("Location")
+            hop.status, location = response.status, response.headers.get("Location")
             if response.status in REDIRECTS and location is not None:
                 return response.status, location
             await self._read(response, reading)

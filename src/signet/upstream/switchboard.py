@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import msgspec
 
@@ -17,7 +17,7 @@ from signet.kernel.errors import Code, Fault
 from signet.kernel.redaction import MIN_CHARS, SecretRedactor, redact_labelled
 from signet.kernel.toolset import UpstreamSpec
 from signet.kernel.turns import Turns
-from signet.kernel.upstream import ResponseCache, Upstream, UpstreamRequest, UpstreamResponse
+from signet.kernel.upstream import ResponseCache, Upstream, UpstreamRequest, UpstreamResponse, UpstreamVisit
 from signet.kernel.waiting import Waiting
 
 __all__ = ["ServiceRequest", "Switchboard", "open_service"]
@@ -45,6 +45,7 @@ def open_service(
     cache: ResponseCache | None = None,
     breaker: int = 0,
     log: Log = _silent,
+    watch: Callable[..., UpstreamVisit] | None = None,
 ) -> Upstream:
     """Return the upstream of one service, without a connection; it is left alone after `breaker` failures, if any.
 
@@ -59,7 +60,8 @@ def open_service(
         shown = {name: redact_labelled(fact) if isinstance(fact, str) else fact for name, fact in facts.items()}
         log(event, **shown)
 
-    opened: Upstream = HttpUpstream(spec, turns=turns, log=line)
+    own = None if watch is None else partial(watch, spec.called)
+    opened: Upstream = HttpUpstream(spec, turns=turns, log=line, watch=own)
     if spec.retries:
         opened = RetryingUpstream(opened, spec, line)
     if breaker:

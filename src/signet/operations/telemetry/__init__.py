@@ -1,0 +1,1 @@
+"""Telemetry: figures for Prometheus and OpenTelemetry, spans, the access log."""

@@ -1,0 +1,165 @@
+"""The telemetry of one process: what is counted and traced of operations, requests and upstreams."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from signet import __version__
+from signet.kernel.exchange import Exchange
+from signet.kernel.upstream import UpstreamVisit
+
+from .families import (
+    BUILD,
+    IN_FLIGHT,
+    JOURNAL_LAG,
+    JOURNAL_RECORDS,
+    OPERATIONS,
+    REQUESTS,
+    UPSTREAM_REQUESTS,
+    VIOLATIONS,
+)
+from .operation import CURRENT, OTHER, STATED, Operation, operation_of
+from .registry import Histogram, Registry, Series
+
+if TYPE_CHECKING:
+    from .tracing import Tracing
+
+__all__ = ["Telemetry"]
+
+T = TypeVar("T")
+NOTHING: Final = nullcontext()
+METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "CONNECT", "TRACE"})
+ROUTES: Final = {
+    "http mcp": "/mcp",
+    "http envelope": "/mcp/tool/{slug}",
+    "rest": "/api/tools/{name}",
+    "rest, legacy": "/mcp/v1/{name}",
+    "page": "/render/{path}",
+}
+"""The routes of the doors."""
+PAGES: Final = frozenset({"/", "/healthz", "/readyz", "/openapi.json", "/api/tools"})
+
+
+class Telemetry:
+    """Counts in a registry, and traces where there is a collector."""
+
+    def __init__(self, registry: Registry, mode: str, tracing: Tracing | None = None) -> None:
+        """Count for a pipeline of a validation mode."""
+        self.registry = registry
+        self._mode = mode
+        self._tracing = tracing
+        self._operations = Series(registry, OPERATIONS)
+        self._requests = Series(registry, REQUESTS)
+        self._upstreams = Series(registry, UPSTREAM_REQUESTS)
+        self._figures: dict[tuple[str, int, str, str, str], list[Histogram]] = {}
+        """The figures of calls that succeed, which most do; nothing in a key is a client's."""
+        self.in_flight = registry.gauge(IN_FLIGHT.exposed)
+        self._records = registry.counter(JOURNAL_RECORDS.exposed)
+        self._lag = registry.gauge(JOURNAL_LAG.exposed)
+        build = {"version": __version__, "python": platform.python_version()}
+        registry.gauge(BUILD.exposed, build).set(1.0)
+
+    @property
+    def traces(self) -> bool:
+        """Whether operations are followed on their way, and not counted by their exchanges."""
+        return self._tracing is not None
+
+    def started(self, operation: Operation) -> AbstractContextManager[None]:
+        """Begin the span of an operation, and return the block in which it is the current one."""
+        return NOTHING if self._tracing is None else self._tracing.start(operation)
+
+    async def awaited(
+        self, operation: Operation, pending: Coroutine[Any, Any, T], end: Callable[[Operation, T | None], None]
+    ) -> T:
+        """Await an operation, as a part of which all runs that it awaits, and end it however it ends."""
+        answer: T | None = None
+        CURRENT.set(operation)
+        try:
+            with NOTHING if self._tracing is None else self._tracing.resume(operation):
+                answer = await pending
+            return answer
+        finally:
+            # The task may go on with something else.
+            CURRENT.set(None)
+            end(operation, answer)
+
+    def ended(self, operation: Operation) -> None:
+        """Count an operation, and end its span."""
+        self._count(operation, perf_counter() - operation.started_s)
+        if self._tracing is not None:
+            self._tracing.end(operation)
+
+    def exchanged(self, exchange: Exchange) -> None:
+        """Count an HTTP request, and the operation in it unless that is followed by itself."""
+        outcome, version = exchange.outcome, exchange.version
+        if outcome is None or outcome.tool is None or outcome.fault is not None or version not in STATED:
+            self._exchanged_slowly(exchange)
+            return
+        key = exchange.door, exchange.status, outcome.tool.name, version, exchange.request[:4]
+        figures = self._figures.get(key)
+        if figures is None or outcome.shadow_violation is not None:
+            self._figures[key] = self._exchanged_slowly(exchange)
+            return
+        if len(figures) == 1:
+            figures[0].observe(exchange.took_s)
+        else:
+            figures[0].observe_with(figures[1], exchange.took_s)
+
+    def _exchanged_slowly(self, exchange: Exchange) -> list[Histogram]:
+        """Count an exchange, and return the figures that were counted with."""
+        method, _, path = exchange.request.partition(" ")
+        known = method if method in METHODS else "_OTHER"
+        route = ROUTES.get(exchange.door) or (path if path in PAGES else OTHER)
+        request = self._requests[known, route, str(exchange.status)]
+        request.observe(exchange.took_s)
+        if self._tracing is not None or exchange.door == "http" or (exchange.outcome is None and not exchange.body):
+            return [request]
+        return [request, self._count(operation_of(exchange), exchange.took_s)]
+
+    def _count(self, operation: Operation, took_s: float) -> Histogram:
+        labels = operation.method, operation.tool, operation.error, operation.transport, operation.version
+        figure = self._operations[labels]
+        figure.observe(took_s)
+        outcome = operation.outcome
+        if outcome is not None:
+            violation = outcome.fault if outcome.fault is not None and outcome.fault.stage else outcome.shadow_violation
+            if violation is not None:
+                labelled = {"tool": operation.tool, "stage": violation.stage, "mode": self._mode}
+                self.registry.counter(VIOLATIONS.exposed, labelled).inc()
+        return figure
+
+    def visit(self, upstream: str, method: str, origin: str) -> UpstreamVisit:
+        """Begin a request to an upstream."""
+        return _Visit(self._upstreams, upstream, self._tracing and self._tracing.visit(upstream, method, origin))
+
+    def journal_written(self, records: int, lag_s: float) -> None:
+        """Count what the journal has written; `lag_s` is the age of what it could not."""
+        self._records.inc(records)
+        self._lag.set(lag_s)
+
+    def close(self) -> None:
+        """Send what is left to the collector, and give up the cells."""
+        if self._tracing is not None:
+            self._tracing.close()
+        self.registry.close()
+
+
+class _Visit:
+    """One request to an upstream."""
+
+    def __init__(self, series: Series, upstream: str, span: Any) -> None:
+        self._series = series
+        self._upstream = upstream
+        self._span = span
+        self._started_s = perf_counter()
+        self.headers: Mapping[str, str] = span.headers if span is not None else {}
+
+    def end(self, code: str) -> None:
+        """Count the request by its status, or by the kind of its failure."""
+        self._series[self._upstream, code].observe(perf_counter() - self._started_s)
+        if self._span is not None:
+            self._span.end(code)

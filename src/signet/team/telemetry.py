@@ -1,0 +1,43 @@
+"""What counts and traces: the port of the metrics, and OpenTelemetry."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from signet.kernel.schemas import SchemaRegistry
+from signet.logs import WARN, Log
+from signet.settings import Settings
+
+if TYPE_CHECKING:
+    from signet.operations.telemetry.telemetry import Telemetry
+
+__all__ = ["open_telemetry"]
+
+COLLECTOR: Final = "OTEL_EXPORTER_OTLP_ENDPOINT"
+"""The variable that turns OpenTelemetry on, as its specification names it."""
+
+
+def open_telemetry(settings: Settings, log: Log, contracts: SchemaRegistry) -> Telemetry | None:
+    """Return what counts and traces, where there is a port for metrics or a collector."""
+    collector = os.environ.get(COLLECTOR, "").strip() and os.environ.get("OTEL_SDK_DISABLED", "").lower() != "true"
+    if not collector and not settings.metrics_dir:
+        return None
+    from signet.operations.telemetry.folder import MetricsFolder
+    from signet.operations.telemetry.registry import Registry
+    from signet.operations.telemetry.telemetry import Telemetry
+
+    registry = Registry(MetricsFolder(settings.metrics_dir).enter() if settings.metrics_dir else None)
+    tracing = None
+    if collector:
+        warn = partial(log.line, WARN, "telemetry")
+        try:
+            from signet.operations.telemetry.tracing import Tracing
+        except ImportError:
+            warn("telemetry.missing", why=f"{COLLECTOR} is set: install OpenTelemetry, pip install 'signet-mcp[otel]'")
+        else:
+            facts = {"signet.validation.mode": settings.validation, "signet.replay": bool(settings.replay)}
+            away = f"the collector that {COLLECTOR} names cannot be reached, or refuses what it is sent"
+            tracing = Tracing(registry, contracts, facts, partial(warn, "telemetry.failed", why=away))
+    return Telemetry(registry, settings.validation, tracing)
