@@ -37,6 +37,7 @@ from signet.team.telemetry import open_telemetry
 from signet.toolbox import SCHEMA_ROOT, open_toolbox, unchanged
 
 if TYPE_CHECKING:
+    from signet.operations.limits.figures import Figures
     from signet.operations.telemetry.telemetry import Telemetry
     from signet.transports.web_app import App
 
@@ -143,7 +144,7 @@ def build_server(
         observer=open_observer(log, journal, logs_calls=log.level_of("call") >= DEBUG),
         runtimes=_by_slug(runtimes, toolbox),
         explain=_explainer(settings, registry) if settings.dev else None,
-        gate=open_gate(settings, log, store),
+        gate=open_gate(settings, log, store, _limit_figures(telemetry)),
         key_gate=open_key_gate(settings, log, store),
     )
     close = partial(_close_all, [part.close for part in (journal, telemetry, store) if part is not None])
@@ -162,6 +163,15 @@ def _watched_kernel(telemetry: Telemetry) -> tuple[Callable[..., Pipeline], Call
     pipeline = watched.WatchedPipeline if telemetry.traces else watched.CountedPipeline
     server = watched.WatchedServer if telemetry.traces else watched.CountedServer
     return partial(pipeline, telemetry=telemetry), partial(server, telemetry=telemetry)
+
+
+def _limit_figures(telemetry: Telemetry | None) -> Figures | None:
+    """Return where the gates count, if anybody reads it."""
+    if telemetry is None:
+        return None
+    from signet.operations.telemetry.limit_figures import LimitFigures
+
+    return LimitFigures(telemetry.registry)
 
 
 def _close_all(closing: list[Callable[[], Awaitable[None] | None]]) -> Awaitable[None] | None:

@@ -170,6 +170,17 @@ def test_requests_to_upstreams_and_records_of_the_journal_are_counted(tmp_path: 
     assert value(found, "signet_journal_lag_seconds") == 0
 
 
+def test_the_decisions_of_limits_are_counted() -> None:
+    with serving("--toolsets", "plantuml", "--metrics-port", "0", "--rate-limit", "2/day") as server:
+        statuses = [server.post("/api/tools/encodePlantUML", {"plantumlCode": "A"}).status for _ in range(3)]
+        found = samples(server)
+
+    assert statuses == [200, 200, 429]
+    assert value(found, "signet_rate_limit_decisions_total", decision="allowed", scope="address") == 2
+    assert value(found, "signet_rate_limit_decisions_total", decision="refused", scope="address") == 1
+    assert value(found, "signet_rate_limit_check_duration_seconds_count") == 3
+
+
 @pytest.fixture(scope="module")
 def quiet_server() -> Any:
     with serving("--toolsets", "plantuml", "--metrics-port", "0") as server:

@@ -21,6 +21,7 @@ class MetricsApp:
     """Answers `/metrics`."""
 
     records_all = False
+    is_ready = True
 
     def __init__(
         self,
@@ -66,10 +67,17 @@ class MetricsApp:
         """Return the response for a fault of the connection."""
         return refuse(fault)
 
-    def record(self, request: Request | None, response: Response, address: str) -> None:
-        """Do nothing: what is asked here is not counted."""
+    def record(self, request: Request | None, response: Response, address: str) -> Response:  # noqa: ARG002 - no note
+        """Return the response: what is asked here is not counted."""
+        return response
+
+    def record_left(self, request: Request, response: Response) -> None:
+        """Do nothing."""
 
     def start(self) -> None:
+        """Do nothing."""
+
+    def reload(self) -> None:
         """Do nothing."""
 
     async def close(self) -> None:

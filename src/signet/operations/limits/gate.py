@@ -88,13 +88,12 @@ class LimitGate:
         figures = self._figures
         if self._outage.is_on:
             self._outage.end()
-        figures.checks += 1
-        figures.check_s += perf_counter() - started_s
+        figures.checked(perf_counter() - started_s)
         if decision.refused is None:
-            figures.decisions[rules.allowed] += 1
+            figures.decided(rules.allowed)
             return None
         rule = rules.rules[decision.refused]
-        figures.decisions["refused", rule.scope] += 1
+        figures.decided(("refused", rule.scope))
         bucket = rule.bucket
         limit = {"name": rule.name, "count": bucket.count, "seconds": int(bucket.period_s or DAY_S)}
         wait = words(decision.retry_after_s)

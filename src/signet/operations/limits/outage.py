@@ -25,12 +25,12 @@ class Outage:
 
     def begin(self, error: StoreError, *, denies: bool) -> Fault | None:
         """Note that the store could not be asked about a call; return the fault of a call that is refused for it."""
-        self._figures.store_errors += 1
+        self._figures.store_failed()
         if not self.is_on:
             self.is_on = True
             self._log("limits.unchecked", why=str(error))
         if not denies:
-            self._figures.fail_open += 1
+            self._figures.failed_open()
             return None
         self._figures.fail_closed += 1
         message = f"Limits cannot be checked at the moment: wait {RETRY_S:g} s, then make the same call again"

@@ -111,7 +111,7 @@ class PlaceGate:
     async def _enter(self, call: Call, tool: Tool, places: Places) -> Fault | _Place:
         if await places.take(call):
             return _Place(places)
-        self._figures.decisions["refused", "concurrency"] += 1
+        self._figures.decided(("refused", "concurrency"))
         count = places.limit.concurrency
         taken = (
             "The place for calls of {} is taken" if count == 1 else f"All {count} places for calls of {{}} are taken"
