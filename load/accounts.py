@@ -79,7 +79,7 @@ def _count_lines(accounts: Accounts, sent: list[Sent], folder: Path) -> None:
     lines: Counter[str] = Counter()
     for path in sorted(folder.glob("*/audit.jsonl")):
         for line in _lines([path]):
-            request_id = str(line.get("request_id") or "")
+            request_id = str(line.get("requestId") or "")
             accounts.audit_lines += 1
             if request_id.startswith("load-"):
                 lines[request_id] += 1

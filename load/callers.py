@@ -93,9 +93,6 @@ class Callers:
                 await asyncio.sleep(0.1)
                 continue
             call.status, call.code = status, _code(call, status, answer)
-            if call.code == "IN_PROGRESS":
-                await asyncio.sleep(0.2)
-                continue
             return
 
 
@@ -181,6 +178,8 @@ def _request(call: Sent, token: str) -> tuple[str, list[str], bytes]:
 
 def _code(call: Sent, status: int, answer: bytes) -> str:
     """Return what an answer says: OK for the right result, else the name of the error."""
+    if status == 429:
+        return "RATE_LIMITED"
     text = answer.decode("utf-8", "replace")
     if text.startswith("event:"):
         text = text.rpartition("data: ")[2].strip()

@@ -55,9 +55,9 @@ async def replace_the_workers(fleet: Fleet, _: Running) -> None:
 
 async def jump_the_clock(fleet: Fleet, _: Running) -> None:
     """Set the clock of one server an hour ahead, and back."""
-    fleet.clock.write_text("+3600")
+    fleet.clock.write_text("3600")
     await asyncio.sleep(PAUSE_S)
-    fleet.clock.write_text("+0")
+    fleet.clock.write_text("0")
 
 
 FAULTS: Final[tuple[Fault, ...]] = (

@@ -18,7 +18,6 @@ ROOT = Path(__file__).resolve().parents[1]
 SIGNET = str(Path(sys.executable).parent / "signet")
 PATIENCE_S = 30.0
 INSTANCES = 3
-FAKETIME = "libfaketime.so.1"
 
 
 def free_port() -> int:
@@ -90,7 +89,7 @@ class Fleet:
         self.redis_port = free_port()
         self.ports = [free_port() for _ in range(INSTANCES)]
         self.clock = folder / "clock"
-        self.clock.write_text("+0")
+        self.clock.write_text("0")
         self.ledger = folder / "ledger"
         self._bank_url, self._tokens, self._interval_ms = bank_url, tokens, interval_ms
         redis = [
@@ -108,17 +107,16 @@ class Fleet:
     def _signet(self, number: int) -> Process:
         home = self.folder / f"signet{number + 1}"
         home.mkdir()
-        env = {"LOAD_LEDGER": str(self.ledger), "PYTHONDONTWRITEBYTECODE": ""}
-        if number == INSTANCES - 1 and (library := _faketime()):
-            # The clock of this one jumps; the monotonic one, by which waits are measured, cannot.
-            env |= {"LD_PRELOAD": library, "FAKETIME_TIMESTAMP_FILE": str(self.clock), "FAKETIME_NO_CACHE": "1"}
-            env |= {"FAKETIME_DONT_FAKE_MONOTONIC": "1", "DONT_FAKE_MONOTONIC": "1"}
+        env = {"LOAD_LEDGER": str(self.ledger), "PYTHONDONTWRITEBYTECODE": "", "BOJ_BASE_URL": self._bank_url}
+        env |= {"BOJ_MIN_INTERVAL_MS": str(self._interval_ms), "BOJ_CACHE_S": "0"}
+        if number == INSTANCES - 1:
+            # The clock of this one jumps.
+            env |= {"LD_PRELOAD": _jumping_clock(self.folder), "LOAD_CLOCK": str(self.clock)}
         command = [
             *(SIGNET, "serve", "--toolsets", f"plantuml,boj,{ROOT / 'load/ledger.py'}", "--quiet"),
             *("--port", str(self.ports[number]), "--workers", "2", "--tokens-file", str(self._tokens)),
             *("--store", f"redis://127.0.0.1:{self.redis_port}/0", "--audit-log", str(home / "audit.jsonl")),
             *("--log-dir", str(home / "runs"), "--journal-keep", "100", "--trusted-proxies", "127.0.0.1"),
-            *("--boj-base-url", self._bank_url, "--boj-min-interval-ms", str(self._interval_ms), "--boj-cache-s", "0"),
             *("--drain-s", "2", "--log", "info", "--config", str(self._config(home))),
         ]
         return Process(command, home / "log", env, home)
@@ -130,6 +128,14 @@ class Fleet:
         return path
 
     def __enter__(self) -> Self:
+        try:
+            self._start()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def _start(self) -> None:
         self.redis.start()
         until(lambda: _accepts(self.redis_port), "Redis answers")
         for one in self.signets:
@@ -138,7 +144,6 @@ class Fleet:
             until(lambda port=port: answers(port), f"the server on port {port} is ready")  # type: ignore[misc]
         self.balancer.start()
         until(lambda: answers(self.port), "the balancer answers")
-        return self
 
     def __exit__(self, *_: object) -> None:
         for one in (self.balancer, *self.signets, self.redis):
@@ -153,7 +158,9 @@ def _accepts(port: int) -> bool:
     return True
 
 
-def _faketime() -> str:
-    """Return the library that makes a clock jump, or an empty text where it is not installed."""
-    found = sorted(Path("/usr/lib").glob(f"*/faketime/{FAKETIME}"))
-    return str(found[0]) if found else ""
+def _jumping_clock(folder: Path) -> str:
+    """Return the library that makes the clock of a process jump; it needs a C compiler."""
+    library = folder / "clock.so"
+    source = str(ROOT / "load/clock.c")
+    subprocess.run(["cc", "-O2", "-Wall", "-shared", "-fPIC", "-o", str(library), source], check=True)
+    return str(library)

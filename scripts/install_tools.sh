@@ -31,7 +31,6 @@ system_packages() {
   has redis-server || missing+=(redis-server)
   has haproxy || [ -x /usr/sbin/haproxy ] || missing+=(haproxy)
   has nginx || [ -x /usr/sbin/nginx ] || missing+=(nginx)
-  compgen -G '/usr/lib/*/faketime/libfaketime.so.1' >/dev/null || missing+=(libfaketime)
   has systemd-analyze || missing+=(systemd)
   [ ${#missing[@]} -gt 0 ] || return 0
   if ! may_install; then
