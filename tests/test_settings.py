@@ -9,7 +9,7 @@ from signet.kernel.setting_types import join_list, split_list
 from signet.kernel.settings import Given
 from signet.settings import Settings, UsageError, known_settings
 
-SWITCHES = ["dev", "log_lenient", "journal", "deterministic_ids", "sandbox", "quiet"]
+SWITCHES = ["dev", "access_log", "log_lenient", "journal", "deterministic_ids", "sandbox", "quiet"]
 
 
 def value_of(settings: Settings, name: str) -> object:
@@ -67,6 +67,11 @@ RANGES = {
     "boj_min_interval_ms": "a whole number from 0 to 60000",
     "boj_cache_s": "a whole number from 0 to 86400",
     "boj_index_days": "a whole number from 1 to 365",
+    "drain_s": "a number from 0 to 3600",
+    "metrics_port": "a whole number from 0 to 65535",
+    "journal_keep": "a whole number from 1 to 1000000",
+    "journal_max_mb": "a whole number from 1 to 1000000000",
+    "log_format": "text or json",
     "validation": "off, shadow or enforce",
     "stdio_reader": "auto or thread",
     "oj_offline": "true or false",

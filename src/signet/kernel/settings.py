@@ -161,7 +161,8 @@ class Setting(NamedTuple):
             return expected(self.type)
         if limits.ge is None:
             return f"a number above {limits.gt}, at most {limits.le}"
-        return f"a whole number from {limits.ge} to {self.up_to or limits.le}"
+        number = "a whole number" if int in members(self.type) else "a number"
+        return f"{number} from {limits.ge} to {self.up_to or limits.le}"
 
 
 def merge(
@@ -219,12 +220,13 @@ def _read_header(value: str) -> str:
 
 
 def settings_of(struct: type[Any]) -> tuple[Setting, ...]:
-    """Return the fields of a settings struct in their order; one that is not described is not documented."""
-    hints = struct.__annotations__
+    """Return the fields of a settings struct, its own before inherited ones; one without a description has no page."""
+    own = hints = struct.__annotations__
     if any(isinstance(hint, str) for hint in hints.values()) or not hints.keys() >= set(struct.__struct_fields__):
         hints = get_type_hints(struct, include_extras=True)
     defaults = dict(zip(reversed(struct.__struct_fields__), reversed(struct.__struct_defaults__), strict=False))
-    return tuple(_setting(name, hints[name], defaults.get(name, NODEFAULT)) for name in struct.__struct_fields__)
+    names = sorted(struct.__struct_fields__, key=lambda name: name not in own)
+    return tuple(_setting(name, hints[name], defaults.get(name, NODEFAULT)) for name in names)
 
 
 def _setting(name: str, hint: Any, default: Any) -> Setting:

@@ -1,0 +1,56 @@
+"""The calls that are awaited for each address, and the room that is left for others."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from signet.transports.messages import Response
+from signet.transports.shares import MAX_IN_FLIGHT, Shares
+
+
+async def _answer() -> Response:
+    return Response(200)
+
+
+async def _fail() -> Response:
+    raise RuntimeError("no answer")
+
+
+def test_a_place_is_taken_at_once_and_given_back_with_the_answer() -> None:
+    shares = Shares()
+    held = shares.hold("a", _answer())
+
+    assert shares.awaited == {"a": 1}
+    assert asyncio.run(_await(held)).status == 200
+    assert shares.awaited == {}
+
+
+def test_a_place_is_given_back_where_there_is_no_answer() -> None:
+    shares = Shares()
+
+    with pytest.raises(RuntimeError):
+        asyncio.run(_await(shares.hold("a", _fail())))
+
+    assert shares.awaited == {}
+
+
+async def _await(held: object) -> Response:
+    return await held  # type: ignore[misc,no-any-return]
+
+
+def test_one_address_has_half_of_all_places_and_the_next_half_of_the_rest() -> None:
+    shares = Shares()
+    shares.awaited["a"] = MAX_IN_FLIGHT // 2 - 1
+    assert shares.check("a") is None
+
+    shares.awaited["a"] += 1
+    refused = shares.check("a")
+    assert refused is not None
+    assert (refused.name, refused.status) == ("TOO_MANY_CALLS", 503)
+    assert shares.check("b") is None
+
+    shares.awaited["b"] = MAX_IN_FLIGHT // 4
+    assert shares.check("b") is not None
+    assert shares.check("c") is None

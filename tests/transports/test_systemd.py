@@ -1,0 +1,62 @@
+"""systemd's socket, and what it is told."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from processes import PATIENCE_S, SIGNET, clean_env
+
+PATH = "/api/tools/encodePlantUML"
+BODY = b'{"plantumlCode":"A"}'
+HEADERS = {"Content-Type": "application/json"}
+
+
+@contextlib.contextmanager
+def activated(listener: socket.socket, *args: str, **env: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a server as systemd does: the socket is descriptor 3, and the variables name the process."""
+    script = 'exec 3<&"$0"; export LISTEN_PID=$$ LISTEN_FDS=1; exec "$@"'
+    number = listener.fileno()
+    command = ["bash", "-c", script, str(number), SIGNET, "serve", *args]
+    process = subprocess.Popen(command, pass_fds=[number], env=clean_env(env), stderr=subprocess.PIPE)
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.communicate(timeout=PATIENCE_S)
+
+
+@pytest.mark.parametrize("count", ["1", "2"])
+def test_a_socket_of_systemd_is_served_and_it_is_told_when_the_server_is_ready(count: str, tmp_path: Path) -> None:
+    states = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    states.bind(str(tmp_path / "notify"))
+    states.settimeout(PATIENCE_S)
+    listener = socket.create_server(("127.0.0.1", 0))
+    flags = ("--toolsets", "plantuml", "--workers", count, "--no-journal")
+    with states, listener, activated(listener, *flags, NOTIFY_SOCKET=str(tmp_path / "notify")) as process:
+        assert states.recv(100) == b"READY=1"
+        client = http.client.HTTPConnection("127.0.0.1", listener.getsockname()[1], timeout=PATIENCE_S)
+        client.request("POST", PATH, BODY, HEADERS)
+        assert client.getresponse().status == 200
+        client.close()
+        process.terminate()
+        if count == "2":
+            assert states.recv(100) == b"STOPPING=1"
+        assert process.wait(PATIENCE_S) == 0
+
+
+def test_more_than_one_socket_of_systemd_is_refused_with_what_to_do() -> None:
+    script = 'export LISTEN_PID=$$ LISTEN_FDS=2; exec "$@"'
+    ended = subprocess.run(["bash", "-c", script, "-", SIGNET, "serve"], capture_output=True, check=False, timeout=60)
+
+    assert ended.returncode == 2
+    assert (
+        ended.stderr.decode()
+        == "signet: LISTEN_FDS: 2 sockets were passed, and one is needed; pass one listening socket\n"
+    )
