@@ -27,9 +27,10 @@ ON_SAMPLES = {("signet", "call"), ("signet", "tools"), ("signet", "serve"), ("si
 DOMAINS_ON_SAMPLES = {"boj": {"fetch", "plot", "search", "info", "index"}, "oj": {"show", "test", "new"}}
 ELSEWHERE = {
     ("signet", "parity"), ("signet", "replay"), ("signet", "contract"), ("signet", "install"), ("signet", "uninstall"),
+    ("signet", "token"), ("signet", "audit"), ("signet", "journal"), ("signet", "top"),
 }  # fmt: skip
-"""Commands that have no sample data, or write into the user's folder; tests/test_parity.py, test_replay.py, contracts/
-and install/ run them."""
+"""Commands that have no sample data, or write into the user's folder; tests/test_parity.py, test_replay.py, contracts/,
+install/, operations/ and test_journal_command.py run them."""
 HERE = {"boj", "call", "completion", "config", "doctor", "new", "oj", "tools"}
 """Commands that need no process of their own: each has tests of its own in which it has one."""
 ENDLESS = "--watch"
