@@ -59,7 +59,7 @@ async def _run(args: argparse.Namespace, folder: Path) -> int:
     machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
     page.write(args.page, found, done, took_s=took_s, machine=machine, interval_s=INTERVAL_MS / 1000)
     print(args.page.read_text(encoding="utf-8"))
-    return 1 if _broken(found) else 0
+    return 1 if _broken(found) or any(one.first == one.last for one in done) else 0
 
 
 def _broken(found: accounts.Accounts) -> bool:

@@ -44,7 +44,10 @@ class Callers:
     def __init__(self, port: int, tokens: dict[str, str], calls: int, seed: int = 13) -> None:
         self._port = port
         self._tokens = tokens
-        self._numbers = itertools.islice(itertools.count(), calls)
+        self._calls = calls
+        self._numbers = itertools.count()
+        self.may_end = False
+        """Whether all faults are over; until then calls go on."""
         self._random = random.Random(seed)
         self.sent: list[Sent] = []
         self.in_flight = 0
@@ -58,7 +61,8 @@ class Callers:
 
     async def _call_on(self, principal: str) -> None:
         connection = Wire(self._port)
-        for number in self._numbers:
+        while len(self.sent) + self.in_flight < self._calls or not self.may_end:
+            number = next(self._numbers)
             call = self._plan(number, principal)
             self.in_flight += 1
             try:

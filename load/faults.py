@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Awaitable, Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 from signet.sandbox.server import Running
 
@@ -19,7 +19,7 @@ PAUSE_S: Final = 2.0
 async def kill_an_instance(fleet: Fleet, _: Running) -> None:
     """Kill a server and its workers without a word, and start it again."""
     victim = fleet.signets[0]
-    victim.send(signal.SIGKILL)
+    victim.kill_all()
     await asyncio.sleep(PAUSE_S)
     victim.stop(signal.SIGKILL)
     victim.start()
@@ -60,6 +60,14 @@ async def jump_the_clock(fleet: Fleet, _: Running) -> None:
     fleet.clock.write_text("0")
 
 
+class Ordered(NamedTuple):
+    """A fault, and the calls that were made meanwhile."""
+
+    name: str
+    first: int
+    last: int
+
+
 FAULTS: Final[tuple[Fault, ...]] = (
     kill_an_instance,
     restart_redis,
@@ -70,9 +78,9 @@ FAULTS: Final[tuple[Fault, ...]] = (
 )
 
 
-async def order_all(fleet: Fleet, bank: Running, callers: Callers, calls: int) -> list[str]:
-    """Order each fault once, spread over the run; return what was done, and at which call."""
-    done = []
+async def order_all(fleet: Fleet, bank: Running, callers: Callers, calls: int) -> list[Ordered]:
+    """Order each fault once, spread over the run; return what was done, and during which calls."""
+    done: list[Ordered] = []
     for number, fault in enumerate(FAULTS, 1):
         due = calls * number // (len(FAULTS) + 2)
         while len(callers.sent) < due and not callers.is_ended:
@@ -80,8 +88,9 @@ async def order_all(fleet: Fleet, bank: Running, callers: Callers, calls: int) -
         began = len(callers.sent)
         await fault(fleet, bank)
         name = (fault.__doc__ or "").partition("\n")[0].removesuffix(".")
-        done.append(f"{name}: calls {began:,} to {len(callers.sent):,}")
+        done.append(Ordered(name, began, len(callers.sent)))
         await asyncio.sleep(1)
+    callers.may_end = True
     return done
 
 

@@ -59,13 +59,24 @@ class Process:
         """Start the program."""
         with self._log.open("ab") as log:
             self.process = subprocess.Popen(
-                self._command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self._env, cwd=self._cwd
+                self._command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=self._env,
+                cwd=self._cwd,
+                start_new_session=True,
             )
 
     def send(self, number: signal.Signals) -> None:
         """Send a signal to the program."""
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(number)
+
+    def kill_all(self) -> None:
+        """Kill the program and the processes that it has started, at once and without a word."""
+        if self.process is not None and self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> None:
         """End the program, and wait for its end."""

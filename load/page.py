@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from .accounts import Accounts
+from .faults import Ordered
 
 HEAD = """\
 # Load, with faults
@@ -16,8 +17,11 @@ second, so that some calls are refused.
 """
 
 
-def write(path: Path, accounts: Accounts, faults: list[str], *, took_s: float, machine: str, interval_s: float) -> None:
+def write(
+    path: Path, accounts: Accounts, faults: list[Ordered], *, took_s: float, machine: str, interval_s: float
+) -> None:
     """Write the page."""
+    gap = f"{accounts.bank_least_gap_s:.3f} s" if accounts.bank_requests > 1 else "-"
     rows = [
         ("calls", f"{accounts.calls:,}"),
         ("requests, with those sent again", f"{accounts.tries:,}"),
@@ -35,16 +39,24 @@ def write(path: Path, accounts: Accounts, faults: list[str], *, took_s: float, m
         ("entries that were written twice", f"{len(accounts.made_twice):,}"),
         ("entries that were answered and not written", f"{accounts.unwritten:,}"),
         ("requests to the Bank, over all servers", f"{accounts.bank_requests:,}"),
-        (f"least time between two of them (the interval is {interval_s:g} s)", f"{accounts.bank_least_gap_s:.3f} s"),
+        (
+            f"least time between two of them (the interval is {interval_s:g} s)",
+            f"{accounts.bank_least_gap_s:.3f} s" if accounts.bank_requests > 1 else "-",
+        ),
     ]
     table = "\n".join(f"| {name} | {value} |" for name, value in rows)
-    done = "\n".join(f"- {line}" for line in faults)
+    done = "\n".join(f"| {one.name} | {one.last - one.first:,} |" for one in faults)
     verified = "\n".join(f"- {line}" for line in accounts.audit_verified)
-    path.write_text(
-        f"{HEAD}\n{machine}\n\n| figure | value |\n|---|---|\n{table}\n\n## The faults\n\n{done}\n\n"
-        f"## `signet audit verify`\n\n{verified}\n",
-        encoding="utf-8",
+    parts = (
+        HEAD,
+        machine,
+        f"| figure | value |\n|---|---|\n{table}",
+        "## The faults, and the calls that were answered meanwhile",
+        f"| fault | calls |\n|---|---|\n{done}",
+        "## `signet audit verify`",
+        verified,
     )
+    path.write_text("\n\n".join(part.strip() for part in parts) + "\n", encoding="utf-8")
 
 
 def _counted(counts: dict[str, int]) -> str:

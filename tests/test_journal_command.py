@@ -156,3 +156,46 @@ def test_the_folder_of_the_environment_is_read(served: Path, tmp_path: Path) -> 
     ended = signet_here(tmp_path, "journal", environ=clean_env({"SIGNET_LOG_DIR": os.fspath(served / "runs")}))
 
     assert len(records(ended.stdout)) == 9
+
+
+def test_what_is_no_record_is_no_call_in_sql_and_every_column_can_be_shown(tmp_path: Path) -> None:
+    lines = record(1, code="NOT_FOUND") + b'garbage\n{"ts":1}\n[]\n' + record(2)[:-20]
+    journal(tmp_path / "runs", "a", 1, lines)
+
+    counted = records(
+        signet_here(tmp_path, "journal", "--sql", "SELECT code, count(*) AS n FROM journal GROUP BY code").stdout
+    )
+    whole = signet_here(tmp_path, "journal", "--sql", "SELECT * FROM journal")
+    twice = records(signet_here(tmp_path, "journal", "--sql", "SELECT 1 AS n, 2 AS n").stdout)
+
+    assert counted == [{"code": "NOT_FOUND", "n": 1}]
+    assert (whole.returncode, records(whole.stdout)[0]["ts"]) == (0, "2026-01-01T00:00:01")
+    assert twice == [{"n": 1, "n_2": 2}]
+
+
+@pytest.mark.parametrize(
+    ("args", "why"),
+    [
+        (["journal", "--sql", " "], "--sql is empty: write a query"),
+        (["top", "--over", "0s"], "write more than nothing"),
+        (["top", "--once", "nowhere"], "there is no folder nowhere"),
+        (["top", "--once", "--audit-log", "nowhere"], "cannot read nowhere (No such file or directory)"),
+    ],
+)
+def test_nothing_to_read_is_said(served: Path, args: list[str], why: str) -> None:
+    ended = signet_here(served, *args)
+
+    assert ended.returncode == 2
+    assert why in " ".join(ended.stderr.decode().split())
+
+
+def test_top_reads_the_end_of_a_long_audit_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("signet.commands.journal.top.LAST_BYTES", 1000)
+    journal(tmp_path / "runs", "a", 1, record(1))
+    now = datetime.now(UTC).isoformat(timespec="milliseconds")[:-6] + "Z"
+    old = json.dumps({"time": "2020-01-01T00:00:00.000Z", "principal": "old"}) + "\n"
+    (tmp_path / "audit").write_text(old * 100 + json.dumps({"time": now, "principal": "ci"}) + "\n")
+
+    shown = signet_here(tmp_path, "top", "--audit-log", "audit").stdout.decode()
+
+    assert [line.split() for line in shown.splitlines() if line.startswith(("ci", "old"))] == [["ci", "1"]]

@@ -64,9 +64,21 @@ def _count(text: str) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
+    try:
+        return _answer(args)
+    except OSError as error:
+        if error.filename is None:
+            # It is about standard output.
+            raise
+        raise UsageError(f"cannot read {error.filename} ({error.strerror})") from None
+
+
+def _answer(args: argparse.Namespace) -> int:
     folders = args.folders or [os.environ.get("SIGNET_LOG_DIR") or JOURNALS]
     wanted = filter_of(args)
     if args.sql is not None:
+        if not args.sql.strip():
+            raise UsageError("--sql is empty: write a query, such as 'SELECT * FROM journal'")
         if args.follow or wanted.is_set or args.last is not None:
             raise UsageError("--sql takes no other filter: write a WHERE and a LIMIT")
         from .sql import ask

@@ -56,6 +56,8 @@ def age(text: str) -> timedelta:
     found = re.fullmatch(r"(\d{1,9})([smhd])", text)
     if found is None:
         raise argparse.ArgumentTypeError("write a number and a unit: 90s, 10m, 2h, 7d")
+    if not int(found[1]):
+        raise argparse.ArgumentTypeError("write more than nothing: 90s, 10m, 2h, 7d")
     return timedelta(seconds=int(found[1]) * UNITS[found[2]])
 
 

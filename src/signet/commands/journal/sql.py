@@ -13,7 +13,7 @@ __all__ = ["ask"]
 
 PIPE_WIDTH: Final = 200
 RAW: Final = {
-    "ts": "TIMESTAMPTZ",
+    "ts": "TIMESTAMP",
     "status": "VARCHAR",
     "transport": "VARCHAR",
     "route": "VARCHAR",
@@ -32,6 +32,7 @@ CREATE VIEW journal AS SELECT ts, metadata.toolId AS tool, transport, route, sta
 error.message AS message, durationMs AS duration_ms, inputBytes AS input_bytes, outputBytes AS output_bytes,
 requestId AS request_id, traceId AS trace_id, spanId AS span_id, stepId AS step_id, filename
 FROM read_json({files}, format = 'newline_delimited', columns = {columns}, ignore_errors = true, filename = true)
+WHERE ts IS NOT NULL AND status IS NOT NULL
 """
 
 
@@ -48,9 +49,9 @@ def ask(query: str, paths: list[str], *, as_json: bool) -> int:
     with duckdb.connect(":memory:") as database:
         try:
             database.execute(VIEW.format(files=_list(paths), columns=_struct(RAW)))
-            answer = database.execute(query)
-            names = [str(column[0]) for column in answer.description or ()]
-            rows = answer.fetchall() if names else []
+            answer = database.sql(query)
+            names = _told_apart(list(answer.columns)) if answer is not None else []
+            rows = answer.fetchall() if answer is not None else []
         except duckdb.Error as error:
             raise UsageError(f"DuckDB: {error}") from None
     if as_json or not on_terminal():
@@ -60,6 +61,16 @@ def ask(query: str, paths: list[str], *, as_json: bool) -> int:
     else:
         write(table(names, [tuple(map(_text, row)) for row in rows], pipe_width=PIPE_WIDTH, strip=True))
     return 0
+
+
+def _told_apart(names: list[str]) -> list[str]:
+    """Return the names of columns, each with a number where another one has the same."""
+    seen: dict[str, int] = {}
+    told = []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        told.append(name if seen[name] == 1 else f"{name}_{seen[name]}")
+    return told
 
 
 def _list(values: list[str]) -> str:

@@ -15,6 +15,7 @@ import msgspec
 from signet.app import JOURNALS
 from signet.commands.terminal import on_terminal, table, write
 from signet.journal.reading import Follower, JournalLine, find_files, last_lines
+from signet.settings import UsageError
 
 from .filters import age
 
@@ -24,6 +25,8 @@ EVERY_S: Final = 1.0
 MAX_RECORDS: Final = 200_000
 """The number of records that are looked at; older ones are left out first."""
 MAX_ROWS: Final = 30
+LAST_BYTES: Final = 1 << 24
+"""How much of an audit log is read at once."""
 HEADINGS: Final[tuple[str, ...]] = ("tool", "door", "calls", "errors", "p50 ms", "p95 ms", "p99 ms")
 PIPE_WIDTH: Final = 120
 CLEAR: Final = "\x1b[H\x1b[2J"
@@ -117,6 +120,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
+    _check(args.folder, args.audit_log)
     follower, audit = Follower(args.folder), AuditTail(args.audit_log)
     window = Window(args.over.total_seconds())
     window.add(_recent(args.folder, window.oldest(datetime.now(UTC))), audit.new_callers(), datetime.now(UTC))
@@ -128,6 +132,19 @@ def _run(args: argparse.Namespace) -> int:
         write(CLEAR + picture(window, args.over.total_seconds()))
         sys.stdout.flush()
         time.sleep(EVERY_S)
+
+
+def _check(folder: str, audit_log: str | None) -> None:
+    """Raise UsageError if there is nothing to read; a server that runs without a call has no journal yet."""
+    if not os.path.isdir(folder):
+        raise UsageError(f"there is no folder {folder}: a server writes its journal there with its first call")
+    try:
+        for path in find_files(folder, all_runs=True):
+            open(path, "rb").close()
+        if audit_log is not None:
+            open(audit_log, "rb").close()
+    except OSError as error:
+        raise UsageError(f"cannot read {error.filename} ({error.strerror})") from None
 
 
 def _recent(folder: str, since: str) -> list[JournalLine]:
@@ -158,8 +175,9 @@ class AuditTail:
 
     def __init__(self, path: str | None) -> None:
         self._path = path
-        self._at = 0
         self._rest = b""
+        self._at = max(0, os.path.getsize(path) - LAST_BYTES) if path is not None else 0
+        """Where to read on; of a log that was there before, its end is read, and a first line that is cut is none."""
 
     def new_callers(self) -> list[tuple[str, str]]:
         """Return the time and the caller of each line that was added: a principal, or an address."""
@@ -170,7 +188,7 @@ class AuditTail:
                 file.seek(0, os.SEEK_END)
                 self._at = 0 if file.tell() < self._at else self._at
                 file.seek(self._at)
-                added = file.read(1 << 24)
+                added = file.read(LAST_BYTES)
         except OSError:
             return []
         self._at += len(added)
