@@ -39,10 +39,7 @@ def write(
         ("entries that were written twice", f"{len(accounts.made_twice):,}"),
         ("entries that were answered and not written", f"{accounts.unwritten:,}"),
         ("requests to the Bank, over all servers", f"{accounts.bank_requests:,}"),
-        (
-            f"least time between two of them (the interval is {interval_s:g} s)",
-            f"{accounts.bank_least_gap_s:.3f} s" if accounts.bank_requests > 1 else "-",
-        ),
+        (f"least time between two of them (the interval is {interval_s:g} s)", gap),
     ]
     table = "\n".join(f"| {name} | {value} |" for name, value in rows)
     done = "\n".join(f"| {one.name} | {one.last - one.first:,} |" for one in faults)
