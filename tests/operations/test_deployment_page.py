@@ -32,12 +32,6 @@ def prepared(folder: Path, ports: dict[str, str]) -> None:
     shutil.copytree(ROOT / "deploy", folder / "deploy")
     unit = folder / "deploy/systemd/signet.service"
     unit.write_text(unit.read_text().replace("/usr/local/bin/signet", SIGNET))
-    include = f"include {folder}/deploy/nginx.conf;"
-    base = f"pid {folder}/nginx.pid; error_log stderr; daemon off; events {{}}"
-    temporary = " ".join(
-        f"{kind}_temp_path {folder}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-    )
-    (folder / "nginx.conf").write_text(f"{base} http {{ access_log off; {temporary} {include} }}")
     page = folder / "deploy/nginx.conf"
     page.write_text(translated(page.read_text(), ports))
 
