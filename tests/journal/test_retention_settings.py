@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -12,9 +13,9 @@ import pytest
 
 from channels import rpc
 from journals import FOLDER
-from processes import SIGNET, piping, run, serving
+from processes import PATIENCE_S, SIGNET, piping, run, serving
 from signet.journal.record import Recorder
-from signet.journal.retention import Retention, find_latest_run, open_journal, parse_age, remove_old
+from signet.journal.retention import Retention, RunHold, find_latest_run, open_journal, parse_age, remove_old
 from signet.journal.writer import JournalWriter
 from signet.kernel.errors import unknown_tool
 from signet.kernel.outcome import Call, Outcome
@@ -157,6 +158,65 @@ def test_what_has_become_too_old_is_removed_while_nothing_is_written(
         assert time.monotonic() < deadline
         time.sleep(0.01)
     writer.close()
+
+
+def test_the_journals_of_a_server_that_runs_stay_when_its_workers_were_replaced(tmp_path: Path) -> None:
+    flags = ("--toolsets", "plantuml", "--workers", "2", "--log-dir", str(tmp_path))
+    with serving(*flags) as server:
+        for _ in range(20):
+            server.post("/mcp", rpc("tools/call", CALL))
+        server.process.send_signal(signal.SIGHUP)
+        deadline = time.monotonic() + PATIENCE_S
+        # Each worker writes its records before it ends, and the new workers have none.
+        while not (mine := list((tmp_path / FOLDER).glob("*.jsonl"))) or any(map(is_at_work, mine)):
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        mine = [path for path in mine if not path.is_symlink()]
+        assert sum(len(path.read_bytes().splitlines()) for path in mine) == 20
+
+        for _ in range(6):
+            serve_one_call(tmp_path)
+
+        assert all(path.exists() for path in mine)
+    for _ in range(2):
+        serve_one_call(tmp_path)
+    assert not any(path.exists() for path in mine), "the run has ended, and there are five later ones"
+
+
+def is_at_work(path: Path) -> bool:
+    """Return whether the process that wrote a journal runs."""
+    return Path(f"/proc/{path.resolve().name.split('.')[3]}").exists()
+
+
+def test_a_run_that_has_filled_a_file_is_present_before_it_begins_the_next(tmp_path: Path) -> None:
+    writer = JournalWriter(str(tmp_path), Recorder(), print, None, "run", retention=Retention(max_bytes=1000))
+    writer.push(UNKNOWN, 0.0)
+    writer.flush()
+    (path,) = (tmp_path / FOLDER).glob("*.run.*")
+    os.utime(path, (1_600_000_000, 1_600_000_000))
+
+    for number in range(6):
+        os.close(open_journal(str(tmp_path), f"run-{number}"))
+
+    assert path.exists()
+    writer.push(UNKNOWN, 0.0)
+    writer.close()
+    assert len(list((tmp_path / FOLDER).glob("*.run.*"))) == 2
+
+
+def test_a_hold_keeps_a_run_and_lets_it_go_with_its_pieces(tmp_path: Path) -> None:
+    old, new = put(tmp_path, "run", age_s=60, worker=1), put(tmp_path, "run", age_s=30, worker=2)
+    hold = RunHold(str(tmp_path), "run")
+    hold.take()
+    hold.take()
+
+    for number in range(6):
+        os.close(open_journal(str(tmp_path), f"run-{number}"))
+    assert (old.exists(), new.exists()) == (True, True)
+
+    remove_old(str(tmp_path), Retention(max_bytes=1), "run")
+    assert (old.exists(), new.exists()) == (False, True), "a size may still remove what is finished"
+    RunHold(str(tmp_path / "none"), "run").take()
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import http.client
 import os
 import re
+import shutil
 import signal
 import socket
 import time
@@ -274,6 +276,62 @@ def test_the_folder_of_a_killed_server_is_removed_by_the_next(monkeypatch: pytes
     new = MetricsFolder.create()
 
     assert {path.name for path in tmp_path.iterdir()} == {Path(kept.path).name, Path(new.path).name}
+
+
+def test_a_folder_that_is_just_being_made_is_not_removed_by_another_server(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    lock = fcntl.flock
+    others: list[MetricsFolder] = []
+
+    def lock_late(file: int, how: int) -> None:
+        """Let another server start in the moment before a lock is taken."""
+        if how == fcntl.LOCK_EX and not others:
+            monkeypatch.setattr(fcntl, "flock", lock)
+            others.append(MetricsFolder.create())
+        lock(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", lock_late)
+    mine = MetricsFolder.create()
+
+    assert others
+    mine.enter().close()
+    assert {path.name for path in tmp_path.iterdir()} == {Path(mine.path).name, Path(others[0].path).name}
+
+
+def test_without_its_folder_a_server_goes_on_and_the_page_says_why_it_is_away(tmp_path: Path) -> None:
+    flags = ("--toolsets", "plantuml", "--workers", "2", "--metrics-port", "0")
+    with serving(*flags, env={"TMPDIR": str(tmp_path)}) as server:
+        assert samples(server)
+        (folder,) = tmp_path.glob("signet-metrics-*")
+        workers = {int(file.name.partition("-")[0]) for file in folder.glob("*.cells")}
+        shutil.rmtree(folder)
+        for worker in workers:
+            os.kill(worker, signal.SIGKILL)
+            server.wait_for(f"worker {worker} ended with status -9")
+        server.wait_for("metrics.unwritable")
+
+        assert server.post("/mcp", CALL).status == 200
+        status, _, body = ask(metrics_of(server))
+        assert server.stderr().count("another one takes its place") == len(workers)
+
+    assert status == 503
+    assert "No such file or directory" in body
+
+
+def test_the_version_that_a_request_states_counts_at_the_doors_of_mcp_alone() -> None:
+    name = "mcp_server_operation_duration_seconds_count"
+    with serving("--toolsets", "plantuml", "--metrics-port", "0") as server:
+        for version in ("2025-11-25", "2025-06-18", CANARY):
+            server.post("/api/tools/encodePlantUML", {"plantumlCode": "A"}, {"mcp-protocol-version": version})
+            server.post("/api/tools/encodePlantUML", {"plantumlCode": 5}, {"mcp-protocol-version": version})
+        server.post("/mcp", rpc("tools/list", {}), {"mcp-protocol-version": CANARY})
+        found = samples(server)
+
+    assert value(found, name, mcp_method_name="tools/call", mcp_protocol_version="") == 6
+    assert value(found, name, mcp_method_name="tools/list", mcp_protocol_version="_other") == 1
+    assert value(found, name) == 7
 
 
 def test_figures_without_room_are_lost_and_nothing_else(tmp_path: Path) -> None:

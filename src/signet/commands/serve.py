@@ -81,6 +81,7 @@ def open_service(settings: Settings, listener: socket | None = None) -> tuple[Se
         certificate,
         partial(_warn, settings),
         tell=partial(_tell, settings),
+        on_end=_on_worker_end(settings),
         drain_s=settings.drain_s,
     )
     return service, toolbox, registry
@@ -128,6 +129,19 @@ def _start_worker(settings: Settings) -> App:
 
         shorten_switch_interval()
     return build_app(settings)
+
+
+def _on_worker_end(settings: Settings) -> Callable[[], None]:
+    """Return what keeps the journals of workers that have ended from being removed while the server runs."""
+    if settings.workers == 1 or settings.log_dir is None or not settings.keeps_journal:
+        return _nothing
+    from signet.journal.retention import RunHold
+
+    return RunHold(settings.log_dir, settings.run_name).take
+
+
+def _nothing() -> None:
+    """Do nothing."""
 
 
 def _certificate(settings: Settings) -> tuple[str, str] | None:

@@ -74,7 +74,8 @@ def run_stdio(read_settings: Callable[[], Settings], build: Callable[[Settings],
 
         shorten_switch_interval()
     server = build(settings)
-    exchanges = open_exchange_log(settings, open_log(settings), server.pipeline.registry, is_http=False)
+    telemetry = getattr(server, "telemetry", None)
+    exchanges = open_exchange_log(settings, open_log(settings), server.pipeline.registry, telemetry, is_http=False)
     try:
         notes = _notes(exchanges, server) if exchanges is not None else None
         left_behind = serve(server, wire, source=source, in_thread=settings.stdio_reader == "thread", notes=notes)

@@ -20,6 +20,7 @@ __all__ = [
     "LATEST",
     "USUAL",
     "Retention",
+    "RunHold",
     "find_latest_run",
     "journal_files",
     "open_journal",
@@ -34,6 +35,8 @@ RUN: Final = 2
 """The index of the run's name in the name of a journal, which is split at its dots."""
 PIECES: Final = 10
 """The number of files into which a process divides the space or the time that it may keep."""
+LOOK_S: Final = 0.05
+"""The time that another process needs at most to see whether a journal is being written."""
 SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 
@@ -134,6 +137,44 @@ def _link_latest(folder: str, name: str) -> None:
         raise
 
 
+class RunHold:
+    """Holds the lock of one journal of a run whose processes come and go, so that the run counts as present."""
+
+    def __init__(self, log_dir: str, run: str) -> None:
+        self._folder = os.path.join(log_dir, FOLDER)
+        self._run = run
+        self._held: int | None = None
+
+    def take(self) -> None:
+        """Hold the newest journal that a process has left; one that is being written has a lock already."""
+        before, self._held = self._held, None
+        # Nothing may fail because a journal cannot be held.
+        with contextlib.suppress(OSError):
+            journals = [journal for journal in _found(self._folder) if journal.run == self._run]
+            for journal in sorted(journals, key=lambda journal: (journal.written_s, journal.path), reverse=True):
+                self._held = _hold(journal.path)
+                if self._held is not None:
+                    break
+        if before is not None:
+            os.close(before)
+
+
+def _hold(path: str) -> int | None:
+    """Return the descriptor of a journal that is locked as long as it is open; None if it cannot be locked."""
+    try:
+        journal = open_regular(path, os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        # Another process may be looking at it, which takes a moment.
+        if lock(journal, wait_s=LOOK_S, shared=True):
+            return journal
+    except OSError:
+        pass
+    os.close(journal)
+    return None
+
+
 class _Journal(msgspec.Struct, frozen=True):
     """A journal in the folder."""
 
@@ -154,13 +195,16 @@ def _remove(journals: list[_Journal], retention: Retention, run: str) -> None:
     journals.sort(key=lambda journal: (journal.written_s, journal.path), reverse=True)
     kept_runs = list(dict.fromkeys(journal.run for journal in journals))[: retention.runs]
     oldest_s = time.time() - retention.max_age_s if retention.max_age_s is not None else 0.0
+    # A run is present while one of its processes is, also if others have ended and left their journals.
+    present_runs = {journal.run for journal in journals if journal.run not in kept_runs and _is_written(journal.path)}
     kept: list[_Journal] = []
     for journal in journals:
-        is_due = journal.run not in kept_runs or journal.written_s < oldest_s
-        if not is_due or _is_written(journal.path):
-            kept.append(journal)
-        else:
+        is_due = journal.run not in kept_runs and journal.run not in present_runs
+        is_due = is_due or (journal.written_s < oldest_s and not _is_written(journal.path))
+        if is_due:
             os.unlink(journal.path)
+        else:
+            kept.append(journal)
     if retention.max_bytes is not None:
         _remove_excess(kept, retention.max_bytes, retention.max_bytes // PIECES, run)
 

@@ -89,6 +89,8 @@ class JournalWriter:
         self._queue: list[JournalEntry] = []
         self._unwritten = b""
         self._journal: int | None = None
+        self._is_full = False
+        """Whether the next record begins another file; this one is kept open till then: its lock says that we run."""
         self._warned = False
         self._closed = False
         self._writing = threading.Lock()
@@ -181,7 +183,11 @@ class JournalWriter:
         """Append lines to the present file, and return those that were not written."""
         count = 0
         try:
+            if self._is_full and self._journal is not None:
+                os.close(self._journal)
+                self._journal = None
             if self._journal is None:
+                self._is_full = False
                 self._piece += 1
                 self._journal = open_journal(self._log_dir, self._run_name, self._retention, self._piece)
                 self._opened_s = time.monotonic()
@@ -189,7 +195,7 @@ class JournalWriter:
             text = paged(lines, end)
             whole = append_lines(self._journal, text, end)
             if whole == len(text):
-                self._end_piece(end + whole)
+                self._is_full = self._ends_piece(end + whole)
                 return b""
             count = text.count(b"\n", 0, whole)
             self._warn_once(os.strerror(errno.ENOSPC))
@@ -197,14 +203,11 @@ class JournalWriter:
             self._warn_once(f"{error.strerror}: {error.filename or self._log_dir}")
         return b"".join(lines.splitlines(keepends=True)[count:])
 
-    def _end_piece(self, size: int) -> None:
-        """Close the file if it is as large or as old as one may be; the next record begins another one."""
-        limits, journal = self._retention, self._journal
+    def _ends_piece(self, size: int) -> bool:
+        """Return whether the file is as large or as old as one may be, so that the next record begins another one."""
+        limits = self._retention
         is_large = limits.piece_bytes is not None and size >= limits.piece_bytes
-        is_old = limits.piece_s is not None and time.monotonic() - self._opened_s >= limits.piece_s
-        if journal is not None and (is_large or is_old):
-            os.close(journal)
-            self._journal = None
+        return is_large or (limits.piece_s is not None and time.monotonic() - self._opened_s >= limits.piece_s)
 
     def _warn_once(self, why: str) -> None:
         if not self._warned:

@@ -27,6 +27,7 @@ class ExchangeLog:
     def __init__(self, audit: AuditLog | None, *listeners: Callable[[Exchange], None]) -> None:
         self._audit = audit
         self._listeners = listeners
+        self._is_closed = False
 
     def __call__(self, exchange: Exchange) -> None:
         """Tell of an exchange before its answer is sent.
@@ -47,8 +48,9 @@ class ExchangeLog:
             raise fault
 
     def close(self) -> None:
-        """Write what is left to write."""
-        if self._audit is not None:
+        """Write what is left to write, once."""
+        if self._audit is not None and not self._is_closed:
+            self._is_closed = True
             self._audit.close()
 
 
@@ -66,7 +68,10 @@ def open_exchange_log(
     if settings.audit_log is None and not listeners:
         return None
     audit = None if settings.audit_log is None else _open_audit(settings, log, registry, starts=True)
-    return ExchangeLog(audit, *listeners)
+    exchanges = ExchangeLog(audit, *listeners)
+    if telemetry is not None:
+        telemetry.before_close = exchanges.close
+    return exchanges
 
 
 def check_exchange_log(settings: Settings, log: Log, registry: SchemaRegistry) -> None:

@@ -28,10 +28,17 @@ def open_telemetry(settings: Settings, log: Log, contracts: SchemaRegistry) -> T
     from signet.operations.telemetry.registry import Registry
     from signet.operations.telemetry.telemetry import Telemetry
 
-    registry = Registry(MetricsFolder(settings.metrics_dir).enter() if settings.metrics_dir else None)
+    warn = partial(log.line, WARN, "telemetry")
+    cells = None
+    if settings.metrics_dir:
+        try:
+            cells = MetricsFolder(settings.metrics_dir).enter()
+        except OSError as error:
+            why = f"{error.strerror}: {settings.metrics_dir}; calls are answered, and the page is away until a restart"
+            warn("metrics.unwritable", why=why)
+    registry = Registry(cells)
     tracing = None
     if collector:
-        warn = partial(log.line, WARN, "telemetry")
         try:
             from signet.operations.telemetry.tracing import Tracing
         except ImportError:

@@ -86,7 +86,12 @@ class MetricsApp:
 
     async def _page(self) -> Response:
         async with self._rendering:
-            return Response(200, await asyncio.to_thread(self._render), self._headers)
+            try:
+                return Response(200, await asyncio.to_thread(self._render), self._headers)
+            except (OSError, ValueError) as error:
+                why = getattr(error, "strerror", None) or "their content is broken"
+                message = f"The files of the metrics cannot be read ({why}): restart the server"
+                return refuse(Fault(Code.INTERNAL_ERROR, message, name="METRICS_UNAVAILABLE", status=503))
 
 
 def _is_near(host: str) -> bool:

@@ -132,6 +132,7 @@ class Supervisor:
         """Take note of a worker that has ended; one that ends at once is replaced after a pause."""
         self._note_ready(worker)
         worker.process.join()
+        self._service.on_end()
         self._workers.remove(worker)
         if self._is_stopping or worker.retires:
             return

@@ -28,6 +28,10 @@ def _ignore(_text: str, _error: BaseException | None = None) -> None:
     """Do nothing: nobody listens."""
 
 
+def _nothing() -> None:
+    """Do nothing."""
+
+
 class Service(msgspec.Struct, frozen=True):
     """What each process serves; it can be pickled."""
 
@@ -43,6 +47,8 @@ class Service(msgspec.Struct, frozen=True):
     """Called with the server before it accepts connections."""
     tell: Callable[[str], None] = _ignore
     """Called with what happens to the processes."""
+    on_end: Callable[[], None] = _nothing
+    """Called in the supervisor when a worker has ended."""
     drain_s: float = 0.0
     """How long requests are still taken after the signal to stop."""
     beside: tuple[Callable[[], Application], socket.socket] | None = None

@@ -73,14 +73,21 @@ class MetricsFolder:
             if name.startswith(PREFIX):
                 _remove_if_left(os.path.join(base, name))
         path = tempfile.mkdtemp(prefix=PREFIX, dir=base)
-        owner = os.open(os.path.join(path, "owner"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        made = os.path.join(path, "owner.new")
+        owner = os.open(made, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         # Never closed: it is locked until the process ends.
         fcntl.flock(owner, fcntl.LOCK_EX)
         os.write(owner, str(os.getpid()).encode())
+        # Under its name it is locked from the start: another server removes folders whose owner is not.
+        os.rename(made, os.path.join(path, "owner"))
         return cls(path)
 
     def enter(self) -> FileCells:
-        """Return cells for this process."""
+        """Return cells for this process.
+
+        Raises:
+            OSError: the folder is gone, or cannot be written to.
+        """
         with self._locked(fcntl.LOCK_EX):
             ended = [stem for stem in self._stems() if not _is_running(stem)]
             if len(ended) > MAX_ENDED:
@@ -88,7 +95,11 @@ class MetricsFolder:
             return FileCells(os.path.join(self.path, f"{os.getpid()}-{token_hex(4)}"))
 
     def figures(self) -> Figures:
-        """Return the sum over all processes."""
+        """Return the sum over all processes.
+
+        Raises:
+            OSError: the folder or a file in it is gone, or cannot be read.
+        """
         total: Figures = {}
         with self._locked(fcntl.LOCK_SH):
             for stem in self._stems():

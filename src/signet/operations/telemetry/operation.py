@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from signet.kernel.caller import NOBODY, Caller
+from signet.kernel.channel import HTTP_MCP
 from signet.kernel.errors import (
     HEADER_MISMATCH,
     INVALID_PARAMS,
@@ -26,7 +27,7 @@ from signet.kernel.protocol import HANDSHAKE_VERSIONS, MODERN_VERSIONS, NO_META,
 __all__ = ["CURRENT", "OTHER", "STATED", "Operation", "error_type", "operation_of"]
 
 OTHER: Final = "_other"
-"""The label of a method that the server does not know: a client can make up any number of them."""
+"""The label of a method or version that the server does not know: a client can make up any number of them."""
 UNKNOWN_TOOL: Final = "_unknown"
 METHODS: Final = frozenset(
     {
@@ -79,7 +80,8 @@ class Operation:
     def name(self, given: str, version: object = "") -> None:
         """Note the method of the message, and the version of the protocol that it states."""
         self.method = given if given in METHODS else OTHER
-        self.version = str(version) if version in VERSIONS else ""
+        is_known = not version or (isinstance(version, str) and version in VERSIONS)
+        self.version = str(version or "") if is_known else OTHER
 
     @property
     def tool(self) -> str:
@@ -112,7 +114,9 @@ def operation_of(exchange: Exchange) -> Operation:
         operation.name(INVOKE)
         operation.code = TABLE[fault.code].jsonrpc_code if fault is not None else 0
         return operation
-    operation.name("tools/call" if outcome is not None else _method_in(exchange.body), exchange.version)
+    method = "tools/call" if outcome is not None else _method_in(exchange.body)
+    # Elsewhere the header of the version means nothing, whatever it says.
+    operation.name(method, exchange.version if exchange.door == HTTP_MCP.name else "")
     if fault is not None and not fault.as_tool_result:
         operation.code = fault.mcp_code
     operation.code = operation.code or REFUSALS.get(exchange.refusal, 0)

@@ -52,6 +52,8 @@ class Telemetry:
         self.registry = registry
         self._mode = mode
         self._tracing = tracing
+        self.before_close: Callable[[], None] = lambda: None
+        """Called before the collector is waited for: what has to be written does not wait for it."""
         self._operations = Series(registry, OPERATIONS)
         self._requests = Series(registry, REQUESTS)
         self._upstreams = Series(registry, UPSTREAM_REQUESTS)
@@ -143,6 +145,7 @@ class Telemetry:
 
     def close(self) -> None:
         """Send what is left to the collector, and give up the cells."""
+        self.before_close()
         if self._tracing is not None:
             self._tracing.close()
         self.registry.close()

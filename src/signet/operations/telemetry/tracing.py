@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
@@ -115,8 +116,9 @@ class Tracing:
         ]
         for thread in closing:
             thread.start()
+        deadline_s = monotonic() + FLUSH_S
         for thread in closing:
-            thread.join(FLUSH_S)
+            thread.join(max(0.0, deadline_s - monotonic()))
 
     def _begin(self, operation: Operation) -> None:
         parent, link = _origin(operation)
