@@ -10,6 +10,7 @@ as JSON it is an object with `ts`, `level`, `target`, `event` and `facts`.
 
 from __future__ import annotations
 
+import select
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -21,7 +22,7 @@ import msgspec
 
 from signet.kernel.redaction import SecretRedactor
 
-__all__ = ["DEBUG", "ERROR", "INFO", "LEVELS", "OFF", "TRACE", "WARN", "LimitedLog", "Log"]
+__all__ = ["DEBUG", "ERROR", "INFO", "LEVELS", "OFF", "TRACE", "WARN", "DroppingLog", "LimitedLog", "Log"]
 
 LEVELS: Final = ("off", "error", "warn", "info", "debug", "trace")
 OFF, ERROR, WARN, INFO, DEBUG, TRACE = range(6)
@@ -151,6 +152,36 @@ class LimitedLog:
         if self._left_out:
             facts["left_out"], self._left_out = self._left_out, 0
         self._log.line(level, part, event, **facts)
+
+
+class DroppingLog:
+    """Writes only what stderr takes at once, so that nobody who reads it slowly can hold the server."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self._dropped = 0
+
+    def line(self, level: int, part: str, event: str, **facts: object) -> None:
+        """Write one event, unless stderr is full; the next line tells how many were dropped."""
+        if not _has_room():
+            self._dropped += 1
+            return
+        if self._dropped:
+            facts["dropped"], self._dropped = self._dropped, 0
+        self._log.line(level, part, event, **facts)
+
+
+def _has_room() -> bool:
+    """Return whether stderr takes a line without waiting: a pipe has room for one if it has any."""
+    # Windows has no poll, and whoever has replaced stderr may have no file behind it.
+    if not hasattr(select, "poll"):
+        return True
+    try:
+        poll = select.poll()
+        poll.register(sys.stderr.fileno(), select.POLLOUT)
+        return bool(poll.poll(0))
+    except (OSError, ValueError, AttributeError):
+        return True
 
 
 def _now() -> str:

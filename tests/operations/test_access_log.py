@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+from pathlib import Path
 
 import pytest
 
 from channels import invocation, rpc
-from processes import Server, serving
+from processes import SIGNET, Server, clean_env, serving
 
 CANARY = "canary-55d0"
 TOKEN = "token-of-the-access-log"
@@ -98,3 +101,25 @@ def test_without_the_flag_there_is_no_line() -> None:
         server.wait_for("call.done")
 
         assert ACCESS.findall(server.stderr()) == []
+
+
+def test_a_reader_who_does_not_read_holds_nobody_and_is_told_what_he_missed() -> None:
+    """A pipe of 64 KiB is full after some hundreds of lines; a server that waits for its reader answers no more."""
+    command = [SIGNET, "serve", "--port", "0", "--toolsets", "plantuml", "--access-log", "--no-journal"]
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=clean_env()) as process:
+        assert process.stderr is not None
+        try:
+            greeting = process.stderr.readline().decode()
+            port = int(re.findall(r":(\d+)", greeting)[0])
+            asked = Server(process, port, Path(os.devnull))
+            assert {asked.ask("GET", "/healthz").status for _ in range(1000)} == {200}
+            text = os.read(process.stderr.fileno(), 1 << 20).decode()
+            asked.ask("GET", "/healthz", headers={"x-request-id": "the-last"})
+            while "id=the-last " not in text:
+                text += os.read(process.stderr.fileno(), 1 << 20).decode()
+        finally:
+            process.terminate()
+    found = [facts(line) for line in ACCESS.findall(text)]
+    dropped = sum(int(line.get("dropped", 0)) for line in found)
+    assert dropped > 0
+    assert len(found) + dropped == 1001

@@ -68,3 +68,9 @@ def test_another_form_is_refused() -> None:
 
     assert done.returncode == 2
     assert b"write text or json" in done.stderr
+
+
+def test_the_help_names_both_forms() -> None:
+    page = " ".join(run("serve", "--help").stdout.decode().split())
+
+    assert "--log-format FORM form of log lines: text or json (default: text)" in page

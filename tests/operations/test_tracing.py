@@ -13,9 +13,14 @@ from typing import Any
 
 import pytest
 
+from audit_logs import events_in
 from channels import invocation, rpc
 from otlp_collector import TOOLS, Collector, Span, collecting
 from processes import BIN, PATIENCE_S, Server, clean_env, piping, serving
+from signet.app import SCHEMA_ROOT
+from signet.kernel.schemas import SchemaRegistry
+from signet.operations.telemetry.registry import Registry
+from signet.operations.telemetry.tracing import Tracing
 from upstream_harness import Listener, http_answer, listening
 
 CANARY = "canary-91be"
@@ -214,6 +219,62 @@ def test_a_collector_that_is_away_fails_no_call_delays_no_end_and_is_told_once(h
     assert answers == {200}
     assert log.count("telemetry.failed") == 1
     assert "Traceback" not in log
+
+
+@pytest.mark.parametrize("command", ["serve", "stdio"])
+def test_the_audit_log_is_closed_before_a_collector_is_waited_for(command: str, tmp_path: Path) -> None:
+    log = tmp_path / "audit.log"
+    flags = ("--toolsets", "plantuml", "--audit-log", str(log))
+    with socket.create_server(("127.0.0.1", 0)) as collector, contextlib.ExitStack() as stack:
+        collector.settimeout(PATIENCE_S)
+        env = {
+            "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{collector.getsockname()[1]}",
+            "OTEL_BSP_SCHEDULE_DELAY": "600000",
+            "OTEL_METRIC_EXPORT_INTERVAL": "600000",
+        }
+        if command == "serve":
+            server = stack.enter_context(serving(*flags, env=env))
+            server.ask("GET", "/healthz")
+            process = server.process
+        else:
+            pipe = stack.enter_context(piping(str(BIN / "signet"), "stdio", *flags, env=env))
+            pipe.ask(rpc("ping", {}))
+            process = pipe.process
+        process.terminate()
+        # It connects when it begins to send what is left, and gets no answer.
+        connection, _ = collector.accept()
+        with connection:
+            events = events_in(log)
+
+    assert events == ["started", "stopped"]
+
+
+def test_the_end_waits_for_the_collector_once_for_spans_and_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[float] = []
+
+    class Hanging:
+        """A thread that sends to a collector which never answers."""
+
+        def __init__(self, **_: Any) -> None:
+            pass
+
+        def start(self) -> None:
+            pass
+
+        def join(self, timeout: float) -> None:
+            waited.append(timeout)
+
+    with collecting() as collector:
+        for name, text in collector.env.items():
+            monkeypatch.setenv(name, text)
+        tracing = Tracing(Registry(), SchemaRegistry(schema_root=SCHEMA_ROOT), {}, lambda: None)
+        with monkeypatch.context() as patch:
+            patch.setattr("signet.operations.telemetry.tracing.monotonic", lambda: sum(waited), raising=False)
+            patch.setattr("signet.operations.telemetry.tracing.threading.Thread", Hanging)
+            tracing.close()
+        tracing.close()
+
+    assert sum(waited) == 3.0
 
 
 def test_without_the_extra_there_is_one_warning_with_the_command() -> None:

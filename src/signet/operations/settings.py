@@ -22,17 +22,19 @@ class OperationSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields
         setting("file of named tokens (signet token new); it is read again when it changes", metavar="FILE"),
     ] = None
     oauth_issuer: Annotated[
-        str | None, setting("issuer of OAuth access tokens; its keys are found by its metadata", metavar="URL")
+        str | None, setting("issuer of OAuth access tokens; its metadata says where its keys are", metavar="URL")
     ] = None
     oauth_audience: Annotated[
         str | None,
-        setting("audience that a token must name", metavar="TEXT", default_text="the public URL with /mcp"),
+        setting(
+            "audience that an OAuth access token must name", metavar="TEXT", default_text="the public URL with /mcp"
+        ),
     ] = None
     oauth_jwks_url: Annotated[
-        str | None, setting("where the issuer's keys are, if its metadata does not say it", metavar="URL")
+        str | None, setting("URL of the issuer's keys, if its metadata does not name it", metavar="URL")
     ] = None
     oauth_scopes: Annotated[
-        str, setting("scopes that clients are told to ask for, separated by blanks", metavar="SCOPES")
+        str, setting("OAuth scopes that clients are told to ask for, separated by spaces", metavar="SCOPES")
     ] = DEFAULT_SCOPES
     public_url: Annotated[
         str | None,
@@ -49,7 +51,8 @@ class OperationSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields
         float,
         Meta(ge=0, le=3600),
         setting(
-            "seconds for which requests are still taken after the signal to stop, with /readyz at 503", metavar="S"
+            "seconds after the signal to stop in which requests are still accepted and /readyz answers 503",
+            metavar="S",
         ),
     ] = 0.0
     audit_log: Annotated[
@@ -57,10 +60,12 @@ class OperationSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields
     ] = None
     audit_key: Annotated[
         str | None,
-        setting("key of the audit log's hashes: without it nobody can make a chain anew", metavar="KEY", secret=True),
+        setting(
+            "secret key of the audit log's hashes; whoever lacks it cannot forge the log", metavar="KEY", secret=True
+        ),
     ] = None
     access_log: Annotated[bool, setting("write a log line for each HTTP request")] = False
-    log_format: Annotated[Literal["text", "json"], setting("form of log lines", metavar="FORM")] = "text"
+    log_format: Annotated[Literal["text", "json"], setting("form of log lines: text or json", metavar="FORM")] = "text"
     rate_limit: Annotated[
         str | None,
         setting(
@@ -81,15 +86,21 @@ class OperationSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields
     ] = "memory:"
     metrics_port: Annotated[
         Annotated[int, Meta(ge=0, le=65_535)] | None,
-        setting("port of the metrics for Prometheus; 0 picks a free one", metavar="PORT", default_text="none"),
+        setting(
+            "port on which /metrics is served for Prometheus; 0 picks a free one", metavar="PORT", default_text="none"
+        ),
     ] = None
-    metrics_host: Annotated[str, setting("address of the metrics", metavar="HOST")] = "127.0.0.1"
+    metrics_host: Annotated[str, setting("address on which --metrics-port listens", metavar="HOST")] = "127.0.0.1"
     metrics_dir: str = ""
     """The folder in which the processes of one server keep their figures."""
-    journal_keep: Annotated[int, Meta(ge=1, le=1_000_000), setting("runs of which journals are kept", metavar="N")] = 5
+    journal_keep: Annotated[
+        int, Meta(ge=1, le=1_000_000), setting("number of runs whose journals are kept", metavar="N")
+    ] = 5
     journal_max_mb: Annotated[
         Annotated[int, Meta(ge=1, le=1_000_000_000)] | None,
-        setting("size of the journal's folder; the oldest files go first", metavar="MB", default_text="no limit"),
+        setting(
+            "largest size of all journals together; the oldest are removed first", metavar="MB", default_text="no limit"
+        ),
     ] = None
     journal_max_age: Annotated[
         str | None,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from signet.kernel.errors import Fault
-from signet.logs import INFO, WARN, Log
+from signet.logs import INFO, WARN, DroppingLog, Log
 from signet.settings import Settings, UsageError
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def open_exchange_log(
     if settings.access_log and is_http:
         from signet.operations.telemetry.access_log import AccessLog
 
-        listeners.append(AccessLog(partial(log.line, INFO, "access", "request")).exchanged)
+        listeners.append(AccessLog(partial(DroppingLog(log).line, INFO, "access", "request")).exchanged)
     if telemetry is not None and is_http:
         listeners.append(telemetry.exchanged)
     if settings.audit_log is None and not listeners:
