@@ -84,7 +84,7 @@ lock: ## Write requirements/*.txt anew from pyproject.toml and requirements/*.in
 	$(COMPILE) pyproject.toml -o requirements/run.txt
 	$(COMPILE) requirements/build.in -c requirements/run.txt -o requirements/build.txt
 	$(COMPILE) pyproject.toml requirements/build.in requirements/test.in -o requirements/test.txt
-	$(COMPILE) pyproject.toml requirements/build.in requirements/bench.in -o requirements/bench.txt
+	$(COMPILE) pyproject.toml --extra otel requirements/build.in requirements/bench.in -o requirements/bench.txt
 	$(COMPILE) pyproject.toml --extra redis --extra oauth --extra otel -c requirements/test.txt -o requirements/deploy.txt
 
 sbom: $(TEST_STAMP) ## Write the bill of materials (CycloneDX) of the locked dependencies to build/sbom.cdx.json

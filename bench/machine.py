@@ -6,7 +6,7 @@ import os
 import platform
 import re
 import time
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 __all__ = ["Bystanders", "hardware", "versions"]
@@ -27,7 +27,15 @@ def hardware() -> str:
 
 def versions() -> str:
     """Return the versions of the packages that are compared and of the libraries below them."""
-    return ", ".join(f"{name} {version(name)}" for name in PACKAGES)
+    return ", ".join(f"{name} {_version(name)}" for name in PACKAGES)
+
+
+def _version(name: str) -> str:
+    """Return the version of a package; not every benchmark needs them all."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "(not installed)"
 
 
 class Bystanders:

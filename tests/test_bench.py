@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import datetime as dt
 
+import msgspec
 import pytest
 from bench.contenders import BARE_NAME, FASTMCP, SDK
 from bench.frames import FIRST, LEGACY, MODERN, SMALL, Call, RestCall, WrongAnswerError
 from bench.goals import Goal, verdicts
+from bench.machine import versions
 from bench.peers.bare import answer, answer_rest, to_request
 from bench.report import Setting, page
 from bench.rows import SIGNET, Metric, Row
@@ -51,6 +53,12 @@ def test_the_page_tells_each_goal_its_ratio_and_by_how_much_it_is_met_or_missed(
         "| cold start: spawn to tools/list | official SDK | at most 1/7.8 | **1/10** (10 to 10) | met by 28% |",
     ]
     assert "Other work took 25% of the processor meanwhile." in text
+
+
+def test_a_package_that_is_not_installed_is_named_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bench.machine.PACKAGES", ("msgspec", "no-such-package"))
+
+    assert versions() == f"msgspec {msgspec.__version__}, no-such-package (not installed)"
 
 
 def test_a_page_without_goals_has_no_table_of_them() -> None:

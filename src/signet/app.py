@@ -222,10 +222,8 @@ def build_app(settings: Settings, server: Server | None = None) -> App:
     telemetry = getattr(server, "telemetry", None)
     exchanges = open_exchange_log(settings, open_log(settings), server.pipeline.registry, telemetry)
     app = partial(App, server, guard, about, legacy, refusal_log(settings), pages=pages, prefix=prefix)
-    on_close = exchanges.close if exchanges is not None else _nothing
-    return app(
-        proxies=open_proxies(settings), open_pages=open_pages(settings), on_exchange=exchanges, on_close=on_close
-    )
+    on_close, listener = (exchanges.close, exchanges.listener) if exchanges is not None else (_nothing, None)
+    return app(proxies=open_proxies(settings), open_pages=open_pages(settings), on_exchange=listener, on_close=on_close)
 
 
 def _warn_of_tokens(settings: Settings, why: str) -> None:

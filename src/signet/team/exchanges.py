@@ -29,6 +29,12 @@ class ExchangeLog:
         self._listeners = listeners
         self._is_closed = False
 
+    @property
+    def listener(self) -> Callable[[Exchange], None]:
+        """Whom to tell: the only listener itself, if there is no other and none that may refuse."""
+        is_only = self._audit is None and len(self._listeners) == 1
+        return self._listeners[0] if is_only else self
+
     def __call__(self, exchange: Exchange) -> None:
         """Tell of an exchange before its answer is sent.
 
