@@ -54,3 +54,20 @@ def test_a_name_that_a_page_could_have_is_refused(host: str, is_local: bool, sta
 
 def test_pages_of_the_web_get_nothing() -> None:
     assert ask("GET", "/metrics", host="localhost", origin="http://localhost").status == 403
+
+
+@pytest.mark.parametrize(
+    ("error", "why"), [(FileNotFoundError(2, "No such file"), "No such file"), (ValueError("x"), "content is broken")]
+)
+def test_a_page_that_cannot_be_made_is_away_with_the_reason(error: Exception, why: str) -> None:
+    async def answer() -> Response:
+        def fail() -> bytes:
+            raise error
+
+        page = MetricsApp(fail, b"text/plain").answer(Request("GET", "/metrics", Headers([], [])))
+        return page if isinstance(page, Response) else await page
+
+    page = asyncio.run(answer())
+
+    assert page.status == 503
+    assert why in page.body.decode()
