@@ -16,8 +16,7 @@ from signet import __version__
 from signet.app import build_app, check, open_log, place_of, refuse_open_door
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.tools import Toolbox
-from signet.kernel.wire import encode
-from signet.logs import INFO, WARN
+from signet.logs import INFO, WARN, Log
 from signet.settings import Settings, UsageError
 from signet.team.access import check_access, is_protected, open_public_url
 from signet.team.exchanges import check_exchange_log
@@ -34,9 +33,13 @@ from .terminal import paste_lines
 from .tool_lookup import flags_again
 from .tool_page import Page, page_of
 
-__all__ = ["LIMITS", "greeting", "open_service", "serve_http"]
+__all__ = ["LIMITS", "greet", "open_service", "serve_http"]
 
 LIMITS: Final = ConnectionLimits()
+START_S: Final = 60.0
+"""The time for a worker to load its tools, after which it is killed."""
+MAX_TRACE_CHARS: Final = 4000
+"""The end of a traceback that a log line shows."""
 
 
 def serve_http(read_settings: Callable[[], Settings]) -> int:
@@ -52,7 +55,7 @@ def serve_http(read_settings: Callable[[], Settings]) -> int:
         settings = replace(settings, **_where(listener.getsockname()))
     with metrics_port(settings) as (settings, beside):
         service, toolbox, registry = open_service(settings, listener)
-        print_err(greeting(settings, service.listener.getsockname(), page_of(next(iter(toolbox)), registry)))
+        greet(settings, service.listener.getsockname(), page_of(next(iter(toolbox)), registry))
         serve(replace(service, beside=beside), settings.workers)
     return 0
 
@@ -83,6 +86,8 @@ def open_service(settings: Settings, listener: socket | None = None) -> tuple[Se
         tell=partial(_tell, settings),
         on_end=_on_worker_end(settings),
         drain_s=settings.drain_s,
+        call_s=settings.call_timeout_s,
+        start_s=START_S,
     )
     return service, toolbox, registry
 
@@ -97,7 +102,15 @@ def _inherited() -> socket | None:
 
 def _where(address: Any) -> dict[str, Any]:
     """Return the settings that stand for a socket's address."""
-    return {"host": UNIX_PREFIX + address} if isinstance(address, str) else {"host": address[0], "port": address[1]}
+    path = _path(address)
+    return {"host": address[0], "port": address[1]} if path is None else {"host": UNIX_PREFIX + path}
+
+
+def _path(address: Any) -> str | None:
+    """Return the path of a socket's address, or its name behind `@` if it is abstract; None if it has a port."""
+    if isinstance(address, bytes):
+        return "@" + address[1:].decode(errors="backslashreplace")
+    return address if isinstance(address, str) else None
 
 
 def _refuse_exposure(settings: Settings) -> None:
@@ -167,6 +180,11 @@ def _certificate(settings: Settings) -> tuple[str, str] | None:
 def _warn(settings: Settings, text: str, error: BaseException | None = None) -> None:
     """Log what went wrong in the server itself."""
     facts = {} if error is None else {"cause": place_of(error)}
+    if isinstance(error, UsageError):
+        # Its text is for the user; that of any other exception may hold a secret.
+        facts["error"] = str(error)
+        if error.trace:
+            facts["trace"] = error.trace[-MAX_TRACE_CHARS:]
     open_log(settings).line(WARN, "http", "server.warning", why=text, **facts)
 
 
@@ -175,30 +193,34 @@ def _tell(settings: Settings, text: str) -> None:
     open_log(settings).line(INFO, "http", "server.workers", what=text)
 
 
-def greeting(settings: Settings, address: Any, tool: Page) -> str:
-    """Return the address that the server listens on, and three lines to paste."""
+def greet(settings: Settings, address: Any, tool: Page) -> None:
+    """Say which address the server listens on, with three lines to paste; as JSON, in a line of the log."""
     url, public_url = _url(settings, address), open_public_url(settings)
     text = f"Signet {__version__} is listening on {url}\n"
     if public_url is not None:
         text += f"Clients reach it at {public_url}/mcp\n"
     if settings.log_format == "json":
-        # What reads lines of JSON reads this one too.
-        facts = {"target": "signet", "event": "server.listening", "facts": {"text": text[:-1]}}
-        return encode({"level": "info", **facts}).decode() + "\n"
+        # At every level: whoever reads lines of JSON waits for this one too.
+        Log("signet", "info", as_json=True).line(INFO, "", "server.listening", text=text[:-1])
+        return
     if settings.sandbox:
         titles = [toolset.title for toolset, _ in reversed(settings.enabled()) if toolset.sandbox is not None]
         text += f"{' and '.join(titles)} answer from embedded sample data.\n" if titles else ""
+    path = _path(address)
     if settings.quiet:
-        return text
-    if isinstance(address, str) and public_url is None:
-        return f"{text}Try it: curl --unix-socket {quote(address)} http://localhost/api/tools\nCtrl-C stops it.\n"
-    flags, secured = flags_again(settings), is_protected(settings)
-    return text + paste_lines(str(public_url or url), tool.name, tool.example, flags, secured=secured)
+        print_err(text)
+    elif path is not None and public_url is None:
+        flag, name = ("--abstract-unix-socket", path[1:]) if isinstance(address, bytes) else ("--unix-socket", path)
+        print_err(f"{text}Try it: curl {flag} {quote(name)} http://localhost/api/tools\nCtrl-C stops it.\n")
+    else:
+        flags, secured = flags_again(settings), is_protected(settings)
+        print_err(text + paste_lines(str(public_url or url), tool.name, tool.example, flags, secured=secured))
 
 
 def _url(settings: Settings, address: Any) -> str:
     """Return the URL of a socket's address; for a path there is none, so the path itself."""
-    if isinstance(address, str):
-        return UNIX_PREFIX + address
+    path = _path(address)
+    if path is not None:
+        return UNIX_PREFIX + path
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     return f"{'http' if settings.tls_cert is None else 'https'}://{host}:{address[1]}"

@@ -134,7 +134,9 @@ class Connection(Member, asyncio.Protocol):
     def drain(self) -> None:
         """Close the connection if it waits for its client; else it ends with the response that is due."""
         if self.waits_since < inf and not self._writer.is_full and not self._is_ended:
-            self._transport.close()
+            reader = self._reader
+            if not (self._slots.is_retiring and (reader.head or reader.request is not None or self._has_unread())):
+                self._transport.close()
 
     def abort(self) -> None:
         """Close the connection at once; `connection_lost` follows."""
@@ -234,7 +236,7 @@ class Connection(Member, asyncio.Protocol):
         try:
             response = answer if isinstance(answer, Response) else await answer
             if response.events is not None:
-                keep_alive = keep_alive and request.version != "1.0" and not self._slots.last_answers
+                keep_alive = keep_alive and request.version != "1.0" and not self._is_last()
                 await self._writer.stream(request, response, response.events, keep_alive=keep_alive)
             is_sent = True
         finally:
@@ -255,9 +257,17 @@ class Connection(Member, asyncio.Protocol):
         """Write a response."""
         if response.refusal or self._app.records_all:
             response = self._app.record(request, response, self.address)
-        keep_alive = keep_alive and not self._slots.last_answers
+        if self._slots.last_answers and self._is_last():
+            keep_alive = False
         self._writer.write(request, response, keep_alive=keep_alive)
         self._rest(keep_alive=keep_alive)
+
+    def _is_last(self) -> bool:
+        """Return whether the connection ends with this response; where the process is replaced, no request is lost."""
+        return self._slots.last_answers and not (self._slots.is_retiring and self._has_unread())
+
+    def _has_unread(self) -> bool:
+        return self._at < len(self._unread)
 
     def _rest(self, *, keep_alive: bool) -> None:
         """Wait for the next request, or end."""

@@ -18,12 +18,8 @@ from .slots import ConnectionLimits, Slots
 if TYPE_CHECKING:
     from ssl import SSLContext
 
-__all__ = ["UNIX_PREFIX", "HttpServer", "bind", "is_local", "new_event_loop"]
+__all__ = ["UNIX_PREFIX", "HttpServer", "bind", "is_local", "new_event_loop", "retirement_s"]
 
-GRACE_S: Final = 10.0
-"""The time for calls in flight to end after the signal to stop."""
-RETIRE_S: Final = 5.0
-"""The time for the clients of a worker that is replaced to send one more request on the connections they have."""
 BACKLOG: Final = 2048
 ACCEPTS_PER_TURN: Final = 64
 """The number of waiting connections that are accepted before the open ones get their turn."""
@@ -87,6 +83,11 @@ def new_event_loop() -> asyncio.AbstractEventLoop:
     return uvloop.new_event_loop()
 
 
+def retirement_s(limits: ConnectionLimits, call_s: float) -> float:
+    """Return how long a process that is replaced may take: a request may begin late, and then has all of its time."""
+    return limits.retire_s + limits.head_s + limits.body_s + call_s
+
+
 class HttpServer:
     """Serves an application on a listening socket."""
 
@@ -96,11 +97,18 @@ class HttpServer:
         listener: socket.socket,
         limits: ConnectionLimits,
         tls: Callable[[], SSLContext] | None = None,
+        *,
         drain_s: float = 0.0,
+        call_s: float = 50.0,
     ) -> None:
-        """Serve on a socket; `drain_s` is how long requests are still taken after the signal to stop."""
+        """Serve on a socket.
+
+        `drain_s` is how long requests are still taken after the signal to stop; `call_s` is how long a call may take.
+        """
         self._drain_s = drain_s
-        self._is_replaced = False
+        self._call_s = call_s
+        self._is_replaced = self._is_signalled = False
+        self._retirement: asyncio.Task[None] | None = None
         self._app = app
         self._listener = listener
         self._slots = Slots(limits)
@@ -123,10 +131,10 @@ class HttpServer:
             await asyncio.sleep(self._drain_s)
         self._loop.remove_reader(self._listener)
         self._listener.close()
-        if self._is_replaced:
-            # Not closed at once: a client may be about to send a request on a connection that it has.
-            await self._slots.emptied(RETIRE_S)
-        await self._slots.drain(GRACE_S)
+        if self._retirement is not None:
+            # Waited for and not awaited: `stop` cancels it.
+            await asyncio.wait({self._retirement})
+        await self._slots.drain(self._limits.grace_s)
         await self._app.close()
 
     def stop(self) -> None:
@@ -136,13 +144,22 @@ class HttpServer:
                 # At once: from now on the socket may be another process's to serve.
                 self._loop.remove_reader(self._listener)
             self._stopped.set()
+        elif self._retirement is not None:
+            self._retirement.cancel()
 
     def retire(self) -> None:
-        """Leave the socket to another process, and end when the clients have gone over to it."""
+        """Leave the socket to another process, and end when all requests that the clients have begun are answered."""
         if not self._stopped.is_set():
-            self._is_replaced = True
+            self._is_replaced = self._slots.is_retiring = True
             self._loop.remove_reader(self._listener)
+            self._retirement = self._loop.create_task(self._retire())
             self._stopped.set()
+
+    async def _retire(self) -> None:
+        """Wait for the clients: one may be about to send a request on a connection that it has."""
+        if self._handshakes:
+            await asyncio.wait(self._handshakes, timeout=self._limits.retire_s)
+        await self._slots.retire(retirement_s(self._limits, self._call_s))
 
     def stop_on_signals(self, *numbers: signal.Signals) -> None:
         """Stop on a signal; a second one ends the process at once."""
@@ -150,8 +167,10 @@ class HttpServer:
             self._loop.add_signal_handler(number, self._on_signal)
 
     def _on_signal(self) -> None:
-        if self._stopped.is_set():
+        # Not by `_stopped`: a process that is being replaced has stopped without a signal.
+        if self._is_signalled:
             os._exit(0)
+        self._is_signalled = True
         self.stop()
 
     def _accept(self) -> None:

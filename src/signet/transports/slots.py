@@ -38,6 +38,10 @@ class ConnectionLimits(msgspec.Struct, frozen=True):
     """The time for responses after the client has closed its sending side: it may still read, or be gone."""
     linger_s: float = 2.0
     """The time for a client to read the last response before the connection is closed."""
+    grace_s: float = 10.0
+    """The time for calls in flight to end after the signal to stop."""
+    retire_s: float = 5.0
+    """The time for the clients of a process that is replaced to send one more request on the connections they have."""
     connections: int = 4096
     per_address: int = 1024
 
@@ -70,7 +74,10 @@ class Member(ABC):
 
     @abstractmethod
     def drain(self) -> None:
-        """Close the connection now if it waits for its client, else after the responses that are due."""
+        """Close the connection now if it waits for its client, else after the responses that are due.
+
+        While the process is being replaced, a connection in the middle of a request is left open.
+        """
 
     @abstractmethod
     def abort(self) -> None:
@@ -88,6 +95,8 @@ class Slots:
         self.draining = False
         self.last_answers = False
         """Whether each connection ends with its next response, and is left open until then."""
+        self.is_retiring = False
+        """Whether the process is being replaced: every request that has begun to come is answered."""
         self._members: set[Member] = set()
         self._by_address: dict[str, set[Member]] = {}
         self._refused: set[Member] = set()
@@ -107,7 +116,7 @@ class Slots:
             has_room = self._make_room(mine)
         elif len(self._members) >= self.limits.connections:
             has_room = self._make_room(self._members)
-        if not has_room or self.draining:
+        if not has_room or (self.draining and not self.is_retiring):
             self._refused.add(member)
             return False
         self._members.add(member)
@@ -130,9 +139,22 @@ class Slots:
         if not self._members:
             self._empty.set()
 
+    async def retire(self, limit_s: float) -> None:
+        """Let the clients send one more request each, close the idle connections, and let the others end by themselves.
+
+        All of that takes a limited time.
+        """
+        self.last_answers = self.is_retiring = True
+        await self.emptied(self.limits.retire_s)
+        self.draining = True
+        for member in (*self._members, *self._refused):
+            member.drain()
+        await self.emptied(limit_s - self.limits.retire_s)
+
     async def drain(self, grace_s: float) -> None:
         """Let the requests in flight be answered, for a limited time, and close all connections."""
         self.draining = self.last_answers = True
+        self.is_retiring = False
         for member in (*self._members, *self._refused):
             member.drain()
         await self.emptied(grace_s)

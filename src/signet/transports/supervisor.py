@@ -3,7 +3,7 @@
     SIGHUP ── start a worker ── it says that it serves ── the oldest one retires ── the next, until all are new
 
 A worker that retires leaves the socket to the others and answers what its clients still send on their connections, so
-no request fails. A new worker that ends before it serves ends the replacement: the old ones stay.
+no request fails. A new worker that ends before it serves, or takes too long, ends the replacement: the old ones stay.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from math import inf
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
@@ -19,16 +20,17 @@ from typing import Final
 
 import msgspec
 
-from .http_server import GRACE_S
+from .hangup import Hangup
+from .http_server import retirement_s
 from .systemd import notify
-from .workers import Service, has_terminal
+from .workers import Service
 
 __all__ = ["Supervisor"]
 
 YOUNG_S: Final = 1.0
 """The age below which a worker that ends is replaced only after a pause of the same length."""
-PATIENCE_S: Final = GRACE_S + 5
-"""The time after which a worker that does not stop is killed."""
+SLACK_S: Final = 5.0
+"""The time beyond its own limits after which a worker that does not end is killed."""
 
 
 class Worker(msgspec.Struct, eq=False):
@@ -38,7 +40,11 @@ class Worker(msgspec.Struct, eq=False):
     started_s: float
     ready: Connection | None
     """Where it says that it serves; None as soon as it has."""
+    deadline_s: float
+    """The time at which it is killed: it has to serve, or to end, by then."""
     retires: bool = False
+    is_late: bool = False
+    """Whether it was killed at its deadline."""
 
 
 class Supervisor:
@@ -52,30 +58,32 @@ class Supervisor:
         self._old: list[Worker] = []
         """Those that are to be replaced, the oldest last."""
         self._is_stopping = self._is_reloading = False
-        self._has_terminal = has_terminal()
+        self._is_hung_up = False
+        """Whether the terminal has ended."""
+        self._pause_ends_s = 0.0
+        """The time before which no worker is started."""
         self._woken, self._wake = os.pipe()
 
     def run(self) -> None:
         """Start the workers, replace those that end, and stop them all on SIGINT or SIGTERM."""
         signal.signal(signal.SIGINT, self._stop)
         signal.signal(signal.SIGTERM, self._stop)
-        signal.signal(signal.SIGHUP, self._reload)
+        Hangup(self._reload, self._hang_up).watch()
         for _ in range(self._count):
             self._start()
-        while self._workers:
+        while self._workers or not self._is_stopping:
             self._await_event()
-            if not self._is_stopping:
+            if self._is_hung_up and not self._is_stopping:
+                self._service.tell("the terminal has ended: the server stops")
+                self._stop()
+            if not self._is_stopping and time.monotonic() >= self._pause_ends_s:
                 self._replace_next()
 
     def _await_event(self) -> None:
-        """Wait until a worker serves, a worker has ended, or a signal has come, and take note of it."""
+        """Wait until a worker serves, has ended or has to be killed, or a signal has come, and take note of it."""
         ready = {worker.ready: worker for worker in self._workers if worker.ready and not worker.ready.closed}
         ended = {worker.process.sentinel: worker for worker in self._workers}
-        patience_s = PATIENCE_S + self._service.drain_s if self._is_stopping else None
-        found = wait([*ready, *ended, self._woken], patience_s)
-        if not found:
-            for worker in self._workers:
-                worker.process.kill()
+        found = wait([*ready, *ended, self._woken], self._patience_s())
         if self._woken in found:
             os.read(self._woken, 4096)
         for one in found:
@@ -84,17 +92,32 @@ class Supervisor:
         for one in found:
             if one in ended:
                 self._bury(ended[one])
+        for worker in self._workers:
+            if worker.deadline_s <= time.monotonic():
+                # Its end is noted by itself.
+                worker.deadline_s, worker.is_late = inf, True
+                worker.process.kill()
+
+    def _patience_s(self) -> float | None:
+        """Return the time until something has to be done though nothing happens, or None."""
+        now = time.monotonic()
+        next_s = min((worker.deadline_s for worker in self._workers), default=inf)
+        if not self._is_stopping and self._pause_ends_s > now:
+            next_s = min(next_s, self._pause_ends_s)
+        return None if next_s == inf else max(0.0, next_s - now)
 
     def _start(self) -> None:
         context = get_context("spawn")
         ready, child = context.Pipe(duplex=False)
         process = context.Process(target=self._run, args=(self._service, child), daemon=True)
         # Ctrl-C goes to all processes of a terminal; the workers inherit the mask and wait for the supervisor's word.
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
+        # SIGHUP is blocked at all times.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         process.start()
         child.close()
-        self._workers.append(Worker(process, time.monotonic(), ready))
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGHUP})
+        now = time.monotonic()
+        self._workers.append(Worker(process, now, ready, now + self._service.start_s))
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         if self._is_stopping:
             process.terminate()
 
@@ -104,14 +127,23 @@ class Supervisor:
             # It has ended before it served, which is noted by itself.
             return
         worker.ready = None
+        if not self._is_stopping:
+            worker.deadline_s = inf
         if self._old and len(self._active()) > self._count:
-            old = self._old.pop()
-            old.retires = True
-            self._service.tell(f"worker {worker.process.pid} takes the place of worker {old.process.pid}")
-            if old.process.pid is not None:
-                os.kill(old.process.pid, signal.SIGUSR1)
+            self._retire(self._old.pop(), worker)
         if not self._is_starting() and not self._old and not self._is_stopping:
             notify("READY=1")
+
+    def _retire(self, old: Worker, new: Worker) -> None:
+        """Let a worker leave the socket to another one; it has the time of its calls to end."""
+        service, limits = self._service, self._service.limits
+        old.retires = True
+        if not self._is_stopping:
+            limit_s = retirement_s(limits, service.call_s) + limits.retire_s + limits.grace_s
+            old.deadline_s = time.monotonic() + limit_s + SLACK_S
+        service.tell(f"worker {new.process.pid} takes the place of worker {old.process.pid}")
+        if old.process.pid is not None:
+            os.kill(old.process.pid, signal.SIGUSR1)
 
     def _active(self) -> list[Worker]:
         return [worker for worker in self._workers if not worker.retires]
@@ -134,32 +166,43 @@ class Supervisor:
         worker.process.join()
         self._service.on_end()
         self._workers.remove(worker)
-        if self._is_stopping or worker.retires:
+        if self._is_stopping or (worker.retires and not worker.process.exitcode):
             return
-        number, status = worker.process.pid, worker.process.exitcode
+        end = f"ended with status {worker.process.exitcode}"
+        if worker.retires:
+            self._service.warn(f"worker {worker.process.pid}, which was replaced, {end}", None)
+            return
+        if worker.is_late:
+            end = f"did not serve within {self._service.start_s:g} s and was killed"
         if self._old and worker.ready is not None:
             self._old.clear()
-            self._service.warn(f"the new worker {number} ended with status {status}: the old workers stay", None)
+            self._service.warn(f"the new worker {worker.process.pid} {end}: the old workers stay", None)
             return
         if worker in self._old:
             self._old.remove(worker)
-        self._service.warn(f"worker {number} ended with status {status}, another one takes its place", None)
-        if time.monotonic() - worker.started_s < YOUNG_S:
-            time.sleep(YOUNG_S)
+        self._service.warn(f"worker {worker.process.pid} {end}, another one takes its place", None)
+        if worker.ready is not None or time.monotonic() - worker.started_s < YOUNG_S:
+            self._pause_ends_s = time.monotonic() + YOUNG_S
 
     def _stop(self, *_: object) -> None:
+        """Stop all workers, those that retire too; a second time, end them at once."""
+        if not self._is_stopping:
+            notify("STOPPING=1")
         self._is_stopping = True
-        notify("STOPPING=1")
+        deadline_s = time.monotonic() + self._service.drain_s + self._service.limits.grace_s + SLACK_S
         for worker in self._workers:
+            worker.deadline_s = min(worker.deadline_s, deadline_s)
             worker.process.terminate()
         os.write(self._wake, b".")
 
-    def _reload(self, *_: object) -> None:
-        """Replace all workers; where the terminal is gone, stop."""
-        if self._has_terminal and not has_terminal():
-            self._stop()
-            return
+    def _reload(self) -> None:
+        """Replace all workers; called in the thread that waits for SIGHUP."""
         self._is_reloading = True
+        os.write(self._wake, b".")
+
+    def _hang_up(self) -> None:
+        """Stop; called in the thread that waits for SIGHUP."""
+        self._is_hung_up = True
         os.write(self._wake, b".")
 
 

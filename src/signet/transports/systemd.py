@@ -12,6 +12,8 @@ __all__ = ["inherited_socket", "notify"]
 FIRST_FD: Final = 3
 """The number of the first socket that systemd passes."""
 
+FAMILIES: Final = {socket.AF_INET, socket.AF_INET6, socket.AF_UNIX}
+
 
 def inherited_socket(environ: Mapping[str, str], pid: int) -> socket.socket | None:
     """Return the listening socket that systemd passes to this process, or None.
@@ -29,6 +31,9 @@ def inherited_socket(environ: Mapping[str, str], pid: int) -> socket.socket | No
     if not is_stream or not listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
         listener.close()
         raise OSError(0, "the socket that was passed does not listen for connections")
+    if listener.family not in FAMILIES:
+        listener.close()
+        raise OSError(0, "the socket that was passed has no address of IPv4, IPv6 or Unix")
     listener.settimeout(0)
     listener.set_inheritable(True)
     return listener

@@ -8,11 +8,13 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from .hangup import Hangup, block_hangup
 from .http_server import HttpServer, new_event_loop
 from .messages import Application
 from .slots import ConnectionLimits
@@ -21,7 +23,7 @@ from .systemd import notify
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
-__all__ = ["Service", "end_on_signals", "has_terminal", "run_worker", "serve"]
+__all__ = ["Service", "end_on_signals", "run_worker", "serve"]
 
 
 def _ignore(_text: str, _error: BaseException | None = None) -> None:
@@ -51,12 +53,17 @@ class Service(msgspec.Struct, frozen=True):
     """Called in the supervisor when a worker has ended."""
     drain_s: float = 0.0
     """How long requests are still taken after the signal to stop."""
+    call_s: float = 50.0
+    """How long a call may take: a worker that is replaced waits for its calls."""
+    start_s: float = 60.0
+    """How long a worker may take until it serves."""
     beside: tuple[Callable[[], Application], socket.socket] | None = None
     """A second application on a socket of its own, in each process."""
 
 
 def end_on_signals() -> None:
-    """Exit with status 0 on SIGINT and SIGTERM, until the server handles them."""
+    """Exit with status 0 on SIGINT and SIGTERM, and leave SIGHUP pending, until the server handles them."""
+    block_hangup()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: os._exit(0))
 
@@ -73,7 +80,11 @@ def serve(service: Service, workers: int = 1) -> None:
 
 def run_worker(service: Service, ready: Connection) -> None:
     """Serve in a process of its own until SIGTERM; SIGUSR1 asks a worker to leave the socket to another one."""
-    _run(service, signal.SIGTERM, ready=ready)
+    try:
+        _run(service, signal.SIGTERM, ready=ready)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - the process ends, and its supervisor cannot know why
+        service.warn(f"worker {os.getpid()} cannot serve", error)
+        _end(1)
 
 
 def _run(service: Service, *numbers: signal.Signals, ready: Connection | None = None) -> None:
@@ -81,11 +92,16 @@ def _run(service: Service, *numbers: signal.Signals, ready: Connection | None = 
     asyncio.set_event_loop(loop)
     loop.set_exception_handler(partial(_on_loop_error, service))
     loop.run_until_complete(_serve(service, numbers, ready))
-    # Not by way of the interpreter's own end, which would wait for a tool that does not end.
+    _end(0)
+
+
+def _end(status: int) -> None:
+    """End the process, not by way of the interpreter's own end, which would wait for a tool that does not end."""
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
-            stream.flush()
-    os._exit(0)
+            with suppress(OSError, ValueError):
+                stream.flush()
+    os._exit(status)
 
 
 async def _serve(service: Service, numbers: tuple[signal.Signals, ...], ready: Connection | None) -> None:
@@ -95,13 +111,13 @@ async def _serve(service: Service, numbers: tuple[signal.Signals, ...], ready: C
 
         tls = Certificate(*service.certificate, service.warn).context  # type: ignore[arg-type] # the error is optional
     app = service.factory()
-    server = HttpServer(app, service.listener, service.limits, tls, service.drain_s)
+    server = HttpServer(app, service.listener, service.limits, tls, drain_s=service.drain_s, call_s=service.call_s)
     server.stop_on_signals(*numbers)
     _stop_with_parent(server)
     if service.on_start is not None:
         service.on_start(server)
     if ready is None:
-        _reload_on_hangup(app, server)
+        _obey_hangup(service, app, server)
         notify("READY=1")
     else:
         asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, server.retire)
@@ -118,35 +134,35 @@ async def _serve(service: Service, numbers: tuple[signal.Signals, ...], ready: C
     await serving
 
 
-def _reload_on_hangup(app: Application, server: HttpServer) -> None:
-    """Read again what may have changed on SIGHUP; where the terminal is gone, stop."""
-    had_terminal = has_terminal()
+def _obey_hangup(service: Service, app: Application, server: HttpServer) -> None:
+    """Read again what may have changed on SIGHUP; stop when the terminal has ended."""
+    loop = asyncio.get_running_loop()
 
-    def on_hangup() -> None:
-        if had_terminal and not has_terminal():
-            server.stop()
-        else:
-            app.reload()
+    def stop() -> None:
+        service.tell("the terminal has ended: the server stops")
+        server.stop()
 
     if hasattr(signal, "SIGHUP"):
-        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, on_hangup)
-
-
-def has_terminal() -> bool:
-    """Return whether the process has a terminal that could be closed under it."""
-    try:
-        os.close(os.open("/dev/tty", os.O_RDWR | getattr(os, "O_NOCTTY", 0)))
-    except OSError:
-        return False
-    return True
+        Hangup(
+            partial(loop.call_soon_threadsafe, app.reload),  # type: ignore[arg-type] # the handle is not needed
+            partial(loop.call_soon_threadsafe, stop),  # type: ignore[arg-type]
+        ).watch()
 
 
 def _stop_with_parent(server: HttpServer) -> None:
     """Stop a worker when its supervisor ends, however that ends."""
     multiprocessing = sys.modules.get("multiprocessing")
     parent = multiprocessing.parent_process() if multiprocessing is not None else None
-    if parent is not None:
-        asyncio.get_running_loop().add_reader(parent.sentinel, server.stop)
+    if parent is None:
+        return
+    loop, sentinel = asyncio.get_running_loop(), parent.sentinel
+
+    def stop() -> None:
+        # It stays readable, and would be called in each turn.
+        loop.remove_reader(sentinel)
+        server.stop()
+
+    loop.add_reader(sentinel, stop)
 
 
 def _on_loop_error(service: Service, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

@@ -86,7 +86,7 @@ def _stdio(args: Namespace, control: socket.socket) -> int:
 
 
 def _serve(args: Namespace, control: socket.socket, listener_fd: int) -> None:
-    from signet.commands.serve import greeting, open_service
+    from signet.commands.serve import greet, open_service
     from signet.commands.tool_page import page_of
     from signet.transports.workers import end_on_signals, serve
 
@@ -96,7 +96,7 @@ def _serve(args: Namespace, control: socket.socket, listener_fd: int) -> None:
     listener = socket.socket(fileno=listener_fd) if listener_fd >= 0 else None
     service, toolbox, registry = open_service(settings, listener)
     if listener is None:
-        print_err(greeting(settings, service.listener.getsockname(), page_of(next(iter(toolbox)), registry)))
+        greet(settings, service.listener.getsockname(), page_of(next(iter(toolbox)), registry))
         socket.send_fds(control, [b"L"], [service.listener.fileno()])
     tell = partial(_tell_ready, "serve", control, given, len(toolbox.slugs))
     serve(replace(service, on_start=lambda server: _obey(server, control, tell)))

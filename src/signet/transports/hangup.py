@@ -1,0 +1,76 @@
+"""SIGHUP: an operator's request to reload, or the end of the terminal that the server was started on.
+
+    the kernel sent it                              the terminal has ended: stop
+    the shell sent it, and the terminal is gone     the shell passes the end of the terminal on: stop
+    anybody else sent it, or SIGHUP was ignored     an operator, or `nohup`: reload
+
+The sender is known to `sigwaitinfo` alone, so a thread waits for the signal, which is blocked in all other threads.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Callable
+from typing import Final
+
+__all__ = ["Hangup", "block_hangup"]
+
+SI_KERNEL: Final = 0x80
+"""The `si_code` of a signal that the kernel sends by itself."""
+
+
+def block_hangup() -> None:
+    """Keep SIGHUP for `Hangup`; called before any other thread is started, so that none of them takes the signal."""
+    if hasattr(signal, "SIGHUP"):
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
+
+
+class Hangup:
+    """Waits for SIGHUP and tells a reload from a stop."""
+
+    def __init__(self, on_reload: Callable[[], None], on_stop: Callable[[], None]) -> None:
+        """Remember how the process was started; both functions are called in a thread of their own."""
+        self._on_reload = on_reload
+        self._on_stop = on_stop
+        self._senders: set[int] = set()
+        """The processes that pass on the end of the terminal."""
+        self._may_stop = _has_terminal() and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN
+        if self._may_stop:
+            self._senders = {os.getsid(0), os.getppid()}
+
+    def watch(self) -> None:
+        """Obey each SIGHUP from now on."""
+        block_hangup()
+        # Instead of a disposition to ignore it, and for a thread of somebody else's that does not block it.
+        signal.signal(signal.SIGHUP, lambda *_: self._on_reload())
+        threading.Thread(target=self._wait, name="signet-hangup", daemon=True).start()
+
+    def _wait(self) -> None:
+        # All other signals are the main thread's.
+        signal.pthread_sigmask(signal.SIG_SETMASK, signal.valid_signals())
+        while True:
+            if self._is_end_of_terminal():
+                self._on_stop()
+            else:
+                self._on_reload()
+
+    def _is_end_of_terminal(self) -> bool:
+        """Wait for the next SIGHUP; return whether the terminal of the process has ended."""
+        if not hasattr(signal, "sigwaitinfo"):
+            signal.sigwait({signal.SIGHUP})
+            return self._may_stop and not _has_terminal()
+        found = signal.sigwaitinfo({signal.SIGHUP})
+        if not self._may_stop:
+            return False
+        return found.si_code == SI_KERNEL or (found.si_pid in self._senders and not _has_terminal())
+
+
+def _has_terminal() -> bool:
+    """Return whether the process has a terminal that could be closed under it."""
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR | getattr(os, "O_NOCTTY", 0)))
+    except OSError:
+        return False
+    return True
