@@ -13,6 +13,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable
+from functools import cache
 from typing import Final
 
 __all__ = ["Hangup", "block_hangup"]
@@ -22,23 +23,27 @@ SI_KERNEL: Final = 0x80
 
 
 def block_hangup() -> None:
-    """Keep SIGHUP for `Hangup`; called before any other thread is started, so that none of them takes the signal."""
+    """Keep SIGHUP for `Hangup`; called at the start of a process, before a thread is started that would take it."""
     if hasattr(signal, "SIGHUP"):
+        _heralds()
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
+
+
+@cache
+def _heralds() -> frozenset[int]:
+    """Return the processes that pass on the end of the terminal, as they are at the first call; none under `nohup`."""
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN or not _has_terminal():
+        return frozenset()
+    return frozenset({os.getsid(0), os.getppid()})
 
 
 class Hangup:
     """Waits for SIGHUP and tells a reload from a stop."""
 
     def __init__(self, on_reload: Callable[[], None], on_stop: Callable[[], None]) -> None:
-        """Remember how the process was started; both functions are called in a thread of their own."""
+        """Take what is done on SIGHUP; both functions are called in a thread of their own."""
         self._on_reload = on_reload
         self._on_stop = on_stop
-        self._senders: set[int] = set()
-        """The processes that pass on the end of the terminal."""
-        self._may_stop = _has_terminal() and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN
-        if self._may_stop:
-            self._senders = {os.getsid(0), os.getppid()}
 
     def watch(self) -> None:
         """Obey each SIGHUP from now on."""
@@ -51,20 +56,22 @@ class Hangup:
         # All other signals are the main thread's.
         signal.pthread_sigmask(signal.SIG_SETMASK, signal.valid_signals())
         while True:
-            if self._is_end_of_terminal():
+            if _is_end_of_terminal():
                 self._on_stop()
             else:
                 self._on_reload()
 
-    def _is_end_of_terminal(self) -> bool:
-        """Wait for the next SIGHUP; return whether the terminal of the process has ended."""
-        if not hasattr(signal, "sigwaitinfo"):
-            signal.sigwait({signal.SIGHUP})
-            return self._may_stop and not _has_terminal()
-        found = signal.sigwaitinfo({signal.SIGHUP})
-        if not self._may_stop:
-            return False
-        return found.si_code == SI_KERNEL or (found.si_pid in self._senders and not _has_terminal())
+
+def _is_end_of_terminal() -> bool:
+    """Wait for the next SIGHUP; return whether the terminal that the process was started on has ended."""
+    heralds = _heralds()
+    if not hasattr(signal, "sigwaitinfo"):
+        signal.sigwait({signal.SIGHUP})
+        return bool(heralds) and not _has_terminal()
+    found = signal.sigwaitinfo({signal.SIGHUP})
+    if found.si_code == SI_KERNEL:
+        return bool(heralds)
+    return found.si_pid in heralds and not _has_terminal()
 
 
 def _has_terminal() -> bool:
