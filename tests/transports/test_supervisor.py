@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
+import json
 import os
 import signal
+import socket
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Self
 
-from processes import PATIENCE_S, Server, serving
+from processes import PATIENCE_S, Server, serving, serving_limited
 
 PATH = "/api/tools/encodePlantUML"
 BODY = b'{"plantumlCode":"A"}'
@@ -110,4 +114,197 @@ def test_readiness_turns_false_before_the_drain_and_requests_are_still_answered(
         assert answer.status == 200
         # A second signal ends the wait.
         server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(PATIENCE_S) == 0
+
+
+# --- requests that are under way when workers are replaced
+
+
+FOREVER = b"POST /api/tools/forever HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+HEALTH = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+WAITING = """
+import asyncio, sys
+from signet import tool
+
+@tool
+async def forever() -> str:
+    \"\"\"Never answer.\"\"\"
+    sys.stderr.write("forever: started\\n")
+    sys.stderr.flush()
+    await asyncio.Event().wait()
+    return ""
+"""
+
+
+@contextlib.contextmanager
+def waiting(folder: Path, call_timeout_s: str, **limits: float) -> Iterator[Server]:
+    """Run two workers with a tool that never answers."""
+    path = folder / "waiting.py"
+    path.write_text(WAITING)
+    flags = ("--toolsets", f"plantuml,{path}", "--workers", "2", "--log", "info", "--call-timeout-s", call_timeout_s)
+    with serving_limited(*flags, "--no-journal", **limits) as server:
+        until(lambda: len(workers(server)) == 2, "two workers")
+        yield server
+
+
+def begin_call(server: Server, more: bytes = b"") -> socket.socket:
+    """Return a connection on which a call is in flight."""
+    client = server.connect()
+    client.sendall(FOREVER + b"Content-Length: 2\r\n\r\n{}" + more)
+    server.wait_for("forever: started")
+    return client
+
+
+def read_all(client: socket.socket) -> bytes:
+    with client:
+        return b"".join(iter(lambda: client.recv(65_536), b""))
+
+
+def replace_all(server: Server) -> None:
+    """Ask for new workers, and wait until both old ones retire."""
+    server.process.send_signal(signal.SIGHUP)
+    until(lambda: server.stderr().count("takes the place of worker") == 2, "all workers are replaced")
+
+
+def test_a_call_has_its_whole_time_in_a_worker_that_is_replaced_and_pipelined_requests_are_answered(
+    tmp_path: Path,
+) -> None:
+    with waiting(tmp_path, "3", retire_s=0.1, grace_s=0.1) as server:
+        client = begin_call(server, HEALTH + HEALTH)
+        replace_all(server)
+
+        answer = read_all(client)
+
+    assert answer.count(b"HTTP/1.1 ") == 3, answer
+    assert b"TIMEOUT" in answer.upper()
+    assert answer.count(b"HTTP/1.1 200 OK") == 2
+    assert answer.lower().count(b"connection: close") == 1
+
+
+def test_a_request_that_has_begun_to_come_is_not_cut_off_by_a_replacement(tmp_path: Path) -> None:
+    head = f"POST {PATH} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n".encode()
+    with waiting(tmp_path, "3", retire_s=0.1, grace_s=0.1) as server:
+        idle = [server.connect() for _ in range(12)]
+        for one in idle:
+            one.sendall(HEALTH)
+            assert one.recv(65_536).startswith(b"HTTP/1.1 200 OK")
+        in_head, in_body = server.connect(), server.connect()
+        in_head.sendall(head)
+        in_body.sendall(head + b"Content-Length: %d\r\nExpect: 100-continue\r\n\r\n" % len(BODY))
+        assert in_body.recv(100).startswith(b"HTTP/1.1 100 ")
+        replace_all(server)
+        assert [read_all(one) for one in idle] == [b""] * len(idle)
+
+        in_head.sendall(b"Content-Length: %d\r\n\r\n" % len(BODY) + BODY)
+        in_body.sendall(BODY)
+
+        assert read_all(in_head).startswith(b"HTTP/1.1 200 OK")
+        assert read_all(in_body).startswith(b"HTTP/1.1 200 OK")
+
+
+def test_a_stop_during_a_replacement_gives_calls_their_grace_and_a_second_one_does_not(tmp_path: Path) -> None:
+    with waiting(tmp_path, "3") as server:
+        client = begin_call(server)
+        replace_all(server)
+        server.process.send_signal(signal.SIGTERM)
+
+        assert b"TIMEOUT" in read_all(client).upper()
+        assert server.process.wait(PATIENCE_S) == 0
+
+    with waiting(tmp_path, "3600", grace_s=3600) as server:
+        client = begin_call(server)
+        replace_all(server)
+        server.process.send_signal(signal.SIGTERM)
+        until(lambda: len(workers(server)) == 1, "the idle workers have ended")
+        server.process.send_signal(signal.SIGTERM)
+
+        assert server.process.wait(PATIENCE_S) == 0
+        with contextlib.suppress(ConnectionResetError):
+            assert read_all(client) == b""
+
+
+def test_no_worker_outlives_its_supervisor_not_even_one_that_is_replaced(tmp_path: Path) -> None:
+    with waiting(tmp_path, "3600", grace_s=0.2) as server:
+        client = begin_call(server)
+        replace_all(server)
+        until(lambda: len(workers(server)) >= 3, "one worker retires")
+        left = workers(server)
+
+        server.process.kill()
+
+        until(lambda: not [pid for pid in left if Path(f"/proc/{pid}").exists()], "all workers have ended")
+        client.close()
+
+
+# --- workers that cannot start
+
+
+TOOL = """
+from signet import tool
+
+@tool
+def shout(text: str) -> str:
+    \"\"\"Shout a text.\"\"\"
+    return text.upper()
+"""
+IN_WORKER = "import multiprocessing, time\nif multiprocessing.parent_process() is not None:\n    "
+
+
+@contextlib.contextmanager
+def loading(path: Path, **limits: float) -> Iterator[Server]:
+    """Run two workers with the tools of a file, which log JSON."""
+    flags = ("--toolsets", str(path), "--workers", "2", "--log", "info", "--log-format", "json", "--no-journal")
+    with serving_limited(*flags, **limits) as server:
+        yield server
+
+
+def facts(server: Server, event: str) -> list[dict[str, str]]:
+    """Return the facts of all log lines of one event; each line is an object with a time."""
+    lines = [json.loads(line) for line in server.stderr().splitlines()]
+    assert all(line["ts"] for line in lines)
+    return [line["facts"] for line in lines if line["event"] == event]
+
+
+def test_a_new_worker_that_cannot_load_its_tools_is_one_log_line_and_the_old_workers_stay(tmp_path: Path) -> None:
+    path = tmp_path / "shouting.py"
+    path.write_text(TOOL)
+    with loading(path) as server:
+        until(lambda: len(workers(server)) == 2, "two workers")
+        old = workers(server)
+        assert server.post("/api/tools/shout", {"text": "a"}).status == 200
+        path.write_text("raise RuntimeError('half an edit')\n")
+        server.process.send_signal(signal.SIGHUP)
+        server.wait_for("the old workers stay")
+
+        warnings = facts(server, "server.warning")
+        assert list(warnings[0]) == ["why", "cause", "error", "trace"]
+        assert "half an edit" in warnings[0]["trace"]
+        assert "ended with status 1: the old workers stay" in warnings[1]["why"]
+        assert len(warnings) == 2
+        assert workers(server) == old
+        assert server.post("/api/tools/shout", {"text": "a"}).status == 200
+    assert server.process.returncode == 0
+
+
+def test_a_new_worker_that_takes_too_long_is_killed_and_the_old_workers_stay(tmp_path: Path) -> None:
+    path = tmp_path / "shouting.py"
+    path.write_text(TOOL)
+    with loading(path, start_s=4) as server:
+        until(lambda: len(workers(server)) == 2, "two workers")
+        assert server.post("/api/tools/shout", {"text": "a"}).status == 200
+        path.write_text(IN_WORKER + "time.sleep(3600)\n" + TOOL)
+        server.process.send_signal(signal.SIGHUP)
+        server.wait_for("did not serve within 4 s and was killed: the old workers stay")
+
+        assert len(workers(server)) == 2
+        assert server.post("/api/tools/shout", {"text": "a"}).status == 200
+
+
+def test_workers_that_never_serve_are_told_and_tried_again_and_the_server_can_be_stopped(tmp_path: Path) -> None:
+    path = tmp_path / "shouting.py"
+    path.write_text(IN_WORKER + "time.sleep(3600)\n" + TOOL)
+    with loading(path, start_s=0.3) as server:
+        until(lambda: server.stderr().count("did not serve within 0.3 s") > 2, "it is tried again")
+        server.process.send_signal(signal.SIGTERM)
+
         assert server.process.wait(PATIENCE_S) == 0
