@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import json
+import os
 import socket
 import subprocess
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -60,3 +63,32 @@ def test_more_than_one_socket_of_systemd_is_refused_with_what_to_do() -> None:
         ended.stderr.decode()
         == "signet: LISTEN_FDS: 2 sockets were passed, and one is needed; pass one listening socket\n"
     )
+
+
+def test_an_abstract_socket_of_systemd_is_served_and_its_name_is_told() -> None:
+    name = f"signet-test-{os.getpid()}"
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listener.bind(f"\0{name}")
+    listener.listen()
+    with listener, activated(listener, "--toolsets", "plantuml", "--no-journal") as process:
+        assert process.stderr is not None
+        assert process.stderr.readline().decode().endswith(f" is listening on unix:@{name}\n")
+        expected = f"Try it: curl --abstract-unix-socket {name} http://localhost/api/tools\n"
+        assert process.stderr.readline().decode() == expected
+        with socket.socket(socket.AF_UNIX) as client:
+            client.settimeout(PATIENCE_S)
+            client.connect(f"\0{name}")
+            client.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert client.recv(65_536).startswith(b"HTTP/1.1 200 OK")
+
+
+def test_the_address_is_a_log_line_with_a_time_where_the_log_is_json() -> None:
+    listener = socket.create_server(("127.0.0.1", 0))
+    flags = ("--toolsets", "plantuml", "--no-journal", "--log", "off", "--log-format", "json")
+    with listener, activated(listener, *flags) as process:
+        assert process.stderr is not None
+        line = json.loads(process.stderr.readline())
+
+    assert datetime.fromisoformat(line.pop("ts")).tzinfo is not None
+    assert "is listening on http://127.0.0.1:" in line.pop("facts")["text"]
+    assert line == {"level": "info", "target": "signet", "event": "server.listening"}
