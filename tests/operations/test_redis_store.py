@@ -5,18 +5,26 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import ssl
 import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from limit_harness import call, entered, tool
 from processes import PATIENCE_S, ROOT, run, serving
 from redis_server import SERVICE, RedisServer, redis_cluster, redis_sentinel, redis_server, write_certificate
 from signet.app import open_log
+from signet.operations.limits.figures import Figures
+from signet.operations.limits.gate import LimitGate
+from signet.operations.limits.outage import Outage
+from signet.operations.limits.policy import read_policy
 from signet.operations.store.address import parse_address
+from signet.operations.store.redis_client import close_client, open_client
 from signet.operations.store.redis_store import RedisStore
 from signet.operations.store.store import Bucket, Decision, Kept, StoreError
 from signet.settings import Settings, UsageError
@@ -410,6 +418,55 @@ def test_tls_is_checked_against_an_authority(tmp_path: Path) -> None:
         use(f"valkeys://127.0.0.1:{redis.port}/0?verify=no")
 
 
+def test_all_connections_over_tls_share_one_context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_certificate(tmp_path)
+    made: list[int] = []
+    original = ssl.create_default_context
+
+    def make() -> ssl.SSLContext:
+        made.append(1)
+        return original()
+
+    async def act(store: RedisStore) -> None:
+        decisions = await asyncio.gather(*(store.decide([Bucket("principal:alice", 20, 3600.0)]) for _ in range(32)))
+
+        assert sum(decision.refused is None for decision in decisions) == 20
+
+    monkeypatch.setattr(ssl, "create_default_context", make)
+    with redis_server(tls_folder=tmp_path) as redis:
+        with_store(f"rediss://localhost:{redis.port}/0?ca={tmp_path / 'cert.pem'}", act)
+
+    assert made == [1]
+
+
+@pytest.mark.parametrize("url", ["rediss+sentinel://127.0.0.1/mymaster", "rediss+cluster://127.0.0.1"])
+def test_sentinels_and_clusters_share_one_context_too(url: str) -> None:
+    async def main() -> None:
+        client: Any = open_client(parse_address(url))
+        pool = getattr(client, "connection_pool", None)
+        if pool is None:
+            options = client.nodes_manager.connection_kwargs | {"host": "127.0.0.1", "port": 1}
+            kinds = [*(node.connection_class for node in client.startup_nodes), options.pop("connection_class")]
+            connections = [kind(**client.startup_nodes[0].connection_kwargs) for kind in kinds]
+        else:
+            pools = [pool, *(sentinel.connection_pool for sentinel in pool.sentinel_manager.sentinels)]
+            connections = [one.connection_class(**one.connection_kwargs) for one in pools]
+        contexts = {id(connection.ssl_context.get()) for connection in connections}
+        await close_client(client)
+
+        assert len(connections) == 2
+        assert len(contexts) == 1
+
+    asyncio.run(main())
+
+
+def test_a_file_of_tls_that_is_not_there_stops_the_start(tmp_path: Path) -> None:
+    settings = Settings(store=f"rediss://localhost:1/0?ca={tmp_path / 'none.pem'}")
+
+    with pytest.raises(UsageError, match=r"--store: .*No such file"):
+        open_store(settings, open_log(settings))
+
+
 def test_a_sentinel_says_where_the_master_is() -> None:
     with redis_server(password=CANARY) as master, redis_sentinel(master) as sentinel:
         use(f"redis+sentinel://:{CANARY}@127.0.0.1:{sentinel.port}/{SERVICE}/0")
@@ -435,6 +492,46 @@ def test_a_cluster_has_the_keys_of_one_caller_in_one_slot() -> None:
 
     assert sum(sizes) == 3 * len(callers) + 1
     assert min(sizes) > 0
+
+
+def test_on_a_cluster_a_limit_that_all_share_holds_beside_others() -> None:
+    table = {"rate": "100/h", "quota": 50, "tools": {"odd.fine": {"rate": "3/h", "shared": True}}}
+
+    async def act(store: RedisStore) -> None:
+        figures = Figures()
+        gate = LimitGate(read_policy(table), store, figures, Outage(figures))
+        for name in ("odd.other", "odd.fine"):
+            said = [await entered(gate, call(f"user-{number}"), tool(name)) for number in range(5)]
+            assert sum(entry is None for entry in said) == (3 if name == "odd.fine" else 5)
+        assert figures.store_errors == 0
+
+    with redis_cluster() as nodes:
+        with_store(f"redis+cluster://127.0.0.1:{nodes[0].port}", act)
+
+
+def test_a_question_that_the_store_refuses_is_no_outage() -> None:
+    told: list[str] = []
+    apart = [Bucket("principal:alice", 1, 60.0), Bucket("principal:bob", 1, 60.0)]
+
+    async def main(port: int) -> None:
+        async with opened(f"redis+cluster://127.0.0.1:{port}", told.append) as store:
+            with pytest.raises(StoreError):
+                await store.decide(apart)
+            assert (await store.decide(apart[:1])).refused is None
+
+    async def one(redis: RedisServer) -> None:
+        async with opened(redis.url, told.append) as store:
+            with pytest.raises(StoreError, match="it refuses the question"):
+                await store.decide(apart)
+            assert await store.read("a") is None
+
+    with redis_cluster() as nodes:
+        asyncio.run(main(nodes[0].port))
+    with redis_server() as redis:
+        redis.cli("HSET", "signet:{principal:alice}:limit:60s:principal:alice", "a", "b")
+        asyncio.run(one(redis))
+
+    assert told == []
 
 
 # --- at the start

@@ -113,7 +113,9 @@ class LimitGate:
             own = _rules_of(tool, key, "tool", f"{callers} may make {{}} of {name} per {{}}", slug)
             denies |= tool.denies and bool(own)
             rules += own
-        return _Rules(rules, tuple([rule.bucket for rule in rules]), ("allowed", scope), denies)
+        together = any(limit.shared for limit in policy.tools.values())
+        buckets = tuple([msgspec.structs.replace(rule.bucket, together=together) for rule in rules])
+        return _Rules(rules, buckets, ("allowed", scope), denies)
 
 
 def _rules_of(limit: Limit, key: str, scope: str, sentence: str, name: str) -> tuple[_Rule, ...]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from .address import StoreAddress
+from .tls import open_context, sentinels_of, share_context
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
     from redis.asyncio.cluster import RedisCluster
 
-__all__ = ["ANSWER_S", "MAX_IN_FLIGHT", "close_client", "open_client", "reason_of"]
+__all__ = ["ANSWER_S", "MAX_IN_FLIGHT", "close_client", "is_refusal", "open_client", "reason_of"]
 
 ANSWER_S: Final = 1.0
 """The time for a connection, and the time for an answer."""
@@ -21,7 +22,19 @@ IDLE_CHECK_S: Final = 30
 
 
 def open_client(address: StoreAddress) -> Redis | RedisCluster:
-    """Return a client without a connection; raise ImportError where the extra `redis` is not installed."""
+    """Return a client without a connection.
+
+    Raises:
+        ImportError: the extra `redis` is not installed.
+        OSError: a file of TLS cannot be used.
+    """
+    client = _new_client(address)
+    if address.tls:
+        share_context(client, open_context(address))
+    return client
+
+
+def _new_client(address: StoreAddress) -> Redis | RedisCluster:
     from redis.asyncio import Redis, Sentinel
     from redis.asyncio.cluster import ClusterNode, RedisCluster
     from redis.asyncio.retry import Retry
@@ -36,7 +49,7 @@ def open_client(address: StoreAddress) -> Redis | RedisCluster:
         "retry": Retry(NoBackoff(), 0),
         "health_check_interval": IDLE_CHECK_S,
         "protocol": 2,
-        **_tls_options(address),
+        **({"ssl": True} if address.tls else {}),
     }
     if address.kind == "cluster":
         nodes = [ClusterNode(host, port) for host, port in address.hosts]
@@ -60,8 +73,18 @@ async def close_client(client: Redis | RedisCluster) -> None:
     pool = getattr(client, "connection_pool", None)
     if pool is not None:
         await pool.aclose()
-        for sentinel in getattr(getattr(pool, "sentinel_manager", None), "sentinels", ()):
+        for sentinel in sentinels_of(pool):
             await sentinel.aclose()
+
+
+def is_refusal(error: Exception) -> bool:
+    """Return whether the store is there and refuses one question: the next one may be answered."""
+    from redis import exceptions as told
+
+    if isinstance(error, told.RedisClusterException):
+        return "same key slot" in str(error)
+    away = told.OutOfMemoryError, told.ReadOnlyError, told.NoPermissionError, told.ClusterError
+    return isinstance(error, told.ResponseError) and not isinstance(error, away)
 
 
 def reason_of(error: Exception) -> str:
@@ -74,15 +97,10 @@ def reason_of(error: Exception) -> str:
         ((told.BusyLoadingError,), "it is loading its data"),
         ((told.OutOfMemoryError,), "its memory is full"),
         ((told.ReadOnlyError,), "it is a replica"),
+        ((told.ClusterCrossSlotError,), "the keys of one decision are not in one slot"),
         ((told.ClusterError, told.RedisClusterException), "the cluster is not whole"),
         ((told.TimeoutError, TimeoutError), f"no answer within {ANSWER_S:g} s"),
         ((told.ConnectionError, OSError), "no connection"),
+        ((told.ResponseError,), "it refuses the question"),
     )
     return next((text for kinds, text in reasons if isinstance(error, kinds)), type(error).__name__)
-
-
-def _tls_options(address: StoreAddress) -> dict[str, Any]:
-    if not address.tls:
-        return {}
-    checks = {} if address.verified else {"ssl_cert_reqs": "none", "ssl_check_hostname": False}
-    return {"ssl": True, **address.tls_options, **checks}

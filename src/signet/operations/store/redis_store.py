@@ -20,7 +20,7 @@ from signet.kernel.turns import HELD_POLL_S, HOLD_S
 
 from .address import StoreAddress
 from .availability import Availability
-from .redis_client import ANSWER_S, MAX_IN_FLIGHT, close_client, open_client, reason_of
+from .redis_client import ANSWER_S, MAX_IN_FLIGHT, close_client, is_refusal, open_client, reason_of
 from .scripts import BEGIN, DECIDE, END, FINISH, START, TAKE, TURN, Script
 from .store import Bucket, Decision, Kept, StoreError
 
@@ -128,7 +128,10 @@ class RedisStore:
                 answer = await self._answer(question)
         except (RedisError, OSError) as error:
             why = reason_of(error)
-            self._availability.failed(why)
+            if is_refusal(error):
+                self._availability.answered()
+            else:
+                self._availability.failed(why)
             raise self._away(why) from None
         except BaseException:
             self._availability.left()
@@ -161,9 +164,12 @@ def _milliseconds(seconds: float) -> int:
 
 
 def _bucket_key(bucket: Bucket) -> str:
-    """Return the key of a bucket, tagged by its caller: all buckets of one caller's calls share a slot."""
+    """Return the key of a bucket, tagged by its caller: all buckets of one caller's calls share a slot.
+
+    Where a bucket is shared by callers, all buckets share one.
+    """
     start = max(bucket.key.rfind(subject) for subject in SUBJECTS)
-    subject = bucket.key[start:] if start >= 0 else "all"
+    subject = bucket.key[start:] if start >= 0 and not bucket.together else "all"
     kind = f"{bucket.period_s:g}s" if bucket.period_s else "day"
     return f"{PREFIX}:{{{_readable(subject)}}}:limit:{kind}:{_readable(bucket.key)}"
 

@@ -29,6 +29,8 @@ class Bucket(msgspec.Struct, frozen=True):
     """The period of a rate; 0 marks a quota, whose period is the UTC day."""
     burst: int = 0
     """The number of calls that may come at once; 0 stands for `count`."""
+    together: bool = False
+    """Whether it may be decided over together with a bucket of all callers: a cluster keeps both in one place."""
 
 
 class Decision(msgspec.Struct, frozen=True):
