@@ -71,18 +71,29 @@ class Elsewhere:
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
         self.is_away = False
+        self.is_deaf = False
+        """Whether it notes a key, and its answer is lost."""
+        self.holds: asyncio.Event | None = None
+        """What the answer to a key waits for."""
+        self.held = False
 
     async def decide(self, buckets: Sequence[Bucket]) -> Decision:
         self._check()
         return self._store.decide(buckets)
 
-    async def begin(self, key: str, digest: str, running_s: float) -> Kept:
+    async def begin(self, key: str, digest: str, runner: str, running_s: float) -> Kept:
         self._check()
-        return self._store.begin(key, digest, running_s)
+        kept = self._store.begin(key, digest, runner, running_s)
+        if self.holds is not None:
+            self.held = True
+            await self.holds.wait()
+        if self.is_deaf:
+            raise StoreError("no answer within 1 s")
+        return kept
 
-    async def finish(self, key: str, digest: str, body: bytes | None, keep_s: float) -> None:
+    async def finish(self, key: str, digest: str, runner: str, body: bytes | None, keep_s: float) -> None:
         self._check()
-        self._store.finish(key, digest, body, keep_s)
+        self._store.finish(key, digest, runner, body, keep_s)
 
     async def turn(self, name: str, interval_s: float) -> float:
         self._check()

@@ -14,8 +14,9 @@ from signet.kernel.gate import Entry, Pass
 from signet.kernel.outcome import Call, Outcome
 from signet.kernel.wire import encode
 from signet.operations.limits.figures import Figures
-from signet.operations.limits.idempotency import IdempotencyGate
+from signet.operations.limits.idempotency import IdempotencyGate, _key_of
 from signet.operations.limits.outage import Outage
+from signet.operations.limits.unsaved import UnsavedAnswers
 
 TOOL = tool()
 BOUND_S = 5.0
@@ -31,6 +32,10 @@ class Keyed:
         self.slept: list[float] = []
         outage = Outage(self.figures)
         self.gate = IdempotencyGate(self.store, outage, timeout_s, denies=denies, sleep=self._sleep)
+
+    def another(self) -> IdempotencyGate:
+        """Return the gate of another process that has the same store."""
+        return IdempotencyGate(self.store, Outage(Figures()), 0.0, sleep=self._sleep)
 
     async def _sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
@@ -228,21 +233,114 @@ async def test_while_the_store_is_away_a_key_is_passed_over_or_refused() -> None
 
     let_in, refused = await allowing.enter(one), await denying.enter(one)
 
-    assert let_in is None
+    assert let_in is not None
+    assert not isinstance(let_in, Fault | Outcome), "the store is to learn how the call ended"
     assert isinstance(refused, Fault)
     assert refused.name == "RATE_LIMITED"
     assert (allowing.figures.fail_open, denying.figures.fail_closed) == (1, 1)
 
 
 @scenario
-async def test_a_store_that_goes_away_before_the_answer_is_kept_does_no_harm() -> None:
+async def test_an_answer_that_the_store_did_not_get_is_given_here_and_told_to_it_when_it_is_back() -> None:
     keyed, one = Keyed(), call("alice", key="k")
     first = await keyed.enter(one)
     keyed.store.is_away = True
+    await _leave(first, done(one, {"n": 1}))
 
-    await _leave(first, done(one, {}))
-
+    for _ in range(2):
+        again = await keyed.enter(one)
+        assert isinstance(again, Outcome)
+        assert again.result == {"n": 1}
+    conflict = await keyed.enter(call("alice", key="k", arguments={"a": 2}))
+    assert isinstance(conflict, Fault)
+    assert conflict.name == "IDEMPOTENCY_CONFLICT"
     assert keyed.figures.store_errors == 1
+
+    keyed.store.is_away = False
+    await until(lambda: keyed.gate._unsaved.find(_key_of(one)) is None)
+    elsewhere = await entered(keyed.another(), one, TOOL)
+    assert isinstance(elsewhere, Outcome)
+    assert elsewhere.result == {"n": 1}
+
+
+@scenario
+async def test_a_key_whose_call_failed_while_the_store_was_away_is_free_again() -> None:
+    keyed, one = Keyed(), call("alice", key="k")
+    first = await keyed.enter(one)
+    keyed.store.is_away = True
+    await _leave(first, None)
+    keyed.store.is_away = False
+
+    second = await keyed.enter(one)
+    assert not isinstance(second, Fault | Outcome), "it runs in place of the one that failed"
+    await _leave(second, done(one, {"n": 2}))
+
+    assert isinstance(await entered(keyed.another(), one, TOOL), Outcome)
+
+
+@scenario
+async def test_while_the_store_is_away_a_call_that_runs_here_is_waited_for() -> None:
+    keyed, one = Keyed(), call("alice", key="k")
+    first = await keyed.enter(one)
+    keyed.store.is_away = True
+    second = asyncio.ensure_future(keyed.enter(one))
+    await until(lambda: len(keyed.slept) >= 2)
+
+    await _leave(first, done(one, {"n": 1}))
+
+    entry = await second
+    assert isinstance(entry, Outcome)
+    assert entry.result == {"n": 1}
+
+
+@pytest.mark.parametrize("denies", [False, True])
+def test_a_key_that_the_store_noted_without_an_answer_is_locked_for_nobody(denies: bool) -> None:
+    async def test() -> None:
+        keyed, one = Keyed(denies=denies), call("alice", key="k")
+        keyed.store.is_deaf = True
+        first = await keyed.enter(one)
+        keyed.store.is_deaf = False
+        if denies:
+            assert isinstance(first, Fault)
+            await until(lambda: keyed.gate._unsaved.find(_key_of(one)) is None)
+        else:
+            await _leave(first, done(one, {"n": 1}))
+
+        entry = await entered(keyed.another(), one, TOOL)
+
+        assert not isinstance(entry, Fault)
+        assert isinstance(entry, Outcome) is not denies
+
+    asyncio.run(asyncio.wait_for(test(), BOUND_S * 4))
+
+
+@scenario
+async def test_a_call_that_is_cancelled_while_the_store_notes_its_key_frees_it() -> None:
+    keyed, one = Keyed(), call("alice", key="k")
+    keyed.store.holds = asyncio.Event()
+    first = asyncio.ensure_future(keyed.enter(one))
+    await until(lambda: keyed.store.held)
+    first.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await first
+    await until(lambda: keyed.gate._unsaved.find(_key_of(one)) is None)
+    keyed.store.holds = None
+
+    assert not isinstance(await entered(keyed.another(), one, TOOL), Fault | Outcome)
+
+
+@scenario
+async def test_unsaved_answers_have_a_bound() -> None:
+    clock = Clock()
+    store = Elsewhere(clock.store())
+    store.is_away = True
+    unsaved = UnsavedAnswers(store, clock_ns=clock)
+    for number in range(1_100):
+        unsaved.add(str(number), "digest", "runner", b"x", 60)
+    assert unsaved.find("99") is None
+    assert unsaved.find("100") is not None
+    clock.turn(60)
+    assert unsaved.find("1099") is None
 
 
 async def _leave(entry: Entry, outcome: Outcome | None) -> None:

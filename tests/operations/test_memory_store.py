@@ -161,27 +161,28 @@ def test_a_key_is_run_once_and_then_known_until_its_time_is_over() -> None:
     clock = Clock()
     store = clock.store()
 
-    states = [store.begin("k", "one", 80), store.begin("k", "one", 80), store.begin("k", "other", 80)]
-    store.finish("k", "one", b"answer", 100)
-    states += [store.begin("k", "one", 80), store.begin("k", "other", 80)]
+    states = [store.begin("k", digest, runner, 80) for digest, runner in (("one", "a"), ("one", "b"), ("other", "c"))]
+    store.finish("k", "one", "a", b"answer", 100)
+    states += [store.begin("k", "one", "d", 80), store.begin("k", "other", "a", 80)]
     clock.turn(100)
 
     assert states == [Kept("new"), Kept("running"), Kept("conflict"), Kept("done", b"answer"), Kept("conflict")]
-    assert store.begin("k", "other", 80) == Kept("new")
+    assert store.begin("k", "other", "e", 80) == Kept("new")
 
 
 def test_a_runner_that_died_frees_its_key_and_answers_for_nobody_when_it_comes_back() -> None:
     clock = Clock()
     store = clock.store()
-    store.begin("k", "one", 80)
+    store.begin("k", "one", "dead", 80)
     clock.turn(80)
 
-    assert store.begin("k", "other", 80) == Kept("new")
-    store.finish("k", "one", b"late", 100)
-    store.finish("k", "one", None, 100)
-    assert store.begin("k", "other", 80) == Kept("running")
-    store.finish("k", "other", None, 100)
-    assert store.begin("k", "one", 80) == Kept("new")
+    assert store.begin("k", "one", "alive", 80) == Kept("new")
+    store.finish("k", "one", "dead", b"late", 100)
+    store.finish("k", "one", "dead", None, 100)
+    assert store.begin("k", "one", "third", 80) == Kept("running")
+    assert store.begin("k", "one", "alive", 80) == Kept("new"), "it was not told, and asks again"
+    store.finish("k", "one", "alive", None, 100)
+    assert store.begin("k", "one", "third", 80) == Kept("new")
 
 
 def test_turns_are_given_out_one_interval_apart() -> None:

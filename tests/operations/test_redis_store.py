@@ -51,6 +51,8 @@ async def opened(url: str, on_change: Callable[[str], None] = lambda _: None) ->
     try:
         yield store
     finally:
+        # Nobody in these tests is going to tell of the end of a call.
+        store._runners.clear()
         await store.close()
 
 
@@ -206,34 +208,55 @@ def test_a_limit_is_exact_to_one_call_over_four_processes(redis: RedisServer) ->
 
 def test_a_key_has_one_runner_one_answer_and_no_other_arguments(redis: RedisServer) -> None:
     async def act(store: RedisStore) -> None:
-        assert await store.begin("k", "one", 60) == Kept("new")
-        assert await store.begin("k", "one", 60) == Kept("running")
-        assert await store.begin("k", "two", 60) == Kept("conflict")
-        await store.finish("k", "one", b"\x00answer", 60)
-        assert await store.begin("k", "one", 60) == Kept("done", b"\x00answer")
-        assert await store.begin("k", "two", 60) == Kept("conflict")
+        assert await store.begin("k", "one", "a", 60) == Kept("new")
+        assert await store.begin("k", "one", "b", 60) == Kept("running")
+        assert await store.begin("k", "two", "c", 60) == Kept("conflict")
+        assert await store.begin("k", "one", "a", 60) == Kept("new"), "it was not told, and asks again"
+        await store.finish("k", "one", "a", b"\x00answer", 60)
+        assert await store.begin("k", "one", "a", 60) == Kept("done", b"\x00answer")
+        assert await store.begin("k", "two", "b", 60) == Kept("conflict")
 
     with_store(redis.url, act)
 
 
 def test_a_call_that_failed_or_whose_runner_died_can_be_made_again(redis: RedisServer) -> None:
     async def act(store: RedisStore) -> None:
-        await store.begin("failed", "one", 60)
-        await store.finish("failed", "one", None, 60)
-        assert await store.begin("failed", "one", 60) == Kept("new")
+        await store.begin("failed", "one", "a", 60)
+        await store.finish("failed", "one", "a", None, 60)
+        assert await store.begin("failed", "one", "b", 60) == Kept("new")
+        await store.finish("failed", "one", "b", None, 60)
 
-        await store.begin("died", "one", 0.05)
+        await store.begin("died", "one", "dead", 0.05)
         await asyncio.sleep(0.1)
-        assert await store.begin("died", "two", 60) == Kept("new")
-        await store.finish("died", "one", b"late", 60)
-        assert await store.begin("died", "two", 60) == Kept("running")
+        assert await store.begin("died", "one", "alive", 60) == Kept("new")
+        await store.finish("died", "one", "dead", None, 60)
+        await store.finish("died", "one", "dead", b"late", 60)
+        assert await store.begin("died", "one", "third", 60) == Kept("running")
+        await store.finish("died", "one", "alive", b"answer", 60)
+        assert await store.begin("died", "one", "third", 60) == Kept("done", b"answer")
 
     with_store(redis.url, act)
 
 
+def test_a_store_is_closed_when_those_who_run_a_call_have_told_of_its_end(redis: RedisServer) -> None:
+    async def main() -> None:
+        store = RedisStore(parse_address(redis.url))
+        assert await store.begin("k", "one", "a", 60) == Kept("new")
+        closing = asyncio.ensure_future(store.close())
+        for _ in range(3):
+            await asyncio.sleep(0)
+        assert not closing.done()
+        await store.finish("k", "one", "a", None, 60)
+        await closing
+
+    asyncio.run(main())
+
+    assert redis.keys() == {}
+
+
 def test_of_many_who_begin_at_once_one_is_the_runner(redis: RedisServer) -> None:
     async def act(store: RedisStore) -> None:
-        kept = await asyncio.gather(*(store.begin("k", "one", 60) for _ in range(100)))
+        kept = await asyncio.gather(*(store.begin("k", "one", str(number), 60) for number in range(100)))
 
         assert sorted(one.state for one in kept) == ["new", *["running"] * 99]
 
@@ -268,9 +291,9 @@ def test_every_key_has_a_time_to_live_and_a_hash_tag(redis: RedisServer) -> None
         odd = "principal:al{i}ce " + "x" * 300
         await store.decide([Bucket("principal:alice", 5, 60.0), Bucket("tool:a:principal:alice", 5)])
         await store.decide([Bucket(odd, 5, 60.0), Bucket(f"tool:a:{odd}", 5)])
-        await store.begin("a", "one", 60)
-        await store.begin("b", "one", 60)
-        await store.finish("b", "one", b"x", 60)
+        await store.begin("a", "one", "a", 60)
+        await store.begin("b", "one", "b", 60)
+        await store.finish("b", "one", "b", b"x", 60)
         await store.take("bank", "me", 1.0)
         await store.turn("bank", 1.0)
         await store.write("c", b"x", 60)
@@ -361,7 +384,7 @@ def use(url: str) -> None:
         assert (
             await store.decide([Bucket("principal:alice", 5, 60.0), Bucket("tool:a:principal:alice", 9)])
         ) == Decision(remaining=4)
-        assert await store.begin("key", "one", 60) == Kept("new")
+        assert await store.begin("key", "one", "a", 60) == Kept("new")
         await store.write("a", b"b", 60)
         assert await store.read("a") == b"b"
 
@@ -482,7 +505,7 @@ def test_a_cluster_has_the_keys_of_one_caller_in_one_slot() -> None:
             buckets = [Bucket(f"principal:{name}", 5, 60.0), Bucket(f"tool:a:principal:{name}", 1)]
             assert (await store.decide(buckets)).refused is None
             assert (await store.decide(buckets)).refused == 1
-            assert await store.begin(name, "one", 60) == Kept("new")
+            assert await store.begin(name, "one", "a", 60) == Kept("new")
         await store.take("bank", "me", 0.0)
 
     with redis_cluster() as nodes:

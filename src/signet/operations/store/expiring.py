@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Final, Generic, NamedTuple, TypeVar
 
-__all__ = ["Expiring"]
+__all__ = ["SECOND_NS", "Expiring"]
 
 T = TypeVar("T")
 SECOND_NS: Final = 1_000_000_000
@@ -29,6 +29,10 @@ class Expiring(Generic[T]):
     def __len__(self) -> int:
         """Return the number of values, those that have run out and were not looked at since included."""
         return len(self._entries)
+
+    def oldest(self) -> str | None:
+        """Return the key of the value that was kept first."""
+        return next(iter(self._entries), None)
 
     def get(self, key: str, now_ns: int) -> T | None:
         """Return a value whose time has not run out."""

@@ -51,6 +51,7 @@ class _Answer(NamedTuple):
     """The state of an idempotency key."""
 
     digest: str
+    runner: str
     body: bytes | None
     """None while the call runs."""
 
@@ -102,29 +103,29 @@ class MemoryStore:
         # Whole milliseconds, as the wire has them: a caller that waits so long is let in.
         return Decision(refused, -(-longest_ns // MILLISECOND_NS) / 1000)
 
-    def begin(self, key: str, digest: str, running_s: float) -> Kept:
-        """Return what is known of an idempotency key, and note that a call with this digest runs if it is new."""
+    def begin(self, key: str, digest: str, runner: str, running_s: float) -> Kept:
+        """Return what is known of an idempotency key, and note who runs a call with this digest if it is new."""
         now_ns = self._clock_ns()
         with self._lock:
             answer = self._answers.get(key, now_ns)
-            if answer is None:
-                self._answers.put(key, _Answer(digest, None), now_ns, running_s)
+            if answer is None or (answer.runner == runner and answer.body is None):
+                self._answers.put(key, _Answer(digest, runner, None), now_ns, running_s)
                 return Kept("new")
         if answer.digest != digest:
             return Kept("conflict")
         return Kept("running") if answer.body is None else Kept("done", answer.body)
 
-    def finish(self, key: str, digest: str, body: bytes | None, keep_s: float) -> None:
+    def finish(self, key: str, digest: str, runner: str, body: bytes | None, keep_s: float) -> None:
         """Keep the answer of a call; without one, forget that it ran."""
         now_ns = self._clock_ns()
         with self._lock:
             answer = self._answers.get(key, now_ns)
-            if answer is not None and (answer.digest != digest or answer.body is not None):
+            if answer is not None and (answer.runner != runner or answer.body is not None):
                 return
             if body is None:
                 self._answers.drop(key)
             else:
-                self._answers.put(key, _Answer(digest, body), now_ns, keep_s, len(body))
+                self._answers.put(key, _Answer(digest, runner, body), now_ns, keep_s, len(body))
 
     def turn(self, name: str, interval_s: float) -> float:
         """Return the seconds to wait before the next turn, which is then reserved for the caller."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import os
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from functools import lru_cache
@@ -34,6 +33,7 @@ MAX_NAME_CHARS: Final = 120
 """The longest part of a key that is readable; a longer one is a digest."""
 LIMIT_S: Final = 2 * ANSWER_S
 """The longest time of a question, connections and redirections included."""
+CLOSING_POLL_S: Final = 0.01
 SUBJECTS: Final = ("principal:", "address:")
 
 
@@ -50,6 +50,8 @@ class RedisStore:
         self._client = open_client(address)
         self._places = asyncio.Semaphore(MAX_IN_FLIGHT)
         self._availability = Availability(time.monotonic, on_change)
+        self._runners: set[str] = set()
+        """Those who run the call of a key and have not told of its end."""
 
     async def decide(self, buckets: Sequence[Bucket]) -> Decision:
         """Charge one call to all buckets, or to none if one of them refuses."""
@@ -60,18 +62,24 @@ class RedisStore:
         # Whole milliseconds, as the wire has them: a caller that waits so long is let in.
         return Decision(None if refused < 0 else refused, -(-wait_us // 1000) / 1000, left)
 
-    async def begin(self, key: str, digest: str, running_s: float) -> Kept:
-        """Return what is known of an idempotency key, and note that a call with this digest runs if it is new."""
-        arguments: list[str | int | bytes] = [digest, _milliseconds(running_s), os.urandom(8).hex()]
+    async def begin(self, key: str, digest: str, runner: str, running_s: float) -> Kept:
+        """Return what is known of an idempotency key, and note who runs a call with this digest if it is new."""
+        arguments: list[str | int | bytes] = [digest, _milliseconds(running_s), runner]
         state, body = await self._run(BEGIN, [_digest_key("idempotency", key)], arguments)
-        return Kept(state.decode(), body)
+        kept = Kept(state.decode(), body)
+        if kept.state == "new":
+            self._runners.add(runner)
+        return kept
 
-    async def finish(self, key: str, digest: str, body: bytes | None, keep_s: float) -> None:
+    async def finish(self, key: str, digest: str, runner: str, body: bytes | None, keep_s: float) -> None:
         """Keep the answer of a call; without one, or with one that is too large, forget that it ran."""
         is_kept = body is not None and len(body) <= MAX_VALUE_BYTES
         keep_ms = _milliseconds(keep_s) if is_kept else 0
         answer = (body or b"") if is_kept else b""
-        await self._run(FINISH, [_digest_key("idempotency", key)], [digest, keep_ms, answer])
+        try:
+            await self._run(FINISH, [_digest_key("idempotency", key)], [digest, keep_ms, answer, runner])
+        finally:
+            self._runners.discard(runner)
 
     async def turn(self, name: str, interval_s: float) -> float:
         """Return the seconds to wait before the next turn, which is then reserved for the caller."""
@@ -103,7 +111,10 @@ class RedisStore:
             await self._ask(lambda: self._client.set(_digest_key("cache", key), value, px=kept_ms))
 
     async def close(self) -> None:
-        """Close the connections."""
+        """Close the connections, when those who run the call of a key have told of its end."""
+        until_s = time.monotonic() + LIMIT_S
+        while self._runners and not self._availability.why and time.monotonic() < until_s:  # noqa: ASYNC110 - a bound
+            await asyncio.sleep(CLOSING_POLL_S)
         await close_client(self._client)
 
     async def _run(self, script: Script, keys: Sequence[str], arguments: Sequence[str | int | bytes]) -> Any:

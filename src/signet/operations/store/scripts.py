@@ -91,15 +91,16 @@ return {'done', body}
 """Return what is known of an idempotency key; note that a call runs where nothing is."""
 
 FINISH: Final = Script.of("""
--- KEYS: the idempotency key. ARGV: the digest of the call, the milliseconds to keep its answer (0: forget), the answer.
-local digest, body = unpack(redis.call('HMGET', KEYS[1], 'digest', 'body'))
-if body or (digest and digest ~= ARGV[1]) then return 0 end
+-- KEYS: the idempotency key. ARGV: the digest of the call, the milliseconds to keep its answer (0: forget), the answer,
+-- the runner.
+local digest, body, runner = unpack(redis.call('HMGET', KEYS[1], 'digest', 'body', 'runner'))
+if body or (digest and runner ~= ARGV[4]) then return 0 end
 if ARGV[2] == '0' then return redis.call('DEL', KEYS[1]) end
-redis.call('HSET', KEYS[1], 'digest', ARGV[1], 'body', ARGV[3])
+redis.call('HSET', KEYS[1], 'digest', ARGV[1], 'body', ARGV[3], 'runner', ARGV[4])
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return 1
 """)
-"""Keep the answer of a call, unless the key has another one or belongs to another call."""
+"""Keep the answer of a call, unless the key has another one or belongs to another runner."""
 
 TURN_STATE: Final = (
     NOW

@@ -58,17 +58,18 @@ class Store(Protocol):
     def decide(self, buckets: Sequence[Bucket]) -> Decision | Awaitable[Decision]:
         """Charge one call to all buckets, or to none if one of them refuses."""
 
-    def begin(self, key: str, digest: str, running_s: float) -> Kept | Awaitable[Kept]:
-        """Return what is known of an idempotency key, and note that a call with this digest runs if it is new.
+    def begin(self, key: str, digest: str, runner: str, running_s: float) -> Kept | Awaitable[Kept]:
+        """Return what is known of an idempotency key, and note who runs a call with this digest if it is new.
 
-        The note is forgotten after `running_s`: whoever runs the call may die.
+        The note is forgotten after `running_s`: whoever runs the call may die. A runner that has the key already, and
+        was not told, has it again.
         """
 
-    def finish(self, key: str, digest: str, body: bytes | None, keep_s: float) -> Awaitable[None] | None:
+    def finish(self, key: str, digest: str, runner: str, body: bytes | None, keep_s: float) -> Awaitable[None] | None:
         """Keep the answer of a call; without one, forget that it ran.
 
-        Nothing is changed where the key has come to belong to a call with another digest, or has its answer already:
-        a runner that was taken for dead may come back.
+        Nothing is changed where the key has come to belong to another runner, or has its answer already: a runner that
+        was taken for dead may come back.
         """
 
     def turn(self, name: str, interval_s: float) -> float | Awaitable[float]:
