@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import http.client
 import json
 import ssl
 import subprocess
@@ -16,7 +17,7 @@ from typing import Any
 import pytest
 
 from limit_harness import call, entered, tool
-from processes import PATIENCE_S, ROOT, run, serving
+from processes import PATIENCE_S, ROOT, run, serving, serving_command
 from redis_server import SERVICE, RedisServer, redis_cluster, redis_sentinel, redis_server, write_certificate
 from signet.app import open_log
 from signet.operations.limits.figures import Figures
@@ -555,6 +556,35 @@ def test_a_question_that_the_store_refuses_is_no_outage() -> None:
         asyncio.run(one(redis))
 
     assert told == []
+
+
+# --- at the end
+
+IMPATIENT = """
+import sys
+sys.path.insert(0, sys.argv.pop(1))
+import limited_server
+from signet.transports import http_server
+http_server.GRACE_S = 0.2
+sys.exit(limited_server.main())
+"""
+
+
+def test_a_stop_frees_the_keys_of_the_calls_that_it_cuts_off(redis: RedisServer) -> None:
+    command = [sys.executable, "-c", IMPATIENT, str(ROOT / "tests"), "serve", "--port", "0", "--toolsets", "waiting"]
+    with serving_command(*command, env={"SIGNET_STORE": redis.url}) as server:
+        client = http.client.HTTPConnection("127.0.0.1", server.port)
+        headers = {"Content-Type": "application/json", "Idempotency-Key": "k"}
+        client.request("POST", "/api/tools/waiting_forever", b"{}", headers)
+        deadline = time.monotonic() + PATIENCE_S
+        while not redis.keys():
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        server.process.terminate()
+        server.process.wait(PATIENCE_S)
+        client.close()
+
+    assert redis.keys() == {}
 
 
 # --- at the start
