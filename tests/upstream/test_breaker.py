@@ -14,10 +14,13 @@ from own_toolsets import declared, echoing
 from signet.app import build_server
 from signet.commands.call import walk
 from signet.kernel.errors import Code, Fault
+from signet.kernel.turns import TurnsError
 from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
 from signet.kernel.waiting import Waiting
 from signet.settings import Settings
+from signet.upstream import shared_turn
 from signet.upstream.breaker import BreakerUpstream
+from signet.upstream.shared_turn import SharedTurn
 
 FAILED = Fault(Code.INTERNAL_ERROR, "request failed: nothing answers", name="UPSTREAM_FAILED", as_tool_result=False)
 OK = UpstreamResponse(200, "", b"fine")
@@ -139,6 +142,46 @@ def test_one_request_at_a_time_tries_it_and_a_failure_opens_it_again() -> None:
         assert set(meanwhile) == {"request failed: the Bank failed 3 times in sequence, it is being tried just now"}
         assert broken.service.asked == 4
         assert (await broken.ask()).endswith("failed 4 times in sequence, it is tried again in 30 s")
+
+    asyncio.run(scenario())
+
+
+def test_requests_that_had_no_turn_say_nothing_of_the_service(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared_turn, "PATIENCE_S", 0.0)
+
+    class Away:
+        async def take(self, *_: object) -> float:
+            raise TurnsError("the store is away")
+
+        async def start(self, *_: object) -> bool:
+            raise TurnsError("the store is away")
+
+        async def end(self, *_: object) -> None:
+            raise TurnsError("the store is away")
+
+    async def scenario() -> None:
+        broken = Broken()
+        turn = SharedTurn("bank", 1.0, [Away()], "the Bank")
+        send = broken.service.send
+
+        async def paced(request: UpstreamRequest, wait: Waiting | None = None) -> UpstreamResponse:
+            await turn.take()
+            return await send(request, wait)
+
+        monkeypatch.setattr(broken.service, "send", paced)
+        said = [await broken.ask() for _ in range(5)]
+        assert all("no turn to ask the Bank" in text for text in said)
+        assert broken.lines == []
+
+        monkeypatch.setattr(broken.service, "send", send)
+        await broken.fail(3)
+        broken.now_s += 30
+        monkeypatch.setattr(broken.service, "send", paced)
+        assert "no turn" in await broken.ask()
+        monkeypatch.setattr(broken.service, "send", send)
+        broken.service.says = OK
+        assert await broken.ask() == "200"
+        assert broken.lines == ["upstream.open", "upstream.closed"]
 
     asyncio.run(scenario())
 

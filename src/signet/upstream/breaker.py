@@ -4,7 +4,7 @@ closed ── so many failures in sequence ── open ── a pause ── hal
                                             ▲──────────────────────────────────────── it failed ──┘
 
 A failure is a network failure, a time that ran out, an answer that ended early, or a status from 500 on. Any other
-answer, a 4xx too, shows that the service is there.
+answer, a 4xx too, shows that the service is there. A request that had no turn to be sent shows nothing.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from typing import Final
 from signet.kernel.errors import Code, Fault
 from signet.kernel.upstream import Upstream, UpstreamRequest, UpstreamResponse
 from signet.kernel.waiting import Waiting
+
+from .shared_turn import NoTurn
 
 __all__ = ["OPEN_S", "WINDOW_S", "BreakerUpstream"]
 
@@ -62,11 +64,13 @@ class BreakerUpstream:
         self._is_probed |= is_probe
         try:
             response = await self._inner.send(request, wait)
+        except NoTurn:
+            raise
         except Fault:
             self._note_failure()
             raise
         finally:
-            # One that was cancelled shows nothing, and lets the next one try.
+            # One that was cancelled or had no turn shows nothing, and lets the next one try.
             self._is_probed &= not is_probe
         if response.status >= SERVER_ERROR or response.broken:
             self._note_failure()

@@ -14,7 +14,7 @@ from typing import Final
 from signet.kernel.errors import Code, Fault
 from signet.kernel.turns import Turns, TurnsError
 
-__all__ = ["SharedTurn"]
+__all__ = ["NoTurn", "SharedTurn"]
 
 SETTLE: Final = 0.5
 SETTLE_S: Final = 0.25
@@ -23,6 +23,10 @@ RETRY_S: Final = 0.25
 """The pause before turns that could not be had are asked for again."""
 PATIENCE_S: Final = 4.0
 """The time for which requests wait for turns that cannot be had."""
+
+
+class NoTurn(Fault):
+    """The fault of a request that was not sent, because no turn could be had: it says nothing of the service."""
 
 
 class SharedTurn:
@@ -81,7 +85,7 @@ class SharedTurn:
             if now_s - first_s < PATIENCE_S:
                 return RETRY_S
             message = f"request failed: no turn to ask {self._called}, {error}; try again in some seconds"
-            raise Fault(Code.INTERNAL_ERROR, message, name="UPSTREAM_FAILED", as_tool_result=False) from None
+            raise NoTurn(Code.INTERNAL_ERROR, message, name="UPSTREAM_FAILED", as_tool_result=False) from None
         self._away_s.pop(place, None)
         return wait_s
 
