@@ -18,7 +18,7 @@ from signet.kernel.tools import Tool
 from signet.observers import open_log
 from signet.operations.gates import Gates
 from signet.settings import Settings
-from signet.team.limiting import open_gate
+from signet.team.limiting import open_gate, open_key_gate
 
 TOOL = tool()
 FAULT = Fault(Code.UNAUTHORIZED, "no")
@@ -142,6 +142,59 @@ def test_scopes_come_before_limits_and_a_call_that_they_refuse_costs_nothing() -
         assert said[1] is not None, "the key is noted"
 
     asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("key", ["", "k"])
+def test_a_call_that_finds_the_queue_full_costs_nothing(key: str) -> None:
+    async def scenario() -> None:
+        settings = Settings(limits={"rate": "4/day", "concurrency": 1, "queue": 1})
+        gate = open_gate(settings, open_log(settings))
+        assert gate is not None
+
+        def calling(number: int) -> asyncio.Future[Entry]:
+            one = replace(call("alice"), idempotency_key=f"{key}{number}" if key else "")
+            return asyncio.ensure_future(entered(gate, one, TOOL))
+
+        calls = [calling(number) for number in range(6)]
+        await until(lambda: sum(one.done() for one in calls) == 5)
+        assert [isinstance(one.result(), Fault) for one in calls if one.done()] == [False, True, True, True, True]
+
+        for one in calls[:2]:
+            await leave(await one)
+        for number in (6, 7):
+            await leave(await calling(number))
+        over = await calling(8)
+        assert isinstance(over, Fault)
+        assert "4 calls per day" in over.message
+        for number in (9, 10, 11):
+            assert "4 calls per day" in str(await calling(number)), "a refused call gives its seat back"
+
+    async def leave(entry: Entry) -> None:
+        assert entry is not None
+        assert not isinstance(entry, Fault | Outcome)
+        left = entry.leave(None)
+        if left is not None:
+            await left
+
+    asyncio.run(asyncio.wait_for(scenario(), 20))
+
+
+@pytest.mark.parametrize(("workers", "lines"), [(1, 0), (2, 1)])
+@pytest.mark.parametrize("limits", [{}, {"rate": "9/s"}])
+def test_workers_that_do_not_know_each_others_keys_say_so_once(
+    workers: int, lines: int, limits: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def scenario() -> None:
+        settings = Settings(workers=workers, limits=limits)
+        log = open_log(settings)
+        gate = open_gate(settings, log) or open_key_gate(settings, log)
+        for key in ("", "a", "b"):
+            if key or limits:
+                await entered(gate, call("alice", key=key), TOOL)
+
+    asyncio.run(scenario())
+
+    assert capsys.readouterr().err.count("keys.unshared") == lines
 
 
 def test_without_a_setting_there_is_no_gate() -> None:

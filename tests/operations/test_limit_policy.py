@@ -49,6 +49,8 @@ def test_a_whole_table_is_read() -> None:
         breaker=5,
     )
     assert read_policy({}) == Policy()
+    assert read_policy({"burst": 5}, "60/min").default == Limit(minute, 5)
+    assert read_policy({"queue": 5, "tools": {"a.b": {"concurrency": 1}}}).places == {"a.b": PlaceLimit(1, 5)}
 
 
 @pytest.mark.parametrize(("table", "path", "why"), [
@@ -74,6 +76,11 @@ def test_a_whole_table_is_read() -> None:
      'a burst needs a rate; write it too, such as rate = "60/min"'),
     ({"tools": {"a.b": {"queue": 1}}}, ("limits", "tools", "a.b", "queue"),
      "a queue needs a concurrency; write it too, such as concurrency = 4"),
+    ({"burst": 1, "quota": 5}, ("limits", "burst"), 'a burst needs a rate; write it too, such as rate = "60/min"'),
+    ({"queue": 1, "tools": {"a.b": {"rate": "1/s"}}}, ("limits", "queue"),
+     "a queue needs a concurrency; write it too, such as concurrency = 4"),
+    ({"tools": {"a.b": {"shared": True, "concurrency": 1}}}, ("limits", "tools", "a.b", "shared"),
+     'there is nothing to share; write a rate or a quota too, such as rate = "5/s"'),
     ({"principals": {"ci": {"concurrency": 1}}}, ("limits", "principals", "ci", "concurrency"),
      "there is no such limit"),
     ({"principals": {"": {}}}, ("limits", "principals", ""), "write a table, such as [limits.principals.alice]"),

@@ -41,18 +41,22 @@ def open_gate(settings: Settings, log: Log, store: Store | None = None, figures:
     from signet.operations.limits.gate import LimitGate
     from signet.operations.limits.idempotency import IdempotencyGate
     from signet.operations.limits.outage import Outage
-    from signet.operations.limits.places import PlaceGate
+    from signet.operations.limits.places import PlaceGate, SeatGate
     from signet.operations.store.memory import MemoryStore
 
     figures, store = Figures() if figures is None else figures, MemoryStore() if store is None else store
     outage = Outage(figures, partial(log.line, WARN, ""))
     denies = policy is not None and policy.default.denies
+    on_first = _keys_unshared(settings, log)
+    keys = IdempotencyGate(store, outage, settings.call_timeout_s, denies=denies, on_first=on_first)
     gates: list[Gate] = [ScopeGate()] if has_scopes else []
     if policy is not None:
-        gates.append(LimitGate(policy, store, figures, outage))
-    gates.append(IdempotencyGate(store, outage, settings.call_timeout_s, denies=denies))
-    if policy is not None and policy.has_places:
-        gates.append(PlaceGate(policy, figures))
+        places = PlaceGate(policy, figures) if policy.has_places else None
+        gates += [SeatGate(places)] if places is not None else []
+        gates += [LimitGate(policy, store, figures, outage), keys]
+        gates += [places] if places is not None else []
+    else:
+        gates.append(keys)
     return Gates(gates)
 
 
@@ -106,4 +110,16 @@ def _open_key_gate(settings: Settings, log: Log, store: Store | None) -> Gate:
     from signet.operations.store.memory import MemoryStore
 
     outage = Outage(Figures(), partial(log.line, WARN, ""))
-    return IdempotencyGate(MemoryStore() if store is None else store, outage, settings.call_timeout_s)
+    store = MemoryStore() if store is None else store
+    return IdempotencyGate(store, outage, settings.call_timeout_s, on_first=_keys_unshared(settings, log))
+
+
+def _keys_unshared(settings: Settings, log: Log) -> Callable[[], None]:
+    """Return what tells, at the first call with a key, that workers do not know each other's, where it is so."""
+
+    def tell() -> None:
+        if settings.workers > 1 and settings.store == MEMORY:
+            why = f"each of {settings.workers} workers runs a call once for itself; set --store to run it once for all"
+            log.line(WARN, "", "keys.unshared", why=why)
+
+    return tell

@@ -1,6 +1,9 @@
 """The gate of places: so many calls of a tool run at once in this process, some wait, and the others are refused.
 
 Who waits is let in first come, first served; a place goes from the call that ends to the one that waits longest.
+
+A call that finds no room is refused before it is charged to any limit: it has a seat, one for each place and each
+in the queue, from before the other limits are asked until its end.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from signet.kernel.tools import Tool
 from .figures import Figures
 from .policy import PlaceLimit, Policy
 
-__all__ = ["QUEUE_S", "PlaceGate", "Places"]
+__all__ = ["QUEUE_S", "PlaceGate", "Places", "SeatGate"]
 
 QUEUE_S: Final = 10.0
 """The longest time in the queue; the time of the call begins behind it."""
@@ -29,6 +32,8 @@ class Places:
     def __init__(self, limit: PlaceLimit, queue_s: float = QUEUE_S) -> None:
         self.limit = limit
         self.running = 0
+        self.seats = limit.concurrency + limit.queue
+        """The number of further calls that may come in, to a place or to the queue."""
         self._queue_s = queue_s
         self._queue: dict[asyncio.Future[None], None] = {}
         """Those who wait, in their order."""
@@ -73,6 +78,20 @@ class Places:
         self.running -= 1
 
 
+class _Seat:
+    """One seat, given back once."""
+
+    def __init__(self, places: Places) -> None:
+        places.seats -= 1
+        self._places: Places | None = places
+
+    def leave(self, _: Outcome | None) -> None:
+        """Give the seat back."""
+        places, self._places = self._places, None
+        if places is not None:
+            places.seats += 1
+
+
 class _Place:
     """One place, given back once."""
 
@@ -109,8 +128,10 @@ class PlaceGate:
         return self._places[tool.slug]
 
     async def _enter(self, call: Call, tool: Tool, places: Places) -> Fault | _Place:
-        if await places.take(call):
-            return _Place(places)
+        return _Place(places) if await places.take(call) else self.refuse(tool, places)
+
+    def refuse(self, tool: Tool, places: Places) -> Fault:
+        """Return the fault of a call for which there is no place."""
         self._figures.decided(("refused", "concurrency"))
         count = places.limit.concurrency
         taken = (
@@ -118,3 +139,19 @@ class PlaceGate:
         )
         message = f"{taken.format(tool.name)}: wait {RETRY_S:g} s, then make the same call again"
         return rate_limited(message, RETRY_S)
+
+
+class SeatGate:
+    """Refuses a call that would find the queue of its tool full; it stands before all that a call is charged to."""
+
+    def __init__(self, gate: PlaceGate) -> None:
+        self._gate = gate
+
+    def enter(self, _: Call, tool: Tool) -> Awaitable[Fault | _Seat] | None:
+        """Return an awaitable of a seat or of the fault for a call without one; None for a tool without a limit."""
+        places = self._gate.places_of(tool)
+        return None if places is None else self._enter(tool, places)
+
+    async def _enter(self, tool: Tool, places: Places) -> Fault | _Seat:
+        # Not before it is awaited: what was given at once to a call that never begins would be lost.
+        return _Seat(places) if places.seats > 0 else self._gate.refuse(tool, places)

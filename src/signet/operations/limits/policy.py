@@ -106,21 +106,25 @@ def read_policy(table: Mapping[str, Any], rate_limit: str | None = None) -> Poli
             own["rate"] = parse_rate(rate_limit)
         except ValueError as error:
             raise LimitError(("rate_limit",), str(error)) from None
+    _check_burst(("limits",), own)
     denies = own.get("denies", False)
     tools, places = {}, {}
     for name, limits in _tables(table, "tools"):
         read = _read(("limits", "tools", name), limits, TOOL_KEYS)
         _check_burst(("limits", "tools", name), read)
+        _check_shared(("limits", "tools", name), read)
         tools[name] = _limit({"denies": denies} | read)
         if "concurrency" in read or "queue" in read:
             places[name] = _places(("limits", "tools", name), own | read)
+    # A queue alone is that of the tools whose tables have a concurrency.
+    has_places = "concurrency" in own or ("queue" in own and not places)
+    default_places = _places(("limits",), own) if has_places else None
     principals = {}
     for name, limits in _tables(table, "principals"):
         read = _read(("limits", "principals", name), limits, PRINCIPAL_KEYS)
         _check_burst(("limits", "principals", name), read)
         # The default's burst belongs to the default's rate.
         principals[name] = _limit(own | ({"burst": 0} if "rate" in read else {}) | read)
-    default_places = _places(("limits",), own) if "concurrency" in own else None
     return Policy(_limit(own), tools, principals, default_places, places, own.get("breaker", 0))
 
 
@@ -137,6 +141,13 @@ def _places(path: tuple[str, ...], read: Mapping[str, Any]) -> PlaceLimit:
 def _check_burst(path: tuple[str, ...], read: Mapping[str, Any]) -> None:
     if "burst" in read and read.get("rate") is None:
         raise LimitError((*path, "burst"), 'a burst needs a rate; write it too, such as rate = "60/min"')
+
+
+def _check_shared(path: tuple[str, ...], read: Mapping[str, Any]) -> None:
+    if "shared" in read and "rate" not in read and "quota" not in read:
+        raise LimitError(
+            (*path, "shared"), 'there is nothing to share; write a rate or a quota too, such as rate = "5/s"'
+        )
 
 
 def _tables(table: Mapping[str, Any], kind: str) -> Iterable[tuple[str, Mapping[str, Any]]]:
