@@ -258,7 +258,7 @@ def test_the_same_key_has_the_same_answer_and_another_call_is_a_conflict(plain: 
     elif door == "rest":
         assert (conflict.status, conflict.json()["error"]["code"]) == (409, "IDEMPOTENCY_CONFLICT")
     else:
-        assert conflict.json()["error"]["data"] == {"canonical_code": "INVALID_INPUT"}
+        assert (conflict.status, conflict.json()["error"]["data"]) == (409, {"canonical_code": "INVALID_INPUT"})
 
 
 def test_a_key_is_known_through_every_door_and_to_its_address_alone(plain: Server) -> None:
@@ -299,6 +299,26 @@ def test_a_key_that_is_too_long_is_refused(plain: Server) -> None:
     refused = plain.post(REST, {}, {"idempotency-key": "k" * 256})
 
     assert (refused.status, refused.json()["error"]["code"]) == (400, "INVALID_INPUT")
+    message = invocation("tools.tally", {})
+    answers = plain.post("/mcp/tool/tools.tally", message, {"idempotency-key": "k" * 256})
+    assert (answers.status, answers.json()["id"]) == (400, message["id"])
+    assert answers.json()["error"]["data"] == {"canonical_code": "INVALID_INPUT"}
+
+
+def test_a_key_that_is_too_long_is_no_mistake_in_the_arguments() -> None:
+    with serving("--toolsets", "plantuml", "--rate-limit", "9/s") as server:
+        refused = server.post("/api/tools/encodePlantUML", {"plantumlCode": "A"}, {"idempotency-key": "k" * 256})
+        page = server.ask("GET", "/openapi.json").json()
+
+    assert (refused.status, refused.json()["error"]["code"]) == (400, "INVALID_INPUT")
+    assert "255 characters" in refused.json()["error"]["message"]
+    called = [
+        path["post"]["responses"]
+        for path in page["paths"].values()
+        if "409" in path.get("post", {}).get("responses", {})
+    ]
+    assert len(called) >= 2
+    assert all("429" in responses for responses in called)
     assert plain.post(REST, {}, {"idempotency-key": "k" * 255}).status == 200
     assert keyed(plain, "envelope", "k" * 256, "a").status == 400
 

@@ -20,12 +20,15 @@ from typing import Any, Final, NamedTuple
 __all__ = [
     "ACCESS_FAULTS",
     "HEADER_MISMATCH",
+    "IDEMPOTENCY_CONFLICT",
+    "IDEMPOTENCY_NOT_KEPT",
     "INSUFFICIENT_SCOPE",
     "INTERNAL",
     "INVALID_PARAMS",
     "INVALID_REQUEST",
     "METHOD_NOT_FOUND",
     "MISSING_CAPABILITY",
+    "OWN_STATUS_FAULTS",
     "PARSE_ERROR",
     "RATE_LIMITED",
     "TABLE",
@@ -61,6 +64,10 @@ RATE_LIMITED: Final = "RATE_LIMITED"
 INSUFFICIENT_SCOPE: Final = "INSUFFICIENT_SCOPE"
 ACCESS_FAULTS: Final = frozenset({RATE_LIMITED, INSUFFICIENT_SCOPE})
 """The faults whose HTTP status is their own at every door: the caller may not call, or not now."""
+IDEMPOTENCY_CONFLICT: Final = "IDEMPOTENCY_CONFLICT"
+IDEMPOTENCY_NOT_KEPT: Final = "IDEMPOTENCY_NOT_KEPT"
+OWN_STATUS_FAULTS: Final = ACCESS_FAULTS | {IDEMPOTENCY_CONFLICT, IDEMPOTENCY_NOT_KEPT}
+"""The faults whose HTTP status is their own at the envelope door too: those above, and those of idempotency keys."""
 
 MAX_NAME_CHARS: Final = 65_536
 """The longest name of a tool that a message repeats in full, as spec 4 asks for: a path is not longer."""

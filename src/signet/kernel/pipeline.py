@@ -105,6 +105,11 @@ class Pipeline:
         """Whether faults are explained, and the tools may change."""
         return self._explain is not None
 
+    @property
+    def is_limited(self) -> bool:
+        """Whether there is a gate before all calls."""
+        return self._gate is not None
+
     def run(self, call: Call, shadow_violation: Fault | None = None) -> Outcome | Coroutine[Any, Any, Outcome]:
         """Return the outcome of a call, or a coroutine of it where the tool has to be awaited.
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from signet.kernel.envelope import HTTP_STATUS, refusal
-from signet.kernel.errors import ACCESS_FAULTS, INVALID_REQUEST, PARSE_ERROR, Fault
+from signet.kernel.envelope import HTTP_STATUS, refusal, response_id
+from signet.kernel.errors import INVALID_REQUEST, OWN_STATUS_FAULTS, PARSE_ERROR, Fault
 from signet.kernel.server import Pending, Server
-from signet.kernel.wire import Reply, failure
+from signet.kernel.wire import ProtocolError, Reply, decode, failure
 
 from .messages import JSON, KEY_HEADER, Answer, Request, Response, idempotency_key
 
@@ -28,13 +28,21 @@ class EnvelopeDoor:
         try:
             key = idempotency_key(request) if KEY_HEADER in request.headers else ""
         except Fault as fault:
-            return self.refuse(fault)
+            return self._refuse_key(request, fault)
         reply = self._server.invoke(request.body, request.path.removeprefix(PATH), request.caller, key)
         return _to_response(request, reply) if isinstance(reply, Reply) else _await_response(request, reply)
 
     def refuse(self, fault: Fault) -> Response:
         """Return the response for a fault of the door itself."""
         return Response(fault.status, refusal(fault.code).reply().body, refusal=fault.name)
+
+    def _refuse_key(self, request: Request, fault: Fault) -> Response:
+        """Return the response for a key that cannot be used, to the request that has it."""
+        try:
+            request_id = response_id(decode(request.body))
+        except ProtocolError:
+            request_id = None
+        return Response(fault.status, refusal(fault.code).reply(request_id).body, refusal=fault.name)
 
 
 async def _await_response(request: Request, pending: Pending) -> Response:
@@ -45,7 +53,7 @@ async def _await_response(request: Request, pending: Pending) -> Response:
 def _to_response(request: Request, reply: Reply) -> Response:
     request.outcome = reply.outcome
     fault = reply.outcome.fault if reply.outcome is not None else None
-    if fault is not None and fault.name in ACCESS_FAULTS:
+    if fault is not None and fault.name in OWN_STATUS_FAULTS:
         return Response(fault.status, reply.body)
     refusal = "NOT_JSON" if reply.code == PARSE_ERROR else ""
     return Response(HTTP_STATUS[reply.code], reply.body, refusal=refusal)

@@ -21,6 +21,8 @@ from signet.kernel.tools import Tool
 __all__ = ["describe"]
 
 Json = dict[str, Any]
+Errors = tuple[tuple[str, int], ...]
+"""The names of errors, and their HTTP status."""
 
 DOOR_ERRORS: Final = (
     ("METHOD_NOT_ALLOWED", 405),
@@ -46,6 +48,9 @@ PRIVATE_ERRORS: Final = (
 TOKEN_ERRORS: Final = (("UNAUTHORIZED", 401), ("INSUFFICIENT_SCOPE", 403))
 """The further errors where callers have to send a token."""
 
+LIMIT_ERRORS: Final = (("IDEMPOTENCY_CONFLICT", 409), ("IDEMPOTENCY_NOT_KEPT", 409), ("RATE_LIMITED", 429))
+"""The further errors where a gate is before all calls."""
+
 SHAPES: Final = "#/components/schemas/"
 
 
@@ -67,7 +72,8 @@ def describe(pipeline: Pipeline, about: Json, legacy: Mapping[str, str], *, secu
         contracts = _contracts(pipeline.registry.load_bundle(tool.slug))
         page["components"]["schemas"] |= contracts
         paths = [path for path, name in legacy.items() if name == tool.name]
-        page["paths"] |= _paths(templates, tool, contracts, paths, secured=secured)
+        more = (*(TOKEN_ERRORS if secured else ()), *(LIMIT_ERRORS if pipeline.is_limited else ()))
+        page["paths"] |= _paths(templates, tool, contracts, paths, more)
     return page
 
 
@@ -89,7 +95,8 @@ def _with_references_below(root: str, schema: Any) -> Any:
     return adapted
 
 
-def _paths(templates: Json, tool: Tool, contracts: Json, legacy: list[str], *, secured: bool) -> Json:
+def _paths(templates: Json, tool: Tool, contracts: Json, legacy: list[str], more: Errors) -> Json:
+    """Return the paths of a tool; `more` are the errors of any call that the settings bring."""
     input_name, output_name = contracts
     facts = {
         "{name}": tool.name,
@@ -106,16 +113,16 @@ def _paths(templates: Json, tool: Tool, contracts: Json, legacy: list[str], *, s
     if not tool.has_example:
         for path in (rest, envelope):
             del path["post"]["requestBody"]["content"]["application/json"]["example"]
-    rest["post"]["responses"] |= _rest_errors(tool, "Error", secured=secured)
-    statuses = {row.http_status for row in TABLE.values()} | {403, 405, 408, 413, 415, 421}
-    for status in sorted(statuses if secured else statuses - {401}):
+    rest["post"]["responses"] |= _rest_errors(tool, "Error", more)
+    statuses = {row.http_status for row in TABLE.values()} - {401} | {403, 405, 408, 413, 415, 421}
+    for status in sorted(statuses | {status for _, status in more}):
         envelope["post"]["responses"][str(status)] = _error("A canonical error.", "RpcError")
     paths = {f"/api/tools/{tool.name}": rest, f"/mcp/tool/{tool.slug}": envelope}
     for path in legacy:
         flat = {"status": {"const": "success"}, **contracts[output_name]["properties"]}
         own = {"{name}": path.strip("/").replace("/", "_"), "{success}": _object(flat)}
         paths[path] = _filled(templates["rest"], facts | own)
-        paths[path]["post"]["responses"] |= _rest_errors(tool, "FlatError", secured=secured)
+        paths[path]["post"]["responses"] |= _rest_errors(tool, "FlatError", more)
         paths[path]["post"]["deprecated"] = True
     return paths
 
@@ -129,11 +136,11 @@ def _filled(template: Any, facts: Json) -> Any:
     return facts.get(template, template)
 
 
-def _rest_errors(tool: Tool, shape: str, *, secured: bool) -> Json:
+def _rest_errors(tool: Tool, shape: str, more: Errors) -> Json:
     tool_errors = tool.rest_errors if tool.public else (*PRIVATE_ERRORS, *tool.rest_errors)
     names: dict[int, list[str]] = {}
     # An ordered set: a tool may declare an error that the door has too.
-    for name, status in dict.fromkeys((*tool_errors, *DOOR_ERRORS, *(TOKEN_ERRORS if secured else ()))):
+    for name, status in dict.fromkeys((*tool_errors, *DOOR_ERRORS, *more)):
         names.setdefault(status, []).append(name)
     return {str(status): _error(" or ".join(names[status]), shape) for status in sorted(names)}
 

@@ -66,11 +66,14 @@ class RestDoor:
         if request.method != "POST":
             return endpoint.refuse(wrong_method("POST"), ((b"allow", b"POST, OPTIONS"),))
         try:
-            arguments, caller = endpoint.arguments(request.body), request.caller
-            key = idempotency_key(request) if KEY_HEADER in request.headers else ""
-            call = Call(endpoint.called(), arguments, QUIET_CONTEXT, endpoint.door, caller, key, caller.trace)
+            arguments, caller, name = endpoint.arguments(request.body), request.caller, endpoint.called()
         except Fault as fault:
             return endpoint.refuse(fault)
+        try:
+            key = idempotency_key(request) if KEY_HEADER in request.headers else ""
+        except Fault as fault:
+            return endpoint.refuse(fault, is_own=True)
+        call = Call(name, arguments, QUIET_CONTEXT, endpoint.door, caller, key, caller.trace)
         outcome = self._pipeline.run(call)
         if isinstance(outcome, Outcome):
             return endpoint.show(request, outcome)
@@ -148,9 +151,12 @@ class Endpoint(msgspec.Struct, frozen=True):
         request.outcome = outcome
         return self._to_response(outcome.fault or outcome.body, self.headers)
 
-    def refuse(self, fault: Fault, more: Fields = ()) -> Response:
-        """Return the response for a fault of the door itself, adapted if the tool's spec has its own code for it."""
-        if self.tool is not None:
+    def refuse(self, fault: Fault, more: Fields = (), *, is_own: bool = False) -> Response:
+        """Return the response for a fault of the door itself, adapted if the tool's spec has its own code for it.
+
+        One that `is_own` has nothing to do with the arguments, and stays what it is.
+        """
+        if self.tool is not None and not is_own:
             adapted = self.tool.adapt_fault(fault)
             if adapted.name != fault.name and (adapted.name, adapted.status) in self.tool.rest_errors:
                 fault = adapted

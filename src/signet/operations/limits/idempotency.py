@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
-from signet.kernel.errors import Code, Fault, rate_limited
+from signet.kernel.errors import IDEMPOTENCY_CONFLICT, IDEMPOTENCY_NOT_KEPT, Code, Fault, rate_limited
 from signet.kernel.gate import Entry
 from signet.kernel.outcome import Call, Outcome
 from signet.kernel.tools import Tool
@@ -40,8 +40,6 @@ MAX_PAUSE_S: Final = 0.25
 RETRY_S: Final = 1.0
 KEPT_CODES: Final = frozenset({Code.INVALID_INPUT, Code.NOT_FOUND})
 """The faults that the same call would have again."""
-CONFLICT: Final = "IDEMPOTENCY_CONFLICT"
-NOT_KEPT: Final = "IDEMPOTENCY_NOT_KEPT"
 
 _encode: Final = msgspec.json.Encoder(order="sorted").encode
 
@@ -161,7 +159,8 @@ class IdempotencyGate:
     def _known(self, call: Call, tool: Tool, kept: Kept) -> Outcome | Fault:
         """Return what is said to a call whose key is not new."""
         if kept.state == "conflict":
-            return _refused(CONFLICT, "The idempotency key belongs to another call: send a new key with new arguments")
+            message = "The idempotency key belongs to another call: send a new key with new arguments"
+            return _refused(IDEMPOTENCY_CONFLICT, message)
         if kept.state == "running":
             message = "A call with the same idempotency key still runs: wait 1 s, then make the same call again"
             return rate_limited(message, RETRY_S)
@@ -247,5 +246,5 @@ def _revived(call: Call, tool: Tool, kept: bytes) -> Outcome | Fault:
         return Outcome(call, tool, fault=fault, ignored=answer.ignored)
     if answer.body is None:
         message = "The call of this idempotency key was made, and its answer was too large to keep: send a new key"
-        return _refused(NOT_KEPT, message)
+        return _refused(IDEMPOTENCY_NOT_KEPT, message)
     return Outcome(call, tool, decode_in_chunks(answer.body), answer.body, ignored=answer.ignored)
