@@ -299,6 +299,7 @@ def test_a_key_that_is_too_long_is_refused(plain: Server) -> None:
     refused = plain.post(REST, {}, {"idempotency-key": "k" * 256})
 
     assert (refused.status, refused.json()["error"]["code"]) == (400, "INVALID_INPUT")
+    assert plain.post(REST, {}, {"idempotency-key": "k" * 255}).status == 200
     message = invocation("tools.tally", {})
     answers = plain.post("/mcp/tool/tools.tally", message, {"idempotency-key": "k" * 256})
     assert (answers.status, answers.json()["id"]) == (400, message["id"])
@@ -319,8 +320,6 @@ def test_a_key_that_is_too_long_is_no_mistake_in_the_arguments() -> None:
     ]
     assert len(called) >= 2
     assert all("429" in responses for responses in called)
-    assert plain.post(REST, {}, {"idempotency-key": "k" * 255}).status == 200
-    assert keyed(plain, "envelope", "k" * 256, "a").status == 400
 
 
 def test_on_stdio_a_key_is_known_too(folder: Path) -> None:

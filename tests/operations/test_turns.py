@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -111,6 +112,45 @@ def test_a_slot_that_cannot_be_understood_counts_as_a_request_sent_now(tmp_path:
         assert await turns.take("bank", "a", 0) == 0
 
     asyncio.run(act())
+
+
+def test_the_first_process_of_a_new_machine_need_not_wait(tmp_path: Path) -> None:
+    turns = MachineTurns(lambda: [str(tmp_path / "new")])
+
+    assert asyncio.run(turns.take("bank", "me", 60.0)) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("removed", "who"),
+    [("file", "knows it"), ("file", "is old"), ("file", "is new"), ("folder", "knows it"), ("folder", "is old")],
+)
+def test_a_file_that_was_removed_counts_as_a_request_sent_now(tmp_path: Path, removed: str, who: str) -> None:
+    now_ns = [1_000_000_000_000]
+    folder = tmp_path / "cache"
+
+    def turns() -> MachineTurns:
+        return MachineTurns(lambda: [str(folder)], clock_ns=lambda: now_ns[0])
+
+    async def main() -> None:
+        first, other = turns(), turns()
+        assert await first.take("bank", "first", 3.0) == 0.0
+        assert await first.start("bank", "first", 0.0)
+        if who == "knows it":
+            assert await other.take("bank", "other", 3.0) > 0
+        now_ns[0] += 2_000_000_000
+        await first.end("bank", "first")
+        if removed == "file":
+            (folder / "turns").unlink()
+        else:
+            shutil.rmtree(folder)
+        asking = turns() if who == "is new" else other
+        assert await asking.take("bank", "other", 3.0) == pytest.approx(3.0)
+        assert await first.take("bank", "first", 3.0) == pytest.approx(3.0)
+        now_ns[0] += 3_000_000_000
+        assert await asking.take("bank", "other", 3.0) == 0.0
+        assert await first.take("bank", "first", 3.0) > 0
+
+    asyncio.run(main())
 
 
 def test_a_folder_that_cannot_be_used_is_passed_over(tmp_path: Path) -> None:

@@ -3,6 +3,9 @@
 A slot of the file holds the state of one service: the boot, the time of the last request, who holds the turn and how
 long. Times are those of the monotonic clock, which is one for all processes. A slot that cannot be understood counts as
 a request that was sent just now. Services whose names fall into one slot share their turns.
+
+Behind the slots is a stamp: when the file was made. A file may be removed while requests are under way; in the next
+one, a slot that was never used counts as a request sent when the file was made, unless nothing was there before.
 """
 
 from __future__ import annotations
@@ -31,6 +34,10 @@ SECOND_NS: Final = 1_000_000_000
 HOLD_NS: Final = int(HOLD_S * SECOND_NS)
 SETTLE_NS: Final = int(MAX_SETTLE_S * SECOND_NS)
 LOCK_RETRY_S: Final = 0.002
+STAMP: Final = SLOTS * SLOT_BYTES
+"""The place of the stamp."""
+FRESH_NS: Final = SECOND_NS
+"""The age up to which a process that finds no folder takes the machine for a new one."""
 MAX_LOCKED_S: Final = 2.0
 """The time after which a lock that another process does not give up is an error."""
 
@@ -60,6 +67,10 @@ class MachineTurns:
         self._processes = processes
         self._clock_ns = clock_ns
         self._path: str | None = None
+        self._since_ns = clock_ns()
+        self._known: tuple[int, int] | None = None
+        """The file that was used last."""
+        self._made_folder = False
 
     async def take(self, name: str, owner: str, interval_s: float) -> float:
         """Return 0 if the owner holds the turn now, otherwise the seconds after which to ask again."""
@@ -104,10 +115,8 @@ class MachineTurns:
     async def _locked(self) -> AsyncIterator[int | None]:
         """Give the file, locked; None where the only process needs none."""
         try:
-            file = self._open()
+            file = await self._open_locked()
             try:
-                if file is not None:
-                    await _lock(file)
                 yield file
             finally:
                 if file is not None:
@@ -116,11 +125,45 @@ class MachineTurns:
             why = error.strerror or type(error).__name__
             raise TurnsError(f"the file of turns cannot be used ({why})") from None
 
+    async def _open_locked(self) -> int | None:
+        """Open and lock the file that is there; one that was removed meanwhile is nobody's turn."""
+        while (file := self._open()) is not None:
+            try:
+                await _lock(file)
+                if self._is_current(file):
+                    self._stamp(file)
+                    return file
+            except BaseException:
+                os.close(file)
+                raise
+            os.close(file)
+        return None
+
+    def _is_current(self, file: int) -> bool:
+        try:
+            return bool(self._path) and os.path.samestat(os.stat(str(self._path)), os.fstat(file))
+        except FileNotFoundError:
+            return False
+
+    def _stamp(self, file: int) -> None:
+        """Note when the file was made, if it is new or takes the place of one that this process knew."""
+        status, now_ns = os.fstat(file), self._clock_ns()
+        identity = status.st_dev, status.st_ino
+        was, self._known = self._known, identity
+        is_fresh = was is None and self._made_folder and now_ns - self._since_ns < FRESH_NS
+        is_other = was not in (None, identity)
+        if not status.st_size or (is_other and _read(file, STAMP, now_ns).sent_ns == NEVER):
+            _write(file, STAMP, _State(NEVER if is_fresh else now_ns))
+
     def _open(self) -> int | None:
         if self._path is not None:
-            return open_private(self._path, os.O_RDWR | os.O_CREAT) if self._path else None
+            if not self._path:
+                return None
+            # With its folder, which may have gone with it.
+            return _open_in(os.path.dirname(self._path))
         if _has_locks():
             for folder in self._folders():
+                had_folder = os.path.isdir(folder)
                 try:
                     file = _open_in(folder)
                 except OSError as error:
@@ -128,7 +171,7 @@ class MachineTurns:
                         # Says nothing about the folder; another process would choose another one.
                         raise
                     continue
-                self._path = os.path.join(folder, FILE)
+                self._path, self._made_folder = os.path.join(folder, FILE), not had_folder
                 return file
         if self._processes > 1:
             raise TurnsError("no folder can be written in which processes share their turns: set XDG_CACHE_HOME")
@@ -171,7 +214,7 @@ def _read(file: int, place: int, now_ns: int) -> _State:
     """Return the state of a slot; one that cannot be true counts as a request sent now."""
     data = os.pread(file, SLOT_BYTES, place).rstrip(b"\0 \n")
     if not data:
-        return _State()
+        return _State() if place == STAMP else _State(_read(file, STAMP, now_ns).sent_ns)
     try:
         boot, sent, owner, until = data.decode("ascii").split()
         state = _State(int(sent), owner, int(until))
