@@ -20,8 +20,12 @@ from limit_harness import call, entered, tool
 from processes import PATIENCE_S, ROOT, run, serving, serving_command
 from redis_server import SERVICE, RedisServer, redis_cluster, redis_sentinel, redis_server, write_certificate
 from signet.app import open_log
+from signet.kernel.errors import Fault
+from signet.kernel.gate import Entry
+from signet.kernel.outcome import Outcome
 from signet.operations.limits.figures import Figures
 from signet.operations.limits.gate import LimitGate
+from signet.operations.limits.idempotency import IdempotencyGate
 from signet.operations.limits.outage import Outage
 from signet.operations.limits.policy import read_policy
 from signet.operations.store.address import parse_address
@@ -556,6 +560,43 @@ def test_a_question_that_the_store_refuses_is_no_outage() -> None:
         asyncio.run(one(redis))
 
     assert told == []
+
+
+# --- keys while the server stands still
+
+
+def test_a_call_that_ends_or_begins_while_the_server_stands_still_is_run_once() -> None:
+    """Its answer reaches the store afterwards, and no key stays locked for nobody."""
+    of, one, two = tool(), call("alice", key="ends"), call("alice", key="begins")
+
+    async def leave(entry: Entry, value: object) -> None:
+        assert entry is not None
+        assert not isinstance(entry, Fault | Outcome)
+        left = entry.leave(Outcome(one, of, value, json.dumps(value).encode()))
+        assert left is not None
+        await left
+
+    async def main(redis: RedisServer) -> None:
+        async with opened(redis.url) as store, opened(redis.url) as other:
+            here, there = (IdempotencyGate(kept, Outage(Figures()), 5.0) for kept in (store, other))
+            ends = await entered(here, one, of)
+            redis.pause()
+            try:
+                await leave(ends, 1)
+                begins = await entered(here, two, of)
+                again = await entered(here, one, of)
+            finally:
+                redis.resume()
+            await leave(begins, 2)
+            assert isinstance(again, Outcome)
+            assert again.result == 1
+            while here._unsaved._task is not None and not here._unsaved._task.done():
+                await asyncio.wait([here._unsaved._task])
+            known = [await entered(there, two, of), await entered(there, one, of)]
+            assert [entry.result for entry in known if isinstance(entry, Outcome)] == [2, 1]
+
+    with redis_server() as redis:
+        asyncio.run(main(redis))
 
 
 # --- at the end
