@@ -177,7 +177,12 @@ def _limit_figures(telemetry: Telemetry | None) -> Figures | None:
 def _close_all(closing: list[Callable[[], Awaitable[None] | None]]) -> Awaitable[None] | None:
     """Close the parts of a server, the journal first: what it writes last is counted too."""
     awaited = [one for close in closing if (one := close()) is not None]
-    return awaited[0] if awaited else None
+    return _all_of(awaited) if awaited else None
+
+
+async def _all_of(awaited: list[Awaitable[None]]) -> None:
+    for one in awaited:
+        await one
 
 
 def _explainer(settings: Settings, registry: SchemaRegistry) -> Callable[[Outcome], Outcome]:
