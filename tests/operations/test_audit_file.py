@@ -22,6 +22,7 @@ from signet.kernel.exchange import Exchange
 from signet.operations.audit.log import AuditLog
 
 CALL = {"name": "encodePlantUML", "arguments": {"plantumlCode": "A"}}
+TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 EXCHANGE = Exchange(Caller(address="127.0.0.1"), "rest", "POST /api/tools/x", 200)
 
 
@@ -64,7 +65,9 @@ def test_a_file_that_is_moved_away_is_closed_and_the_next_one_follows_it(tmp_pat
     assert (after[0]["event"], after[0]["lines"]) == ("continued", 1)
     assert (after[0]["prev"], after[0]["seq"]) == (before[-1]["hash"], before[-1]["seq"] + 1)
     assert len(requests_in(old)) + len(requests_in(path)) == calls
-    assert [verify(old), verify(path), verify(old, path), verify(path, old)] == [0, 0, 0, 1]
+    assert [verify(old), verify(path), verify(old, path), verify(path, old)] == [0, 1, 0, 1]
+    hashes = [before[-1]["hash"], before[-2]["hash"]]
+    assert [run("audit", "verify", str(path), "--follows", known).returncode for known in hashes] == [0, 1]
     old.write_bytes(b"".join(old.read_bytes().splitlines(keepends=True)[:-1]))
     assert [verify(old), verify(old, path)] == [1, 1]
 
@@ -79,20 +82,42 @@ def test_a_file_that_was_moved_while_no_server_ran_is_followed_too(tmp_path: Pat
             path.rename(old)
 
     assert lines_in(path)[0]["prev"] == lines_in(old)[-1]["hash"]
-    assert verify(old, path) == 0
+    assert events_in(path)[:2] == ["unclosed", "started"]
+    assert [verify(old, path), verify(path)] == [0, 1]
 
 
-def test_a_file_that_is_emptied_in_its_place_begins_anew_and_names_the_last_hash(tmp_path: Path) -> None:
-    path = tmp_path / "audit.log"
+@pytest.mark.parametrize("is_running", [True, False])
+@pytest.mark.parametrize("is_removed", [True, False])
+def test_a_file_that_was_removed_or_emptied_is_missed_for_ever(
+    tmp_path: Path, *, is_running: bool, is_removed: bool
+) -> None:
+    path, kept = tmp_path / "audit.log", tmp_path / "kept.log"
     log = open_log(path)
     log(EXCHANGE)
+    if not is_running:
+        log.close()
+    kept.write_bytes(path.read_bytes())
     last = lines_in(path)[-1]["hash"]
-    os.truncate(path, 0)
+    if is_removed:
+        path.unlink()
+    else:
+        os.truncate(path, 0)
+    log = log if is_running else open_log(path)
     log(EXCHANGE)
+    if not path.exists():
+        # The next look at the name of the file finds that it is gone.
+        log._file._looked_s = 0.0
+        log(EXCHANGE)
     log.close()
+    open_log(path).close()
 
     first = lines_in(path)[0]
-    assert first["prev"] == last
+    assert first["seq"] > 1
+    assert first["lines"] == 1
+    assert verify(path) == 1
+    if not (is_running and is_removed):
+        assert (first["prev"], first["event"]) == (last, "unclosed")
+        assert verify(kept, path) == 0, "the lines are there after all"
 
 
 def test_many_writers_in_many_files_make_one_chain_although_it_is_moved_again_and_again(tmp_path: Path) -> None:
@@ -244,8 +269,22 @@ def test_names_from_outside_are_cut_and_written_in_ascii(tmp_path: Path) -> None
     (line,) = requests_in(path)
 
     assert (line["principal"], line["address"], line["method"], line["traceId"]) == (evil, evil, "unknown", None)
-    assert len(line["requestId"]) == 120
+    assert len(line["requestId"]) == 128
     assert set(path.read_bytes()) <= set(range(0x20, 0x7F)) | {0x0A}
+    assert verify(path) == 0
+
+
+def test_a_name_and_an_id_are_whole_and_the_longest_line_is_within_its_bound(tmp_path: Path) -> None:
+    path = tmp_path / "audit.log"
+    log = open_log(path)
+    caller = Caller(Principal("\U0001f600" * 255), "\U0001f600" * 300, "\U0001f600" * 128, TRACE)
+    log(Exchange(caller, "stdio envelope", "mcp.tool.invoke", 400, "INSUFFICIENT_SCOPE", took_s=1e9))
+    log.close()
+
+    (line,) = requests_in(path)
+
+    assert (len(line["principal"]), len(line["requestId"])) == (255, 128)
+    assert 6000 < max(map(len, path.read_bytes().splitlines(keepends=True))) < 8192 - 512, "room for the name of a tool"
     assert verify(path) == 0
 
 

@@ -15,15 +15,17 @@ from typing import Final
 
 import msgspec
 
-from .line import CheckpointLine, RequestLine, content_of
+from .line import ROTATED, CheckpointLine, RequestLine, content_of
 
-__all__ = ["NO_HASH", "AuditLine", "Seal", "Tail", "add_line", "parse_line", "read_tail"]
+__all__ = ["NO_HASH", "AuditLine", "Seal", "Tail", "add_line", "follow", "parse_line"]
 
 NO_HASH: Final = "0" * 64
 """What the first line of the first file follows."""
 HASH: Final = b',"hash":"'
 END: Final = b'"}\n'
 HASH_AT: Final = -(len(HASH) + len(NO_HASH) + len(END))
+NAMED: Final = b"the name of an audit log's key"
+NAME_CHARS: Final = 16
 
 AuditLine = RequestLine | CheckpointLine
 
@@ -36,6 +38,8 @@ class Seal:
     def __init__(self, key: str | None = None) -> None:
         self._key = key.encode() if key else b""
         self.is_keyed = bool(key)
+        self.name = self.hash_of(NAMED)[:NAME_CHARS] if key else ""
+        """What tells the key from others, and does not tell the key; empty without one."""
 
     def hash_of(self, content: bytes) -> str:
         """Return the hash of a line's content."""
@@ -59,12 +63,17 @@ class Tail(msgspec.Struct, gc=False):
     """The `seq` of the last checkpoint, as far as it is known."""
     checked_s: float = 0.0
     """The time of it."""
+    is_closed: bool = False
+    """Whether the last line says that its file was moved away."""
+    seal: str = ""
+    """The name of the key."""
 
 
 def add_line(tail: Tail, line: AuditLine, seal: Seal) -> bytes:
     """Return a line as it is written behind a tail, and move the tail behind it."""
     tail.seq = line.seq = tail.seq + 1
     line.prev = tail.hash
+    tail.is_closed = isinstance(line, CheckpointLine) and line.event == ROTATED
     if isinstance(line, CheckpointLine):
         tail.checked = line.seq
         line.lines = line.seq - tail.first + 1
@@ -90,12 +99,17 @@ def parse_line(text: bytes) -> tuple[AuditLine, bytes, str]:
     return _decode(text), text[:HASH_AT], found
 
 
-def read_tail(last: bytes, first: bytes) -> Tail:
-    """Return the tail of a file whose last and first lines these are; its place is not known.
+def follow(tail: Tail, text: bytes, seal: Seal) -> Tail:
+    """Return the tail behind a line that was written behind a tail.
 
     Raises:
-        ValueError: they are not lines of an audit log.
+        ValueError: it is not a line that a process with this seal has written there.
     """
-    line, _, found = parse_line(last)
-    begin, _, _ = parse_line(first)
-    return Tail(seq=line.seq, hash=found, calls=line.calls, first=begin.seq, checked=line.seq)
+    line, content, found = parse_line(text)
+    if (line.seq, line.prev, seal.hash_of(content)) != (tail.seq + 1, tail.hash, found):
+        raise ValueError("it does not follow")
+    behind = msgspec.structs.replace(tail)
+    add_line(behind, line, seal)
+    if behind.hash != found:
+        raise ValueError("it counts something else")
+    return behind

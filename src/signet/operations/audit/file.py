@@ -3,13 +3,12 @@
     lock FILE.head ── is the end where it was, is FILE still the same file ── one write ── FILE.head ── unlock
 
 `FILE.head` holds the end of the chain, and its lock orders the processes. By it a process learns what another one has
-written, a restart goes on where the last one ended, and lines that are cut off are missed. A file that was moved away
-is closed by the first process that notices, and a new one is begun that names the last hash of the old one.
+written, a restart goes on where the last one ended, and lines that are cut off or made up are found. A file that was
+moved away is closed by the first process that notices, and a new one is begun that names the last hash of the old one.
 """
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import time
@@ -21,15 +20,13 @@ import msgspec
 
 from signet.files import lock, open_private, unlock
 
-from .chain import Tail, read_tail
-from .line import MAX_LINE_BYTES
+from .chain import Seal, Tail
+from .ending import end_of, first_end_of, whole_size
 
 __all__ = ["HEAD_SUFFIX", "AuditFile", "read_head"]
 
 HEAD_SUFFIX: Final = ".head"
 HEAD_BYTES: Final = 320
-BEGIN: Final = b'{"kind":"'
-"""The beginning of every line; a file with nothing but a part of one is taken for an audit log."""
 LOCK_S: Final = 0.5
 """The time for which a line waits for the other processes, which need microseconds unless they do not run."""
 OUTAGE_LOCK_S: Final = 0.02
@@ -48,13 +45,14 @@ Make = Callable[[Tail], bytes]
 class AuditFile:
     """Appends lines to the file of a name, whichever file has it at the time."""
 
-    def __init__(self, path: str, close_moved: Make) -> None:
+    def __init__(self, path: str, seal: Seal, close_moved: Make) -> None:
         """Open or create the file; `close_moved` makes the last line of one that was moved away.
 
         Raises:
-            OSError: the file cannot be written, or it is not an audit log.
+            OSError: the file cannot be written, it is not an audit log, or its lines have another seal.
         """
         self._path = path
+        self._seal = seal
         self._close_moved = close_moved
         self._head = open_private(path + HEAD_SUFFIX, os.O_RDWR | os.O_CREAT)
         self._left = b""
@@ -69,8 +67,9 @@ class AuditFile:
             raise
         try:
             self._lock()
-            head = read_head(self._head)
-            self._adopt(head, is_log=head is not None)
+            size = whole_size(self._file, os.fstat(self._file).st_size)
+            self._tail = first_end_of(path, self._file, size, read_head(self._head), seal)
+            self._adopt(self._tail)
             unlock(self._head)
         except OSError:
             self.close()
@@ -113,7 +112,8 @@ class AuditFile:
             if head is None or head.inode == self.inode:
                 # Nobody has gone on yet, so the chain ends in the file that was moved.
                 self._adopt(head)
-                self._write(self._close_moved)
+                if not self._tail.is_closed:
+                    self._write(self._close_moved)
             file, self.inode = _open(self._path)
             os.close(self._file)
             self._file = file
@@ -129,38 +129,15 @@ class AuditFile:
         except FileNotFoundError:
             return True
 
-    def _adopt(self, head: Tail | None, *, is_log: bool = True) -> None:
-        """Go on from the end of the chain, as the head or the file tells it."""
-        size = os.fstat(self._file).st_size
-        newest = head if head is not None and head.seq >= self._tail.seq else self._tail
-        if head is None or (head.inode, head.end) != (self.inode, size):
-            written = self._read_end(size, newest, is_log=is_log)
-            # Lines that are known and are no more in the file were cut off: what follows must not hide it.
-            newest = written if written.seq >= newest.seq else newest
-        self._tail = msgspec.structs.replace(newest, inode=self.inode, end=os.fstat(self._file).st_size)
-
-    def _read_end(self, size: int, known: Tail, *, is_log: bool) -> Tail:
-        """Return the tail by the file's own lines, after a line that was written in part has been removed.
-
-        Raises:
-            OSError: it is not an audit log, and that was not known before.
-        """
-        fresh = msgspec.structs.replace(known, calls=0, first=known.seq + 1)
-        if size == 0:
-            return fresh
-        first = os.pread(self._file, MAX_LINE_BYTES, 0)
-        last, end = _last_line(self._file, size)
-        tail = fresh
-        if end or not first.startswith(BEGIN):
-            try:
-                tail = read_tail(last, first[: first.find(b"\n") + 1])
-            except ValueError:
-                if not is_log:
-                    raise OSError(errno.EINVAL, "Is not an audit log", self._path) from None
-                tail = known
-        if end < size:
-            os.ftruncate(self._file, end)
-        return tail
+    def _adopt(self, head: Tail | None) -> None:
+        """Go on from the end of the chain, as the head or this process knows it."""
+        known = head if head is not None and head.seq > self._tail.seq else self._tail
+        found = os.fstat(self._file).st_size
+        size = found if found == known.end else whole_size(self._file, found)
+        if size < found:
+            os.ftruncate(self._file, size)
+        tail = end_of(self._file, size, self.inode, known, self._seal)
+        self._tail = msgspec.structs.replace(tail, inode=self.inode, end=size, seal=self._seal.name)
 
     def _write(self, make: Make) -> None:
         tail = msgspec.structs.replace(self._tail)
@@ -169,12 +146,14 @@ class AuditFile:
         if written < len(text):
             os.ftruncate(self._file, self._tail.end)
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self._path)
-        self._tail = tail
         left = _encode(tail).ljust(HEAD_BYTES)
-        # A head that is behind is no harm: the file's own end counts then.
-        with contextlib.suppress(OSError):
+        try:
             os.pwrite(self._head, left, 0)
-        self._left = left
+        except OSError:
+            # Lines that the head does not know would look like lines that somebody has made up.
+            os.ftruncate(self._file, self._tail.end)
+            raise
+        self._tail, self._left = tail, left
 
 
 def _open(path: str) -> tuple[int, int]:
@@ -191,12 +170,3 @@ def read_head(head: int) -> Tail | None:
         return _decode(os.pread(head, HEAD_BYTES, 0))
     except ValueError:
         return None
-
-
-def _last_line(file: int, size: int) -> tuple[bytes, int]:
-    """Return the last whole line of a file, and where it ends; empty and 0 if there is none within reach."""
-    start = max(0, size - 2 * MAX_LINE_BYTES)
-    text = os.pread(file, size - start, start)
-    end = text.rfind(b"\n") + 1
-    begin = text.rfind(b"\n", 0, max(0, end - 1)) + 1
-    return text[begin:end], start + end if end else 0

@@ -24,6 +24,7 @@ __all__ = [
     "ROTATED",
     "STARTED",
     "STOPPED",
+    "UNCLOSED",
     "CheckpointLine",
     "RequestLine",
     "content_of",
@@ -33,7 +34,9 @@ __all__ = [
 
 MAX_LINE_BYTES: Final = 8192
 """The longest line: all text from outside is cut, and JSON takes at most twelve bytes per character."""
-MAX_TEXT_CHARS: Final = 120
+MAX_NAME_CHARS: Final = 255
+MAX_ID_CHARS: Final = 128
+MAX_ADDRESS_CHARS: Final = 120
 METHODS: Final = frozenset({
     *("CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"),
     *("initialize", "mcp.tool.invoke", "ping", "server/discover", "tools/call", "tools/list"),
@@ -47,6 +50,8 @@ CODES: Final = {401: Code.UNAUTHORIZED, 403: Code.UNAUTHORIZED, 429: Code.UNAUTH
 
 STARTED, CONTINUED, PERIODIC, ROTATED, STOPPED = "started", "continued", "periodic", "rotated", "stopped"
 """Why a checkpoint was written: a process began, went on in a new file, counted, found its file moved away, ended."""
+UNCLOSED: Final = "unclosed"
+"""The first line of a file where the one before was not closed: moved while no process ran, removed or emptied."""
 
 _encode: Final = msgspec.json.Encoder().encode
 
@@ -117,8 +122,8 @@ def request_line(exchange: Exchange, now_s: float, digest: Callable[[str], str])
     code, refusal = _verdict(exchange)
     return RequestLine(
         timestamp(int(now_s * 1000)),
-        caller.name[:MAX_TEXT_CHARS] or None,
-        caller.address[:MAX_TEXT_CHARS] or None,
+        caller.name[:MAX_NAME_CHARS] or None,
+        caller.address[:MAX_ADDRESS_CHARS] or None,
         exchange.door,
         method if method in METHODS else UNKNOWN,
         tool,
@@ -128,7 +133,7 @@ def request_line(exchange: Exchange, now_s: float, digest: Callable[[str], str])
         exchange.status,
         int(exchange.took_s * 1_000_000) / 1000,
         exchange.is_left,
-        caller.request_id[:MAX_TEXT_CHARS] or None,
+        caller.request_id[:MAX_ID_CHARS] or None,
         _trace_id(trace) if trace else None,
     )
 

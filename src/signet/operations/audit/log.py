@@ -21,7 +21,18 @@ from signet.kernel.schemas import SchemaRegistry
 
 from .chain import Seal, Tail, add_line
 from .file import AuditFile
-from .line import CONTINUED, PERIODIC, ROTATED, STARTED, STOPPED, CheckpointLine, RequestLine, request_line, timestamp
+from .line import (
+    CONTINUED,
+    PERIODIC,
+    ROTATED,
+    STARTED,
+    STOPPED,
+    UNCLOSED,
+    CheckpointLine,
+    RequestLine,
+    request_line,
+    timestamp,
+)
 
 __all__ = ["UNWRITABLE", "AuditLog", "contract_digest"]
 
@@ -55,7 +66,7 @@ class AuditLog:
         """The inode of the file in which this process has said that it writes to it."""
         self._refused = 0
         """The number of requests that were refused since a line could be written."""
-        self._file = AuditFile(path, self._checkpoint(ROTATED))
+        self._file = AuditFile(path, self._seal, self._checkpoint(ROTATED))
 
     def start(self) -> None:
         """Write the checkpoint that says that this process writes to the file.
@@ -100,10 +111,13 @@ class AuditLog:
         """Write lines, behind the checkpoint with which this process comes to a file, unless it has."""
 
         def make_all(tail: Tail) -> bytes:
-            # Looked at here: the file may be another one by now.
-            if self._entered == self._file.inode:
+            # Looked at here: the file may be another one by now, or empty again.
+            is_new = tail.first > tail.seq
+            if self._entered == self._file.inode and not is_new:
                 return make(tail)
-            return self._checkpoint(CONTINUED if self._entered else STARTED)(tail) + make(tail)
+            is_unclosed = is_new and tail.seq > 0 and not tail.is_closed
+            before = self._checkpoint(UNCLOSED)(tail) if is_unclosed else b""
+            return before + self._checkpoint(CONTINUED if self._entered else STARTED)(tail) + make(tail)
 
         self._file.append(make_all)
         self._entered = self._file.inode

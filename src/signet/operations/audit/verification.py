@@ -2,18 +2,21 @@
 
 An edited line no longer has its hash; one that is missing, repeated or moved breaks the order of `seq`; one that was
 made anew breaks the chain at the next line. Lines that were cut off are missed by `FILE.head`, or because no process
-has said that it stopped.
+has said that it stopped; lines that were added are not known to it. A file that follows another one is good behind that
+one alone, or behind a hash that is known.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import IO, Final
+from io import BufferedIOBase
+from typing import Final
 
 import msgspec
 
 from .chain import NO_HASH, AuditLine, Seal, Tail, parse_line
-from .line import CONTINUED, MAX_LINE_BYTES, ROTATED, STARTED, STOPPED, CheckpointLine
+from .ending import APPEND_LINES
+from .line import CONTINUED, MAX_LINE_BYTES, ROTATED, STARTED, STOPPED, UNCLOSED, CheckpointLine
 
 __all__ = ["BadLineError", "Verifier", "lines_of"]
 
@@ -30,7 +33,7 @@ class BadLineError(ValueError):
         self.number = number
 
 
-def lines_of(file: IO[bytes], size: int) -> Iterator[bytes]:
+def lines_of(file: BufferedIOBase, size: int) -> Iterator[bytes]:
     """Yield the lines of the first `size` bytes of a file, each with its line end; a longer one is cut."""
     while size > 0 and (text := file.readline(min(size, MAX_LINE_BYTES + 1))):
         size -= len(text)
@@ -50,8 +53,8 @@ class Verifier(msgspec.Struct):
     """The number of accepted calls in this file."""
     seq: int | None = None
     hash: str = ""
-    begins_after: str = NO_HASH
-    """The hash that the first file follows."""
+    follows: str = NO_HASH
+    """The hash that the first file has to follow."""
     is_moved: bool = False
     """Whether the last line says that the file was moved away."""
     is_wanted_found: bool = False
@@ -81,10 +84,8 @@ class Verifier(msgspec.Struct):
         self._count(line)
         self.seq, self.hash = line.seq, found
         self.is_wanted_found = self.is_wanted_found or found == self.wanted
-        if head is not None and head.seq == line.seq:
-            if head.hash != found:
-                raise self._bad("it was replaced: the head of the log names another line with this seq")
-            self.has_head = True
+        if head is not None:
+            self._check_head(head, line.seq, found)
 
     def check_end(self, head: Tail | None, *, is_running: bool, is_followed: bool) -> str:
         """Return a note on the end of a file, after its last line.
@@ -108,6 +109,16 @@ class Verifier(msgspec.Struct):
         why = "the end is open: no process writes to it, none has closed it, and there is no head of the log"
         raise BadLineError(self.number + 1, f"{why}; lines may be missing")
 
+    def _check_head(self, head: Tail, seq: int, found: str) -> None:
+        """Check a line against the one that the head names, which is the last one that was written."""
+        if seq == head.seq:
+            if head.hash != found:
+                raise self._bad("it was replaced: the head of the log names another line with this seq")
+            self.has_head = True
+        elif seq > head.seq + APPEND_LINES:
+            # Up to there they may be those of a process that was killed before it wrote the head.
+            raise self._bad(f"it was added: the head of the log names the line with seq {head.seq} as the last one")
+
     def _parse(self, text: bytes) -> tuple[AuditLine, bytes, str]:
         if not text.endswith(b"\n"):
             why = "it is half a line: the rest is missing" if len(text) <= MAX_LINE_BYTES else "it is too long"
@@ -123,7 +134,7 @@ class Verifier(msgspec.Struct):
         if self.number == 1 and not is_first:
             raise self._bad("lines are missing before it: it is not the first line of a file")
         if self.seq is None:
-            self.begins_after = line.prev
+            self._check_beginning(line)
             return
         if line.seq <= self.seq:
             raise self._bad(f"it is repeated or out of order: seq {line.seq} stands behind seq {self.seq}")
@@ -133,6 +144,18 @@ class Verifier(msgspec.Struct):
             raise self._bad(f"{what} missing or out of order before it: seq {line.seq} stands behind seq {self.seq}")
         if line.prev != self.hash:
             raise self._bad("it does not follow the line before: that one was changed and hashed anew")
+
+    def _check_beginning(self, line: AuditLine) -> None:
+        """Check that the first file follows what is known to come before."""
+        if (line.seq == 1) != (line.prev == NO_HASH):
+            raise self._bad(f"it was made up: seq {line.seq} and the hash of the line before do not agree")
+        if line.prev == self.follows:
+            return
+        if self.follows != NO_HASH:
+            raise self._bad(f"it follows another line than that one: the last hash of the file before is {line.prev}")
+        how = "that was not closed: moved while no server ran, removed or emptied" if _is_unclosed(line) else "before"
+        what = "give that file before this one, or if it was kept or verified elsewhere, its last hash with --follows"
+        raise self._bad(f"lines are missing before it: it follows a file {how}, whose last hash is {line.prev}; {what}")
 
     def _count(self, line: AuditLine) -> None:
         """Check the counts of a line against those of the file."""
@@ -156,3 +179,7 @@ class Verifier(msgspec.Struct):
 
     def _bad(self, why: str) -> BadLineError:
         return BadLineError(self.number, why)
+
+
+def _is_unclosed(line: AuditLine) -> bool:
+    return isinstance(line, CheckpointLine) and line.event == UNCLOSED
