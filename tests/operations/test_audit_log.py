@@ -83,7 +83,11 @@ REFUSED: dict[str, tuple[tuple[str, str, bytes, dict[str, str]], dict[str, Any]]
     ),
     "another type": (
         ("POST", "/mcp", b"{}", {**AUTHORIZED, "content-type": "text/plain"}),
-        {"status": 415, "refusal": "UNSUPPORTED_MEDIA_TYPE"},
+        {"status": 415, "refusal": "UNSUPPORTED_MEDIA_TYPE", "principal": "token"},
+    ),
+    "not an envelope": (
+        ("POST", "/mcp/tool/plantuml.encode", b'{"jsonrpc":"2.0"}', {**AUTHORIZED, **JSON}),
+        {"status": 400, "code": "INVALID_INPUT", "refusal": "INVALID_ENVELOPE", "tool": None},
     ),
 }
 
@@ -242,9 +246,10 @@ def test_each_message_on_stdio_that_is_answered_has_one_line(tmp_path: Path) -> 
         pipe.ask(rpc("evil/\u202e", {}))
         pipe.ask(b"not JSON")
         pipe.ask(invocation("plantuml.encode", CALL["arguments"]))
+        pipe.ask({**invocation("plantuml.encode", CALL["arguments"]), "params": {"tool": "plantuml.encode"}})
         pipe.send(rpc("tools/call", FOREVER, request_id="gone"))
         pipe.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "gone"}})
-        wait_for_requests(log, 7)
+        wait_for_requests(log, 8)
         assert pipe.finish()[0] == 0
 
     told = [[line[name] for name in ("door", "method", "tool", "code", "refusal", "left")] for line in requests_in(log)]
@@ -257,6 +262,7 @@ def test_each_message_on_stdio_that_is_answered_has_one_line(tmp_path: Path) -> 
         [mcp, "unknown", None, "INVALID_INPUT", "METHOD_NOT_FOUND", False],
         [mcp, "unknown", None, "INVALID_INPUT", "NOT_JSON", False],
         ["stdio envelope", "mcp.tool.invoke", "plantuml.encode", "OK", None, False],
+        ["stdio envelope", "mcp.tool.invoke", None, "INVALID_INPUT", "INVALID_ENVELOPE", False],
         [mcp, "tools/call", "waiting.forever", "INTERNAL_ERROR", None, True],
     ]
     assert events_in(log) == ["started", "stopped"]

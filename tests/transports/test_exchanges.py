@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+import json
+from collections.abc import AsyncGenerator, Awaitable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 import misbehaving_server
+from signet.kernel.caller import Principal
 from signet.kernel.errors import Code, Fault
 from signet.kernel.exchange import Exchange
 from signet.kernel.outcome import Call, Door, Outcome
 from signet.kernel.tools import NULL_CONTEXT, Toolbox
 from signet.kernel.wire import Headers
 from signet.transports.exchanges import ExchangeNotes
+from signet.transports.guard import Guard
 from signet.transports.messages import Request, Response
+from signet.transports.web_app import App
 
 DOOR = Door("http", "/api/tools/fine", "rest", by_name=True)
 REFUSAL = Response(503)
@@ -102,3 +108,72 @@ def test_a_request_without_a_head_is_told_by_its_address(toolbox: Toolbox) -> No
     ExchangeNotes(seen.append, refuse, toolbox).note(None, Response(400, refusal="BAD_REQUEST"), "192.0.2.1")
 
     assert [(one.caller.address, one.refusal) for one in seen] == [("192.0.2.1", "BAD_REQUEST")]
+
+
+class SlowDoor:
+    """Knows who calls after a while, or breaks."""
+
+    def __init__(self, *, is_broken: bool) -> None:
+        self._is_broken = is_broken
+
+    def identify(self, _: str) -> Awaitable[Principal | Fault]:
+        return self._identify()
+
+    def challenge(self, _: Fault) -> str:
+        return "Bearer"
+
+    def reload(self) -> None:
+        pass
+
+    async def _identify(self) -> Principal | Fault:
+        await asyncio.sleep(0)
+        if self._is_broken:
+            raise LookupError("secret")
+        return Principal("ann")
+
+
+def answer_of(app: App, request: Request, told: list[dict[str, Any]]) -> Response:
+    async def answer() -> Response:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context))
+        assert app.admit(request) is None
+        answer = app.answer(request)
+        response = answer if isinstance(answer, Response) else await answer
+        return app.record(request, response, "a")
+
+    return asyncio.run(answer())
+
+
+@pytest.mark.parametrize("is_audited", [True, False])
+@pytest.mark.parametrize("breaks", ["the identification", "the answer"])
+def test_an_unexpected_error_is_answered_and_told_and_nobody_has_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, breaks: str, *, is_audited: bool
+) -> None:
+    seen: list[Exchange] = []
+    told: list[dict[str, Any]] = []
+    server = misbehaving_server.build(str(tmp_path))
+    guard = Guard(authenticator=SlowDoor(is_broken=breaks == "the identification"))
+    app = App(server, guard, {"version": "1"}, on_exchange=seen.append if is_audited else None)
+
+    async def broken(_: Request) -> Response:
+        raise LookupError("secret")
+
+    monkeypatch.setattr(app, "_answer_in_thread", broken)
+    head = Headers(("host", "content-type"), ("localhost", "application/json"))
+
+    response = answer_of(app, Request("POST", "/api/tools/fine", head, body=b" " * 70_000), told)
+
+    assert (response.status, json.loads(response.body)["error"]["code"]) == (500, "INTERNAL_ERROR")
+    assert b"secret" not in response.body
+    assert [type(context["exception"]) for context in told] == [LookupError], "it is logged"
+    noted = [(one.status, one.refusal, one.is_left) for one in seen]
+    assert noted == ([(500, "INTERNAL_ERROR", False)] if is_audited else [])
+
+
+def test_a_body_of_another_type_is_refused_with_the_name_of_a_caller_who_is_known_later(tmp_path: Path) -> None:
+    seen: list[Exchange] = []
+    server = misbehaving_server.build(str(tmp_path))
+    app = App(server, Guard(authenticator=SlowDoor(is_broken=False)), {"version": "1"}, on_exchange=seen.append)
+    request = Request("POST", "/api/tools/fine", Headers(("host", "content-type"), ("localhost", "text/plain")))
+
+    assert answer_of(app, request, []).status == 415
+    assert [(one.refusal, one.caller.name) for one in seen] == [("UNSUPPORTED_MEDIA_TYPE", "ann")]

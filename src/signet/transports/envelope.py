@@ -56,4 +56,6 @@ def _to_response(request: Request, reply: Reply) -> Response:
     if fault is not None and fault.name in OWN_STATUS_FAULTS:
         return Response(fault.status, reply.body)
     refusal = "NOT_JSON" if reply.code == PARSE_ERROR else ""
+    if fault is not None and fault.stage == "envelope":
+        refusal = "INVALID_ENVELOPE"
     return Response(HTTP_STATUS[reply.code], reply.body, refusal=refusal)

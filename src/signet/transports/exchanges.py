@@ -9,14 +9,14 @@ from typing import Final, TypeVar
 
 from msgspec.structs import replace
 
-from signet.kernel.errors import Fault, caller_left
+from signet.kernel.errors import Fault, bug, caller_left
 from signet.kernel.exchange import Exchange
 from signet.kernel.outcome import Outcome
 from signet.kernel.tools import Toolbox
 
 from .messages import Request, Response, exchange_of
 
-__all__ = ["ExchangeNotes"]
+__all__ = ["ExchangeNotes", "broken"]
 
 T = TypeVar("T")
 
@@ -60,7 +60,7 @@ class ExchangeNotes:
         """Await something that is needed for a response; if its client leaves meanwhile, tell of it."""
         try:
             return await awaited
-        except BaseException:
+        except asyncio.CancelledError:
             self.note_left(request)
             raise
 
@@ -88,3 +88,10 @@ class ExchangeNotes:
         finally:
             if not is_noted:
                 self.note_left(request, response)
+
+
+def broken(error: Exception) -> Fault:
+    """Return the fault for an error that nobody expected on the way to a response, and have it logged."""
+    told = {"message": "an answer failed", "exception": error}
+    asyncio.get_running_loop().call_exception_handler(told)
+    return bug("The server", error)

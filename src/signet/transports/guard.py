@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from signet.kernel.caller import Authenticator, Principal
+from signet.kernel.caller import Authenticator, Caller, Principal
 from signet.kernel.errors import RATE_LIMITED, Code, Fault
 from signet.kernel.wire import Headers
 
@@ -21,6 +21,7 @@ ANY_HOST: Final = "*"
 NOT_IN_HOSTS: Final = frozenset("@/\\[]?#, \t")
 JSON: Final = "application/json"
 OVERLOADED: Final = 503
+UNSUPPORTED: Final = 415
 
 
 class Access(msgspec.Struct, frozen=True):
@@ -55,14 +56,14 @@ class Guard(msgspec.Struct, frozen=True):
             return _wrong_host(host)
         if "origin" in headers and not access.any_page and not self.lets_in(headers["origin"]):
             return _wrong_origin(headers["origin"])
-        principal: Fault | Principal | Awaitable[Principal | Fault] | None = None
+        principal: Principal | Awaitable[Principal | Fault] | None = None
         if self.authenticator is not None and not access.no_token and method != "OPTIONS":
-            principal = self.authenticator.identify(_bearer(headers))
-            if isinstance(principal, Fault):
-                return principal
+            found = self.authenticator.identify(_bearer(headers))
+            if isinstance(found, Fault):
+                return found
+            principal = found
         if access.json_only and method == "POST" and not headers.get("content-type", "").lower().startswith(JSON):
-            message = f"The content type must be {JSON}"
-            return Fault(Code.INVALID_INPUT, message, name="UNSUPPORTED_MEDIA_TYPE", status=415)
+            return _refuse_type(request, principal)
         return principal
 
     def lets_in(self, origin: str) -> bool:
@@ -79,6 +80,28 @@ class Guard(msgspec.Struct, frozen=True):
             challenge = "Bearer" if self.authenticator is None else self.authenticator.challenge(fault)
             return ((b"www-authenticate", challenge.encode("ascii", "replace")),)
         return ()
+
+
+def _refuse_type(
+    request: Request, principal: Principal | Awaitable[Principal | Fault] | None
+) -> Fault | Awaitable[Fault]:
+    """Return the fault for a body that is not JSON; the request notes who its caller is."""
+    fault = Fault(
+        Code.INVALID_INPUT, f"The content type must be {JSON}", name="UNSUPPORTED_MEDIA_TYPE", status=UNSUPPORTED
+    )
+    if principal is not None and not isinstance(principal, Principal):
+        return _refuse_identified(request, principal, fault)
+    request.caller = Caller(principal)
+    return fault
+
+
+async def _refuse_identified(request: Request, identifying: Awaitable[Principal | Fault], fault: Fault) -> Fault:
+    """Return a fault as soon as it is known who sent the request, or why nobody did."""
+    found = await identifying
+    if isinstance(found, Fault):
+        return found
+    request.caller = msgspec.structs.replace(request.caller, principal=found)
+    return fault
 
 
 def _retry_advice(facts: Mapping[str, Any]) -> Fields:

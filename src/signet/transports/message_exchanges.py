@@ -36,6 +36,7 @@ REFUSALS: Final = {
     INVALID_PARAMS: "INVALID_PARAMS",
 }
 OTHER: Final = "REFUSED"
+NO_ENVELOPE: Final = "INVALID_ENVELOPE"
 """The names of errors that refuse a message before it is a call."""
 
 
@@ -77,6 +78,8 @@ class MessageNotes:
         """Tell of a reply that is about to be written; return it, or the error that takes its place."""
         outcome = reply.outcome
         refusal = REFUSALS.get(reply.code, OTHER) if reply.code and outcome is None else ""
+        if outcome is not None and outcome.fault is not None and outcome.fault.stage == "envelope":
+            refusal = NO_ENVELOPE
         try:
             self._tell(message, outcome, FAILED if reply.code else DONE, refusal, len(reply.body))
         except Fault as fault:

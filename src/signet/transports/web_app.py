@@ -20,7 +20,7 @@ from signet.kernel.server import Server
 from signet.kernel.toolset import PageSpec
 
 from .compression import MIN_BYTES, SLOW_BYTES, accepts_gzip, compressed, with_vary
-from .exchanges import ExchangeNotes
+from .exchanges import ExchangeNotes, broken
 from .guard import Guard
 from .messages import Answer, Request, Response, preflight, with_id
 from .request_ids import HEADER, is_request_id, new_request_ids
@@ -108,7 +108,7 @@ class App:
         found = self._guard.check(request, route.access)
         given, trace = request.headers.get(HEADER), request.headers.get("traceparent", "")
         request_id = given if given is not None and is_request_id(given) else next(self._ids)
-        principal = found if isinstance(found, Principal) else None
+        principal = found if isinstance(found, Principal) else request.caller.principal
         request.caller = Caller(principal, request.address, request_id, trace)
         if isinstance(found, Fault):
             return self.refuse(request, found)
@@ -182,7 +182,11 @@ class App:
 
     async def _answer_identified(self, request: Request, identifying: Awaitable[Principal | Fault]) -> Response:
         """Answer a request as soon as it is known who sent it."""
-        found = await (identifying if self._notes is None else self._notes.unless_left(request, identifying))
+        found: Principal | Fault
+        try:
+            found = await (identifying if self._notes is None else self._notes.unless_left(request, identifying))
+        except Exception as error:  # noqa: BLE001 - whatever it is, the request gets an answer
+            found = broken(error)
         request.identifying = None
         if isinstance(found, Fault):
             return self.refuse(request, found)
@@ -200,13 +204,16 @@ class App:
             return await asyncio.to_thread(request.route.answer, request)
 
     async def _await(self, request: Request, answer: Awaitable[Answer]) -> Response:
-        response = await answer
-        while not isinstance(response, Response):
-            response = await response
-        if response.events is not None and self._notes is not None:
-            return msgspec.structs.replace(response, events=self._notes.events(request, response, response.events))
-        finished = self._finish(request, response)
-        return finished if isinstance(finished, Response) else await finished
+        try:
+            response = await answer
+            while not isinstance(response, Response):
+                response = await response
+            if response.events is not None and self._notes is not None:
+                return msgspec.structs.replace(response, events=self._notes.events(request, response, response.events))
+            finished = self._finish(request, response)
+            return finished if isinstance(finished, Response) else await finished
+        except Exception as error:  # noqa: BLE001 - whatever it is, the request gets an answer
+            return self.refuse(request, broken(error))
 
     def _finish(self, request: Request, response: Response) -> Answer:
         """Return a response as its client gets it: with the headers for its page, and compressed if it is large."""
