@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import re
 import shutil
@@ -156,6 +157,71 @@ def test_what_cannot_be_verified_is_a_usage_error(tmp_path: Path, words: list[st
 
     assert (done.returncode, done.stdout) == (2, b"")
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_file_that_was_compressed_is_verified_with_the_one_that_follows_it(log: Path) -> None:
+    old, packed = log.with_name("audit.log.1"), log.with_name("audit.log.1.gz")
+    log.rename(old)
+    write_log(log, 1)
+    packed.write_bytes(gzip.compress(old.read_bytes()))
+
+    status, told = verify(packed, log)
+
+    assert (status, "audit.log.1.gz: good: 8 lines, 6 requests" in told) == (0, True)
+    lines = old.read_bytes().splitlines(keepends=True)
+    packed.write_bytes(gzip.compress(b"".join([*lines[:3], *lines[4:]])))
+    assert verify(packed)[1].startswith(f"{packed}: line 4: a line is missing")
+    whole = gzip.compress(old.read_bytes())
+    for damaged in (whole[:-20], whole[:-8] + bytes(8), whole[:20] + b"\xff" * 20 + whole[40:]):
+        packed.write_bytes(damaged)
+        status, told = verify(packed)
+        assert (status, "damaged" in told or "changed" in told) == (1, True), told
+    packed.write_bytes(gzip.compress(bytes(100_000_000)))
+    assert verify(packed)[0] == 2
+
+
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_standard_input_is_verified(log: Path, *, is_packed: bool) -> None:
+    def status(text: bytes, *files: str) -> int:
+        text = gzip.compress(text) if is_packed else text
+        return subprocess.run(
+            [SIGNET, "audit", "verify", *files], input=text, capture_output=True, check=False
+        ).returncode
+
+    whole = log.read_bytes()
+
+    assert status(whole, "-") == 0
+    assert status(whole.replace(b'"OK"', b'"KO"', 1), "-") == 1
+    assert status(whole, "-", "-") == 2
+    assert status(b"something else\n", "-") == 2
+
+
+def test_what_is_no_audit_log_is_no_alarm_unless_it_was_one(log: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.log"
+    other.write_bytes(b"GET / 200\n")
+    head = run("audit", "verify", f"{log}.head")
+    none = run("audit", "verify", str(other))
+    log.write_bytes(b"GET / 200\n")
+
+    assert (head.returncode, none.returncode, verify(log)[0]) == (2, 2, 1)
+    assert (head.stdout, none.stdout) == (b"", b"")
+    assert head.stderr == f"signet: {log}.head is the head of an audit log: verify {log}\n".encode()
+    assert none.stderr == f"signet: {other} is not an audit log\n".encode()
+
+
+def test_lines_that_were_added_are_found_by_the_head(log: Path) -> None:
+    """Three lines may be those of a process that was killed before it wrote the head; a fourth one is made up."""
+    head = Path(f"{log}.head")
+    behind = head.read_bytes()
+    write_log(log, 1)
+    head.write_bytes(behind)
+    assert verify(log)[0] == 0
+    write_log(log, 1)
+    head.write_bytes(behind)
+
+    status, told = verify(log)
+
+    assert (status, "line 12: it was added" in told) == (1, True)
 
 
 def test_a_large_log_is_verified_in_little_memory(original: Path, tmp_path: Path) -> None:
