@@ -16,6 +16,7 @@ import pytest
 from audit_logs import events_in, lines_in, requests_in
 from channels import rpc
 from processes import PATIENCE_S, SIGNET, Server, piping, run, serving
+from signet import files
 from signet.kernel.caller import Caller, Principal
 from signet.kernel.errors import Fault
 from signet.kernel.exchange import Exchange
@@ -225,6 +226,38 @@ def test_a_lock_that_another_process_keeps_refuses_the_request(tmp_path: Path) -
 
     assert (refused.value.name, refused.value.status) == ("AUDIT_UNAVAILABLE", 503)
     assert (len(requests_in(path)), len(warnings)) == (1, 2)
+
+
+@pytest.mark.parametrize("is_busy", [True, False])
+def test_a_line_waits_longer_while_others_write_theirs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_busy: bool
+) -> None:
+    """A process that holds the lock and writes nothing hangs; one that writes is only busy."""
+    path = tmp_path / "audit.log"
+    log, other = open_log(path), open_log(path)
+    turns: list[bool] = []
+
+    def lock_late(file: int, **how: Any) -> bool:
+        if file != log._file._head or len(turns) > 5:
+            return files.lock(file, **how)
+        turns.append(True)
+        if is_busy:
+            other(EXCHANGE)
+        return False
+
+    monkeypatch.setattr("signet.operations.audit.file.lock", lock_late)
+    if is_busy:
+        log(EXCHANGE)
+    else:
+        with pytest.raises(Fault):
+            log(EXCHANGE)
+    monkeypatch.undo()
+    log.close()
+    other.close()
+
+    assert len(requests_in(path)) == (7 if is_busy else 0)
+    assert len(turns) == (6 if is_busy else 2)
+    assert verify(path) == 0
 
 
 def test_half_a_line_that_a_killed_process_left_is_removed_and_the_chain_goes_on(tmp_path: Path) -> None:

@@ -27,10 +27,12 @@ __all__ = ["HEAD_SUFFIX", "AuditFile", "read_head"]
 
 HEAD_SUFFIX: Final = ".head"
 HEAD_BYTES: Final = 320
-LOCK_S: Final = 0.5
-"""The time for which a line waits for the other processes, which need microseconds unless they do not run."""
+LOCK_S: Final = 0.04
+"""The time for which a line waits while no other process writes one; they need microseconds unless they do not run."""
 OUTAGE_LOCK_S: Final = 0.02
 """The same, after a line has waited in vain."""
+BUSY_LOCK_S: Final = 0.5
+"""The time for which a line waits while other processes write theirs: where there are more of them than processors."""
 LOCK_RETRY_S: Final = 0.000_25
 LOOK_S: Final = 1.0
 """The time between two looks at whether the file has been moved away."""
@@ -59,7 +61,7 @@ class AuditFile:
         """The content of the head as this process left it."""
         self._tail = Tail()
         self._looked_s = -inf
-        self._patience_s = LOCK_S
+        self._patience_s = BUSY_LOCK_S
         try:
             self._file, self.inode = _open(path)
         except OSError:
@@ -71,6 +73,7 @@ class AuditFile:
             self._tail = first_end_of(path, self._file, size, read_head(self._head), seal)
             self._adopt(self._tail)
             unlock(self._head)
+            self._patience_s = LOCK_S
         except OSError:
             self.close()
             raise
@@ -94,10 +97,19 @@ class AuditFile:
         os.close(self._head)
 
     def _lock(self) -> None:
-        is_locked = lock(self._head, wait_s=self._patience_s, retry_s=LOCK_RETRY_S)
-        self._patience_s = LOCK_S if is_locked else OUTAGE_LOCK_S
-        if not is_locked:
-            raise OSError(errno.EAGAIN, "Another process holds the lock", self._path)
+        """Lock the head; give up soon where the process that holds the lock hangs, and later where others write."""
+        if lock(self._head):
+            self._patience_s = LOCK_S
+            return
+        latest_s, seen, is_hung = time.monotonic() + BUSY_LOCK_S, None, False
+        while not is_hung and time.monotonic() < latest_s:
+            before, seen = seen, os.pread(self._head, HEAD_BYTES, 0)
+            is_hung = before == seen
+            if not is_hung and lock(self._head, wait_s=self._patience_s, retry_s=LOCK_RETRY_S):
+                self._patience_s = LOCK_S
+                return
+        self._patience_s = OUTAGE_LOCK_S
+        raise OSError(errno.EAGAIN, "Another process holds the lock", self._path)
 
     def _catch_up(self) -> None:
         """Learn what other processes have written since, and go on in another file if this one was moved away."""
