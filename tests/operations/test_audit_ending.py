@@ -57,7 +57,8 @@ FORGED: dict[str, Callable[[Lines], Lines]] = {
     ),
     "a line removed, and one made up": lambda lines: made_anew([*lines[:2], *lines[3:], lines[3]]),
     "a line removed, and two made up": lambda lines: made_anew([*lines[:2], *lines[3:], lines[3], lines[3]]),
-    "one more than an append made up": lambda lines: made_anew([*lines, *lines[1:5]]),
+    "two requests made up": lambda lines: made_anew([*lines, *lines[2:4]]),
+    "one more than an append made up": lambda lines: made_anew([*lines, *lines[:1] * 4]),
     "many lines made up": lambda lines: made_anew(lines * 20),
 }
 

@@ -25,9 +25,10 @@ from .line import MAX_LINE_BYTES
 __all__ = ["APPEND_LINES", "BEGIN", "end_of", "first_end_of", "whole_size"]
 
 APPEND_LINES: Final = 3
-"""The most lines that are written at once: those with which a process comes to a file, and that of a request."""
+"""The most lines that are written at once: those with which a process comes to a file, and that of one request."""
 BEGIN: Final = b'{"kind":"'
 """The beginning of every line; a file with nothing but a part of one is taken for an audit log."""
+REQUEST: Final = BEGIN + b'request"'
 NOT_A_LOG: Final = "Is not an audit log"
 OTHER_KEY: Final = (
     "its lines were written with another SIGNET_AUDIT_KEY, or without one, or changed: move the file first, and a new"
@@ -105,7 +106,7 @@ def _followed(file: int, start: int, size: int, known: Tail, seal: Seal) -> Tail
     if size - start > APPEND_LINES * MAX_LINE_BYTES:
         return None
     lines = os.pread(file, size - start, start).splitlines(keepends=True)
-    if len(lines) > APPEND_LINES:
+    if len(lines) > APPEND_LINES or sum(text.startswith(REQUEST) for text in lines) > 1:
         return None
     tail = known
     try:

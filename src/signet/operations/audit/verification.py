@@ -60,12 +60,14 @@ class Verifier(msgspec.Struct):
     is_wanted_found: bool = False
     has_head: bool = False
     """Whether the line that the head names was found."""
+    requests_beyond: int = 0
+    """The number of requests behind that line."""
     running: set[str] = msgspec.field(default_factory=set)
     """The processes that have not said that they stopped."""
 
     def begin_file(self) -> None:
         """Go on with the next file, whose first line follows the last one."""
-        self.number = self.requests = self.calls = 0
+        self.number = self.requests = self.calls = self.requests_beyond = 0
         self.is_moved = self.has_head = False
         self.running = set()
 
@@ -85,7 +87,7 @@ class Verifier(msgspec.Struct):
         self.seq, self.hash = line.seq, found
         self.is_wanted_found = self.is_wanted_found or found == self.wanted
         if head is not None:
-            self._check_head(head, line.seq, found)
+            self._check_head(head, line, found)
 
     def check_end(self, head: Tail | None, *, is_running: bool, is_followed: bool) -> str:
         """Return a note on the end of a file, after its last line.
@@ -109,14 +111,18 @@ class Verifier(msgspec.Struct):
         why = "the end is open: no process writes to it, none has closed it, and there is no head of the log"
         raise BadLineError(self.number + 1, f"{why}; lines may be missing")
 
-    def _check_head(self, head: Tail, seq: int, found: str) -> None:
+    def _check_head(self, head: Tail, line: AuditLine, found: str) -> None:
         """Check a line against the one that the head names, which is the last one that was written."""
-        if seq == head.seq:
+        if line.seq < head.seq:
+            return
+        if line.seq == head.seq:
             if head.hash != found:
                 raise self._bad("it was replaced: the head of the log names another line with this seq")
             self.has_head = True
-        elif seq > head.seq + APPEND_LINES:
-            # Up to there they may be those of a process that was killed before it wrote the head.
+            return
+        # A process that was killed before it wrote the head leaves what it had written at once.
+        self.requests_beyond += not isinstance(line, CheckpointLine)
+        if line.seq > head.seq + APPEND_LINES or self.requests_beyond > 1:
             raise self._bad(f"it was added: the head of the log names the line with seq {head.seq} as the last one")
 
     def _parse(self, text: bytes) -> tuple[AuditLine, bytes, str]:
