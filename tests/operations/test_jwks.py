@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import pytest
+
 from authorization_server import SigningKey, new_key
 from signet.operations.access.jwks import Jwks
 from signet.operations.access.signing_keys import read_keys
@@ -148,15 +150,83 @@ def test_all_who_wait_share_one_fetch_and_one_who_leaves_does_not_stop_it() -> N
     played(act, OLD)
 
 
-def test_an_unknown_key_is_sought_once_a_minute() -> None:
+def test_unknown_keys_are_sought_once_in_three_seconds() -> None:
     async def act(issuer: Played) -> None:
         await issuer.jwks.renewed()
 
         assert [await issuer.seek(f"stranger {number}") for number in range(5)] == [[]] * 5
         assert issuer.asked == 2
-        issuer.now += 60
+        issuer.now += 3
         assert await issuer.seek("stranger") == []
         assert issuer.asked == 3
+
+    played(act, OLD)
+
+
+def test_strangers_delay_a_new_key_by_seconds() -> None:
+    async def act(issuer: Played) -> None:
+        await issuer.jwks.renewed()
+        for number in range(1200):
+            issuer.now += 0.1
+            assert await issuer.seek(f"stranger {number}") == []
+        issuer.answer = [OLD, NEW]
+        for number in range(60):
+            issuer.now += 0.1
+            await issuer.seek(f"stranger {number + 1200}")
+
+        assert await issuer.seek("new") == ["new"]
+        # Ten at first, and then ten a minute.
+        assert 25 <= issuer.asked <= 35
+
+    played(act, OLD)
+
+
+def test_another_key_under_a_known_id_is_found() -> None:
+    async def act(issuer: Played) -> None:
+        tried = await issuer.jwks.renewed()
+        assert issuer.jwks.may_doubt("old")
+        assert await issuer.jwks.seek("ES256", "old", tried) == []
+        assert not issuer.jwks.may_doubt("old")
+        assert await issuer.seek("stranger") == []
+        assert issuer.asked == 3
+        issuer.answer = [new_key("ES256", "old")]
+        issuer.now += 31
+        assert issuer.jwks.may_doubt("old")
+
+        found = await issuer.jwks.seek("ES256", "old", tried)
+
+        assert found is not None
+        assert tried is not None
+        assert [key.kid for key in found] == ["old"]
+        assert found != list(tried.keys)
+
+    played(act, OLD)
+
+
+@pytest.mark.parametrize("answer", [TypeError("secret"), RecursionError("secret"), [object()]])
+def test_whatever_goes_wrong_with_the_keys_is_a_failure_with_a_pause(answer: Any) -> None:
+    async def act(issuer: Played) -> None:
+        issuer.answer = answer
+        pauses = []
+        for _ in range(3):
+            assert await issuer.jwks.renewed() is None
+            pauses.append(issuer.jwks.wait_s())
+            issuer.now += pauses[-1]
+
+        assert pauses == [1, 2, 4]
+        assert len(issuer.warnings) == 1
+        assert "secret" not in issuer.warnings[0]
+
+    played(act)
+
+
+def test_keys_that_cannot_be_read_are_a_failure_with_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def act(issuer: Played) -> None:
+        monkeypatch.setattr("signet.operations.access.jwks.read_keys", lambda _: 1 // 0)
+
+        assert await issuer.jwks.renewed() is None
+        assert await issuer.jwks.renewed() is None
+        assert (issuer.asked, issuer.jwks.wait_s()) == (1, 1)
 
     played(act, OLD)
 
@@ -257,6 +327,15 @@ def test_of_what_is_published_only_keys_for_signatures_are_used() -> None:
         {**rsa, "n": "A" * 100_000},
         {**rsa, "e": "A" * 500},
         {**rsa, "kid": 7},
+        {**rsa, "use": ["sig"]},
+        {**rsa, "use": {}},
+        {**rsa, "alg": ["RS256"]},
+        {**rsa, "key_ops": "verify"},
+        {**rsa, "n": ""},
+        {**rsa, "n": "\ud800"},
+        {**rsa, "e": "AA"},
+        {**curve, "crv": ["P-256"]},
+        {**curve, "x": "\ud800"},
         {**curve, "crv": "P-521"},
         {**curve, "crv": "secp256k1"},
         {**curve, "x": curve["y"]},

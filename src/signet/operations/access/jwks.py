@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable
 from time import monotonic
 from typing import Any, Final
 
+from .searches import Searches
 from .signing_keys import KeySet, SigningKey, read_keys
 
 __all__ = ["Jwks"]
@@ -20,12 +21,10 @@ __all__ = ["Jwks"]
 REFRESH_S: Final = 300.0
 EXPIRY_S: Final = 600.0
 STALE_S: Final = 3600.0
-SEEK_S: Final = 60.0
-"""The time after a search for an unknown key in which there is no other, unless it found one."""
 FIRST_RETRY_S: Final = 1.0
 LAST_RETRY_S: Final = 60.0
-MAX_RETIRED: Final = 1000
 """The pauses after a fetch that failed: each is twice as long as the one before."""
+MAX_RETIRED: Final = 1000
 
 
 class Jwks:
@@ -37,7 +36,7 @@ class Jwks:
         warn: Callable[[str], None],
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        """Keep what `fetch` returns; it may raise OSError and ValueError, which `warn` is told once until it works."""
+        """Keep what `fetch` returns; what it raises, `warn` is told once until it works."""
         self._fetch = fetch
         self._warn = warn
         self._clock = clock
@@ -47,7 +46,9 @@ class Jwks:
         self._fetched_s = 0.0
         self._failures = 0
         self._retry_s = float("-inf")
-        self._seek_s = float("-inf")
+        self._searches = Searches(clock)
+        self._doubts = Searches(clock)
+        """The searches for other keys under known ids, which anybody can cause who has seen the keys."""
         self._task: asyncio.Task[None] | None = None
 
     def current(self) -> KeySet | None:
@@ -64,21 +65,31 @@ class Jwks:
         await self._renew()
         return self.current()
 
-    async def seek(self, algorithm: str, kid: str | None) -> list[SigningKey] | None:
-        """Return the keys that fit, after asking the issuer for new ones; None if it could not be asked."""
-        found: list[SigningKey] = []
-        if kid in self._retired:
+    def may_doubt(self, kid: str | None) -> bool:
+        """Return whether another key under a known id may be sought now."""
+        return self._task is not None or self._doubts.allow(kid)
+
+    async def seek(self, algorithm: str, kid: str | None, tried: KeySet | None = None) -> list[SigningKey] | None:
+        """Return the keys that fit, after asking the issuer for new ones; None if it could not be asked.
+
+        Those of `tried` do not count: another key may have their id by now.
+        """
+        found = self._find(algorithm, kid, tried)
+        if found or kid in self._retired:
             return found
         if self._task is not None:
             # It may have begun before the key was there; then it is not the last word.
             await self._renew()
-            found = self._find(algorithm, kid)
-        if not found and self._clock() >= self._seek_s:
-            self._seek_s = self._clock() + SEEK_S
+            found = self._find(algorithm, kid, tried)
+        searches = self._searches if tried is None else self._doubts
+        if not found and searches.allow(kid):
+            searches.begin()
             await self._renew()
-            found = self._find(algorithm, kid)
+            found = self._find(algorithm, kid, tried)
             if found or self._failures:
-                self._seek_s = float("-inf")
+                searches.forgive()
+            else:
+                searches.miss(kid)
         return None if self._failures and not found else found
 
     def wait_s(self) -> float:
@@ -90,9 +101,9 @@ class Jwks:
         self._retry_s = float("-inf")
         self._start()
 
-    def _find(self, algorithm: str, kid: str | None) -> list[SigningKey]:
+    def _find(self, algorithm: str, kid: str | None, tried: KeySet | None) -> list[SigningKey]:
         keys = self.current()
-        return keys.find(algorithm, kid) if keys is not None else []
+        return keys.find(algorithm, kid) if keys is not None and keys is not tried else []
 
     async def _renew(self) -> None:
         """Await the fetch that runs, or a new one; whoever leaves does not stop it for the others."""
@@ -106,20 +117,24 @@ class Jwks:
 
     async def _fetch_once(self) -> None:
         try:
-            published = await self._fetch()
-        except (OSError, ValueError) as error:
+            self._keep(await self._fetch())
+        except Exception as error:  # noqa: BLE001 - whatever an issuer makes go wrong, it is asked again after a pause
             pause_s = min(LAST_RETRY_S, FIRST_RETRY_S * 2.0 ** min(self._failures, 10))
             self._failures, self._retry_s = self._failures + 1, self._clock() + pause_s
             if self._failures == 1:
-                self._warn(str(error) or type(error).__name__)
+                # The text of an error that nobody has thought of may be anything.
+                told = str(error) if isinstance(error, OSError | ValueError) else ""
+                self._warn(told or type(error).__name__)
         else:
-            # The same keys stay the same value: what they have proven still holds.
-            if self._keys is None or self._keys.published != published:
-                before, self._keys = self._keys, read_keys(published)
-                self._retired = _retired(self._retired, before, self._keys)
             self._failures, self._fetched_s = 0, self._clock()
         finally:
             self._task = None
+
+    def _keep(self, published: list[Any]) -> None:
+        """Read the keys that are published; the same ones stay the same value: what they have proven still holds."""
+        if self._keys is None or self._keys.published != published:
+            before, self._keys = self._keys, read_keys(published)
+            self._retired = _retired(self._retired, before, self._keys)
 
 
 def _retired(retired: frozenset[str], before: KeySet | None, now: KeySet) -> frozenset[str]:

@@ -82,7 +82,7 @@ def _read(jwk: Any) -> SigningKey | None:
         return None
     try:
         key = jwt.PyJWK({"kty": kind, **parts}, fitting[0]).key
-    except (jwt.PyJWTError, ValueError):
+    except Exception:  # noqa: BLE001 - a key that cannot be read is none, whatever is wrong with it
         return None
     return SigningKey(kid, frozenset(fitting), key) if kind != "RSA" or key.key_size in RSA_BITS else None
 
@@ -90,4 +90,5 @@ def _read(jwk: Any) -> SigningKey | None:
 def _is_for_signatures(jwk: dict[str, Any]) -> bool:
     operations = jwk.get("key_ops")
     verifies = operations is None or (isinstance(operations, list) and "verify" in operations)
-    return verifies and jwk.get("use") in {None, "sig"} and isinstance(jwk.get("alg"), str | None)
+    use, algorithm = jwk.get("use"), jwk.get("alg")
+    return verifies and (use is None or use == "sig") and isinstance(algorithm, str | None)
