@@ -278,11 +278,11 @@ def test_a_change_is_seen_after_a_second_and_the_file_is_not_looked_at_before(
     assert len(looks) == 1
 
 
-def test_a_reload_reads_a_file_that_looks_unchanged(tmp_path: Path, clock: list[float]) -> None:
+def test_a_reload_reads_the_file_at_once(tmp_path: Path, clock: list[float]) -> None:
     path = put(tmp_path / "t", line(A, "same1"))
     tokens = NamedTokens(str(path), print)
-    swap_unseen(path, line(B, "same2"))
-    clock[0] += 2
+    swap(path, line(B, "same2"))
+    clock[0] += 0.1
     unseen = told(tokens, A)
 
     tokens.reload()
@@ -290,8 +290,99 @@ def test_a_reload_reads_a_file_that_looks_unchanged(tmp_path: Path, clock: list[
     assert (unseen, told(tokens, B)) == ("same1", "same2")
 
 
-def swap_unseen(path: Path, *lines: object) -> None:
-    """Write other lines of the same size into the file, so that neither its size, its time nor its number changes."""
+def test_a_reload_reads_a_file_that_looks_unchanged(
+    tmp_path: Path, clock: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some file systems tell no times that could be compared."""
+    monkeypatch.setattr(named_tokens, "_version", lambda _: (0, 1))
+    path = put(tmp_path / "t", line(A))
+    tokens = NamedTokens(str(path), print)
+    put(path, line(B, "bob"))
+    clock[0] += 2
+    unseen = told(tokens, A)
+
+    tokens.reload()
+
+    assert (unseen, told(tokens, B)) == ("alice", "bob")
+
+
+def test_a_change_that_keeps_size_and_time_is_seen(tmp_path: Path, clock: list[float]) -> None:
+    path = put(tmp_path / "t", line(A, "same1"))
+    tokens = NamedTokens(str(path), print)
+
+    swap(path, line(B, "same2"))
+    clock[0] += 2
+
+    assert told(tokens, B) == "same2"
+
+
+def test_a_file_that_not_everybody_may_write_to_any_more_is_read(
+    tmp_path: Path, clock: list[float], warnings: list[str]
+) -> None:
+    path = put(tmp_path / "t", line(A))
+    tokens = NamedTokens(str(path), warnings.append)
+    put(path, line(B, "bob")).chmod(0o666)
+    clock[0] += 2
+    before = told(tokens, A)
+
+    path.chmod(0o664)
+    clock[0] += 2
+
+    assert (before, told(tokens, B)) == ("alice", "bob")
+    assert told(tokens, A).startswith("This token is not known")
+    assert len(warnings) == 1
+
+
+def test_while_a_large_file_is_read_the_tokens_before_hold_and_nobody_waits(
+    tmp_path: Path, clock: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = put(tmp_path / "t", line(A))
+    tokens = NamedTokens(str(path), print)
+    begun, may_end, reads = threading.Event(), threading.Event(), []
+
+    def read(path: str) -> object:
+        reads.append(threading.current_thread())
+        begun.set()
+        assert may_end.wait(PATIENCE_S)
+        return read_tokens(path)
+
+    monkeypatch.setattr(named_tokens, "read_tokens", read)
+    put(path, line(B, "bob"), *(line(str(number)) for number in range(2000)))
+    clock[0] += 2
+
+    assert told(tokens, A) == "alice"
+    assert begun.wait(PATIENCE_S)
+    clock[0] += 2
+    tokens.reload()
+    assert told(tokens, A) == "alice"
+    assert len(reads) == 1
+    may_end.set()
+    reads[0].join(PATIENCE_S)
+    assert told(tokens, B) == "bob"
+    # Somebody has asked for another look meanwhile: it comes with the next one.
+    clock[0] += 2
+    assert told(tokens, B) == "bob"
+    assert len(reads) == 2
+    reads[1].join(PATIENCE_S)
+    assert threading.current_thread() not in reads
+
+
+def test_a_fault_is_told_by_the_number_of_its_line_in_a_long_file_too(tmp_path: Path) -> None:
+    path = put(tmp_path / "t", *(line(str(number)) for number in range(1000)), {"name": "x"}, line(A))
+
+    with pytest.raises(ValueError, match=r"^line 1001 is no token: "):
+        read_tokens(str(path))
+
+
+def test_a_hash_that_is_there_twice_is_found_in_a_long_file_too(tmp_path: Path) -> None:
+    path = put(tmp_path / "t", line(A), *(line(str(number)) for number in range(1000)), line(A))
+
+    with pytest.raises(ValueError, match=r"^two of its lines have the same hash"):
+        read_tokens(str(path))
+
+
+def swap(path: Path, *lines: object) -> None:
+    """Write other lines of the same size into the file, so that its size, its number and its first time stay."""
     before = path.stat()
     with path.open("r+b") as file:
         file.write("".join(json.dumps(one) + "\n" for one in lines).encode())
@@ -366,7 +457,7 @@ def test_a_hangup_lets_every_process_read_the_file_again_and_ends_none(tmp_path:
     with serving(*flags) as server:
         # Every worker has answered before the signal: each is there to take it.
         wait_until(lambda: all(status(server, A) == 200 for _ in range(20)))
-        swap_unseen(path, line(B))
+        swap(path, line(B))
 
         server.process.send_signal(signal.SIGHUP)
 

@@ -1,8 +1,12 @@
-"""Who the bearers of named tokens are, by a file of tokens that is read again when it changes."""
+"""Who the bearers of named tokens are, by a file of tokens that is read again when it changes.
+
+A large file is read in a thread, while the tokens before the change hold: nobody else waits for it.
+"""
 
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
 from time import monotonic
@@ -19,8 +23,13 @@ __all__ = ["NamedTokens"]
 
 LOOK_S: Final = 1.0
 """The time between two looks at the file."""
+LARGE_BYTES: Final = 262_144
+"""The size above which a file is read in a thread."""
 UNREAD: Final = ()
 """The version of a file that has to be read, whatever its version is."""
+
+SIZE: Final = 0
+"""The place of the size in a version."""
 
 Version = tuple[int, ...] | None
 
@@ -41,6 +50,7 @@ class NamedTokens:
         self._tokens = read_tokens(path)
         self._looked_s = monotonic()
         self._is_warned = False
+        self._reading: threading.Thread | None = None
 
     def identify(self, token: str) -> Principal | Fault:
         """Return the principal of a token, or the fault for one that is missing, not known, expired or revoked."""
@@ -67,21 +77,38 @@ class NamedTokens:
         self._look()
 
     def _look(self) -> None:
-        """Read the file if it has changed; one that cannot be read leaves the last one in use."""
+        """Read the file if it has changed."""
         self._looked_s = monotonic()
         version = _version(self._path)
-        if version == self._version:
+        if version == self._version or (self._reading is not None and self._reading.is_alive()):
             return
+        if version is None or version[SIZE] <= LARGE_BYTES:
+            self._read(version)
+        else:
+            # What changes meanwhile is seen by a later look.
+            self._reading = threading.Thread(target=self._read, args=(version,), name="tokens", daemon=True)
+            self._reading.start()
+
+    def _read(self, version: Version) -> None:
+        """Read the file; one that cannot be read leaves the last one in use."""
+        before = self._version
         try:
-            self._tokens = read_tokens(self._path)
+            tokens = read_tokens(self._path)
         except OSError as error:
             # It may be readable again without another change.
             self._warn_once(error.strerror or "it cannot be read")
+            return
         except ValueError as error:
-            self._version = version
             self._warn_once(str(error))
         else:
-            self._version, self._is_warned = version, False
+            self._is_warned = False
+            left = list(self._tokens.values())
+            self._tokens = tokens
+            while left:
+                # To free all of them in one step would hold up other threads.
+                left.pop()
+        if self._version is before:
+            self._version = version
 
     def _warn_once(self, why: str) -> None:
         if not self._is_warned:
@@ -94,4 +121,5 @@ def _version(path: str) -> Version:
         found = os.stat(path)
     except OSError:
         return None
-    return found.st_ino, found.st_mtime_ns, found.st_size
+    # Who may write to a file decides whether it is used: a change of its mode is one, too, and changes its last time.
+    return found.st_size, found.st_ino, found.st_mtime_ns, found.st_ctime_ns, found.st_mode

@@ -25,6 +25,8 @@ __all__ = ["MAX_TOKENS", "changing_tokens", "read_tokens"]
 MAX_TOKENS: Final = 20_000
 TOO_MANY: Final = f"it has more than {MAX_TOKENS} lines: remove those of revoked and expired tokens"
 MAX_BYTES: Final = 8_388_608
+LINES_AT_ONCE: Final = 200
+"""The lines that are decoded in one step: other threads do not get their turn before its end."""
 LOCK_S: Final = 10.0
 """The time for another process to end its change."""
 DECODER: Final = msgspec.json.Decoder(Token)
@@ -44,24 +46,34 @@ def read_tokens(path: str) -> dict[str, Token]:
         raise ValueError(f"everybody may write to it: chmod o-w {path}")
     if found.st_size > MAX_BYTES:
         raise ValueError(f"it has more than {MAX_BYTES} bytes")
-    content = read_regular(path, follow_link=True).rstrip(b"\n")
-    if content.count(b"\n") >= MAX_TOKENS:
+    lines = read_regular(path, follow_link=True).rstrip(b"\n").split(b"\n")
+    if len(lines) > MAX_TOKENS:
         raise ValueError(TOO_MANY)
-    try:
-        tokens = DECODER.decode_lines(content)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        raise ValueError(_first_fault(content)) from None
-    if not are_whole(tokens):
-        raise ValueError(_first_fault(content))
-    by_hash = {token.sha256: token for token in tokens}
-    if len(by_hash) < len(tokens):
+    by_hash: dict[str, Token] = {}
+    count = 0
+    for start in range(0, len(lines), LINES_AT_ONCE):
+        tokens = _read_lines(lines[start : start + LINES_AT_ONCE], start + 1)
+        by_hash.update([(token.sha256, token) for token in tokens])
+        count += len(tokens)
+    if len(by_hash) < count:
         raise ValueError("two of its lines have the same hash: remove one of them")
     return by_hash
 
 
-def _first_fault(content: bytes) -> str:
+def _read_lines(lines: list[bytes], number: int) -> list[Token]:
+    """Return the tokens of some lines, the first of which has a number in the file."""
+    try:
+        tokens = DECODER.decode_lines(b"\n".join(lines))
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise ValueError(_first_fault(lines, number)) from None
+    if not are_whole(tokens):
+        raise ValueError(_first_fault(lines, number))
+    return tokens
+
+
+def _first_fault(lines: list[bytes], first: int) -> str:
     """Return what is wrong in the first line that is no token; its values are not repeated."""
-    for number, line in enumerate(content.split(b"\n"), 1):
+    for number, line in enumerate(lines, first):
         try:
             part = broken_part(DECODER.decode(line)) if line.strip() else None
         except msgspec.ValidationError as error:
