@@ -17,6 +17,7 @@ from signet.kernel.server import Server as McpServer
 from signet.kernel.wire import Headers
 from signet.settings import Settings, UsageError
 from signet.team.access import check_access
+from signet.transports.asgi import AsgiApp, _request_of
 from signet.transports.connection import Connection
 from signet.transports.guard import Guard
 from signet.transports.heads import parse_head
@@ -27,12 +28,20 @@ from signet.transports.web_app import App
 
 NETS = "10.0.0.0/8, 192.0.2.1, 2001:db8::5, unix"
 XFF = "x-forwarded-for"
+HEAD = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nx-forwarded-for: 203.0.113.7\r\n\r\n"
 
 
-def address(peer: str, *fields: tuple[str, str], nets: str = NETS, exact: str = "") -> str:
-    """Return the address that a request of this peer with these headers is counted for."""
+def found(peer: str, *fields: tuple[str, str], nets: str = NETS) -> tuple[str, str]:
+    """Return the address of the client that a request of this peer with these headers is from, and its network."""
     headers = Headers([name for name, _ in fields], [value for _, value in fields])
-    return TrustedProxies(nets).address_of(Request("GET", "/", headers, address=peer, peer=exact))
+    request = Request("GET", "/", headers, address=peer, network="that of the peer")
+    TrustedProxies(nets).find_client(request)
+    return request.address, request.network
+
+
+def address(peer: str, *fields: tuple[str, str], nets: str = NETS) -> str:
+    """Return the address of the client that a request of this peer with these headers is from."""
+    return found(peer, *fields, nets=nets)[0]
 
 
 @pytest.mark.parametrize(
@@ -46,8 +55,8 @@ def address(peer: str, *fields: tuple[str, str], nets: str = NETS, exact: str = 
         ("10.5.5.5, 10.6.6.6", "10.5.5.5"),
         ("::ffff:203.0.113.7", "203.0.113.7"),
         ("203.0.113.7, ::ffff:10.1.1.1", "203.0.113.7"),
-        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
-        ("[2001:db8:1:2:3:4:5:6]:443", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2:3:4:5:6"),
+        ("[2001:db8:1:2:3:4:5:6]:443", "2001:db8:1:2:3:4:5:6"),
         ("203.0.113.7, 2001:db8::5", "203.0.113.7"),
         # What cannot be read is nobody's address: that of the proxy counts.
         ("", "10.1.1.1"),
@@ -77,7 +86,7 @@ def test_the_last_address_that_is_not_a_trusted_proxy_is_the_clients(forwarded: 
         ("for=203.0.113.7", "203.0.113.7"),
         ("For=203.0.113.7;proto=https;by=10.1.1.1", "203.0.113.7"),
         ('proto=https; for="203.0.113.7:4711" ;host=example.org', "203.0.113.7"),
-        ('for="[2001:db8:1:2::3]:4711"', "2001:db8:1:2::/64"),
+        ('for="[2001:db8:1:2::3]:4711"', "2001:db8:1:2::3"),
         ("for=6.6.6.6, for=203.0.113.7, for=10.2.2.2", "203.0.113.7"),
         ("for=6.6.6.6;host=a, for=203.0.113.7;host=b", "203.0.113.7"),
         # A quotation that a client has opened swallows nothing of what the proxy has written.
@@ -107,7 +116,9 @@ def test_lines_of_one_header_are_one_list_in_their_order() -> None:
     head = b"GET / HTTP/1.1\r\nhost: h\r\nx-forwarded-for: 6.6.6.6, 203.0.113.7\r\nX-Forwarded-For: 10.2.2.2\r\n\r\n"
     request = parse_head(head, "10.1.1.1")
 
-    assert TrustedProxies(NETS).address_of(request) == "203.0.113.7"
+    TrustedProxies(NETS).find_client(request)
+
+    assert request.address == "203.0.113.7"
 
 
 @pytest.mark.parametrize("peer", ["203.0.113.9", "192.0.2.2", "11.0.0.1", "::1", "127.0.0.1"])
@@ -116,28 +127,82 @@ def test_nobody_else_is_believed(peer: str, name: str) -> None:
     assert address(peer, (name, "6.6.6.6"), ("forwarded", "for=6.6.6.6")) == peer
 
 
-def test_a_proxy_of_ipv6_is_trusted_by_its_exact_address_although_it_is_counted_by_its_network() -> None:
-    assert address("2001:db8::/64", (XFF, "203.0.113.7"), exact="2001:db8::5") == "203.0.113.7"
-    assert address("2001:db8::/64", (XFF, "203.0.113.7"), exact="2001:db8::6") == "2001:db8::/64"
+def test_a_proxy_of_ipv6_is_trusted_by_its_exact_address_and_not_by_its_network() -> None:
+    assert address("2001:db8::5", (XFF, "203.0.113.7")) == "203.0.113.7"
+    assert address("2001:db8::6", (XFF, "203.0.113.7")) == "2001:db8::6"
 
 
-def test_a_connection_tells_the_exact_address_of_its_peer(tmp_path: Path) -> None:
-    server = misbehaving_server.build(str(tmp_path))
+def test_the_client_of_a_proxy_is_counted_by_its_own_network() -> None:
+    assert found("10.1.1.1", (XFF, "2001:db8:1:2:3:4:5:6")) == ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64")
+    assert found("10.1.1.1", (XFF, "203.0.113.7")) == ("203.0.113.7", "")
+    assert found("10.1.1.1", (XFF, "unknown")) == ("10.1.1.1", "that of the peer")
 
+
+@pytest.fixture
+def server(tmp_path: Path) -> McpServer:
+    return misbehaving_server.build(str(tmp_path))
+
+
+def test_a_connection_tells_the_exact_address_of_its_peer(server: McpServer) -> None:
     believed = asyncio.run(_exchange_of_peer(server, ("2001:db8::5", 1, 0, 0)))
     another = asyncio.run(_exchange_of_peer(server, ("2001:db8::6", 1, 0, 0)))
 
-    assert (believed.caller.address, another.caller.address) == ("203.0.113.7", "2001:db8::/64")
+    assert (believed.caller.address, another.caller.address) == ("203.0.113.7", "2001:db8::6")
 
 
-async def _exchange_of_peer(served: McpServer, peer: tuple[object, ...]) -> Exchange:
+def test_a_connection_whose_head_cannot_be_read_tells_the_exact_address_too(server: McpServer) -> None:
+    noted = asyncio.run(_exchange_of_peer(server, ("fe80::6%eth0", 1, 0, 0), b"GET / HTTP/9.9\r\n\r\n"))
+
+    assert (noted.status, noted.caller.address) == (400, "fe80::6")
+
+
+async def _exchange_of_peer(served: McpServer, peer: tuple[object, ...], head: bytes = HEAD) -> Exchange:
     """Return the exchange that is noted of a request that comes from a peer."""
     noted: list[Exchange] = []
     app = App(served, Guard(), {}, on_exchange=noted.append, proxies=TrustedProxies(NETS))
     connection = Connection(app, Slots(ConnectionLimits()))
     connection.connection_made(_Wire(peer))
-    connection.data_received(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nx-forwarded-for: 203.0.113.7\r\n\r\n")
+    connection.data_received(head)
     return noted[0]
+
+
+@pytest.mark.parametrize(
+    ("client", "told", "headers", "status"),
+    [
+        (("2001:db8::6", 1), "2001:db8::6", [], 200),
+        (("::ffff:203.0.113.7", 1), "203.0.113.7", [], 200),
+        (("a name: its own", 1), "a name: its own", [], 200),
+        (("2001:db8::6", 1), "2001:db8::6", [(b"host", b"again")], 400),
+        (None, "", [(b"host", b"again")], 400),
+    ],
+)
+def test_under_another_server_the_client_is_told_the_same_way(
+    server: McpServer, client: tuple[str, int] | None, told: str, headers: list[tuple[bytes, bytes]], status: int
+) -> None:
+    noted: list[Exchange] = []
+    app = AsgiApp(App(server, Guard(), {}, on_exchange=noted.append, proxies=TrustedProxies(NETS)))
+    scope = {"type": "http", "method": "GET", "path": "/healthz", "headers": [(b"host", b"localhost"), *headers]}
+
+    async def receive() -> dict[str, object]:
+        return {"type": "http.request", "body": b""}
+
+    async def send(_: object) -> None:
+        pass
+
+    asyncio.run(app({**scope, "client": client}, receive, send))
+
+    assert [(one.status, one.caller.address) for one in noted] == [(status, told)]
+
+
+def test_all_addresses_of_one_network_have_one_share_under_any_server(server: McpServer) -> None:
+    for one in ("2001:db8:1:2::3", "2001:db8:1:2::4"):
+        scope = {"method": "GET", "path": "/healthz", "headers": [(b"host", b"localhost")], "client": (one, 1)}
+        assert _request_of(scope).network == "2001:db8:1:2::/64"
+    app = App(server, Guard(), {}, proxies=TrustedProxies(NETS))
+
+    counted, _ = asyncio.run(_awaited_of(app, ["2001:db8:1:2::3", "2001:db8:1:2::4", "2001:db8:1:3::3"]))
+
+    assert counted == {"2001:db8:1:2::/64": 2, "2001:db8:1:3::/64": 1}
 
 
 class _Wire(asyncio.Transport):
@@ -148,6 +213,15 @@ class _Wire(asyncio.Transport):
         pass
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        pass
+
+    def get_write_buffer_size(self) -> int:
+        return 0
+
+    def can_write_eof(self) -> bool:
+        return False
+
+    def close(self) -> None:
         pass
 
 

@@ -42,6 +42,24 @@ def test_another_one_is_made_in_place_of_any_other(server: Server, given: str) -
 
 
 @pytest.mark.parametrize(
+    "sent",
+    [
+        {HEADER: "secret-of-the-test", **AUTHORIZED},
+        {HEADER: "another-secret", "authorization": "bearer   another-secret"},
+        {HEADER: "signet_canary-0123456789"},
+        {HEADER: "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhIn0."},
+    ],
+)
+def test_a_token_is_no_id(server: Server, sent: dict[str, str]) -> None:
+    """Somebody has taken one header for the other; neither the log nor the answer repeats the token."""
+    made = server.post("/mcp", CALL, sent).headers[HEADER]
+
+    server.wait_for(f"id={made}")
+    assert made != sent[HEADER]
+    assert sent[HEADER] not in server.stderr()
+
+
+@pytest.mark.parametrize(
     ("method", "path", "headers", "status"),
     [
         ("GET", "/healthz", {}, 200),

@@ -9,7 +9,7 @@ from math import inf
 
 import pytest
 
-from signet.transports.slots import ConnectionLimits, Member, Slots, address_of, http_date
+from signet.transports.slots import ConnectionLimits, Member, Slots, exact_address, http_date, network_of
 
 
 class Client(Member):
@@ -152,7 +152,9 @@ def test_at_the_end_those_that_wait_go_at_once_and_the_others_have_their_time() 
     ],
 )
 def test_a_client_is_counted_by_its_address_and_of_ipv6_by_its_network(peer: tuple[str, ...], counted: str) -> None:
-    assert address_of(peer) == counted
+    address = exact_address(peer[0])
+
+    assert (network_of(address) or address) == counted
 
 
 @pytest.mark.parametrize(

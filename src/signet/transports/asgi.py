@@ -12,7 +12,7 @@ from signet.kernel.wire import Headers
 
 from .heads import NO_LENGTH, BadRequestError, check_head
 from .messages import BODY_LIMIT_BYTES, REQUEST_ID, Application, Request, Response, body_too_slow
-from .slots import ConnectionLimits
+from .slots import ConnectionLimits, exact_address, network_of
 
 __all__ = ["AsgiApp"]
 
@@ -79,7 +79,7 @@ class AsgiApp:
             response = self._app.refuse(request, fault)
         answer = response or self._app.answer(request)  # type: ignore[arg-type] # there is one, or a refusal
         if isinstance(answer, Response) and answer.events is None:
-            await self._send(request, answer, send)
+            await self._send(request, answer, send, _address_of(scope))
         else:
             await _until_disconnected(self._await_and_send(request, answer, send), receive)
 
@@ -110,10 +110,11 @@ class AsgiApp:
     ) -> None:
         await self._send(request, answer if isinstance(answer, Response) else await answer, send)
 
-    async def _send(self, request: Request | None, response: Response, send: Send) -> None:
+    async def _send(self, request: Request | None, response: Response, send: Send, address: str = "") -> None:
+        """Send a response; the address is that of a client whose request could not be read."""
         # A stream is noted with its last event, which tells the outcome.
         if response.events is None and (response.refusal or self._app.records_all):
-            response = self._app.record(request, response, request.address if request is not None else "")
+            response = self._app.record(request, response, address)
         headers = list(response.headers)
         if request is not None:
             headers.append((REQUEST_ID, request.caller.request_id.encode()))
@@ -142,8 +143,15 @@ def _request_of(scope: Scope) -> Request:
     headers = Headers(names, [value.decode("latin-1").strip(" \t") for _, value in scope["headers"]])
     # HTTP/2 and newer have no heads that could be read in two ways.
     version = "1.0" if scope.get("http_version") == "1.0" else "1.1"
+    address = _address_of(scope)
+    head = check_head(scope["method"], path, headers, version)
+    return Request(*head, address, root=root, network=network_of(address))
+
+
+def _address_of(scope: Scope) -> str:
+    """Return the address of the client, as the server around tells it."""
     client = scope.get("client") or ("",)
-    return Request(*check_head(scope["method"], path, headers, version), client[0], root=root)
+    return exact_address(client[0] or "")
 
 
 async def _until_disconnected(work: Awaitable[None], receive: Receive) -> None:

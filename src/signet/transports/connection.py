@@ -20,7 +20,7 @@ from signet.kernel.errors import Code, Fault, too_large
 from .heads import BadRequestError
 from .messages import BODY_LIMIT_BYTES, Answer, Application, Request, Response, body_too_slow
 from .reader import HttpReader
-from .slots import Member, Slots, address_of
+from .slots import Member, Slots, exact_address, network_of
 from .writer import HttpWriter
 
 __all__ = ["Connection"]
@@ -42,6 +42,8 @@ class Connection(Member, asyncio.Protocol):
         self._transport: asyncio.Transport = None  # type: ignore[assignment] # until connection_made
         self._reader: HttpReader = None  # type: ignore[assignment] # until connection_made
         self._writer: HttpWriter = None  # type: ignore[assignment] # until connection_made
+        self._client = ""
+        """The exact address of the client."""
         self._unread = b""
         self._at = 0
         """The place in `_unread` up to which requests have been read."""
@@ -65,8 +67,10 @@ class Connection(Member, asyncio.Protocol):
         """Take a place, and wait for the first head."""
         self._transport = transport  # type: ignore[assignment] # a stream, which is both
         peer = transport.get_extra_info("peername")
-        self.address = address_of(peer) if isinstance(peer, tuple) else ""
-        self._reader = HttpReader(self.address, peer[0].partition("%")[0] if "/" in self.address else "")
+        self._client = exact_address(peer[0]) if isinstance(peer, tuple) else ""
+        network = network_of(self._client)
+        self.address = network or self._client
+        self._reader = HttpReader(self._client, network)
         self._writer = HttpWriter(self._transport, self._slots)
         self.wait(self._slots.limits.head_s)
         has_place = self._slots.take(self)
@@ -256,7 +260,7 @@ class Connection(Member, asyncio.Protocol):
     def _respond(self, request: Request | None, response: Response, *, keep_alive: bool) -> None:
         """Write a response."""
         if response.refusal or self._app.records_all:
-            response = self._app.record(request, response, self.address)
+            response = self._app.record(request, response, self._client)
         if self._slots.last_answers and self._is_last():
             keep_alive = False
         self._writer.write(request, response, keep_alive=keep_alive)

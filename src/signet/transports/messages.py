@@ -59,7 +59,7 @@ class Request(msgspec.Struct):
     """Not to be changed: requests with the same head share it."""
     version: str = "1.1"
     address: str = ""
-    """The address of the client; empty where it has none."""
+    """The exact address of the client; empty where it has none."""
     body: bytes = b""
     route: Any = None
     """The application's own note, kept between `admit` and `answer`."""
@@ -75,8 +75,8 @@ class Request(msgspec.Struct):
     """The call in it, as soon as it is awaited."""
     outcome: Outcome | None = None
     """The outcome of the call in it, as soon as there is one."""
-    peer: str = ""
-    """The exact address of whoever is connected, where `address` stands for a network."""
+    network: str = ""
+    """The network by which the client is counted; empty where it is counted by its address."""
 
 
 class Response(msgspec.Struct, frozen=True):

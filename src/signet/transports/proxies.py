@@ -14,7 +14,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Final
 
 from .messages import Request
-from .slots import address_of
+from .slots import network_of
 
 __all__ = ["TrustedProxies"]
 
@@ -52,20 +52,22 @@ class TrustedProxies:
             sample = "addresses or networks such as 10.0.0.1, 10.0.0.0/8, ::1, or unix"
             raise ValueError(f"{error}; write {sample}, separated by commas") from None
 
-    def address_of(self, request: Request) -> str:
-        """Return the address of the client that a request comes from; its peer's, unless that is a trusted proxy."""
-        peer = request.peer or request.address
+    def find_client(self, request: Request) -> None:
+        """Note the client that a request comes from: its peer, unless that is a trusted proxy."""
+        peer = request.address
         if not (self._trusts(_address(peer)) if peer else self._trusts_unix):
-            return request.address
+            return
         headers = request.headers
         if "x-forwarded-for" in headers:
             entries = headers["x-forwarded-for"]
         elif "forwarded" in headers:
             entries = headers["forwarded"]
         else:
-            return request.address
+            return
         client = self._client(entries, is_forwarded="x-forwarded-for" not in headers)
-        return request.address if client is None else address_of((str(client),))
+        if client is not None:
+            request.address = str(client)
+            request.network = network_of(request.address)
 
     def _client(self, entries: str, *, is_forwarded: bool) -> Address | None:
         """Return the last address that is not a trusted proxy's, or the first of all; None if one cannot be read."""

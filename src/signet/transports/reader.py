@@ -29,9 +29,9 @@ HEAD_END: Final = b"\r\n\r\n"
 class HttpReader:
     """Reads one request after the other; the methods that begin with `on_` are called by the parser."""
 
-    def __init__(self, address: str, peer: str = "") -> None:
+    def __init__(self, address: str, network: str = "") -> None:
         self._address = address
-        self._peer = peer
+        self._network = network
         self._parser = HttpRequestParser(self)
         self.request: Request | None = None
         """The request whose head is known."""
@@ -120,8 +120,8 @@ class HttpReader:
         """Make a request of the head, which the parser has found to be well formed."""
         parser = self._parser
         self.request = request = parse_head(self.head, self._address)
-        if self._peer:
-            request.peer = self._peer
+        if self._network:
+            request.network = self._network
         self.keep_alive = parser.should_keep_alive() and not parser.should_upgrade()
         headers = request.headers
         self.left = None if "transfer-encoding" in headers else int(headers.get("content-length", "0"))

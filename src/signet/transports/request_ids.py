@@ -8,12 +8,18 @@ from itertools import count
 from secrets import token_hex
 from typing import Final
 
-__all__ = ["HEADER", "is_request_id", "new_request_ids"]
+from signet.kernel.wire import Headers
+
+__all__ = ["HEADER", "is_own_id", "new_request_ids"]
 
 HEADER: Final = "x-request-id"
+FORM: Final = re.compile(r"(?!signet_|eyJ)[A-Za-z0-9._-]{1,128}")
+"""An id that can be written into logs and headers; tokens begin with what no id may begin with."""
 
-is_request_id: Final = re.compile(r"[A-Za-z0-9._-]{1,128}").fullmatch
-"""Whether an id that a client sends can be taken over: it is written into logs and headers."""
+
+def is_own_id(given: str, headers: Headers) -> bool:
+    """Return whether an id that a client sends can be taken over; the token that it sends is none."""
+    return FORM.fullmatch(given) is not None and headers.get("authorization", "").split()[-1:] != [given]
 
 
 def new_request_ids() -> Iterator[str]:

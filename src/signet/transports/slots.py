@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-__all__ = ["ConnectionLimits", "Member", "Slots", "address_of", "http_date"]
+__all__ = ["ConnectionLimits", "Member", "Slots", "exact_address", "http_date", "network_of"]
 
 DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -190,12 +190,20 @@ def http_date(now: time.struct_time) -> str:
     return f"{day}, {now.tm_mday:02} {month} {now.tm_year} {now.tm_hour:02}:{now.tm_min:02}:{now.tm_sec:02} GMT"
 
 
-def address_of(peer: tuple[str, ...]) -> str:
-    """Return the address by which a client is counted; of IPv6 the network, in which one client has all addresses."""
-    host = peer[0].partition("%")[0]
-    if ":" not in host or host == "::1" or host.startswith("::ffff:"):
-        return host.removeprefix("::ffff:")
-    network = socket.inet_pton(socket.AF_INET6, host)[:8] + bytes(8)
+def exact_address(host: str) -> str:
+    """Return the address of a client as it is written down, without its zone; an IPv4 address within IPv6 is one."""
+    return host.partition("%")[0].removeprefix("::ffff:")
+
+
+def network_of(address: str) -> str:
+    """Return the network of an exact IPv6 address, in which one client has all addresses; empty for any other one."""
+    if ":" not in address or address == "::1":
+        return ""
+    try:
+        network = socket.inet_pton(socket.AF_INET6, address)[:8] + bytes(8)
+    except OSError:
+        # Another server may call its clients by any name.
+        return ""
     return socket.inet_ntop(socket.AF_INET6, network) + "/64"
 
 

@@ -23,7 +23,7 @@ from .compression import MIN_BYTES, SLOW_BYTES, accepts_gzip, compressed, with_v
 from .exchanges import ExchangeNotes, broken
 from .guard import Guard
 from .messages import Answer, Request, Response, preflight, with_id
-from .request_ids import HEADER, is_request_id, new_request_ids
+from .request_ids import HEADER, is_own_id, new_request_ids
 from .rest import refuse
 from .router import Router
 from .routes import Route, below, open_page, without_slash
@@ -98,7 +98,7 @@ class App:
         if self._notes is not None:
             request.started_s = perf_counter()
         if self._proxies is not None:
-            request.address = self._proxies.address_of(request)
+            self._proxies.find_client(request)
         route = self._routes.get(request.path)
         if route is None:
             path = below(self._prefix, request.path) if self._prefix else request.path
@@ -107,7 +107,7 @@ class App:
         request.route = route
         found = self._guard.check(request, route.access)
         given, trace = request.headers.get(HEADER), request.headers.get("traceparent", "")
-        request_id = given if given is not None and is_request_id(given) else next(self._ids)
+        request_id = given if given is not None and is_own_id(given, request.headers) else next(self._ids)
         principal = found if isinstance(found, Principal) else request.caller.principal
         request.caller = Caller(principal, request.address, request_id, trace)
         if isinstance(found, Fault):
@@ -122,7 +122,7 @@ class App:
         if request.identifying is not None:
             return self._answer_identified(request, request.identifying)
         if self._shares.awaited and (request.method == "POST" or route.calls_on_get):
-            fault = self._shares.check(request.address)
+            fault = self._shares.check(request.network or request.address)
             if fault is not None:
                 return self.refuse(request, fault)
         answer: Answer | Awaitable[Answer]
@@ -139,7 +139,7 @@ class App:
         if isinstance(answer, Response):
             return answer
         noted = answer if self._notes is None else self._notes.unless_left(request, answer)
-        return self._shares.hold(request.address, noted)
+        return self._shares.hold(request.network or request.address, noted)
 
     def refuse(self, request: Request | None, fault: Fault) -> Response:
         """Return the response for a fault, in the shape of the door that the request was for."""
