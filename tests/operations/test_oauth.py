@@ -19,7 +19,7 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from authorization_server import AuthorizationServer, authorization_server, new_key
+from authorization_server import AuthorizationServer, SigningKey, authorization_server, new_key
 from channels import invocation, rpc
 from processes import PATIENCE_S, SIGNET, Reply, Server, run, serving, serving_command
 from signet.kernel.caller import Principal
@@ -103,7 +103,7 @@ def test_the_subject_is_the_name_of_the_caller_and_the_scopes_are_its_own(issuer
 
     found = asyncio.run(identified(authenticator(issuer), token))
 
-    assert found == Principal("auth0|bob", frozenset({"tools:call:a", "b"}))
+    assert found == Principal("auth0|bob", frozenset({"tools:call:a", "b"}), "oauth:auth0|bob")
 
 
 def test_who_has_been_seen_is_known_without_waiting(issuer: AuthorizationServer) -> None:
@@ -417,6 +417,39 @@ def test_keys_are_rotated_under_load_without_a_wrong_answer() -> None:
             assert set(before + during + after) == {200}
             # The search for the newest key has shown that this one is gone.
             assert call(server, issuer.token(old)).status == 401
+
+
+def test_another_key_under_the_same_id_is_found_by_the_first_token_that_it_has_signed() -> None:
+    with authorization_server() as issuer, protected(issuer) as server:
+        old = issuer.token()
+        assert call(server, old).status == 200
+        issuer.keys = [new_key("RS256", issuer.key.kid)]
+
+        assert call(server, issuer.token()).status == 200
+        assert call(server, old).status == 401
+
+
+def test_tokens_that_are_forged_under_a_known_id_make_one_request_and_delay_no_new_key() -> None:
+    with authorization_server() as issuer, protected(issuer) as server:
+        assert call(server, issuer.token()).status == 200
+        forger = new_key("RS256", issuer.key.kid)
+        assert {call(server, issuer.token(forger)).status for _ in range(10)} == {401}
+        assert issuer.asked["/jwks"] == 2
+        issuer.rotate("ES256")
+
+        assert call(server, issuer.token()).status == 200
+
+
+def test_a_key_of_an_odd_form_is_left_out_and_the_others_are_used() -> None:
+    with authorization_server() as issuer, protected(issuer) as server:
+        issuer.keys.insert(0, _Odd("odd", "RS256", new_key().private))
+
+        assert call(server, issuer.token()).status == 200
+
+
+class _Odd(SigningKey):
+    def jwk(self) -> dict[str, Any]:
+        return {**super().jwk(), "use": ["sig"]}
 
 
 def test_a_token_that_was_accepted_is_refused_when_its_key_is_gone() -> None:

@@ -21,6 +21,8 @@ class Principal(msgspec.Struct, frozen=True):
     name: str
     scopes: frozenset[str] | None = None
     """What the principal may do; None stands for everything."""
+    key: str = ""
+    """What a subject is counted by, which is the key of no token; empty stands for the name."""
 
     def may_call(self, slug: str) -> bool:
         """Return whether the scopes allow a call of a tool."""
@@ -46,7 +48,7 @@ class Caller(msgspec.Struct, frozen=True):
     principal: Principal | None = None
     """Who calls; None where nobody has to say."""
     address: str = ""
-    """The client's address; empty on stdio and on a unix socket."""
+    """The client's exact address; empty on stdio and on a unix socket."""
     request_id: str = ""
     """The id of an HTTP request, which the client may have chosen."""
     trace: str = ""
@@ -56,6 +58,11 @@ class Caller(msgspec.Struct, frozen=True):
     def name(self) -> str:
         """Return the principal's name; empty where there is none."""
         return self.principal.name if self.principal is not None else ""
+
+    @property
+    def key(self) -> str | None:
+        """Return what the principal is counted by; None where there is none."""
+        return None if self.principal is None else self.principal.key or self.principal.name
 
 
 NOBODY: Final = Caller()

@@ -61,7 +61,8 @@ def _open_oauth(settings: Settings, warn: Callable[[str], None]) -> Authenticato
     from signet.operations.access.oauth_settings import open_oauth
 
     try:
-        return open_oauth(settings, open_public_url(settings), warn)
+        is_alone = settings.token is None and settings.tokens_file is None
+        return open_oauth(settings, open_public_url(settings), warn, is_alone=is_alone)
     except ValueError as error:
         raise UsageError(str(error)) from None
 

@@ -16,8 +16,10 @@ from signet.kernel.caller import Principal
 
 from .signing_keys import ALGORITHMS
 
-__all__ = ["AccessToken", "Expected", "read_token"]
+__all__ = ["OAUTH", "AccessToken", "Expected", "read_token"]
 
+OAUTH: Final = "oauth:"
+"""The beginning of what a subject is counted by: no token in a file has a name with a colon."""
 MAX_CHARS: Final = 16_384
 FORM: Final = re.compile(r"[\w-]+\.[\w-]+\.[\w-]+", re.ASCII)
 TYPES: Final = frozenset({"at+jwt", "application/at+jwt", "jwt", "application/jwt"})
@@ -45,8 +47,8 @@ class AccessToken(msgspec.Struct, frozen=True):
     expires_s: float
 
 
-def read_token(token: str, expected: Expected, now_s: float) -> AccessToken:
-    """Return what a token says.
+def read_token(token: str, expected: Expected, now_s: float, prefix: str = "") -> AccessToken:
+    """Return what a token says; `prefix` is what the name of its principal begins with.
 
     Raises:
         ValueError: it is not a token for us, or not now; the text goes on after "The access token" and repeats no
@@ -71,7 +73,9 @@ def read_token(token: str, expected: Expected, now_s: float) -> AccessToken:
         raise ValueError("has expired" if expires_s is not None else "does not say when it expires")
     if (_time(claims, "nbf") or 0.0) > now_s + NOT_BEFORE_LEEWAY_S:
         raise ValueError("is not valid yet")
-    return AccessToken(algorithm, kid, Principal(_name(claims), _scopes(claims)), expires_s)
+    subject = _name(claims)
+    principal = Principal(prefix + subject, _scopes(claims), OAUTH + subject)
+    return AccessToken(algorithm, kid, principal, expires_s)
 
 
 def _read_part(part: str) -> dict[str, Any]:

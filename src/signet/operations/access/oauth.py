@@ -1,8 +1,9 @@
 """The OAuth 2.1 resource server: whose access tokens are accepted, and how a client is told what to bring.
 
 token ── seen before? ── read_token ── the key is known ────────── signature ── principal
-                                └── it is not ── the issuer is asked ──┘    └── 401
-                                                        └── it does not answer ── 503
+                                └── it is not ── the issuer is asked ──┘  │ └── 401
+                                                  │     └─ a wrong one ───┘
+                                                  └── it does not answer ── 503
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ class Resource(msgspec.Struct, frozen=True):
     """The scopes that a client is told to ask for first."""
     metadata_url: str = ""
     """Where the metadata of the resource is; empty if it is not known under which URL clients reach it."""
+    prefix: str = ""
+    """What the names of subjects begin with, so that none is the name of another token."""
 
 
 class OAuth:
@@ -70,13 +73,17 @@ class OAuth:
         if not BEARER.fullmatch(token):
             return Fault(Code.UNAUTHORIZED, "The header Authorization is malformed", name=MALFORMED, status=400)
         try:
-            said = read_token(token, self._resource.expected, self._clock())
+            said = read_token(token, self._resource.expected, self._clock(), self._resource.prefix)
         except ValueError as error:
             return unauthorized(f"The access token {error}")
         found = keys.find(said.algorithm, said.kid) if keys is not None else []
         if keys is None or not found:
             return _Undecided(lambda: self._decide(token, digest, said))
-        return self._prove(token, digest, said, found)
+        proven = self._prove(token, digest, said, found)
+        is_unnamed = said.kid is None and len(found) > 1
+        if isinstance(proven, Principal) or is_unnamed or not self._jwks.may_doubt(said.kid):
+            return proven
+        return _Undecided(lambda: self._decide_again(token, digest, said, keys, proven))
 
     def challenge(self, fault: Fault) -> str:
         """Return the `WWW-Authenticate` header of a refusal."""
@@ -102,6 +109,13 @@ class OAuth:
         if not found:
             found = await self._jwks.seek(said.algorithm, said.kid)
         return self._undecided() if found is None else self._prove(token, digest, said, found)
+
+    async def _decide_again(
+        self, token: str, digest: bytes, said: AccessToken, tried: KeySet, refused: Fault
+    ) -> Principal | Fault:
+        """Return the principal of a token that no known key has signed: its issuer may have another key by now."""
+        found = await self._jwks.seek(said.algorithm, said.kid, tried)
+        return self._prove(token, digest, said, found) if found else refused
 
     def _prove(self, token: str, digest: bytes, said: AccessToken, found: list[SigningKey]) -> Principal | Fault:
         """Return the principal if one of the keys has signed the token, and keep that for the next time."""

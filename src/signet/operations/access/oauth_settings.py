@@ -23,8 +23,12 @@ FOR_CLIENTS: Final = "offline_access"
 """The scope that a client asks for by itself, and that no resource names (it is about refresh tokens)."""
 
 
-def open_oauth(settings: OperationSettings, public_url: PublicUrl | None, warn: Callable[[str], None]) -> OAuth:
+def open_oauth(
+    settings: OperationSettings, public_url: PublicUrl | None, warn: Callable[[str], None], *, is_alone: bool = True
+) -> OAuth:
     """Return the resource server; `warn` is called with what goes wrong later.
+
+    `is_alone` is whether there are no other tokens than those of the issuer, whose names subjects could have.
 
     Raises:
         ValueError: a setting cannot be used, or is missing.
@@ -36,7 +40,7 @@ def open_oauth(settings: OperationSettings, public_url: PublicUrl | None, warn: 
     try:
         import cryptography  # noqa: F401 - PyJWT can be imported without it
 
-        from .access_token import Expected
+        from .access_token import OAUTH, Expected
         from .jwks import Jwks
         from .oauth import OAuth, Resource
     except ImportError:
@@ -44,7 +48,7 @@ def open_oauth(settings: OperationSettings, public_url: PublicUrl | None, warn: 
 
     where = "" if public_url is None else metadata_url(str(public_url))
     keys = Jwks(Issuer(issuer, place).fetch_keys, lambda why: warn(f"the keys of {issuer} cannot be fetched: {why}"))
-    return OAuth(Resource(Expected(issuer, audience), scopes, where), keys)
+    return OAuth(Resource(Expected(issuer, audience), scopes, where, "" if is_alone else OAUTH), keys)
 
 
 def _read(name: str, text: str, *, with_query: bool) -> str:

@@ -59,13 +59,12 @@ class LimitGate:
         self._store = store
         self._figures = figures
         self._outage = outage
-        self._rules: Callable[[str | None, str, str, str], _Rules] = lru_cache(CALLERS)(self._find_rules)
+        self._rules: Callable[[str | None, str, str, str, str], _Rules] = lru_cache(CALLERS)(self._find_rules)
 
     def enter(self, call: Call, tool: Tool) -> Fault | Awaitable[Fault | None] | None:
         """Return the fault for a call that comes too early, or an awaitable of it where the store is elsewhere."""
         caller = call.caller
-        name = caller.principal.name if caller.principal is not None else None
-        rules = self._rules(name, caller.address, tool.slug, tool.name)
+        rules = self._rules(caller.key, caller.name, caller.address, tool.slug, tool.name)
         if not rules.buckets:
             return None
         started_s = perf_counter()
@@ -100,17 +99,17 @@ class LimitGate:
         message = f"{rule.sentence}: wait {wait}, then make the same call again"
         return rate_limited(message, decision.retry_after_s, limit)
 
-    def _find_rules(self, principal: str | None, address: str, slug: str, name: str) -> _Rules:
+    def _find_rules(self, key: str | None, principal: str, address: str, slug: str, name: str) -> _Rules:
         policy = self._policy
-        scope, who = caller_of(principal, address)
-        default = policy.default if principal is None else policy.principals.get(principal, policy.default)
+        scope, who = caller_of(key, address)
+        default = policy.principals.get(key or "") or policy.principals.get(principal) or policy.default
         rules = _rules_of(default, f"{scope}:{who}", scope, "You may make {} per {}", "default")
         denies = default.denies and bool(rules)
         tool = policy.tools.get(slug) or policy.tools.get(name)
         if tool is not None:
-            key = f"tool:{slug}" if tool.shared else f"tool:{slug}:{scope}:{who}"
+            bucket = f"tool:{slug}" if tool.shared else f"tool:{slug}:{scope}:{who}"
             callers = "All callers together" if tool.shared else "You"
-            own = _rules_of(tool, key, "tool", f"{callers} may make {{}} of {name} per {{}}", slug)
+            own = _rules_of(tool, bucket, "tool", f"{callers} may make {{}} of {name} per {{}}", slug)
             denies |= tool.denies and bool(own)
             rules += own
         together = any(limit.shared for limit in policy.tools.values())

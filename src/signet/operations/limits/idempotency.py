@@ -214,7 +214,7 @@ class IdempotencyGate:
 def _key_of(call: Call) -> str:
     """Return the store's name for a key: no caller can name the key of another."""
     caller = call.caller
-    scope, who = caller_of(caller.principal.name if caller.principal is not None else None, caller.address)
+    scope, who = caller_of(caller.key, caller.address)
     return sha256(_encode([scope, who, call.idempotency_key])).hexdigest()
 
 
