@@ -48,8 +48,13 @@ def tool(slug: str = "odd.fine") -> Tool:
     return Tool(name=name, slug=slug, title=name, description=name, args=Nothing, run=lambda *_: {})
 
 
-def call(who: str | None = None, address: str = "", key: str = "", arguments: Any = None) -> Call:
-    caller = Caller(Principal(who) if who is not None else None, address)
+def call(
+    who: str | None = None, address: str = "", key: str = "", arguments: Any = None, subject: str | None = None
+) -> Call:
+    """Return a call of whoever has the token `who`, or of a subject of OAuth, which is known by its name alone."""
+    principal = Principal(who) if who is not None else None
+    principal = Principal(subject, None, f"oauth:{subject}") if subject is not None else principal
+    caller = Caller(principal, address)
     return Call("odd.fine", arguments or {}, NULL_CONTEXT, caller=caller, idempotency_key=key)
 
 

@@ -53,6 +53,25 @@ def test_principals_addresses_and_the_process_have_buckets_of_their_own() -> Non
     assert limited.let_in(5, who="") == 3, "a name without letters is one"
 
 
+def test_a_subject_and_a_token_of_the_same_name_have_buckets_of_their_own() -> None:
+    limited = Limited({"rate": "3/min", "tools": {"odd.other": {"rate": "1/min"}}})
+
+    assert limited.let_in(5, who="alice") == 3
+    assert limited.let_in(5, subject="alice") == 3
+    assert limited.let_in(5, who="token", of="odd.other") == 1
+    assert limited.let_in(5, subject="token", of="odd.other") == 1
+
+
+def test_the_limits_of_a_subject_are_found_by_its_name_and_by_what_it_is_counted_by() -> None:
+    principals = {"oauth:alice": {"rate": "5/min"}, "alice": {"rate": "1/min"}, "bob": {"rate": "4/min"}}
+    limited = Limited({"rate": "2/min", "principals": principals})
+
+    assert limited.let_in(9, who="alice") == 1
+    assert limited.let_in(9, subject="alice") == 5
+    assert limited.let_in(9, subject="bob") == 4
+    assert limited.let_in(9, subject="carol") == 2
+
+
 def test_the_addresses_of_one_network_of_ipv6_share_a_bucket() -> None:
     limited = Limited({}, "3/min")
 

@@ -134,8 +134,12 @@ def test_no_more_tokens_are_kept_than_there_is_room_for(
 
 def test_other_tokens_are_good_beside_those_of_the_issuer(issuer: AuthorizationServer) -> None:
     flags = ("--toolsets", "plantuml", "--oauth-issuer", issuer.issuer, "--public-url", PUBLIC)
-    with serving(*flags, env={"SIGNET_TOKEN": "a.shared.token"}) as server:
-        replies = [call(server, token) for token in ("a.shared.token", issuer.token(), "another", issuer.token(exp=1))]
+    tokens = ("a.shared.token", issuer.token(sub="token"), "another", issuer.token(exp=1))
+    with serving(*flags, "--access-log", env={"SIGNET_TOKEN": "a.shared.token"}) as server:
+        replies = [call(server, token) for token in tokens]
+        # The name of a subject cannot be taken for that of another token.
+        server.wait_for("principal=token ")
+        server.wait_for("principal=oauth:token ")
 
     assert [reply.status for reply in replies] == [200, 200, 401, 401]
     for reply in replies[2:]:

@@ -7,6 +7,8 @@ import json
 import os
 import re
 import shlex
+import subprocess
+from argparse import Namespace
 from collections.abc import Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from datetime import UTC, datetime, timedelta
@@ -16,8 +18,9 @@ from typing import NamedTuple
 
 import pytest
 
-from processes import ROOT, clean_env, serving
-from signet.commands.cli import main
+from processes import ROOT, SIGNET, clean_env, serving
+from signet.commands.cli import main, settings_of_command
+from signet.settings import UsageError
 
 
 class Done(NamedTuple):
@@ -252,6 +255,60 @@ def test_a_scope_that_allows_no_tool_is_told(tmp_path: Path) -> None:
     sentence = "the scope tools:cal lets nobody call a tool: tools:call does, and tools:call:SLUG for one tool"
     assert done.returncode == 0
     assert done.stderr.splitlines()[0] == f"signet: {sentence}"
+
+
+@pytest.mark.parametrize(
+    ("slug", "why"),
+    [
+        (
+            "encodePlantUML",
+            "encodePlantUML is the name of a tool, whose slug is plantuml.encode: write tools:call:plantuml.encode",
+        ),
+        ("*", "a scope is for one tool, or tools:call for all"),
+        ("plantuml.*", "a scope is for one tool, or tools:call for all"),
+        ("plantuml.encod", "Signet's own toolsets have no tool 'plantuml.encod'; did you mean plantuml.encode?"),
+        ("acme.weather", "Signet's own toolsets have no tool 'acme.weather'"),
+    ],
+)
+def test_a_scope_for_a_tool_that_is_not_known_is_told_with_the_nearest(tmp_path: Path, slug: str, why: str) -> None:
+    """It may be a tool of the server's own, so the token is made."""
+    path = tmp_path / "tokens"
+    done = run("token", "new", "alice", "--scopes", f"tools:call:{slug}", "--tokens-file", str(path))
+
+    assert done.returncode == 0
+    assert done.stderr.splitlines()[0] == f"signet: the scope tools:call:{slug} may allow nothing: {why}"
+    assert json.loads(path.read_text())["scopes"] == [f"tools:call:{slug}"]
+
+
+def test_of_a_scope_for_a_known_tool_nothing_is_told(tmp_path: Path) -> None:
+    done = run(
+        "token", "new", "a", "--scopes", "tools:call:boj.get_metadata", "--tokens-file", str(tmp_path / "tokens")
+    )
+
+    assert done.stderr.splitlines()[0].startswith("signet: the token of a, valid")
+
+
+def test_a_token_that_nobody_could_see_is_not_kept(tmp_path: Path) -> None:
+    path = tmp_path / "tokens"
+    new(path, "alice")
+    before = path.read_bytes()
+
+    with Path("/dev/full").open("wb") as full:
+        command = [SIGNET, "token", "new", "bob", "--tokens-file", str(path)]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, env=clean_env(), check=False)
+
+    assert done.returncode == 1
+    assert done.stderr.decode().splitlines()[1:] == [
+        f"signet: the token was not written, and {path} does not keep it",
+        "signet: cannot write to standard output (No space left on device)",
+    ]
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("blank", ["", "  "])
+def test_a_flag_with_an_empty_token_stops_the_start(blank: str) -> None:
+    with pytest.raises(UsageError, match=r"^--token is empty: write a token, or leave the flag out"):
+        settings_of_command(Namespace(token=blank))
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -91,13 +92,52 @@ def _new(args: argparse.Namespace) -> int:
             raise UsageError(f"{name} has a valid token already: {advice}")
         text, token = new_token(name, scopes, expires)
         tokens.append(token)
-    for scope in scopes:
-        if scope != CALL_ALL and not scope.startswith(f"{CALL_ALL}:"):
-            say(f"the scope {scope} lets nobody call a tool: {CALL_ALL} does, and {CALL_ALL}:SLUG for one tool")
+    _warn_of(scopes)
     until = "until it is revoked" if expires is None else f"until {_time(expires)}"
     say(f"the token of {name}, valid {until}; it is shown once, and {path} keeps its hash alone:")
-    write(text)
+    try:
+        write(text)
+        sys.stdout.flush()
+    except OSError:
+        # Nobody has seen the token, so nobody could use it or would revoke it.
+        with _changing(path) as tokens:
+            tokens[:] = [one for one in tokens if one.sha256 != token.sha256]
+        say(f"the token was not written, and {path} does not keep it")
+        raise
     return 0
+
+
+def _warn_of(scopes: Iterable[str]) -> None:
+    """Say which scopes allow no tool, or one that nobody has heard of."""
+    slugs: dict[str, str] = {}
+    for scope in scopes:
+        head, _, slug = scope.removeprefix(CALL_ALL).partition(":")
+        if head or not scope.startswith(CALL_ALL) or scope == f"{CALL_ALL}:":
+            say(f"the scope {scope} lets nobody call a tool: {CALL_ALL} does, and {CALL_ALL}:SLUG for one tool")
+        elif slug:
+            slugs = slugs or _known_slugs()
+            why = "" if slug in slugs.values() else _why_unknown(slug, slugs)
+            if why:
+                say(f"the scope {scope} may allow nothing: {why}")
+
+
+def _known_slugs() -> dict[str, str]:
+    """Return the slugs of all tools of Signet's own toolsets, by their names."""
+    from signet.catalogue import TOOLSETS, find_toolset
+
+    return {tool.name: tool.slug for toolset in map(find_toolset, TOOLSETS) for tool in toolset.tools()}
+
+
+def _why_unknown(slug: str, slugs: Mapping[str, str]) -> str:
+    """Return what is wrong with a slug that no known tool has; a server may have tools of its own."""
+    import difflib
+
+    if "*" in slug:
+        return f"a scope is for one tool, or {CALL_ALL} for all"
+    if slug in slugs:
+        return f"{slug} is the name of a tool, whose slug is {slugs[slug]}: write {CALL_ALL}:{slugs[slug]}"
+    near = difflib.get_close_matches(slug, slugs.values(), 1)
+    return f"Signet's own toolsets have no tool '{slug}'{f'; did you mean {near[0]}?' if near else ''}"
 
 
 def _revoke(args: argparse.Namespace) -> int:
