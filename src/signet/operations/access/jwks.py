@@ -109,26 +109,29 @@ class Jwks:
         """Await the fetch that runs, or a new one; whoever leaves does not stop it for the others."""
         self._start()
         if self._task is not None:
-            await asyncio.shield(self._task)
+            await asyncio.wait((self._task,))
 
     def _start(self) -> None:
         if self._task is None and self._clock() >= self._retry_s:
             self._task = asyncio.get_running_loop().create_task(self._fetch_once())
+            self._task.add_done_callback(self._end)
 
     async def _fetch_once(self) -> None:
-        try:
-            self._keep(await self._fetch())
-        except Exception as error:  # noqa: BLE001 - whatever an issuer makes go wrong, it is asked again after a pause
-            pause_s = min(LAST_RETRY_S, FIRST_RETRY_S * 2.0 ** min(self._failures, 10))
-            self._failures, self._retry_s = self._failures + 1, self._clock() + pause_s
-            if self._failures == 1:
-                # The text of an error that nobody has thought of may be anything.
-                told = str(error) if isinstance(error, OSError | ValueError) else ""
-                self._warn(told or type(error).__name__)
-        else:
+        self._keep(await self._fetch())
+
+    def _end(self, task: asyncio.Task[None]) -> None:
+        """Note how a fetch has ended: whatever an issuer makes go wrong, it is asked again after a pause."""
+        self._task = None
+        error = OSError("it was given up") if task.cancelled() else task.exception()
+        if error is None:
             self._failures, self._fetched_s = 0, self._clock()
-        finally:
-            self._task = None
+            return
+        pause_s = min(LAST_RETRY_S, FIRST_RETRY_S * 2.0 ** min(self._failures, 10))
+        self._failures, self._retry_s = self._failures + 1, self._clock() + pause_s
+        if self._failures == 1:
+            # The text of an error that nobody has thought of may be anything.
+            told = str(error) if isinstance(error, OSError | ValueError) else ""
+            self._warn(told or type(error).__name__)
 
     def _keep(self, published: list[Any]) -> None:
         """Read the keys that are published; the same ones stay the same value: what they have proven still holds."""

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import jwt
 import msgspec
+from cryptography.exceptions import UnsupportedAlgorithm
 from jwt.api_jws import PyJWS
 
 __all__ = ["ALGORITHMS", "KeySet", "SigningKey", "read_keys"]
@@ -82,7 +83,7 @@ def _read(jwk: Any) -> SigningKey | None:
         return None
     try:
         key = jwt.PyJWK({"kty": kind, **parts}, fitting[0]).key
-    except Exception:  # noqa: BLE001 - a key that cannot be read is none, whatever is wrong with it
+    except (jwt.PyJWTError, UnsupportedAlgorithm, ValueError, TypeError, ArithmeticError, LookupError):
         return None
     return SigningKey(kid, frozenset(fitting), key) if kind != "RSA" or key.key_size in RSA_BITS else None
 
