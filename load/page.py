@@ -29,7 +29,7 @@ def write(
         ("answered by a server", f"{accounts.answered:,}"),
         ("lost: never answered", f"{len(accounts.lost):,}"),
         ("wrong: the answer of another call", f"{len(accounts.wrong):,}"),
-        ("refused by a limit, as deserved", f"{sum(accounts.refused.values()):,}"),
+        ("refused by a limit, by principal", _counted(accounts.refused)),
         ("errors that the caller did not deserve", _counted(accounts.undeserved)),
         ("answers without a line in an audit log", f"{len(accounts.without_line):,}"),
         ("request ids with two lines", f"{accounts.doubled_lines:,}"),

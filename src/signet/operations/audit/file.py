@@ -27,7 +27,7 @@ __all__ = ["HEAD_SUFFIX", "AuditFile", "read_head"]
 
 HEAD_SUFFIX: Final = ".head"
 HEAD_BYTES: Final = 320
-LOCK_S: Final = 0.04
+LOCK_S: Final = 0.25
 """The time for which a line waits while no other process writes one; they need microseconds unless they do not run."""
 OUTAGE_LOCK_S: Final = 0.02
 """The same, after a line has waited in vain."""
