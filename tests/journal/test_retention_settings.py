@@ -168,11 +168,10 @@ def test_the_journals_of_a_server_that_runs_stay_when_its_workers_were_replaced(
         server.process.send_signal(signal.SIGHUP)
         deadline = time.monotonic() + PATIENCE_S
         # Each worker writes its records before it ends, and the new workers have none.
-        while not (mine := list((tmp_path / FOLDER).glob("*.jsonl"))) or any(map(is_at_work, mine)):
+        while records_of(mine := journals(tmp_path)) < 20 or any(map(is_at_work, mine)):
             assert time.monotonic() < deadline
             time.sleep(0.02)
-        mine = [path for path in mine if not path.is_symlink()]
-        assert sum(len(path.read_bytes().splitlines()) for path in mine) == 20
+        assert records_of(mine) == 20
 
         for _ in range(6):
             serve_one_call(tmp_path)
@@ -181,6 +180,16 @@ def test_the_journals_of_a_server_that_runs_stay_when_its_workers_were_replaced(
     for _ in range(2):
         serve_one_call(tmp_path)
     assert not any(path.exists() for path in mine), "the run has ended, and there are five later ones"
+
+
+def journals(folder: Path) -> list[Path]:
+    """Return the journals in a folder, without the link to the latest."""
+    return [path for path in (folder / FOLDER).glob("*.jsonl") if not path.is_symlink()]
+
+
+def records_of(paths: list[Path]) -> int:
+    """Return how many records there are in journals."""
+    return sum(len(path.read_bytes().splitlines()) for path in paths)
 
 
 def is_at_work(path: Path) -> bool:

@@ -8,7 +8,6 @@ import os
 import re
 import shlex
 import subprocess
-from argparse import Namespace
 from collections.abc import Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from datetime import UTC, datetime, timedelta
@@ -19,8 +18,7 @@ from typing import NamedTuple
 import pytest
 
 from processes import ROOT, SIGNET, clean_env, serving
-from signet.commands.cli import main, settings_of_command
-from signet.settings import UsageError
+from signet.commands.cli import main
 
 
 class Done(NamedTuple):
@@ -303,12 +301,6 @@ def test_a_token_that_nobody_could_see_is_not_kept(tmp_path: Path) -> None:
         "signet: cannot write to standard output (No space left on device)",
     ]
     assert path.read_bytes() == before
-
-
-@pytest.mark.parametrize("blank", ["", "  "])
-def test_a_flag_with_an_empty_token_stops_the_start(blank: str) -> None:
-    with pytest.raises(UsageError, match=r"^--token is empty: write a token, or leave the flag out"):
-        settings_of_command(Namespace(token=blank))
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

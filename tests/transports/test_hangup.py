@@ -34,6 +34,11 @@ def is_alive(pid: int) -> bool:
     return False
 
 
+def heed_hangups() -> None:
+    """Let a hang-up end the process that is started next, also where these tests run under nohup."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 class Shell:
     """A shell on a terminal of its own, which starts a server in the background."""
 
@@ -42,6 +47,7 @@ class Shell:
         self.log.touch()
         self.pid, self.terminal = pty.fork()
         if self.pid == 0:
+            heed_hangups()
             os.chdir(folder)
             os.execvpe("bash", ["bash", "--norc", "--noprofile", "-i"], clean_env())
         os.write(self.terminal, f"{line} > log 2>&1 & echo $! > pid.new; mv pid.new pid\n".encode())
@@ -112,10 +118,12 @@ def test_a_server_that_leads_the_terminal_itself_ends_with_it(tmp_path: Path) ->
     log.touch()
     pid, terminal = pty.fork()
     if pid == 0:
+        heed_hangups()
         os.execvpe("bash", ["bash", "-c", f"exec {SERVE} > {log} 2>&1"], clean_env())
     until(lambda: "listening on" in log.read_text(), "the server listens")
 
     os.close(terminal)
+    until(lambda: not is_alive(pid), "the server ends")
 
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
     assert "the terminal has ended: the server stops" in log.read_text()

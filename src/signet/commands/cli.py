@@ -199,13 +199,10 @@ def settings_of_command(args: argparse.Namespace) -> Settings:
     from signet.app import JOURNALS, resolve
     from signet.configuration.reading import read_settings
     from signet.configuration.values import join_targets
-    from signet.settings import UsageError, known_settings
+    from signet.settings import known_settings
 
     known = known_settings()
     flags = {name: value for name, value in vars(args).items() if name in known}
-    if flags.get("token") is not None and not flags["token"].strip():
-        # A variable that is set to nothing is not set; whoever writes a flag wants a token.
-        raise UsageError("--token is empty: write a token, or leave the flag out to serve without one")
     if getattr(args, "targets", None):
         flags["toolsets"] = ",".join(filter(None, [join_targets(args.targets), flags.get("toolsets")]))
     return resolve(read_settings(os.environ, flags, default_log_dir=JOURNALS if "log_dir" in flags else None))
