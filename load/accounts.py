@@ -87,8 +87,6 @@ def _count_lines(accounts: Accounts, sent: list[Sent], folder: Path) -> None:
         ended = subprocess.run([SIGNET, "audit", "verify", str(path)], capture_output=True, text=True, check=False)
         first = (ended.stdout or ended.stderr).strip().splitlines()[0]
         accounts.audit_verified.append(f"{path.parent.name}: {first.removeprefix(str(path) + ': ')}")
-            f"{path.parent.name}: {(ended.stdout or ended.stderr).strip().splitlines()[0].rpartition('/')[2]}"
-        )
     answered = [call.request_ids[-1] for call in sent if call.status]
     accounts.without_line = [request_id for request_id in answered if not lines[request_id]]
     accounts.doubled_lines = sum(1 for count in lines.values() if count > 1)
