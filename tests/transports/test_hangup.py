@@ -35,8 +35,9 @@ def is_alive(pid: int) -> bool:
 
 
 def heed_hangups() -> None:
-    """Let a hang-up end the process that is started next, also where these tests run under nohup."""
+    """Let a hang-up end the process that is started next, also where these tests run under nohup or block it."""
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})
 
 
 class Shell:
