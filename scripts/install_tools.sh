@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the outside programs that the tests run against Signet: Debian's PlantUML, a Java to run it, Node.js,
-# the shells in which commands are completed, Redis, HAProxy, nginx, systemd's own check of units, and the npm packages
+# the shells in which commands are completed, Chromium and a Japanese font for the console, Redis, HAProxy, nginx, systemd's own check of units, and the npm packages
 # of package-lock.json. Does nothing that is done already.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -32,6 +32,8 @@ system_packages() {
   has haproxy || [ -x /usr/sbin/haproxy ] || missing+=(haproxy)
   has nginx || [ -x /usr/sbin/nginx ] || missing+=(nginx)
   has systemd-analyze || missing+=(systemd)
+  has chromium || missing+=(chromium)
+  [ -e /usr/share/fonts/opentype/ipafont-gothic/ipag.ttf ] || missing+=(fonts-ipafont-gothic)
   [ ${#missing[@]} -gt 0 ] || return 0
   if ! may_install; then
     echo "The tests need these packages, and this user may not install them: ${missing[*]}" >&2

@@ -9,7 +9,7 @@ from signet.kernel.setting_types import join_list, split_list
 from signet.kernel.settings import Given
 from signet.settings import Settings, UsageError, known_settings
 
-SWITCHES = ["dev", "access_log", "log_lenient", "journal", "deterministic_ids", "sandbox", "quiet"]
+SWITCHES = ["dev", "access_log", "log_lenient", "journal", "deterministic_ids", "sandbox", "quiet", "console"]
 
 
 def value_of(settings: Settings, name: str) -> object:

@@ -18,6 +18,7 @@ from signet.kernel.protocol import Identity
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.server import Server
 from signet.kernel.tools import Tool, Toolbox, ToolsetRuntime
+from signet.kernel.upstream import UpstreamVisit
 from signet.logs import DEBUG, WARN, Log
 from signet.observers import (
     open_journal,
@@ -37,8 +38,11 @@ from signet.team.telemetry import open_telemetry
 from signet.toolbox import SCHEMA_ROOT, open_toolbox, unchanged
 
 if TYPE_CHECKING:
+    from signet.console.console import Console
+    from signet.console.watch import Watch
     from signet.operations.limits.figures import Figures
     from signet.operations.telemetry.telemetry import Telemetry
+    from signet.transports.guard import Guard
     from signet.transports.web_app import App
 
 __all__ = [
@@ -58,6 +62,8 @@ __all__ = [
 
 SAMPLE_TOKEN: Final = "sample-token"  # noqa: S105 - it guards nothing
 """The token that an embedded upstream asks for, so that all tools can be tried."""
+
+OnRefusal = Callable[[str, int, str], None]
 
 JOURNALS: Final = "runs"
 """The folder of the journal, unless another one is given."""
@@ -117,10 +123,11 @@ def build_server(
     *,
     whole_text: bool = False,
     on_drift: Callable[[str], None] | None = None,
+    watch: Watch | None = None,
 ) -> Server:
     """Return a server for settings that are resolved, with a variant of each tool.
 
-    `whole_text` repeats every structured result as text; `on_drift` is that of `open_toolbox`.
+    `whole_text` repeats every structured result as text; `on_drift` is that of `open_toolbox`; a console has a `watch`.
 
     Raises:
         UsageError: the settings name a thing that is not there, or that cannot be used.
@@ -131,11 +138,11 @@ def build_server(
         enabled, _watched(log, variant) if settings.dev else variant, on_drift or _on_drift(settings, log)
     )
     telemetry, store = open_telemetry(settings, log, registry), open_store(settings, log)
-    run = open_run(settings, log, store, telemetry.visit if telemetry is not None else None)
+    run = open_run(settings, log, store, _visitor(watch, telemetry))
     runtimes = list(map(run.runtime, enabled))
     upstreams = tuple([runtime.upstream for runtime in runtimes if runtime.upstream is not None])
-    journal = open_journal(settings, log, run, telemetry)
-    make_pipeline, make_server = _watched_kernel(telemetry) if telemetry is not None else (Pipeline, Server)
+    journal = open_journal(settings, log, run, telemetry, watch)
+    make_pipeline, make_server = _kernel(telemetry)
     pipeline = make_pipeline(
         toolbox,
         registry,
@@ -156,8 +163,19 @@ def _by_slug(runtimes: list[ToolsetRuntime], toolbox: Toolbox) -> dict[str, Tool
     return {tool.slug: runtime for runtime, tools in zip(runtimes, toolbox.groups, strict=True) for tool in tools}
 
 
-def _watched_kernel(telemetry: Telemetry) -> tuple[Callable[..., Pipeline], Callable[..., Server]]:
-    """Return what makes a pipeline and a server whose operations are counted and traced."""
+def _visitor(watch: Watch | None, telemetry: Telemetry | None) -> Callable[[str, str, str], UpstreamVisit] | None:
+    """Return who is told of each request to an upstream, if anybody is."""
+    if watch is None:
+        return telemetry.visit if telemetry is not None else None
+    if telemetry is not None:
+        watch.visitors.append(telemetry.visit)
+    return watch.visit
+
+
+def _kernel(telemetry: Telemetry | None) -> tuple[Callable[..., Pipeline], Callable[..., Server]]:
+    """Return what makes a pipeline and a server, whose operations are counted and traced where somebody does that."""
+    if telemetry is None:
+        return Pipeline, Server
     from signet.operations.telemetry import watched
 
     pipeline = watched.WatchedPipeline if telemetry.traces else watched.CountedPipeline
@@ -206,7 +224,9 @@ def build_app(settings: Settings, server: Server | None = None) -> App:
     from signet.transports.http_server import UNIX_PREFIX
     from signet.transports.web_app import App
 
-    server = server or build_server(settings)
+    # A server that is there already tells nobody of its calls, so it has no console.
+    watch = _open_watch() if server is None and settings.console else None
+    server = server or build_server(settings, watch=watch)
     hosts = LOOPBACK | settings.host_names()
     if not settings.host.startswith(UNIX_PREFIX):
         hosts |= {settings.host.lower()}
@@ -226,9 +246,31 @@ def build_app(settings: Settings, server: Server | None = None) -> App:
     guard = Guard(hosts, open_authenticator(settings, partial(_warn_of_tokens, settings)))
     telemetry = getattr(server, "telemetry", None)
     exchanges = open_exchange_log(settings, open_log(settings), server.pipeline.registry, telemetry)
-    app = partial(App, server, guard, about, legacy, refusal_log(settings), pages=pages, prefix=prefix)
+    console = _open_console(settings, server, watch, guard, str(public_url or "")) if watch is not None else None
+    on_refusal = _told_of_refusals(refusal_log(settings), watch) if watch is not None else refusal_log(settings)
+    app = partial(App, server, guard, about, legacy, on_refusal, pages=pages, prefix=prefix, console=console)
     on_close, listener = (exchanges.close, exchanges.listener) if exchanges is not None else (_nothing, None)
     return app(proxies=open_proxies(settings), open_pages=open_pages(settings), on_exchange=listener, on_close=on_close)
+
+
+def _open_watch() -> Watch:
+    from signet.console.watch import Watch
+
+    return Watch()
+
+
+def _open_console(settings: Settings, server: Server, watch: Watch, guard: Guard, root: str) -> Console:
+    from signet.console.console import open_console
+
+    return open_console(settings, server, watch, root=root, secured=guard.authenticator is not None)
+
+
+def _told_of_refusals(log: OnRefusal, watch: Watch) -> OnRefusal:
+    def on_refusal(address: str, status: int, reason: str) -> None:
+        log(address, status, reason)
+        watch.refusal(address, status, reason)
+
+    return on_refusal
 
 
 def _warn_of_tokens(settings: Settings, why: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -16,6 +16,7 @@ from signet.runs import Run
 from signet.settings import Settings, UsageError
 
 if TYPE_CHECKING:
+    from signet.console.watch import Watch
     from signet.journal.retention import Retention
     from signet.journal.writer import JournalWriter
     from signet.operations.telemetry.telemetry import Telemetry
@@ -36,33 +37,42 @@ def open_log(settings: Settings, name: str = "signet") -> Log:
         raise UsageError(str(error)) from None
 
 
-def open_journal(settings: Settings, log: Log, run: Run, telemetry: Telemetry | None = None) -> JournalWriter | None:
-    """Return the journal, if one is to be kept; a recording run gets its calls from it too."""
+def open_journal(
+    settings: Settings, log: Log, run: Run, telemetry: Telemetry | None = None, watch: Watch | None = None
+) -> JournalWriter | None:
+    """Return the journal, if one is to be kept or watched; a recording run gets its calls from it too."""
     if settings.journal_max_age is not None:
         retention_of(settings)
-    if settings.log_dir is None or not settings.journal:
+    log_dir = settings.log_dir if settings.journal else None
+    if log_dir is None and watch is None:
         return None
     from signet.journal.record import Recorder
     from signet.journal.retention import remove_old
     from signet.journal.writer import JournalWriter
 
     retention = retention_of(settings)
-    if retention.is_bounded:
-        remove_old(settings.log_dir, retention)
+    if retention.is_bounded and log_dir is not None:
+        remove_old(log_dir, retention)
     recorder = Recorder(deterministic_ids=settings.deterministic_ids, secrets=settings.secrets())
     # One folder, one warning.
-    warn_once = run.warn_once if settings.log_dir == settings.record else None
+    warn_once = run.warn_once if log_dir == settings.record else None
     warn = warn_once or (lambda why: log.line(WARN, "journal", "journal.unwritable", why=why))
-    on_written = telemetry.journal_written if telemetry is not None else None
+    told = [part.journal_written for part in (telemetry, watch) if part is not None]
     return JournalWriter(
-        settings.log_dir,
+        log_dir,
         recorder,
         warn,
-        run.on_calls,
+        run.on_calls if log_dir is not None else None,
         settings.run_name,
         retention=retention,
-        on_written=on_written,
+        on_written=partial(_tell_all, told) if told else None,
+        on_records=watch.records if watch is not None else None,
     )
+
+
+def _tell_all(told: Sequence[Callable[[int, float], None]], records: int, lag_s: float) -> None:
+    for one in told:
+        one(records, lag_s)
 
 
 def retention_of(settings: Settings) -> Retention:

@@ -42,7 +42,7 @@ BIDI_CONTROLS: Final = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u
 
 SERVE_FLAGS: Final = (
     *("tokens_file", "oauth_issuer", "oauth_audience", "oauth_jwks_url", "oauth_scopes"),
-    *("public_url", "trusted_proxies", "drain_s", "access_log", "metrics_port", "metrics_host"),
+    *("public_url", "trusted_proxies", "console", "drain_s", "access_log", "metrics_port", "metrics_host"),
 )
 """The settings of an HTTP server that a team runs."""
 CALL_FLAGS: Final = (

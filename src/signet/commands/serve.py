@@ -136,7 +136,7 @@ def _listen(settings: Settings) -> socket:
 
 def _start_worker(settings: Settings) -> App:
     """Return the application of one process."""
-    if settings.keeps_journal:
+    if settings.keeps_journal or settings.console:
         # For the whole process: the thread that writes the journal must not delay calls.
         from signet.journal.writer import shorten_switch_interval
 

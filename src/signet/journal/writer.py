@@ -66,7 +66,7 @@ class JournalWriter:
 
     def __init__(
         self,
-        log_dir: str,
+        log_dir: str | None,
         recorder: Recorder,
         warn: Callable[[str], None],
         on_calls: OnCalls | None = None,
@@ -74,8 +74,12 @@ class JournalWriter:
         *,
         retention: Retention = USUAL,
         on_written: OnWritten | None = None,
+        on_records: OnCalls | None = None,
     ) -> None:
-        self._log_dir = log_dir
+        """Write into a folder; without one, the records are made for `on_records` alone, which gets no results."""
+        self._log_dir = log_dir or ""
+        self._keeps = log_dir is not None
+        self._on_records = on_records
         self._retention = retention
         self._piece = 0
         self._opened_s = self._looked_s = time.monotonic()
@@ -133,10 +137,12 @@ class JournalWriter:
             lines = self._unwritten + _encode_lines(records)
             if entries and not self._unwritten:
                 self._oldest_s = entries[0].ended_s
-            self._unwritten = self._write(lines) if lines else b""
+            self._unwritten = self._write(lines) if lines and self._keeps else b""
             if self._on_written is not None:
                 lag_s = time.time() - self._oldest_s if self._unwritten else 0.0
                 self._on_written(lines.count(b"\n") - self._unwritten.count(b"\n"), lag_s)
+            if self._on_records is not None and entries:
+                self._on_records(list(zip(entries, records, strict=True)))
 
     def close(self) -> None:
         """Write the records of all queued outcomes, and stop the thread."""
@@ -159,7 +165,7 @@ class JournalWriter:
             self._wake.clear()
             try:
                 self.flush()
-                if self._retention.is_bounded and time.monotonic() - self._looked_s >= LOOK_S:
+                if self._keeps and self._retention.is_bounded and time.monotonic() - self._looked_s >= LOOK_S:
                     self._looked_s = time.monotonic()
                     remove_old(self._log_dir, self._retention, self._run_name)
             except (RuntimeError, TypeError, ValueError) as error:

@@ -47,6 +47,7 @@ class OperationSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields
             metavar="NETS",
         ),
     ] = ""
+    console: Annotated[bool, setting("serve the console: a page at / for people, and its JSON below /-/")] = True
     drain_s: Annotated[
         float,
         Meta(ge=0, le=3600),

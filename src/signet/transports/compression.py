@@ -22,7 +22,7 @@ SLOW_BYTES: Final = 65_536
 LEVEL: Final = 1
 """The cheapest level: 200 MB of JSON in a second, to a fifth of its size. The default needs five times as long."""
 KEPT_LEVEL: Final = 9
-KEPT_PAGES: Final = 16
+KEPT_PAGES: Final = 64
 GZIP_FORMAT: Final = 31
 """The largest window, with the header and the checksum of gzip."""
 

@@ -4,13 +4,14 @@
 /mcp/tool/{slug}            envelope       /mcp/v1/encode-plantuml         REST, the legacy shape
 /openapi.json, /healthz, /readyz, /        pages for people and for monitoring
 /render/{format}/{encoded}                 pages that toolsets offer: one call of a tool each
+/-/…                                       the console's files and JSON pages, where one is served
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Final, Protocol
 
 from signet.kernel.errors import Code, Fault
 from signet.kernel.server import Server
@@ -26,7 +27,22 @@ from .pages import PageDoor
 from .rest import DISCOVERY, GET_HEADERS, RestDoor, refuse
 from .routes import FOR_ALL, FOR_CALLERS, FOR_PEOPLE, Route, page, unknown_path
 
-__all__ = ["Router"]
+__all__ = ["Console", "Router"]
+
+CONSOLE: Final = "/-/"
+
+
+class Console(Protocol):
+    """The console, as the router needs it."""
+
+    home: Route
+    """The page itself."""
+
+    def find(self, path: str) -> Route:
+        """Return the route of a path below `/-/`."""
+
+    def describe(self) -> dict[str, Any]:
+        """Return the tag, the paths and the shapes that the console adds to the OpenAPI page."""
 
 
 class Router:
@@ -40,7 +56,9 @@ class Router:
         pages: Sequence[PageSpec],
         *,
         secured: bool,
+        console: Console | None = None,
     ) -> None:
+        self._console = console
         self._pipeline = server.pipeline
         self._about = about
         self._secured = secured
@@ -48,14 +66,16 @@ class Router:
         self._envelope = EnvelopeDoor(server)
         self._pages = [PageDoor(server.pipeline, spec, secured=secured) for spec in pages]
         self._openapi_page: tuple[str, bytes | None] = "", None
+        self._home = page("/", encode(about))
         self.is_ready = True
         """Whether load balancers are told to send requests here."""
         self.routes = self._fixed_routes(McpDoor(server))
         """The routes of the paths that are known beforehand."""
 
     def _fixed_routes(self, mcp: McpDoor) -> dict[str, Route]:
-        pages = {"/": self._about, "/healthz": {"status": "ok"}}
-        routes = {path: page(path, encode(content)) for path, content in pages.items()}
+        routes = {"/healthz": page("/healthz", encode({"status": "ok"}))}
+        if self._console is None:
+            routes["/"] = self._home
         routes["/readyz"] = page("/readyz", self._ready)
         routes["/openapi.json"] = page("/openapi.json", self._openapi)
         routes["/mcp"] = Route(FOR_CALLERS, mcp.answer, mcp.refuse, door="http mcp")
@@ -67,6 +87,12 @@ class Router:
         legacy = [path for path, name in self._rest.legacy.items() if toolbox.find(name) is not None]
         # The paths that would name a tool have routes of their own: without their slash they are something else.
         return routes | {path: self.find(path) for path in [DISCOVERY + "/", ENVELOPE_PATH, *paths, *legacy]}
+
+    def find_for(self, request: Request) -> Route:
+        """Return the route of a request: at `/`, whoever accepts HTML gets the console."""
+        if self._console is not None and request.path == "/" and _accepts_html(request):
+            return self._console.home
+        return self.find(request.path)
 
     def find(self, path: str) -> Route:
         """Return the route of a path, found by the beginning of the path."""
@@ -80,6 +106,10 @@ class Router:
             tool = self._pipeline.toolbox.find(path.removeprefix(ENVELOPE_PATH))
             access = FOR_PEOPLE if tool is None or tool.public else FOR_CALLERS
             return Route(access, self._envelope.answer, self._envelope.refuse, door="http envelope")
+        if path == "/":
+            return self._home
+        if self._console is not None and path.startswith(CONSOLE):
+            return self._console.find(path)
         for door in self._pages:
             if path.startswith(door.prefix):
                 access = FOR_ALL if door.public else FOR_PEOPLE
@@ -98,7 +128,13 @@ class Router:
         at = self._about.get("url") or request.root
         if kept is None or root != at:
             secured = self._secured
-            kept = encode(describe(self._pipeline, self._about, self._rest.legacy, secured=secured, root=at))
+            described = describe(self._pipeline, self._about, self._rest.legacy, secured=secured, root=at)
+            if self._console is not None:
+                more = self._console.describe()
+                described["tags"].append(more["tag"])
+                described["paths"] |= more["paths"]
+                described["components"]["schemas"] |= more["schemas"]
+            kept = encode(described)
             self._openapi_page = at, kept
         return kept
 
@@ -109,3 +145,8 @@ class Router:
         for tool in self._pipeline.toolbox:
             self._pipeline.registry.load_tool_io(tool.slug)
         return encode({"status": "ready", "tools": [tool.name for tool in self._pipeline.toolbox]})
+
+
+def _accepts_html(request: Request) -> bool:
+    """Return whether a request names HTML among what it accepts, as browsers do and programs do not."""
+    return request.method in {"GET", "HEAD"} and "text/html" in request.headers.get("accept", "").lower()

@@ -89,7 +89,7 @@ def below(prefix: str, path: str) -> str:
 
 def without_slash(path: str) -> str:
     """Return a path without the one slash that may end it."""
-    return path[:-1] if path.endswith("/") and not path.endswith("//") else path
+    return path[:-1] if len(path) > 1 and path.endswith("/") and not path.endswith("//") else path
 
 
 def unknown_path(path: str) -> Route:

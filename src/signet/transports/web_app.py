@@ -25,7 +25,7 @@ from .guard import Guard
 from .messages import Answer, Request, Response, preflight, with_id
 from .request_ids import HEADER, is_own_id, new_request_ids
 from .rest import refuse
-from .router import Router
+from .router import Console, Router
 from .routes import Route, below, open_page, without_slash
 from .shares import Shares
 
@@ -64,6 +64,7 @@ class App:
         prefix: str = "",
         open_pages: Mapping[str, bytes | Callable[[Request], bytes]] = NO_PAGES,
         on_close: Callable[[], None] = _ignore,
+        console: Console | None = None,
     ) -> None:
         """Serve a server's doors, also below `prefix`; `on_exchange` gets each exchange before its answer.
 
@@ -76,7 +77,8 @@ class App:
         self._notes = ExchangeNotes(on_exchange, self.refuse, server.pipeline.toolbox) if on_exchange else None
         self.records_all = on_exchange is not None
         self._ids = new_request_ids()
-        self._router = Router(server, about, legacy or {}, pages, secured=guard.authenticator is not None)
+        secured = guard.authenticator is not None
+        self._router = Router(server, about, legacy or {}, pages, secured=secured, console=console)
         self._routes = self._router.routes
         self._routes |= {path: open_page(content) for path, content in open_pages.items()}
         self._threads = asyncio.Semaphore(LARGE_AT_ONCE)
@@ -103,7 +105,7 @@ class App:
         if route is None:
             path = below(self._prefix, request.path) if self._prefix else request.path
             request.path = path = path if path in self._routes else without_slash(path)
-            route = self._routes.get(path) or self._router.find(path)
+            route = self._routes.get(path) or self._router.find_for(request)
         request.route = route
         found = self._guard.check(request, route.access)
         given, trace = request.headers.get(HEADER), request.headers.get("traceparent", "")

@@ -1,0 +1,13 @@
+"""Clients: how each of them is told of this server."""
+
+from __future__ import annotations
+
+from .parts import Parts
+from .twin import Twin
+
+__all__ = ["twins"]
+
+
+def twins(parts: Parts) -> tuple[Twin, ...]:  # noqa: ARG001
+    """Return the twins of this view."""
+    return ()

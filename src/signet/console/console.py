@@ -1,0 +1,46 @@
+"""The console as the web application sees it: the page, its files and its twins."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from signet.kernel.server import Server
+from signet.settings import Settings
+from signet.transports.routes import Route, unknown_path
+
+from . import about, calls, clients, contracts, diagram, health, journal, tools
+from .describing import describe_twins
+from .page_files import PageFiles
+from .parts import Parts
+from .spool import Spool
+from .twin import TwinRoutes
+from .watch import Watch
+
+__all__ = ["Console", "open_console"]
+
+VIEWS = (about, tools, calls, journal, health, contracts, clients, diagram)
+"""The modules of the views: each has `twins`."""
+
+
+class Console:
+    """Finds the routes of the console."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._files = PageFiles(diagram.POLICIES)
+        self._twins = TwinRoutes([twin for view in VIEWS for twin in view.twins(parts)])
+        self._secured = parts.secured
+        self.home: Route = self._files.home(parts.root)
+        """The page, for whoever accepts HTML."""
+
+    def find(self, path: str) -> Route:
+        """Return the route of a path below `/-/`."""
+        return self._files.find(path) or self._twins.find(path) or unknown_path(path)
+
+    def describe(self) -> dict[str, Any]:
+        """Return what the console adds to the OpenAPI page."""
+        return describe_twins(self._twins.twins, secured=self._secured)
+
+
+def open_console(settings: Settings, server: Server, watch: Watch, *, root: str, secured: bool) -> Console:
+    """Return the console of a server."""
+    return Console(Parts(settings, server, watch, Spool(), root, secured))

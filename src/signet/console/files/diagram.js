@@ -1,0 +1,7 @@
+// The view "diagram".
+
+import { h, put } from "./dom.js";
+
+export async function show(place) {
+  put(place, h("h1", {}, "diagram"));
+}

@@ -1,0 +1,28 @@
+"""What the views of the console are made of: the server that they show, and what is watched of it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from signet.kernel.server import Server
+from signet.settings import Settings
+
+from .spool import Spool
+from .watch import Watch
+
+__all__ = ["Parts"]
+
+
+class Parts(msgspec.Struct, frozen=True):
+    """One server, its settings, and what the console has seen of it."""
+
+    settings: Settings
+    """As they hold: of a replay, or with embedded upstreams."""
+    server: Server
+    watch: Watch
+    spool: Spool
+    """What the processes of the server tell each other."""
+    root: str = ""
+    """The URL or path under which clients reach the server, where a public one is set."""
+    secured: bool = False
+    """Whether callers have to send a token."""

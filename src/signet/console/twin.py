@@ -1,0 +1,156 @@
+"""Twins: the JSON pages below `/-/`, one for each thing that a view of the console shows; the page itself uses them.
+
+    GET  /-/tools/{name}      parameters stand in the path
+    POST /-/call              or in a JSON object, which is checked against its type
+
+What a twin takes and answers is stated as types, from which its part of `/openapi.json` is made.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from functools import partial
+from typing import Any, Final, Literal
+from urllib.parse import unquote
+
+import msgspec
+
+from signet.kernel.errors import Code, Fault
+from signet.kernel.wire import ProtocolError, decode, encode
+from signet.transports.messages import JSON, Answer, Fields, Request, Response
+from signet.transports.rest import refuse, to_response, wrong_method
+from signet.transports.routes import FOR_CALLERS, FOR_PEOPLE, Route
+
+__all__ = ["PREFIX", "Shown", "Twin", "TwinRoutes", "Visit"]
+
+PREFIX: Final = "/-/"
+DOOR: Final = "console"
+"""The door's name in the journal and in the log."""
+PRIVATE: Final[Fields] = (JSON, (b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
+STREAM: Final[Fields] = (
+    (b"content-type", b"text/event-stream"),
+    (b"cache-control", b"no-store"),
+    (b"x-accel-buffering", b"no"),
+)
+PARAMETER: Final = re.compile(r"\{(\w+)\}")
+
+
+class Shown(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """The base of all that twins take and answer: fields are written in camel case."""
+
+
+class Visit(msgspec.Struct, frozen=True):
+    """One request to a twin."""
+
+    request: Request
+    path: dict[str, str] = {}
+    """The parameters of the path, percent-decoded."""
+    body: Any = None
+    """The value that was posted, as the twin's type has it."""
+
+
+Run = Callable[[Visit], Any]
+
+
+class Twin(msgspec.Struct, frozen=True, kw_only=True):
+    """One JSON page."""
+
+    method: Literal["GET", "POST"] = "GET"
+    path: str
+    """The path, with its parameters in braces."""
+    summary: str
+    """What it does, in a few words."""
+    answer: Any
+    """The type of its answer; of one event, where it is a stream."""
+    body: Any = None
+    """The type of what is posted."""
+    run: Run
+    """Return the answer, an awaitable of it, or for a stream an async generator of answers; raise Fault to refuse.
+
+    A Response is sent as it is. It runs on the event loop: what takes longer than a few milliseconds is awaited.
+    """
+    is_stream: bool = False
+
+    @property
+    def parameters(self) -> list[str]:
+        """Return the names of the path's parameters."""
+        return PARAMETER.findall(self.path)
+
+    def match(self, path: str) -> dict[str, str] | None:
+        """Return the parameters of a path; None if it is not this twin's."""
+        wanted, given = self.path.split("/"), path.split("/")
+        if len(wanted) != len(given):
+            return None
+        found = {}
+        for name, part in zip(wanted, given, strict=True):
+            if name[:1] == "{" and part:
+                found[name[1:-1]] = unquote(part)
+            elif name != part:
+                return None
+        return found
+
+
+class TwinRoutes:
+    """Finds the routes of twins."""
+
+    def __init__(self, twins: Sequence[Twin]) -> None:
+        self.twins = tuple(twins)
+
+    def find(self, path: str) -> Route | None:
+        """Return the route of a path, or None."""
+        found: dict[str, tuple[Twin, dict[str, str]]] = {}
+        for twin in self.twins:
+            parameters = twin.match(path)
+            if parameters is not None:
+                found.setdefault(twin.method, (twin, parameters))
+        if not found:
+            return None
+        access = FOR_CALLERS if "POST" in found else FOR_PEOPLE
+        return Route(access, partial(_answer, found), refuse, door=DOOR)
+
+
+def _answer(found: dict[str, tuple[Twin, dict[str, str]]], request: Request) -> Answer:
+    method = "GET" if request.method == "HEAD" else request.method
+    if method not in found:
+        allowed = " or ".join(found)
+        return refuse(wrong_method(allowed), (*PRIVATE, (b"allow", ", ".join(found).encode())))
+    twin, parameters = found[method]
+    try:
+        answered = twin.run(Visit(request, parameters, _body(twin, request)))
+    except Fault as fault:
+        return to_response(fault, PRIVATE)
+    if twin.is_stream:
+        return Response(200, headers=STREAM, events=_events(answered))
+    if isinstance(answered, Awaitable):
+        return _await(answered)
+    return _shown(answered)
+
+
+def _body(twin: Twin, request: Request) -> Any:
+    """Return what was posted; raise Fault if it is not what the twin takes."""
+    if twin.body is None:
+        return None
+    try:
+        return msgspec.convert(decode(request.body or b"{}"), twin.body)
+    except (ProtocolError, msgspec.ValidationError) as error:
+        raise Fault(Code.INVALID_INPUT, f"{twin.path}: {error}") from None
+
+
+async def _await(answered: Awaitable[Any]) -> Response:
+    try:
+        return _shown(await answered)
+    except Fault as fault:
+        return to_response(fault, PRIVATE)
+
+
+def _shown(answered: Any) -> Response:
+    return answered if isinstance(answered, Response) else Response(200, encode(answered), PRIVATE)
+
+
+async def _events(answers: AsyncGenerator[Any, None]) -> AsyncGenerator[bytes, None]:
+    try:
+        async for answer in answers:
+            yield b": \n\n" if answer is None else b"data: " + encode(answer) + b"\n\n"
+    finally:
+        await answers.aclose()
