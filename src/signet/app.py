@@ -29,8 +29,8 @@ from signet.observers import (
     retention_of,
 )
 from signet.runs import open_run, settings_of_replay
-from signet.settings import EnabledToolset, Settings, UsageError
-from signet.team.access import is_protected, open_authenticator, open_pages, open_proxies, open_public_url
+from signet.settings import EnabledToolset, Settings
+from signet.team.access import open_authenticator, open_pages, open_proxies, open_public_url
 from signet.team.exchanges import open_exchange_log
 from signet.team.limiting import check_limits, open_gate, open_key_gate
 from signet.team.shared import open_store
@@ -56,7 +56,6 @@ __all__ = [
     "open_log",
     "open_toolbox",
     "place_of",
-    "refuse_open_door",
     "resolve",
 ]
 
@@ -128,9 +127,7 @@ def build_server(
     """Return a server for settings that are resolved, with a variant of each tool.
 
     `whole_text` repeats every structured result as text; `on_drift` is that of `open_toolbox`; a console has a `watch`.
-
-    Raises:
-        UsageError: the settings name a thing that is not there, or that cannot be used.
+    Raises UsageError where the settings name a thing that is not there, or that cannot be used.
     """
     log = open_log(settings, name)
     enabled = settings.enabled()
@@ -140,7 +137,6 @@ def build_server(
     telemetry, store = open_telemetry(settings, log, registry), open_store(settings, log)
     run = open_run(settings, log, store, _visitor(watch, telemetry))
     runtimes = list(map(run.runtime, enabled))
-    upstreams = tuple([runtime.upstream for runtime in runtimes if runtime.upstream is not None])
     journal = open_journal(settings, log, run, telemetry, watch)
     make_pipeline, make_server = _kernel(telemetry)
     pipeline = make_pipeline(
@@ -156,6 +152,7 @@ def build_server(
     )
     close = partial(_close_all, [part.close for part in (journal, telemetry, store) if part is not None])
     identity = Identity(name, __version__)
+    upstreams = tuple([runtime.upstream for runtime in runtimes if runtime.upstream is not None])
     return make_server(pipeline, identity, instructions_of(enabled), upstreams, close, whole_text=whole_text)
 
 
@@ -275,18 +272,6 @@ def _told_of_refusals(log: OnRefusal, watch: Watch) -> OnRefusal:
 
 def _warn_of_tokens(settings: Settings, why: str) -> None:
     open_log(settings).line(WARN, "http", "tokens.unreadable", why=why)
-
-
-def refuse_open_door(settings: Settings, toolbox: Toolbox, *, is_local: bool) -> None:
-    """Raise UsageError if others can reach the server without a token, unless every tool is public."""
-    private = [tool.name for tool in toolbox if not tool.public]
-    if not private or is_protected(settings):
-        return
-    if not is_local:
-        raise UsageError(f"{settings.host} can be reached by others and {private[0]} is not public: set SIGNET_TOKEN")
-    if "*" in settings.host_names():
-        # A page can make any name resolve to this machine, and call the server by it.
-        raise UsageError(f"--allowed-hosts '*' lets any page call {private[0]}, which is not public: set SIGNET_TOKEN")
 
 
 def _on_drift(settings: Settings, log: Log) -> Callable[[str], None] | None:

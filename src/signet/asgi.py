@@ -10,9 +10,10 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from signet.app import JOURNALS, build_app, check, refuse_open_door, resolve
+from signet.app import JOURNALS, build_app, check, resolve
 from signet.configuration.reading import read_settings
 from signet.settings import UsageError
+from signet.team.access import refuse_open_door
 from signet.transports.asgi import AsgiApp
 
 __all__ = ["create_app"]

@@ -390,7 +390,7 @@ import sys
 from signet.commands.serve import _start_worker
 from signet.settings import Settings
 log_dir, journal = sys.argv[1:]
-_start_worker(Settings(toolsets="plantuml", log_dir=log_dir, journal=journal == "journal"))
+_start_worker(Settings(toolsets="plantuml", log_dir=log_dir, journal=journal == "journal", console=False))
 print(sys.getswitchinterval(), file=sys.stderr)
 """
 USUAL_S, SHORT_S = 0.005, 0.0005

@@ -13,12 +13,12 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from signet import __version__
-from signet.app import build_app, check, open_log, place_of, refuse_open_door
+from signet.app import build_app, check, open_log, place_of
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.tools import Toolbox
 from signet.logs import INFO, WARN, Log
 from signet.settings import Settings, UsageError
-from signet.team.access import check_access, is_protected, open_public_url
+from signet.team.access import check_access, is_protected, open_public_url, refuse_open_door
 from signet.team.exchanges import check_exchange_log
 from signet.team.shared import try_store
 from signet.transports.http_server import UNIX_PREFIX, bind, is_local

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from signet.kernel.tools import Toolbox
 from signet.operations.settings import DEFAULT_SCOPES
 from signet.settings import Settings, UsageError
 
@@ -22,6 +23,7 @@ __all__ = [
     "open_pages",
     "open_proxies",
     "open_public_url",
+    "refuse_open_door",
 ]
 
 
@@ -136,3 +138,15 @@ def open_proxies(settings: Settings) -> TrustedProxies | None:
 
 def _ignore(_: str) -> None:
     """Do nothing: it is told when the server runs."""
+
+
+def refuse_open_door(settings: Settings, toolbox: Toolbox, *, is_local: bool) -> None:
+    """Raise UsageError if others can reach the server without a token, unless every tool is public."""
+    private = [tool.name for tool in toolbox if not tool.public]
+    if not private or is_protected(settings):
+        return
+    if not is_local:
+        raise UsageError(f"{settings.host} can be reached by others and {private[0]} is not public: set SIGNET_TOKEN")
+    if "*" in settings.host_names():
+        # A page can make any name resolve to this machine, and call the server by it.
+        raise UsageError(f"--allowed-hosts '*' lets any page call {private[0]}, which is not public: set SIGNET_TOKEN")

@@ -12,14 +12,14 @@ from typing import Final
 
 import msgspec
 
-from signet.app import open_toolbox, refuse_open_door
+from signet.app import open_toolbox
 from signet.kernel.checkup import CONFIGURED, REACHABLE, Check, Finding, note, ok, trouble
 from signet.kernel.errors import Fault
 from signet.kernel.toolset import UpstreamSpec
 from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
 from signet.runs import open_turns, read_manifest_of
 from signet.settings import EnabledToolset, Settings, UsageError
-from signet.team.access import check_access, is_protected
+from signet.team.access import check_access, is_protected, refuse_open_door
 from signet.transports.http_server import UNIX_PREFIX, bind, is_local
 from signet.upstream.http import HttpUpstream
 
