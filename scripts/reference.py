@@ -16,10 +16,10 @@ import msgspec
 
 from signet.app import SCHEMA_ROOT
 from signet.catalogue import TOOLSETS, find_toolset
+from signet.clients.clients import CLIENTS, path_of
 from signet.commands import boj_mcp, oj_mcp
 from signet.commands.arguments import Parser
 from signet.commands.cli import parser
-from signet.commands.install.clients import CLIENTS, path_of
 from signet.kernel.errors import TABLE, ErrorRow
 from signet.kernel.schemas import SchemaRegistry, schema_of
 from signet.kernel.tools import Tool

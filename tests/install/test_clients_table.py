@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from signet.commands.install.clients import CLIENTS, path_of
+from signet.clients.clients import CLIENTS, path_of
 from signet.commands.install.config_file import read_config, write_config
 
 LINUX = {"HOME": "/home/u"}

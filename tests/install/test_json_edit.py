@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from signet.commands.install.json_edit import drop_entry, find_entry, put_entry
+from signet.clients.json_edit import drop_entry, find_entry, put_entry
 
 PATH = ("mcpServers", "signet")
 ENTRY = {"command": "/opt/signet", "args": ["stdio", "/päth/tools.py"]}

@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 
-from signet.commands.install.toml_edit import drop_entry, find_entry, put_entry
+from signet.clients.toml_edit import drop_entry, find_entry, put_entry
 
 PATH = ("mcp_servers", "signet")
 ENTRY = {"command": "/opt/signet", "args": ["stdio", 'C:\\a "b"\x7f'], "env": {"A": "é", "b.c": "\n"}}

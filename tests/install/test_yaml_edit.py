@@ -13,7 +13,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from signet.commands.install.yaml_edit import drop_entry, find_entry, put_entry
+from signet.clients.yaml_edit import drop_entry, find_entry, put_entry
 
 PATH = ("extensions", "signet")
 ENTRY = {

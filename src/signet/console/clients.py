@@ -1,13 +1,102 @@
-"""Clients: how each of them is told of this server."""
+"""Clients: how each of them is told of this server, over HTTP or by a command that it starts itself."""
 
 from __future__ import annotations
 
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta
+
+from signet.clients.clients import CLIENTS, EDITORS, Client, Launch, path_of
+from signet.kernel.errors import Code, Fault
+
 from .parts import Parts
-from .twin import Twin
+from .twin import Shown, Twin, Visit
 
 __all__ = ["twins"]
 
+NAME: Final = "signet"
+PLATFORMS: Final = {"Linux": "linux", "macOS": "darwin", "Windows": "win32"}
+HOMES: Final = {"HOME": "/~", "USERPROFILE": "C:\\%USERPROFILE%", "APPDATA": "C:\\%APPDATA%"}
+"""The folders of a user whom we do not know, as absolute paths whose beginning is taken away again."""
 
-def twins(parts: Parts) -> tuple[Twin, ...]:  # noqa: ARG001
+
+class ClientsAsked(Shown, frozen=True):
+    """Where the clients will reach the server."""
+
+    url: Annotated[str, Meta(max_length=2000, pattern=r"^https?://[^\s\"'<>`\\]+$")]
+    """The server's own address, without `/mcp`."""
+
+
+class ClientFile(Shown, frozen=True):
+    """One file of a client."""
+
+    place: str
+    """The platform, or that it is a project's."""
+    path: str
+
+
+class ClientEntry(Shown, frozen=True):
+    """One way to tell a client of the server."""
+
+    way: str
+    text: str
+    """The file with nothing but the entry in it; empty where the client takes none in a file."""
+    command: str
+    """The command that puts the entry into the file as it is, and keeps the rest of it."""
+
+
+class ShownClient(Shown, frozen=True):
+    """A client, its files and its entries."""
+
+    name: str
+    title: str
+    syntax: str
+    files: list[ClientFile]
+    entries: list[ClientEntry]
+
+
+class ClientsShown(Shown, frozen=True):
+    """All clients of `signet install`."""
+
+    clients: list[ShownClient]
+    is_secured: bool
+    """Whether the client has to send a token as well."""
+
+
+def twins(parts: Parts) -> tuple[Twin, ...]:
     """Return the twins of this view."""
-    return ()
+
+    def clients(visit: Visit) -> ClientsShown:
+        url = visit.body.url.rstrip("/")
+        if len(url) <= len("https://"):
+            raise Fault(Code.INVALID_INPUT, "url: write the server's address, such as http://127.0.0.1:8080")
+        flags = ["--sandbox"] if parts.settings.sandbox else []
+        return ClientsShown([_shown(name, client, url, flags) for name, client in CLIENTS.items()], parts.secured)
+
+    summary = "Show how each client is told of this server"
+    return (
+        Twin(method="POST", path="/-/clients", summary=summary, body=ClientsAsked, answer=ClientsShown, run=clients),
+    )
+
+
+def _shown(name: str, client: Client, url: str, flags: list[str]) -> ShownClient:
+    files = [ClientFile(place, _path(name, platform)) for place, platform in PLATFORMS.items()]
+    if client.project is not None:
+        files.append(ClientFile("in a project", client.project))
+    remote = _text(client, msgspec.structs.replace(Launch(NAME), url=f"{url}/mcp")) if client.remote else ""
+    over_http = ClientEntry("over HTTP", remote, f"signet install {name} --url {url}" if remote else "")
+    words = " -- " + " ".join(flags) if flags else ""
+    started = _text(client, Launch(NAME, ["signet", "stdio", *flags]))
+    on_stdio = ClientEntry("on stdio", started, f"signet install {name}{words}")
+    return ShownClient(name, client.title, client.syntax, files, [over_http, on_stdio])
+
+
+def _text(client: Client, launch: Launch) -> str:
+    form = client.remote if launch.url and client.remote is not None else client.local
+    text: str = EDITORS[client.syntax].put_entry("", (*client.keys, launch.name), form(launch))
+    return text
+
+
+def _path(name: str, platform: str) -> str:
+    return path_of(name, platform, HOMES).removeprefix("/").removeprefix("C:\\")

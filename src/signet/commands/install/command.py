@@ -6,22 +6,19 @@ import argparse
 import os
 import re
 import sys
-from types import ModuleType
 from typing import Any, Final
 
+from signet.clients.clients import CLIENTS, EDITORS, Client, Launch, path_of
 from signet.commands.arguments import SPACES, USAGE, Parser, print_err, printable
 from signet.commands.terminal import on_terminal, say, write
 from signet.settings import UsageError
 
-from . import json_edit, toml_edit, yaml_edit
-from .clients import CLIENTS, Client, Launch, path_of
 from .config_file import ConfigFile, read_config, write_backup, write_config
 from .target import command_words, default_name, parse_env, parse_url
 
 __all__ = ["Place", "add", "add_place", "cannot_edit", "failed", "find_place", "show_text"]
 
 FAILED: Final = 1
-EDITORS: Final[dict[str, ModuleType]] = {"json": json_edit, "toml": toml_edit, "yaml": yaml_edit}
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 EPILOG: Final = """\
 TARGET is a file, a folder, a module (package.module[:attribute]) or a toolset; without it, the entry serves what

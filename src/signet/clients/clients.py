@@ -5,11 +5,17 @@ from __future__ import annotations
 import ntpath
 import posixpath
 from collections.abc import Callable, Mapping
+from types import ModuleType
 from typing import Any, Final, Literal
 
 from msgspec import Struct
 
-__all__ = ["CLIENTS", "Client", "Launch", "path_of"]
+from . import json_edit, toml_edit, yaml_edit
+
+__all__ = ["CLIENTS", "EDITORS", "Client", "Launch", "path_of"]
+
+EDITORS: Final[dict[str, ModuleType]] = {"json": json_edit, "toml": toml_edit, "yaml": yaml_edit}
+"""What puts an entry into a file, by the file's syntax."""
 
 TIMEOUT_S: Final = 300
 """How long Goose may wait for a call; its own default."""
