@@ -1,4 +1,4 @@
-"""Packs the files of the diagram engine into a wheel, with their licences, where npm has fetched them."""
+"""Packs into a wheel what is elsewhere in the checkout: the diagram engine, if npm has fetched it; the last contracts."""
 
 from __future__ import annotations
 
@@ -9,16 +9,26 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
-class EngineFiles(BuildHookInterface):  # type: ignore[type-arg]
-    """Adds files of `node_modules` to a wheel."""
+class PackedFiles(BuildHookInterface):  # type: ignore[type-arg]
+    """Adds files of `node_modules` and `contracts` to a wheel."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Add the files, all or none; an editable installation reads them where they are."""
+        """Add the files; an editable installation reads them where they are."""
         if self.target_name != "wheel" or version == "editable":
             return
+        self._add_contracts(build_data["force_include"])
+        self._add_engine(build_data["force_include"])
+
+    def _add_contracts(self, included: dict[str, str]) -> None:
+        """Add the contract set of the last tagged release."""
+        tagged = runpy.run_path(os.path.join(self.root, "src/signet/console/tagged.py"))
+        version, folder = tagged["last_tagged"](os.path.join(self.root, "contracts"))
+        included[folder] = f"signet/console/tagged/{version}"
+
+    def _add_engine(self, included: dict[str, str]) -> None:
+        """Add the files of the diagram engine with their licences, all or none."""
         assets = runpy.run_path(os.path.join(self.root, "src/signet/engines/assets.py"))
         packed = "signet/engines/packed"
-        included = build_data["force_include"]
         for name in assets["PINS"]:
             included[os.path.join(self.root, name)] = f"{packed}/{name}"
         sources = {name: os.path.join(self.root, "node_modules", name) for name in assets["packed_files"]()}

@@ -1,0 +1,68 @@
+"""The view Clients: the entry of each client of `signet install`, for this server."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+
+import pytest
+import yaml
+from playwright.sync_api import expect
+
+from browser import Visitor
+from processes import Server
+
+TITLES = ["Claude Desktop", "Claude Code", "Cursor", "VS Code", "Codex", "Gemini CLI", "Windsurf", "Zed", "Goose",
+          "opencode"]  # fmt: skip
+READERS = {"json": json.loads, "toml": tomllib.loads, "yaml": yaml.safe_load}
+
+
+@pytest.fixture(scope="module")
+def clients(server: Server) -> dict[str, dict[str, object]]:
+    shown = server.post("/-/clients", {"url": "http://127.0.0.1:8080/"}).json()
+    return {client["title"]: client for client in shown["clients"]}
+
+
+def test_the_clients_are_those_of_signet_install(clients: dict[str, dict[str, object]]) -> None:
+    assert list(clients) == TITLES
+
+
+@pytest.mark.parametrize("title", TITLES)
+def test_each_entry_is_a_file_of_its_syntax(clients: dict[str, dict[str, object]], title: str) -> None:
+    client = clients[title]
+    read = READERS[client["syntax"]]
+    over_http, on_stdio = client["entries"]
+
+    assert "--sandbox" in json.dumps(read(on_stdio["text"]))
+    assert on_stdio["command"] == f"signet install {client['name']} -- --sandbox"
+    if title == "Claude Desktop":
+        assert (over_http["text"], over_http["command"]) == ("", "")
+    else:
+        assert '"http://127.0.0.1:8080/mcp"' in json.dumps(read(over_http["text"]))
+        assert over_http["command"] == f"signet install {client['name']} --url http://127.0.0.1:8080"
+
+
+def test_files_are_named_for_any_user(clients: dict[str, dict[str, object]]) -> None:
+    files = {file["place"]: file["path"] for file in clients["VS Code"]["files"]}
+
+    assert files == {
+        "Linux": "~/.config/Code/User/mcp.json",
+        "macOS": "~/Library/Application Support/Code/User/mcp.json",
+        "Windows": "%APPDATA%\\Code\\User\\mcp.json",
+        "in a project": ".vscode/mcp.json",
+    }
+
+
+@pytest.mark.parametrize(
+    "url", ["javascript:alert(1)", "http://", "http://a b", "http://x/`id`", "ftp://x", 'http://x/"']
+)
+def test_an_address_that_is_none_is_refused(server: Server, url: str) -> None:
+    assert server.post("/-/clients", {"url": url}).status == 400
+
+
+def test_a_person_finds_the_entry_of_a_client(person: Visitor, server: Server) -> None:
+    page = person.go("clients")
+    page.get_by_role("navigation", name="Clients").get_by_role("link", name="Codex").click()
+
+    expect(page.get_by_role("heading", name="Codex")).to_be_visible()
+    expect(page.get_by_label("the entry for Codex, over HTTP")).to_contain_text(f'url = "{server.url}/mcp"')
