@@ -1,4 +1,4 @@
-"""Packs into a wheel what is elsewhere in the checkout: the diagram engine, if npm has fetched it; the last contracts."""
+"""Packs into a wheel what is elsewhere: the diagram engine, if npm has fetched it; the last contract set."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from browser import Visitor
 from processes import ROOT, Server
 from signet.console.contracts import schema_changes
 
-TAGGED = sorted((ROOT / "contracts").iterdir(), key=lambda path: [int(part) for part in path.name.split(".")])[-1]
+TAGGED = max((ROOT / "contracts").iterdir(), key=lambda path: [int(part) for part in path.name.split(".")])
 ENCODE = json.loads((ROOT / "src/signet/schemas/tools/plantuml.encode.json").read_text())
 
 

@@ -100,8 +100,20 @@ function card(finding) {
       h("h3", {}, finding.side === "input" ? "Arguments that were good and are refused" : "A result that clients were promised never to see"),
       codeBlock(JSON.stringify(finding.example, null, 2), "the example"),
     ],
-    finding.changes.length > 0 && h("details", { open: finding.breaks }, h("summary", {}, `${finding.changes.length} ${finding.changes.length === 1 ? "place" : "places"} in the schema`), h("ul", { class: "changes" }, finding.changes.map(change))),
+    list(finding.changes.filter((one) => !isText(one)), "rule", finding.breaks),
+    list(finding.changes.filter(isText), "text", false),
   );
+}
+
+/** Tell whether a change is one of words that people and models read, which breaks no call. */
+function isText({ path }) {
+  return path.at(-2) !== "properties" && ["description", "title", "examples", "$comment"].includes(path.at(-1));
+}
+
+function list(changes, noun, open) {
+  if (changes.length === 0) return null;
+  const count = `${changes.length} ${noun}${changes.length === 1 ? "" : "s"} changed`;
+  return h("details", { open }, h("summary", {}, count), h("ul", { class: "changes" }, changes.map(change)));
 }
 
 function change({ path, kind, before, after }) {
