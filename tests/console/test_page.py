@@ -2,26 +2,158 @@
 
 from __future__ import annotations
 
-from browser import Visitor
-from processes import Server
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from browser import Open, Visitor
+from processes import ROOT, Server, serving
 
 NAVIGATION = ["Tools", "Diagram", "Journal", "Health", "Contracts", "Clients"]
+HTML = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+FILES = sorted(path.name for path in (ROOT / "src/signet/console/files").iterdir() if path.name != "index.html")
+HTML_FROM_TEXT = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function"
+"""What would turn a text into elements or code."""
+TOKEN = "t0ken-of-the-console"
+
+
+@pytest.fixture(scope="module")
+def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server that wants a token, and has a second one without the right to call."""
+    folder = tmp_path_factory.mktemp("locked")
+    with serving("--sandbox", "--log-dir", str(folder), env={"SIGNET_TOKEN": TOKEN}) as running:
+        yield running
 
 
 def test_a_browser_gets_the_page_and_a_program_gets_json(server: Server) -> None:
-    page = server.ask("GET", "/", headers={"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"})
+    page = server.ask("GET", "/", headers=HTML)
     listed = server.ask("GET", "/", headers={"Accept": "*/*"})
+    bare = server.ask("GET", "/")
 
     assert page.status == 200
     assert page.headers["content-type"] == "text/html; charset=utf-8"
     assert page.headers["vary"] == "Accept"
     assert listed.json()["doors"]["mcp"] == "/mcp"
+    assert bare.json() == listed.json()
+
+
+def test_the_page_runs_nothing_but_its_own_files(server: Server) -> None:
+    page = server.ask("GET", "/", headers=HTML)
+    policy = dict(part.strip().split(" ", 1) for part in page.headers["content-security-policy"].split(";"))
+
+    assert policy["default-src"] == "'none'"
+    assert policy["script-src"] == "'self'"
+    assert policy["style-src"] == "'self'"
+    assert policy["connect-src"] == "'self'"
+    assert policy["frame-ancestors"] == policy["base-uri"] == policy["form-action"] == "'none'"
+    assert re.findall(rb"<script(?![^>]* src=)|<style|\son\w+=|style=", page.body) == []
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_of_the_page_is_served_and_kept_by_browsers(server: Server, name: str) -> None:
+    file = server.ask("GET", f"/-/files/{name}")
+    again = server.ask("GET", f"/-/files/{name}", headers={"If-None-Match": file.headers["etag"]})
+
+    assert (file.status, again.status, again.body) == (200, 304, b"")
+    assert file.body == (ROOT / "src/signet/console/files" / name).read_bytes()
+    assert file.headers["x-content-type-options"] == "nosniff"
+    assert "default-src 'none'" in file.headers["content-security-policy"]
+
+
+@pytest.mark.parametrize(
+    "path", ["/-/files/", "/-/files/index.html", "/-/files/../console.py", "/-/files/%2e%2e/console.py", "/-/", "/-/x"]
+)
+def test_nothing_else_is_served_below_the_console(server: Server, path: str) -> None:
+    assert server.ask("GET", path).status == 404
+
+
+def test_no_file_is_of_another_project_or_names_another_host() -> None:
+    for name in FILES:
+        text = (ROOT / "src/signet/console/files" / name).read_text()
+        assert re.findall(r"https?://(?!www\.w3\.org/|127\.0\.0\.1)[a-z0-9]", text) == [], name
+        assert (
+            re.findall(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function", text) == []
+        ), name
+
+
+def test_the_first_view_is_small(server: Server) -> None:
+    """Under 150 KB as they are sent: the page, and all files that the first view loads."""
+    names = ["style.css", "tools.css", "icon.svg", *[name for name in FILES if name.endswith(".js")]]
+    replies = [server.ask("GET", f"/-/files/{name}", headers={"Accept-Encoding": "gzip"}) for name in names]
+
+    assert sum(len(reply.body) for reply in replies) < 150_000
+
+
+def test_a_page_of_another_site_gets_nothing(server: Server) -> None:
+    foreign = {"Origin": "https://evil.example"}
+
+    assert server.ask("GET", "/-/about", headers=foreign).status == 403
+    assert server.ask("GET", "/-/about", headers={"Host": "evil.example"}).status == 421
+    assert server.ask("GET", "/", headers={**HTML, "Host": "evil.example"}).status == 421
+    plain = {"Content-Type": "text/plain"}
+    assert server.ask("POST", "/-/clients", b'{"url": "http://x"}', plain).status == 415
+
+
+def test_a_wrong_method_and_a_wrong_body_are_told(server: Server) -> None:
+    assert server.ask("DELETE", "/-/about").status == 405
+    assert server.post("/-/clients", {"url": "http://x", "more": 1}).status == 400
+    assert server.ask("POST", "/-/clients", b"{", {"Content-Type": "application/json"}).status == 400
 
 
 def test_the_navigation_reads_as_settled(person: Visitor) -> None:
     page = person.go()
 
-    assert page.locator("nav a").all_inner_texts() == NAVIGATION
+    assert page.locator("header nav a").all_inner_texts() == NAVIGATION
     for name in NAVIGATION:
-        page.get_by_role("link", name=name, exact=True).click()
+        page.locator("header").get_by_role("link", name=name, exact=True).click()
         page.wait_for_function("name => document.title === name + ' · Signet'", arg=name)
+
+
+def test_a_person_logs_in_with_a_token_which_is_kept_in_memory_alone(locked: Server, visit: Open) -> None:
+    visitor = visit(locked)
+    page = visitor.page
+    page.goto(f"{locked.url}/")
+    page.get_by_label("Token").fill("wrong")
+    page.get_by_role("button", name="Log in").click()
+    expect(page.get_by_role("alert")).to_be_visible()
+
+    page.get_by_label("Token").fill(TOKEN)
+    page.get_by_role("button", name="Log in").click()
+
+    expect(page.get_by_role("heading", level=1, name="Tools")).to_be_visible()
+    kept = page.evaluate(
+        "[JSON.stringify(localStorage), JSON.stringify(sessionStorage), document.cookie, location.href]"
+    )
+    assert TOKEN not in "".join(kept)
+    page.reload()
+    expect(page.get_by_label("Token")).to_be_visible()
+
+
+@pytest.mark.parametrize("path", ["/-/about", "/-/tools", "/-/contracts", "/-/health"])
+def test_without_the_token_nothing_is_shown_but_the_empty_page(locked: Server, path: str) -> None:
+    assert locked.ask("GET", path).status == 401
+    assert locked.ask("GET", path, headers={"Authorization": f"Bearer {TOKEN}"}).status == 200
+    assert locked.ask("GET", "/", headers=HTML).status == 200
+    assert locked.ask("GET", "/").status == 401
+
+
+def test_without_a_console_the_page_is_json_as_before(tmp_path: Path) -> None:
+    with serving("--toolsets", "plantuml", "--no-journal", "--no-console") as server:
+        home = server.ask("GET", "/", headers=HTML)
+        assert home.json()["name"] == "signet"
+        assert server.ask("GET", "/-/about").status == 404
+        assert server.ask("GET", "/-/files/app.js").status == 404
+        assert not [path for path in server.ask("GET", "/openapi.json").json()["paths"] if path.startswith("/-/")]
+
+
+def test_below_a_public_path_the_page_finds_its_files(visit: Open) -> None:
+    with serving("--toolsets", "plantuml", "--no-journal", "--public-url", "http://127.0.0.1/tools/signet") as server:
+        below = [server.ask("GET", path, headers=HTML).body for path in ("/tools/signet", "/tools/signet/")]
+        here = server.ask("GET", "/", headers=HTML).body
+
+    for page in below:
+        assert b'src="/tools/signet/-/files/app.js"' in page
+    assert b'src="-/files/app.js"' in here

@@ -29,7 +29,7 @@ class Console:
         self._files = PageFiles(diagram.POLICIES)
         self._twins = TwinRoutes([twin for view in VIEWS for twin in view.twins(parts)])
         self._secured = parts.secured
-        self.home: Route = self._files.home(parts.root)
+        self.home: Route = self._files.home()
         """The page, for whoever accepts HTML."""
 
     def find(self, path: str) -> Route:

@@ -47,9 +47,9 @@ class PageFiles:
         self._policies = policies or {}
         self.names = frozenset(os.listdir(FOLDER)) - {HOME}
 
-    def home(self, root: str) -> Route:
-        """Return the route of the page itself, for a server that is below the path `root`."""
-        return Route(FOR_BALANCERS, lambda request: self._home(request, root or request.root), refuse)
+    def home(self) -> Route:
+        """Return the route of the page itself."""
+        return Route(FOR_BALANCERS, _home, refuse)
 
     def find(self, path: str) -> Route | None:
         """Return the route of a file, or None."""
@@ -59,9 +59,11 @@ class PageFiles:
         policy = self._policies.get(name, POLICY)
         return Route(FOR_BALANCERS, lambda request: _read_answer(request, _read(name), name, policy), refuse)
 
-    def _home(self, request: Request, root: str) -> Response:
-        body = _read(HOME).replace(b"{root}", escape(root).encode())
-        return file_response(request, body, HOME, POLICY, ((b"vary", b"Accept"),))
+
+def _home(request: Request) -> Response:
+    # The files are beside the page, and below the path that the server is known to be at.
+    body = _read(HOME).replace(b"{root}", escape(f"{request.root}/").encode() if request.root else b"")
+    return file_response(request, body, HOME, POLICY, ((b"vary", b"Accept"),))
 
 
 def _read_answer(request: Request, body: bytes, name: str, policy: bytes) -> Response:

@@ -104,6 +104,7 @@ class App:
         route = self._routes.get(request.path)
         if route is None:
             path = below(self._prefix, request.path) if self._prefix else request.path
+            request.root = request.root if path == request.path else self._prefix
             request.path = path = path if path in self._routes else without_slash(path)
             route = self._routes.get(path) or self._router.find_for(request)
         request.route = route
