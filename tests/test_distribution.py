@@ -145,7 +145,7 @@ def test_a_source_distribution_holds_the_package_and_its_papers_and_nothing_else
     top = builds.sdist.name.removesuffix(".tar.gz")
     assert {member.name for member in members} == {f"{top}/{name}" for name in papers} | {
         f"{top}/src/{name}" for name in _source_files()
-    }
+    } | {f"{top}/{path.relative_to(ROOT).as_posix()}" for path in (ROOT / "contracts").rglob("*.json")}
     assert [member.name for member in members if not member.isreg()] == []
 
 
@@ -158,7 +158,8 @@ def test_a_wheel_holds_the_package_and_its_metadata_and_nothing_else(builds: Bui
         links = [info.filename for info in archive.infolist() if stat.S_ISLNK(info.external_attr >> 16)]
 
     folder = "-".join(builds.wheel.name.split("-")[:2]) + ".dist-info"
-    packed = PINS | (ENGINE_FILES if which == "wheel" else set())
+    tagged = {f"signet/console/tagged/0.1.0/tools/{path.name}" for path in (ROOT / "contracts/0.1.0/tools").iterdir()}
+    packed = PINS | tagged | (ENGINE_FILES if which == "wheel" else set())
     assert sorted(names) == sorted(_source_files() | packed | {f"{folder}/{name}" for name in metadata})
     assert links == []
 

@@ -68,7 +68,9 @@ def test_each_reference_in_the_document_leads_to_something_in_it(document: Any) 
 
 
 def test_each_request_has_an_example_that_works(document: Any, server: Server) -> None:
-    posts = {path: shape["post"] for path, shape in document["paths"].items() if "post" in shape}
+    # A call in the journal is named by its id, which no document knows; a stream has no end.
+    others = {path for path in document["paths"] if "{" in path or path.endswith("/stream")}
+    posts = {path: shape["post"] for path, shape in document["paths"].items() if "post" in shape and path not in others}
     examples = {path: post["requestBody"]["content"]["application/json"]["example"] for path, post in posts.items()}
 
     replies = {path: server.post(path, example) for path, example in examples.items()}

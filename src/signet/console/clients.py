@@ -24,7 +24,7 @@ HOMES: Final = {"HOME": "/~", "USERPROFILE": "C:\\%USERPROFILE%", "APPDATA": "C:
 class ClientsAsked(Shown, frozen=True):
     """Where the clients will reach the server."""
 
-    url: Annotated[str, Meta(max_length=2000, pattern=r"^https?://[^\s\"'<>`\\]+$")]
+    url: Annotated[str, Meta(max_length=2000, pattern=r"^https?://[A-Za-z0-9.:_~%/@!$&()*+,;=\[\]-]+$")]
     """The server's own address, without `/mcp`."""
 
 
@@ -76,7 +76,15 @@ def twins(parts: Parts) -> tuple[Twin, ...]:
 
     summary = "Show how each client is told of this server"
     return (
-        Twin(method="POST", path="/-/clients", summary=summary, body=ClientsAsked, answer=ClientsShown, run=clients),
+        Twin(
+            method="POST",
+            path="/-/clients",
+            summary=summary,
+            body=ClientsAsked,
+            answer=ClientsShown,
+            run=clients,
+            example={"url": "http://127.0.0.1:8080"},
+        ),
     )
 
 

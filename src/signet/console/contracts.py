@@ -110,6 +110,7 @@ def twins(parts: Parts) -> tuple[Twin, ...]:
             body=DiffAsked,
             answer=ContractsDiff,
             run=diff,
+            example={"old": SERVED, "new": SERVED},
         ),
     )
 

@@ -47,8 +47,8 @@ def _operation(twin: Twin, schemas: Json, *, secured: bool) -> Json:
     if twin.parameters:
         operation["parameters"] = [_parameter(name) for name in twin.parameters]
     if twin.body is not None:
-        content = {"application/json": {"schema": schemas[repr(twin.body)]}}
-        operation["requestBody"] = {"required": True, "content": content}
+        content = {"schema": schemas[repr(twin.body)], **({} if twin.example is None else {"example": twin.example})}
+        operation["requestBody"] = {"required": True, "content": {"application/json": content}}
     return operation
 
 

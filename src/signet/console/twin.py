@@ -71,6 +71,8 @@ class Twin(msgspec.Struct, frozen=True, kw_only=True):
     A Response is sent as it is. It runs on the event loop: what takes longer than a few milliseconds is awaited.
     """
     is_stream: bool = False
+    example: Any = None
+    """Something to post that is answered by any server."""
 
     @property
     def parameters(self) -> list[str]:
@@ -115,16 +117,8 @@ def _answer(found: dict[str, tuple[Twin, dict[str, str]]], request: Request) -> 
     if method not in found:
         allowed = " or ".join(found)
         return refuse(wrong_method(allowed), (*PRIVATE, (b"allow", ", ".join(found).encode())))
-    twin, parameters = found[method]
-    try:
-        answered = twin.run(Visit(request, parameters, _body(twin, request)))
-    except Fault as fault:
-        return to_response(fault, PRIVATE)
-    if twin.is_stream:
-        return Response(200, headers=STREAM, events=_events(answered))
-    if isinstance(answered, Awaitable):
-        return _await(answered)
-    return _shown(answered)
+    # Awaited, so that whatever goes wrong in a view has an answer.
+    return _await(*found[method], request)
 
 
 def _body(twin: Twin, request: Request) -> Any:
@@ -137,14 +131,15 @@ def _body(twin: Twin, request: Request) -> Any:
         raise Fault(Code.INVALID_INPUT, f"{twin.path}: {error}") from None
 
 
-async def _await(answered: Awaitable[Any]) -> Response:
+async def _await(twin: Twin, parameters: dict[str, str], request: Request) -> Response:
     try:
-        return _shown(await answered)
+        answered = twin.run(Visit(request, parameters, _body(twin, request)))
+        if twin.is_stream:
+            return Response(200, headers=STREAM, events=_events(answered))
+        if isinstance(answered, Awaitable):
+            answered = await answered
     except Fault as fault:
         return to_response(fault, PRIVATE)
-
-
-def _shown(answered: Any) -> Response:
     return answered if isinstance(answered, Response) else Response(200, encode(answered), PRIVATE)
 
 
