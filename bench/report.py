@@ -46,6 +46,9 @@ the clock has stopped.
 - The bound does no work and shows what the measuring itself costs: a bare `python -c pass` for cold start, \
 `cat` on stdio, an echo on uvloop over HTTP.
 - Large payloads are bounded by deflate itself, which all servers share.
+- An own tool, served from its file as a user serves it, stands beside the same body and contract written as a \
+built-in toolset is: a quick function on the event loop, a coroutine, and work in a thread (`asyncio.to_thread` in \
+a built-in tool). Against `encodePlantUML`, the shipped tool and a quick function, stands what each kind costs.
 - Conversion and decoding are timed in this process, without a server. Every conversion gets another page; decoding \
 turns an answer of the Bank of Japan's shape into checked series, beside `json.loads` of the same bytes, whose memory \
 is what Python's own objects take."""

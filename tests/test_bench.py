@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime as dt
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -10,9 +12,16 @@ from bench.contenders import BARE_NAME, FASTMCP, SDK
 from bench.frames import FIRST, LEGACY, MODERN, SMALL, Call, RestCall, WrongAnswerError
 from bench.goals import Goal, verdicts
 from bench.machine import versions
+from bench.own import KINDS, QUICK, SECTION, TWIN
+from bench.peers import built_in
 from bench.peers.bare import answer, answer_rest, to_request
+from bench.peers.plantuml import VIEWER, Encoded
 from bench.report import Setting, page
 from bench.rows import SIGNET, Metric, Row
+
+from signet.authoring.target import load_target
+from signet.kernel.server import QUIET_CONTEXT
+from signet.kernel.tools import Tool
 
 CALLS = Metric("stdio", "64 in flight, small", "calls/s", "more")
 START = Metric("cold start", "spawn to tools/list", "ms", "less")
@@ -90,3 +99,59 @@ def test_a_rest_call_is_known_by_its_text() -> None:
 def test_the_bare_server_refuses_arguments_that_break_the_contract() -> None:
     with pytest.raises(ValueError, match="contract"):
         answer_rest(b'{"plantumlCode":1}')
+
+
+def peers_of(kind: str) -> tuple[Tool, Tool, dict[str, object], dict[str, object]]:
+    """Return the own tool of a kind and its twin, and their contracts without the slug."""
+    (own,) = load_target(f"bench/peers/own_{kind}.py")
+    twin = getattr(built_in, kind.upper())
+    (own_tool,), (twin_tool,) = own.tools(), twin.tools()
+    files = Path(twin.schema_root, "tools", f"{twin_tool.slug}.json").read_bytes()
+    contracts = [msgspec.json.decode(bundle) for bundle in (own.bundles()[own_tool.slug], files)]
+    for contract in contracts:
+        del contract["tool"]
+    return own_tool, twin_tool, contracts[0], contracts[1]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_own_tool_and_its_built_in_twin_have_one_contract(kind: str) -> None:
+    own, twin, own_contract, twin_contract = peers_of(kind)
+
+    assert own_contract == twin_contract
+    assert (own.name, own.description) == (twin.name, twin.description + ".")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_own_tool_and_its_built_in_twin_give_the_same_result(kind: str) -> None:
+    async def results() -> list[object]:
+        given = {"plantumlCode": "@startuml\na -> b\n@enduml"}
+        pending = [tool.run(msgspec.convert(given, tool.args), QUIET_CONTEXT) for tool in peers_of(kind)[:2]]
+        return [await one if hasattr(one, "__await__") else one for one in pending]
+
+    own, twin = asyncio.run(results())
+
+    assert own == twin
+    assert isinstance(own, Encoded)
+    assert own.encoded
+    assert own.url == VIEWER + own.encoded
+
+
+def test_each_kind_of_own_tool_is_judged_by_its_twin_and_shown_beside_the_quick_function() -> None:
+    rows = [
+        Row(
+            Metric(SECTION, f"{words}, 64 in flight", "calls/s", "more"),
+            {SIGNET: [95.0], TWIN: [100.0], QUICK: [190.0]},
+        )
+        for words in KINDS.values()
+    ]
+
+    found = verdicts(rows)
+
+    assert [(verdict.row, verdict.goal.rival) for verdict in found] == [
+        *((row, TWIN) for row in rows),
+        (rows[0], QUICK),
+    ]
+    assert [round(verdict.surplus, 2) for verdict in found] == [0.0, 0.0, 0.0, -0.47]
+    assert "| own tool: a coroutine, 64 in flight | **0.95x** (0.95 to 0.95) | **0.50x** (0.50 to 0.50) |" in page(
+        rows, SETTING
+    )

@@ -783,6 +783,14 @@ def test_a_tool_that_takes_too_long_is_given_up_and_cancelled(registry: SchemaRe
     assert cancelled == 1
 
 
+def test_a_tool_that_takes_too_long_is_given_up_on_any_event_loop(registry: SchemaRegistry) -> None:
+    world = World(registry, made(lambda *_: asyncio.sleep(3600)), timeout_s=SOON_S)
+
+    outcomes = [world.settle() for _ in range(2)]
+
+    assert list(map(fault_of, outcomes)) == [TOO_SLOW] * 2
+
+
 def test_a_tool_that_will_not_be_cancelled_is_left_behind(registry: SchemaRegistry) -> None:
     async def scenario() -> tuple[Outcome, bool]:
         waiting = Waiting(clings=True)

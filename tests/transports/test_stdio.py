@@ -12,7 +12,7 @@ import socket
 import subprocess
 import sys
 import tty
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import IO
 
@@ -121,6 +121,45 @@ def test_a_client_that_has_hung_up_is_sent_replies_alone_and_a_file_all(tmp_path
         told = [json.loads(line) for line in pipe]
 
     assert [one.get("method") for one in told] == [*["notifications/progress"] * (2 * is_file), None]
+
+
+def written(folder: Path, answer: Callable[[Conversation], Awaitable[None]]) -> list[list[object]]:
+    """Let a conversation write datagrams, and return the ids in each of them."""
+    source, _ = os.pipe()
+    read, wire = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+
+    async def converse() -> None:
+        conversation = Conversation(misbehaving_server.build(str(folder)), wire.fileno(), source)
+        conversation.open()
+        await answer(conversation)
+        await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()})
+
+    asyncio.run(converse())
+    wire.close()
+    found = []
+    with read:
+        read.setblocking(False)
+        with contextlib.suppress(BlockingIOError):
+            while lines := read.recv(1 << 16):
+                found.append(ids_in(lines))
+    return found
+
+
+def test_the_answers_of_calls_that_end_together_are_one_write(tmp_path: Path) -> None:
+    async def answer(conversation: Conversation) -> None:
+        lines = [json.dumps(call("ticks", number, n=0)).encode() + b"\n" for number in range(10)]
+        conversation.take(b"".join(lines))
+
+    assert written(tmp_path, answer) == [[*range(10)]]
+
+
+def test_an_answer_that_is_ready_at_once_overtakes_none_that_was_ready_before(tmp_path: Path) -> None:
+    async def answer(conversation: Conversation) -> None:
+        conversation.take(json.dumps(call("ticks", 1, n=0)).encode() + b"\n")
+        (task,) = asyncio.all_tasks() - {asyncio.current_task()}
+        task.add_done_callback(lambda _: conversation.take(json.dumps(PING).encode() + b"\n"))
+
+    assert written(tmp_path, answer) == [[1, "p"]]
 
 
 def test_progress_is_told_to_nobody_who_did_not_ask(patient: Pipe) -> None:

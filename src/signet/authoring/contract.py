@@ -13,6 +13,7 @@ from typing import Any, Final, get_args, get_type_hints
 
 import msgspec
 from msgspec import UNSET
+from msgspec.structs import asdict
 
 from signet.kernel.errors import Code, Fault, bad_arguments
 from signet.kernel.schemas import ContractError
@@ -45,6 +46,7 @@ class DerivedContract(msgspec.Struct, frozen=True, kw_only=True):
     output: dict[str, Any]
     nullable: frozenset[str]
     """The parameters whose type has None."""
+    takes_context: bool
     bind: Callable[[Any, Context], dict[str, Any]]
     """Return the keyword arguments of a call of the function."""
     shape: Callable[[Any], Any]
@@ -70,13 +72,15 @@ def derive(declaration: ToolDeclaration) -> DerivedContract:
             raise ContractTypeError(f"{WHOLE}: {args.__name__} is no object in JSON: take array_like out of it")
     else:
         args, schema, adapted = _input(parameters, hints, texts)
-        bind = _bind(declaration.name, tuple(parameters), adapted, context)
+        optional = tuple([name for name, one in parameters.items() if one.default is not one.empty])
+        bind = _bind(declaration.name, optional, adapted, context)
     return DerivedContract(
         description=description,
         args=args,
         input=_root(schema),
         output=_root(output),
         nullable=frozenset(name for name, part in schema.get("properties", {}).items() if _takes_null(part)),
+        takes_context=context is not None,
         bind=bind,
         shape=shape,
     )
@@ -189,10 +193,16 @@ def _bind_whole(context: str | None) -> Callable[[Any, Context], dict[str, Any]]
 
 
 def _bind(
-    tool: str, names: tuple[str, ...], adapted: dict[str, AdaptedType], context: str | None
+    tool: str, optional: tuple[str, ...], adapted: dict[str, AdaptedType], context: str | None
 ) -> Callable[[Any, Context], dict[str, Any]]:
+    if not (optional or adapted or context):
+        return lambda args, _: asdict(args)
+
     def bind(args: Any, given: Context) -> dict[str, Any]:
-        values = {name: value for name in names if (value := getattr(args, name)) is not UNSET}
+        values = asdict(args)
+        for name in optional:
+            if values[name] is UNSET:
+                del values[name]
         for name, other in adapted.items():
             if name in values:
                 try:

@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from signet.kernel.errors import Code, Fault
-from signet.kernel.tools import Context
+from signet.kernel.tools import NULL_CONTEXT, Context
 
 from .contract import DerivedContract
 from .declaration import ToolDeclaration
@@ -30,8 +30,22 @@ CURRENT: Final[ContextVar[Context]] = ContextVar("signet_call")
 
 def make_run(declaration: ToolDeclaration, contract: DerivedContract) -> Callable[[Any, Context], Any]:
     """Return the function of a `Tool`; what the declared function raises is returned as a value."""
-    function, bind = declaration.function, contract.bind
+    function = declaration.function
     shape = _checked(declaration.name, contract) if _may_hold_nan(contract.output) else contract.shape
+    if inspect.iscoroutinefunction(function):
+        return _awaited(function, contract.bind, shape)
+    if inspect.iscoroutinefunction(inspect.unwrap(function)):
+        return _wrapped(declaration, contract, shape)
+    run = _called(declaration, contract, shape)
+    return run if declaration.inline else _in_thread(declaration.name, run, takes_context=contract.takes_context)
+
+
+def _awaited(
+    function: Callable[..., Awaitable[Any]],
+    bind: Callable[[Any, Context], dict[str, Any]],
+    shape: Callable[[Any], Any],
+) -> Callable[[Any, Context], Any]:
+    """Return how an async function runs."""
 
     async def run_async(args: Any, context: Context) -> Any:
         CURRENT.set(context)
@@ -42,10 +56,21 @@ def make_run(declaration: ToolDeclaration, contract: DerivedContract) -> Callabl
         except BaseException as error:  # noqa: BLE001 - SystemExit of a tool must not end the server
             return error
 
+    return run_async
+
+
+def _called(
+    declaration: ToolDeclaration, contract: DerivedContract, shape: Callable[[Any], Any]
+) -> Callable[[Any, Context], Any]:
+    """Return how a plain function runs, on the loop or in a thread."""
+    function, bind, takes_context = declaration.function, contract.bind, contract.takes_context
+
     def run_inline(args: Any, context: Context) -> Any:
         # It cannot wait for an upstream: who asks one is told so.
-        context = msgspec.structs.replace(context, upstream=None)
-        CURRENT.set(context)
+        if takes_context:
+            context = msgspec.structs.replace(context, upstream=None)
+        if CURRENT.get(None) is not NULL_CONTEXT:
+            CURRENT.set(NULL_CONTEXT)
         try:
             value = function(**bind(args, context))
             if hasattr(value, "__await__"):
@@ -54,27 +79,23 @@ def make_run(declaration: ToolDeclaration, contract: DerivedContract) -> Callabl
         except BaseException as error:  # noqa: BLE001 - SystemExit of a tool must not end the server
             return error
 
-    if inspect.iscoroutinefunction(function):
-        return run_async
-    if inspect.iscoroutinefunction(inspect.unwrap(function)):
-        return _wrapped(declaration, bind, shape)
-    return run_inline if declaration.inline else _in_thread(declaration.name, run_inline)
+    return run_inline
 
 
 def _wrapped(
-    declaration: ToolDeclaration, bind: Callable[[Any, Context], dict[str, Any]], shape: Callable[[Any], Any]
+    declaration: ToolDeclaration, contract: DerivedContract, shape: Callable[[Any], Any]
 ) -> Callable[[Any, Context], Any]:
     """Return how an async function runs below a plain decorator, which may pass its awaitable on, or wait for it."""
 
     def call(args: Any, context: Context) -> Any:
-        CURRENT.set(msgspec.structs.replace(context, upstream=None))
+        CURRENT.set(NULL_CONTEXT)
         try:
-            value = declaration.function(**bind(args, context))
+            value = declaration.function(**contract.bind(args, context))
             return value if inspect.isawaitable(value) else shape(value)
         except BaseException as error:  # noqa: BLE001 - SystemExit of a tool must not end the server
             return error
 
-    call_in_thread = _in_thread(declaration.name, call)
+    call_in_thread = _in_thread(declaration.name, call, takes_context=contract.takes_context)
 
     async def run_wrapped(args: Any, context: Context) -> Any:
         started = call_in_thread(args, context)
@@ -92,7 +113,7 @@ def _wrapped(
     return run_wrapped
 
 
-def _in_thread(tool: str, run: Callable[[Any, Context], Any]) -> Callable[[Any, Context], Any]:
+def _in_thread(tool: str, run: Callable[[Any, Context], Any], *, takes_context: bool) -> Callable[[Any, Context], Any]:
     """Return a function that runs in a thread, with a context that may be used there."""
 
     def run_in_thread(args: Any, context: Context) -> Awaitable[Any] | Fault:
@@ -112,6 +133,8 @@ def _in_thread(tool: str, run: Callable[[Any, Context], Any]) -> Callable[[Any, 
             loop.call_soon_threadsafe(context.progress, done, total, message)
 
         def work(job: Job) -> Any:
+            if not takes_context:
+                return run(args, context)
             return run(args, msgspec.structs.replace(context, progress=report, is_cancelled=lambda: job.is_abandoned))
 
         return threads.run(work, tool)

@@ -17,6 +17,7 @@ from typing import Any, Final
 import msgspec
 
 from .arguments import ArgumentNames, without_nulls, without_unknown
+from .deadlines import Deadlines
 from .errors import (
     Code,
     Fault,
@@ -99,6 +100,7 @@ class Pipeline:
         self._gate = gate
         self._key_gate = key_gate
         self._in_flight = 0
+        self._deadlines: Deadlines | None = None
 
     @property
     def is_development(self) -> bool:
@@ -238,7 +240,8 @@ class Pipeline:
             # Checked here, not in `run`: calls that were accepted together begin one after the other.
             return self.notify(self.finish(prepared, _too_many(pending)), started_s)
         task = asyncio.ensure_future(pending)
-        ended, timer = _end_of(task, self._timeout_s)
+        deadlines = self._deadlines_of(task.get_loop())
+        ended = deadlines.wait_for(task)
         self._in_flight += 1
         try:
             await ended
@@ -248,12 +251,17 @@ class Pipeline:
             raise
         finally:
             self._in_flight -= 1
-            timer.cancel()
+            deadlines.forget(ended)
             task.cancel()
         if prepared.tool.validate_in_thread:
             wait.now = "checking the result"
             return self.notify(await asyncio.to_thread(self.finish, prepared, value), started_s)
         return self.notify(self.finish(prepared, value), started_s)
+
+    def _deadlines_of(self, loop: asyncio.AbstractEventLoop) -> Deadlines:
+        if self._deadlines is None or self._deadlines.loop is not loop:
+            self._deadlines = Deadlines(loop, self._timeout_s)
+        return self._deadlines
 
     def notify(self, outcome: Outcome, started_s: float | None = None) -> Outcome:
         """Pass an outcome to the observer and return it; a call that was refused before its start took no time."""
@@ -266,19 +274,6 @@ class Pipeline:
             if observer.fault is not None:
                 observer.fault(outcome)
         return outcome
-
-
-def _end_of(task: asyncio.Future[object], timeout_s: float) -> tuple[asyncio.Future[None], asyncio.TimerHandle]:
-    """Return a future that is done when a task ends or its time is over, and the timer; `asyncio.wait` costs twice."""
-    loop = task.get_loop()
-    ended: asyncio.Future[None] = loop.create_future()
-
-    def end(_: object = None) -> None:
-        if not ended.done():
-            ended.set_result(None)
-
-    task.add_done_callback(end)
-    return ended, loop.call_later(timeout_s, end)
 
 
 def _value_of(task: asyncio.Future[object]) -> object:

@@ -62,6 +62,8 @@ class Conversation:
         self._is_file = stat.S_ISREG(os.fstat(source).st_mode)
         self._lines = LineSplitter()
         self._calls: dict[ResponseId, set[asyncio.Task[Reply]]] = {}
+        self._unwritten: list[bytes] = []
+        """The responses of calls that have just ended."""
         self._ended = asyncio.Event()
         self._stopped = False
         self._watched = self._reading = False
@@ -138,7 +140,7 @@ class Conversation:
 
     def take(self, chunk: bytes) -> None:
         """Answer every line that a chunk completes, in one write; an empty chunk is the end of the source."""
-        answers: list[bytes] = []
+        answers, self._unwritten = self._unwritten, []
         for line in self._lines.feed(chunk) if chunk else (self._lines.last(),):
             reply = self._answer(line)
             if reply is not None:
@@ -184,9 +186,19 @@ class Conversation:
             reply = task.result()
             if message is not None and self._notes is not None:
                 reply = self._notes.note(message, reply)
-            self._out.write(reply.body + b"\n")
+            if not self._unwritten:
+                # In one write with those of other calls that end now: writing costs a tenth of a short call.
+                self._loop.call_soon(self._write)
+            self._unwritten.append(reply.body)
         elif message is not None and self._notes is not None:
             self._notes.note_left(message, pending.call)
+
+    def _write(self) -> None:
+        """Write the responses of calls that have ended since the last write."""
+        if self._unwritten:
+            lines = b"\n".join((*self._unwritten, b""))
+            self._unwritten.clear()
+            self._out.write(lines)
 
     def _notify(self, message: bytes) -> None:
         # A client that has hung up waits for replies alone, and some take a report for a fault; a file has no client.
@@ -229,6 +241,7 @@ class Conversation:
             if not has_reader(self._wire):
                 self._stop()
             await asyncio.wait([task for tasks in self._calls.values() for task in tasks], timeout=LOOK_EVERY_S)
+        self._write()
         while not (self._out.drained.is_set() or self._out.broken or self._stopped):
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._out.drained.wait(), LOOK_EVERY_S)
