@@ -1,7 +1,7 @@
-"""Formulas in Markdown as MathML, which browsers draw themselves.
+r"""Formulas in Markdown as MathML, which browsers draw themselves.
 
-    $…$  $$$…$$$  \\(…\\)      within a line
-    $$…$$  \\[…\\]            on lines of their own
+    $…$  $$$…$$$  \(…\)        within a line
+    $$…$$  \[…\]              on lines of their own
 
 What the converter writes is taken apart and written anew: only elements and attributes of a list come through, so that
 no formula brings a link, a handler or a script. A formula that cannot be read is shown as it was written.
@@ -39,21 +39,22 @@ DELIMITERS: Final = (("$$$", "$$$", False), ("$$", "$$", True), ("\\(", "\\)", F
 """Beginning, end, and whether the formula has a line of its own; a single dollar sign has rules of its own."""
 
 ELEMENTS: Final = frozenset(
-    ["math", "mrow", "mi", "mn", "mo", "mtext", "mspace", "ms", "msup", "msub", "msubsup", "mover", "munder", "munderover", "mfrac", "msqrt", "mroot", "mtable", "mtr", "mtd", "mstyle", "mpadded", "mphantom", "menclose", "mmultiscripts", "mprescripts", "none"]
-)
+    {"math", "mrow", "mi", "mn", "mo", "mtext", "mspace", "ms", "msup", "msub", "msubsup", "mover", "munder",
+     "munderover", "mfrac", "msqrt", "mroot", "mtable", "mtr", "mtd", "mstyle", "mpadded", "mphantom", "menclose",
+     "mmultiscripts", "mprescripts", "none"}
+)  # fmt: skip
 ATTRIBUTES: Final = frozenset(
-    ["display", "displaystyle", "scriptlevel", "mathvariant", "stretchy", "fence", "form", "separator", "lspace", "rspace", "minsize", "maxsize", "movablelimits", "accent", "accentunder", "linethickness", "columnalign", "rowalign", "columnspacing", "rowspacing", "columnlines", "rowlines", "width", "height", "depth", "voffset", "notation", "largeop", "symmetric"]
-)
+    {"display", "displaystyle", "scriptlevel", "mathvariant", "stretchy", "fence", "form", "separator", "lspace",
+     "rspace", "minsize", "maxsize", "movablelimits", "accent", "accentunder", "linethickness", "columnalign",
+     "rowalign", "columnspacing", "rowspacing", "columnlines", "rowlines", "width", "height", "depth", "voffset",
+     "notation", "largeop", "symmetric"}
+)  # fmt: skip
 VALUE: Final = re.compile(r"[\w .,%+-]{0,60}")
 NAMESPACE: Final = "{http://www.w3.org/1998/Math/MathML}"
 UNSEEN: Final = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]"
 )
 """Characters that nobody writes in a formula: they make one text look like another."""
-
-
-class UnreadableError(ValueError):
-    """A formula that cannot be drawn."""
 
 
 def formula_rules(renderer: MarkdownIt) -> None:
@@ -138,37 +139,33 @@ def _render(self: Any, tokens: Sequence[Token], index: int, options: Any, env: A
     token = tokens[index]
     count, chars = env.get("formulas", (0, 0))
     env["formulas"] = count + 1, chars + len(token.content)
-    try:
-        if count >= MAX_FORMULAS or chars + len(token.content) > MAX_ALL_CHARS:
-            raise UnreadableError("there are too many")
-        return to_mathml(token.content, is_display=token.meta["is_display"])
-    except UnreadableError:
-        return f'<code class="formula">{escape(token.markup)}</code>'
+    drawn = None
+    if count < MAX_FORMULAS and chars + len(token.content) <= MAX_ALL_CHARS:
+        drawn = to_mathml(token.content, is_display=token.meta["is_display"])
+    return drawn or f'<code class="formula">{escape(token.markup)}</code>'
 
 
 @lru_cache(maxsize=1_000)
-def to_mathml(formula: str, *, is_display: bool) -> str:
-    """Return a formula of TeX as MathML; raise UnreadableError if it cannot be drawn."""
-    from xml.etree.ElementTree import ParseError, fromstring
+def to_mathml(formula: str, *, is_display: bool) -> str | None:
+    """Return a formula of TeX as MathML, or None if it cannot be drawn."""
+    from xml.etree.ElementTree import fromstring
 
     from latex2mathml.converter import convert
 
     if UNSEEN.search(formula):
-        raise UnreadableError("it has characters that no formula has")
+        return None
     try:
         root = fromstring(convert(formula.strip(), display="block" if is_display else "inline"))  # noqa: S314 - ours
         return "".join(_written(root, 0))
-    except UnreadableError:
-        raise
-    except (Exception, ParseError) as error:  # noqa: BLE001 - the converter raises what its parts raise
-        raise UnreadableError(type(error).__name__) from None
+    except Exception:  # noqa: BLE001 - the converter raises what its parts raise
+        return None
 
 
 def _written(element: Element, depth: int) -> Iterator[str]:
-    """Yield an element anew, with what the lists allow; raise UnreadableError for one that they do not know."""
+    """Yield an element anew, with what the lists allow; raise ValueError for one that they do not know."""
     name = element.tag.removeprefix(NAMESPACE)
     if name not in ELEMENTS or depth > MAX_DEPTH:
-        raise UnreadableError(f"it has {name[:50]}")
+        raise ValueError(f"a formula has no {name[:50]}")
     kept = [
         f' {key}="{escape(value)}"'
         for key, value in element.attrib.items()

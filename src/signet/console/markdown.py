@@ -38,7 +38,7 @@ def _renderer() -> MarkdownIt:
 
     options = {"html": False, "linkify": False, "maxNesting": MAX_NESTING}
     renderer = MarkdownIt("commonmark", options).enable(["table", "strikethrough"])
-    renderer.validateLink = _is_web  # type: ignore[method-assign]
+    renderer.validateLink = _is_web  # type: ignore[method-assign,assignment]
     renderer.add_render_rule("link_open", _open_link)
     renderer.add_render_rule("image", _image)
     formula_rules(renderer)

@@ -1,4 +1,4 @@
-"""The stages of a call as the console draws them: passed, failed or skipped, when, and for a failure the exact place."""
+"""The stages of a call as the console draws them: passed, failed or skipped, when, and where a failure is."""
 
 from __future__ import annotations
 
