@@ -18,6 +18,7 @@ from signet.kernel.server import QUIET_CONTEXT
 from signet.kernel.wire import encode
 from signet.transports.messages import Request, Response
 
+from . import doors
 from .parts import Parts
 from .road import ROAD, Road, timed, visitor
 from .stages import RoadStep, Stages
@@ -35,7 +36,7 @@ class CallWanted(Shown, frozen=True):
 
     tool: str
     """The tool's name."""
-    arguments: Any = msgspec.field(default_factory=dict)
+    arguments: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
 class CallError(Shown, frozen=True):
@@ -140,4 +141,5 @@ def twins(parts: Parts) -> tuple[Twin, ...]:
             answer=CallAnswer,
             run=caller.call,
         ),
+        *doors.twins(parts),
     )
