@@ -48,7 +48,7 @@ from signet.upstream.mcp_messages import Message, MessageBuilder
 from .parts import Parts
 from .twin import PRIVATE, Shown, Twin, Visit
 
-__all__ = ["DoorsCompared", "twins"]
+__all__ = ["Doors", "DoorsCompared", "DoorsWanted", "twins"]
 
 OK: Final = "OK"
 MAX_WIRE_CHARS: Final = 20_000
