@@ -68,6 +68,10 @@ SHOW = """async ([tool, sent]) => {
 }"""
 
 
+_VALIDATORS: dict[tuple[int, str], Draft202012Validator] = {}
+"""The shape of each answer by the server's port and the path."""
+
+
 @dataclass
 class House:
     """The server, and who is behind it."""
@@ -88,10 +92,12 @@ class House:
 def checked(server: Server, path: str, reply: Reply) -> dict[str, Any]:
     """Return an answer that is as the OpenAPI page says."""
     assert reply.status == 200, reply.body
-    page = server.ask("GET", "/openapi.json").json()
-    schema = page["paths"][path]["post"]["responses"]["200"]["content"]["application/json"]["schema"]
     value = reply.json()
-    Draft202012Validator({**schema, "components": page["components"]}).validate(value)
+    if (server.port, path) not in _VALIDATORS:
+        page = server.ask("GET", "/openapi.json").json()
+        schema = page["paths"][path]["post"]["responses"]["200"]["content"]["application/json"]["schema"]
+        _VALIDATORS[server.port, path] = Draft202012Validator({**schema, "components": page["components"]})
+    _VALIDATORS[server.port, path].validate(value)
     assert isinstance(value, dict)
     return value
 

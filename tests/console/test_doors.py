@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import expect
 
 from browser import Open
-from processes import Server
+from processes import ROOT, Server
 from signet.app import build_server
 from signet.catalogue import TOOLSETS, find_toolset
 from signet.console.doors import Doors, DoorsWanted
@@ -32,10 +32,7 @@ DOORS = [
     "MCP on stdio, 2025-11-25", "MCP on stdio, 2026-07-28", "Envelope on stdio",
 ]  # fmt: skip
 EXAMPLES = {
-    tool.name: dict(tool.example)
-    for name in TOOLSETS
-    for tool in find_toolset(name).tools()
-    if tool.has_example and tool.slug not in {"plantuml.check", "plantuml.render"}  # these start a drawing process
+    tool.name: dict(tool.example) for name in TOOLSETS for tool in find_toolset(name).tools() if tool.has_example
 }
 
 
@@ -127,3 +124,24 @@ def test_the_doors_are_shown_in_a_table_and_a_tool_that_may_change_things_is_ask
     page.get_by_role("button", name="Make 7 calls").click()
     expect(page.get_by_text("✓ All 7 doors agree")).to_be_visible()
     visitor.assert_quiet()
+
+
+def test_axe_finds_nothing_serious_in_a_result_its_road_and_its_doors(visit: Open, house: House) -> None:
+    visitor = visit(house.server, bypass_csp=True)
+    page = visitor.go()
+    page.add_script_tag(path=str(ROOT / "node_modules/axe-core/axe.min.js"))
+    found = []
+    for tool, arguments in (("get_problem", {"source": "leetcode", "id": "1"}), ("lie", {"value": "x"})):
+        page.emulate_media(color_scheme="dark" if tool == "lie" else "light")
+        show(page, tool, **arguments)
+        page.get_by_role("button", name="Compare all doors").click()
+        page.locator("table.doors, .doors-place [role=alertdialog]").first.wait_for()
+        if page.get_by_role("button", name="Tree").count():
+            page.get_by_role("button", name="Tree").click()
+        report = page.evaluate("axe.run()")
+        found += [
+            (one["id"], [node["html"] for node in one["nodes"]])
+            for one in report["violations"]
+            if one["impact"] in {"serious", "critical"}
+        ]
+    assert found == []

@@ -41,8 +41,8 @@ function verdict(found) {
 }
 
 function table(found) {
-  const heads = ["Door", "HTTP status", "Outcome", "Time", "Bytes", "Agrees"].map((head, index) =>
-    h("th", { scope: "col", class: index === 3 || index === 4 ? "number" : null }, head));
+  const heads = ["Door", "Agrees", "Outcome", "HTTP status", "Time", "Bytes"].map((head, index) =>
+    h("th", { scope: "col", class: index > 3 ? "number" : null }, head));
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Doors" },
     h("table", { class: "doors" }, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, found.doors.flatMap(rows))));
 }
@@ -51,11 +51,11 @@ function rows(door) {
   return [
     h("tr", {},
       h("th", { scope: "row" }, door.name),
-      h("td", {}, door.status === null ? "–" : String(door.status)),
+      h("td", { class: door.agrees ? "good" : "bad" }, door.agrees ? "✓ yes" : "✗ no"),
       h("td", {}, shown(door.outcome)),
+      h("td", {}, door.status === null ? "–" : String(door.status)),
       h("td", { class: "number" }, milliseconds(door.tookMs)),
-      h("td", { class: "number" }, door.wireBytes.toLocaleString("en")),
-      h("td", { class: door.agrees ? "good" : "bad" }, door.agrees ? "✓ yes" : "✗ no")),
+      h("td", { class: "number" }, door.wireBytes.toLocaleString("en"))),
     h("tr", { class: "wire" }, h("td", { colspan: "6" }, wire(door))),
   ];
 }
