@@ -52,6 +52,8 @@ class Violation(msgspec.Struct, frozen=True):
     """The keyword of the schema that is broken; empty where the search cannot tell."""
     value: Any
     message: str
+    steps: Path = ()
+    """The path step by step: a name may have a dot in it."""
 
 
 def find_places(schema: object, validator: Draft202012Validator, instance: object) -> list[Place]:
@@ -64,7 +66,7 @@ def find_violations(schema: object, validator: Draft202012Validator, instance: o
     found = []
     for path, message, origin in _findings(schema, validator, instance):
         keyword, value = origin if isinstance(origin, tuple) else (origin.kind.name, origin.instance)
-        found.append(Violation(".".join(map(str, path)), keyword, value, message))
+        found.append(Violation(".".join(map(str, path)), keyword, value, message, path))
     return found
 
 

@@ -6,13 +6,11 @@ The fields named `ways` and `way` hold channels; they are published by `signet p
 from __future__ import annotations
 
 import difflib
-import json
-from collections import Counter
 from typing import Any, Final
 
 import msgspec
 
-from signet.kernel.errors import Code
+from signet.door_messages import Observation, as_text, differences, most_frequent
 
 from .corpus import CorpusCall
 
@@ -26,24 +24,6 @@ MAX_DIFF_LINES: Final = 120
 MAX_LINE_CHARS: Final = 400
 
 RecordFields = dict[str, Any]
-
-
-class Observation(msgspec.Struct, frozen=True):
-    """The reply of one channel to one call, and its journal record."""
-
-    result: Any = None
-    code: str | None = None
-    """The canonical code of an error; None if the call succeeded."""
-    record: RecordFields | None = None
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether there is a reply with a canonical code, or a result, and a record of it."""
-        return self.record is not None and (self.code is None or self.code in list(Code))
-
-    def text(self) -> str:
-        """Return all fields as text; equal observations have equal texts."""
-        return json.dumps(msgspec.to_builtins(self), indent=2, ensure_ascii=False)
 
 
 class ReportRow(msgspec.Struct, frozen=True):
@@ -102,45 +82,25 @@ def compare(calls: list[CorpusCall], channels: list[str], observations: list[lis
 
 def _reference(channels: list[str], observed: list[Observation]) -> tuple[str, Observation]:
     """Return the most frequent complete observation and the first channel that has it."""
-    texts = [observation.text() for observation in observed if observation.is_complete]
-    if not texts:
-        return NOBODY, Observation(None, NOBODY, None)
-    most = Counter(texts).most_common(1)[0][0]
-    pairs = zip(channels, observed, strict=True)
-    return next((name, observation) for name, observation in pairs if observation.text() == most)
+    complete = [pair for pair in zip(channels, observed, strict=True) if pair[1].is_complete]
+    place = most_frequent([observation.text() for _, observation in complete])
+    return complete[place] if place is not None else (NOBODY, Observation(None, NOBODY, None))
 
 
 def _cell(reference: Observation, other: Observation) -> str:
     if reference.code != other.code:
         return other.code or OK
-    if _text(reference.result) != _text(other.result):
+    if as_text(reference.result) != as_text(other.result):
         return "result"
-    return SAME if _text(reference.record) == _text(other.record) else "record"
+    return SAME if as_text(reference.record) == as_text(other.record) else "record"
 
 
 def _difference(call: CorpusCall, reference: tuple[str, Observation], other: tuple[str, Observation]) -> Difference:
     (against, before), (channel, after) = reference, other
-    fields = _paths(msgspec.to_builtins(before), msgspec.to_builtins(after), "")
+    fields = [path for path, _, _ in differences(msgspec.to_builtins(before), msgspec.to_builtins(after))]
     lines = difflib.unified_diff(
         before.text().splitlines(), after.text().splitlines(), against, channel, lineterm="", n=3
     )
     shown = [line if len(line) <= MAX_LINE_CHARS else line[:MAX_LINE_CHARS] + "…" for line in lines]
     more = [f"… {len(shown) - MAX_DIFF_LINES} more lines"] if len(shown) > MAX_DIFF_LINES else []
     return Difference(call.name, channel, against, fields, "\n".join(shown[:MAX_DIFF_LINES] + more))
-
-
-def _paths(before: Any, after: Any, path: str) -> list[str]:
-    """Return the paths at which two values differ, as deep as both are objects."""
-    if isinstance(before, dict) and isinstance(after, dict):
-        names = [*before, *(name for name in after if name not in before)]
-        paths = [
-            inner
-            for name in names
-            for inner in _paths(before.get(name), after.get(name), f"{path}.{name}" if path else str(name))
-        ]
-        return paths or ([] if list(before) == list(after) else [path])
-    return [] if _text(before) == _text(after) else [path]
-
-
-def _text(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)

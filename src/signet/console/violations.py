@@ -1,0 +1,97 @@
+"""Violations as the console shows them: the exact place, the keyword and the value, bounded and without secrets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import msgspec
+
+from signet.kernel.arguments import without_nulls
+from signet.kernel.errors import Fault
+from signet.kernel.outcome import Outcome
+from signet.kernel.places import Violation
+from signet.kernel.redaction import SecretRedactor
+from signet.kernel.schemas import ContractError, SchemaRegistry
+from signet.kernel.wire import decode, encode
+
+from .twin import Shown
+
+__all__ = ["PlaceShown", "Violations", "as_path"]
+
+MAX_CHARS: Final = 200
+"""The characters of a value, a message or a step that are shown."""
+
+
+class PlaceShown(Shown, frozen=True):
+    """One place where a value breaks its contract."""
+
+    path: list[str | int]
+    """The steps from the whole value to the place; empty for the whole."""
+    keyword: str
+    """The keyword of the schema that is broken; empty where the search cannot tell."""
+    message: str
+    value: str
+    """The JSON of the value at the place, cut."""
+
+
+def as_path(steps: Iterable[str | int]) -> str:
+    """Return a path in one line: `series[0].unit`; `$` is the whole value."""
+    text = ""
+    for step in steps:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+    return text or "$"
+
+
+class Violations:
+    """Finds the places that a fault of a contract is about."""
+
+    def __init__(self, registry: SchemaRegistry, secrets: Iterable[str]) -> None:
+        self._registry = registry
+        self._redactor = SecretRedactor(secrets)
+
+    def of_input(self, outcome: Outcome, fault: Fault) -> list[PlaceShown]:
+        """Return every place of the arguments that is wrong, ten at most; the work may take some milliseconds."""
+        tool, arguments = outcome.tool, outcome.call.arguments
+        if tool is None:
+            return []
+        io = self._registry.load_tool_io(tool.slug)
+        near = io.names.near_miss(arguments) if io.names is not None and isinstance(arguments, dict) else None
+        if near is not None and f"'{near[0]}'" in fault.message:
+            return [
+                self._shown(Violation(near[0], "additionalProperties", arguments[near[0]], fault.message, near[:1]))
+            ]
+        contract, tidied = io.input_validator, tool.tidied(without_nulls(arguments))
+        return [self._shown(one) for one in contract.violations(tidied if not contract.is_valid(tidied) else arguments)]
+
+    def of_output(self, outcome: Outcome, fault: Fault, value: object) -> list[PlaceShown]:
+        """Return every place of a result that is wrong, ten at most."""
+        tool = outcome.tool
+        if tool is None:
+            return []
+        try:
+            result: Any = decode(encode(value))
+        except (TypeError, ValueError, RecursionError) as error:
+            return [PlaceShown([], "", self._text(str(error)), "")]
+        found = self._registry.load_tool_io(tool.slug).output_validator.violations(result)
+        if not found and isinstance(fault.__cause__, ContractError):
+            # It is too large, which no keyword says.
+            found = [Violation(path, "", result, message) for path, message in fault.__cause__.places]
+        return [self._shown(one) for one in found]
+
+    def _shown(self, one: Violation) -> PlaceShown:
+        steps = [step if isinstance(step, int) else self._text(step) for step in one.steps]
+        value = msgspec.json.encode(one.value).decode()
+        return PlaceShown(steps, one.keyword, self._message(one.message), self._text(value))
+
+    def _text(self, text: str) -> str:
+        """Return the beginning of a text; masked first, as half a secret would not be found."""
+        cut = self._redactor.beginning(text, MAX_CHARS)
+        return cut if len(text) <= MAX_CHARS else f"{cut}…"
+
+    def _message(self, text: str) -> str:
+        """Return a message that may repeat a long value: behind the value stands the reason."""
+        half = MAX_CHARS // 2
+        if len(text) <= MAX_CHARS:
+            return self._text(text)
+        return f"{self._redactor.beginning(text, half)}…{self._redactor.text(text[-4 * MAX_CHARS :])[-half:]}"

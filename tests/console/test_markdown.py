@@ -1,0 +1,185 @@
+"""Markdown of statements as a page: formulas are drawn, and nothing of its author runs, loads or hides."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+
+import pytest
+from playwright.sync_api import expect
+
+from browser import Open
+from oj_harness import PROBLEM
+from signet.console.formulas import to_mathml
+from signet.console.markdown import to_html
+
+from .call_house import House, opened, show
+
+HOSTILE = [
+    "<script>window.ran = 1</script>",
+    "<img src=x onerror='window.ran = 1'>",
+    "<svg onload='window.ran = 1'><script>window.ran = 1</script></svg>",
+    "<svg><animate onbegin=window.ran=1 attributeName=x dur=1s>",
+    "<iframe srcdoc='<script>parent.ran = 1</script>'></iframe>",
+    "<math><maction actiontype=statusline xlink:href='javascript:window.ran=1'>x</maction></math>",
+    "<math><annotation-xml encoding='text/html'><script>window.ran = 1</script></annotation-xml></math>",
+    "<style>@import 'https://evil.example/x.css'</style><link rel=stylesheet href=https://evil.example/x.css>",
+    "<base href=https://evil.example/><form action=https://evil.example/><button>press</button></form>",
+    "<meta http-equiv=refresh content='0;url=https://evil.example/'>",
+    "</code></pre></div><script>window.ran = 1</script>",
+    "[one](javascript:window.ran=1)",
+    "[two](JaVaScRiPt:window.ran=1)",
+    "[three](java\tscript:window.ran=1)",
+    "[four](&#106;avascript:window.ran=1)",
+    "[five](data:text/html,<script>window.ran=1</script>)",
+    "[six](vbscript:x) [seven](file:///etc/passwd) [eight](//evil.example/x)",
+    "<javascript:window.ran=1>",
+    '[nine](https://ok.example/ "\\" onmouseover=window.ran=1 x=\\"")',
+    "![picture](https://evil.example/pixel.png)",
+    "![picture][p]\n\n[p]: https://evil.example/pixel2.png",
+    '![" onerror="window.ran=1](https://evil.example/pixel3.png)',
+    "$\\href{javascript:window.ran=1}{x}$",
+    "$\\text{<img src=x onerror=window.ran=1>}$",
+    "$\\text{</mtext></math><script>window.ran=1</script>}$",
+    "$$\n<svg onload=window.ran=1>\n$$",
+    "$\\style{background:url(https://evil.example/x)}{x}$ $\\class{a}{b}$ $\\unicode{x3c}$",
+    "`<script>window.ran = 1</script>`",
+    "```html\n<script>window.ran = 1</script>\n```",
+    '```x"onload=window.ran=1\ncode\n```',
+    "| a |\n|---|\n| <img src=x onerror=window.ran=1> |",
+    "right\u202eto left\u202c zero\u200bwidth \u2066isolated\u2069 \ufeff",
+    "$x\u202ey$",
+    "<!-- > <script>window.ran = 1</script> -->",
+    "<noscript><p title='</noscript><img src=x onerror=window.ran=1>'>",
+]
+ELEMENTS = {
+    "a", "blockquote", "br", "code", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre", "s",
+    "strong", "table", "tbody", "td", "th", "thead", "tr", "ul", "math", "mrow", "mi", "mn", "mo", "mtext", "mspace",
+    "ms", "msup", "msub", "msubsup", "mover", "munder", "munderover", "mfrac", "msqrt", "mroot", "mtable", "mtr", "mtd",
+    "mstyle", "mpadded", "mphantom", "menclose", "mmultiscripts", "mprescripts", "none",
+}  # fmt: skip
+
+
+class Tags(HTMLParser):
+    """Every element of a page with its attributes."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    with opened(tmp_path_factory.mktemp("markdown")) as running:
+        yield running
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_nothing_of_the_author_becomes_markup(text: str) -> None:
+    for name, attributes in Tags(to_html(text)).found:
+        assert name in ELEMENTS
+        assert not any(key.startswith("on") or key in {"style", "src", "srcdoc"} for key in attributes)
+        assert re.match(r"https?://", attributes.get("href") or "https://")
+
+
+def test_links_tell_the_other_side_nothing() -> None:
+    [_, (name, attributes)] = Tags(to_html("[x](https://example.com/ 'title')")).found
+
+    assert name == "a"
+    assert attributes["rel"] == "noopener noreferrer nofollow"
+    assert attributes["target"] == "_blank"
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("$n$ and $1 \\le a_i \\le 10^5$", 2),
+        ("$$$n$$$ of Codeforces", 1),
+        ("\\(x\\) and \\[y\\]", 2),
+        ("$$\n\\sum_{i=1}^{n} a_i\n= b\n$$", 1),
+        ("| a |\n|---|\n| $x$ |", 1),
+        ("it costs $5 or $6", 0),
+        ("`$x$` and \\$x\\$", 0),
+        ("```\n$x$\n```", 0),
+        ("$a < b$ and $a \\& b$", 2),
+        ("*$a_1$* and **$b_2 * c_3$**", 2),
+    ],
+)
+def test_formulas_are_found_as_statements_write_them(text: str, count: int) -> None:
+    assert [name for name, _ in Tags(to_html(text)).found].count("math") == count
+
+
+def test_a_formula_that_cannot_be_drawn_is_shown_as_written() -> None:
+    assert to_mathml("\\frac{1}{" * 500, is_display=False) is None
+    assert '<code class="formula">$x\u202ey$</code>' in to_html("$x\u202ey$")
+
+
+def test_formulas_are_bounded_in_number() -> None:
+    html = to_html("$x$ " * 4000)
+
+    assert html.count("<math") == 3000
+    assert html.count('<code class="formula">') == 1000
+
+
+def test_a_hostile_statement_does_nothing_in_a_browser_and_its_formulas_are_drawn(visit: Open, house: House) -> None:
+    visitor = visit(house.server)
+    page = visitor.go()
+    text = "\n\n".join(["# Hostile", "$\\frac{a}{b}$", *HOSTILE, "$$\n\\sum_{i=1}^{n} i\n$$"])
+    show(page, "page", text=text)
+
+    shown = page.locator(".page")
+    expect(page.get_by_role("heading", name="Hostile")).to_be_visible()
+    expect(shown).to_contain_text("<script>window.ran = 1</script>")
+    for mark in ("U+202E", "U+200B", "U+2066", "U+FEFF"):
+        expect(shown.get_by_text(mark).first).to_be_visible()
+    sizes = shown.locator("math").evaluate_all("all => all.map(one => one.getBoundingClientRect().height)")
+    assert len(sizes) >= 2
+    assert min(sizes) > 5
+    assert max(sizes) > 30
+    assert shown.locator("script, img, svg, iframe, style, form, link, meta, base").count() == 0
+    addresses = shown.get_by_role("link").evaluate_all("all => all.map(one => one.getAttribute('href'))")
+    assert all(address.startswith("https://") for address in addresses)
+    for link in shown.get_by_role("link").all()[:3]:
+        link.hover()
+    assert page.evaluate("window.ran === undefined")
+    visitor.assert_quiet()
+
+
+def test_what_the_server_would_let_through_the_page_would_not(visit: Open, house: House) -> None:
+    """The page takes only known elements over, whatever the server sends."""
+    visitor = visit(house.server)
+    page = visitor.go()
+    html = (
+        "<p onclick='window.ran=1' id='x'>text</p><img src=https://evil.example/ onerror=window.ran=1>"
+        "<a href='javascript:window.ran=1'>link</a><svg onload=window.ran=1></svg><script>window.ran=1</script>"
+        "<math href='javascript:1' onclick='window.ran=1'><mi>x</mi><maction>y</maction></math>"
+    )
+    page.evaluate(
+        """async (html) => (await import("./-/files/page.js")).showPage(document.getElementById("view"), html)""", html
+    )
+    left = page.locator("#view").evaluate(
+        "all => [...all.querySelectorAll('.page *')].map(e => [e.localName, e.getAttributeNames()])"
+    )
+    assert left == [["p", []], ["a", []], ["math", []], ["mi", []]]
+    assert page.evaluate("window.ran === undefined")
+    # The browser says that it ran no handler; it was asked for nothing else.
+    assert all("Content Security Policy" in complaint for complaint in visitor.complaints)
+    assert [url for url in visitor.requests if not url.startswith(house.server.url)] == []
+
+
+def test_a_hostile_statement_of_the_judge_does_nothing_either(visit: Open, house: House) -> None:
+    visitor = visit(house.server)
+    page = visitor.go()
+    content = "<p>A <script>window.ran=1</script><img src=https://evil.example/p.png onerror=window.ran=1> $a_i$</p>"
+    house.oj.answers({**PROBLEM, "id": "66", "title": "<img src=x onerror=window.ran=1>", "content": content})
+    show(page, "get_problem", source="leetcode", id="66")
+
+    expect(page.locator(".page math")).to_have_count(1)
+    assert page.locator(".page img").count() == 0
+    assert page.evaluate("window.ran === undefined")
+    visitor.assert_quiet()
