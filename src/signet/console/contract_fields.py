@@ -40,7 +40,7 @@ class ContractField(Shown, frozen=True):
     """One value that a contract describes."""
 
     name: str
-    """The name in its object; empty for the whole and for variants."""
+    """The name in its object; empty for the whole; the title of a variant, if it has one."""
     type: str
     """The type in words."""
     description: str
@@ -91,8 +91,11 @@ class _Reader:
             choices=[FieldChoice(value, meaning) for value, meaning in choices_of(schema)],
             examples=list(schema.get("examples", [])),
             fields=list(self._fields(schema, (*above, ""))) if is_open else [],
-            variants=[self.field("", one, (*above, ""), required=True) for one in variants],
+            variants=[self._variant(one, (*above, "")) for one in variants],
         )
+
+    def _variant(self, part: Any, above: tuple[str, ...]) -> ContractField:
+        return self.field(self._resolved(part, above)[0].get("title", ""), part, above, required=True)
 
     def _resolved(self, part: Any, above: tuple[str, ...]) -> tuple[dict[str, Any], tuple[str, ...]]:
         """Return a schema with what its references lead to, unless one of them was followed already."""
