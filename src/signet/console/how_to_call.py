@@ -82,7 +82,7 @@ def _with_urllib(url: str, arguments: Any, site: CallSite) -> str:
             f'headers = {{"Content-Type": "application/json"{token}}}',
             f"request = urllib.request.Request({_text(url)}, json.dumps(arguments).encode(), headers)",
             "with urllib.request.urlopen(request) as response:",
-            '    print(json.load(response)["result"])',
+            '    print(json.dumps(json.load(response)["result"], indent=2))',
             "",
         ]
     )
@@ -102,7 +102,11 @@ def _with_sdk(tool: Tool, arguments: Any, site: CallSite) -> str:
             f"    Client(streamable_http_client({url}, http_client=http)) as client,",
             "):",
         ]
-    body = [*opened, f"    result = {call}", "    print(result.structured_content or result.content)"]
+    body = [
+        *opened,
+        f"    result = {call}",
+        "    print(result.model_dump_json(by_alias=True, exclude_none=True, indent=2))",
+    ]
     inner = ["async def main() -> None:", *(f"    {line}" for line in body)]
     lines = [*imports, "", _assigned("arguments", arguments), "", "", *inner, "", "", "asyncio.run(main())", ""]
     return "\n".join(lines)

@@ -93,10 +93,20 @@ export function schemaForm(schema, { contract, nullArguments = [], example, read
   element.addEventListener("change", (event) => {
     const field = event.target.closest(".field");
     if (field) state.touched.add(field);
-    draw(errors());
+    whenReleased(() => draw(errors()));
   });
 
   return { element, value, set, showPlaces: (places) => showPlaces(places, draw, element, state) };
+}
+
+let isPressed = false;
+addEventListener("pointerdown", () => (isPressed = true), true);
+for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => (isPressed = false), true);
+
+/** Do something at once, or after the click that is under way: an error that appears must not move its button away. */
+function whenReleased(act) {
+  if (!isPressed) return act();
+  addEventListener("pointerup", () => setTimeout(act), { once: true });
 }
 
 /** Show what the server found wrong beside its field: its words count. */

@@ -54,20 +54,22 @@ function single(at, shape, control, isNull, error) {
   const head = [name, !at.labelledBy && need(at), isNull?.element];
   const [before, after] = control.isInline ? [control.element, null] : [null, control.element];
   const row = (name || isNull || before) && h("div", { class: "row" }, before, head);
-  return h("div", { class: "field" }, row, after, help, error);
+  return h("div", { class: "field" }, row, after, error, help);
 }
 
 function group(at, shape, control, isNull, error) {
   const help = helpOf(at, shape);
   const described = [help && `${at.id}-help`, error.id].filter(Boolean).join(" ");
   if (at.isWhole) return h("div", { class: "whole", "aria-describedby": described }, control.element, error);
-  const legend = at.labelledBy ? null : h("legend", { id: `${at.id}-name` }, shown(at.name), " ", need(at));
+  const name = h("span", { class: "name", id: `${at.id}-name` }, shown(at.name));
+  const legend = at.labelledBy ? null : h("legend", {}, name, " ", need(at));
   const by = at.labelledBy ?? null;
   const attributes = { class: "field group", "aria-describedby": described, "aria-labelledby": by };
-  return h("fieldset", attributes, legend, isNull?.element, help, control.element, error);
+  return h("fieldset", attributes, legend, isNull?.element, help, error, control.element);
 }
 
 function need(at) {
+  if (at.isItem) return null;
   return h("span", { class: at.required ? "need must" : "need" }, at.required ? "required" : "optional");
 }
 

@@ -169,7 +169,7 @@ export function listField(at, shape) {
   function draw() {
     rows.forEach((row, index) => {
       const number = index + 1;
-      const label = row.element.querySelector("label, legend, .name");
+      const label = row.element.querySelector("label, .name");
       if (label && row.field.element.contains(label)) put(label, `${at.name} ${number}`);
       if (!row.up) return;
       name(row.up, `Move item ${number} up`);

@@ -29,9 +29,7 @@ function merged({ allOf, ...schema }, root) {
   return allOf.map((part) => resolved(part, root)).reduce((whole, part) => {
     const required = [...new Set([...(whole.required ?? []), ...(part.required ?? [])])];
     const properties = { ...part.properties, ...whole.properties };
-    return {
-      ...part, ...whole, ...(required.length ? { required } : {}), ...(Object.keys(properties).length ? { properties } : {}),
-    };
+    return { ...part, ...whole, required, properties };
   }, schema);
 }
 

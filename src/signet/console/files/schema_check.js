@@ -112,7 +112,8 @@ const KEYWORDS = {
 const fail = (path, keyword, message) => [{ path, keyword, message }];
 const names = (value) => (isObject(value) ? Object.keys(value) : []);
 const items = (value) => (Array.isArray(value) ? value : []);
-const given = (rules, value) => (isObject(value) ? Object.entries(rules).filter(([name]) => Object.hasOwn(value, name)) : []);
+const given = (rules, value) =>
+  (isObject(value) ? Object.entries(rules).filter(([name]) => Object.hasOwn(value, name)) : []);
 const tryAll = (branches, value, path, state) => branches.map((branch) => errorsIn(branch, value, path, state));
 
 function isOfType(value, type) {
@@ -126,8 +127,8 @@ function isKnown(schema, name) {
 }
 
 function absent(wanted, value, path, keyword, message) {
-  if (!isObject(value)) return [];
-  return wanted.filter((name) => !Object.hasOwn(value, name)).flatMap((name) => fail([...path, name], keyword, message));
+  const missing = isObject(value) ? wanted.filter((name) => !Object.hasOwn(value, name)) : [];
+  return missing.flatMap((name) => fail([...path, name], keyword, message));
 }
 
 function furtherErrors(schema, value, path, state, whole) {

@@ -19,7 +19,12 @@ export async function showTool(place, name, given, app) {
   const result = h("div", { class: "result" }, empty);
   const doors = h("div", { class: "doors-place" });
   const ways = waysPart(tool, app);
-  form.send = (args) => call(tool, args, form, result, ways, app);
+  const doorsRow = doorsButton(tool, form, doors);
+  form.send = async (args) => {
+    // A result has the doors for its own arguments.
+    doorsRow.hidden = await call(tool, args, form, result, ways, app);
+    if (doorsRow.hidden) put(doors);
+  };
   document.title = `${tool.name} · Tools · Signet`;
   put(place,
     h("p", { class: "path" }, h("a", { href: "#/tools" }, "Tools"), " / ", shown(tool.toolset)),
@@ -29,7 +34,7 @@ export async function showTool(place, name, given, app) {
     marks(tool), notes(tool), told,
     h("div", { class: "columns two" },
       section("Arguments", form.element, linkRow(tool, form)),
-      section("Result", result, doorsRow(tool, form, doors), doors)),
+      section("Result", result, doorsRow, doors)),
     examplesPart(tool, form),
     section("Contract",
       contractPart("Input", tool.input, tool.inputSchema),
@@ -60,8 +65,7 @@ function notes(tool) {
 }
 
 function section(title, ...parts) {
-  const id = `part-${title.toLowerCase().replace(/\W/g, "-")}`;
-  return h("section", { "aria-labelledby": id, class: "part" }, h("h2", { id }, title), parts);
+  return h("section", { class: "part" }, h("h2", {}, title), parts);
 }
 
 /** Return the form of a tool: what was typed stays while the page is open. */
@@ -102,6 +106,7 @@ function linkRow(tool, form) {
   return h("p", { class: "row link-row" }, copyButton(link, "Copy a link to these arguments"));
 }
 
+/** Call the tool and show its answer; return whether there was one. */
 async function call(tool, args, form, result, ways, app) {
   const send = form.element.querySelector("button[type=submit]");
   send.disabled = true;
@@ -116,15 +121,17 @@ async function call(tool, args, form, result, ways, app) {
     else result.scrollIntoView({ block: "nearest" });
     tell(answer.ok ? "The tool answered" : "The call failed");
     ways.update(args);
+    return true;
   } catch (error) {
     put(result, h("p", { class: "failure", role: "alert" }, shown(error.message)));
+    return false;
   } finally {
     send.disabled = false;
     result.removeAttribute("aria-busy");
   }
 }
 
-function doorsRow(tool, form, place) {
+function doorsButton(tool, form, place) {
   const run = async (event) => {
     const button = event.target;
     button.disabled = true;

@@ -64,6 +64,12 @@ function toolsetGroup(toolset) {
   return { element, filter };
 }
 
+/** Return the link that a search means most: the first whose name has its words, else the first. */
+function best(input, links) {
+  const words = input.value.toLowerCase().split(/\s+/);
+  return links.find((link) => words.every((word) => link.textContent.toLowerCase().includes(word))) ?? links[0];
+}
+
 /** Let the keyboard go to the search and through what it found; return what takes the keys away again. */
 function useKeys(place, input, list, draw) {
   const links = () => [...list.querySelectorAll("a.tool-link")].filter((link) => link.offsetParent !== null);
@@ -78,7 +84,7 @@ function useKeys(place, input, list, draw) {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     const all = links();
     const at = all.indexOf(event.target);
-    if (event.target === input && event.key === "Enter" && all.length) all[0].click();
+    if (event.target === input && event.key === "Enter") best(input, all)?.click();
     else if (event.target === input && event.key === "Escape") {
       input.value = "";
       draw();

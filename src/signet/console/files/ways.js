@@ -43,11 +43,11 @@ export function waysPart(tool, app) {
     choose(chosen);
   }
 
-  const element = (read) => h("section", { class: "part ways", "aria-labelledby": "part-ways" },
-    h("h2", { id: "part-ways" }, "How to call it"),
+  const element = (read) => h("section", { class: "part ways" },
+    h("h2", {}, "How to call it"),
     h("p", { class: "help" },
       "Ready to run", wantsToken && [", with the token in ", h("code", {}, "SIGNET_TOKEN")],
-      ". To give the tools to a client, such as an editor or an agent, see ", h("a", { href: "#/clients" }, "Clients"), "."),
+      ". To give the tools to a client, such as an editor, see ", h("a", { href: "#/clients" }, "Clients"), "."),
     h("div", { class: "row" },
       h("div", { role: "tablist", "aria-label": "How to call it", class: "tabs" }, tabs),
       h("button", { type: "button", class: "quiet", onclick: () => fromForm(read) }, "Write it for the form")),
