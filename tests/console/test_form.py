@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,11 @@ from jsonschema_rs import Draft202012Validator
 from playwright.sync_api import Page, expect
 
 from browser import Open, Visitor
-from processes import Server, serving
+from processes import ROOT, SIGNET, Server, clean_env, serving
 
 from .schema_cases import KEYWORDS, LEAVES
 
+AXE = ROOT / "node_modules/axe-core/axe.min.js"
 OWN = Path(__file__).parent / "form_tools.py"
 
 
@@ -236,3 +238,68 @@ def test_the_keyboard_alone_leads_from_the_page_to_a_result_on_a_phone(visit: Op
         expect(page.get_by_role("heading", level=1)).to_have_text(name)
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
     visitor.assert_quiet()
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, str]]:
+    """A server, and a token with which one of its tools may be called."""
+    file = str(tmp_path_factory.mktemp("tokens") / "tokens.json")
+    command = [SIGNET, "token", "new", "reader", "--tokens-file", file, "--scopes", "tools:call:plantuml.decode"]
+    token = subprocess.run(command, capture_output=True, text=True, check=True, env=clean_env()).stdout.split()[-1]
+    with serving("--toolsets", "plantuml,plantuml-tools", "--tokens-file", file, "--no-journal") as running:
+        yield running, token
+
+
+def test_without_the_scope_the_form_is_for_reading(visit: Open, reader: tuple[Server, str]) -> None:
+    server, token = reader
+    listed = server.ask("GET", "/-/tools", headers={"Authorization": f"Bearer {token}"}).json()["toolsets"]
+    may_call = {tool["name"]: tool["mayCall"] for toolset in listed for tool in toolset["tools"]}
+    page = visit(server).page
+    page.goto(f"{server.url}/#/tools/encodePlantUML")
+    page.get_by_label("Token").fill(token)
+    page.get_by_role("button", name="Log in").click()
+
+    expect(page.get_by_text("you can look at this tool, but not call it")).to_be_visible()
+    expect(page.get_by_role("button", name="Call", exact=True)).to_be_disabled()
+    expect(page.get_by_label("plantumlCode", exact=True)).not_to_be_editable()
+    page.get_by_role("tab", name="REST").press("ArrowLeft")
+    expect(page.get_by_role("tab", name="Python")).to_be_focused()
+    expect(page.get_by_role("tabpanel")).to_contain_text('os.environ["SIGNET_TOKEN"]')
+    assert {name for name, is_mine in may_call.items() if is_mine} == {"decodePlantUML"}
+    page.goto(f"{server.url}/#/tools/decodePlantUML")
+    expect(page.get_by_role("button", name="Call", exact=True)).to_be_enabled()
+
+
+def test_what_the_server_finds_wrong_stands_beside_its_field(customer: Visitor) -> None:
+    page = customer.go("tools")
+    page.evaluate(
+        """async () => {
+            const { schemaForm } = await import("/-/files/form.js");
+            const line = { type: "object", properties: { item: { type: "string" }, count: { type: "integer" } } };
+            const schema = { type: "object", properties: { lines: { type: "array", items: line } } };
+            const form = schemaForm(schema, { onSend: () => {} });
+            document.querySelector("main").append(form.element);
+            form.set({ lines: [{ item: "a" }, { item: "b" }] });
+            form.showPlaces([
+              { path: ["lines", 1, "item"], keyword: "x-own", message: "the server says no" },
+              { path: ["lines", 0], keyword: "required", message: '"count" is a required property' },
+            ]);
+        }"""
+    )
+
+    second, first = page.get_by_label("item", exact=True).nth(1), page.get_by_label("count", exact=True).first
+    expect(second).to_have_attribute("aria-invalid", "true")
+    expect(second).to_have_accessible_description("the server says no")
+    expect(first).to_have_attribute("aria-invalid", "true")
+    expect(page.get_by_label("item", exact=True).first).not_to_have_attribute("aria-invalid", "true")
+
+
+def test_axe_has_no_serious_finding(visit: Open, own: Server, server: Server) -> None:
+    for at, view, scheme in ((server, "tools", "dark"), (own, "tools/order", "light")):
+        page = visit(at, bypass_csp=True, color_scheme=scheme).go(view)
+        if view == "tools/order":
+            call(page)
+        page.add_script_tag(path=AXE)
+        found = page.evaluate("async () => (await axe.run({ resultTypes: ["violations"] })).violations")
+        serious = [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in {"serious", "critical"}]
+        assert serious == [], view

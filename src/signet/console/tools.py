@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -104,25 +105,6 @@ def twins(parts: Parts) -> tuple[Twin, ...]:
             ]
         )
 
-    def page(visit: Visit) -> ToolPage:
-        toolset, tool = _find(parts, visit)
-        bundle = parts.server.pipeline.registry.load_bundle(tool.slug)
-        takes, gives = msgspec.json.decode(bundle.input), msgspec.json.decode(bundle.output)
-        examples, site = list(_examples(parts, toolset, tool)), _site(parts, visit)
-        return ToolPage(
-            **_listed(tool, visit),
-            id=tool.id,
-            toolset=toolset.title,
-            input=contract_field(takes),
-            output=contract_field(gives),
-            input_schema=takes,
-            output_schema=gives,
-            null_arguments=sorted(tool.keeps_nulls),
-            examples=examples,
-            ways=ways_to_call(tool, examples[0].arguments if examples else {}, site),
-            url=site.url,
-        )
-
     def ways(visit: Visit) -> CallWays:
         site = _site(parts, visit)
         return CallWays(ways_to_call(_find(parts, visit)[1], visit.body.arguments, site), site.url)
@@ -130,7 +112,12 @@ def twins(parts: Parts) -> tuple[Twin, ...]:
     one = "/-/tools/{name}"
     return (
         Twin(path="/-/tools", summary="List the tools by toolset", answer=ToolCatalogue, run=catalogue),
-        Twin(path=one, summary="Show a tool: contract, examples, how to call it", answer=ToolPage, run=page),
+        Twin(
+            path=one,
+            summary="Show a tool: contract, examples, how to call it",
+            answer=ToolPage,
+            run=partial(_page, parts),
+        ),
         Twin(
             method="POST",
             path=one,
@@ -139,6 +126,26 @@ def twins(parts: Parts) -> tuple[Twin, ...]:
             body=WantedCall,
             run=ways,
         ),
+    )
+
+
+def _page(parts: Parts, visit: Visit) -> ToolPage:
+    toolset, tool = _find(parts, visit)
+    bundle = parts.server.pipeline.registry.load_bundle(tool.slug)
+    takes, gives = msgspec.json.decode(bundle.input), msgspec.json.decode(bundle.output)
+    examples, site = list(_examples(parts, toolset, tool)), _site(parts, visit)
+    return ToolPage(
+        **_listed(tool, visit),
+        id=tool.id,
+        toolset=toolset.title,
+        input=contract_field(takes),
+        output=contract_field(gives),
+        input_schema=takes,
+        output_schema=gives,
+        null_arguments=sorted(tool.keeps_nulls),
+        examples=examples,
+        ways=ways_to_call(tool, examples[0].arguments if examples else {}, site),
+        url=site.url,
     )
 
 

@@ -47,7 +47,7 @@ function single(at, shape, control, isNull, error) {
   const described = [help && `${at.id}-help`, error.id].filter(Boolean).join(" ");
   control.target.setAttribute("aria-describedby", described);
   if (at.labelledBy) control.target.setAttribute("aria-labelledby", at.labelledBy);
-  if (at.required) control.target.setAttribute("aria-required", "true");
+  if (at.required && control.target.tagName !== "OUTPUT") control.target.setAttribute("aria-required", "true");
   const name = at.labelledBy ? null : control.isNamed
     ? h("span", { class: "name", id: `${at.id}-name` }, shown(at.name))
     : h("label", { for: at.id, id: `${at.id}-name` }, shown(at.name));
