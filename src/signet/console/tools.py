@@ -2,12 +2,203 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, Final
+
+import msgspec
+
+from signet.catalogue import find_toolset
+from signet.kernel.errors import unknown_tool
+from signet.kernel.tools import Tool
+from signet.kernel.toolset import Toolset
+from signet.kernel.wire import encode
+
+from .contract_fields import ContractField, contract_field
+from .how_to_call import CallSite, CallWay, ways_to_call
 from .parts import Parts
-from .twin import Twin
+from .twin import Shown, Twin, Visit
 
 __all__ = ["twins"]
 
+MAX_EXAMPLES: Final = 8
+MAX_EXAMPLE_BYTES: Final = 4_096
+"""The largest arguments that are shown as an example: one goes into a command line."""
 
-def twins(parts: Parts) -> tuple[Twin, ...]:  # noqa: ARG001
+
+class ListedTool(Shown, frozen=True):
+    """One tool in the catalogue."""
+
+    name: str
+    title: str
+    description: str
+    annotations: dict[str, bool]
+    public: bool
+    """Whether any web page may call it."""
+    may_call: bool
+    """Whether the visitor may call it."""
+
+
+class ListedToolset(Shown, frozen=True):
+    """The tools of one toolset."""
+
+    name: str
+    title: str
+    tools: list[ListedTool]
+
+
+class ToolCatalogue(Shown, frozen=True):
+    """All tools, by toolset."""
+
+    toolsets: list[ListedToolset]
+
+
+class ToolExample(Shown, frozen=True):
+    """Arguments to try."""
+
+    name: str
+    arguments: dict[str, Any]
+
+
+class ToolPage(ListedTool, frozen=True):
+    """One tool, its contract, and how it is called."""
+
+    id: str
+    """The canonical id, by which the envelope names it."""
+    toolset: str
+    """The title of its toolset."""
+    input: ContractField
+    output: ContractField
+    input_schema: dict[str, Any]
+    output_schema: dict[str, Any]
+    null_arguments: list[str]
+    """The optional arguments for which null is a value of its own; for others it counts as left out."""
+    examples: list[ToolExample]
+    ways: list[CallWay]
+    """How to call it with the first example."""
+    url: str
+    """The URL of the server in `ways`; a page that was reached by another one writes its own in its place."""
+
+
+class WantedCall(Shown, frozen=True):
+    """A call that somebody wants to make."""
+
+    arguments: dict[str, Any]
+
+
+class CallWays(Shown, frozen=True):
+    """How to make one call."""
+
+    ways: list[CallWay]
+    url: str
+
+
+def twins(parts: Parts) -> tuple[Twin, ...]:
     """Return the twins of this view."""
-    return ()
+
+    def catalogue(visit: Visit) -> ToolCatalogue:
+        groups = zip(parts.settings.enabled(), parts.server.pipeline.toolbox.groups, strict=True)
+        return ToolCatalogue(
+            [
+                ListedToolset(toolset.name, toolset.title, [ListedTool(**_listed(tool, visit)) for tool in tools])
+                for (toolset, _), tools in groups
+            ]
+        )
+
+    def ways(visit: Visit) -> CallWays:
+        site = _site(parts, visit)
+        return CallWays(ways_to_call(_find(parts, visit)[1], visit.body.arguments, site), site.url)
+
+    one = "/-/tools/{name}"
+    return (
+        Twin(path="/-/tools", summary="List the tools by toolset", answer=ToolCatalogue, run=catalogue),
+        Twin(
+            path=one,
+            summary="Show a tool: contract, examples, how to call it",
+            answer=ToolPage,
+            run=partial(_page, parts),
+        ),
+        Twin(
+            method="POST",
+            path=one,
+            summary="Write how a tool is called with some arguments; nothing is called",
+            answer=CallWays,
+            body=WantedCall,
+            run=ways,
+        ),
+    )
+
+
+def _page(parts: Parts, visit: Visit) -> ToolPage:
+    toolset, tool = _find(parts, visit)
+    bundle = parts.server.pipeline.registry.load_bundle(tool.slug)
+    takes, gives = msgspec.json.decode(bundle.input), msgspec.json.decode(bundle.output)
+    examples, site = list(_examples(parts, toolset, tool)), _site(parts, visit)
+    return ToolPage(
+        **_listed(tool, visit),
+        id=tool.id,
+        toolset=toolset.title,
+        input=contract_field(takes),
+        output=contract_field(gives),
+        input_schema=takes,
+        output_schema=gives,
+        null_arguments=sorted(tool.keeps_nulls),
+        examples=examples,
+        ways=ways_to_call(tool, examples[0].arguments if examples else {}, site),
+        url=site.url,
+    )
+
+
+def _listed(tool: Tool, visit: Visit) -> dict[str, Any]:
+    principal = visit.request.caller.principal
+    return {
+        "name": tool.name,
+        "title": tool.title,
+        "description": tool.description,
+        "annotations": dict(tool.annotations),
+        "public": tool.public,
+        "may_call": principal is None or principal.may_call(tool.slug),
+    }
+
+
+def _find(parts: Parts, visit: Visit) -> tuple[Toolset, Tool]:
+    """Return the tool that a path names, and its toolset; raise Fault if there is none."""
+    groups = zip(parts.settings.enabled(), parts.server.pipeline.toolbox.groups, strict=True)
+    for (toolset, _), tools in groups:
+        for tool in tools:
+            if tool.name == visit.path["name"]:
+                return toolset, tool
+    raise unknown_tool(visit.path["name"])
+
+
+def _site(parts: Parts, visit: Visit) -> CallSite:
+    """Return where the server is reached: by its public URL, or by the name that the visitor used."""
+    scheme = "http" if parts.settings.tls_cert is None else "https"
+    seen = f"{scheme}://{visit.request.headers.get('host', '')}{visit.request.root}"
+    return CallSite((parts.root or seen).rstrip("/"), parts.secured)
+
+
+def _examples(parts: Parts, toolset: Toolset, tool: Tool) -> Iterator[ToolExample]:
+    """Yield arguments that keep the contract: the tool's own, and those of the toolset's corpus.
+
+    The corpus of a toolset with a sandbox is about its sample data, so it is shown on sample data alone, and first.
+    """
+    own = [("the tool's own example", tool.example)] if tool.has_example else []
+    rows = [(row[0], row[2]) for row in toolset.corpus() if row[1] == tool.name and not row[3:]]
+    on_samples = (find_toolset(toolset.extends) if toolset.extends else toolset).sandbox is not None
+    if parts.settings.sandbox:
+        given = [*rows, *own] if on_samples else [*own, *rows]
+    else:
+        given = own if on_samples else [*own, *rows]
+    is_valid = parts.server.pipeline.registry.load_tool_io(tool.slug).input_validator.is_valid
+    seen: set[bytes] = set()
+    for name, arguments in given:
+        written = encode(arguments)
+        if (
+            len(written) <= MAX_EXAMPLE_BYTES
+            and written not in seen
+            and len(seen) < MAX_EXAMPLES
+            and is_valid(arguments)
+        ):
+            seen.add(written)
+            yield ToolExample(name, dict(arguments))
