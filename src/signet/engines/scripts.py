@@ -1,4 +1,4 @@
-"""The scripts of the JavaScript engine as they are run: in V8 alone by the child process, in a worker by the console."""
+"""The scripts of the JavaScript engine as they are run: in V8 alone by a child process, in a worker by the console."""
 
 from __future__ import annotations
 

@@ -1,0 +1,51 @@
+// The link to a diagram on a PlantUML server, made in the page and followed by nobody until the person clicks it.
+
+import { encode } from "./diagram_link.js";
+import { copyButton, h, put, shown } from "./dom.js";
+
+const FORMS = [["svg", "SVG picture"], ["png", "PNG picture"], ["txt", "drawn with characters"], ["uml", "the server's editor"]];
+const MAX_SHOWN_CHARS = 300;
+
+/** Make the section of the link; `update` gives it another text. */
+export function makeLink(means) {
+  const host = new URL(means.linkServer).host;
+  const place = h("p", { class: "address" });
+  const length = h("p", { class: "help", id: "link-length" });
+  const warning = h("p", { class: "note", role: "status", hidden: true });
+  let text = "";
+  let address = "";
+  let turn = 0;
+
+  const select = h("select", { id: "link-form", onchange: () => update(text) }, FORMS.map(([value, label]) => h("option", { value }, label)));
+  const element = h(
+    "section", { class: "link", "aria-labelledby": "link-title" },
+    h("div", { class: "row head" },
+      h("h2", { id: "link-title" }, "Link"), h("label", { for: "link-form" }, "to"), select, copyButton(() => address, "Copy link")),
+    place, length, warning,
+  );
+
+  async function update(given) {
+    text = given;
+    const mine = ++turn;
+    const encoded = text.trim() ? await encode(text) : "";
+    if (mine !== turn) return;
+    address = encoded && `${means.linkServer}/${select.value}/${encoded}`;
+    const words = address.length > MAX_SHOWN_CHARS ? `${address.slice(0, MAX_SHOWN_CHARS)}…` : address;
+    put(place, address && h("a", { href: address, target: "_blank", rel: "noopener noreferrer", "aria-describedby": "link-length" }, shown(words)));
+    put(length, address
+      ? `${address.length.toLocaleString("en")} characters. The text is in the link itself: nothing is sent to ${host} until you follow it, and whoever has the link has the text.`
+      : "No link: the text is empty.");
+    warn(address.length);
+  }
+
+  function warn(size) {
+    const count = size.toLocaleString("en");
+    const tooLong = `The link has ${count} characters, and most servers refuse more than ${means.tooLongLinkChars.toLocaleString("en")}: share the picture or the text.`;
+    const long = `The link has ${count} characters, and chats, mail programs and some browsers cut links after ${means.longLinkChars.toLocaleString("en")}.`;
+    const words = size > means.tooLongLinkChars ? tooLong : size > means.longLinkChars ? long : "";
+    warning.hidden = !words;
+    if (warning.textContent !== words) warning.textContent = words;
+  }
+
+  return { element, update };
+}
