@@ -11,6 +11,7 @@ import { makePaper } from "./diagram_paper.js";
 import { codeBlock, h, put, save, shown, tell } from "./dom.js";
 
 const PAUSE_MS = 200;
+const PATIENCE_MS = 400;
 const PAGE = "in this page";
 const SERVER = "by this server";
 const MAX_LOOKED_AT = 200_000;
@@ -52,14 +53,14 @@ class DiagramView {
       h("div", { class: "row choices" }, this.examples(), this.whereChoice(), this.darkChoice()),
       this.opening(),
       h("div", { class: "columns two desk" },
-        h("section", { "aria-labelledby": "text-title" },
+        h("section", {},
           h("div", { class: "row head" },
-            h("h2", { id: "text-title" }, h("label", { for: "diagram-text" }, "PlantUML text")),
+            h("h2", {}, h("label", { for: "diagram-text" }, "PlantUML text")),
             this.button("Download text", () => save("diagram.puml", this.editor.field.value))),
           this.editor.element, this.problem, this.hidden,
           h("p", { id: "diagram-keys", class: "help" }, keys)),
-        h("section", { "aria-labelledby": "picture-title" },
-          h("div", { class: "row head" }, h("h2", { id: "picture-title" }, "Picture"), this.paper.tools,
+        h("section", {},
+          h("div", { class: "row head" }, h("h2", {}, "Picture"), this.paper.tools,
             this.button("Download SVG", () => this.saveAs("svg")), this.button("Download PNG", () => this.saveAs("png"))),
           this.paper.sheet, this.status,
           h("p", { id: "picture-keys", class: "help" }, moves))),
@@ -157,6 +158,7 @@ class DiagramView {
 
   changed(text) {
     kept.text = text;
+    this.paper.wait(true);
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.draw(), PAUSE_MS);
   }
@@ -170,17 +172,22 @@ class DiagramView {
 
   async draw() {
     const mine = ++this.turn;
-    const text = kept.text;
+    this.paper.wait(true);
+    await this.drawNow(mine, kept.text);
+    if (mine === this.turn) this.paper.wait(false);
+  }
+
+  async drawNow(mine, text) {
     this.link.update(text);
     this.tellHidden(text);
     if (kept.where === null) return this.paper.clear("No engine is installed, so nothing is drawn.");
     if (!text.trim()) return this.drawnNothing();
-    if (this.engine === null) {
-      this.engine = kept.where === PAGE ? new PageEngine() : new ServerEngine();
-      const loading = `Loading PlantUML ${this.means.version} into this page, once (2 MB).`;
-      this.told(kept.where === PAGE ? loading : "Drawing…");
-    }
+    const isNew = this.engine === null;
+    this.engine ??= kept.where === PAGE ? new PageEngine() : new ServerEngine();
+    if (isNew && kept.where === PAGE) this.told(`Loading PlantUML ${this.means.version} into this page, once (2 MB).`);
+    const patience = setTimeout(() => !isNew && mine === this.turn && this.told("Drawing…"), PATIENCE_MS);
     const drawn = await this.engine.draw(text, kept.dark);
+    clearTimeout(patience);
     if (drawn === null || mine !== this.turn) return;
     if (drawn.svg === undefined) return this.failed(drawn);
     await this.paper.show(drawn);

@@ -13,14 +13,14 @@ const WORDS = [
   ["string", /"[^"]*"/],
   ["arrow", /[<*o|x\\/}#]*[-.=~]{1,3}(?:\[[^\]\s]*\])?(?:left|right|up|down|[lrud])?[-.=~]{0,3}[>*o|x\\/{#]+|[<*o|]+[-.]{1,2}|\s-{2}\s/],
   ["colour", /#[0-9A-Fa-f]{6}\b|#[A-Za-z]{3,}\b/],
-  ["keyword", new RegExp(`\\b(?:${[
-    "abstract", "activate", "actor", "agent", "alt", "and", "annotation", "artifact", "as", "autonumber", "boundary",
+  ["keyword", new RegExp(`^\\s*(?:${[
+    "abstract", "activate", "actor", "agent", "alt", "and", "annotation", "artifact", "autonumber", "boundary",
     "box", "break", "class", "cloud", "collections", "component", "control", "database", "deactivate", "destroy", "else",
     "elseif", "end", "endif", "endwhile", "entity", "enum", "extends", "file", "folder", "footer", "fork", "frame",
-    "group", "header", "hide", "if", "implements", "interface", "is", "legend", "loop", "map", "namespace", "node", "note",
-    "object", "of", "opt", "over", "package", "par", "participant", "partition", "queue", "rectangle", "ref", "repeat",
-    "return", "show", "skinparam", "start", "state", "stop", "switch", "then", "title", "together", "usecase", "while",
-  ].join("|")})\\b`)],
+    "group", "header", "hide", "if", "implements", "interface", "legend", "loop", "map", "namespace", "node", "note",
+    "object", "opt", "package", "par", "participant", "partition", "queue", "rectangle", "ref", "repeat",
+    "return", "show", "skinparam", "start", "state", "stop", "switch", "title", "together", "usecase", "while",
+  ].join("|")})\\b|\\b(?:as|then)\\b`)],
 ];
 const TOKEN = new RegExp(WORDS.map(([name, pattern]) => `(?<${name}>${pattern.source})`).join("|"), "g");
 

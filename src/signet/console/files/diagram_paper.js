@@ -5,6 +5,7 @@ import { h, put } from "./dom.js";
 
 const STEP = 1.25;
 const SMALLEST = 0.1;
+const READABLE = 0.7;
 const LARGEST = 8;
 const MAX_PIXELS = 40_000_000;
 const MAX_SIDE = 16_000;
@@ -19,7 +20,7 @@ export function makePaper() {
 
   const apply = () => {
     if (!state.size) return;
-    if (state.isFitted) state.zoom = Math.max(SMALLEST, Math.min(1, (sheet.clientWidth - 2) / state.size.width));
+    if (state.isFitted) state.zoom = fitting(sheet, state.size);
     image.style.width = `${state.size.width * state.zoom}px`;
     image.style.height = `${state.size.height * state.zoom}px`;
     shownZoom.textContent = `${Math.round(state.zoom * 100)} %`;
@@ -48,7 +49,7 @@ export function makePaper() {
   const tools = h(
     "div", { class: "row zooming", role: "group", "aria-label": "Zoom" },
     button("−", "Zoom out", "-"), shownZoom, button("+", "Zoom in", "+"),
-    button("100 %", "Actual size", "0"), button("Fit", "Fit to the width", "f"),
+    button("1:1", "Actual size", "0"), button("Fit", "Fit the picture", "f"),
   );
 
   return {
@@ -68,6 +69,8 @@ export function makePaper() {
       sheet.classList.remove("old");
       apply();
     },
+    /** Tell whether another picture is on its way. */
+    wait: (isBusy) => sheet.setAttribute("aria-busy", String(isBusy)),
     /** Tell that the picture is not that of the text as it is now. */
     age: () => sheet.classList.toggle("old", state.blob !== null),
     clear(text) {
@@ -83,6 +86,13 @@ export function makePaper() {
       if (image.src) URL.revokeObjectURL(image.src);
     },
   };
+}
+
+/** Return the zoom at which a picture is seen whole; a long one as wide as it can be, so that it can be read. */
+function fitting(sheet, { width, height }) {
+  const wide = Math.min(1, (sheet.clientWidth - 2) / width);
+  const whole = Math.min(wide, (sheet.clientHeight - 2) / height);
+  return Math.max(SMALLEST, whole, Math.min(wide, READABLE));
 }
 
 /** Return a promise of the picture as PNG, twice as fine as the SVG where that is not too large. */
