@@ -1,4 +1,4 @@
-"""The `signet` command where the files of the diagram engine are not installed: `python engineless_server.py COMMAND …`."""
+"""The `signet` command without the files of the diagram engine: `python engineless_server.py COMMAND …`."""
 
 from __future__ import annotations
 

@@ -5,7 +5,8 @@ import { h, put } from "./dom.js";
 
 const INDENT = "  ";
 const MAX_COLOURED_CHARS = 500;
-const MAX_UNDONE_CHARS = 20_000;
+// Browsers take seconds to insert thousands of lines by a command that can be undone.
+const MAX_UNDONE_LINES = 300;
 const WORDS = [
   ["comment", /^\s*'.*/],
   ["frame", /^\s*@(?:start|end)[a-z]*/i],
@@ -75,11 +76,9 @@ export function makeEditor({ id, describedBy, onInput }) {
     write(text) {
       field.focus({ preventScroll: true });
       field.select();
-      const isUndoable = text.length + field.value.length < MAX_UNDONE_CHARS && field.isConnected;
-      if (!isUndoable || !document.execCommand("insertText", false, text)) field.value = text;
+      insert(field, text);
       field.setSelectionRange(0, 0);
       field.scrollTo(0, 0);
-      changed();
     },
     /** Mark a line as bad, counted from 1; null for none. */
     mark(line) {
@@ -131,10 +130,18 @@ function tabKey(field) {
   };
 }
 
+/** Put a text in the place of what is selected, so that it can be undone where it is not too long for that. */
+function insert(field, text) {
+  const isShort = text.split("\n", MAX_UNDONE_LINES + 1).length <= MAX_UNDONE_LINES;
+  if (isShort && document.execCommand("insertText", false, text)) return;
+  field.setRangeText(text, field.selectionStart, field.selectionEnd, "end");
+  field.dispatchEvent(new Event("input"));
+}
+
 function indent(field, isBack) {
   const { selectionStart: start, selectionEnd: end, value } = field;
   if (start === end && !isBack) {
-    document.execCommand("insertText", false, INDENT);
+    insert(field, INDENT);
     return;
   }
   const from = value.lastIndexOf("\n", start - 1) + 1;
@@ -142,6 +149,6 @@ function indent(field, isBack) {
   const changed = lines.map((line) => (isBack ? line.replace(/^( {1,2}|\t)/, "") : INDENT + line)).join("\n");
   if (changed === value.slice(from, end)) return;
   field.setSelectionRange(from, end);
-  document.execCommand("insertText", false, changed);
+  insert(field, changed);
   field.setSelectionRange(lines.length > 1 ? from : from + changed.length, from + changed.length);
 }

@@ -49,7 +49,7 @@ export function makePaper() {
   const tools = h(
     "div", { class: "row zooming", role: "group", "aria-label": "Zoom" },
     button("−", "Zoom out", "-"), shownZoom, button("+", "Zoom in", "+"),
-    button("1:1", "Actual size", "0"), button("Fit", "Fit the picture", "f"),
+    button("1:1", "1:1, actual size", "0"), button("Fit", "Fit the picture", "f"),
   );
 
   return {
