@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import sys
-import zlib
 from pathlib import Path
 
 from playwright.sync_api import Page, expect
@@ -18,12 +16,8 @@ WORD = "Xyzzyquux"
 SEQUENCE = f"@startuml\nAlice -> Bob: {WORD}\nBob --> Alice: fine\n@enduml"
 KINDS = ("sequence", "sequence-unicode", "class", "mindmap-colours", "gantt", "json", "state", "activity", "sprite")
 EMOJI = "@startuml\n!theme plain\nA -> B: <:smile:> <&bolt>\n@enduml"
+expect.set_options(timeout=20_000)
 AXE = ROOT / "node_modules/axe-core/axe.min.js"
-ALPHABET = bytes.maketrans(
-    b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
-    b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_",
-)
-LONG = "@startuml\n" + "".join(f"' line {n}\n" for n in range(2, 5000)) + "foo bar\n@enduml"
 DRAW_ALL = """async (sources) => {
   const { PageEngine } = await import("/-/files/diagram_engine.js");
   const engine = new PageEngine();
@@ -34,18 +28,13 @@ DRAW_ALL = """async (sources) => {
 }"""
 
 
-def encoded(text: str) -> str:
-    """Return a text in PlantUML's alphabet, with the header of zlib, which PlantUML itself leaves out."""
-    return base64.b64encode(zlib.compress(text.encode())).rstrip(b"=").translate(ALPHABET).decode()
-
-
 def write(page: Page, text: str) -> None:
     page.get_by_label("PlantUML text").fill(text)
 
 
 def expect_drawn(page: Page, where: str = "Drawn in this page") -> None:
     """Wait for the picture of the text as it is."""
-    expect(page.get_by_role("region", name="Picture")).to_have_attribute("aria-busy", "false", timeout=20_000)
+    expect(page.get_by_role("region", name="Picture")).to_have_attribute("aria-busy", "false")
     expect(page.get_by_text(where)).to_be_visible()
     image = page.get_by_role("img", name="The diagram as a picture")
     expect(image).to_be_visible()
@@ -113,56 +102,6 @@ def test_a_diagram_that_takes_too_long_is_told_and_the_next_is_drawn(person: Vis
     assert WORD.encode() in saved(page, "SVG")
 
 
-def test_the_link_is_made_in_the_page_and_is_read_by_the_server(person: Visitor, server: Server) -> None:
-    page = person.go("diagram")
-    write(page, SEQUENCE)
-    link = page.get_by_role("region", name="Link").get_by_role("link")
-    expect(page.get_by_role("region", name="Link").get_by_text("characters. The text is in the link")).to_be_visible()
-    expect(link).to_have_attribute("rel", "noopener noreferrer")
-    texts = [source for _, source, _ in GOOD.values()] + ["", "a", "Größe → 🌸", "x y z " * 9000]
-    encoded = page.evaluate(
-        "async (texts) => { const { encode } = await import('/-/files/diagram_link.js');"
-        "return Promise.all(texts.map(encode)); }",
-        texts,
-    )
-    for text, word in zip(texts, encoded, strict=True):
-        assert server.post("/api/tools/decodePlantUML", {"encoded": word}).json()["result"]["plantumlCode"] == text
-    page.get_by_label("to", exact=True).select_option("png")
-    expect(link).to_have_attribute("href", "https://www.plantuml.com/plantuml/png/" + encode_by(server, SEQUENCE))
-
-    write(page, "@startuml\n" + "".join(f"A{n} -> B{n * 7919 % 1000}: {hash(n)}\n" for n in range(600)) + "@enduml")
-    expect(page.get_by_text("chats, mail programs and some browsers cut links after 2,000")).to_be_visible()
-
-
-def encode_by(server: Server, text: str) -> str:
-    return str(server.post("/api/tools/encodePlantUML", {"plantumlCode": text}).json()["result"]["encoded"])
-
-
-def test_a_link_is_opened_in_the_page(person: Visitor, server: Server) -> None:
-    page = person.go("diagram")
-    # PlantUML itself fills the last four characters up with zeros.
-    word = encode_by(server, SEQUENCE)
-    word += "0" * (-len(word) % 4)
-    read = page.evaluate(
-        "async (links) => { const { decode } = await import('/-/files/diagram_link.js');"
-        "return Promise.all(links.map((link) => decode(link).catch((error) => error.message))); }",
-        [f"//a.example/svg/{word}.svg", f"~1{word}", f"https://a/?text={word}", "~h" + SEQUENCE.encode().hex(),
-         encoded(SEQUENCE), "~x", word[:20], "~hff", encoded("a" * 4_000_000)],
-    )  # fmt: skip
-    assert read[:5] == [SEQUENCE] * 5
-    assert all(
-        words in told for words, told in zip(["~x marks", "cut off", "not UTF-8", "longer"], read[5:], strict=True)
-    )
-
-    page.get_by_text("Open a link").click()
-    page.get_by_label("Link or encoded text").fill("https://a.example/svg/what is it")
-    page.get_by_role("button", name="Open", exact=True).click()
-    expect(page.get_by_text("It cannot be opened: it has characters")).to_be_visible()
-    page.get_by_label("Link or encoded text").fill(f"https://a.example/plantuml/svg/{word}")
-    page.keyboard.press("Enter")
-    expect(page.get_by_label("PlantUML text")).to_have_value(SEQUENCE)
-
-
 def test_without_its_files_the_server_draws(visit: Open) -> None:
     command = (sys.executable, str(ROOT / "tests/engineless_server.py"), "serve", "--port", "0", "--sandbox")
     with serving_command(*command, "--no-journal") as server:
@@ -188,6 +127,15 @@ def test_without_any_engine_the_link_is_shown_with_a_hint(visit: Open) -> None:
         visitor.assert_quiet()
 
 
+def test_where_the_engine_does_not_load_the_server_draws(visit: Open, server: Server) -> None:
+    page = visit(server).page
+    page.route("**/-/engine/plantuml.js", lambda route: route.fulfill(status=404, body=""))
+    page.goto(f"{server.url}/#/diagram")
+    expect_drawn(page, "Drawn by this server (JavaScript)")
+    expect(page.get_by_label("by this server")).to_be_checked()
+    expect(page.get_by_label("in this page")).to_be_disabled()
+
+
 def test_the_person_chooses_who_draws_and_a_dark_picture(person: Visitor) -> None:
     page = person.go("diagram")
     expect_drawn(page)
@@ -197,7 +145,13 @@ def test_the_person_chooses_who_draws_and_a_dark_picture(person: Visitor) -> Non
     page.get_by_label("Dark picture").check()
     expect_drawn(page)
     assert b'fill="#1B1B1B"' in saved(page, "SVG")
-    page.get_by_label("Dark picture").uncheck()
+
+    write(page, SEQUENCE)
+    page.get_by_role("link", name="Journal").click()
+    page.wait_for_function("() => document.title === 'Journal · Signet'")
+    assert page.workers == []
+    page.get_by_role("link", name="Diagram").click()
+    expect(page.get_by_label("PlantUML text")).to_have_value(SEQUENCE)
 
 
 def test_a_hostile_text_is_a_picture_and_nothing_more(person: Visitor) -> None:
@@ -266,17 +220,6 @@ left side
 ** Contracts
 @endmindmap
 """
-
-
-def test_five_thousand_lines_are_written_with_few_elements(person: Visitor) -> None:
-    page = person.go("diagram")
-    page.get_by_text("Open a link").click()
-    page.get_by_label("Link or encoded text").fill(encoded(LONG))
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("button", name="Line 5000")).to_be_visible()
-    page.get_by_role("button", name="Line 5000").click()
-    expect(page.get_by_text("✕ 5000", exact=True)).to_be_visible()
-    assert page.locator(".editor *").count() < 400
 
 
 def test_it_fits_a_phone_and_axe_finds_nothing_serious(visit: Open, server: Server) -> None:

@@ -52,6 +52,7 @@ class DiagramView {
       h("h1", {}, "Diagram"),
       h("div", { class: "row choices" }, this.examples(), this.whereChoice(), this.darkChoice()),
       this.opening(),
+      !this.means.inPage && this.hint(),
       h("div", { class: "columns two desk" },
         h("section", {},
           h("div", { class: "row head" },
@@ -61,10 +62,10 @@ class DiagramView {
           h("p", { id: "diagram-keys", class: "help" }, keys)),
         h("section", {},
           h("div", { class: "row head" }, h("h2", {}, "Picture"), this.paper.tools,
-            this.button("Download SVG", () => this.saveAs("svg")), this.button("Download PNG", () => this.saveAs("png"))),
+            this.button("Download SVG", () => this.saveAs("svg")),
+            this.button("Download PNG", () => this.saveAs("png"))),
           this.paper.sheet, this.status,
           h("p", { id: "picture-keys", class: "help" }, moves))),
-      kept.where === null && this.hint(),
       this.link.element,
     ];
   }
@@ -99,7 +100,7 @@ class DiagramView {
     this.radios = h("fieldset", { class: "row where" },
       h("legend", {}, "Drawn"),
       one(PAGE, means.inPage, means.inPage ? "The text stays in this page" : "The engine is not installed here"),
-      one(SERVER, means.byServer, means.byServer ? "The text is sent to this server" : "This server draws no diagrams"));
+      one(SERVER, means.byServer, means.byServer ? "The text is sent to this server" : "This server draws nothing"));
     return this.radios;
   }
 
@@ -115,7 +116,10 @@ class DiagramView {
   }
 
   opening() {
-    const field = h("input", { id: "diagram-open", type: "text", autocomplete: "off", spellcheck: "false", "aria-describedby": "diagram-open-help diagram-open-error" });
+    const field = h("input", {
+      id: "diagram-open", type: "text", autocomplete: "off", spellcheck: "false",
+      "aria-describedby": "diagram-open-help diagram-open-error",
+    });
     const error = h("p", { id: "diagram-open-error", class: "error", role: "alert" });
     const form = h("form", {
       class: "row",
@@ -132,15 +136,21 @@ class DiagramView {
           put(error, shown(`It cannot be opened: ${why.message}.`));
         }
       },
-    }, h("label", { for: "diagram-open" }, "Link or encoded text"), field, h("button", { type: "submit", class: "quiet" }, "Open"));
-    const help = h("p", { id: "diagram-open-help", class: "help" }, "The address of a diagram on any PlantUML server. It is read in this page; the server is not asked.");
+    },
+    h("label", { for: "diagram-open" }, "Link or encoded text"), field,
+    h("button", { type: "submit", class: "quiet" }, "Open"));
+    const help = h("p", { id: "diagram-open-help", class: "help" },
+      "The address of a diagram on any PlantUML server. It is read in this page; the server is not asked.");
     const details = h("details", { class: "opening" }, h("summary", {}, "Open a link"), form, help, error);
     return details;
   }
 
   hint() {
-    return h("div", { class: "note" },
-      h("p", {}, "Nothing draws diagrams here: the engine is not installed. Type this where the server runs, and start the server again; the link below works without it."),
+    const lack = kept.where === null
+      ? "Nothing draws diagrams here, since the engine is not installed. The link below works without it."
+      : "The text is sent to this server to be drawn, since the engine of the page is not installed.";
+    return h("div", { class: "note hint" },
+      h("p", {}, `${lack} To draw in this page, type this where the server runs, and reload the page:`),
       codeBlock(this.means.install, "How to install the engine"));
   }
 
@@ -194,7 +204,8 @@ class DiagramView {
     if (mine !== this.turn) return;
     put(this.problem);
     this.editor.mark(null);
-    this.told(kept.where === PAGE ? `Drawn in this page by PlantUML ${this.means.version}.` : `Drawn by this server (${this.means.serverEngine}).`);
+    const { version, serverEngine } = this.means;
+    this.told(kept.where === PAGE ? `Drawn in this page by PlantUML ${version}.` : `Drawn by this server (${serverEngine}).`);
   }
 
   drawnNothing() {
@@ -219,9 +230,8 @@ class DiagramView {
     const more = unsupported && kept.where === PAGE && this.means.byServer ? "; the server may draw it" : "";
     const words = shown(`${message}${more}`);
     this.editor.mark(line ?? null);
-    put(this.problem, h("span", { class: "sign", "aria-hidden": "true" }, "✕"), line
-      ? [h("button", { type: "button", class: "jump", onclick: () => this.editor.jump(line) }, `Line ${line}`), ": ", words]
-      : words);
+    const jump = line && h("button", { type: "button", class: "jump", onclick: () => this.editor.jump(line) }, `Line ${line}`);
+    put(this.problem, h("span", { class: "sign", "aria-hidden": "true" }, "✕"), line ? [jump, ": ", words] : words);
     this.paper.age();
     this.told(this.paper.svg() ? "The picture is that of the last text that could be drawn." : "");
   }
@@ -232,7 +242,8 @@ class DiagramView {
 
   /** Tell of characters that are not seen in the editor, and may make a text look like another. */
   tellHidden(text) {
-    const marks = shown(text.slice(0, MAX_LOOKED_AT)).filter((node) => node instanceof Element).map((node) => node.textContent);
+    const nodes = shown(text.slice(0, MAX_LOOKED_AT));
+    const marks = nodes.filter((node) => node instanceof Element).map((node) => node.textContent);
     this.hidden.hidden = !marks.length;
     const names = [...new Set(marks)].slice(0, 5).join(", ");
     put(this.hidden, marks.length ? `The text has characters that are not seen: ${names}.` : "");

@@ -1,5 +1,5 @@
-// A plain editor: the browser's own text field, so that typing, undo, search and screen readers work as everywhere, with
-// line numbers beside it and coloured text behind it. Only the lines in sight are built, however many there are.
+// A plain editor: the browser's own text field, so that typing, undo, search and screen readers work as everywhere,
+// with line numbers beside it and coloured text behind it. Only the lines in sight are built, however many there are.
 
 import { h, put } from "./dom.js";
 
@@ -12,12 +12,12 @@ const WORDS = [
   ["frame", /^\s*@(?:start|end)[a-z]*/i],
   ["directive", /^\s*!\w+/],
   ["string", /"[^"]*"/],
-  ["arrow", /[<*o|x\\/}#]*[-.=~]{1,3}(?:\[[^\]\s]*\])?(?:left|right|up|down|[lrud])?[-.=~]{0,3}[>*o|x\\/{#]+|[<*o|]+[-.]{1,2}|\s-{2}\s/],
+  ["arrow", /[<*o|x}#]*[-.=~]{1,3}(?:\[[^\]\s]*\]|left|right|up|down|[lrud])?[-.=~]{0,3}[>*o|x{#]+|[<*o|]+[-.]{1,2}/],
   ["colour", /#[0-9A-Fa-f]{6}\b|#[A-Za-z]{3,}\b/],
   ["keyword", new RegExp(`^\\s*(?:${[
     "abstract", "activate", "actor", "agent", "alt", "and", "annotation", "artifact", "autonumber", "boundary",
-    "box", "break", "class", "cloud", "collections", "component", "control", "database", "deactivate", "destroy", "else",
-    "elseif", "end", "endif", "endwhile", "entity", "enum", "extends", "file", "folder", "footer", "fork", "frame",
+    "box", "break", "class", "cloud", "collections", "component", "control", "database", "deactivate", "destroy",
+    "else", "elseif", "end", "endif", "endwhile", "entity", "enum", "extends", "file", "folder", "footer", "fork", "frame",
     "group", "header", "hide", "if", "implements", "interface", "legend", "loop", "map", "namespace", "node", "note",
     "object", "opt", "package", "par", "participant", "partition", "queue", "rectangle", "ref", "repeat",
     "return", "show", "skinparam", "start", "state", "stop", "switch", "title", "together", "usecase", "while",

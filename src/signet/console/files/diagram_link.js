@@ -4,7 +4,7 @@
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_";
 const VALUES = new Map(Array.from(ALPHABET, (char, value) => [char, value]));
 const MAX_BYTES = 1 << 20;
-const NOTHING = "there is no encoded diagram in it: a link ends with one, as in …/svg/SyfFKj2rKt3CoKnELR1Io4ZDoSa70000";
+const NOTHING = "there is no encoded diagram in it: a link ends with one, as in …/svg/SoWkIImgAStDuN9KK4ZEIImkHoq";
 const NOT_ENCODED = "it is not an encoded diagram, or it is cut off: copy the whole link";
 
 /** Return a text, encoded. */

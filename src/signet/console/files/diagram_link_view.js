@@ -3,7 +3,10 @@
 import { encode } from "./diagram_link.js";
 import { copyButton, h, put, shown } from "./dom.js";
 
-const FORMS = [["svg", "SVG picture"], ["png", "PNG picture"], ["txt", "drawn with characters"], ["uml", "the server's editor"]];
+const FORMS = [
+  ["svg", "SVG picture"], ["png", "PNG picture"], ["txt", "drawn with characters"], ["uml", "the server's editor"],
+];
+const count = (number) => number.toLocaleString("en");
 const MAX_SHOWN_CHARS = 300;
 
 /** Make the section of the link; `update` gives it another text. */
@@ -16,11 +19,13 @@ export function makeLink(means) {
   let address = "";
   let turn = 0;
 
-  const select = h("select", { id: "link-form", onchange: () => update(text) }, FORMS.map(([value, label]) => h("option", { value }, label)));
+  const options = FORMS.map(([value, label]) => h("option", { value }, label));
+  const select = h("select", { id: "link-form", onchange: () => update(text) }, options);
   const element = h(
     "section", { class: "link", "aria-labelledby": "link-title" },
     h("div", { class: "row head" },
-      h("h2", { id: "link-title" }, "Link"), h("label", { for: "link-form" }, "to"), select, copyButton(() => address, "Copy link")),
+      h("h2", { id: "link-title" }, "Link"), h("label", { for: "link-form" }, "to"), select,
+      copyButton(() => address, "Copy link")),
     place, length, warning,
   );
 
@@ -31,18 +36,20 @@ export function makeLink(means) {
     if (mine !== turn) return;
     address = encoded && `${means.linkServer}/${select.value}/${encoded}`;
     const words = address.length > MAX_SHOWN_CHARS ? `${address.slice(0, MAX_SHOWN_CHARS)}…` : address;
-    put(place, address && h("a", { href: address, target: "_blank", rel: "noopener noreferrer", "aria-describedby": "link-length" }, shown(words)));
-    put(length, address
-      ? `${address.length.toLocaleString("en")} characters. The text is in the link itself: nothing is sent to ${host} until you follow it, and whoever has the link has the text.`
-      : "No link: the text is empty.");
+    const attributes = { href: address, target: "_blank", rel: "noopener noreferrer", "aria-describedby": "link-length" };
+    put(place, address && h("a", attributes, shown(words)));
+    const told = `${count(address.length)} characters. The text is in the link itself: nothing is sent to ${host} until `
+      + "you follow it, and whoever has the link has the text.";
+    put(length, address ? told : "No link: the text is empty.");
     warn(address.length);
   }
 
   function warn(size) {
-    const count = size.toLocaleString("en");
-    const tooLong = `The link has ${count} characters, and most servers refuse more than ${means.tooLongLinkChars.toLocaleString("en")}: share the picture or the text.`;
-    const long = `The link has ${count} characters, and chats, mail programs and some browsers cut links after ${means.longLinkChars.toLocaleString("en")}.`;
-    const words = size > means.tooLongLinkChars ? tooLong : size > means.longLinkChars ? long : "";
+    const { longLinkChars, tooLongLinkChars } = means;
+    const tooLong = `most servers refuse more than ${count(tooLongLinkChars)}: share the picture or the text.`;
+    const long = `chats, mail programs and some browsers cut links after ${count(longLinkChars)}.`;
+    const why = size > tooLongLinkChars ? tooLong : size > longLinkChars ? long : "";
+    const words = why && `The link has ${count(size)} characters, and ${why}`;
     warning.hidden = !words;
     if (warning.textContent !== words) warning.textContent = words;
   }

@@ -1,5 +1,5 @@
-// The picture: an image, which runs no script and follows no link whatever its SVG holds, with zoom by buttons and keys,
-// and moved by scrolling, by the arrow keys or by dragging.
+// The picture: an image, which runs no script and follows no link whatever its SVG holds, with zoom by buttons and
+// keys, and moved by scrolling, by the arrow keys or by dragging.
 
 import { h, put } from "./dom.js";
 
@@ -12,9 +12,12 @@ const MAX_SIDE = 16_000;
 
 /** Make the place of the picture. */
 export function makePaper() {
-  const image = h("img", { alt: "The diagram as a picture; its text is in the editor", draggable: "false", hidden: true });
+  const alt = "The diagram as a picture; its text is in the editor";
+  const image = h("img", { alt, draggable: "false", hidden: true });
   const empty = h("p", { class: "help" }, "No picture yet.");
-  const sheet = h("div", { class: "paper", tabindex: "0", role: "region", "aria-label": "Picture", "aria-describedby": "picture-keys" }, empty, image);
+  const sheet = h("div", {
+    class: "paper", tabindex: "0", role: "region", "aria-label": "Picture", "aria-describedby": "picture-keys",
+  }, empty, image);
   const shownZoom = h("output", { class: "zoom", "aria-label": "Zoom" }, "100 %");
   const state = { zoom: 1, isFitted: true, size: null, blob: null };
 
@@ -44,8 +47,9 @@ export function makePaper() {
   const watch = new ResizeObserver(() => state.isFitted && apply());
   watch.observe(sheet);
 
-  const button = (sign, label, key) =>
-    h("button", { type: "button", class: "quiet", "aria-label": label, title: `${label} (${key})`, onclick: keys[key] }, sign);
+  const button = (sign, label, key) => h("button", {
+    type: "button", class: "quiet", "aria-label": label, title: `${label} (${key})`, onclick: keys[key],
+  }, sign);
   const tools = h(
     "div", { class: "row zooming", role: "group", "aria-label": "Zoom" },
     button("−", "Zoom out", "-"), shownZoom, button("+", "Zoom in", "+"),

@@ -33,7 +33,8 @@ function findError(svg) {
   const first = TEXT.exec(svg);
   const head = first ? plain(first[1]) : "";
   if (head.startsWith("An error has occured")) {
-    return { message: `the engine failed on this diagram (${head.split(":").slice(1).join(":").trim().slice(0, 200)})` };
+    const why = head.split(":").slice(1).join(":").trim().slice(0, 200);
+    return { message: `the engine failed on this diagram (${why})` };
   }
   if (head.startsWith("Your data does not sound like") && all(svg, TEXTS).length === 1 && !SHAPE.test(svg)) {
     return { message: head };
