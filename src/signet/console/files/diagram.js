@@ -205,7 +205,8 @@ class DiagramView {
     put(this.problem);
     this.editor.mark(null);
     const { version, serverEngine } = this.means;
-    this.told(kept.where === PAGE ? `Drawn in this page by PlantUML ${version}.` : `Drawn by this server (${serverEngine}).`);
+    const where = kept.where === PAGE ? `in this page by PlantUML ${version}` : `by this server (${serverEngine})`;
+    this.told(`Drawn ${where}.`);
   }
 
   drawnNothing() {
@@ -230,7 +231,8 @@ class DiagramView {
     const more = unsupported && kept.where === PAGE && this.means.byServer ? "; the server may draw it" : "";
     const words = shown(`${message}${more}`);
     this.editor.mark(line ?? null);
-    const jump = line && h("button", { type: "button", class: "jump", onclick: () => this.editor.jump(line) }, `Line ${line}`);
+    const onclick = () => this.editor.jump(line);
+    const jump = line && h("button", { type: "button", class: "jump", onclick }, `Line ${line}`);
     put(this.problem, h("span", { class: "sign", "aria-hidden": "true" }, "✕"), line ? [jump, ": ", words] : words);
     this.paper.age();
     this.told(this.paper.svg() ? "The picture is that of the last text that could be drawn." : "");

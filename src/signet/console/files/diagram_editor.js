@@ -12,14 +12,17 @@ const WORDS = [
   ["frame", /^\s*@(?:start|end)[a-z]*/i],
   ["directive", /^\s*!\w+/],
   ["string", /"[^"]*"/],
-  ["arrow", /[<*o|x}#]*[-.=~]{1,3}(?:\[[^\]\s]*\]|left|right|up|down|[lrud])?[-.=~]{0,3}[>*o|x{#]+|[<*o|]+[-.]{1,2}/],
+  ["arrow", new RegExp(
+    "(?:(?<!\\w)[ox])?[<*|}#]*[-.=~]{1,3}(?:\\[[^\\]\\s]*\\]|left|right|up|down|[lrud])?[-.=~]{0,3}"
+      + "(?:[>*|{#]+(?:[ox](?!\\w))?|[ox](?!\\w))|[<*|]+[-.]{1,2}",
+  )],
   ["colour", /#[0-9A-Fa-f]{6}\b|#[A-Za-z]{3,}\b/],
   ["keyword", new RegExp(`^\\s*(?:${[
     "abstract", "activate", "actor", "agent", "alt", "and", "annotation", "artifact", "autonumber", "boundary",
     "box", "break", "class", "cloud", "collections", "component", "control", "database", "deactivate", "destroy",
-    "else", "elseif", "end", "endif", "endwhile", "entity", "enum", "extends", "file", "folder", "footer", "fork", "frame",
-    "group", "header", "hide", "if", "implements", "interface", "legend", "loop", "map", "namespace", "node", "note",
-    "object", "opt", "package", "par", "participant", "partition", "queue", "rectangle", "ref", "repeat",
+    "else", "elseif", "end", "endif", "endwhile", "entity", "enum", "extends", "file", "folder", "footer", "fork",
+    "frame", "group", "header", "hide", "if", "implements", "interface", "legend", "loop", "map", "namespace", "node",
+    "note", "object", "opt", "package", "par", "participant", "partition", "queue", "rectangle", "ref", "repeat",
     "return", "show", "skinparam", "start", "state", "stop", "switch", "title", "together", "usecase", "while",
   ].join("|")})\\b|\\b(?:as|then)\\b`)],
 ];

@@ -36,10 +36,10 @@ export function makeLink(means) {
     if (mine !== turn) return;
     address = encoded && `${means.linkServer}/${select.value}/${encoded}`;
     const words = address.length > MAX_SHOWN_CHARS ? `${address.slice(0, MAX_SHOWN_CHARS)}…` : address;
-    const attributes = { href: address, target: "_blank", rel: "noopener noreferrer", "aria-describedby": "link-length" };
-    put(place, address && h("a", attributes, shown(words)));
-    const told = `${count(address.length)} characters. The text is in the link itself: nothing is sent to ${host} until `
-      + "you follow it, and whoever has the link has the text.";
+    const rules = { target: "_blank", rel: "noopener noreferrer", "aria-describedby": "link-length" };
+    put(place, address && h("a", { href: address, ...rules }, shown(words)));
+    const told = `${count(address.length)} characters. The text is in the link itself: nothing is sent to ${host} `
+      + "until you follow it, and whoever has the link has the text.";
     put(length, address ? told : "No link: the text is empty.");
     warn(address.length);
   }

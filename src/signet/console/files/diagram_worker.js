@@ -1,5 +1,6 @@
 // The worker in which PlantUML's engine runs. It is given the text of a diagram and answers with a picture. It is a
-// script and not a module, since the engine's own scripts are; its policy lets it run WebAssembly and send nothing anywhere.
+// script and not a module, since the engine's own scripts are; its policy lets it run WebAssembly and send nothing
+// anywhere.
 "use strict";
 
 // The shim takes the place of what a worker has, so what is used here is kept first.
