@@ -10,6 +10,7 @@ from signet.transports.routes import Route, unknown_path
 
 from . import about, calls, clients, contracts, diagram, health, journal, tools
 from .describing import describe_twins
+from .engine_files import EngineFiles
 from .page_files import PageFiles
 from .parts import Parts
 from .spool import Spool
@@ -27,6 +28,7 @@ class Console:
 
     def __init__(self, parts: Parts) -> None:
         self._files = PageFiles(diagram.POLICIES)
+        self._engine = EngineFiles()
         self._twins = TwinRoutes([twin for view in VIEWS for twin in view.twins(parts)])
         self._secured = parts.secured
         self.home: Route = self._files.home()
@@ -34,7 +36,7 @@ class Console:
 
     def find(self, path: str) -> Route:
         """Return the route of a path below `/-/`."""
-        return self._files.find(path) or self._twins.find(path) or unknown_path(path)
+        return self._files.find(path) or self._engine.find(path) or self._twins.find(path) or unknown_path(path)
 
     def describe(self) -> dict[str, Any]:
         """Return what the console adds to the OpenAPI page."""

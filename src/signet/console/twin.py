@@ -22,7 +22,7 @@ from signet.transports.messages import JSON, Answer, Fields, Request, Response
 from signet.transports.rest import refuse, to_response, wrong_method
 from signet.transports.routes import FOR_CALLERS, FOR_PEOPLE, Route
 
-__all__ = ["PREFIX", "Shown", "Twin", "TwinRoutes", "Visit"]
+__all__ = ["DOOR", "PREFIX", "Shown", "Twin", "TwinRoutes", "Visit"]
 
 PREFIX: Final = "/-/"
 DOOR: Final = "console"

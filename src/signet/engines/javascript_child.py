@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import select
 import sys
 import threading
@@ -17,12 +16,10 @@ from typing import Any, BinaryIO, Final
 
 from signet.engines.fonts import read_widths
 from signet.engines.frames import LENGTH_BYTES, Answer, Order, Start, length_of, pack, unpack
+from signet.engines.scripts import LIBRARIES, as_script, fonts_script
 
 __all__ = ["main"]
 
-EXPORTS: Final = re.compile(r"export\s*\{\s*\w+ as render,\s*(\w+) as renderToString\s*\};?\s*$")
-"""The last line of the engine, a module; V8 is given a script."""
-LIBRARIES: Final = ("themes.js", "openiconic.js", "emoji.js")
 LOAD_S: Final = 60.0
 GRAPHVIZ_TRIES: Final = 2000
 PAUSE_S: Final = 0.005
@@ -41,12 +38,10 @@ class Engine:
         self._scripts = start.scripts
         self._covered: frozenset[int] = frozenset()
         self._run(_read(start.shim))
-        fonts = {name: read_widths(_read_bytes(path)) for name, path in start.fonts.items()}
-        # V8 reads JSON several times as fast as a script.
-        self._run(f"signet.useFonts(JSON.parse({json.dumps(json.dumps(fonts))}))")
+        self._run(fonts_script(start.fonts))
         self._run(_read(os.path.join(start.scripts, "viz-global.js")))
         self._run("signet.startGraphviz()")
-        self._run(_as_script(_read(os.path.join(start.scripts, "plantuml.js"))))
+        self._run(as_script(_read(os.path.join(start.scripts, "plantuml.js"))))
         for _ in range(GRAPHVIZ_TRIES):
             if self._run("signet.keepGraphviz()"):
                 break
@@ -71,7 +66,7 @@ class Engine:
         return Answer(svg=answer.get("svg", ""), error=answer.get("error", ""))
 
     def _load(self, names: list[str]) -> None:
-        """Load libraries that a diagram has asked for: they are a third of all scripts, and few diagrams need them."""
+        """Load libraries that a diagram has asked for."""
         for name in names:
             path = os.path.join(self._scripts, name)
             self._run(_read(path))
@@ -101,13 +96,6 @@ class Engine:
 
     def _run(self, script: str, timeout_s: float = LOAD_S) -> Any:
         return self._context.eval(script, timeout_sec=timeout_s)
-
-
-def _as_script(module: str) -> str:
-    match = EXPORTS.search(module)
-    if match is None:
-        raise ValueError("this release of the engine exports other functions")
-    return f"(function () {{{module[: match.start()]};globalThis.plantuml = {{ renderToString: {match[1]} }};}})()"
 
 
 def _read(path: str) -> str:

@@ -1,11 +1,19 @@
 // The part of a browser that PlantUML's JavaScript engine uses: a tree of elements that is written as SVG, a canvas that
 // measures text by a table of widths, and a queue of timers that runs only when it is asked to. There is no way from
-// here to a file, to the network or to the environment: V8 has none, and this file adds none.
+// here to a file, to the network or to the environment: V8 has none, and this file adds none. In a worker of a browser it
+// takes the place of what the worker has, so that the same diagram is the same picture there.
 (function (global) {
 "use strict";
 
 const XLINK = "http://www.w3.org/1999/xlink";
 const SVG = "http://www.w3.org/2000/svg";
+
+// A worker has some of these names already, and they cannot be assigned to.
+function define(parts) {
+  for (const [name, value] of Object.entries(parts)) {
+    Object.defineProperty(global, name, { value, writable: true, configurable: true });
+  }
+}
 
 // ---------------------------------------------------------------- timers
 
@@ -128,6 +136,12 @@ function png({ width, height, data }) {
   return Uint8Array.from(file.concat(chunk("IEND", [])));
 }
 
+// V8 alone has no btoa, and older browsers have no toBase64.
+function base64(bytes) {
+  if (bytes.toBase64) return bytes.toBase64();
+  return global.btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
+}
+
 // ---------------------------------------------------------------- elements
 
 class Node {
@@ -188,7 +202,7 @@ class Node {
     return this.context;
   }
   toDataURL() {
-    return "data:image/png;base64," + png(this.image || { width: 1, height: 1, data: new Uint8Array(4) }).toBase64();
+    return "data:image/png;base64," + base64(png(this.image || { width: 1, height: 1, data: new Uint8Array(4) }));
   }
 }
 
@@ -279,13 +293,13 @@ const refuse = () => {
 };
 const quiet = () => {};
 
-Object.assign(global, {
+define({
   self: global,
   window: global,
   document,
   location: { href: "signet:/" },
   console: { log: quiet, info: quiet, warn: quiet, error: quiet, debug: quiet },
-  atob: (text) => Array.from(Uint8Array.fromBase64(text), (byte) => String.fromCharCode(byte)).join(""),
+  atob: global.atob || ((text) => Array.from(Uint8Array.fromBase64(text), (byte) => String.fromCharCode(byte)).join("")),
   // Ids of elements need no secret, and the same diagram is the same picture every time.
   crypto: { getRandomValues: (array) => array.fill(7) },
   fetch: refuse,
