@@ -179,8 +179,8 @@ def _most_first(item: tuple[Thing, Tally]) -> tuple[int, Thing]:
 
 
 def _row(thing: Thing, tally: Tally) -> CallRow:
-    times = quantiles_ms(tally.times, SHARES)
-    return CallRow(thing.name, thing.place, tally.count, tally.failed, *times, _codes(tally))
+    p50, p95, p99 = quantiles_ms(tally.times, SHARES)
+    return CallRow(thing.name, thing.place, tally.count, tally.failed, p50, p95, p99, _codes(tally))
 
 
 def _codes(tally: Tally) -> dict[str, int]:
