@@ -2,7 +2,7 @@
 
 import { h, put, shown } from "./dom.js";
 
-/** `columns` are {title, number?, wide?, text(row)}, or {title, node(row)} for what is made once for each row; `key(row)`
+/** `columns` are {title, number?, wide?, text(row)}, or {title, node(row)} for what is made once for a row; `key(row)`
  * names a row; `empty` is said where there are none. */
 export class LiveTable {
   constructor(caption, columns, key, empty) {
@@ -11,7 +11,8 @@ export class LiveTable {
     this.rows = new Map();
     this.body = h("tbody");
     const head = columns.map(({ title, number }) => h("th", { scope: "col", class: number && "number" }, title));
-    const table = h("table", {}, h("caption", { class: "hidden" }, caption), h("thead", {}, h("tr", {}, head)), this.body);
+    const title = h("caption", { class: "hidden" }, caption);
+    const table = h("table", {}, title, h("thead", {}, h("tr", {}, head)), this.body);
     this.scroll = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption }, table);
     this.empty = h("p", { class: "help" }, empty);
     this.element = h("div", { class: "live-table" }, this.scroll, this.empty);
