@@ -125,7 +125,21 @@ def test_what_is_older_than_an_hour_is_gone_and_what_is_younger_is_there() -> No
 
     assert counts == [(1, 1), (1, 1), (1, 1), (0, 0)]
     assert figures.totals() == {}
-    assert (figures._slices, figures._minutes) == ({}, {})
+    assert (figures._slices, figures._minutes, figures._totals) == ({}, {}, {})
+
+
+def test_a_server_that_nobody_looks_at_forgets_all_the_same() -> None:
+    clock = Clock()
+    figures = HourFigures(clock=clock)
+
+    for minute in range(300):
+        clock.now_s = START_S + 60 * minute
+        figures.add(tallies_of(batch(entry(0.01, at_s=clock.now_s))))
+
+    [total] = figures.totals().values()
+    assert total.count == sum(tally.count for _, tally in figures.minutes()) == 60
+    assert len(figures._minutes) <= 60
+    assert len(figures._slices) <= 360
 
 
 def test_a_clock_that_was_set_back_leaves_nothing_in_the_future() -> None:
@@ -245,3 +259,18 @@ def test_tallies_add_up() -> None:
     tally.add(Tally({1: 1, 3: 1}, {"a": 1, "b": 1}))
 
     assert tally == Tally({1: 3, 3: 1}, {"a": 2, "b": 1})
+
+
+def test_what_was_added_can_be_taken_away_even_where_it_is_not_told_apart() -> None:
+    tally, added = Tally(), [Tally({1: 2}, {f"fault {at}": 2}) for at in range(60)]
+    for one in added:
+        tally.add(one)
+    names = len(tally.faults)
+
+    for one in added[:-1]:
+        tally.take(one)
+
+    assert names == 41
+    assert (tally.count, tally.failed) == (2, 2)
+    tally.take(added[-1])
+    assert tally == Tally()

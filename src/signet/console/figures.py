@@ -2,7 +2,7 @@
 
     journal's thread ── a batch of calls ──▶ tallies ──┐
     event loop ── a refusal, a request to an upstream ─┼──▶ slices of 10 s, of all calls     for charts
-    other processes ── their tallies ──────────────────┘    minutes, of each thing           for tables
+    other processes ── their tallies ──────────────────┘    minutes, of each thing ── sum    for tables
 
 Work is done for each batch, not for each call on its way; memory is bounded by the number of different things.
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 import msgspec
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CALLS", "MINUTES", "OTHERS", "REFUSALS", "SLICES_PER_MINUTE", "SLICE_S", "UPSTREAMS", "HourFigures"]
 __all__ += ["Tallies", "Tally", "Thing", "tallies_of"]
+
+Key = TypeVar("Key")
 
 SLICE_S: Final = 10
 SLICES_PER_MINUTE: Final = 6
@@ -69,6 +71,26 @@ class Tally(msgspec.Struct):
             known = fault if fault in self.faults or len(self.faults) < MAX_FAULTS else OTHERS
             self.faults[known] = self.faults.get(known, 0) + count
 
+    def take(self, other: Tally) -> None:
+        """Take away a tally that was added."""
+        for bucket, count in other.times.items():
+            _take(self.times, bucket, count)
+        for fault, count in other.faults.items():
+            # What was not told apart when it was added is among the others.
+            _take(self.faults, OTHERS, count - _take(self.faults, fault, count))
+
+    def copy(self) -> Tally:
+        """Return the same tally, to keep."""
+        return Tally(dict(self.times), dict(self.faults))
+
+
+def _take(counts: dict[Key, int], key: Key, count: int) -> int:
+    """Take a count away, as far as it is there, and return how much that was."""
+    left = counts.pop(key, 0) - count
+    if left > 0:
+        counts[key] = left
+    return count + min(left, 0)
+
 
 Tallies = Mapping[tuple[int, Thing], Tally]
 """What happened, by the slice of its end and by what it was."""
@@ -101,6 +123,8 @@ class HourFigures:
         self._lock = threading.Lock()
         self._slices: dict[int, Tally] = {}
         self._minutes: dict[int, dict[Thing, Tally]] = {}
+        self._totals: dict[Thing, Tally] = {}
+        """The sum of all minutes, kept up to date: it is asked for every few seconds."""
         self._unsent: dict[tuple[int, Thing], Tally] | None = {} if keeps_unsent else None
 
     def note(self, kind: str, name: str, place: str, took_s: float = 0.0, fault: str = "") -> None:
@@ -124,10 +148,11 @@ class HourFigures:
             self._forget(present)
 
     def _add(self, number: int, thing: Thing, tally: Tally) -> Thing:
-        minute = self._minutes.setdefault(number // SLICES_PER_MINUTE, {})
-        if thing not in minute and sum(one.kind == thing.kind for one in minute) >= MAX_THINGS[thing.kind]:
+        totals = self._totals
+        if thing not in totals and sum(one.kind == thing.kind for one in totals) >= MAX_THINGS[thing.kind]:
             thing = Thing(thing.kind, OTHERS, OTHERS)
-        minute.setdefault(thing, Tally()).add(tally)
+        totals.setdefault(thing, Tally()).add(tally)
+        self._minutes.setdefault(number // SLICES_PER_MINUTE, {}).setdefault(thing, Tally()).add(tally)
         if thing.kind == CALLS:
             self._slices.setdefault(number, Tally()).add(tally)
         return thing
@@ -135,7 +160,10 @@ class HourFigures:
     def _forget(self, present: int) -> None:
         oldest = present // SLICES_PER_MINUTE - MINUTES
         for minute in [one for one in self._minutes if one <= oldest]:
-            del self._minutes[minute]
+            for thing, tally in self._minutes.pop(minute).items():
+                self._totals[thing].take(tally)
+                if not self._totals[thing].times:
+                    del self._totals[thing]
         for number in [one for one in self._slices if one <= present - MINUTES * SLICES_PER_MINUTE]:
             del self._slices[number]
 
@@ -145,22 +173,9 @@ class HourFigures:
 
     def totals(self) -> dict[Thing, Tally]:
         """Return the tally of each thing over the hour."""
-        found: dict[Thing, Tally] = {}
-        for minute in self._kept_minutes():
-            with self._lock:
-                for thing, tally in self._minutes.get(minute, {}).items():
-                    known = (
-                        thing
-                        if thing in found or len(found) < sum(MAX_THINGS.values())
-                        else thing._replace(name=OTHERS, place=OTHERS)
-                    )
-                    found.setdefault(known, Tally()).add(tally)
-        return found
-
-    def _kept_minutes(self) -> list[int]:
         with self._lock:
             self._forget(self.present_slice())
-            return sorted(self._minutes)
+            return {thing: tally.copy() for thing, tally in self._totals.items()}
 
     def minutes(self) -> list[tuple[int, Tally]]:
         """Return the tally of all calls in each of the last 60 minutes up to now, with the slice after its end."""
