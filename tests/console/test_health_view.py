@@ -40,6 +40,17 @@ def counted(server: Server, calls: int) -> None:
         time.sleep(0.02)
 
 
+def hide(page: Page, *, is_hidden: bool) -> None:
+    """Put another tab before the page, or take it away."""
+    page.evaluate(
+        """isHidden => {
+            Object.defineProperty(document, "hidden", { configurable: true, get: () => isHidden });
+            document.dispatchEvent(new Event("visibilitychange"));
+        }""",
+        is_hidden,
+    )
+
+
 def test_a_person_sees_calls_appear_as_figures_and_can_stop_them(person: Visitor, server: Server) -> None:
     person.page.clock.install()
     page = person.go("health")
@@ -93,6 +104,15 @@ def test_figures_change_in_place_and_can_be_stopped(person: Visitor, server: Ser
     counted(server, calls + 3)
     page.keyboard.press("Enter")
     expect(figure(page, "Calls")).to_have_text(str(calls + 3))
+
+    hide(page, is_hidden=True)
+    asked = len(person.requests)
+    page.clock.run_for(3 * A_TURN_MS)
+    assert len(person.requests) == asked
+    server.post("/api/tools/encodePlantUML", CODE)
+    counted(server, calls + 4)
+    hide(page, is_hidden=False)
+    expect(figure(page, "Calls")).to_have_text(str(calls + 4))
 
     page.get_by_role("link", name="Contracts", exact=True).click()
     page.wait_for_function("document.title === 'Contracts · Signet' && !document.querySelector('.view.health')")
