@@ -96,7 +96,9 @@ function charts() {
       if (isEmpty) return;
       series.forEach((make, at) => {
         if (drawn[at]) return drawn[at].update(make(found));
-        const options = { title: titles[at], series: make(found), x: "time", log: false, height: CHART_HEIGHT };
+        // The p95 is often a hundred times the p50.
+        const log = make === timeSeries;
+        const options = { title: titles[at], series: make(found), x: "time", log, height: CHART_HEIGHT };
         drawn[at] = drawChart(places[at], { ...options, download: `signet-health-${at + 1}` });
       });
     },
