@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
-TABLES: Final = ("by_toolset", "limits")
+TABLES: Final = ("by_toolset", "limits", "origins")
 """The fields that no flag and no variable sets."""
 
 

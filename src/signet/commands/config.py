@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterator
 from typing import Any, Final
 
 import msgspec
 
 from signet.app import JOURNALS
-from signet.catalogue import find_toolset
-from signet.configuration.reading import Configuration, read_configuration
-from signet.kernel.secret_values import hide_secrets, plain
-from signet.kernel.settings import Setting, settings_of
-from signet.settings import Settings, flat_name, known_settings
+from signet.configuration.reading import read_configuration
+from signet.kernel.settings import settings_of
+from signet.settings import Settings, known_settings
+from signet.shown_settings import shown_settings
 
 from .arguments import TOOLSET_FLAGS, Parser, add_settings
 from .terminal import say, table, write, write_json
 
 __all__ = ["add"]
 
-HIDDEN: Final = "(set, hidden)"
 NOT_SET: Final = "-"
 PIPE_WIDTH: Final = 200
 """The width of the table where there is no terminal."""
@@ -34,15 +31,6 @@ examples:
   signet config --config other.toml      as another file has it
   signet config --toolsets boj --json
 """
-
-
-class ShownSetting(msgspec.Struct, frozen=True):
-    """One setting, as it is shown."""
-
-    name: str
-    value: Any
-    origin: str
-    """The flag, the variable, the file and its key, or `default`."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -64,7 +52,7 @@ def _run(args: argparse.Namespace) -> int:
     """Print the settings of the process and those of the enabled toolsets."""
     flags = {name: value for name, value in vars(args).items() if name in known_settings()}
     configuration = read_configuration(os.environ, flags, default_log_dir=JOURNALS)
-    shown = list(_shown(configuration))
+    shown = list(shown_settings(configuration.settings))
     for why in configuration.warnings.values():
         say(why)
     if args.json:
@@ -73,30 +61,6 @@ def _run(args: argparse.Namespace) -> int:
         rows = [(one.name, _text(one.value), one.origin) for one in shown]
         write(table(("setting", "value", "origin"), rows, pipe_width=PIPE_WIDTH, strip=True))
     return 0
-
-
-def _shown(configuration: Configuration) -> Iterator[ShownSetting]:
-    settings, given, _ = configuration
-    domains = dict.fromkeys(toolset.domain for toolset, _ in settings.enabled())
-    fields = [(field.name, field, settings) for field in settings_of(Settings) if field.help]
-    for toolset in map(find_toolset, domains):
-        own = settings.of(toolset)
-        fields += [(flat_name(toolset, field.name), field, own) for field in settings_of(toolset.settings)]
-    for name, field, struct in fields:
-        origin = given[name].source if name in given else "default"
-        yield ShownSetting(name, _value(field, getattr(struct, field.name)), origin)
-    if settings.limits:
-        from signet.configuration.limits import flat_limits
-
-        for name, value in flat_limits(settings.limits):
-            yield ShownSetting(name, value, f"{settings.config}:{name}")
-
-
-def _value(field: Setting, value: Any) -> Any:
-    """Return a value as it may be shown."""
-    if field.secret:
-        return HIDDEN if value else None
-    return hide_secrets(plain(value))
 
 
 def _text(value: Any) -> str:

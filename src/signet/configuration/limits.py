@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from signet.catalogue import TOOLSETS, find_toolset
 from signet.operations.limits.policy import LimitError, read_policy
 from signet.settings import UsageError
+from signet.shown_settings import dotted
 
 from .file import ConfigurationFile
 from .values import LIMITS
 from .variables import nearest
 
-__all__ = ["flat_limits", "read_limits"]
+__all__ = ["read_limits"]
 
 
 def read_limits(file: ConfigurationFile, *, may_be_unknown: bool = False) -> dict[str, Any]:
@@ -34,15 +34,6 @@ def read_limits(file: ConfigurationFile, *, may_be_unknown: bool = False) -> dic
         raise file.refused("limits.rate", "the file has a rate_limit too; write one of the two")
     _check_tools(file, table.get("tools", {}), may_be_unknown=may_be_unknown)
     return table
-
-
-def flat_limits(table: Mapping[str, Any], above: tuple[str, ...] = (LIMITS,)) -> Iterator[tuple[str, Any]]:
-    """Yield each value of a table with its key's whole name."""
-    for key, value in table.items():
-        if isinstance(value, Mapping):
-            yield from flat_limits(value, (*above, key))
-        else:
-            yield _dotted((*above, key)), value
 
 
 def _check_tools(file: ConfigurationFile, tables: Mapping[str, Any], *, may_be_unknown: bool) -> None:
@@ -70,9 +61,5 @@ def _advice(error: LimitError) -> str:
 
 def _refused(file: ConfigurationFile, path: tuple[str, ...], why: str) -> UsageError:
     """Return the error for a key: its line is known by the name that people write, in whichever quotes."""
-    spellings = (_dotted(path), _dotted(path, "'"), ".".join(path))
+    spellings = (dotted(path), dotted(path, "'"), ".".join(path))
     return file.refused(next((key for key in spellings if key in file.lines), spellings[0]), why)
-
-
-def _dotted(path: tuple[str, ...], quote: str = '"') -> str:
-    return ".".join(part if re.fullmatch(r"[A-Za-z0-9_-]+", part) else f"{quote}{part}{quote}" for part in path)

@@ -91,7 +91,9 @@ def read_configuration(
         secrets = [name for name, one in values.items() if known_settings()[name].secret and str(one.value).strip()]
         if file.is_shared and secrets:
             warnings["file.shared"] = f"others can read {file.path}, which has {secrets[0]}: chmod 600 {file.path}"
-    return Configuration(settings, given_settings(environ, flags, file=values), warnings)
+    given = given_settings(environ, flags, file=values)
+    settings = replace(settings, origins={name: one.source for name, one in given.items()})
+    return Configuration(settings, given, warnings)
 
 
 def _find_modules_beside(file: ConfigurationFile) -> None:

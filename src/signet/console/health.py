@@ -1,13 +1,101 @@
-"""Health: figures of the last hour, and what is configured."""
+"""Health: figures of the last hour, how the server stands now, and what is configured."""
 
 from __future__ import annotations
 
+import asyncio
+import os
+import time
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from signet.settings import Settings
+from signet.upstream.origin import parse_origin
+
+from .configuration import ConsoleSettings, configured_limits, configured_settings
+from .figures import REFUSALS, HourFigures, tallies_of
+from .health_summary import HealthSummary, summarise
 from .parts import Parts
-from .twin import Twin
+from .processes import Exchange, ProcessState
+from .twin import Twin, Visit
+from .upstreams import UpstreamWatch
 
-__all__ = ["twins"]
+if TYPE_CHECKING:
+    from signet.journal.record import JournalEntry, JournalRecord
+
+__all__ = ["Health", "twins"]
 
 
-def twins(parts: Parts) -> tuple[Twin, ...]:  # noqa: ARG001
+def twins(parts: Parts) -> tuple[Twin, ...]:
     """Return the twins of this view."""
-    return ()
+    health = Health(parts)
+    if parts.settings.workers > 1:
+        health.exchange.start()
+
+    async def show(_: Visit) -> HealthSummary:
+        return await asyncio.to_thread(health.summary)
+
+    async def show_settings(_: Visit) -> ConsoleSettings:
+        return await asyncio.to_thread(lambda: health.settings)
+
+    return (
+        Twin(path="/-/health", summary="Tell the figures of the last hour", answer=HealthSummary, run=show),
+        Twin(path="/-/settings", summary="List what is configured", answer=ConsoleSettings, run=show_settings),
+    )
+
+
+class Health:
+    """Watches one server, and exchanges figures with its other processes."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._lag_s = 0.0
+        self._written = 0
+        self.figures = HourFigures(keeps_unsent=parts.settings.workers > 1)
+        self._upstreams = UpstreamWatch(parts.server.upstreams, _names(parts.settings), self.figures)
+        self.exchange = Exchange(parts.spool, self.figures, self.state)
+        self._limits = configured_limits(parts.settings)
+        watch = parts.watch
+        watch.on_records.append(self._on_records)
+        watch.on_written.append(self._on_written)
+        watch.on_refusal.append(self._on_refusal)
+        watch.visitors.append(self._upstreams.visit)
+
+    def _on_records(self, batch: list[tuple[JournalEntry, JournalRecord]]) -> None:
+        self.figures.add(tallies_of(batch))
+
+    def _on_written(self, records: int, lag_s: float) -> None:
+        self._written += records
+        self._lag_s = lag_s
+
+    def _on_refusal(self, address: str, status: int, reason: str) -> None:
+        # Whoever is refused stays unnamed.
+        del address
+        self.figures.note(REFUSALS, reason, str(status))
+
+    def state(self) -> ProcessState:
+        """Return how this process stands."""
+        written = self._written if self._parts.settings.keeps_journal else 0
+        in_flight = self._parts.server.pipeline.in_flight
+        return ProcessState(os.getpid(), time.time(), in_flight, self._lag_s, written, self._upstreams.now())
+
+    def summary(self) -> HealthSummary:
+        """Return all figures; it takes milliseconds, so it is not for the event loop."""
+        self.exchange.exchange()
+        states = [self.state(), *self.exchange.others()]
+        return summarise(self.figures, states, self._limits, keeps_journal=self._parts.settings.keeps_journal)
+
+    @cached_property
+    def settings(self) -> ConsoleSettings:
+        """Return what is configured; it does not change while the process runs."""
+        return configured_settings(self._parts.settings)
+
+
+def _names(settings: Settings) -> dict[str, str]:
+    """Return the names of the toolsets that have an upstream, by its origin."""
+    names: dict[str, str] = {}
+    for toolset, own in settings.enabled():
+        base_url = toolset.upstream(own).base_url if toolset.upstream is not None else None
+        if base_url is not None and not settings.replay:
+            origin = parse_origin(base_url, with_path=True)
+            names.setdefault("/".join(origin.split("/")[:3]), toolset.domain)
+    return names

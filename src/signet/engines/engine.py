@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from signet.kernel.errors import Code, Fault
-from signet.kernel.upstream import Upstream, UpstreamRequest, UpstreamResponse
+from signet.kernel.upstream import Upstream, UpstreamRequest, UpstreamResponse, UpstreamState, states_of
 from signet.kernel.waiting import Waiting
 
 from .picture import DiagramError
@@ -84,6 +84,10 @@ class Engine:
         if isinstance(drawn, DiagramError):
             return _json(400, {"line": drawn.line, "message": drawn.message})
         return UpstreamResponse(200, CONTENT_TYPES[form], drawn)
+
+    def states(self) -> list[UpstreamState]:
+        """Return the state of the server that draws, where there is one."""
+        return states_of(self._upstream) if self._upstream is not None else []
 
     def warm(self) -> None:
         """Do nothing: an engine takes 300 MB, and is started when the first diagram comes."""

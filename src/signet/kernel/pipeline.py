@@ -108,6 +108,11 @@ class Pipeline:
         return self._explain is not None
 
     @property
+    def in_flight(self) -> int:
+        """The number of calls whose tools are awaited."""
+        return self._in_flight
+
+    @property
     def is_limited(self) -> bool:
         """Whether there is a gate before all calls."""
         return self._gate is not None

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Final, Protocol
+from typing import Final, Literal, Protocol
 
 import msgspec
 
 from .waiting import Waiting
 
-__all__ = ["NOT_GZIP", "ResponseCache", "Upstream", "UpstreamRequest", "UpstreamResponse", "UpstreamVisit", "Watch"]
+__all__ = [
+    "NOT_GZIP",
+    "CacheState",
+    "ResponseCache",
+    "Upstream",
+    "UpstreamRequest",
+    "UpstreamResponse",
+    "UpstreamState",
+    "UpstreamVisit",
+    "Watch",
+    "states_of",
+]
 
 NOT_GZIP: Final = "the body is not the gzip that it claims to be"
 """The value of `UpstreamResponse.broken` for a body that came whole and cannot be unpacked."""
@@ -92,6 +103,33 @@ class Upstream(Protocol):
 
     def close(self) -> Awaitable[None]:
         """Close the connections."""
+
+
+class CacheState(msgspec.Struct, frozen=True):
+    """What a cache before a service holds, and how often it had the answer."""
+
+    name: str
+    hits: int
+    misses: int
+    entries: int | None = None
+    """The number of kept answers; None where counting them is not cheap."""
+
+
+class UpstreamState(msgspec.Struct, frozen=True):
+    """How one service stands with this process."""
+
+    origin: str
+    breaker: Literal["none", "closed", "open"] = "none"
+    """Whether requests are sent; `none` where there is no circuit breaker."""
+    failures: int = 0
+    """The number of failures in sequence that the circuit breaker has seen."""
+    caches: tuple[CacheState, ...] = ()
+
+
+def states_of(upstream: Upstream) -> list[UpstreamState]:
+    """Return the states of the services behind an upstream; one that keeps no account is known by its origin."""
+    states: Callable[[], list[UpstreamState]] | None = getattr(upstream, "states", None)
+    return states() if states is not None else [UpstreamState(upstream.origin)]
 
 
 class ResponseCache(Protocol):

@@ -77,6 +77,8 @@ class OperationSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields
     ] = None
     limits: dict[str, Any] = field(default_factory=dict)
     """The `[limits]` table of the file, checked."""
+    origins: dict[str, str] = field(default_factory=dict)
+    """The flag, the variable or the key of a file that set each setting, by its flat name; never a value."""
     store: Annotated[
         str,
         setting(

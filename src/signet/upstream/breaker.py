@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Final
+from typing import Final, Literal
+
+from msgspec.structs import replace
 
 from signet.kernel.errors import Code, Fault
-from signet.kernel.upstream import Upstream, UpstreamRequest, UpstreamResponse
+from signet.kernel.upstream import Upstream, UpstreamRequest, UpstreamResponse, UpstreamState, states_of
 from signet.kernel.waiting import Waiting
 
 from .shared_turn import NoTurn
@@ -77,6 +79,11 @@ class BreakerUpstream:
         else:
             self._note_success()
         return response
+
+    def states(self) -> list[UpstreamState]:
+        """Return the states of the services, with that of the breaker."""
+        breaker: Literal["closed", "open"] = "closed" if self._open_until_s is None else "open"
+        return [replace(one, breaker=breaker, failures=self._failures) for one in states_of(self._inner)]
 
     def warm(self) -> None:
         """Load what the first request needs."""

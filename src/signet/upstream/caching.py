@@ -11,7 +11,15 @@ from typing import Final
 import msgspec
 
 from signet.kernel.toolset import UpstreamSpec
-from signet.kernel.upstream import ResponseCache, Upstream, UpstreamRequest, UpstreamResponse
+from signet.kernel.upstream import (
+    CacheState,
+    ResponseCache,
+    Upstream,
+    UpstreamRequest,
+    UpstreamResponse,
+    UpstreamState,
+    states_of,
+)
 from signet.kernel.waiting import Waiting
 
 __all__ = ["CachingUpstream"]
@@ -48,6 +56,7 @@ class CachingUpstream:
         self._cache: dict[_Key, tuple[float, UpstreamResponse]] = {}
         self._shared = shared if spec.cache_s > 0 else None
         self._forgetting: set[asyncio.Future[None]] = set()
+        self._hits = self._misses = 0
 
     async def send(self, request: UpstreamRequest, wait: Waiting | None = None) -> UpstreamResponse:
         """Return a cached response, join an equal request that is under way, or send one."""
@@ -55,7 +64,9 @@ class CachingUpstream:
             return await self._inner.send(request, wait)
         cached = self._cached(request)
         if cached is not None:
+            self._hits += 1
             return cached
+        self._misses += 1
         shared = self._under_way.get(_key(request))
         if shared is None:
             told = Waiting()
@@ -73,6 +84,13 @@ class CachingUpstream:
             if shared.callers == 0 and not shared.task.done():
                 shared.task.cancel()
                 self._end(request, shared)
+
+    def states(self) -> list[UpstreamState]:
+        """Return the states of the services, with that of this process's cache."""
+        caches = (
+            (CacheState("responses", self._hits, self._misses, len(self._cache)),) if self._spec.cache_s > 0 else ()
+        )
+        return [msgspec.structs.replace(one, caches=caches + one.caches) for one in states_of(self._inner)]
 
     def warm(self) -> None:
         """Load what the first request needs."""

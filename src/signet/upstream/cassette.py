@@ -24,7 +24,7 @@ from typing import Any, Final
 import msgspec
 
 from signet.kernel.errors import Code, Fault
-from signet.kernel.upstream import Upstream, UpstreamRequest, UpstreamResponse
+from signet.kernel.upstream import Upstream, UpstreamRequest, UpstreamResponse, UpstreamState, states_of
 from signet.kernel.waiting import Waiting
 
 from .cassette_folder import CassetteReader, CassetteRedactor, CassetteWriter, RecordedOrigin
@@ -98,6 +98,10 @@ class RecordingUpstream:
             raise
         self._record(request, _to_recorded_response(response, self._redactor))
         return response
+
+    def states(self) -> list[UpstreamState]:
+        """Return the states of the services."""
+        return states_of(self._inner)
 
     def warm(self) -> None:
         """Load what the first request needs."""

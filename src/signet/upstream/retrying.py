@@ -11,7 +11,7 @@ from typing import Final
 
 from signet.kernel.errors import Fault
 from signet.kernel.toolset import UpstreamSpec
-from signet.kernel.upstream import Upstream, UpstreamRequest, UpstreamResponse
+from signet.kernel.upstream import Upstream, UpstreamRequest, UpstreamResponse, UpstreamState, states_of
 from signet.kernel.waiting import Waiting
 
 __all__ = ["RetryingUpstream"]
@@ -77,6 +77,10 @@ class RetryingUpstream:
             return await self._inner.send(request, wait), None
         except Fault as fault:
             return None, fault
+
+    def states(self) -> list[UpstreamState]:
+        """Return the states of the services."""
+        return states_of(self._inner)
 
     def warm(self) -> None:
         """Load what the first request needs."""

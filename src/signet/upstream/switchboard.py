@@ -17,7 +17,15 @@ from signet.kernel.errors import Code, Fault
 from signet.kernel.redaction import MIN_CHARS, SecretRedactor, redact_labelled
 from signet.kernel.toolset import UpstreamSpec
 from signet.kernel.turns import Turns
-from signet.kernel.upstream import ResponseCache, Upstream, UpstreamRequest, UpstreamResponse, UpstreamVisit
+from signet.kernel.upstream import (
+    ResponseCache,
+    Upstream,
+    UpstreamRequest,
+    UpstreamResponse,
+    UpstreamState,
+    UpstreamVisit,
+    states_of,
+)
 from signet.kernel.waiting import Waiting
 
 __all__ = ["ServiceRequest", "Switchboard", "open_service"]
@@ -124,6 +132,10 @@ class Switchboard:
             # The import of the HTTP client would hold the event loop.
             await asyncio.to_thread(service.warm)
             return self._shared.setdefault(spec, service)
+
+    def states(self) -> list[UpstreamState]:
+        """Return the states of the services that were asked."""
+        return [state for service in list(self._shared.values()) for state in states_of(service)]
 
     def warm(self) -> None:
         """Do nothing: nobody knows yet whether a service is asked."""

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from signet.kernel.upstream import Upstream, UpstreamRequest, UpstreamResponse
+from msgspec.structs import replace
+
+from signet.kernel.upstream import CacheState, Upstream, UpstreamRequest, UpstreamResponse, UpstreamState, states_of
 from signet.kernel.waiting import Waiting
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ class IndexUpstream:
         self._settings = settings
         self._bank = bank
         self._index: IndexService | None = None
+        self._hits = self._misses = 0
 
     @property
     def index(self) -> IndexService:
@@ -50,11 +53,18 @@ class IndexUpstream:
         """Return the answer of the index, or that of the Bank."""
         path, _, query = request.target.partition("?")
         if not path.startswith(PREFIX) or not self.index.knows(path.removeprefix(PREFIX)):
+            self._misses += 1
             return await self._bank.send(request, wait)
+        self._hits += 1
         if wait is not None:
             wait.now = "waiting for the index of the Bank of Japan's series"
         body = await self.index.answer(path.removeprefix(PREFIX), query)
         return UpstreamResponse(200, "application/json", body)
+
+    def states(self) -> list[UpstreamState]:
+        """Return the state of the Bank; the index counts the requests that it answered as hits."""
+        own = CacheState("index", self._hits, self._misses)
+        return [replace(one, caches=(own, *one.caches)) for one in states_of(self._bank)]
 
     def warm(self) -> None:
         """Load what the first request needs."""

@@ -15,7 +15,7 @@ import msgspec
 
 from signet.files import make_private_folders, read_regular, replacing
 from signet.kernel.errors import Code, Fault
-from signet.kernel.upstream import Upstream, UpstreamRequest, UpstreamResponse
+from signet.kernel.upstream import CacheState, Upstream, UpstreamRequest, UpstreamResponse, UpstreamState, states_of
 from signet.kernel.waiting import Waiting
 
 from .models import Problem, Resolved
@@ -47,6 +47,7 @@ class StatementCache:
         self._inner = inner
         self._folder = folder
         self._offline = offline
+        self._hits = self._misses = 0
 
     async def send(self, request: UpstreamRequest, wait: Waiting | None = None) -> UpstreamResponse:
         """Return the answer of a file, or of the backend; offline, raise a Fault for what no file holds."""
@@ -58,13 +59,20 @@ class StatementCache:
         path = self._path(request)
         kept = await asyncio.to_thread(_read, path, request.target)
         if kept is not None:
+            self._hits += 1
             return kept
+        self._misses += 1
         if self._offline:
             raise _not_kept(self._folder)
         response = await self._inner.send(request, wait)
         if has_statement(response, shape):
             await asyncio.to_thread(_write, path, request.target, response)
         return response
+
+    def states(self) -> list[UpstreamState]:
+        """Return the state of the backend, with that of the folder."""
+        own = CacheState("statements", self._hits, self._misses)
+        return [msgspec.structs.replace(one, caches=(own, *one.caches)) for one in states_of(self._inner)]
 
     def warm(self) -> None:
         """Load what the first request needs."""
