@@ -60,7 +60,7 @@ export class Chart {
     this.choice = h("div", { class: "chart-choice row" });
     this.table = h("div", { class: "chart-table", hidden: true });
     this.figure = h("figure", { class: "chart" }, this.title && h("figcaption", {}, shown(this.title)), this.legend, this.choice, this.unitTexts, this.plot,
-      h("p", { class: "help chart-help", id: `${this.id}-help` }, "Arrow keys read values, Home and End go to the ends, plus and minus zoom, Escape resets. With a mouse: drag, or Ctrl and the wheel, to zoom."),
+      h("p", { class: this.height ? "chart-hidden" : "help", id: `${this.id}-help` }, "Arrow keys read values, Home and End go to the ends, plus and minus zoom, Escape resets. With a mouse: drag, or Ctrl and the wheel, to zoom."),
       this.note, this.readout.spoken, this.tools, this.table);
   }
 
