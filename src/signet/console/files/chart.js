@@ -1,13 +1,16 @@
-// A chart of our own: curves on a canvas, axes as text, a crosshair that mouse, finger and keyboard move, zoom, log axis.
+// A chart of our own: curves on a canvas, axes as text, a crosshair for mouse, finger and keyboard, zoom, log axis.
 
+import { ChartInput } from "./chart_input.js";
 import { Curve, stopsOf } from "./curve.js";
 import { h, put, s, shown } from "./dom.js";
+import { Legend } from "./legend.js";
 import { layout, paint, paletteOf } from "./plot.js";
-import { Readout, labelOf, sample } from "./readout.js";
+import { Readout } from "./readout.js";
 import { areDays, exact, periodText } from "./scale.js";
-import { ChartInput } from "./chart_input.js";
 
-const MAX_AXES = 2;
+const HELP = "Arrow keys read values, Home and End go to the ends, plus and minus zoom, Escape resets. "
+  + "With a mouse: drag, or Ctrl and the wheel, to zoom.";
+const MAX_RATIO = 3;
 let count = 0;
 let styled = null;
 
@@ -23,15 +26,23 @@ export function drawChart(place, options) {
   return { update: (series) => chart.update(series), destroy: () => chart.destroy() };
 }
 
-/** A chart: `title`, `series` of {name, unit, points, code?, frequency?}, `x` time or number, `log`, `height` in pixels,
- * `download`, the name of the files that people save, without its ending. */
+/**
+ * A chart: `title`, `series` of {name, unit, points, code?, frequency?}, `x` as time or number, `log`, `height` in
+ * pixels, `download`, the name of the files that people save, without its ending.
+ */
 export class Chart {
   constructor({ title = "", series, x = "time", log = false, height = 0, download = "" }) {
-    Object.assign(this, { title, height, download, isTime: x === "time", isLog: log, view: null, stop: NaN, frame: null });
+    Object.assign(this, { title, height, download, isTime: x === "time", isLog: log });
+    Object.assign(this, { view: null, stop: NaN, frame: null, rows: null, isGone: false });
     this.id = `chart-${++count}`;
-    this.hidden = new Set();
-    this.units = [];
+    this.palette = paletteOf(document.body);
     this.readout = new Readout();
+    this.legend = new Legend(this.id, () => {
+      this.stops = null;
+      this.draw();
+    });
+    this.buildPlot();
+    this.buildTools();
     this.build();
     this.take(series);
     this.input = new ChartInput(this);
@@ -40,35 +51,45 @@ export class Chart {
     this.observer = new ResizeObserver(() => this.draw());
   }
 
-  build() {
+  buildPlot() {
     this.canvas = h("canvas", { "aria-hidden": "true" });
     this.labels = s("g");
     this.band = s("rect", { class: "chart-band", visibility: "hidden", y: 0 });
-    this.overlay = s("svg", { class: "chart-overlay", "aria-hidden": "true" }, this.labels, this.band, this.readout.marks);
+    const marks = [this.labels, this.band, this.readout.marks];
+    this.overlay = s("svg", { class: "chart-overlay", "aria-hidden": "true" }, marks);
     this.plot = h("div", {
-      class: "chart-plot", tabindex: "0", role: "application", "aria-roledescription": "chart", "aria-describedby": `${this.id}-help`,
+      class: "chart-plot", tabindex: "0", role: "application", "aria-roledescription": "chart",
+      "aria-describedby": `${this.id}-help`,
     }, this.canvas, this.overlay, this.readout.box);
     if (this.height) this.plot.style.height = `${this.height}px`;
-    this.legend = h("div", { class: "chart-legend", role: "group", "aria-label": "Series" });
-    this.logButton = this.button("Log axis", () => this.setLog(!this.isLog), { "aria-pressed": String(this.isLog) });
-    this.zoomed = [this.button("Earlier", () => this.pan(-0.5)), this.button("Later", () => this.pan(0.5)), this.button("Reset zoom", () => this.reset())];
-    const zoom = [this.button("Zoom in", () => this.zoom(0.5)), this.button("Zoom out", () => this.zoom(2)), ...this.zoomed];
-    this.tools = h("div", { class: "chart-tools row" }, this.logButton, zoom, this.tableButton = this.button("Table", () => this.turnTable(), { "aria-expanded": "false" }),
-      this.download && [this.button("CSV", () => this.save("saveCsv")), this.button("PNG", () => this.save("savePng"))]);
+  }
+
+  buildTools() {
+    const button = (text, onclick, more) => h("button", { type: "button", class: "quiet", onclick, ...more }, text);
+    this.logButton = button("Log axis", () => this.setLog(!this.isLog), { "aria-pressed": String(this.isLog) });
+    this.tableButton = button("Table", () => this.turnTable(), { "aria-expanded": "false" });
+    this.zoomed = [
+      button("Earlier", () => this.pan(-0.5)), button("Later", () => this.pan(0.5)),
+      button("Reset zoom", () => this.reset()),
+    ];
+    this.tools = h("div", { class: "chart-tools row" },
+      this.logButton, button("Zoom in", () => this.zoom(0.5)), button("Zoom out", () => this.zoom(2)), this.tableButton,
+      this.download && [button("CSV", () => this.save("saveCsv")), button("PNG", () => this.save("savePng"))],
+      this.zoomed);
+  }
+
+  build() {
     this.unitTexts = h("div", { class: "chart-units" });
     this.note = h("p", { class: "help chart-note", role: "status" });
-    this.choice = h("div", { class: "chart-choice row" });
-    this.table = h("div", { class: "chart-table", hidden: true });
-    this.figure = h("figure", { class: "chart" }, this.title && h("figcaption", {}, shown(this.title)), this.legend, this.choice, this.unitTexts, this.plot,
-      h("p", { class: this.height ? "chart-hidden" : "help", id: `${this.id}-help` }, "Arrow keys read values, Home and End go to the ends, plus and minus zoom, Escape resets. With a mouse: drag, or Ctrl and the wheel, to zoom."),
+    this.table = h("div", { hidden: true });
+    this.figure = h("figure", { class: "chart" },
+      this.title && h("figcaption", {}, shown(this.title)), this.legend.buttons, this.legend.choice, this.unitTexts,
+      this.plot, h("p", { class: this.height ? "chart-hidden" : "help chart-help", id: `${this.id}-help` }, HELP),
       this.note, this.readout.spoken, this.tools, this.table);
   }
 
-  button(text, onclick, more = {}) {
-    return h("button", { type: "button", class: "quiet", onclick, ...more }, text);
-  }
-
   open() {
+    if (this.isGone) return;
     this.restyle();
     this.scheme.addEventListener("change", this.onScheme);
     this.observer.observe(this.plot);
@@ -89,70 +110,34 @@ export class Chart {
   }
 
   take(series) {
-    const before = JSON.stringify(this.curves?.map((curve) => [curve.code, curve.name, curve.unit]));
-    this.series = series;
     this.curves = series.map((one, number) => new Curve(one, number));
     const filled = this.curves.filter((curve) => curve.length > 0);
+    this.isEmpty = filled.length === 0;
     this.first = Math.min(...filled.map((curve) => curve.xs[0]));
     this.last = Math.max(...filled.map((curve) => curve.xs.at(-1)));
-    this.isEmpty = filled.length === 0;
     this.isLocal = this.isTime && !filled.every((curve) => areDays(curve.xs));
     this.stops = null;
-    const total = this.curves.reduce((sum, curve) => sum + curve.length, 0);
-    const text = (value) => (this.isTime ? periodText(value, filled[0].frequency, this.isLocal) : exact(value));
-    const range = this.isEmpty ? "no points" : `${exact(total)} points, ${text(this.first)} to ${text(this.last)}`;
-    const names = h("span", {}, shown(this.title || "Chart")).textContent;
-    this.plot.setAttribute("aria-label", `${names}: ${series.length} series, ${range}`);
-    if (before !== JSON.stringify(this.curves.map((curve) => [curve.code, curve.name, curve.unit]))) this.name();
-  }
-
-  /** Make the legend, and the choice of units where there are more than the axes. */
-  name() {
-    this.allUnits = [...new Set(this.curves.map((curve) => curve.unit))];
-    if (!this.units.length || !this.units.every((unit) => this.allUnits.includes(unit))) this.units = this.allUnits.slice(0, MAX_AXES);
-    this.restyle();
-    const isMany = this.allUnits.length > MAX_AXES;
-    put(this.choice, isMany && [h("p", { class: "help" }, `The series have ${this.allUnits.length} units, and a chart has two axes: choose two.`), this.unitChoice(0, "Left axis"), this.unitChoice(1, "Right axis")]);
-  }
-
-  unitChoice(at, label) {
-    const id = `${this.id}-unit-${at}`;
-    const change = (event) => {
-      const unit = this.allUnits[event.target.value];
-      if (this.units[1 - at] === unit) this.units[1 - at] = this.units[at];
-      this.units[at] = unit;
-      this.name();
-      this.draw();
-      document.getElementById(id)?.focus();
-    };
-    const options = this.allUnits.map((unit, number) => h("option", { value: String(number), selected: unit === this.units[at] }, shown(unit || "no unit")));
-    return [h("label", { for: id }, label), h("select", { id, onchange: change }, options)];
+    if (this.view && !(this.view[0] >= this.first && this.view[1] <= this.last)) this.look(...this.view);
+    this.legend.take(this.curves, this.palette);
+    const total = exact(filled.reduce((sum, curve) => sum + curve.length, 0));
+    const text = (x) => (this.isTime ? periodText(x, filled[0].frequency, this.isLocal) : exact(x));
+    const range = this.isEmpty ? "no points" : `${total} points, ${text(this.first)} to ${text(this.last)}`;
+    const title = h("span", {}, shown(this.title || "Chart")).textContent;
+    this.plot.setAttribute("aria-label", `${title}: ${series.length} series, ${range}`);
   }
 
   /** Read the colours again. */
   restyle() {
-    this.palette = paletteOf(this.figure.isConnected ? this.figure : document.body);
-    put(this.legend, this.curves.map((curve) => this.legendButton(curve)));
+    this.palette = paletteOf(document.body);
+    this.legend.draw(this.palette);
     this.draw();
   }
 
-  legendButton(curve) {
-    const isOff = !this.units.includes(curve.unit);
-    const pressed = String(!isOff && !this.hidden.has(curve.number));
-    const unit = this.allUnits.length > 1 && curve.unit && h("span", { class: "chart-unit" }, " ", shown(curve.unit));
-    const toggle = (event) => {
-      this.hidden.delete(curve.number) || this.hidden.add(curve.number);
-      event.currentTarget.setAttribute("aria-pressed", String(!this.hidden.has(curve.number)));
-      this.stops = null;
-      this.draw();
-    };
-    return this.button("", toggle, { "aria-pressed": pressed, disabled: isOff }).appendChild(h("span", {}, sample(curve.number, this.palette), " ", shown(labelOf(curve) || "series"), unit)).parentNode;
-  }
-
   get drawn() {
-    return this.curves.filter((curve) => !this.hidden.has(curve.number) && this.units.includes(curve.unit));
+    return this.legend.drawn;
   }
 
+  /** Return every x that has a point. */
   get allStops() {
     return (this.stops ??= stopsOf(this.drawn));
   }
@@ -163,6 +148,7 @@ export class Chart {
     return from < to ? [from, to] : [from - 1, to + 1];
   }
 
+  /** Draw with the next frame, once, however often this is asked for. */
   draw() {
     if (this.isGone || !this.figure.isConnected) return;
     cancelAnimationFrame(this.drawing);
@@ -172,9 +158,9 @@ export class Chart {
   /** Return the layout for a size. */
   arrange(width, height, fontPx, textWidth) {
     const [from, to] = this.ends;
-    const drawn = this.drawn;
-    const units = this.units.filter((unit) => drawn.some((curve) => curve.unit === unit));
-    return layout({ curves: drawn, units, from, to, isTime: this.isTime, isLocal: this.isLocal, isLog: this.isLog, width, height, fontPx, textWidth });
+    const { drawn: curves, isTime, isLocal, isLog } = this;
+    const units = this.legend.units.filter((unit) => curves.some((curve) => curve.unit === unit));
+    return layout({ curves, units, from, to, isTime, isLocal, isLog, width, height, fontPx, textWidth });
   }
 
   drawNow() {
@@ -182,30 +168,30 @@ export class Chart {
     if (!width || !height || this.isGone) return;
     const fontPx = parseFloat(getComputedStyle(this.overlay).fontSize);
     const context = this.canvas.getContext("2d");
+    const ratio = Math.min(devicePixelRatio || 1, MAX_RATIO);
+    const size = [Math.round(width * ratio), Math.round(height * ratio)];
+    // A canvas takes new memory whenever it is given a size.
+    if (this.canvas.width !== size[0] || this.canvas.height !== size[1]) [this.canvas.width, this.canvas.height] = size;
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, width, height);
     context.font = `${fontPx}px ${this.palette.sans}`;
     const isBlank = this.isEmpty || this.drawn.length === 0;
     this.frame = isBlank ? null : this.arrange(width, height, fontPx, (text) => context.measureText(text).width);
-    const ratio = Math.min(devicePixelRatio || 1, 3);
-    // A canvas is emptied when it is given a size, and only then needs new memory.
-    if (this.canvas.width !== Math.round(width * ratio) || this.canvas.height !== Math.round(height * ratio)) {
-      this.canvas.width = Math.round(width * ratio);
-      this.canvas.height = Math.round(height * ratio);
-    }
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.clearRect(0, 0, width, height);
     if (this.frame) paint(context, this.frame, this.palette);
-    this.write(isBlank);
+    this.write();
   }
 
   /** Write what is text: the ticks, the units and what has to be said. */
-  write(isBlank) {
-    const frame = this.frame;
-    const notes = [isBlank && (this.isEmpty ? "There are no points." : "All series are hidden.")];
+  write() {
+    const { frame } = this;
+    const notes = [];
+    if (!frame) notes.push(this.isEmpty ? "There are no points." : "All series are hidden.");
+    if (frame?.leftOut) notes.push(`The log axis leaves out ${exact(frame.leftOut)} values at or below 0.`);
+    if (frame?.axes.some((axis) => axis.isEmpty)) notes.push("A series has no value in this span.");
+    const text = notes.join(" ");
+    if (this.note.textContent !== text) this.note.textContent = text;
     put(this.labels, frame && tickTexts(frame));
     put(this.unitTexts, frame && frame.axes.map((axis) => h("span", {}, shown(axis.unit))));
-    if (frame?.leftOut) notes.push(`${exact(frame.leftOut)} values at or below 0 are left out: a log axis has no place for them.`);
-    if (frame?.axes.some((axis) => axis.isEmpty)) notes.push("There is no value in this span.");
-    put(this.note, notes.filter(Boolean).join(" "));
     for (const button of this.zoomed) button.hidden = this.view === null;
     if (frame && this.stop >= frame.x.from && this.stop <= frame.x.to) this.point(this.stop);
     else this.readout.hide();
@@ -214,7 +200,8 @@ export class Chart {
   /** Put the crosshair at a place on the x axis. */
   point(x, isSpoken = false) {
     this.stop = x;
-    if (this.frame) this.readout.show(x, this.frame, this.palette, { isTime: this.isTime, isLocal: this.isLocal, isSpoken });
+    const { isTime, isLocal } = this;
+    if (this.frame) this.readout.show(x, this.frame, this.palette, { isTime, isLocal, isSpoken });
   }
 
   hidePoint() {
@@ -252,7 +239,9 @@ export class Chart {
     this.draw();
   }
 
+  /** See all of it again. A button that goes gives the focus to the plot. */
   reset() {
+    if (this.zoomed.includes(document.activeElement)) this.plot.focus();
     this.view = null;
     this.draw();
   }
@@ -274,15 +263,18 @@ export class Chart {
 }
 
 function tickTexts(frame) {
+  const { fontPx } = frame;
   const texts = frame.xTicks.map((tick) => {
     const x = frame.x(tick.value);
-    const anchor = x < frame.fontPx * 3 ? "start" : x > frame.width - frame.fontPx * 3 ? "end" : "middle";
-    return s("text", { x, y: frame.bottom + frame.fontPx * 1.4, "text-anchor": anchor }, tick.text);
+    const anchor = x < fontPx * 3 ? "start" : x > frame.width - fontPx * 3 ? "end" : "middle";
+    return s("text", { x, y: frame.bottom + fontPx * 1.4, "text-anchor": anchor }, tick.text);
   });
-  const sides = [[frame.left - frame.fontPx * 0.5, "end"], [frame.right + frame.fontPx * 0.5, "start"]];
+  const sides = [[frame.left - fontPx * 0.5, "end"], [frame.right + fontPx * 0.5, "start"]];
   frame.axes.forEach((axis, at) => {
     const [x, anchor] = sides[at];
-    for (const tick of axis.ticks) texts.push(s("text", { x, y: axis.y(tick.value) + frame.fontPx * 0.35, "text-anchor": anchor }, tick.text));
+    for (const { value, text } of axis.ticks) {
+      texts.push(s("text", { x, y: axis.y(value) + fontPx * 0.35, "text-anchor": anchor }, text));
+    }
   });
   return texts;
 }

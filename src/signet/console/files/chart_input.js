@@ -13,7 +13,7 @@ export class ChartInput {
     plot.addEventListener("pointermove", (event) => this.move(event));
     plot.addEventListener("pointerup", (event) => this.release(event));
     plot.addEventListener("pointercancel", () => this.drop());
-    plot.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && this.start === null && chart.hidePoint());
+    plot.addEventListener("pointerleave", (event) => this.leave(event));
     plot.addEventListener("wheel", (event) => this.turn(event), { passive: false });
     plot.addEventListener("keydown", (event) => this.key(event));
   }
@@ -60,6 +60,10 @@ export class ChartInput {
   drop() {
     this.start = null;
     this.chart.band.setAttribute("visibility", "hidden");
+  }
+
+  leave(event) {
+    if (event.pointerType === "mouse" && this.start === null) this.chart.hidePoint();
   }
 
   turn(event) {

@@ -53,7 +53,10 @@ export class Curve {
   trace(path, x, y, isLog, dots) {
     const [start, end] = this.span(x.from, x.to);
     let run = 0, column = NaN, first = 0, low = 0, high = 0, last = 0, merged = false;
-    const point = (at) => (run++ ? path.lineTo(x(this.xs[at]), y(this.ys[at])) : path.moveTo(x(this.xs[at]), y(this.ys[at])));
+    const point = (at) => {
+      const [right, down] = [x(this.xs[at]), y(this.ys[at])];
+      run++ ? path.lineTo(right, down) : path.moveTo(right, down);
+    };
     const flush = () => {
       point(first);
       if (first === last) return;

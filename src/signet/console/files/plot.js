@@ -20,13 +20,14 @@ export function paletteOf(element) {
 export function lookOf(number, palette) {
   const round = Math.floor(number / palette.series.length);
   const colour = palette.series[number % palette.series.length];
-  return { colour, dashes: DASHES[(number + round) % DASHES.length], width: number < palette.series.length ? 1.75 : 2.75 };
+  return { colour, dashes: DASHES[(number + round) % DASHES.length], width: round ? 2.75 : 1.75 };
 }
 
 /** Return where everything of a chart stands: {x, axes, left, right, top, bottom, xTicks, leftOut}. */
 export function layout({ curves, units, from, to, isTime, isLocal, isLog, width, height, fontPx, textWidth }) {
   const top = fontPx * 0.75, bottom = height - fontPx * 2;
-  const axes = units.map((unit) => axisOf(curves.filter((curve) => curve.unit === unit), unit, { from, to, isLog, top, bottom, fontPx }));
+  const size = { from, to, isLog, top, bottom, fontPx };
+  const axes = units.map((unit) => axisOf(curves.filter((curve) => curve.unit === unit), unit, size));
   const room = (axis) => Math.max(...axis.ticks.map((tick) => textWidth(tick.text)), fontPx) + fontPx;
   const left = axes.length > 0 ? room(axes[0]) : fontPx;
   const right = width - (axes.length > 1 ? room(axes[1]) : fontPx);

@@ -23,7 +23,8 @@ export class Readout {
   /** Show the values at x; speak them where the keyboard moved the crosshair. */
   show(x, frame, palette, { isTime, isLocal, isSpoken }) {
     const at = Math.round(frame.x(x)) + 0.5;
-    for (const [name, value] of Object.entries({ x1: at, x2: at, y1: 0, y2: frame.bottom })) this.line.setAttribute(name, value);
+    const ends = { x1: at, x2: at, y1: 0, y2: frame.bottom };
+    for (const [name, value] of Object.entries(ends)) this.line.setAttribute(name, value);
     const curves = frame.axes.flatMap((axis) => axis.curves.map((curve) => ({ axis, curve, point: curve.pointAt(x) })));
     curves.sort((one, other) => one.curve.number - other.curve.number);
     const text = (value, frequency) => (isTime ? periodText(value, frequency, isLocal) : exact(value));
@@ -61,7 +62,8 @@ function rowOf({ curve, point }, palette, head, text) {
   const when = own === head ? "" : own;
   const unit = value === "no value" ? "" : curve.unit;
   const name = h("dt", {}, sample(curve.number, palette), " ", shown(labelOf(curve)));
-  const data = h("dd", {}, h("strong", {}, value), unit && [" ", shown(unit)], when && h("span", { class: "chart-own" }, ` (${when})`));
+  const beside = when && h("span", { class: "chart-own" }, ` (${when})`);
+  const data = h("dd", {}, h("strong", {}, value), unit && [" ", shown(unit)], beside);
   return { nodes: [name, data], sentence: [name.textContent.trim(), data.textContent].join(" ") };
 }
 
@@ -73,7 +75,8 @@ export function labelOf({ code, name }) {
 /** Return a short line as the curve of this number is drawn. */
 export function sample(number, palette) {
   const look = lookOf(number, palette);
-  const line = s("line", { x1: 0, x2: 24, y1: 5, y2: 5, "stroke-dasharray": look.dashes.join(" "), "stroke-width": look.width + 0.5 });
+  const strokes = { "stroke-dasharray": look.dashes.join(" "), "stroke-width": look.width + 0.5 };
+  const line = s("line", { x1: 0, x2: 24, y1: 5, y2: 5, ...strokes });
   line.style.stroke = look.colour;
   return s("svg", { class: "chart-sample", viewBox: "0 0 24 10", "aria-hidden": "true" }, line);
 }

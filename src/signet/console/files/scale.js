@@ -1,4 +1,4 @@
-// Scales and ticks of charts: where a value stands in pixels, which round values an axis names, and how they are written.
+// Scales and ticks of charts: where a value stands in pixels, which round values an axis names, how they are written.
 
 const SECOND = 1000, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE, DAY = 24 * HOUR;
 const CLOCK_STEPS = [
@@ -41,13 +41,14 @@ export function numberTicks(from, to, count) {
 export function logTicks(from, to, count) {
   const first = Math.floor(Math.log10(from)), last = Math.ceil(Math.log10(to));
   if (Math.log10(to / from) < 0.7) return numberTicks(from, to, count).filter((tick) => tick.value > 0);
-  const digits = last - first <= count / 3 ? [1, 2, 5] : [1];
+  const digits = last - first <= count / 2 ? [1, 2, 5] : [1];
   const every = Math.max(1, Math.ceil((last - first) / count));
   const ticks = [];
   for (let power = first; power <= last; power += every) {
     for (const digit of digits) {
       const value = digit * 10 ** power;
-      if (value >= from * 0.999999 && value <= to * 1.000001) ticks.push({ value, text: exact(Number(value.toPrecision(1))) });
+      const isInside = value >= from * 0.999999 && value <= to * 1.000001;
+      if (isInside) ticks.push({ value, text: exact(Number(value.toPrecision(1))) });
     }
   }
   return ticks;
@@ -76,7 +77,9 @@ function clockText(value, step, isLocal) {
 function monthTicks(from, to, count) {
   const monthOf = (value) => new Date(value).getUTCFullYear() * 12 + new Date(value).getUTCMonth();
   const first = monthOf(from), last = monthOf(to);
-  const step = MONTH_STEPS.find((one) => (last - first) / one <= count) ?? MONTH_STEPS.at(-1);
+  // Years are short: more of them fit.
+  const fits = (one) => (last - first) / one <= (one % 12 ? count : count * 1.6);
+  const step = MONTH_STEPS.find(fits) ?? MONTH_STEPS.at(-1);
   const ticks = [];
   for (let month = Math.ceil(first / step) * step; month <= last && ticks.length < MAX_TICKS; month += step) {
     const day = new Date(0);

@@ -94,7 +94,8 @@ function paintPlot(context, chart, head, palette) {
   for (const tick of frame.xTicks) context.fillText(tick.text, frame.x(tick.value), frame.bottom + PNG_FONT * 1.5);
   frame.axes.forEach((axis, at) => {
     context.textAlign = at ? "right" : "left";
-    context.fillText(fit(context, seen(axis.unit), PNG_WIDTH / 2 - PNG_FONT), at ? PNG_WIDTH - PNG_FONT : PNG_FONT, -PNG_FONT * 0.4);
+    const unit = fit(context, seen(axis.unit), PNG_WIDTH / 2 - PNG_FONT);
+    context.fillText(unit, at ? PNG_WIDTH - PNG_FONT : PNG_FONT, -PNG_FONT * 0.4);
     context.textAlign = at ? "left" : "right";
     const x = at ? frame.right + PNG_FONT * 0.5 : frame.left - PNG_FONT * 0.5;
     for (const tick of axis.ticks) context.fillText(tick.text, x, axis.y(tick.value) + PNG_FONT * 0.35);

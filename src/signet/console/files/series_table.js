@@ -17,7 +17,8 @@ export class SeriesTable {
     this.body = h("tbody");
     this.table = h("table", {}, this.head, this.body);
     const label = `${h("span", {}, shown(title || "Chart")).textContent}: table`;
-    this.element = h("div", { class: "chart-rows", tabindex: "0", role: "region", "aria-label": label, onscroll: () => this.draw() }, this.table);
+    const region = { class: "chart-rows", tabindex: "0", role: "region", "aria-label": label };
+    this.element = h("div", { ...region, onscroll: () => this.draw() }, this.table);
   }
 
   /** Show other points, at the same place. */
@@ -26,8 +27,8 @@ export class SeriesTable {
     this.stops = stopsOf(curves).subarray(0, MAX_ROWS);
     const same = curves.every((curve) => curve.frequency === curves[0].frequency);
     this.frequency = same ? curves[0]?.frequency : "";
-    const names = curves.map((curve) => h("th", { scope: "col", class: "number" }, shown(labelOf(curve) || "series"), curve.unit && h("span", { class: "chart-unit" }, " (", shown(curve.unit), ")")));
-    put(this.head, h("tr", { "aria-rowindex": "1" }, h("th", { scope: "col" }, this.isTime ? "Period" : "x"), names));
+    const first = h("th", { scope: "col" }, this.isTime ? "Period" : "x");
+    put(this.head, h("tr", { "aria-rowindex": "1" }, first, curves.map(heading)));
     this.table.setAttribute("aria-rowcount", String(this.stops.length + 1));
     this.from = -1;
     this.draw();
@@ -58,7 +59,8 @@ export class SeriesTable {
       const y = curve.xs[place] === x ? curve.ys[place] : NaN;
       return h("td", { class: "number" }, Number.isNaN(y) ? "" : exact(y));
     });
-    return h("tr", { "aria-rowindex": String(at + 2) }, h("td", {}, this.isTime ? periodText(x, this.frequency, this.isLocal) : exact(x)), cells);
+    const when = this.isTime ? periodText(x, this.frequency, this.isLocal) : exact(x);
+    return h("tr", { "aria-rowindex": String(at + 2) }, h("td", {}, when), cells);
   }
 
   /** Return a row as high as those that are not in the page. */
@@ -67,4 +69,9 @@ export class SeriesTable {
     cell.style.height = `${count * rowPx}px`;
     return count > 0 && h("tr", { class: "space", "aria-hidden": "true" }, cell);
   }
+}
+
+function heading(curve) {
+  const unit = curve.unit && h("span", { class: "chart-unit" }, " (", shown(curve.unit), ")");
+  return h("th", { scope: "col", class: "number" }, shown(labelOf(curve) || "series"), unit);
 }
