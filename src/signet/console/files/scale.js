@@ -41,7 +41,7 @@ export function numberTicks(from, to, count) {
 export function logTicks(from, to, count) {
   const first = Math.floor(Math.log10(from)), last = Math.ceil(Math.log10(to));
   if (Math.log10(to / from) < 0.7) return numberTicks(from, to, count).filter((tick) => tick.value > 0);
-  const digits = last - first <= count / 2 ? [1, 2, 5] : [1];
+  const digits = Math.log10(to / from) <= count / 2 ? [1, 2, 5] : [1];
   const every = Math.max(1, Math.ceil((last - first) / count));
   const ticks = [];
   for (let power = first; power <= last; power += every) {
