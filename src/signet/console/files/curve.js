@@ -1,5 +1,6 @@
-// One series of a chart as two arrays of numbers: found by bisection, drawn with at most four points per pixel column.
+// One series of a chart as two arrays of numbers: found by bisection, drawn as a line, or as one bar per pixel column.
 // A pass over the visible points is linear and works on plain doubles, so that 60,000 points take about a millisecond.
+
 
 /** A series, sorted by x; a missing y is NaN, where the line is broken. */
 export class Curve {
@@ -49,46 +50,48 @@ export class Curve {
     return { min, max, left };
   }
 
-  /** Draw a span into a path; return true if points were merged. A lone value is returned in `dots`. */
-  trace(path, x, y, isLog, dots) {
+  /** Return how many points of a span there are for each pixel. */
+  density(x) {
     const [start, end] = this.span(x.from, x.to);
-    let run = 0, column = NaN, first = 0, low = 0, high = 0, last = 0, merged = false;
-    const point = (at) => {
-      const [right, down] = [x(this.xs[at]), y(this.ys[at])];
-      run++ ? path.lineTo(right, down) : path.moveTo(right, down);
-    };
-    const flush = () => {
-      point(first);
-      if (first === last) return;
-      merged = true;
-      const [one, other] = low < high ? [low, high] : [high, low];
-      if (one !== first) point(one);
-      if (other !== one && other !== last) point(other);
-      point(last);
-    };
-    const finish = () => {
-      if (!Number.isNaN(column)) flush();
-      if (run === 1) dots.push([x(this.xs[first]), y(this.ys[first])]);
-      run = 0;
-      column = NaN;
-    };
+    return (end - start) / (x(x.to) - x(x.from));
+  }
+
+  /** Call `line` with each run of points that no gap breaks, as [x, y] in pixels. */
+  trace(x, y, isLog, line) {
+    const [start, end] = this.span(x.from, x.to);
+    let run = [];
+    for (let at = start; at <= end; at++) {
+      const value = at < end ? this.ys[at] : NaN;
+      if (!Number.isNaN(value) && !(isLog && value <= 0)) run.push([x(this.xs[at]), y(value)]);
+      else if (run.length > 0) {
+        line(run);
+        run = [];
+      }
+    }
+  }
+
+  /** Call `bar` with each pixel column and the highest and lowest y in it; bars meet unless a gap is between them. */
+  columns(x, y, isLog, bar) {
+    const [start, end] = this.span(x.from, x.to);
+    let column = NaN, low = 0, high = 0, last = NaN;
+    const flush = () => Number.isNaN(column) || bar(column, y(high), y(low));
     for (let at = start; at < end; at++) {
       const value = this.ys[at];
       if (Number.isNaN(value) || (isLog && value <= 0)) {
-        finish();
+        last = NaN;
         continue;
       }
       const here = Math.floor(x(this.xs[at]));
       if (here !== column) {
-        if (!Number.isNaN(column)) flush();
+        flush();
         column = here;
-        first = low = high = at;
-      } else if (value < this.ys[low]) low = at;
-      else if (value > this.ys[high]) high = at;
-      last = at;
+        low = Number.isNaN(last) ? value : Math.min(last, value);
+        high = Number.isNaN(last) ? value : Math.max(last, value);
+      } else if (value < low) low = value;
+      else if (value > high) high = value;
+      last = value;
     }
-    finish();
-    return merged;
+    flush();
   }
 
   /** Return the point that holds at x: the one there, or the one whose period x is in; null outside the series. */

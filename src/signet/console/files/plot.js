@@ -4,6 +4,10 @@ import { logTicks, numberTicks, scaleOf, timeTicks } from "./scale.js";
 
 const DASHES = [[], [7, 3], [2, 3], [9, 3, 2, 3], [14, 4], [5, 2, 1, 2]];
 const MARGIN = 0.06;
+/** From so many points per pixel on, bars are drawn: a line of so many turns takes a browser very long. */
+const DENSE = 1;
+/** Up to so many points per pixel, lines have dashes and round corners, which would be lost in a dense one, and slow. */
+const SPARSE = 0.25;
 
 /** Return the colours of the page as they are now, read from its variables. */
 export function paletteOf(element) {
@@ -100,20 +104,29 @@ export function paint(context, frame, palette) {
 
 function paintCurve(context, frame, axis, curve, palette) {
   const look = lookOf(curve.number, palette);
-  const path = new Path2D();
-  const dots = [];
-  const isMerged = curve.trace(path, frame.x, axis.y, frame.isLog, dots);
   context.strokeStyle = context.fillStyle = look.colour;
-  // Dashes would be lost in a thick band of points, and cost much there.
-  context.setLineDash(isMerged ? [] : look.dashes);
-  context.lineWidth = isMerged ? 1 : look.width;
-  context.lineJoin = "round";
-  context.stroke(path);
-  context.setLineDash([]);
-  context.beginPath();
-  for (const [x, y] of dots) {
-    context.moveTo(x + 2.5, y);
-    context.arc(x, y, 2.5, 0, 2 * Math.PI);
+  const density = curve.density(frame.x);
+  if (density > DENSE) {
+    const bar = (x, top, bottom) => context.fillRect(x, top - 0.6, 1.2, bottom - top + 1.2);
+    curve.columns(frame.x, axis.y, frame.isLog, bar);
+    return;
   }
-  context.fill();
+  const isSparse = density < SPARSE;
+  context.setLineDash(isSparse ? look.dashes : []);
+  context.lineWidth = isSparse ? look.width : 1;
+  context.lineJoin = isSparse ? "round" : "bevel";
+  curve.trace(frame.x, axis.y, frame.isLog, (run) => paintRun(context, run));
+  context.setLineDash([]);
+}
+
+/** Paint a line; a value alone is a dot. */
+function paintRun(context, run) {
+  context.beginPath();
+  if (run.length === 1) {
+    context.arc(...run[0], 2.5, 0, 2 * Math.PI);
+    context.fill();
+    return;
+  }
+  for (const [x, y] of run) context.lineTo(x, y);
+  context.stroke();
 }
