@@ -117,8 +117,8 @@ export class Chart {
     this.last = Math.max(...filled.map((curve) => curve.xs.at(-1)));
     this.isLocal = this.isTime && !filled.every((curve) => areDays(curve.xs));
     this.stops = null;
-    if (this.view && !(this.view[0] >= this.first && this.view[1] <= this.last)) this.look(...this.view);
     this.legend.take(this.curves, this.palette);
+    if (this.view && !(this.view[0] >= this.first && this.view[1] <= this.last)) this.look(...this.view);
     const total = exact(filled.reduce((sum, curve) => sum + curve.length, 0));
     const text = (x) => (this.isTime ? periodText(x, filled[0].frequency, this.isLocal) : exact(x));
     const range = this.isEmpty ? "no points" : `${total} points, ${text(this.first)} to ${text(this.last)}`;

@@ -22,7 +22,7 @@ export async function* csvParts(curves, isTime, isLocal) {
   yield [
     head("code", curves.map((curve) => curve.code)),
     head("name", curves.map((curve) => curve.name)),
-    head(isTime ? "date" : "x", curves.map((curve) => curve.unit)),
+    head("unit", curves.map((curve) => curve.unit)),
   ].join("\r\n") + "\r\n";
   const stops = stopsOf(curves);
   const places = curves.map(() => 0);
