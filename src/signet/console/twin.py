@@ -121,7 +121,7 @@ def _answer(found: dict[str, tuple[Twin, dict[str, str]]], request: Request) -> 
     except Fault as fault:
         return to_response(fault, PRIVATE)
     if twin.is_stream:
-        return Response(200, headers=STREAM, events=_events(answered))
+        return _stream(answered)
     if isinstance(answered, Awaitable):
         return _await(answered)
     return _shown(answered)
@@ -142,6 +142,11 @@ async def _await(answered: Awaitable[Any]) -> Response:
         return _shown(await answered)
     except Fault as fault:
         return to_response(fault, PRIVATE)
+
+
+async def _stream(answers: AsyncGenerator[Any, None]) -> Response:
+    """Return a stream, as something to await: so it is written down where every exchange is."""
+    return Response(200, headers=STREAM, events=_events(answers), is_endless=True)
 
 
 def _shown(answered: Any) -> Response:
