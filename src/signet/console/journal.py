@@ -58,6 +58,13 @@ class JournalRequest(JournalFilter, frozen=True):
     limit: Annotated[int, Meta(ge=1, le=1000)] = 200
 
 
+class CallExample(Shown, frozen=True):
+    """A call that can be tried."""
+
+    tool: str
+    arguments: dict[str, Any]
+
+
 class JournalPage(Shown, frozen=True):
     """Records, newest first, and what there is to choose from."""
 
@@ -74,6 +81,8 @@ class JournalPage(Shown, frozen=True):
     doors: list[str]
     codes: list[str]
     callers: list[str]
+    example: CallExample | None
+    """A call to try; null where there are records."""
 
 
 class JournalBatch(Shown, frozen=True):
@@ -94,7 +103,7 @@ def twins(parts: Parts) -> tuple[Twin, ...]:
             summary="List the latest calls, newest first",
             answer=JournalPage,
             body=JournalRequest,
-            run=lambda visit: asyncio.to_thread(_list, feed, visit.body),
+            run=lambda visit: asyncio.to_thread(_list, parts, feed, visit.body),
         ),
         Twin(
             method="POST",
@@ -122,7 +131,7 @@ def twins(parts: Parts) -> tuple[Twin, ...]:
     )
 
 
-def _list(feed: Feed, wanted: JournalRequest) -> JournalPage:
+def _list(parts: Parts, feed: Feed, wanted: JournalRequest) -> JournalPage:
     feed.take_others()
     records = feed.latest()
     words = wanted.words()
@@ -134,8 +143,17 @@ def _list(feed: Feed, wanted: JournalRequest) -> JournalPage:
         len(records),
         KEEPS,
         feed.left_out,
-        *(_values(records, name) for name in ("tool", "door", "code", "caller")),
+        _values(records, "tool"),
+        _values(records, "door"),
+        _values(records, "code"),
+        _values(records, "caller"),
+        None if records else _example(parts),
     )
+
+
+def _example(parts: Parts) -> CallExample | None:
+    tools = (tool for tool in parts.server.pipeline.toolbox if tool.has_example)
+    return next((CallExample(tool.name, dict(tool.example)) for tool in tools), None)
 
 
 def _values(records: list[FeedRecord], name: str) -> list[str]:
