@@ -80,9 +80,10 @@ def test_the_list_is_read_in_parts(server: Server) -> None:
     whole = listed(server, 5, tool="parted")["records"]
 
     parts: list[dict[str, Any]] = []
-    while not parts or len(part) == 2:
+    for size in (2, 2, 1, 0):
         wanted = {"tool": "parted", "limit": 2, "before": parts[-1]["seq"] if parts else ""}
         part = server.post("/-/journal", wanted).json()["records"]
+        assert len(part) == size
         parts += part
 
     assert len(whole) == 5
@@ -121,14 +122,15 @@ def test_only_so_many_follow_and_who_leaves_makes_room(server: Server) -> None:
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_server_that_stops_does_not_wait_for_its_streams(workers: str) -> None:
     """Were they waited for, the process would live for ten minutes."""
-    with serving_limited("--toolsets", "plantuml", "--no-journal", "--workers", workers, grace_s=600) as server:
-        with contextlib.ExitStack() as stack:
-            streams = [stack.enter_context(following(server)) for _ in range(4)]
-            for stream in streams:
-                stream.batch()
-            server.process.send_signal(signal.SIGTERM)
-            assert server.process.wait(PATIENCE_S) == 0
-            assert [list(stream.lines())[1:] for stream in streams] == [[]] * 4
+    flags = ("--toolsets", "plantuml", "--no-journal", "--workers", workers)
+    with serving_limited(*flags, grace_s=600) as server, contextlib.ExitStack() as stack:
+        streams = [stack.enter_context(following(server)) for _ in range(4)]
+        for stream in streams:
+            stream.batch()
+        server.process.send_signal(signal.SIGTERM)
+
+        assert server.process.wait(PATIENCE_S) == 0
+        assert [list(stream.lines())[1:] for stream in streams] == [[]] * 4
 
 
 def test_a_silent_stream_sends_a_comment_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,20 +56,30 @@ class RecordList {
     const added = given.filter((record) => !this.seen.has(record.seq) && this.seen.add(record.seq));
     if (!added.length) return 0;
     added.sort(newestFirst);
+    const anchor = this.anchor();
     const [newest, oldest] = [this.records[0], this.records.at(-1)];
-    const top = this.element.scrollTop;
-    const anchor = this.records[Math.floor(top / this.rowHeight())];
     if (!newest || added.at(-1).seq > newest.seq) this.records = added.concat(this.records);
     else if (added[0].seq < oldest.seq) this.records = this.records.concat(added);
     else this.records = this.records.concat(added).sort(newestFirst);
     for (const record of this.records.splice(MOST)) this.seen.delete(record.seq);
+    if (anchor) this.shift(added.filter((record) => record.seq > anchor.seq).length);
     this.draw();
-    if (top > 0 && anchor) {
-      const moved = added.filter((record) => record.seq > anchor.seq).length;
-      if (moved) this.element.scrollTop = top + moved * this.rowHeight();
-      this.draw();
-    }
     return added.length;
+  }
+
+  /** Return the record that must not move: the first that is seen, where a person has scrolled or is in the list. */
+  anchor() {
+    const top = this.element.scrollTop;
+    const isRead = top > 0 || this.body.contains(document.activeElement);
+    return isRead ? this.records[Math.floor(top / this.rowHeight())] : undefined;
+  }
+
+  /** Scroll by rows that have come above, before they are drawn: so the rows that are seen stay in the page. */
+  shift(rows) {
+    if (!rows) return;
+    const by = rows * this.rowHeight();
+    setHeight(this.before, this.before.querySelector("td").offsetHeight + by);
+    this.element.scrollTop += by;
   }
 
   /** Mark the record that is shown beside the table; none with an empty seq. */
