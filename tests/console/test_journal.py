@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import signal
 from pathlib import Path
 from typing import Any
@@ -131,6 +132,17 @@ def test_a_server_that_stops_does_not_wait_for_its_streams(workers: str) -> None
 
         assert server.process.wait(PATIENCE_S) == 0
         assert [list(stream.lines())[1:] for stream in streams] == [[]] * 4
+
+
+def test_a_stream_is_in_the_audit_log_before_its_first_event(tmp_path: Path) -> None:
+    audit = tmp_path / "audit"
+    flags = ("--toolsets", "plantuml", "--no-journal", "--audit-log", str(audit))
+    with serving(*flags) as server, following(server) as stream:
+        stream.batch()
+        lines = [json.loads(line) for line in audit.read_text().splitlines()]
+
+    requests = [line for line in lines if line["kind"] == "request"]
+    assert [(line["door"], line["code"], line["left"]) for line in requests] == [("console", "OK", False)]
 
 
 def test_a_silent_stream_sends_a_comment_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,13 +14,15 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from browser import Open, Visitor
 from channels import rpc
 from console.journal_calls import encode, encode_at_every_door, listed, write_tools
-from processes import ROOT, Server, serving, serving_command
+from processes import PATIENCE_S, ROOT, Server, serving, serving_command
 
 AXE = ROOT / "node_modules/axe-core/axe.min.js"
 LONG_US = 100_000
 MANY = 10_000
 HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>\u202egnp\u200b"
 LINK = "javascript:alert(3)"
+
+expect.set_options(timeout=PATIENCE_S * 1000)
 
 
 @pytest.fixture(scope="module")
@@ -88,11 +90,11 @@ def test_calls_made_elsewhere_appear_and_are_filtered(visit: Open, server: Serve
     person.assert_quiet()
 
 
-def test_a_record_is_opened_and_closed_with_the_keyboard(visit: Open, server: Server) -> None:
+def test_a_record_is_opened_and_closed_with_the_keyboard(visit: Open, flooded: Server) -> None:
     for _ in range(2):
-        server.post("/api/tools/typed", {})
-    known = listed(server, 2, tool="typed")["records"]
-    person = visit(server)
+        flooded.post("/api/tools/typed", {})
+    known = listed(flooded, 2, tool="typed")["records"]
+    person = visit(flooded)
     page = person.go("journal")
     page.get_by_label("Tool").select_option("typed")
     expect(records(page)).to_have_count(2)
