@@ -239,7 +239,7 @@ def test_nobody_is_left_out(visit: Open, recording: Server) -> None:
     recording.post("/api/tools/same", {"text": "hello"})
     recording.post("/api/tools/refuse", {"text": "w" * 300})
     listed(recording, 1, tool="refuse")
-    person: Visitor = visit(recording, color_scheme="light", bypass_csp=True)
+    person: Visitor = visit(recording, reduced_motion="reduce", bypass_csp=True)
     page = person.go("journal")
     page.get_by_role("link", name="refuse").first.wait_for()
     page.add_script_tag(path=AXE)

@@ -187,6 +187,9 @@ def _stream(feed: Feed, visit: Visit) -> AsyncGenerator[JournalBatch | None, Non
 async def _batches(feed: Feed, wanted: JournalFilter) -> AsyncGenerator[JournalBatch | None, None]:
     """Yield what a filter takes of the records that come from now on, and None where none has come for long."""
     follower, words = Follower(), wanted.words()
+    if feed.is_shared:
+        # What others have published before is for the list.
+        await asyncio.to_thread(feed.take_others)
     if not feed.follow(follower):
         return
     try:
