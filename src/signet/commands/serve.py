@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from secrets import token_hex
 from shlex import quote
@@ -53,11 +54,20 @@ def serve_http(read_settings: Callable[[], Settings]) -> int:
     listener = _inherited()
     if listener is not None:
         settings = replace(settings, **_where(listener.getsockname()))
-    with metrics_port(settings) as (settings, beside):
+    with _spool(settings) as settings, metrics_port(settings) as (settings, beside):
         service, toolbox, registry = open_service(settings, listener)
         greet(settings, service.listener.getsockname(), page_of(next(iter(toolbox)), registry))
         serve(replace(service, beside=beside), settings.workers)
     return 0
+
+
+def _spool(settings: Settings) -> AbstractContextManager[Settings]:
+    """Return what makes the folder in which several processes tell each other what the console shows."""
+    if not settings.console or settings.workers == 1:
+        return nullcontext(settings)
+    from signet.console.spool_folder import spool_folder
+
+    return spool_folder(settings)
 
 
 def open_service(settings: Settings, listener: socket | None = None) -> tuple[Service, Toolbox, SchemaRegistry]:

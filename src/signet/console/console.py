@@ -13,7 +13,7 @@ from .describing import describe_twins
 from .engine_files import EngineFiles
 from .page_files import PageFiles
 from .parts import Parts
-from .spool import Spool
+from .spool import SharedSpool, Spool
 from .twin import TwinRoutes
 from .watch import Watch
 
@@ -45,4 +45,5 @@ class Console:
 
 def open_console(settings: Settings, server: Server, watch: Watch, *, root: str, secured: bool) -> Console:
     """Return the console of a server."""
-    return Console(Parts(settings, server, watch, Spool(), root, secured))
+    spool = SharedSpool(settings.console_dir) if settings.console_dir else Spool()
+    return Console(Parts(settings, server, watch, spool, root, secured))

@@ -48,6 +48,8 @@ class OperationSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields
         ),
     ] = ""
     console: Annotated[bool, setting("serve the console: a page at / for people, and its JSON below /-/")] = True
+    console_dir: str = ""
+    """The folder in which the processes of one server tell each other what the console shows."""
     drain_s: Annotated[
         float,
         Meta(ge=0, le=3600),

@@ -137,7 +137,8 @@ class Connection(Member, asyncio.Protocol):
 
     def drain(self) -> None:
         """Close the connection if it waits for its client; else it ends with the response that is due."""
-        if self.waits_since < inf and not self._writer.is_full and not self._is_ended:
+        is_waiting = self.waits_since < inf and not self._writer.is_full and not self._is_ended
+        if is_waiting or self._writer.is_endless:
             reader = self._reader
             if not (self._slots.is_retiring and (reader.head or reader.request is not None or self._has_unread())):
                 self._transport.close()

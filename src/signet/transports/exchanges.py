@@ -74,13 +74,14 @@ class ExchangeNotes:
     ) -> AsyncGenerator[bytes, None]:
         """Yield the events of a stream, and tell of it before the last one, which holds the outcome.
 
-        If the request has to be refused by then, the stream ends without an answer.
+        An endless stream has none: it is told of before its first event. If the request has to be refused by then, the
+        stream ends without an answer.
         """
         is_noted = False
         try:
             async with aclosing(events):
                 async for event in events:
-                    if request.outcome is not None and not is_noted:
+                    if (request.outcome is not None or response.is_endless) and not is_noted:
                         is_noted = True
                         if self.note(request, response, request.address) is not response:
                             return

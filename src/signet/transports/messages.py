@@ -91,6 +91,8 @@ class Response(msgspec.Struct, frozen=True):
     """Why the request was refused before it was a call; empty for all other responses."""
     is_page: bool = False
     """Whether the same body is sent again and again, so that its compressed form is worth keeping."""
+    is_endless: bool = False
+    """Whether the events go on until the client leaves, so that a server that stops does not wait for their end."""
 
 
 Answer = Response | Awaitable[Response]

@@ -29,6 +29,8 @@ class HttpWriter:
         self._drained: asyncio.Future[None] | None = None
         self.is_full = False
         """Whether the client does not take what was sent to it."""
+        self.is_endless = False
+        """Whether a stream is being sent whose end nobody waits for."""
 
     def pause(self) -> None:
         """Write no more until `resume`."""
@@ -60,10 +62,12 @@ class HttpWriter:
         chunked = request.version != "1.0"
         write = self._transport.write
         write(response_head(request, response, keep_alive=keep_alive, date=self._slots.date))
+        self.is_endless = response.is_endless
         async with aclosing(events):
             async for event in events:
                 write(b"%x\r\n%b\r\n" % (len(event), event) if chunked else event)
                 if self._drained is not None:
                     await self._drained
+        self.is_endless = False
         if chunked:
             write(b"0\r\n\r\n")

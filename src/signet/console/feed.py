@@ -1,0 +1,220 @@
+"""The feed of the live journal: the latest records of all processes, in memory, and who follows them.
+
+    journal's thread ── a batch ──▶ take_own ──┬─▶ spool ──▶ other processes
+    spool ── lines of others ──▶ take_others ──┴─▶ the latest records ──▶ followers
+
+A busy server makes more records than anybody reads: of each second some hundreds are taken, and the rest is counted.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from secrets import token_hex
+from typing import Any, Final
+
+import msgspec
+
+from signet.journal.record import JournalEntry, JournalRecord, Metadata
+from signet.kernel.errors import ACCESS_FAULTS
+
+from .following import Follower
+from .spool import Spool
+from .twin import Shown
+
+__all__ = ["KEEPS", "OK", "Feed", "FeedRecord"]
+
+KEEPS: Final = 10_000
+"""The number of records that are kept."""
+SLACK: Final = 500
+"""The number of further records after which the oldest are forgotten, all at once."""
+PER_SECOND: Final = 500
+"""The number of records that are taken in a second."""
+BURST: Final = 1000
+"""The number of records that are taken at once after a quiet time."""
+MAX_FOLLOWERS: Final = 32
+MAX_PROCESSES: Final = 256
+"""The number of processes whose left out records are counted apart."""
+MAX_CALLER_CHARS: Final = 120
+OK: Final = "OK"
+"""The code of a record without an error."""
+KIND: Final = "record"
+LEFT_OUT: Final = b'{"leftOut":'
+
+_seq: Final = attrgetter("seq")
+
+
+class FeedRecord(Shown, frozen=True, gc=False):
+    """One record: what the console knows of a call, and the fields of its line in the journal."""
+
+    seq: str
+    """Its place among all records of the server: later records have greater ones."""
+    tool: str
+    """The tool's name; for an unknown tool, the name that the caller used."""
+    door: str
+    caller: str
+    """The principal's name; empty where there is none."""
+    code: str
+    """The canonical code of the error, or OK."""
+    stage: str
+    """The contract that was broken: envelope, input or output; access where the caller may not call, or not now."""
+    shadow: bool
+    """Whether a contract was broken and the call went on all the same."""
+    agent_id: str
+    attempt: int
+    duration_ms: float
+    error: dict[str, Any] | None
+    input_bytes: int
+    metadata: Metadata
+    method: str
+    output_bytes: int
+    request_id: str
+    route: str
+    span_id: str
+    status: str
+    step_id: int
+    task_id: str
+    trace_id: str
+    transport: str
+    ts: str
+
+
+class FeedLeftOut(Shown, frozen=True):
+    """The number of records that one process has left out."""
+
+    left_out: int
+    process: str
+
+
+_encode: Final = msgspec.json.Encoder().encode
+_decode_record: Final = msgspec.json.Decoder(FeedRecord).decode
+_decode_left_out: Final = msgspec.json.Decoder(FeedLeftOut).decode
+
+
+class Feed:
+    """The latest records of a server."""
+
+    def __init__(self, spool: Spool, clock: Callable[[], float] = time.monotonic) -> None:
+        self._spool = spool
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._records: list[FeedRecord] = []
+        """Sorted by `seq`."""
+        self._followers: set[Follower] = set()
+        self._budget = float(BURST)
+        self._filled_s = clock()
+        self._own_left_out = 0
+        self._left_out_of: dict[str, int] = {}
+        self._process = ""
+        self._last_us = 0
+
+    @property
+    def left_out(self) -> int:
+        """Return the number of records that all processes have left out."""
+        return self._own_left_out + sum(self._left_out_of.values())
+
+    @property
+    def is_shared(self) -> bool:
+        """Return whether other processes may have records."""
+        return self._spool.is_shared
+
+    @property
+    def is_crowded(self) -> bool:
+        """Return whether as many follow as may."""
+        return len(self._followers) >= MAX_FOLLOWERS
+
+    def take_own(self, batch: Sequence[tuple[JournalEntry, JournalRecord]]) -> None:
+        """Take the latest records of a batch of this process, as many as may be taken now, and count the others."""
+        wanted = self._spend(len(batch))
+        self._own_left_out += len(batch) - wanted
+        taken = [self._feed_record(entry, record) for entry, record in batch[len(batch) - wanted :]]
+        if self._spool.is_shared:
+            lines = [_encode(record) for record in taken]
+            if wanted < len(batch):
+                lines.append(LEFT_OUT + b'%d,"process":"%b"}' % (self._own_left_out, self._process.encode()))
+            self._spool.publish(KIND, lines)
+        self._add(taken)
+
+    def take_others(self) -> None:
+        """Take what other processes have published; call it in a thread."""
+        taken = []
+        for line in self._spool.others(KIND):
+            try:
+                if not line.startswith(LEFT_OUT):
+                    taken.append(_decode_record(line))
+                    continue
+                told = _decode_left_out(line)
+            except (ValueError, RecursionError):
+                continue  # a file of another version
+            if told.process in self._left_out_of or len(self._left_out_of) < MAX_PROCESSES:
+                self._left_out_of[told.process] = told.left_out
+        self._add(sorted(taken, key=_seq)[-KEEPS:])
+
+    def latest(self) -> list[FeedRecord]:
+        """Return the records that are kept, newest first."""
+        with self._lock:
+            return self._records[: -KEEPS - 1 : -1]
+
+    def find(self, key: str) -> FeedRecord | None:
+        """Return the latest record with this requestId, or the one with this seq."""
+        return next((record for record in self.latest() if key in {record.request_id, record.seq}), None)
+
+    def follow(self, follower: Follower) -> bool:
+        """Pass further records on to a follower; return False if too many follow already."""
+        with self._lock:
+            if self.is_crowded:
+                return False
+            self._followers.add(follower)
+            return True
+
+    def leave(self, follower: Follower) -> None:
+        """Pass nothing more on to a follower."""
+        with self._lock:
+            self._followers.discard(follower)
+
+    def _add(self, taken: list[FeedRecord]) -> None:
+        if not taken:
+            return
+        with self._lock:
+            records = self._records
+            is_late = bool(records) and taken[0].seq < records[-1].seq
+            records += taken
+            if is_late:
+                records.sort(key=_seq)
+            if len(records) > KEEPS + SLACK:
+                del records[:-KEEPS]
+            for follower in self._followers:
+                follower.tell(taken)
+
+    def _spend(self, count: int) -> int:
+        """Return how many of a number of records may be taken now."""
+        now_s = self._clock()
+        self._budget = min(BURST, self._budget + (now_s - self._filled_s) * PER_SECOND)
+        self._filled_s = now_s
+        wanted = min(count, int(self._budget))
+        self._budget -= wanted
+        return wanted
+
+    def _feed_record(self, entry: JournalEntry, record: JournalRecord) -> FeedRecord:
+        fault = entry.fault or entry.shadow_violation
+        return FeedRecord(
+            self._next_seq(entry.ended_s),
+            # The name of an unknown tool is the caller's text: the record has it without secrets.
+            entry.tool.name if entry.tool is not None else record.metadata.tool_id or "",
+            entry.call.door.name,
+            entry.call.caller.name[:MAX_CALLER_CHARS],
+            OK if fault is None else fault.code.value,
+            "" if fault is None else fault.stage or ("access" if fault.name in ACCESS_FAULTS else ""),
+            entry.fault is None and fault is not None,
+            *msgspec.structs.astuple(record),
+        )
+
+    def _next_seq(self, ended_s: float) -> str:
+        """Return the next place: by time, so that those of several processes can be compared."""
+        if not self._process:
+            # Not before the first record: a process may fork until then.
+            self._process = token_hex(3)
+        self._last_us = max(self._last_us + 1, int(ended_s * 1_000_000))
+        return f"{self._last_us:014x}{self._process}"

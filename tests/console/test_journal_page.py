@@ -1,0 +1,264 @@
+"""The journal as a person sees it: calls that appear, filters, one record, the call again, and ten thousand of them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from browser import Open, Visitor
+from channels import rpc
+from console.journal_calls import encode, encode_at_every_door, listed, write_tools
+from processes import PATIENCE_S, ROOT, Server, serving, serving_command
+
+AXE = ROOT / "node_modules/axe-core/axe.min.js"
+LONG_US = 100_000
+MANY = 10_000
+HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>\u202egnp\u200b"
+LINK = "javascript:alert(3)"
+
+expect.set_options(timeout=PATIENCE_S * 1000)
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server of a user's tools that records."""
+    tools = write_tools(tmp_path_factory.mktemp("tools"))
+    with serving("--toolsets", f"plantuml,{tools}", "--record", str(tmp_path_factory.mktemp("tape"))) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def flooded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server that has answered ten thousand calls."""
+    command = (sys.executable, str(Path(__file__).parent / "flooded_server.py"), "serve", "--port", "0")
+    with serving_command(*command, "--toolsets", "plantuml", "--no-journal", "--log", "error") as running:
+        call_often(running, MANY)
+        yield running
+
+
+def call_often(server: Server, count: int) -> None:
+    """Make many calls on one connection, several hundred at a time."""
+    at_once = 500
+    body = b'{"plantumlCode": "A -> B"}'
+    head = b"POST /api/tools/encodePlantUML HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+    request = head + b"content-length: %d\r\n\r\n" % len(body) + body
+    with server.connect() as connection:
+        for _ in range(count // at_once):
+            connection.sendall(request * at_once)
+            read = b""
+            while read.count(b"HTTP/1.1 200 OK") < at_once or not read.endswith(b"}"):
+                read += connection.recv(1 << 20)
+
+
+def records(page: Page) -> Locator:
+    return page.get_by_role("region", name="Records").get_by_role("link")
+
+
+def panel(page: Page) -> Locator:
+    return page.get_by_role("region", name="Record", exact=True)
+
+
+def test_calls_made_elsewhere_appear_and_are_filtered(visit: Open, server: Server) -> None:
+    person = visit(server)
+    page = person.go("journal")
+    expect(page.get_by_role("heading", name="No calls yet")).to_be_visible()
+    expect(page.get_by_text("/api/tools/encodePlantUML")).to_be_visible()
+
+    encode_at_every_door(server)
+    expect(records(page)).to_have_count(3)
+    encode(server, 3)
+    expect(records(page)).to_have_count(4)
+    expect(page.get_by_text("4 records, 0 left out")).to_be_visible()
+    doors = page.get_by_role("region", name="Records").locator("td.door").all_inner_texts()
+    assert sorted(doors) == ["http envelope", "http mcp", "rest", "rest"]
+
+    page.get_by_label("Door").select_option("http mcp")
+    expect(records(page)).to_have_count(1)
+    page.get_by_label("Door").select_option("All doors")
+    page.get_by_label("Code").select_option("INVALID_INPUT")
+    expect(records(page)).to_have_count(1)
+    page.get_by_label("Text").fill("no such words")
+    expect(page.get_by_text("No record matches the filters.")).to_be_visible()
+    page.get_by_role("button", name="Clear the filters").click()
+    expect(records(page)).to_have_count(4)
+    person.assert_quiet()
+
+
+def test_a_record_is_opened_and_closed_with_the_keyboard(visit: Open, flooded: Server) -> None:
+    for _ in range(2):
+        flooded.post("/api/tools/typed", {})
+    known = listed(flooded, 2, tool="typed")["records"]
+    person = visit(flooded)
+    page = person.go("journal")
+    page.get_by_label("Tool").select_option("typed")
+    expect(records(page)).to_have_count(2)
+    page.get_by_label("Text").focus()
+
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    expect(records(page).first).to_be_focused()
+    page.keyboard.press("End")
+    page.keyboard.press("Enter")
+
+    opened = panel(page)
+    expect(opened.get_by_role("heading", name="typed")).to_be_focused()
+    road = opened.get_by_role("listitem").all_inner_texts()
+    assert " ".join(road[2].split()) == "✕ tool failed Tool 'typed' not found"
+    expect(opened.get_by_text("--record DIR")).to_be_visible()
+    assert page.url.endswith("#/journal/" + known[-1]["requestId"])
+    page.keyboard.press("Escape")
+    expect(opened).to_be_hidden()
+    expect(records(page).last).to_be_focused()
+    page.goto(f"{person.url}/#/journal/{known[0]['requestId']}")
+    expect(panel(page).get_by_role("heading", name="Road")).to_be_visible()
+    person.assert_quiet()
+
+
+def test_a_recorded_call_is_made_again_and_compared(visit: Open, recording: Server) -> None:
+    person = visit(recording)
+    page = person.go("journal")
+    for tool in ("same", "later", "change"):
+        recording.post(f"/api/tools/{tool}", {"text": "hello"})
+    expect(records(page)).to_have_count(3)
+    opened = panel(page)
+
+    page.get_by_role("link", name="same").click()
+    expect(opened.get_by_text("hello").first).to_be_visible()
+    opened.get_by_role("button", name="Call again").click()
+    expect(opened.get_by_text("✓ The answer is the same as the recorded one")).to_be_visible()
+    expect(records(page)).to_have_count(4)
+
+    page.get_by_role("link", name="later").click()
+    opened.get_by_role("button", name="Call again").click()
+    expect(opened.get_by_text("✕ The answer differs from the recorded one in 1 place.")).to_be_visible()
+    row = opened.get_by_role("region", name="Differences").get_by_role("row").nth(1)
+    assert row.inner_text().split() == ["/result/result/0", "1", "2"]
+
+    page.get_by_role("link", name="change").click()
+    opened.get_by_role("button", name="Call again").click()
+    expect(opened.get_by_text("This tool may change something.")).to_be_visible()
+    expect(opened.get_by_role("button", name="Cancel")).to_be_focused()
+    opened.get_by_role("button", name="Yes, call it").click()
+    expect(opened.get_by_text("✓ The answer is the same")).to_be_visible()
+    person.assert_quiet()
+
+
+def test_hostile_records_are_text(visit: Open, recording: Server) -> None:
+    person = visit(recording)
+    page = person.go("journal")
+    accept = {"accept": "application/json, text/event-stream"}
+    recording.post("/mcp", rpc("tools/call", {"name": HOSTILE, "arguments": {LINK: HOSTILE}}), accept)
+    recording.post("/api/tools/refuse", {"text": f"{LINK} {HOSTILE}"})
+
+    page.get_by_label("Code").select_option("NOT_FOUND")
+    expect(records(page)).to_have_count(2)
+    row = page.get_by_role("row").filter(has_text="<img src=x onerror=alert(1)><script>").first
+    expect(row).to_contain_text("U+202E")
+    expect(row).to_contain_text("U+200B")
+    page.get_by_role("link", name="refuse").click()
+    expect(panel(page).get_by_text(LINK).first).to_be_visible()
+    records(page).last.click()
+    expect(panel(page).get_by_role("heading", name="<img src=x onerror")).to_be_visible()
+    expect(panel(page).get_by_role("heading", name="Arguments")).to_be_visible()
+    assert page.locator("main img, main script, main a[href^='javascript']").count() == 0
+    assert "\u202e" not in page.locator("main").inner_text()
+    assert page.get_by_label("Tool").locator("option", has_text="U+202E").count() == 1
+    person.assert_quiet()
+
+
+def test_what_is_read_stays_where_it_is_while_records_come(visit: Open, flooded: Server) -> None:
+    person = visit(flooded)
+    page = person.go("journal")
+    expect(page.get_by_text("10,000 records")).to_be_visible()
+    box = page.get_by_role("region", name="Records")
+    box.evaluate("box => box.scrollTop = 3000")
+    read = box.locator("tbody tr[aria-rowindex='90']")
+    expect(read).to_be_visible()
+    page.evaluate("row => (window.read = row)", read.element_handle())
+    place = read.bounding_box()
+
+    call_often(flooded, 500)
+    expect(page.get_by_role("button", name="New records above")).to_be_visible()
+
+    expect(box.locator("tbody tr[aria-rowindex='590']")).to_be_visible()
+    moved = box.locator("tbody tr[aria-rowindex='590']")
+    assert moved.evaluate("row => row === window.read"), "the same row, 500 places further down"
+    assert moved.bounding_box() == place
+    page.get_by_role("button", name="New records above").click()
+    expect(box.locator("tbody tr[aria-rowindex='2']")).to_be_visible()
+
+    page.get_by_role("button", name="Pause").click()
+    newest = records(page).first.get_attribute("href")
+    encode(flooded)
+    expect(page.get_by_role("button", name="Resume (1 new)")).to_be_visible()
+    assert records(page).first.get_attribute("href") == newest
+    page.get_by_role("button", name="Resume").click()
+    expect(records(page).first).not_to_have_attribute("href", newest or "")
+    person.assert_quiet()
+
+
+def test_ten_thousand_records_scroll_without_a_long_task(visit: Open, browser: Browser, flooded: Server) -> None:
+    person = visit(flooded)
+    page = person.go("journal")
+    expect(page.get_by_text("10,000 records")).to_be_visible()
+    box = page.get_by_role("region", name="Records")
+    box.hover()
+
+    browser.start_tracing(page=page, categories=["toplevel"])
+    for _ in range(15):
+        page.mouse.wheel(0, 8000)
+    records(page).nth(3).focus()
+    page.keyboard.press("End")
+    expect(box.locator(f"tbody tr[aria-rowindex='{MANY + 1}']")).to_be_visible()
+    page.keyboard.press("Home")
+    expect(box.locator("tbody tr[aria-rowindex='2']")).to_be_visible()
+    trace = json.loads(browser.stop_tracing())
+
+    tasks = tasks_of(trace["traceEvents"])
+    assert len(tasks) > 100, "the trace has the page's tasks"
+    assert [task for task in tasks if task["tdur"] > LONG_US] == []
+    assert box.locator("tbody tr").count() < 60, "only what is seen is in the page"
+    person.assert_quiet()
+
+
+def tasks_of(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the tasks of the page's main thread, each with the processor time it took: others' load is not in it."""
+    named = [event for event in events if event["name"] == "thread_name"]
+    main = {(event["pid"], event["tid"]) for event in named if event["args"]["name"] == "CrRendererMain"}
+    tasks = [event for event in events if event["name"] == "ThreadControllerImpl::RunTask" and "tdur" in event]
+    return [task for task in tasks if (task["pid"], task["tid"]) in main]
+
+
+def test_nobody_is_left_out(visit: Open, recording: Server) -> None:
+    recording.post("/api/tools/same", {"text": "hello"})
+    recording.post("/api/tools/refuse", {"text": "w" * 300})
+    listed(recording, 1, tool="refuse")
+    person: Visitor = visit(recording, reduced_motion="reduce", bypass_csp=True)
+    page = person.go("journal")
+    page.get_by_role("link", name="refuse").first.wait_for()
+    page.add_script_tag(path=AXE)
+    assert_for_all(page)
+    page.get_by_role("link", name="refuse").first.click()
+    panel(page).get_by_role("button", name="Call again").wait_for()
+    panel(page).get_by_text("All fields").click()
+    assert_for_all(page)
+    page.emulate_media(color_scheme="dark")
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert_for_all(page)
+    page.get_by_role("button", name="Close").click()
+    page.get_by_role("link", name="refuse").first.wait_for()
+    assert_for_all(page)
+    person.assert_quiet()
+
+
+def assert_for_all(page: Page) -> None:
+    """Assert that axe finds nothing serious, and that the page does not scroll sideways."""
+    found = page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")["violations"]
+    assert [one["id"] for one in found if one["impact"] in {"serious", "critical"}] == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
