@@ -117,21 +117,8 @@ def _answer(found: dict[str, tuple[Twin, dict[str, str]]], request: Request) -> 
     if method not in found:
         allowed = " or ".join(found)
         return refuse(wrong_method(allowed), (*PRIVATE, (b"allow", ", ".join(found).encode())))
-<<<<<<< HEAD
     # Awaited, so that whatever goes wrong in a view has an answer.
     return _await(*found[method], request)
-=======
-    twin, parameters = found[method]
-    try:
-        answered = twin.run(Visit(request, parameters, _body(twin, request)))
-    except Fault as fault:
-        return to_response(fault, PRIVATE)
-    if twin.is_stream:
-        return _stream(answered)
-    if isinstance(answered, Awaitable):
-        return _await(answered)
-    return _shown(answered)
->>>>>>> part-journal
 
 
 def _body(twin: Twin, request: Request) -> Any:
@@ -148,22 +135,11 @@ async def _await(twin: Twin, parameters: dict[str, str], request: Request) -> Re
     try:
         answered = twin.run(Visit(request, parameters, _body(twin, request)))
         if twin.is_stream:
-            return Response(200, headers=STREAM, events=_events(answered))
+            return Response(200, headers=STREAM, events=_events(answered), is_endless=True)
         if isinstance(answered, Awaitable):
             answered = await answered
     except Fault as fault:
         return to_response(fault, PRIVATE)
-<<<<<<< HEAD
-=======
-
-
-async def _stream(answers: AsyncGenerator[Any, None]) -> Response:
-    """Return a stream, as something to await: so it is written down where every exchange is."""
-    return Response(200, headers=STREAM, events=_events(answers), is_endless=True)
-
-
-def _shown(answered: Any) -> Response:
->>>>>>> part-journal
     return answered if isinstance(answered, Response) else Response(200, encode(answered), PRIVATE)
 
 
