@@ -300,6 +300,6 @@ def test_axe_has_no_serious_finding(visit: Open, own: Server, server: Server) ->
         if view == "tools/order":
             call(page)
         page.add_script_tag(path=AXE)
-        found = page.evaluate("async () => (await axe.run({ resultTypes: ["violations"] })).violations")
+        found = page.evaluate("async () => (await axe.run({ resultTypes: ['violations'] })).violations")
         serious = [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in {"serious", "critical"}]
         assert serious == [], view
