@@ -165,6 +165,8 @@ def _plural(words: str) -> str:
     singular, _, rest = words.partition(" of ")
     if singular in {"text", "whole number", "number", "list", "object", "choice"}:
         return f"{singular}s of {rest}" if rest else f"{singular}s"
+    if words.startswith("as "):
+        return f"values {words}"
     return words if words == "anything" else f"values that are {words}"
 
 
