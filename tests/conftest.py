@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -30,6 +31,10 @@ sys.dont_write_bytecode = False
 # start and interrupt could not be interrupted. A handler is not inherited.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# All that is made until the first test lives to the end of the run: without this, a process spends a third of the time
+# of its collection on looking for garbage among test items, and looks at them again and again while tests run.
+gc.disable()
 
 _unchecked = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 """An example that talks to a process may be slow, and examples share the process on purpose."""
@@ -98,6 +103,12 @@ def pytest_configure(config: pytest.Config) -> None:
     """Let files be handed out in the order of pytest_collection_modifyitems, if the run is parallel."""
     if hasattr(config.option, "loadscopereorder"):
         config.option.loadscopereorder = False
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage again, among what tests make."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
