@@ -1,4 +1,4 @@
-"""With this folder in PYTHONPATH, `signet parity` and `signet check` call tools through the first and the last door only.
+"""With this folder in PYTHONPATH, `signet parity` and `signet check` call tools through the first and the last door.
 
 For tests of what these commands print, read and write: a process for each of eight doors is most of their time.
 """
