@@ -21,6 +21,7 @@ SOURCES := $(shell find src -type f -not -name '*.pyc')
 PIP     := -m pip --disable-pip-version-check --quiet install
 # One file of tests at a time in each process: its tests share the servers that they start.
 PARALLEL := -n $(JOBS) --maxprocesses 4 --dist loadfile
+CHECKS   := $(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/mypy && $(BIN)/lint-imports --no-logo
 # Without isolation, the package is built by the backend that was installed by its hash.
 LOCAL   := --no-deps --no-build-isolation
 COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
@@ -36,8 +37,13 @@ help: ## Show this list
 demo: $(DEMO_STAMP) ## Install and start the server on sample data (PORT=8080)
 	@exec $(BIN)/signet serve --sandbox --port $(PORT)
 
-test: $(TEST_STAMP) tools check ## Install what the tests need and run everything (ARGS="-k words" JOBS=2)
-	@$(BIN)/python -m pytest $(PARALLEL) $(ARGS)
+# The checks run beside the tests, which wait now and then; what they print stands below, and they fail the run too.
+test: $(TEST_STAMP) tools ## Install what the tests need and run everything (ARGS="-k words" JOBS=2)
+	@mkdir -p build
+	@($(CHECKS)) >build/check.log 2>&1 & check=$$!; \
+	$(BIN)/python -m pytest $(PARALLEL) $(ARGS); tests=$$?; \
+	wait $$check; checks=$$?; cat build/check.log; \
+	[ $$tests -eq 0 ] && [ $$checks -eq 0 ]
 
 coverage: $(TEST_STAMP) tools ## Run the tests and show the lines that none of them reaches; takes half as long again
 	@$(BIN)/coverage erase
@@ -49,10 +55,7 @@ ways: $(TEST_STAMP) tools ## Run the tests in each way in which they may be star
 	@JOBS=$(JOBS) scripts/ways.sh $(ARGS)
 
 check: $(TEST_STAMP) ## Lint, format, types and the import rules
-	@$(BIN)/ruff check
-	@$(BIN)/ruff format --check
-	@$(BIN)/mypy
-	@$(BIN)/lint-imports --no-logo
+	@$(CHECKS)
 
 attack: $(TEST_STAMP) ## Attack a server on loopback for 13 minutes and watch a bystander (ARGS="mixed --minutes 2")
 	@$(BIN)/python scripts/attack.py $(ARGS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -31,6 +32,10 @@ sys.dont_write_bytecode = False
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# All that is made until the first test lives to the end of the run: without this, a process spends a third of the time
+# of its collection on looking for garbage among test items, and looks at them again and again while tests run.
+gc.disable()
+
 _unchecked = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 """An example that talks to a process may be slow, and examples share the process on purpose."""
 
@@ -39,20 +44,33 @@ settings.register_profile("ci", settings.get_profile("desk"), derandomize=True)
 settings.load_profile("ci" if IN_CI else "desk")
 
 SLOW_FILES = (
-    "tests/test_parity.py", "check/test_check.py", "real/test_openapi.py", "engines/test_jar.py",
-    "real/test_drop_in_servers.py", "tests/test_boj_commands.py", "tests/test_examples.py",
-    "toolsets/oj/test_convert.py", "plantuml_tools/test_drawing.py", "tests/test_walks.py",
-    "authoring/test_dev_reload.py", "tests/test_clients.py", "real/test_cli.py", "testing/test_plugin.py",
-    "testing/test_cassettes.py", "attack/test_long_form.py", "tests/test_boj_mcp.py", "tests/test_diagram_command.py",
-    "tests/test_oj_mcp.py", "tests/test_docs.py", "toolsets/test_boj_large.py", "boj_explore/test_index.py",
-    "real/test_differential.py", "upstream/test_caching.py", "tests/test_distribution.py",
-    "tests/test_measure_house.py", "tests/test_conftest.py", "real/test_openapi_linters.py", "tests/test_replay.py",
-    "tests/test_tutorial.py", "tests/test_doors.py", "tests/test_new.py", "real/test_tool_pages.py",
-    "upstream/test_cassette_folder.py", "authoring/test_own_context.py", "toolsets/test_boj_retry.py",
-    "tests/test_installation.py", "tests/test_drop_in_servers.py", "upstream/test_http.py",
-    "attack/test_fair_share.py",
+    "tests/test_parity.py", "real/test_openapi.py", "operations/test_bank_pace.py", "tests/test_boj_commands.py",
+    "toolsets/oj/test_convert.py", "transports/test_supervisor.py", "check/test_check.py",
+    "real/test_drop_in_servers.py", "operations/test_redis_store.py", "tests/test_examples.py", "engines/test_jar.py",
+    "transports/test_stdio.py", "plantuml_tools/test_drawing.py", "real/test_cli.py",
+    "journal/test_retention_settings.py", "real/test_differential.py", "tests/test_walks.py",
+    "operations/test_tracing.py", "tests/test_replay.py", "boj_explore/test_index.py",
+    "operations/test_oauth_issuer.py", "tests/test_docs.py", "tests/test_distribution.py",
+    "authoring/test_dev_reload.py", "install/test_install_command.py", "tests/test_boj_mcp.py", "upstream/test_http.py",
+    "tests/test_measure_house.py", "testing/test_plugin.py", "tests/test_doors.py", "toolsets/test_boj_large.py",
+    "tests/test_oj_mcp.py", "real/test_progress.py", "tests/test_new.py", "journal/test_writer.py",
+    "tests/test_waiting.py", "tests/test_diagram_command.py", "sandbox/test_boj.py", "tests/test_doctor.py",
+    "operations/test_oauth.py", "journal/test_retention.py", "attack/test_long_form.py",
+    "upstream/test_cassette_folder.py", "tests/test_drop_in_servers.py", "attack/test_pipelining.py",
+    "upstream/test_caching.py", "real/test_tool_pages.py", "transports/test_workers.py", "tests/test_tutorial.py",
+    "testing/test_cassettes.py", "attack/test_fair_share.py", "transports/test_reader.py", "install/test_json_edit.py",
+    "attack/test_time_limits.py", "attack/test_unfinished_bodies.py", "tests/test_example_toolset.py",
+    "toolsets/test_boj_retry.py", "engines/test_server.py", "tests/test_supply_chain.py",
+    "upstream/test_rate_limiter.py", "real/test_openapi_linters.py", "authoring/test_own_context.py",
+    "transports/test_hangup.py", "tests/test_conftest.py", "tests/test_clients.py", "operations/test_oauth_flow.py",
+    "tests/test_config_command.py", "real/test_conformance.py", "real/test_plantuml_jar.py",
+    "tests/test_installation.py", "operations/test_deployment_page.py", "operations/test_memory_store.py",
+    "contracts/test_verdict_properties.py",
 )  # fmt: skip
-"""The files of a parallel run that go first, the slowest at the head: begun last, one would leave a process alone."""
+"""The files of a parallel run that go first, the slowest at the head: begun last, one would leave a process alone.
+
+Each third of them waits more than it works (for time limits, intervals and retries), while others use the processors.
+"""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -98,6 +116,12 @@ def pytest_configure(config: pytest.Config) -> None:
     """Let files be handed out in the order of pytest_collection_modifyitems, if the run is parallel."""
     if hasattr(config.option, "loadscopereorder"):
         config.option.loadscopereorder = False
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage again, among what tests make."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -25,6 +25,8 @@ EXTENDED = (sys.executable, str(ROOT / "tests/extended_server.py"))
 """The same command, with the tests' own toolsets in its catalogue."""
 LIMITED = (sys.executable, str(ROOT / "tests/limited_server.py"))
 """The same command, with limits on connections that a test can reach."""
+TWO_DOORS = {"PYTHONPATH": str(ROOT / "tests/two_doors")}
+"""Variables with which `signet parity` and `signet check` call tools through two of the eight doors."""
 PATIENCE_S = 30.0
 """How long a test waits for a process before it fails; no test measures speed."""
 

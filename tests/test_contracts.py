@@ -120,7 +120,7 @@ def test_two_validators_are_of_one_mind(tool: Tool, side: str) -> None:
     named = st.fixed_dictionaries({}, optional=dict.fromkeys(contract["properties"], json_values))
 
     # There are some sixty contracts, and each has the same rules as some others.
-    @settings(max_examples=30)
+    @settings(max_examples=15)
     @given(named | json_values)
     def agree(value: object) -> None:
         assert ours.is_valid(value) == second.is_valid(value)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from here import signet_here
-from processes import BIN, PATIENCE_S, ROOT, SIGNET, Server, clean_env, serving, serving_command
+from processes import BIN, PATIENCE_S, ROOT, SIGNET, TWO_DOORS, Server, clean_env, serving, serving_command
 from signet.catalogue import TOOLSETS, find_toolset
 from signet.commands.cli import parser
 
@@ -165,6 +165,7 @@ def test_a_command_of_the_readme_or_of_a_help_page_works_on_the_sample_data(
     if words[1:2] == ["diagram"]:
         words = drawn_files(tmp_path, words)
     env = {"SIGNET_TOKEN": "a-token"} if "0.0.0.0" in line else {}
+    env |= TWO_DOORS if words[1:2] == ["check"] else {}
 
     if (Path(words[0]).name, words[1] if len(words) > 1 else "") in SERVERS:
         words[words.index("--port") + 1] = "0"

@@ -113,7 +113,7 @@ def test_what_the_published_schema_lets_through_reaches_the_upstream(world: Worl
     assert tool is not None
     schema = schema_of(world.server.pipeline.registry.load_bundle(tool.slug).input)
 
-    @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much], max_examples=60)
+    @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much], max_examples=25)
     @given(calls(schema))
     def reaches(arguments: dict[str, Any]) -> None:
         outcome = world.settle(name, arguments)

@@ -16,6 +16,7 @@ import pytest
 
 from here import run_here
 from installations import build_wheel, environ_of, link_packages
+from processes import TWO_DOORS
 from signet.commands.new.names import name_project
 from signet.commands.new.project import make_project
 from signet.settings import UsageError
@@ -97,7 +98,7 @@ def test_it_passes_the_gate_at_once_by_its_file_and_by_its_entry_point(
     (tmp_path / "weather/signet.toml").unlink()
 
     by_file = empty(weather, "signet", "check", "--format", "json")
-    by_entry_point = empty(tmp_path / "weather", "signet", "check", "--format", "json")
+    by_entry_point = empty(tmp_path / "weather", "signet", "check", "--format", "json", **TWO_DOORS)
 
     targets = [json.loads(done.stdout)["targets"] for done in (by_file, by_entry_point)]
     assert targets == [["src/weather/tools.py"], ["weather.tools:toolset"]]

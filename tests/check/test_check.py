@@ -15,7 +15,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from here import signet_here
-from processes import SIGNET, clean_env
+from processes import SIGNET, TWO_DOORS, clean_env
 from signet.catalogue import find_toolset
 from signet.commands.check import command as check_command
 from signet.commands.check.report import as_text
@@ -25,6 +25,7 @@ from terminals import Screen
 
 PATIENCE_S = 120.0
 """A check starts eight servers."""
+ALL_DOORS = {"PYTHONPATH": ""}
 HEAD = """
 import os
 import time
@@ -56,11 +57,12 @@ def freeze(folder: Path) -> None:
 
 
 def signet(folder: Path, *args: str, **env: str) -> subprocess.CompletedProcess[str]:
+    """Run a command in a process, which calls tools through two doors unless another PYTHONPATH is given."""
     return subprocess.run(
         [SIGNET, *args],
         cwd=folder,
         # A file that is written twice within a second may have an outdated bytecode.
-        env=clean_env({"PYTHONDONTWRITEBYTECODE": "1", **env}),
+        env=clean_env({"PYTHONDONTWRITEBYTECODE": "1", **TWO_DOORS, **env}),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         encoding="utf-8",
@@ -73,9 +75,9 @@ def write(folder: Path, code: str, name: str = "tools.py") -> None:
     (folder / name).write_text(code, encoding="utf-8")
 
 
-def check(folder: Path, *args: str) -> tuple[int, dict[str, Any]]:
+def check(folder: Path, *args: str, **env: str) -> tuple[int, dict[str, Any]]:
     """Return the status and the report of a check."""
-    done = signet(folder, "check", *args, "--format", "json")
+    done = signet(folder, "check", *args, "--format", "json", **env)
     assert done.stdout, done.stderr
     return done.returncode, json.loads(done.stdout)
 
@@ -110,7 +112,7 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_toolset_that_keeps_every_rule_passes(good: Path) -> None:
-    done = signet(good, "check", "tools.py", "--strict")
+    done = signet(good, "check", "tools.py", "--strict", **ALL_DOORS)
 
     lines = [line.split() for line in done.stdout.splitlines()]
     assert done.returncode == 0, done.stdout + done.stderr
@@ -254,7 +256,7 @@ def test_a_tool_that_answers_each_door_in_another_way_fails_parity(tmp_path: Pat
     """It looks for what only the processes of one door have among their arguments."""
     write(tmp_path, "import sys\n" + GOOD.replace("2 * n", "3 if 'serve' in sys.orig_argv else 2"))
 
-    status, report = check(tmp_path, "tools.py")
+    status, report = check(tmp_path, "tools.py", **ALL_DOORS)
 
     assert status == 1
     [(name, message)] = failures(report)
@@ -271,7 +273,7 @@ def test_a_tool_whose_result_differs_from_call_to_call_passes_parity(tmp_path: P
 
     assert (status, failures(report)) == (0, [])
     assert [one["message"] for one in report["results"] if one["check"] == "parity"] == [
-        "its result differs from call to call; the outcome is the same over 8 doors"
+        "its result differs from call to call; the outcome is the same over 2 doors"
     ]
 
 
@@ -509,7 +511,7 @@ def test_a_report_that_cannot_be_printed_is_no_failed_check(good: Path, where: s
     done = subprocess.run(
         ["/bin/sh", "-c", f'exec "$0" check tools.py {to}', SIGNET],
         cwd=good,
-        env=clean_env(),
+        env=clean_env(TWO_DOORS),
         capture_output=True,
         timeout=PATIENCE_S,
         check=False,
@@ -533,9 +535,8 @@ def test_a_report_that_cannot_be_written_at_the_end_is_printed(tmp_path: Path) -
 
 def test_on_a_narrow_terminal_the_names_of_the_checks_stay_whole(good: Path) -> None:
     """And without colours there are no other styles."""
-    screen = Screen(
-        [SIGNET, "check", str(good / "tools.py")], columns=40, env={"NO_COLOR": "1", "TERM": "xterm-256color"}
-    )
+    env = {**TWO_DOORS, "NO_COLOR": "1", "TERM": "xterm-256color"}
+    screen = Screen([SIGNET, "check", str(good / "tools.py")], columns=40, env=env)
 
     status, text = screen.finish()
 
@@ -615,7 +616,8 @@ tools = signet.Toolset(name="tools", tools=[double], settings=Own)
 """
     write(tmp_path, code + settings)
 
-    done = signet(tmp_path, "check", "tools.py", "--format", "json", TOOLS_FACTOR="3", TOOLS_TIMES="5")
+    own = {"TOOLS_FACTOR": "3", "TOOLS_TIMES": "5"}
+    done = signet(tmp_path, "check", "tools.py", "--format", "json", **own, **ALL_DOORS)
 
     report = json.loads(done.stdout)
     assert (done.returncode, failures(report)) == (0, [])

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import copy
+import functools
 import json
 import subprocess
 import warnings
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,20 +21,30 @@ from mcp.types import Tool
 from processes import ROOT
 from signet.commands.check.client_rules import Finding, lint_tool
 
-with warnings.catch_warnings():
-    # The packages are compiled on their first import, and one of them has an escape that Python warns of.
-    warnings.simplefilter("ignore")
-    from agents.exceptions import UserError
-    from agents.strict_schema import ensure_strict_json_schema
-    from google.genai._mcp_utils import mcp_to_gemini_tools
-    from google.genai.types import Schema
-
 DESCRIPTION = "Add two integers."
 STRING = {"type": "string", "description": "the letter"}
 GENAI = "google-genai"
 STRICT = "OpenAI strict mode"
 REFUSALS = (AttributeError, KeyError, TypeError)
 """What google-genai raises where it meets a schema that it does not expect."""
+
+
+@functools.cache
+def packages() -> SimpleNamespace:
+    """Load the packages with the first test that needs them: they take seconds, which every process would spend."""
+    with warnings.catch_warnings():
+        # They are compiled on their first import, and one of them has an escape that Python warns of.
+        warnings.simplefilter("ignore")
+        from agents.exceptions import UserError
+        from agents.strict_schema import ensure_strict_json_schema
+        from google.genai._mcp_utils import mcp_to_gemini_tools
+        from google.genai.types import Schema
+    return SimpleNamespace(
+        UserError=UserError,
+        ensure_strict_json_schema=ensure_strict_json_schema,
+        mcp_to_gemini_tools=mcp_to_gemini_tools,
+        Schema=Schema,
+    )
 
 
 def lint(schema: dict[str, Any], client: str) -> set[str]:
@@ -48,13 +60,13 @@ def holding(part: Any, **root: Any) -> dict[str, Any]:
 def gemini(schema: dict[str, Any]) -> dict[str, Any]:
     """Return the parameters that google-genai declares for an MCP tool."""
     tool = Tool(name="add", description=DESCRIPTION, input_schema=copy.deepcopy(schema))
-    (declaration,) = mcp_to_gemini_tools([tool])[0].function_declarations or []
+    (declaration,) = packages().mcp_to_gemini_tools([tool])[0].function_declarations or []
     assert declaration.parameters
     return declaration.parameters.model_dump(exclude_none=True, mode="json", warnings=False)
 
 
 def strict(schema: dict[str, Any]) -> dict[str, Any]:
-    return ensure_strict_json_schema(copy.deepcopy(schema))
+    return packages().ensure_strict_json_schema(copy.deepcopy(schema))
 
 
 def test_the_packages_are_those_that_make_clients_runs() -> None:
@@ -192,7 +204,7 @@ def test_google_genai_does_not_follow_a_reference_to_a_reference() -> None:
 @pytest.mark.parametrize("values", [[1], [True], ["a", None], [["a"]]])
 def test_the_schema_of_gemini_refuses_the_values_that_are_found(values: list[Any]) -> None:
     with pytest.raises(ValueError, match="valid string"):
-        Schema.model_validate({"enum": values})
+        packages().Schema.model_validate({"enum": values})
     assert "enum-not-string" in lint(holding({"type": "string", "enum": values}), "Gemini")
 
 
@@ -213,7 +225,7 @@ def test_the_schema_of_gemini_refuses_the_values_that_are_found(values: list[Any
 def test_strict_mode_refuses_what_is_found(part: Any, rule: str) -> None:
     schema = holding(part, **{"$defs": {"A": STRING}})
 
-    with pytest.raises((UserError, TypeError)):
+    with pytest.raises((packages().UserError, TypeError)):
         strict(schema)
     assert rule in lint(schema, STRICT)
 
@@ -270,7 +282,7 @@ def is_taken(convert: Callable[[dict[str, Any]], object], schema: dict[str, Any]
     """A warning of a package is an error here: it is how google-genai tells of values that are no strings."""
     try:
         convert(schema)
-    except (*REFUSALS, UserError, UserWarning):
+    except (*REFUSALS, packages().UserError, UserWarning):
         return False
     return True
 

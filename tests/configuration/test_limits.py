@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from processes import run
+from here import run_here
 from signet.configuration.reading import read_configuration
 from signet.settings import Settings, UsageError
 
@@ -87,7 +87,7 @@ def test_it_is_shown_with_its_place(tmp_path: Path) -> None:
     (tmp_path / "signet.toml").write_text(WHOLE)
     file = str(tmp_path / "signet.toml")
 
-    done = run("config", "--json", "--config", file)
+    done = run_here("config", "--json", "--config", file)
     found = {one["name"]: (one["value"], one["origin"]) for one in json.loads(done.stdout)["settings"]}
 
     assert {name: one for name, one in found.items() if name.startswith("limits")} == {

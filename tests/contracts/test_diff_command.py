@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from here import run_here, signet_here
-from processes import BIN, ROOT, SIGNET, run, serving
+from processes import BIN, ROOT, SIGNET, serving
 
 SCHEMAS = ROOT / "src/signet/schemas"
 BOX = SCHEMAS
@@ -212,7 +212,7 @@ def test_what_cannot_be_read_is_told_in_one_sentence(tmp_path: Path, source: str
 
 @pytest.mark.parametrize("args", [(), ("diff",), ("diff", "one"), ("merge", "one", "two")])
 def test_a_command_that_is_not_whole_is_told_in_one_sentence(args: tuple[str, ...]) -> None:
-    done = run("contract", *args)
+    done = run_here("contract", *args)
 
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1

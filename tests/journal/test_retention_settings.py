@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from channels import rpc
+from here import run_here
 from journals import FOLDER
-from processes import PATIENCE_S, SIGNET, piping, run, serving
+from processes import PATIENCE_S, SIGNET, piping, serving
 from signet.journal.record import Recorder
 from signet.journal.retention import Retention, RunHold, find_latest_run, open_journal, parse_age, remove_old
 from signet.journal.writer import JournalWriter
@@ -245,7 +246,7 @@ def test_an_age_is_a_number_and_a_unit(text: str, seconds: int) -> None:
     ],
 )
 def test_a_value_that_is_none_keeps_the_server_from_starting(command: tuple[str, ...], flag: str, value: str) -> None:
-    done = run(*command, "--toolsets", "plantuml", "--no-journal", flag, value)
+    done = run_here(*command, "--toolsets", "plantuml", "--no-journal", flag, value)
 
     assert done.returncode == 2
     assert flag.strip("-").replace("-", "_") in done.stderr.decode().replace("-", "_").lower()

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from audit_logs import lines_in, rehashed
-from processes import SIGNET, piping, run
+from here import run_here
+from processes import SIGNET, piping
 from signet.kernel.caller import Caller
 from signet.kernel.exchange import Exchange
 from signet.operations.audit.ending import end_of, whole_size
@@ -27,7 +28,7 @@ def open_log(path: Path, key: str | None = None) -> AuditLog:
 
 
 def verify(*paths: Path, key: str | None = None) -> tuple[int, str]:
-    done = run("audit", "verify", *map(str, paths), env={"SIGNET_AUDIT_KEY": key} if key else None)
+    done = run_here("audit", "verify", *map(str, paths), env={"SIGNET_AUDIT_KEY": key} if key else None)
     return done.returncode, done.stdout.decode()
 
 
@@ -146,7 +147,7 @@ def test_another_key_than_that_of_the_lines_is_refused_until_the_file_is_moved(
     flags = ("stdio", "--toolsets", "plantuml", "--no-journal", "--audit-log", str(path))
     env = {"SIGNET_AUDIT_KEY": then} if then else None
 
-    refused = run(*flags, env=env)
+    refused = run_here(*flags, env=env)
 
     assert (refused.returncode, b"move the file first" in refused.stderr) == (2, True)
     assert len(refused.stderr.splitlines()) == 1
@@ -155,7 +156,7 @@ def test_another_key_than_that_of_the_lines_is_refused_until_the_file_is_moved(
     with piping(SIGNET, *flags, env=env) as pipe:
         assert pipe.finish()[0] == 0
     last = json.loads(written.splitlines()[-1])["hash"] if has_head else "0" * 64
-    done = run("audit", "verify", str(path), "--follows", last, env=env)
+    done = run_here("audit", "verify", str(path), "--follows", last, env=env)
     assert done.returncode == 0, done.stdout
 
 

@@ -15,6 +15,7 @@ import pytest
 
 from audit_logs import events_in, lines_in, requests_in
 from channels import rpc
+from here import run_here
 from processes import PATIENCE_S, SIGNET, Server, piping, run, serving
 from signet import files
 from signet.kernel.caller import Caller, Principal
@@ -42,7 +43,7 @@ def call(server: Server) -> Any:
 
 
 def verify(*paths: Path) -> int:
-    return run("audit", "verify", *map(str, paths)).returncode
+    return run_here("audit", "verify", *map(str, paths)).returncode
 
 
 def test_a_file_that_is_moved_away_is_closed_and_the_next_one_follows_it(tmp_path: Path) -> None:

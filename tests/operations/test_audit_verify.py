@@ -14,7 +14,8 @@ import pytest
 
 from audit_logs import lines_in, rehashed
 from channels import rpc
-from processes import SIGNET, piping, run, serving
+from here import run_here
+from processes import SIGNET, piping, serving
 
 CALL = {"name": "encodePlantUML", "arguments": {"plantumlCode": "A"}}
 Lines = list[bytes]
@@ -46,7 +47,7 @@ def log(original: Path, tmp_path: Path) -> Iterator[Path]:
 
 
 def verify(*paths: Path, env: dict[str, str] | None = None) -> tuple[int, str]:
-    done = run("audit", "verify", *map(str, paths), env=env)
+    done = run_here("audit", "verify", *map(str, paths), env=env)
     return done.returncode, done.stdout.decode()
 
 
@@ -146,8 +147,8 @@ def test_a_key_keeps_others_from_making_the_chain_anew(tmp_path: Path) -> None:
 def test_a_hash_that_was_kept_elsewhere_shows_whether_the_log_still_holds_it(log: Path) -> None:
     kept = lines_in(log)[3]["hash"]
 
-    assert run("audit", "verify", str(log), "--contains", kept).returncode == 0
-    done = run("audit", "verify", str(log), "--contains", "0" * 64)
+    assert run_here("audit", "verify", str(log), "--contains", kept).returncode == 0
+    done = run_here("audit", "verify", str(log), "--contains", "0" * 64)
     assert (done.returncode, b"no line has the hash" in done.stdout) == (1, True)
 
 
@@ -199,8 +200,8 @@ def test_standard_input_is_verified(log: Path, *, is_packed: bool) -> None:
 def test_what_is_no_audit_log_is_no_alarm_unless_it_was_one(log: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.log"
     other.write_bytes(b"GET / 200\n")
-    head = run("audit", "verify", f"{log}.head")
-    none = run("audit", "verify", str(other))
+    head = run_here("audit", "verify", f"{log}.head")
+    none = run_here("audit", "verify", str(other))
     log.write_bytes(b"GET / 200\n")
 
     assert (head.returncode, none.returncode, verify(log)[0]) == (2, 2, 1)

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from channels import invocation, modern_headers, rpc
+from here import run_here
 from journals import records_in
-from processes import PATIENCE_S, SIGNET, Pipe, Reply, Server, piping, run, serving
+from processes import PATIENCE_S, SIGNET, Pipe, Reply, Server, piping, serving
 
 REST = "/api/tools/tally"
 TOOLS = '''\
@@ -215,7 +216,7 @@ def _done_first(pending: list[Any]) -> list[Any]:
     (("--rate-limit", "often", "--workers", "2"), "--rate-limit or SIGNET_RATE_LIMIT: 'often' cannot be used"),
 ])  # fmt: skip
 def test_a_limit_that_cannot_be_used_stops_the_start(flags: tuple[str, ...], told: str) -> None:
-    done = run("serve", "--port", "0", *flags)
+    done = run_here("serve", "--port", "0", *flags)
 
     assert done.returncode != 0
     assert told in done.stderr.decode()

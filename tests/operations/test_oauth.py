@@ -21,6 +21,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from authorization_server import AuthorizationServer, SigningKey, authorization_server, new_key
 from channels import invocation, rpc
+from here import run_here
 from processes import PATIENCE_S, SIGNET, Reply, Server, run, serving, serving_command
 from signet.kernel.caller import Principal
 from signet.kernel.errors import Fault
@@ -519,7 +520,7 @@ def test_a_signal_makes_the_server_look_at_the_keys() -> None:
 def test_a_setting_that_cannot_be_used_stops_the_start(variables: dict[str, str], sentence: str) -> None:
     env = {f"SIGNET_OAUTH_{name}": value for name, value in variables.items()}
 
-    done = run("serve", "--port", "0", "--toolsets", "plantuml", env=env)
+    done = run_here("serve", "--port", "0", "--toolsets", "plantuml", env=env)
 
     assert done.returncode == 2
     assert sentence in done.stderr.decode()

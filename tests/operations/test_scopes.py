@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from channels import invocation, modern_headers, rpc
+from here import run_here
 from processes import Reply, Server, run, serving
 from signet.app import build_app, build_server
 from signet.kernel.caller import Principal
@@ -57,7 +58,7 @@ def tokens(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     path = str(tmp_path_factory.mktemp("tokens") / "tokens")
     made = {"file": path}
     for name, scopes in NAMES.items():
-        done = run("token", "new", name, "--scopes", scopes, "--tokens-file", path)
+        done = run_here("token", "new", name, "--scopes", scopes, "--tokens-file", path)
         made[name] = done.stdout.decode().split()[-1]
     return made
 

@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from here import run_here
 from processes import PATIENCE_S, SIGNET, Server, clean_env, run, serving
 from signet.kernel.caller import Principal
 from signet.kernel.errors import Fault
@@ -200,7 +201,7 @@ def test_a_file_that_cannot_be_used_stops_the_start(tmp_path: Path, workers: str
     path.write_text("{")
     flags = ("--port", "0", "--toolsets", "plantuml", "--tokens-file", str(path), "--workers", workers)
 
-    done = run("serve", *flags)
+    done = run_here("serve", *flags)
 
     sentence = f"signet: cannot use the tokens in {path}: line 1 is not JSON\n"
     assert (done.returncode, done.stderr.decode()) == (2, sentence)

@@ -70,8 +70,10 @@ def test_a_page_has_everything_about_the_tool() -> None:
     assert json.loads(section(text, "example")) == {"db": "FM08", "codes": ["FXERD01"], "lang": "en"}
 
 
-@pytest.mark.parametrize("tool", [TOOL, "boj_get_data_code", "boj_get_data_layer", "boj_get_metadata"])
-@pytest.mark.parametrize("token", ["", "tok-5f1d"], ids=["open", "secured"])
+@pytest.mark.parametrize(
+    ("tool", "token"),
+    [(TOOL, ""), (TOOL, "tok-5f1d"), ("boj_get_data_code", ""), ("boj_get_data_layer", ""), ("boj_get_metadata", "")],
+)
 def test_each_doors_line_can_be_pasted(tool: str, token: str) -> None:
     """Into a shell, beside a server with the same settings; all four answer alike."""
     env = {"SIGNET_TOKEN": token} if token else {}

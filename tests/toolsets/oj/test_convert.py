@@ -890,9 +890,9 @@ def calls(page: str) -> int:
 def test_work_grows_no_faster_than_the_page(before: str, unit: str) -> None:
     to_markdown(before + unit)
 
-    short, long = calls(before + unit * 400), calls(before + unit * 1_600)
+    short, long = calls(before + unit * 200), calls(before + unit * 800)
 
-    assert long <= 4 * short + 400
+    assert long <= 4 * short + 200
 
 
 @pytest.mark.parametrize(
