@@ -5,21 +5,19 @@ What a result is, is told by its shape, so that tools of a user are shown as wel
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
 from typing import Any, Final, Literal
 
 import msgspec
 
 from signet.kernel.tools import Tool
 
+from .series import ViewedSeries, series_view
 from .twin import Shown
 
-__all__ = ["ResultView", "SeriesShown", "view_of"]
+__all__ = ["ResultView", "view_of"]
 
 MAX_MARKDOWN_CHARS: Final = 300_000
 """The longest text that is rendered; a longer one is shown as it is."""
-MAX_POINTS: Final = 400_000
-"""The most points that are drawn; the tree shows all."""
 DIAGRAMS: Final = {
     "plantuml.encode": "link",
     "plantuml.link": "link",
@@ -29,24 +27,17 @@ DIAGRAMS: Final = {
 """What the results of the diagram tools are, by slug."""
 
 
-class SeriesShown(Shown, frozen=True):
-    """One series as a chart takes it."""
-
-    name: str
-    unit: str
-    code: str
-    frequency: str
-    points: list[tuple[float, float | None]]
-    """Milliseconds since the epoch, and the value; null is a gap."""
-
-
 class ResultView(Shown, frozen=True, omit_defaults=True):
     """How a result is shown."""
 
     kind: Literal["json", "markdown", "series", "diagram"]
+    title: str = ""
+    """Series: what is above the chart."""
+    series: list[ViewedSeries] = msgspec.field(default_factory=list)
+    note: str = ""
+    """Series: what is not drawn, and why."""
     html: str = ""
     """Markdown: the page, which has no HTML of its author in it."""
-    series: list[SeriesShown] = msgspec.field(default_factory=list)
     diagram: Literal["", "link", "picture", "check"] = ""
     """Diagrams: what the result is."""
 
@@ -65,47 +56,5 @@ def view_of(tool: Tool | None, result: Any) -> ResultView:
         from .markdown import to_html
 
         return ResultView("markdown", html=to_html(text))
-    series = _series(result.get("series"))
-    return ResultView("series", series=series) if series else JSON_VIEW
-
-
-def _series(given: Any) -> list[SeriesShown]:
-    """Return series that can be drawn; none if one of them cannot."""
-    if not isinstance(given, list):
-        return []
-    drawn: list[SeriesShown] = []
-    room = MAX_POINTS
-    for one in given:
-        try:
-            points = _points(one)
-        except (KeyError, TypeError, ValueError, AttributeError):
-            return []
-        room -= len(points)
-        if room < 0:
-            return []
-        name = _text(one, "name", "name_of_time_series", "name_of_time_series_j")
-        code = _text(one, "code", "series_code")
-        drawn.append(SeriesShown(name or code, _text(one, "unit", "unit_j"), code, _text(one, "frequency"), points))
-    return drawn
-
-
-def _text(one: dict[str, Any], *names: str) -> str:
-    return next((text for name in names if isinstance(text := one.get(name), str) and text), "")
-
-
-def _points(one: dict[str, Any]) -> list[tuple[float, float | None]]:
-    if "dates" in one and "values" in one:
-        days = map(date.fromisoformat, one["dates"])
-        return [(_ms(day), _number(value)) for day, value in zip(days, one["values"], strict=True)]
-    from signet.toolsets.boj.periods import days_of, frequency_code
-
-    code = frequency_code(one["frequency"])
-    return [(_ms(days_of(code, point["survey_date"]).first), _number(point["value"])) for point in one["points"]]
-
-
-def _ms(day: date) -> float:
-    return datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp() * 1000
-
-
-def _number(value: str | float | None) -> float | None:
-    return None if value is None else float(value)
+    found = series_view(tool.name, result)
+    return JSON_VIEW if found is None else ResultView("series", found.title, found.series, found.note)
