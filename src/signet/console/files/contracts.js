@@ -26,7 +26,7 @@ export async function show(place) {
     h("div", { class: "row" }, sets.map((set) => h("button", {
       type: "button", class: "quiet",
       onclick: () => save(`signet-contracts-${set.name}.json`, JSON.stringify({ tools: set.tools }, null, 2), "application/json"),
-    }, `Save ${set.title}`))),
+    }, `Save the set: ${set.title}`))),
     result,
   );
   await compare();

@@ -9,6 +9,7 @@ import { refresh } from "./refresh.js";
 import { settingsTable } from "./settings_table.js";
 
 const CHART_HEIGHT = 220;
+const MIN_MINUTES = 10;
 
 export async function show(place) {
   const [health, configured] = await Promise.all([get("-/health"), get("-/settings")]);
@@ -106,8 +107,11 @@ function charts() {
   };
 }
 
+/** A curve from the minute before the first call on: a server that was just started has no flat hour to show. */
 function curve(name, unit, minutes, values) {
-  return { name, unit, points: minutes.atMs.map((at, number) => [at, values[number]]) };
+  const called = minutes.calls.findIndex((count) => count > 0);
+  const first = Math.max(0, Math.min(called - 1, minutes.atMs.length - MIN_MINUTES));
+  return { name, unit, points: minutes.atMs.map((at, number) => [at, values[number]]).slice(first) };
 }
 
 function callSeries({ minutes }) {

@@ -8,6 +8,7 @@ import { findAll } from "./json_search.js";
 const CHUNK = 100;
 const MAX_TEXT = 500;
 const OPEN_AT_FIRST = 30;
+const SEEN_AT_ONCE = 12;
 
 /** Return an element that shows a value; `label` names it for screen readers. */
 export function jsonTree(value, label = "JSON") {
@@ -46,7 +47,7 @@ class JsonTree {
     const node = () => this.nodes.get(this.chosen);
     const copies = h("div", { class: "row" }, this.path,
       copyButton(() => textOf(node().value), "Copy value"), copyButton(() => pathOf(node()), "Copy path"));
-    return h("div", { class: "json-tools" }, form, copies);
+    return h("div", { class: "json-tools" }, isSmall(this.value) ? null : form, copies);
   }
 
   #item(node) {
@@ -249,4 +250,10 @@ function pathOf(node) {
 function stepText(step) {
   if (typeof step === "number") return `[${step}]`;
   return /^[A-Za-z_]\w*$/.test(step) ? `.${step}` : `[${JSON.stringify(step)}]`;
+}
+
+/** Tell whether a value is seen at once, so that there is nothing to search. */
+function isSmall(value) {
+  if (!isFolder(value)) return true;
+  return size(value) <= SEEN_AT_ONCE && !Object.values(value).some(isFolder);
 }

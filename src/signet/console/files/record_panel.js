@@ -78,11 +78,11 @@ function fields(record) {
 function callPart(page, key, app, tree) {
   const compared = h("div", { class: "compared", role: "status" });
   return [
+    page.hasArguments && againPart(page, key, app, tree, compared),
+    compared,
     h("h3", {}, "Arguments"),
     page.hasArguments ? tree(page.arguments, "Arguments") : h("p", { class: "help" }, page.why),
     page.answer && [h("h3", {}, "Recorded answer"), answer(page.answer, tree, "Recorded answer")],
-    page.hasArguments && againPart(page, key, app, tree, compared),
-    compared,
   ];
 }
 

@@ -118,7 +118,7 @@ async function call(tool, args, form, result, ways, app) {
     put(result);
     await showCall(result, answer, app);
     if (answer.error?.code === "INVALID_INPUT" && answer.places.length) form.showPlaces(answer.places);
-    else result.scrollIntoView({ block: "nearest" });
+    else bringIntoSight(result.closest("section"));
     tell(answer.ok ? "The tool answered" : "The call failed");
     ways.update(args);
     return true;
@@ -129,6 +129,12 @@ async function call(tool, args, form, result, ways, app) {
     send.disabled = false;
     result.removeAttribute("aria-busy");
   }
+}
+
+/** Scroll to the top of a section, unless it is in the upper half of the window already. */
+function bringIntoSight(section) {
+  const { top } = section.getBoundingClientRect();
+  if (top < 0 || top > innerHeight / 2) section.scrollIntoView({ block: "start" });
 }
 
 function doorsButton(tool, form, place) {
