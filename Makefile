@@ -29,10 +29,10 @@ COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-has
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
-.PHONY: help demo test coverage ways check attack bench load clients measure docs contracts lock sbom audit tools clean
+.PHONY: help demo test coverage ways check attack bench load clients measure docs screenshots contracts lock sbom audit tools clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(DEMO_STAMP) ## Install and start the server on sample data (PORT=8080)
 	@exec $(BIN)/signet serve --sandbox --port $(PORT)
@@ -77,6 +77,9 @@ measure: $(TEST_STAMP) ## Measure the source tree: modules, lines, functions, th
 docs: $(TEST_STAMP) ## Write the generated pages of docs/ anew
 	@$(BIN)/python scripts/spec_matrix.py
 	@$(BIN)/python scripts/reference.py
+
+screenshots: $(TEST_STAMP) tools ## Take the pictures of the console anew (docs/images/console)
+	@SIGNET_WRITE_SCREENSHOTS=1 $(BIN)/python -m pytest -q tests/console/test_screenshots.py
 
 contracts: $(TEST_STAMP) ## Check every contract against its code and against the set that was tagged last
 	@$(BIN)/python -m pytest -q -k contract $(ARGS)

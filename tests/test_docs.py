@@ -96,13 +96,15 @@ def test_a_configuration_of_the_readme_starts_a_server_or_names_one(configuratio
 
 def test_what_the_server_prints_to_be_pasted_works(server: Server) -> None:
     server.wait_for("Ctrl-C stops it.")
-    curl, configuration, call = (line.strip() for line in server.stderr().splitlines()[2:5])
+    told, offered = server.stderr().split("Try it, or give it to a client:\n")
+    curl, configuration, call = (line.strip() for line in offered.splitlines()[:3])
 
     by_curl = subprocess.run(shlex.split(curl), capture_output=True, timeout=PATIENCE_S, check=True)
     by_call = subprocess.run(shlex.split(call), capture_output=True, env=clean_env(), timeout=PATIENCE_S, check=True)
 
     assert json.loads(by_curl.stdout)["result"] == json.loads(by_call.stdout)
     assert json.loads(configuration)["mcpServers"]["signet"]["url"] == f"{server.url}/mcp"
+    assert f"\nOpen {server.url} in a browser to see it.\n" in told
 
 
 def test_the_reference_has_not_drifted_from_the_code() -> None:

@@ -109,7 +109,7 @@ def test_the_navigation_reads_as_settled(person: Visitor) -> None:
     assert page.locator("header nav a").all_inner_texts() == NAVIGATION
     for name in NAVIGATION:
         page.locator("header").get_by_role("link", name=name, exact=True).click()
-        page.wait_for_function("name => document.title === name + ' · Signet'", arg=name)
+        expect(page).to_have_title(f"{name} · Signet")
 
 
 def test_a_person_logs_in_with_a_token_which_is_kept_in_memory_alone(locked: Server, visit: Open) -> None:
@@ -144,6 +144,8 @@ def test_without_a_console_the_page_is_json_as_before(tmp_path: Path) -> None:
     with serving("--toolsets", "plantuml", "--no-journal", "--no-console") as server:
         home = server.ask("GET", "/", headers=HTML)
         assert home.json()["name"] == "signet"
+        server.wait_for("Ctrl-C stops it.")
+        assert "in a browser" not in server.stderr()
         assert server.ask("GET", "/-/about").status == 404
         assert server.ask("GET", "/-/files/app.js").status == 404
         assert not [path for path in server.ask("GET", "/openapi.json").json()["paths"] if path.startswith("/-/")]

@@ -157,6 +157,7 @@ def test_the_pages_and_the_greeting_name_the_url(server: Server) -> None:
     assert f"Clients reach it at {CANONICAL}/mcp\n" in server.stderr()
     assert f'"url":"{CANONICAL}/mcp"' in server.stderr()
     assert f"curl -s {CANONICAL}/api/tools/" in server.stderr()
+    assert f"Open {CANONICAL} in a browser" in server.stderr()
 
 
 def test_without_a_public_url_the_pages_are_as_they_were() -> None:

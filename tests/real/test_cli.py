@@ -137,7 +137,7 @@ def test_the_line_to_paste_starts_the_program_as_it_was_started(command: tuple[s
     """Whichever way that was, from any folder."""
     with serving_command(*command, "serve", "--port", "0", "--toolsets", "plantuml") as server:
         server.wait_for("Ctrl-C stops it.")
-        call = server.stderr().splitlines()[4]
+        call = server.stderr().splitlines()[-2]
 
     done = subprocess.run(shlex.split(call), capture_output=True, env=clean_env(), timeout=PATIENCE_S, check=False)
 

@@ -204,7 +204,7 @@ def _tell(settings: Settings, text: str) -> None:
 
 
 def greet(settings: Settings, address: Any, tool: Page) -> None:
-    """Say which address the server listens on, with three lines to paste; as JSON, in a line of the log."""
+    """Say which address the server listens on and where its page is, with three lines to paste; as JSON, in the log."""
     url, public_url = _url(settings, address), open_public_url(settings)
     text = f"Signet {__version__} is listening on {url}\n"
     if public_url is not None:
@@ -223,8 +223,9 @@ def greet(settings: Settings, address: Any, tool: Page) -> None:
         flag, name = ("--abstract-unix-socket", path[1:]) if isinstance(address, bytes) else ("--unix-socket", path)
         print_err(f"{text}Try it: curl {flag} {quote(name)} http://localhost/api/tools\nCtrl-C stops it.\n")
     else:
-        flags, secured = flags_again(settings), is_protected(settings)
-        print_err(text + paste_lines(str(public_url or url), tool.name, tool.example, flags, secured=secured))
+        flags, secured, reached = flags_again(settings), is_protected(settings), str(public_url or url)
+        text += f"Open {reached} in a browser to see it.\n" if settings.console else ""
+        print_err(text + paste_lines(reached, tool.name, tool.example, flags, secured=secured))
 
 
 def _url(settings: Settings, address: Any) -> str:
