@@ -117,7 +117,9 @@ def test_the_reference_has_not_drifted_from_the_code() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_a_link_between_pages_leads_somewhere(page: Path) -> None:
-    links = re.findall(r"\]\((?!https?:|#|mailto:)([^)#\s]+)", page.read_text(encoding="utf-8"))
+    text = page.read_text(encoding="utf-8")
+    links = re.findall(r"\]\((?!https?:|#|mailto:)([^)#\s]+)", text)
+    links += re.findall(r'<(?:img|source)[^>]* src(?:set)?="(?!https?:)([^"\s]+)"', text)
 
     assert [link for link in links if not (page.parent / link).exists()] == []
 

@@ -86,6 +86,8 @@ def show_tools(page: Page, go: Callable[[str], Page]) -> None:
 
 def show_diagram(page: Page, go: Callable[[str], Page]) -> None:
     go("diagram")
+    if page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches"):
+        page.get_by_label("Dark picture").check()
     page.get_by_label("PlantUML text").fill(SOURCE)
     expect(page.get_by_role("region", name="Picture")).to_have_attribute("aria-busy", "false")
     expect(page.get_by_role("img", name="The diagram as a picture")).to_be_visible()
