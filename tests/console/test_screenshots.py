@@ -149,6 +149,7 @@ def test_a_call_on_a_phone_ends_at_its_result(visit: Open, busy: Server) -> None
 
     expect(person.page.get_by_role("heading", name="Passed")).to_be_in_viewport()
     expect(person.page.get_by_role("application")).to_be_in_viewport(ratio=1)
+    expect(person.page.get_by_role("button", name="all doors")).to_have_count(1)
     person.assert_quiet()
 
 
