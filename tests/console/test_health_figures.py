@@ -151,6 +151,29 @@ def test_a_clock_that_was_set_back_leaves_nothing_in_the_future() -> None:
     assert figures.minutes()[-1][1].count == 1
 
 
+def test_after_a_clock_was_set_back_only_what_happened_since_is_shown_and_nothing_comes_again() -> None:
+    clock = Clock()
+    figures = HourFigures(clock=clock)
+    figures.add(tallies_of(batch(*[entry(0.01, at_s=clock()) for _ in range(10)])))
+
+    clock.now_s -= 7200
+    figures.add(tallies_of(batch(*[entry(0.01, at_s=clock()) for _ in range(5)])))
+
+    assert [tally.count for tally in figures.totals().values()] == [5]
+    clock.now_s += 7200
+    assert [tally.count for tally in figures.totals().values()] == []
+    assert sum(tally.count for _, tally in figures.minutes()) == 0
+
+
+def test_a_fault_that_is_not_told_apart_keeps_its_code() -> None:
+    tally = Tally()
+    for at in range(100):
+        tally.add(Tally({1: 1}, {f"INTERNAL_ERROR/NAME_{at}": 1}))
+
+    assert tally.faults["INTERNAL_ERROR/…"] == 60
+    assert {fault.partition("/")[0] for fault in tally.faults} == {"INTERNAL_ERROR"}
+
+
 def test_any_number_of_names_takes_bounded_memory_and_loses_no_count() -> None:
     figures = HourFigures(clock=Clock())
     number = 3000

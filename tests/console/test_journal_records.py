@@ -107,6 +107,24 @@ def test_a_call_with_a_secret_is_not_made_again(recording: Server) -> None:
     assert page.json()["why"] == refused.json()["error"]["message"]
 
 
+def test_a_broken_contract_is_told_with_its_place_and_keyword(recording: Server) -> None:
+    record = made(recording, "same", {"text": 5})
+
+    page = recording.ask("GET", f"/-/journal/{record['requestId']}").json()
+
+    assert (record["stage"], record["place"], record["keyword"]) == ("input", "text", "type")
+    [failed] = [stage for stage in page["road"] if stage["status"] == "failed"]
+    assert (failed["name"], failed["place"], failed["keyword"]) == ("input contract", "text", "type")
+
+
+def test_a_call_is_found_by_the_id_of_the_request_that_carried_it(recording: Server) -> None:
+    record = call(recording, "same", "by its request")
+
+    found = recording.ask("GET", f"/-/journal/{record['exchange']}").json()
+
+    assert found["record"]["seq"] == record["seq"]
+
+
 def test_where_nothing_is_recorded_the_page_says_why(server: Server) -> None:
     encode(server)
     record = listed(server, 1)["records"][0]

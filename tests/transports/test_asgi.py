@@ -20,10 +20,11 @@ import misbehaving_server
 from channels import META, invocation, modern_headers, rpc
 from journals import records_in
 from processes import PATIENCE_S, Server, clean_env, serving
+from signet.app import build_app
 from signet.asgi import create_app
 from signet.kernel.errors import Code, Fault
 from signet.kernel.exchange import Exchange
-from signet.settings import UsageError
+from signet.settings import Settings, UsageError
 from signet.transports.asgi import AsgiApp
 from signet.transports.guard import Guard
 from signet.transports.slots import ConnectionLimits
@@ -148,6 +149,18 @@ def test_progress_is_sent_as_it_is_told(odd: App) -> None:
     assert (b"content-type", b"text/event-stream") in sent[0]["headers"]
     assert [message["body"].count(b"event: message") for message in sent[1:]] == [1, 1, 1, 0]
     assert [message.get("more_body", False) for message in sent[1:]] == [True, True, True, False]
+
+
+def test_a_stream_without_an_end_ends_all_the_same_so_that_the_server_around_can_stop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("signet.transports.asgi.ENDLESS_S", 0.05)
+    app = AsgiApp(build_app(Settings(toolsets="plantuml", journal=False)))
+
+    sent = ask(app, part(b"{}"), path="/-/journal/stream")
+
+    assert sent[1]["body"].startswith(b"data: {")
+    assert sent[-1] == {"type": "http.response.body", "body": b""}
 
 
 def test_a_call_whose_client_leaves_is_cancelled(odd: App, capfd: pytest.CaptureFixture[str]) -> None:

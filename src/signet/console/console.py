@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlsplit
 
 from signet.kernel.server import Server
 from signet.settings import Settings
@@ -31,7 +32,7 @@ class Console:
         self._engine = EngineFiles()
         self._twins = TwinRoutes([twin for view in VIEWS for twin in view.twins(parts)])
         self._secured = parts.secured
-        self.home: Route = self._files.home()
+        self.home: Route = self._files.home(urlsplit(parts.root).path)
         """The page, for whoever accepts HTML."""
 
     def find(self, path: str) -> Route:

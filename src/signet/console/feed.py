@@ -18,7 +18,7 @@ from typing import Any, Final
 import msgspec
 
 from signet.journal.record import JournalEntry, JournalRecord, Metadata
-from signet.kernel.errors import ACCESS_FAULTS
+from signet.kernel.errors import ACCESS_FAULTS, Fault
 
 from .following import Follower
 from .spool import Spool
@@ -43,7 +43,16 @@ OK: Final = "OK"
 KIND: Final = "record"
 LEFT_OUT: Final = b'{"leftOut":'
 
+MAX_SEARCHES: Final = 20
+"""The number of calls in a batch whose arguments are searched for what is wrong."""
+
+FindPlace = Callable[[JournalEntry, Fault], tuple[str, str]]
+
 _seq: Final = attrgetter("seq")
+
+
+def _nowhere(*_: object) -> tuple[str, str]:
+    return "", ""
 
 
 class FeedRecord(Shown, frozen=True, gc=False):
@@ -62,6 +71,12 @@ class FeedRecord(Shown, frozen=True, gc=False):
     """The contract that was broken: envelope, input or output; access where the caller may not call, or not now."""
     shadow: bool
     """Whether a contract was broken and the call went on all the same."""
+    place: str
+    """The first place of the arguments that breaks the contract, such as `codes[1]`, `$` for the whole, or empty."""
+    keyword: str
+    """The keyword of the schema that is broken there."""
+    exchange: str
+    """The id of the HTTP request that carried the call, `X-Request-Id`; empty on stdio."""
     agent_id: str
     attempt: int
     duration_ms: float
@@ -96,7 +111,12 @@ _decode_left_out: Final = msgspec.json.Decoder(FeedLeftOut).decode
 class Feed:
     """The latest records of a server."""
 
-    def __init__(self, spool: Spool, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, spool: Spool, clock: Callable[[], float] = time.monotonic, find_place: FindPlace = _nowhere
+    ) -> None:
+        """Keep what comes; `find_place` searches the arguments of a call for what breaks the contract."""
+        self._find_place = find_place
+        self._searches = 0
         self._spool = spool
         self._clock = clock
         self._lock = threading.Lock()
@@ -128,6 +148,7 @@ class Feed:
     def take_own(self, batch: Sequence[tuple[JournalEntry, JournalRecord]]) -> None:
         """Take the latest records of a batch of this process, as many as may be taken now, and count the others."""
         wanted = self._spend(len(batch))
+        self._searches = MAX_SEARCHES
         self._own_left_out += len(batch) - wanted
         taken = [self._feed_record(entry, record) for entry, record in batch[len(batch) - wanted :]]
         if self._spool.is_shared:
@@ -158,8 +179,9 @@ class Feed:
             return self._records[: -KEEPS - 1 : -1]
 
     def find(self, key: str) -> FeedRecord | None:
-        """Return the latest record with this requestId, or the one with this seq."""
-        return next((record for record in self.latest() if key in {record.request_id, record.seq}), None)
+        """Return the latest record with this requestId, this seq or this id of its HTTP request."""
+        names = ((record, {record.request_id, record.seq, record.exchange}) for record in self.latest())
+        return next((record for record, keys in names if key in keys), None)
 
     def follow(self, follower: Follower) -> bool:
         """Pass further records on to a follower; return False if too many follow already."""
@@ -208,8 +230,17 @@ class Feed:
             OK if fault is None else fault.code.value,
             "" if fault is None else fault.stage or ("access" if fault.name in ACCESS_FAULTS else ""),
             entry.fault is None and fault is not None,
+            *self._place_of(entry, fault),
+            entry.call.caller.request_id[:MAX_CALLER_CHARS],
             *msgspec.structs.astuple(record),
         )
+
+    def _place_of(self, entry: JournalEntry, fault: Fault | None) -> tuple[str, str]:
+        """Return the place and the keyword of broken arguments; of each batch a few are searched for them."""
+        if fault is None or fault.stage != "input" or not self._searches:
+            return "", ""
+        self._searches -= 1
+        return self._find_place(entry, fault)
 
     def _next_seq(self, ended_s: float) -> str:
         """Return the next place: by time, so that those of several processes can be compared."""

@@ -68,7 +68,7 @@ class Tally(msgspec.Struct):
         """Add another tally."""
         merge_counts(self.times, other.times)
         for fault, count in other.faults.items():
-            known = fault if fault in self.faults or len(self.faults) < MAX_FAULTS else OTHERS
+            known = fault if fault in self.faults or len(self.faults) < MAX_FAULTS else _other(fault)
             self.faults[known] = self.faults.get(known, 0) + count
 
     def take(self, other: Tally) -> None:
@@ -77,11 +77,17 @@ class Tally(msgspec.Struct):
             _take(self.times, bucket, count)
         for fault, count in other.faults.items():
             # What was not told apart when it was added is among the others.
-            _take(self.faults, OTHERS, count - _take(self.faults, fault, count))
+            _take(self.faults, _other(fault), count - _take(self.faults, fault, count))
 
     def copy(self) -> Tally:
         """Return the same tally, to keep."""
         return Tally(dict(self.times), dict(self.faults))
+
+
+def _other(fault: str) -> str:
+    """Return what stands for a fault that is not told apart: its code stays known."""
+    code, stroke, _ = fault.partition("/")
+    return f"{code}/{OTHERS}" if stroke else OTHERS
 
 
 def _take(counts: dict[Key, int], key: Key, count: int) -> int:
@@ -158,13 +164,14 @@ class HourFigures:
         return thing
 
     def _forget(self, present: int) -> None:
-        oldest = present // SLICES_PER_MINUTE - MINUTES
-        for minute in [one for one in self._minutes if one <= oldest]:
+        now = present // SLICES_PER_MINUTE
+        # What is ahead of now was counted before the clock was set back: it would stay, and come again as new.
+        for minute in [one for one in self._minutes if not now - MINUTES < one <= now]:
             for thing, tally in self._minutes.pop(minute).items():
                 self._totals[thing].take(tally)
                 if not self._totals[thing].times:
                     del self._totals[thing]
-        for number in [one for one in self._slices if one <= present - MINUTES * SLICES_PER_MINUTE]:
+        for number in [one for one in self._slices if not present - MINUTES * SLICES_PER_MINUTE < one <= present]:
             del self._slices[number]
 
     def present_slice(self) -> int:

@@ -17,6 +17,7 @@ from .following import Follower
 from .parts import Parts
 from .recorded import RecordPage, ReplayAnswer, ReplayRequest, replay, show_record
 from .twin import Shown, Twin, Visit
+from .violations import Violations
 
 __all__ = ["twins"]
 
@@ -94,7 +95,8 @@ class JournalBatch(Shown, frozen=True):
 
 def twins(parts: Parts) -> tuple[Twin, ...]:
     """Return the twins of this view."""
-    feed = Feed(parts.spool)
+    violations = Violations(parts.server.pipeline.registry, parts.settings.secrets())
+    feed = Feed(parts.spool, find_place=violations.first_place)
     parts.watch.on_records.append(feed.take_own)
     return (
         Twin(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from html import escape
 from typing import Final
 
@@ -47,9 +47,9 @@ class PageFiles:
         self._policies = policies or {}
         self.names = frozenset(os.listdir(FOLDER)) - {HOME}
 
-    def home(self) -> Route:
-        """Return the route of the page itself."""
-        return Route(FOR_BALANCERS, _home, refuse)
+    def home(self, root: str = "") -> Route:
+        """Return the route of the page itself; `root` is the path of the public URL, by which browsers reach it."""
+        return Route(FOR_BALANCERS, partial(_home, root), refuse)
 
     def find(self, path: str) -> Route | None:
         """Return the route of a file, or None."""
@@ -60,9 +60,11 @@ class PageFiles:
         return Route(FOR_BALANCERS, lambda request: _read_answer(request, _read(name), name, policy), refuse)
 
 
-def _home(request: Request) -> Response:
-    # The files are beside the page, and below the path that the server is known to be at.
-    body = _read(HOME).replace(b"{root}", escape(f"{request.root}/").encode() if request.root else b"")
+def _home(public: str, request: Request) -> Response:
+    # Below the path that the server is known to be at: a proxy may have taken it away, and the server answers below it
+    # too. Without one the files are beside the page.
+    root = request.root or public
+    body = _read(HOME).replace(b"{root}", escape(f"{root}/").encode() if root else b"")
     return file_response(request, body, HOME, POLICY, ((b"vary", b"Accept"),))
 
 

@@ -44,6 +44,9 @@ class RoadStage(Shown, frozen=True):
     status: str
     """passed, failed or skipped."""
     detail: str = ""
+    place: str = ""
+    """The first place that is wrong, such as `codes[0]`; `$` is the whole value."""
+    keyword: str = ""
 
 
 class RecordedAnswer(Shown, frozen=True):
@@ -185,14 +188,14 @@ def _tool_of(parts: Parts, record: FeedRecord | None, call: LoggedCall | None) -
 
 def _road(settings: Settings, record: FeedRecord, *, is_known: bool) -> list[RoadStage]:
     """Return the stages of a call, as far as its record tells."""
-    failing = None if record.code == OK else FAILING.get(record.stage, "tool")
+    failing = None if record.code == OK else FAILING.get(record.stage, "tool" if is_known else "envelope")
     message = (record.error or {}).get("message", "")
     stages, is_over = [], False
     for name in STAGES if failing == "access" else (name for name in STAGES if name != "access"):
         if name == failing and record.shadow:
-            stages.append(RoadStage(name, "failed", f"not enforced: {message}"))
+            stages.append(RoadStage(name, "failed", f"not enforced: {message}", record.place, record.keyword))
         elif name == failing:
-            stages.append(RoadStage(name, "failed", message))
+            stages.append(RoadStage(name, "failed", message, record.place, record.keyword))
             is_over = True
         elif is_over or (not is_known and name == "input contract"):
             stages.append(RoadStage(name, "skipped"))

@@ -54,7 +54,7 @@ class Stages:
         places: list[PlaceShown] = []
         steps = [_envelope(road, outcome)]
         refused = prepare is None and outcome.fault is not None
-        if is_limited or refused:
+        if outcome.tool is not None and (is_limited or refused):
             steps.append(_access(road, outcome, Span(road.sent_s, entered_s), refused=refused))
         steps.append(self._input(road, outcome, places))
         steps += _tool(road)

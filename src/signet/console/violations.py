@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
+from signet.journal.record import JournalEntry
 from signet.kernel.arguments import without_nulls
 from signet.kernel.errors import Fault
 from signet.kernel.outcome import Outcome
@@ -63,6 +64,15 @@ class Violations:
             ]
         contract, tidied = io.input_validator, tool.tidied(without_nulls(arguments))
         return [self._shown(one) for one in contract.violations(tidied if not contract.is_valid(tidied) else arguments)]
+
+    def first_place(self, entry: JournalEntry, fault: Fault) -> tuple[str, str]:
+        """Return the first place of a call's arguments that is wrong, and the keyword; both empty if none is found."""
+        try:
+            found = self.of_input(Outcome(entry.call, entry.tool, fault=fault), fault)
+        except (LookupError, RecursionError, TypeError, ValueError):
+            # Arguments that cannot be searched, or a contract that does not compile.
+            return "", ""
+        return (as_path(found[0].path)[:MAX_CHARS], found[0].keyword) if found else ("", "")
 
     def of_output(self, outcome: Outcome, fault: Fault, value: object) -> list[PlaceShown]:
         """Return every place of a result that is wrong, ten at most."""

@@ -138,7 +138,7 @@ class JournalWriter:
             if entries and not self._unwritten:
                 self._oldest_s = entries[0].ended_s
             self._unwritten = self._write(lines) if lines and self._keeps else b""
-            if self._on_written is not None:
+            if self._on_written is not None and self._keeps:
                 lag_s = time.time() - self._oldest_s if self._unwritten else 0.0
                 self._on_written(lines.count(b"\n") - self._unwritten.count(b"\n"), lag_s)
             if self._on_records is not None and entries:

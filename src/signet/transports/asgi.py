@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping
-from contextlib import aclosing
-from typing import Any
+from collections.abc import AsyncGenerator, Awaitable, Callable, MutableMapping
+from contextlib import aclosing, suppress
+from typing import Any, Final
 
 from signet.kernel.errors import Fault, too_large
 from signet.kernel.wire import Headers
@@ -15,6 +15,9 @@ from .messages import BODY_LIMIT_BYTES, REQUEST_ID, Application, Request, Respon
 from .slots import ConnectionLimits, exact_address, network_of
 
 __all__ = ["AsgiApp"]
+
+ENDLESS_S: Final = 30.0
+"""How long a stream lasts that has no end: the server around waits for it when it stops, and tells us only then."""
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -122,11 +125,17 @@ class AsgiApp:
             headers.append((b"content-length", b"%d" % len(response.body)))
         await send({"type": "http.response.start", "status": response.status, "headers": headers})
         if response.events is not None:
-            async with aclosing(response.events) as events:
-                async for event in events:
-                    await send({"type": "http.response.body", "body": event, "more_body": True})
+            await _send_events(response.events, send, ENDLESS_S if response.is_endless else None)
         is_head = request is not None and request.method == "HEAD"
         await send({"type": "http.response.body", "body": b"" if is_head else response.body})
+
+
+async def _send_events(events: AsyncGenerator[bytes, None], send: Send, limit_s: float | None) -> None:
+    """Send a body as it comes; after a limit it ends, and its client comes again."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(limit_s), aclosing(events):
+            async for event in events:
+                await send({"type": "http.response.body", "body": event, "more_body": True})
 
 
 def _request_of(scope: Scope) -> Request:

@@ -66,7 +66,7 @@ class Router:
         self._envelope = EnvelopeDoor(server)
         self._pages = [PageDoor(server.pipeline, spec, secured=secured) for spec in pages]
         self._openapi_page: tuple[str, bytes | None] = "", None
-        self._home = page("/", encode(about))
+        self._home = page("/", encode(about), () if console is None else ((b"vary", b"Accept"),))
         self.is_ready = True
         """Whether load balancers are told to send requests here."""
         self.routes = self._fixed_routes(McpDoor(server))

@@ -9,7 +9,7 @@ import msgspec
 from signet.kernel.errors import Code, Fault
 
 from .guard import Access
-from .messages import JSON, Answer, Request, Response, preflight
+from .messages import JSON, Answer, Fields, Request, Response, preflight
 from .rest import refuse, to_response, wrong_method
 
 __all__ = [
@@ -50,14 +50,15 @@ class Route(msgspec.Struct, frozen=True):
     """Whether the handler answers OPTIONS itself; otherwise the application answers a preflight."""
 
 
-def page(path: str, content: bytes | Callable[[Request], bytes]) -> Route:
-    """Return the route of a page that can be read with GET."""
+def page(path: str, content: bytes | Callable[[Request], bytes], more: Fields = ()) -> Route:
+    """Return the route of a page that can be read with GET, with more headers than its type."""
 
     def answer(request: Request) -> Response:
         if request.method not in {"GET", "HEAD"}:
             return refuse(wrong_method("GET"), (JSON, (b"allow", b"GET, HEAD, OPTIONS")))
         try:
-            return Response(200, content if isinstance(content, bytes) else content(request), is_page=True)
+            body = content if isinstance(content, bytes) else content(request)
+            return Response(200, body, (JSON, *more), is_page=True)
         except Fault as fault:
             return to_response(fault)
 

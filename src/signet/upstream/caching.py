@@ -66,9 +66,9 @@ class CachingUpstream:
         if cached is not None:
             self._hits += 1
             return cached
-        self._misses += 1
         shared = self._under_way.get(_key(request))
         if shared is None:
+            self._misses += 1
             told = Waiting()
             shared = own = _SharedRequest(asyncio.ensure_future(self._send(request, told)), told)
             self._under_way[_key(request)] = own

@@ -63,6 +63,7 @@ function stage(one) {
     " ",
     h("span", { class: "status" }, one.status),
     one.detail && [" ", h("span", { class: "detail" }, shown(one.detail))],
+    one.place && [" ", h("span", { class: "detail" }, "at ", h("code", {}, shown(one.place)), one.keyword && [", keyword ", h("code", {}, shown(one.keyword))])],
   );
 }
 
