@@ -279,5 +279,8 @@ def twins(parts: Parts) -> tuple[Twin, ...]:
             body=DoorsWanted,
             answer=DoorsCompared,
             run=doors.compare,
+            example=parts.example_call(),
+            is_call=True,
+            refusals=((404, "NOT_FOUND"),),
         ),
     )

@@ -125,6 +125,7 @@ def twins(parts: Parts) -> tuple[Twin, ...]:
             answer=CallWays,
             body=WantedCall,
             run=ways,
+            example={"arguments": {}},
         ),
     )
 

@@ -72,7 +72,11 @@ class Twin(msgspec.Struct, frozen=True, kw_only=True):
     """
     is_stream: bool = False
     example: Any = None
-    """Something to post that is answered by any server."""
+    """Something to post that this server answers."""
+    is_call: bool = False
+    """Whether it calls a tool: the caller may then lack the scope, or come too often."""
+    refusals: tuple[tuple[int, str], ...] = ()
+    """The further refusals of this twin alone: the HTTP status, and the name of the error."""
 
     @property
     def parameters(self) -> list[str]:
