@@ -47,8 +47,18 @@ def describe_twins(twins: Sequence[Twin], *, secured: bool, limited: bool) -> Js
         paths.setdefault(twin.path, {})[twin.method.lower()] = _operation(
             twin, by_type, _refusals(twin, secured=secured, limited=limited)
         )
-    shapes = {f"Console{name}": schema for name, schema in components.items()}
+    shapes = {f"Console{name}": _with_items(schema) for name, schema in components.items()}
     return {"tag": TAG, "paths": paths, "schemas": shapes}
+
+
+def _with_items(schema: Any) -> Any:
+    """Return a schema in which each array says what it holds, if only that it may be anything."""
+    if isinstance(schema, list):
+        return [_with_items(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    more = {"items": {}} if schema.get("type") == "array" else {}
+    return {**more, **{key: _with_items(part) for key, part in schema.items()}}
 
 
 def _operation(twin: Twin, schemas: Json, refusals: Errors) -> Json:
@@ -98,7 +108,6 @@ def _refusals(twin: Twin, *, secured: bool, limited: bool) -> Errors:
     return (
         *OF_ALL,
         *(OF_POSTED if twin.body is not None else ()),
-        *(((404, "NOT_FOUND"),) if twin.parameters else ()),
         *(OF_TOKENS if secured else ()),
         *(((403, INSUFFICIENT_SCOPE),) if secured and twin.is_call else ()),
         *(((429, RATE_LIMITED),) if limited and twin.is_call else ()),

@@ -123,6 +123,7 @@ def twins(parts: Parts) -> tuple[Twin, ...]:
             summary="Show one call, with its arguments and its answer where calls are recorded",
             answer=RecordPage,
             run=partial(show_record, parts, feed),
+            refusals=((404, "NOT_FOUND"),),
         ),
         Twin(
             method="POST",
@@ -133,7 +134,7 @@ def twins(parts: Parts) -> tuple[Twin, ...]:
             run=partial(replay, parts, feed),
             example={},
             is_call=True,
-            refusals=((409, ARGUMENTS_NOT_KNOWN),),
+            refusals=((404, "NOT_FOUND"), (409, ARGUMENTS_NOT_KNOWN)),
         ),
     )
 

@@ -106,7 +106,8 @@ class TwinRoutes:
     def find(self, path: str) -> Route | None:
         """Return the route of a path, or None."""
         found: dict[str, tuple[Twin, dict[str, str]]] = {}
-        for twin in self.twins:
+        # A path that is written out goes before one with a parameter in its place.
+        for twin in [twin for twin in self.twins if twin.path == path] or self.twins:
             parameters = twin.match(path)
             if parameters is not None:
                 found.setdefault(twin.method, (twin, parameters))
