@@ -52,13 +52,16 @@ def describe_twins(twins: Sequence[Twin], *, secured: bool, limited: bool) -> Js
 
 
 def _with_items(schema: Any) -> Any:
-    """Return a schema in which each array says what it holds, if only that it may be anything."""
+    """Return a schema in which each array says what it holds, if only that it may be anything.
+
+    Of a tuple this is said by its places; its length is limited, so there is nothing behind them.
+    """
     if isinstance(schema, list):
         return [_with_items(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    more = {"items": {}} if schema.get("type") == "array" else {}
-    return {**more, **{key: _with_items(part) for key, part in schema.items()}}
+    filled = {key: _with_items(part) for key, part in schema.items()}
+    return {**filled, "items": filled.get("items") or {}} if schema.get("type") == "array" else filled
 
 
 def _operation(twin: Twin, schemas: Json, refusals: Errors) -> Json:
