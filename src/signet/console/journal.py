@@ -118,6 +118,12 @@ def twins(parts: Parts) -> tuple[Twin, ...]:
             example={"code": "INVALID_INPUT"},
             refusals=((503, CROWDED),),
         ),
+        *_of_one_call(parts, feed),
+    )
+
+
+def _of_one_call(parts: Parts, feed: Feed) -> tuple[Twin, ...]:
+    return (
         Twin(
             path="/-/journal/{requestId}",
             summary="Show one call, with its arguments and its answer where calls are recorded",
