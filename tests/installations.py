@@ -32,7 +32,7 @@ def make_environment(folder: Path, packages: Iterable[str] = ()) -> Path:
     """
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], env=environ_of(), check=True)
     (site_packages,) = folder.glob("lib/python*/site-packages")
-    needs = {"aiohttp", "httptools", "jsonschema-rs", "msgspec", "rich", "uvloop"}
+    needs = {"aiohttp", "httptools", "jsonschema-rs", "latex2mathml", "markdown-it-py", "msgspec", "rich", "uvloop"}
     link_packages(site_packages, {"pip", *needs, *packages})
     pip = folder / "bin" / "pip"
     pip.write_text(f"#!{folder}/bin/python\nfrom pip._internal.cli.main import main\n\nraise SystemExit(main())\n")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
 import tarfile
 import tomllib
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 from typing import NamedTuple
@@ -18,7 +19,7 @@ from typing import NamedTuple
 import pytest
 
 from lockfiles import locked
-from processes import PATIENCE_S, ROOT, clean_env
+from processes import PATIENCE_S, ROOT, Reply, Server, clean_env, serving_command
 
 Run = Callable[..., str]
 
@@ -39,6 +40,10 @@ ENGINE_FILES = {
     )
 }
 """The files of the diagram engine with their licences: npm has fetched them in the checkout, not in the sdist."""
+
+
+UNREACHABLE = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), "http://127.0.0.1:9")
+"""Variables by which a request that leaves this machine fails."""
 
 
 class Builds(NamedTuple):
@@ -97,6 +102,20 @@ def installed(request: pytest.FixtureRequest, builds: Builds, tmp_path_factory: 
         return done.stdout
 
     return run
+
+
+@pytest.fixture(scope="module")
+def served(builds: Builds, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Serve sample data from the wheel, in an environment that holds nothing but the wheel and its dependencies."""
+    folder = tmp_path_factory.mktemp("served")
+    _python("-m", "venv", "--without-pip", str(folder / "env"))
+    (site_packages,) = folder.glob("env/lib/python*/site-packages")
+    _link_dependencies(site_packages)
+    with zipfile.ZipFile(builds.wheel) as archive:
+        archive.extractall(site_packages)
+    command = (str(folder / "env/bin/python"), "-I", "-m", "signet", "serve", "--port", "0", "--sandbox")
+    with serving_command(*command, "--log-dir", str(folder / "runs"), env=UNREACHABLE) as server:
+        yield server
 
 
 def _python(*arguments: str, cwd: Path | None = None) -> None:
@@ -294,3 +313,47 @@ def test_an_installed_wheel_with_the_extra_draws_without_java_and_without_node(b
 
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "order.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_an_installed_console_has_its_page_and_every_file_that_the_page_loads(served: Server) -> None:
+    html = {"accept": "text/html"}
+    waiting = re.findall(r'(?:src|href)="(-/files/[^"]+)"', served.ask("GET", "/", headers=html).body.decode())
+    read: dict[str, Reply] = {}
+    while waiting:
+        name = waiting.pop().rpartition("/")[2]
+        if name in read:
+            continue
+        read[name] = served.ask("GET", f"/-/files/{name}")
+        # What a module imports, and the worker and the styles that it names; a view has styles of its name.
+        found = re.findall(r'["`](?:\./|-/files/)?([a-z_]+\.(?:js|css|svg))["`]', read[name].body.decode())
+        waiting += [*found, *(one.replace(".js", ".css") for one in found if name == "app.js" and one != "app.js")]
+
+    packed = set(os.listdir(ROOT / "src/signet/console/files")) - {"index.html"}
+    assert {name for name, reply in read.items() if reply.status == 200} == packed
+    scripts = [reply.body.decode() for reply in read.values()]
+    assert {name for script in scripts for name in re.findall(r'"\./([a-z_]+\.js)"', script)} <= packed
+
+
+def test_an_installed_console_has_the_diagram_engine(served: Server) -> None:
+    names = ("shim", "fonts", "viz-global", "plantuml", "themes", "openiconic", "emoji")
+    scripts = {name: served.ask("GET", f"/-/engine/{name}.js", headers={"accept-encoding": "gzip"}) for name in names}
+
+    assert served.ask("GET", "/-/diagram").json()["inPage"] is True
+    assert {name: reply.status for name, reply in scripts.items()} == dict.fromkeys(names, 200)
+
+
+def test_an_installed_console_has_the_contracts_of_the_last_release(served: Server) -> None:
+    sets = served.ask("GET", "/-/contracts").json()["sets"]
+    changed = served.post("/-/contracts/diff", {"old": "0.1.0", "new": "served"})
+
+    assert {"0.1.0", "served"} <= {one["name"] for one in sets}
+    assert changed.status == 200
+
+
+def test_an_installed_console_renders_the_statement_and_the_formulas_of_a_problem(served: Server) -> None:
+    call = {"tool": "get_problem", "arguments": {"source": "atcoder", "id": "abc901_a"}}
+    view = served.post("/-/call", call).json()["view"]
+
+    assert view["kind"] == "markdown"
+    assert "<h1>" in view["html"]
+    assert "<mi>h</mi>" in view["html"]

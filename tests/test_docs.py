@@ -115,6 +115,31 @@ def test_the_reference_has_not_drifted_from_the_code() -> None:
     assert done.returncode == 0, done.stdout + "\nwrite it anew with: make docs"
 
 
+def test_the_page_of_the_console_names_every_path_of_it(server: Server) -> None:
+    text = (ROOT / "docs/console.md").read_text(encoding="utf-8")
+    described = server.ask("GET", "/openapi.json").json()["paths"]
+
+    named = re.findall(r"`(GET|POST) (/-/\S+)`", text)
+
+    twins = [(method.upper(), path) for path, shape in described.items() if path.startswith("/-/") for method in shape]
+    assert sorted(named) == sorted(twins)
+
+
+def test_the_commands_of_the_console_page_work(server: Server) -> None:
+    text = (ROOT / "docs/console.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
+    commands = block.replace("http://127.0.0.1:8080", server.url).replace("\\\n", " ").splitlines()
+
+    about, called = (
+        json.loads(subprocess.run(shlex.split(command), capture_output=True, timeout=PATIENCE_S, check=True).stdout)
+        for command in commands
+    )
+
+    assert about["name"] == "signet"
+    by_rest = server.post("/api/tools/encodePlantUML", {"plantumlCode": "@startuml\nA -> B\n@enduml"}).json()
+    assert (called["ok"], called["result"]) == (True, by_rest["result"])
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_a_link_between_pages_leads_somewhere(page: Path) -> None:
     text = page.read_text(encoding="utf-8")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 import os
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from processes import BIN, ROOT
+from processes import BIN, ROOT, piping, serving_command
 
 SOURCE = ROOT / "src/signet"
 MODULES = sorted(SOURCE.rglob("*.py"))
@@ -80,3 +81,38 @@ print(*sys.modules)
 
     assert code == "0"
     assert SLOW & set(loaded.split()) == set()
+
+
+TELLING = (sys.executable, "-X", "importtime", "-m", "signet")
+"""The command itself, by a Python that prints each module as it is loaded."""
+
+
+def of_the_console(stderr: str) -> set[str]:
+    """Return what a process has loaded of the console, and of the packages that it alone needs."""
+    loaded = {line.rpartition("|")[2].strip() for line in stderr.splitlines() if line.startswith("import time:")}
+    assert "signet.kernel.pipeline" in loaded
+    return {name for name in loaded if name.startswith(("signet.console", "markdown_it", "latex2mathml"))}
+
+
+def test_a_server_on_stdio_loads_nothing_of_the_console() -> None:
+    listed = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    params = {"name": "encodePlantUML", "arguments": {"plantumlCode": "A -> B"}}
+    with piping(*TELLING, "stdio", "--no-journal") as pipe:
+        tools = pipe.ask(listed)["result"]["tools"]
+        called = pipe.ask({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params})["result"]
+        _, _, stderr = pipe.finish()
+
+    assert (bool(tools), called["isError"]) == (True, False)
+    assert of_the_console(stderr.decode()) == set()
+
+
+@pytest.mark.parametrize("flags", [("--no-console",), ()])
+def test_a_server_without_a_console_loads_nothing_of_it(flags: tuple[str, ...]) -> None:
+    command = (*TELLING, "serve", "--port", "0", "--toolsets", "plantuml", "--no-journal", *flags)
+    with serving_command(*command) as server:
+        called = server.post("/api/tools/encodePlantUML", {"plantumlCode": "A -> B"})
+        server.ask("GET", "/", headers={"accept": "text/html"})
+        loaded = of_the_console(server.stderr())
+
+    assert called.status == 200
+    assert loaded == set() if flags else "signet.console.console" in loaded

@@ -140,6 +140,8 @@ def twins(parts: Parts) -> tuple[Twin, ...]:
             body=CallWanted,
             answer=CallAnswer,
             run=caller.call,
+            example=parts.example_call(),
+            is_call=True,
         ),
         *doors.twins(parts),
     )

@@ -31,7 +31,7 @@ class Console:
         self._files = PageFiles(diagram.POLICIES)
         self._engine = EngineFiles()
         self._twins = TwinRoutes([twin for view in VIEWS for twin in view.twins(parts)])
-        self._secured = parts.secured
+        self._parts = parts
         self.home: Route = self._files.home(urlsplit(parts.root).path)
         """The page, for whoever accepts HTML."""
 
@@ -41,7 +41,9 @@ class Console:
 
     def describe(self) -> dict[str, Any]:
         """Return what the console adds to the OpenAPI page."""
-        return describe_twins(self._twins.twins, secured=self._secured)
+        return describe_twins(
+            self._twins.twins, secured=self._parts.secured, limited=self._parts.server.pipeline.is_limited
+        )
 
 
 def open_console(settings: Settings, server: Server, watch: Watch, *, root: str, secured: bool) -> Console:

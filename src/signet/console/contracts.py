@@ -111,6 +111,7 @@ def twins(parts: Parts) -> tuple[Twin, ...]:
             answer=ContractsDiff,
             run=diff,
             example={"old": SERVED, "new": SERVED},
+            refusals=((404, "NOT_FOUND"),),
         ),
     )
 

@@ -89,6 +89,8 @@ def twins(parts: Parts) -> tuple[Twin, ...]:
             answer=DrawnDiagram,
             body=DrawRequest,
             run=draw,
+            example={"source": "@startuml\nA -> B\n@enduml"},
+            is_call=True,
         ),
     )
 

@@ -54,6 +54,7 @@ OK: Final = "OK"
 MAX_WIRE_CHARS: Final = 20_000
 """The part of an answer that is shown."""
 MAX_VALUE_CHARS: Final = 200
+UNKNOWN: Final = ((404, "TOOL_NOT_FOUND"),)
 MAX_DIFFERENCES: Final = 100
 
 
@@ -271,6 +272,7 @@ def twins(parts: Parts) -> tuple[Twin, ...]:
             summary="Tell what a call of a tool through every door would do",
             answer=DoorsOpen,
             run=doors.open,
+            refusals=UNKNOWN,
         ),
         Twin(
             method="POST",
@@ -279,5 +281,8 @@ def twins(parts: Parts) -> tuple[Twin, ...]:
             body=DoorsWanted,
             answer=DoorsCompared,
             run=doors.compare,
+            example=parts.example_call(),
+            is_call=True,
+            refusals=UNKNOWN,
         ),
     )

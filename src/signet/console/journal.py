@@ -15,7 +15,7 @@ from signet.kernel.errors import Code, Fault
 from .feed import KEEPS, MAX_FOLLOWERS, Feed, FeedRecord
 from .following import Follower
 from .parts import Parts
-from .recorded import RecordPage, ReplayAnswer, ReplayRequest, replay, show_record
+from .recorded import ARGUMENTS_NOT_KNOWN, RecordPage, ReplayAnswer, ReplayRequest, replay, show_record
 from .twin import Shown, Twin, Visit
 from .violations import Violations
 
@@ -29,6 +29,7 @@ PAUSE_S: Final = 0.2
 """The shortest time between two events."""
 EVENT_RECORDS: Final = 500
 """The largest number of records in one event."""
+CROWDED: Final = "TOO_MANY_STREAMS"
 MAX_VALUES: Final = 500
 """The largest number of values that a filter offers."""
 
@@ -106,6 +107,7 @@ def twins(parts: Parts) -> tuple[Twin, ...]:
             answer=JournalPage,
             body=JournalRequest,
             run=lambda visit: asyncio.to_thread(_list, parts, feed, visit.body),
+            example={"limit": 20},
         ),
         Twin(
             method="POST",
@@ -115,12 +117,21 @@ def twins(parts: Parts) -> tuple[Twin, ...]:
             body=JournalFilter,
             run=partial(_stream, feed),
             is_stream=True,
+            example={"code": "INVALID_INPUT"},
+            refusals=((503, CROWDED),),
         ),
+        *_of_one_call(parts, feed),
+    )
+
+
+def _of_one_call(parts: Parts, feed: Feed) -> tuple[Twin, ...]:
+    return (
         Twin(
             path="/-/journal/{requestId}",
             summary="Show one call, with its arguments and its answer where calls are recorded",
             answer=RecordPage,
             run=partial(show_record, parts, feed),
+            refusals=((404, "NOT_FOUND"),),
         ),
         Twin(
             method="POST",
@@ -129,13 +140,16 @@ def twins(parts: Parts) -> tuple[Twin, ...]:
             answer=ReplayAnswer,
             body=ReplayRequest,
             run=partial(replay, parts, feed),
+            example={},
+            is_call=True,
+            refusals=((404, "NOT_FOUND"), (409, ARGUMENTS_NOT_KNOWN)),
         ),
     )
 
 
 def _list(parts: Parts, feed: Feed, wanted: JournalRequest) -> JournalPage:
     feed.take_others()
-    records = feed.latest()
+    records, call = feed.latest(), parts.example_call()
     words = wanted.words()
     found = [record for record in records if _matches(record, wanted, words)]
     older = [record for record in found if record.seq < wanted.before] if wanted.before else found
@@ -149,13 +163,8 @@ def _list(parts: Parts, feed: Feed, wanted: JournalRequest) -> JournalPage:
         _values(records, "door"),
         _values(records, "code"),
         _values(records, "caller"),
-        None if records else _example(parts),
+        None if records or call is None else CallExample(**call),
     )
-
-
-def _example(parts: Parts) -> CallExample | None:
-    tools = (tool for tool in parts.server.pipeline.toolbox if tool.has_example)
-    return next((CallExample(tool.name, dict(tool.example)) for tool in tools), None)
 
 
 def _values(records: list[FeedRecord], name: str) -> list[str]:
@@ -182,7 +191,7 @@ def _text(record: FeedRecord) -> str:
 def _stream(feed: Feed, visit: Visit) -> AsyncGenerator[JournalBatch | None, None]:
     if feed.is_crowded:
         message = f"{MAX_FOLLOWERS} pages follow this journal already: close one of them"
-        raise Fault(Code.INTERNAL_ERROR, message, name="TOO_MANY_STREAMS", status=503)
+        raise Fault(Code.INTERNAL_ERROR, message, name=CROWDED, status=503)
     return _batches(feed, visit.body)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from signet.kernel.server import Server
@@ -26,3 +28,8 @@ class Parts(msgspec.Struct, frozen=True):
     """The URL or path under which clients reach the server, where a public one is set."""
     secured: bool = False
     """Whether callers have to send a token."""
+
+    def example_call(self) -> dict[str, Any] | None:
+        """Return a call to try: the example of the first tool that has one; None if no tool has."""
+        tools = (tool for tool in self.server.pipeline.toolbox if tool.has_example)
+        return next(({"tool": tool.name, "arguments": dict(tool.example)} for tool in tools), None)

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import UNSET, Meta, Raw
 
 from signet.journal.record import LoggedCall, logged
-from signet.kernel.errors import Code, Fault
+from signet.kernel.errors import ACCESS_FAULTS, Code, Fault
 from signet.kernel.outcome import Call, Door, Outcome
 from signet.kernel.redaction import REDACTED
 from signet.kernel.server import QUIET_CONTEXT
@@ -25,8 +25,9 @@ from .parts import Parts
 from .recording import find_call
 from .twin import DOOR, Shown, Visit
 
-__all__ = ["RecordPage", "ReplayAnswer", "ReplayRequest", "replay", "show_record"]
+__all__ = ["ARGUMENTS_NOT_KNOWN", "RecordPage", "ReplayAnswer", "ReplayRequest", "replay", "show_record"]
 
+ARGUMENTS_NOT_KNOWN: Final = "ARGUMENTS_NOT_KNOWN"
 AGAIN: Final = "/-/journal/{requestId}/replay"
 STAGES: Final = ("envelope", "access", "input contract", "tool", "output contract")
 FAILING: Final = {"envelope": "envelope", "access": "access", "input": "input contract", "output": "output contract"}
@@ -115,14 +116,17 @@ async def show_record(parts: Parts, feed: Feed, visit: Visit) -> RecordPage:
 
 
 async def replay(parts: Parts, feed: Feed, visit: Visit) -> ReplayAnswer:
-    """Make a recorded call again, as the visitor and through the one road, and compare the answers."""
+    """Make a recorded call again, as the visitor and through the one road, and compare the answers.
+
+    A visitor who may not call is refused.
+    """
     key = visit.body.seq or visit.path["requestId"]
     record, then = await asyncio.to_thread(_find, parts.settings, feed, key)
     why = _why_not(parts.settings, then)
     if then is None and record is None:
         raise Fault(Code.NOT_FOUND, f"No call {key[:100]!r} is known")
     if then is None or not isinstance(then.arguments, Raw) or why:
-        raise Fault(Code.INVALID_INPUT, why, name="ARGUMENTS_NOT_KNOWN", status=409)
+        raise Fault(Code.INVALID_INPUT, why, name=ARGUMENTS_NOT_KNOWN, status=409)
     door = Door("http", AGAIN, DOOR, by_name=then.by_name)
     caller = visit.request.caller
     arguments = msgspec.json.decode(then.arguments)
@@ -133,6 +137,8 @@ async def replay(parts: Parts, feed: Feed, visit: Visit) -> ReplayAnswer:
     if not isinstance(outcome, Outcome):
         outcome = await outcome
     visit.request.outcome = outcome
+    if outcome.fault is not None and outcome.fault.name in ACCESS_FAULTS:
+        raise outcome.fault
     took_ms = round((perf_counter() - started_s) * 1000, 3)
     return await asyncio.to_thread(_compare, parts.settings, then, outcome, took_ms)
 

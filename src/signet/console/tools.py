@@ -109,7 +109,7 @@ def twins(parts: Parts) -> tuple[Twin, ...]:
         site = _site(parts, visit)
         return CallWays(ways_to_call(_find(parts, visit)[1], visit.body.arguments, site), site.url)
 
-    one = "/-/tools/{name}"
+    one, unknown = "/-/tools/{name}", ((404, "TOOL_NOT_FOUND"),)
     return (
         Twin(path="/-/tools", summary="List the tools by toolset", answer=ToolCatalogue, run=catalogue),
         Twin(
@@ -117,6 +117,7 @@ def twins(parts: Parts) -> tuple[Twin, ...]:
             summary="Show a tool: contract, examples, how to call it",
             answer=ToolPage,
             run=partial(_page, parts),
+            refusals=unknown,
         ),
         Twin(
             method="POST",
@@ -125,6 +126,8 @@ def twins(parts: Parts) -> tuple[Twin, ...]:
             answer=CallWays,
             body=WantedCall,
             run=ways,
+            refusals=unknown,
+            example={"arguments": {}},
         ),
     )
 

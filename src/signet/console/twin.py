@@ -72,7 +72,11 @@ class Twin(msgspec.Struct, frozen=True, kw_only=True):
     """
     is_stream: bool = False
     example: Any = None
-    """Something to post that is answered by any server."""
+    """Something to post that this server answers."""
+    is_call: bool = False
+    """Whether it calls a tool: the caller may then lack the scope, or come too often."""
+    refusals: tuple[tuple[int, str], ...] = ()
+    """The further refusals of this twin alone: the HTTP status, and the name of the error."""
 
     @property
     def parameters(self) -> list[str]:
@@ -102,7 +106,8 @@ class TwinRoutes:
     def find(self, path: str) -> Route | None:
         """Return the route of a path, or None."""
         found: dict[str, tuple[Twin, dict[str, str]]] = {}
-        for twin in self.twins:
+        # A path that is written out goes before one with a parameter in its place.
+        for twin in [twin for twin in self.twins if twin.path == path] or self.twins:
             parameters = twin.match(path)
             if parameters is not None:
                 found.setdefault(twin.method, (twin, parameters))
