@@ -16,8 +16,6 @@ WORD = "Xyzzyquux"
 SEQUENCE = f"@startuml\nAlice -> Bob: {WORD}\nBob --> Alice: fine\n@enduml"
 KINDS = ("sequence", "sequence-unicode", "class", "mindmap-colours", "gantt", "json", "state", "activity", "sprite")
 EMOJI = "@startuml\n!theme plain\nA -> B: <:smile:> <&bolt>\n@enduml"
-expect.set_options(timeout=20_000)
-AXE = ROOT / "node_modules/axe-core/axe.min.js"
 DRAW_ALL = """async (sources) => {
   const { PageEngine } = await import("/-/files/diagram_engine.js");
   const engine = new PageEngine();
@@ -87,10 +85,11 @@ def test_the_picture_is_that_of_the_servers_engine(person: Visitor, server: Serv
         assert told == (there["data"], there["line"], there["message"])
 
 
-def test_a_diagram_that_takes_too_long_is_told_and_the_next_is_drawn(person: Visitor) -> None:
-    page = person.page
+def test_a_diagram_that_takes_too_long_is_told_and_the_next_is_drawn(visit: Open, server: Server) -> None:
+    visitor = visit(server)
+    page = visitor.page
     page.clock.install()
-    person.go("diagram")
+    visitor.go("diagram")
     expect_drawn(page)
     write(page, SLOW)
     expect(page.get_by_text("Drawing…")).to_be_visible()
@@ -148,30 +147,11 @@ def test_the_person_chooses_who_draws_and_a_dark_picture(person: Visitor) -> Non
 
     write(page, SEQUENCE)
     page.get_by_role("link", name="Journal").click()
-    page.wait_for_function("() => document.title === 'Journal · Signet'")
+    expect(page).to_have_title("Journal · Signet")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Journal")
     assert page.workers == []
     page.get_by_role("link", name="Diagram").click()
     expect(page.get_by_label("PlantUML text")).to_have_value(SEQUENCE)
-
-
-def test_a_hostile_text_is_a_picture_and_nothing_more(person: Visitor) -> None:
-    hostile = (
-        "@startuml\nA -> B: <script>document.title='taken'</script>\n"
-        'note over A: <img src=x onerror="document.title=1"> [[javascript:document.title=2 click]]\n'
-        "B -> A: \u202edesrever\u200b\nA -> B: </text><foreignObject><body onload='document.title=3'/>\n@enduml"
-    )
-    page = person.go("diagram")
-    write(page, hostile)
-    expect_drawn(page)
-    picture = saved(page, "SVG").decode()
-    expect(page.get_by_text("characters that are not seen: U+202E, U+200B")).to_be_visible()
-    page.get_by_role("region", name="Picture").click()
-
-    assert page.title() == "Diagram · Signet"
-    assert page.get_by_role("region", name="Picture").locator("script, a, foreignObject, svg").count() == 0
-    assert "<script" not in picture
-    assert "foreignObject>" not in picture.replace("&lt;foreignObject&gt;", "")
-    assert "javascript:" not in picture.replace("[[javascript:", "")
 
 
 def test_the_keyboard_alone_is_enough(person: Visitor) -> None:
@@ -220,19 +200,3 @@ left side
 ** Contracts
 @endmindmap
 """
-
-
-def test_it_fits_a_phone_and_axe_finds_nothing_serious(visit: Open, server: Server) -> None:
-    visitor = visit(server, viewport={"width": 390, "height": 844}, bypass_csp=True, reduced_motion="reduce")
-    page = visitor.go("diagram")
-    expect_drawn(page)
-    write(page, SEQUENCE.replace("Bob --> Alice: fine", "this is no arrow"))
-    expect(page.get_by_role("button", name="Line 3")).to_be_visible()
-    page.get_by_text("Open a link").click()
-    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
-    page.add_script_tag(path=AXE)
-    for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)
-        found = page.evaluate("() => axe.run().then(({ violations }) => violations)")
-        assert [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in {"serious", "critical"}] == []
-    visitor.assert_quiet()

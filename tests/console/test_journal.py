@@ -239,7 +239,7 @@ def test_memory_has_a_bound_and_the_oldest_make_room(monkeypatch: pytest.MonkeyP
 
 
 def test_records_of_others_stand_where_they_belong_and_their_left_out_counts(tmp_path: Path) -> None:
-    one, other = Feed(SharedSpool(str(tmp_path))), Feed(SharedSpool(str(tmp_path)))
+    one, other = (Feed(SharedSpool(str(tmp_path)), lambda: 0.0) for _ in range(2))
     first, second, third = batch_of(3)
     one.take_own([first])
     other.take_own([second])
