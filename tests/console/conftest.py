@@ -66,6 +66,21 @@ def stay(browser: Browser) -> Iterator[Stay]:
         yield stay_at
 
 
+@pytest.fixture(scope="module")
+def _at_the_editor(stay: Stay, server: Server) -> Visitor:
+    """Somebody who opens the diagram editor once: to load its engine takes seconds."""
+    return stay(server)
+
+
+@pytest.fixture
+def author(_at_the_editor: Visitor) -> Iterator[Visitor]:
+    """A visitor who finds the editor as the test before has left it; the page must have been quiet."""
+    _at_the_editor.go("diagram")
+    _at_the_editor.requests.clear()
+    yield _at_the_editor
+    _at_the_editor.assert_quiet()
+
+
 @pytest.fixture
 def person(stay: Stay, server: Server) -> Iterator[Visitor]:
     """The visitor who stays; at the end of the test the page must have been quiet."""

@@ -45,10 +45,10 @@ def saved(page: Page, name: str) -> bytes:
     return Path(waiting.value.path()).read_bytes()
 
 
-def test_a_diagram_is_typed_broken_and_mended_and_its_text_stays_in_the_page(person: Visitor) -> None:
+def test_a_diagram_is_typed_broken_and_mended_and_its_text_stays_in_the_page(author: Visitor) -> None:
     sent: list[str] = []
-    person.page.on("request", lambda request: sent.append(f"{request.method} {request.url} {request.post_data or ''}"))
-    page = person.go("diagram")
+    author.page.on("request", lambda request: sent.append(f"{request.method} {request.url} {request.post_data or ''}"))
+    page = author.go("diagram")
     field = page.get_by_label("PlantUML text")
     write(page, SEQUENCE)
     expect_drawn(page)
@@ -73,11 +73,10 @@ def test_a_diagram_is_typed_broken_and_mended_and_its_text_stays_in_the_page(per
     assert not any("/-/draw" in line for line in sent)
 
 
-def test_the_picture_is_that_of_the_servers_engine(person: Visitor, server: Server) -> None:
+def test_the_picture_is_that_of_the_servers_engine(author: Visitor, server: Server) -> None:
     sources = [(GOOD[name][1], name == "class") for name in KINDS] + [(EMOJI, False)]
     sources += [(text, False) for _, text in list(BROKEN.values())[:3]]
-    page = person.go("journal")
-    drawn = page.evaluate(DRAW_ALL, sources)
+    drawn = author.page.evaluate(DRAW_ALL, sources)
 
     for (source, dark), here in zip(sources, drawn, strict=True):
         there = server.post("/-/draw", {"source": source, "dark": dark}).json()
@@ -135,8 +134,8 @@ def test_where_the_engine_does_not_load_the_server_draws(visit: Open, server: Se
     expect(page.get_by_label("in this page")).to_be_disabled()
 
 
-def test_the_person_chooses_who_draws_and_a_dark_picture(person: Visitor) -> None:
-    page = person.go("diagram")
+def test_the_person_chooses_who_draws_and_a_dark_picture(author: Visitor) -> None:
+    page = author.go("diagram")
     expect_drawn(page)
     page.get_by_label("by this server").check()
     expect_drawn(page, "Drawn by this server (JavaScript)")
@@ -154,8 +153,8 @@ def test_the_person_chooses_who_draws_and_a_dark_picture(person: Visitor) -> Non
     expect(page.get_by_label("PlantUML text")).to_have_value(SEQUENCE)
 
 
-def test_the_keyboard_alone_is_enough(person: Visitor) -> None:
-    page = person.go("diagram")
+def test_the_keyboard_alone_is_enough(author: Visitor) -> None:
+    page = author.go("diagram")
     expect_drawn(page)
     field = page.get_by_label("PlantUML text")
     page.get_by_label("Example").focus()
