@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page
 
+from processes import ROOT, Server
+
 CHROMIUM = shutil.which("chromium") or "chromium"
 WIDTH, HEIGHT = 1280, 860
 
@@ -26,8 +28,12 @@ class Visitor:
 
     def go(self, view: str = "tools") -> Page:
         """Open a view by its address, and wait until it is drawn."""
-        self.page.goto(f"{self.url}/#/{view}")
-        self.page.locator("main h1").first.wait_for()
+        address = f"{self.url}/#/{view}"
+        if self.page.url != address:
+            # The page may be open already: its view is left for another, which has to be waited for.
+            self.page.evaluate("document.querySelectorAll('main > *').forEach(one => one.dataset.left = '')")
+        self.page.goto(address)
+        self.page.locator("main > :not([data-left]) h1").first.wait_for()
         return self.page
 
     def assert_quiet(self) -> None:
@@ -37,5 +43,26 @@ class Visitor:
         assert self.complaints == []
 
 
+AXE = ROOT / "node_modules/axe-core/axe.min.js"
+LAYOUT_RULES = ["color-contrast", "target-size", "scrollable-region-focusable", "link-in-text-block"]
+"""The rules of axe whose verdict depends on colours and places; all others read the same elements at any width."""
+
+
+def serious_findings(page: Page, rules: list[str] | None = None) -> list[tuple[str, str]]:
+    """Return what axe finds serious or critical in a page, by rule and element; the page keeps its own policy."""
+    if page.evaluate("typeof axe") == "undefined":
+        page.evaluate(AXE.read_text(encoding="utf-8") + "; true")
+    options = {"resultTypes": ["violations"], **({"runOnly": rules} if rules else {})}
+    found = page.evaluate("options => axe.run(document, options)", options)["violations"]
+    return [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in {"serious", "critical"}]
+
+
+def fits(page: Page) -> bool:
+    """Return whether the page does not scroll sideways."""
+    return bool(page.evaluate("document.scrollingElement.scrollWidth <= innerWidth"))
+
+
 Open = Callable[..., Visitor]
 """Open a page on a server, with Playwright's options of a context: dark, narrow, touch."""
+Stay = Callable[[Server], Visitor]
+"""Return the visitor of a server whose page stays open."""

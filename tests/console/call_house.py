@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +108,27 @@ def show(page: Page, tool: str, /, **arguments: Any) -> None:
     """Make a call in the page and show what became of it."""
     page.evaluate(SHOW, [tool, json.loads(json.dumps(arguments))])
     page.get_by_role("heading", name="Road").wait_for()
+
+
+class Drawer(BaseHTTPRequestHandler):
+    """A PlantUML server that has one picture: an engine would take seconds for each."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("content-type", "image/svg+xml")
+        self.end_headers()
+        self.wfile.write(b'<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"></svg>')
+
+    def log_message(self, *_: object) -> None: ...
+
+
+@contextlib.contextmanager
+def drawing() -> Iterator[str]:
+    """Run such a server until the block ends; return its address."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Drawer) as drawer:
+        threading.Thread(target=drawer.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        yield f"http://127.0.0.1:{drawer.server_port}/plantuml"
+        drawer.shutdown()
 
 
 @contextlib.contextmanager

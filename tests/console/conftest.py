@@ -6,10 +6,12 @@ import contextlib
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
-from browser import CHROMIUM, HEIGHT, WIDTH, Open, Visitor
-from processes import Server, serving
+from browser import CHROMIUM, HEIGHT, WIDTH, Open, Stay, Visitor
+from processes import PATIENCE_S, Server, serving
+
+expect.set_options(timeout=PATIENCE_S * 1000)
 
 
 @pytest.fixture(scope="module")
@@ -42,9 +44,46 @@ def visit(browser: Browser) -> Iterator[Open]:
         yield open_
 
 
+@pytest.fixture(scope="module")
+def stay(browser: Browser) -> Iterator[Stay]:
+    """Return what gives the visitor of a server whose page stays open for all tests of a file: to load one takes long.
+
+    Each time the page is in a small view that no test begins with, and what it asked for before is forgotten.
+    """
+    options = {"viewport": {"width": WIDTH, "height": HEIGHT}, "permissions": ["clipboard-read", "clipboard-write"]}
+    with contextlib.closing(browser.new_context(**options)) as context:
+        known: dict[str, Visitor] = {}
+
+        def stay_at(server: Server) -> Visitor:
+            if server.url not in known:
+                known[server.url] = Visitor(context.new_page(), server.url)
+            visitor = known[server.url]
+            visitor.go("clients/codex")
+            visitor.requests.clear()
+            visitor.complaints.clear()
+            return visitor
+
+        yield stay_at
+
+
+@pytest.fixture(scope="module")
+def _at_the_editor(stay: Stay, server: Server) -> Visitor:
+    """Somebody who opens the diagram editor once: to load its engine takes seconds."""
+    return stay(server)
+
+
 @pytest.fixture
-def person(visit: Open, server: Server) -> Iterator[Visitor]:
-    """A visitor of the server; at the end of the test the page must have been quiet."""
-    visitor = visit(server)
+def author(_at_the_editor: Visitor) -> Iterator[Visitor]:
+    """A visitor who finds the editor as the test before has left it; the page must have been quiet."""
+    _at_the_editor.go("diagram")
+    _at_the_editor.requests.clear()
+    yield _at_the_editor
+    _at_the_editor.assert_quiet()
+
+
+@pytest.fixture
+def person(stay: Stay, server: Server) -> Iterator[Visitor]:
+    """The visitor who stays; at the end of the test the page must have been quiet."""
+    visitor = stay(server)
     yield visitor
     visitor.assert_quiet()

@@ -1,4 +1,4 @@
-"""A toolset with a form of every kind, and one whose words are hostile; served as the user's own."""
+"""A tool whose form has every kind of field; served as the user's own."""
 
 from __future__ import annotations
 
@@ -51,9 +51,3 @@ def order(
     """Order things."""
     given = {"lines": lines, "to": to, "pet": pet, "weight": weight, "discount": discount, "gift": gift, "size": size}
     return {**given, "bill": bill, "mark": mark, "notes": notes, "tree": tree}
-
-
-@signet.tool(example={"text": "x"}, annotations={"readOnlyHint": True})
-def hostile(text: Annotated[str, Meta(description='<img src=x onerror="window.hit=1">\u202eevil\u200b')]) -> str:
-    """Say <script>window.hit=1</script> [a](javascript:window.hit=1) \u202eback\u2066wards\u200b."""
-    return text

@@ -12,14 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import expect
 
 from boj_harness import SPOT
-from browser import Open
 from journals import records_in
 from processes import PATIENCE_S, SIGNET, clean_env, serving
 
-from .call_house import House, opened, show
+from .call_house import House, opened
 
 
 @pytest.fixture(scope="module")
@@ -90,45 +88,3 @@ def test_a_principal_who_may_only_read_is_refused(tmp_path: Path) -> None:
             assert refused.status == 403
             assert refused.json()["error"]["code"] == "INSUFFICIENT_SCOPE"
             assert server.post(path, sent).status == 401
-
-
-def test_a_large_value_unfolds_piece_by_piece_and_is_searched(visit: Open, house: House) -> None:
-    visitor = visit(house.server, permissions=["clipboard-read", "clipboard-write"])
-    page = visitor.go()
-    show(page, "wide", count=60_000)
-
-    tree = page.get_by_role("tree", name="Result")
-    items = tree.get_by_role("treeitem")
-    tree.get_by_text("items", exact=True).click()
-    if not tree.get_by_text("Show 100 more").count():
-        tree.get_by_text("items", exact=True).click()
-    expect(tree.get_by_text("Show 100 more of 59,900")).to_be_visible()
-    assert items.count() < 500
-
-    page.get_by_label("Search").fill("54321")
-    page.get_by_role("button", name="Next").click()
-    expect(page.get_by_text("1 of 1", exact=True)).to_be_visible()
-    page.get_by_role("button", name="Copy path").click()
-    assert page.evaluate("navigator.clipboard.readText()").endswith(".items[54321].number")
-    assert items.count() < 800
-
-    chosen = tree.locator('[aria-selected="true"]')
-    chosen.focus()
-    page.keyboard.press("ArrowLeft")
-    page.get_by_role("button", name="Copy value").click()
-    assert json.loads(page.evaluate("navigator.clipboard.readText()")) == {"number": 54321}
-    visitor.assert_quiet()
-
-
-def test_a_link_of_a_diagram_is_shown_with_its_length(visit: Open, house: House) -> None:
-    visitor = visit(house.server)
-    page = visitor.go()
-    show(page, "encodePlantUML", plantumlCode="A -> B")
-
-    link = page.get_by_role("link", name="https://www.plantuml.com/plantuml/svg/")
-    expect(link).to_have_attribute("rel", "noopener noreferrer nofollow")
-    length = len(link.get_attribute("href") or "")
-    expect(page.get_by_text(f"{length} characters, svg.")).to_be_visible()
-    page.get_by_role("button", name="Raw JSON").click()
-    expect(page.get_by_role("region", name="Raw JSON")).to_contain_text('"format": "svg"')
-    visitor.assert_quiet()

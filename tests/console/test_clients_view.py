@@ -7,9 +7,7 @@ import tomllib
 
 import pytest
 import yaml
-from playwright.sync_api import expect
 
-from browser import Visitor
 from processes import Server
 
 TITLES = ["Claude Desktop", "Claude Code", "Cursor", "VS Code", "Codex", "Gemini CLI", "Windsurf", "Zed", "Goose",
@@ -58,11 +56,3 @@ def test_files_are_named_for_any_user(clients: dict[str, dict[str, object]]) -> 
 )
 def test_an_address_that_is_none_is_refused(server: Server, url: str) -> None:
     assert server.post("/-/clients", {"url": url}).status == 400
-
-
-def test_a_person_finds_the_entry_of_a_client(person: Visitor, server: Server) -> None:
-    page = person.go("clients")
-    page.get_by_role("navigation", name="Clients").get_by_role("link", name="Codex").click()
-
-    expect(page.get_by_role("heading", name="Codex")).to_be_visible()
-    expect(page.get_by_label("the entry for Codex, over HTTP")).to_contain_text(f'url = "{server.url}/mcp"')

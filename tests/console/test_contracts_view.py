@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from pathlib import Path
 
-from playwright.sync_api import expect
-
-from browser import Visitor
 from processes import ROOT, Server
 from signet.console.contracts import schema_changes
 
@@ -79,20 +75,3 @@ def test_the_number_of_places_is_bounded() -> None:
     wide = {f"p{number}": number for number in range(10_000)}
 
     assert len(schema_changes(wide, {})) == 200
-
-
-def test_a_person_compares_a_file_with_what_is_served(person: Visitor, tmp_path: Path) -> None:
-    hostile = {"<img src=x onerror=alert(1)>\u202e": own_set("nothing")["plantuml.encode"]}
-    file = tmp_path / "release.json"
-    file.write_text(json.dumps({"tools": own_set("an argument was free") | hostile}))
-    page = person.go("contracts")
-
-    with page.expect_file_chooser() as chooser:
-        page.get_by_label("Clients rely on", exact=True).select_option("file")
-    chooser.value.set_files(file)
-
-    card = page.get_by_role("article").filter(has_text="plantuml.encode · input")
-    expect(card).to_contain_text("breaking")
-    expect(card).to_contain_text("Arguments that were good and are refused")
-    removed = page.get_by_role("article").filter(has_text="removed")
-    expect(removed).to_contain_text("<img src=x onerror=alert(1)>U+202E")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import zlib
+from hashlib import sha256
 
 from playwright.sync_api import expect
 
@@ -28,8 +29,8 @@ def encode_by(server: Server, text: str) -> str:
     return str(server.post("/api/tools/encodePlantUML", {"plantumlCode": text}).json()["result"]["encoded"])
 
 
-def test_the_link_is_made_in_the_page_and_is_read_by_the_server(person: Visitor, server: Server) -> None:
-    page = person.go("diagram")
+def test_the_link_is_made_in_the_page_and_is_read_by_the_server(author: Visitor, server: Server) -> None:
+    page = author.go("diagram")
     write(page, SEQUENCE)
     link = page.get_by_role("region", name="Link").get_by_role("link")
     expect(page.get_by_role("region", name="Link").get_by_text("characters. The text is in the link")).to_be_visible()
@@ -45,12 +46,12 @@ def test_the_link_is_made_in_the_page_and_is_read_by_the_server(person: Visitor,
     page.get_by_label("to", exact=True).select_option("png")
     expect(link).to_have_attribute("href", "https://www.plantuml.com/plantuml/png/" + encode_by(server, SEQUENCE))
 
-    write(page, "@startuml\n" + "".join(f"A{n} -> B{n * 7919 % 1000}: {hash(n)}\n" for n in range(600)) + "@enduml")
+    write(page, "@startuml\nA -> B\n" + "".join(f"' {sha256(bytes([n])).hexdigest()}\n" for n in range(80)) + "@enduml")
     expect(page.get_by_text("chats, mail programs and some browsers cut links after 2,000")).to_be_visible()
 
 
-def test_a_link_is_opened_in_the_page(person: Visitor, server: Server) -> None:
-    page = person.go("diagram")
+def test_a_link_is_opened_in_the_page(author: Visitor, server: Server) -> None:
+    page = author.go("diagram")
     # PlantUML itself fills the last four characters up with zeros.
     word = encode_by(server, SEQUENCE)
     word += "0" * (-len(word) % 4)
@@ -74,10 +75,12 @@ def test_a_link_is_opened_in_the_page(person: Visitor, server: Server) -> None:
     expect(page.get_by_label("PlantUML text")).to_have_value(SEQUENCE)
 
 
-def test_five_thousand_lines_are_written_with_few_elements(person: Visitor) -> None:
-    page = person.go("diagram")
-    page.get_by_text("Open a link").click()
-    page.get_by_label("Link or encoded text").fill(encoded(LONG))
+def test_five_thousand_lines_are_written_with_few_elements(author: Visitor) -> None:
+    page = author.go("diagram")
+    field = page.get_by_label("Link or encoded text")
+    if not field.is_visible():
+        page.get_by_text("Open a link").click()
+    field.fill(encoded(LONG))
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="Line 5000")).to_be_visible()
     page.get_by_role("button", name="Line 5000").click()

@@ -9,10 +9,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from playwright.sync_api import expect
 
-from browser import Open
-from processes import ROOT, Server
+from processes import Server, serving
 from signet.app import build_server
 from signet.catalogue import TOOLSETS, find_toolset
 from signet.console.doors import Doors, DoorsWanted
@@ -25,7 +23,7 @@ from signet.kernel.wire import Headers
 from signet.settings import Settings
 from signet.transports.messages import Request
 
-from .call_house import House, checked, opened, show
+from .call_house import House, checked, drawing, opened
 
 DOORS = [
     "MCP over HTTP, 2025-11-25", "MCP over HTTP, 2026-07-28", "REST", "Envelope over HTTP",
@@ -34,6 +32,13 @@ DOORS = [
 EXAMPLES = {
     tool.name: dict(tool.example) for name in TOOLSETS for tool in find_toolset(name).tools() if tool.has_example
 }
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    """A server of all toolsets on sample data, with a PlantUML server that draws at once."""
+    with drawing() as url, serving("--sandbox", "--plantuml-server", url, "--no-journal") as running:
+        yield running
 
 
 @pytest.fixture(scope="module")
@@ -99,49 +104,3 @@ def test_a_door_that_tells_something_else_is_found_out() -> None:
     assert [door["name"] for door in found["doors"] if not door["agrees"]] == [name for name in DOORS if "MCP" in name]
     told = next(one for one in found["differences"] if one["path"] == "result.markdown")
     assert (told["expected"], told["found"], told["cause"]) == ("null", '"another answer"', "door")
-
-
-def test_the_doors_are_shown_in_a_table_and_a_tool_that_may_change_things_is_asked_about(
-    visit: Open, house: House
-) -> None:
-    visitor = visit(house.server)
-    page = visitor.go()
-    show(page, "get_problem", source="leetcode", id="1")
-    page.get_by_role("button", name="Compare all doors").click()
-
-    expect(page.get_by_text("✓ All 7 doors agree")).to_be_visible()
-    table = page.get_by_role("region", name="Doors")
-    assert table.get_by_role("rowheader").all_inner_texts() == DOORS
-    table.get_by_text("On the wire: REST").click()
-    expect(page.get_by_role("region", name="On the wire: REST")).to_contain_text('{"success":true')
-
-    show(page, "change", name="x")
-    page.get_by_role("button", name="Compare all doors").click()
-    expect(page.get_by_role("alertdialog")).to_contain_text("This makes 7 calls")
-    page.keyboard.press("Escape")
-    expect(page.get_by_role("alertdialog")).to_have_count(0)
-    page.get_by_role("button", name="Compare all doors").click()
-    page.get_by_role("button", name="Make 7 calls").click()
-    expect(page.get_by_text("✓ All 7 doors agree")).to_be_visible()
-    visitor.assert_quiet()
-
-
-def test_axe_finds_nothing_serious_in_a_result_its_road_and_its_doors(visit: Open, house: House) -> None:
-    visitor = visit(house.server, bypass_csp=True)
-    page = visitor.go()
-    page.add_script_tag(path=str(ROOT / "node_modules/axe-core/axe.min.js"))
-    found = []
-    for tool, arguments in (("get_problem", {"source": "leetcode", "id": "1"}), ("lie", {"value": "x"})):
-        page.emulate_media(color_scheme="dark" if tool == "lie" else "light")
-        show(page, tool, **arguments)
-        page.get_by_role("button", name="Compare all doors").click()
-        page.locator("table.doors, .doors-place [role=alertdialog]").first.wait_for()
-        if page.get_by_role("button", name="Tree").count():
-            page.get_by_role("button", name="Tree").click()
-        report = page.evaluate("axe.run()")
-        found += [
-            (one["id"], [node["html"] for node in one["nodes"]])
-            for one in report["violations"]
-            if one["impact"] in {"serious", "critical"}
-        ]
-    assert found == []

@@ -13,26 +13,25 @@ import pytest
 from jsonschema_rs import Draft202012Validator
 from playwright.sync_api import Page, expect
 
-from browser import Open, Visitor
-from processes import ROOT, SIGNET, Server, clean_env, serving
+from browser import HEIGHT, WIDTH, Open, Stay, Visitor, fits, serious_findings
+from processes import SIGNET, Server, clean_env, serving
 
 from .schema_cases import KEYWORDS, LEAVES
 
-AXE = ROOT / "node_modules/axe-core/axe.min.js"
 OWN = Path(__file__).parent / "form_tools.py"
 
 
 @pytest.fixture(scope="module")
 def own() -> Iterator[Server]:
-    """A server of tools whose forms have every kind of field, and of one with hostile words."""
+    """A server of a tool whose form has every kind of field."""
     with serving("--toolsets", str(OWN), "--no-journal") as running:
         yield running
 
 
 @pytest.fixture
-def customer(visit: Open, own: Server) -> Iterator[Visitor]:
+def customer(stay: Stay, own: Server) -> Iterator[Visitor]:
     """A visitor of that server; at the end of the test the page must have been quiet."""
-    visitor = visit(own)
+    visitor = stay(own)
     yield visitor
     visitor.assert_quiet()
 
@@ -138,6 +137,10 @@ def test_a_form_of_every_kind_sends_what_was_filled_in_and_nothing_else(customer
     call(page)
     expect(page.get_by_role("alert")).to_contain_text("to change before this can be sent")
     assert calls(customer) == []
+    assert serious_findings(page) == []
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert fits(page)
+    page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
 
     lines = page.get_by_role("group", name="lines required")
     lines.get_by_label("item", exact=True).fill("tea")
@@ -183,6 +186,7 @@ def test_a_form_of_every_kind_sends_what_was_filled_in_and_nothing_else(customer
 
 
 def test_what_was_typed_stays_and_the_address_may_carry_arguments(customer: Visitor) -> None:
+    customer.page.reload()  # what an earlier test has typed would stay too
     page = customer.go("tools/order")
     page.get_by_label("street", exact=True).fill("Typed 1")
     page.get_by_role("button", name="Edit as JSON").click()
@@ -203,43 +207,6 @@ def test_what_was_typed_stays_and_the_address_may_carry_arguments(customer: Visi
     expect(page.get_by_label("street", exact=True)).to_have_value("Given 2")
     expect(page.get_by_label("item", exact=True)).to_have_value("a/b")
     expect(page.get_by_label("trick", exact=True)).to_have_value("sit")
-
-
-def test_hostile_words_of_a_tool_are_text(customer: Visitor) -> None:
-    page = customer.go("tools")
-    expect(page.get_by_text("<script>window.hit=1</script>")).to_be_visible()
-    page.get_by_role("link", name="hostile").click()
-
-    expect(page.get_by_role("heading", level=1)).to_have_text("hostile")
-    expect(page.get_by_text('<img src=x onerror="window.hit=1">').first).to_be_visible()
-    assert page.locator("main").get_by_text("U+202E").count() >= 2
-    assert page.locator("main a[href*=javascript], main img, main script").count() == 0
-    assert page.evaluate("window.hit") is None
-
-
-def test_the_keyboard_alone_leads_from_the_page_to_a_result_on_a_phone(visit: Open, server: Server) -> None:
-    visitor = visit(server, viewport={"width": 390, "height": 844}, color_scheme="dark")
-    page = visitor.go()
-    page.keyboard.press("/")
-    page.keyboard.type("resolve")
-    # The first tool that is found only mentions the word.
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("ArrowDown")
-    expect(page.get_by_role("link", name="resolve_problem")).to_be_focused()
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", level=1)).to_have_text("resolve_problem")
-    while page.evaluate("document.activeElement.id") != "argument-query":
-        page.keyboard.press("Tab")
-    page.keyboard.type("https://leetcode.com/problems/lantern-pairs/")
-    page.keyboard.press("Enter")
-
-    expect(page.get_by_role("region", name="Result", exact=True)).to_contain_text("9001")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    for name in ("boj_get_data_layer", "renderPlantUML"):
-        visitor.go(f"tools/{name}")
-        expect(page.get_by_role("heading", level=1)).to_have_text(name)
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    visitor.assert_quiet()
 
 
 @pytest.fixture(scope="module")
@@ -294,14 +261,3 @@ def test_what_the_server_finds_wrong_stands_beside_its_field(customer: Visitor) 
     expect(second).to_have_accessible_description("the server says no")
     expect(first).to_have_attribute("aria-invalid", "true")
     expect(page.get_by_label("item", exact=True).first).not_to_have_attribute("aria-invalid", "true")
-
-
-def test_axe_has_no_serious_finding(visit: Open, own: Server, server: Server) -> None:
-    for at, view, scheme in ((server, "tools", "dark"), (own, "tools/order", "light")):
-        page = visit(at, bypass_csp=True, color_scheme=scheme).go(view)
-        if view == "tools/order":
-            call(page)
-        page.add_script_tag(path=AXE)
-        found = page.evaluate("async () => (await axe.run({ resultTypes: ['violations'] })).violations")
-        serious = [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in {"serious", "critical"}]
-        assert serious == [], view

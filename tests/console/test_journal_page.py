@@ -11,18 +11,12 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from browser import Open, Visitor
-from channels import rpc
+from browser import Stay
 from console.journal_calls import encode, encode_at_every_door, listed, write_tools
-from processes import PATIENCE_S, ROOT, Server, serving, serving_command
+from processes import Server, serving, serving_command
 
-AXE = ROOT / "node_modules/axe-core/axe.min.js"
 LONG_US = 100_000
 MANY = 10_000
-HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>\u202egnp\u200b"
-LINK = "javascript:alert(3)"
-
-expect.set_options(timeout=PATIENCE_S * 1000)
 
 
 @pytest.fixture(scope="module")
@@ -64,8 +58,8 @@ def panel(page: Page) -> Locator:
     return page.get_by_role("region", name="Record", exact=True)
 
 
-def test_calls_made_elsewhere_appear_and_are_filtered(visit: Open, server: Server) -> None:
-    person = visit(server)
+def test_calls_made_elsewhere_appear_and_are_filtered(stay: Stay, server: Server) -> None:
+    person = stay(server)
     page = person.go("journal")
     expect(page.get_by_role("heading", name="No calls yet")).to_be_visible()
     expect(page.get_by_text("/api/tools/encodePlantUML")).to_be_visible()
@@ -90,11 +84,11 @@ def test_calls_made_elsewhere_appear_and_are_filtered(visit: Open, server: Serve
     person.assert_quiet()
 
 
-def test_a_record_is_opened_and_closed_with_the_keyboard(visit: Open, flooded: Server) -> None:
+def test_a_record_is_opened_and_closed_with_the_keyboard(stay: Stay, flooded: Server) -> None:
     for _ in range(2):
         flooded.post("/api/tools/typed", {})
     known = listed(flooded, 2, tool="typed")["records"]
-    person = visit(flooded)
+    person = stay(flooded)
     page = person.go("journal")
     page.get_by_label("Tool").select_option("typed")
     expect(records(page)).to_have_count(2)
@@ -120,8 +114,8 @@ def test_a_record_is_opened_and_closed_with_the_keyboard(visit: Open, flooded: S
     person.assert_quiet()
 
 
-def test_a_recorded_call_is_made_again_and_compared(visit: Open, recording: Server) -> None:
-    person = visit(recording)
+def test_a_recorded_call_is_made_again_and_compared(stay: Stay, recording: Server) -> None:
+    person = stay(recording)
     page = person.go("journal")
     for tool in ("same", "later", "change"):
         recording.post(f"/api/tools/{tool}", {"text": "hello"})
@@ -149,31 +143,8 @@ def test_a_recorded_call_is_made_again_and_compared(visit: Open, recording: Serv
     person.assert_quiet()
 
 
-def test_hostile_records_are_text(visit: Open, recording: Server) -> None:
-    person = visit(recording)
-    page = person.go("journal")
-    accept = {"accept": "application/json, text/event-stream"}
-    recording.post("/mcp", rpc("tools/call", {"name": HOSTILE, "arguments": {LINK: HOSTILE}}), accept)
-    recording.post("/api/tools/refuse", {"text": f"{LINK} {HOSTILE}"})
-
-    page.get_by_label("Code").select_option("NOT_FOUND")
-    expect(records(page)).to_have_count(2)
-    row = page.get_by_role("row").filter(has_text="<img src=x onerror=alert(1)><script>").first
-    expect(row).to_contain_text("U+202E")
-    expect(row).to_contain_text("U+200B")
-    page.get_by_role("link", name="refuse").click()
-    expect(panel(page).get_by_text(LINK).first).to_be_visible()
-    records(page).last.click()
-    expect(panel(page).get_by_role("heading", name="<img src=x onerror")).to_be_visible()
-    expect(panel(page).get_by_role("heading", name="Arguments")).to_be_visible()
-    assert page.locator("main img, main script, main a[href^='javascript']").count() == 0
-    assert "\u202e" not in page.locator("main").inner_text()
-    assert page.get_by_label("Tool").locator("option", has_text="U+202E").count() == 1
-    person.assert_quiet()
-
-
-def test_what_is_read_stays_where_it_is_while_records_come(visit: Open, flooded: Server) -> None:
-    person = visit(flooded)
+def test_what_is_read_stays_where_it_is_while_records_come(stay: Stay, flooded: Server) -> None:
+    person = stay(flooded)
     page = person.go("journal")
     expect(page.get_by_text("10,000 records")).to_be_visible()
     box = page.get_by_role("region", name="Records")
@@ -203,8 +174,8 @@ def test_what_is_read_stays_where_it_is_while_records_come(visit: Open, flooded:
     person.assert_quiet()
 
 
-def test_ten_thousand_records_scroll_without_a_long_task(visit: Open, browser: Browser, flooded: Server) -> None:
-    person = visit(flooded)
+def test_ten_thousand_records_scroll_without_a_long_task(stay: Stay, browser: Browser, flooded: Server) -> None:
+    person = stay(flooded)
     page = person.go("journal")
     expect(page.get_by_text("10,000 records")).to_be_visible()
     box = page.get_by_role("region", name="Records")
@@ -233,32 +204,3 @@ def tasks_of(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
     main = {(event["pid"], event["tid"]) for event in named if event["args"]["name"] == "CrRendererMain"}
     tasks = [event for event in events if event["name"] == "ThreadControllerImpl::RunTask" and "tdur" in event]
     return [task for task in tasks if (task["pid"], task["tid"]) in main]
-
-
-def test_nobody_is_left_out(visit: Open, recording: Server) -> None:
-    recording.post("/api/tools/same", {"text": "hello"})
-    recording.post("/api/tools/refuse", {"text": "w" * 300})
-    listed(recording, 1, tool="refuse")
-    person: Visitor = visit(recording, reduced_motion="reduce", bypass_csp=True)
-    page = person.go("journal")
-    page.get_by_role("link", name="refuse").first.wait_for()
-    page.add_script_tag(path=AXE)
-    assert_for_all(page)
-    page.get_by_role("link", name="refuse").first.click()
-    panel(page).get_by_role("button", name="Call again").wait_for()
-    panel(page).get_by_text("All fields").click()
-    assert_for_all(page)
-    page.emulate_media(color_scheme="dark")
-    page.set_viewport_size({"width": 390, "height": 844})
-    assert_for_all(page)
-    page.get_by_role("button", name="Close").click()
-    page.get_by_role("link", name="refuse").first.wait_for()
-    assert_for_all(page)
-    person.assert_quiet()
-
-
-def assert_for_all(page: Page) -> None:
-    """Assert that axe finds nothing serious, and that the page does not scroll sideways."""
-    found = page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")["violations"]
-    assert [one["id"] for one in found if one["impact"] in {"serious", "critical"}] == []
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

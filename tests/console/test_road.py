@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from boj_harness import SPOT
-from browser import Open
 
-from .call_house import SECRET, House, opened, show
+from .call_house import SECRET, House, opened
 
 STAGES = ["envelope", "input contract", "tool", "upstream", "output contract", "journal"]
 
@@ -135,22 +134,3 @@ def test_a_tool_that_is_not_there_fails_at_the_envelope(house: House) -> None:
 
     assert statuses(answer)["envelope"] == "failed"
     assert statuses(answer)["input contract"] == "skipped"
-
-
-def test_the_road_is_drawn_as_a_list_that_fits_a_phone(visit: Open, house: House) -> None:
-    visitor = visit(house.server, viewport={"width": 390, "height": 844})
-    page = visitor.go()
-    house.boj.order("status", status=503, times=1)
-
-    show(page, "boj_get_metadata", db="CO", lang="en")
-    road = page.get_by_role("list", name="The road of the call")
-    attempts = page.get_by_role("list", name="Requests to upstreams").get_by_role("listitem")
-    assert attempts.count() == 2
-    assert "failed" in attempts.nth(0).inner_text()
-    assert "503" in attempts.nth(0).inner_text()
-
-    show(page, "boj_get_data_code", db=8, codes=["FXERD01"])
-    failed = road.get_by_role("listitem").filter(has_text="input contract")
-    assert [term.strip() for term in failed.locator("dd").all_inner_texts()] == ["db", "type", "8"]
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    visitor.assert_quiet()

@@ -6,9 +6,7 @@ import json
 import re
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import jsonschema
@@ -17,32 +15,18 @@ import pytest
 from processes import PATIENCE_S, Server, clean_env, serving
 from signet.console.contract_fields import contract_field
 
+from .call_house import drawing
+
 TOKEN = "a-token-of-this-test"
 VOLATILE = {"get_daily_challenge"}
 """The tools whose answer depends on the day."""
 
 
-class Drawer(BaseHTTPRequestHandler):
-    """A PlantUML server that has one picture: an engine would take seconds for each."""
-
-    def do_GET(self) -> None:
-        self.send_response(200)
-        self.send_header("content-type", "image/svg+xml")
-        self.end_headers()
-        self.wfile.write(b'<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"></svg>')
-
-    def log_message(self, *_: object) -> None: ...
-
-
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
     """A server of all toolsets on sample data, with a PlantUML server that draws at once."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), Drawer) as drawer:
-        threading.Thread(target=drawer.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-        url = f"http://127.0.0.1:{drawer.server_port}/plantuml"
-        with serving("--sandbox", "--plantuml-server", url, "--no-journal") as running:
-            yield running
-        drawer.shutdown()
+    with drawing() as url, serving("--sandbox", "--plantuml-server", url, "--no-journal") as running:
+        yield running
 
 
 @pytest.fixture(scope="module")

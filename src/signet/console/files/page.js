@@ -44,6 +44,7 @@ function element(node) {
   if (name === "a") link(made, node);
   if (name === "ol" && /^\d{1,9}$/.test(node.getAttribute("start") ?? "")) made.setAttribute("start", node.getAttribute("start"));
   made.append(...adopted(node));
+  if (name === "pre") readable(made, "Code");
   return name === "table" ? scrolling(made) : made;
 }
 
@@ -60,9 +61,14 @@ function link(made, node) {
 function scrolling(table) {
   const box = document.createElement("div");
   box.className = "scroll";
+  box.append(table);
+  return readable(box, "Table");
+}
+
+/** What may scroll by itself is reached with the keyboard. */
+function readable(box, label) {
   box.tabIndex = 0;
   box.setAttribute("role", "region");
-  box.setAttribute("aria-label", "Table");
-  box.append(table);
+  box.setAttribute("aria-label", label);
   return box;
 }
