@@ -6,12 +6,13 @@ import asyncio
 import json
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
-from browser import Open
+from browser import Open, Visitor
 from processes import ROOT, Server
 from signet.app import build_server
 from signet.catalogue import TOOLSETS, find_toolset
@@ -25,7 +26,7 @@ from signet.kernel.wire import Headers
 from signet.settings import Settings
 from signet.transports.messages import Request
 
-from .call_house import House, checked, opened, show
+from .call_house import House, checked, opened
 
 DOORS = [
     "MCP over HTTP, 2025-11-25", "MCP over HTTP, 2026-07-28", "REST", "Envelope over HTTP",
@@ -101,13 +102,22 @@ def test_a_door_that_tells_something_else_is_found_out() -> None:
     assert (told["expected"], told["found"], told["cause"]) == ("null", '"another answer"', "door")
 
 
+DOORS_BUTTON = "Same call through all doors"
+
+
+def open_tool(visitor: Visitor, tool: str, **arguments: str) -> Page:
+    """Open the page of a tool with arguments in its form."""
+    page = visitor.go(f"tools/{tool}/{quote(json.dumps(arguments), safe='')}")
+    expect(page.get_by_role("heading", level=1)).to_have_text(tool)
+    return page
+
+
 def test_the_doors_are_shown_in_a_table_and_a_tool_that_may_change_things_is_asked_about(
     visit: Open, house: House
 ) -> None:
     visitor = visit(house.server)
-    page = visitor.go()
-    show(page, "get_problem", source="leetcode", id="1")
-    page.get_by_role("button", name="Compare all doors").click()
+    page = open_tool(visitor, "get_problem", source="leetcode", id="1")
+    page.get_by_role("button", name=DOORS_BUTTON).click()
 
     expect(page.get_by_text("✓ All 7 doors agree")).to_be_visible()
     table = page.get_by_role("region", name="Doors")
@@ -115,12 +125,12 @@ def test_the_doors_are_shown_in_a_table_and_a_tool_that_may_change_things_is_ask
     table.get_by_text("On the wire: REST").click()
     expect(page.get_by_role("region", name="On the wire: REST")).to_contain_text('{"success":true')
 
-    show(page, "change", name="x")
-    page.get_by_role("button", name="Compare all doors").click()
+    open_tool(visitor, "change", name="x")
+    page.get_by_role("button", name=DOORS_BUTTON).click()
     expect(page.get_by_role("alertdialog")).to_contain_text("This makes 7 calls")
     page.keyboard.press("Escape")
     expect(page.get_by_role("alertdialog")).to_have_count(0)
-    page.get_by_role("button", name="Compare all doors").click()
+    page.get_by_role("button", name=DOORS_BUTTON).click()
     page.get_by_role("button", name="Make 7 calls").click()
     expect(page.get_by_text("✓ All 7 doors agree")).to_be_visible()
     visitor.assert_quiet()
@@ -133,8 +143,10 @@ def test_axe_finds_nothing_serious_in_a_result_its_road_and_its_doors(visit: Ope
     found = []
     for tool, arguments in (("get_problem", {"source": "leetcode", "id": "1"}), ("lie", {"value": "x"})):
         page.emulate_media(color_scheme="dark" if tool == "lie" else "light")
-        show(page, tool, **arguments)
-        page.get_by_role("button", name="Compare all doors").click()
+        open_tool(visitor, tool, **arguments)
+        page.get_by_role("button", name="Call", exact=True).click()
+        page.get_by_role("heading", name="Road").wait_for()
+        page.get_by_role("button", name=DOORS_BUTTON).click()
         page.locator("table.doors, .doors-place [role=alertdialog]").first.wait_for()
         if page.get_by_role("button", name="Tree").count():
             page.get_by_role("button", name="Tree").click()

@@ -228,7 +228,8 @@ def test_the_keyboard_alone_leads_from_the_page_to_a_result_on_a_phone(visit: Op
     expect(page.get_by_role("link", name="resolve_problem")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text("resolve_problem")
-    while page.evaluate("document.activeElement.id") != "argument-query":
+    query = page.get_by_label("query", exact=True)
+    while not query.evaluate("field => field === document.activeElement"):
         page.keyboard.press("Tab")
     page.keyboard.type("https://leetcode.com/problems/lantern-pairs/")
     page.keyboard.press("Enter")

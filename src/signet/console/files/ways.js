@@ -38,9 +38,16 @@ export function waysPart(tool, app) {
     tabs[next].focus();
   }
 
+  /** Write the texts for some arguments; return whether they could be written. */
   async function update(args) {
-    current = await post(`-/tools/${encodeURIComponent(tool.name)}`, { arguments: args });
-    choose(chosen);
+    try {
+      current = await post(`-/tools/${encodeURIComponent(tool.name)}`, { arguments: args });
+      choose(chosen);
+      return true;
+    } catch (error) {
+      put(panel, h("p", { class: "failure" }, shown(error.message)));
+      return false;
+    }
   }
 
   const element = (read) => h("section", { class: "part ways" },
@@ -54,12 +61,8 @@ export function waysPart(tool, app) {
     panel);
 
   async function fromForm(read) {
-    try {
-      await update(read() ?? {});
-      tell("Written for the arguments of the form");
-    } catch (error) {
-      put(panel, h("p", { class: "failure", role: "alert" }, shown(error.message)));
-    }
+    const isWritten = await update(read() ?? {});
+    tell(isWritten ? "Written for the arguments of the form" : "The texts cannot be written for these arguments");
   }
 
   choose(chosen);
