@@ -21,8 +21,8 @@ def echo(
 
 @signet.tool(annotations=READS)
 def alike(
-    単位: Literal["a", "b"] = "a",
-    期間: Literal["c", "d"] = "c",
+    単位: Literal["a", "b"] = "a",  # noqa: N803, PLC2401 - a name without a letter of ASCII is the case
+    期間: Literal["c", "d"] = "c",  # noqa: N803, PLC2401 - a name without a letter of ASCII is the case
     a_b: str = "x",
 ) -> dict[str, Any]:
     """Return what was given."""
