@@ -43,6 +43,8 @@ def case(
 @signet.tool(annotations=READS, example={})
 def propose() -> dict[str, Any]:
     """Return a list of things and calls to make next."""
-    things = [{"name": f"Thing {number}", **{f"field{one}": one for one in range(12)}} for number in range(15)]
-    call = {"tool": "echo", "arguments": {"number": 9007199254740993}}
-    return {"things": things, "next": call, "other": {**call, "tool": "nowhere"}}
+    things: list[dict[str, Any]] = [
+        {"name": f"Thing {number}", **{f"field{one}": one for one in range(12)}} for number in range(15)
+    ]
+    things[3]["next"] = {"tool": "echo", "arguments": {"number": 9007199254740993}}
+    return {"things": things, "other": {"tool": "nowhere", "arguments": {}}}

@@ -32,17 +32,55 @@ export class ExactNumber {
 /** Return the value of a JSON text; throw a SyntaxError where it is none. */
 export function readJson(text) {
   const value = JSON.parse(text);
-  if (!keepsNumbers || !LONG.test(text) || !hasLost(text)) return value;
-  return JSON.parse(text, (_, one, context) =>
-    (typeof one === "number" && !isHeld(context.source) ? new ExactNumber(context.source) : one));
+  if (!keepsNumbers || !LONG.test(text)) return value;
+  // Numbers that a double would change are read as texts with a mark that no text can know.
+  const mark = `${crypto.getRandomValues(new Uint32Array(4)).join("-")}:`;
+  const marked = withMarks(text, mark);
+  return marked === null ? value : unmarked(JSON.parse(marked), mark);
 }
 
-/** Tell whether a text has a number that a double changes; digits in a string may say so too. */
-function hasLost(text) {
-  for (const [found] of text.matchAll(LONG_NUMBERS)) {
-    if (!isHeld(found)) return true;
+/** Return a JSON text with marked texts in the place of numbers that a double changes; null where it has none. */
+function withMarks(text, mark) {
+  const pieces = [];
+  let copied = 0;
+  for (let at = 0; at < text.length;) {
+    const open = text.indexOf('"', at);
+    const end = open < 0 ? text.length : open;
+    const between = text.slice(at, end);
+    for (const found of LONG.test(between) ? between.matchAll(LONG_NUMBERS) : []) {
+      if (isHeld(found[0])) continue;
+      pieces.push(text.slice(copied, at + found.index), `"${mark}${found[0]}"`);
+      copied = at + found.index + found[0].length;
+    }
+    at = open < 0 ? end : endOfText(text, open);
   }
-  return false;
+  return pieces.length ? pieces.join("") + text.slice(copied) : null;
+}
+
+/** Return where a text ends that is opened by a quotation mark. */
+function endOfText(text, open) {
+  for (let close = text.indexOf('"', open + 1); ; close = text.indexOf('"', close + 1)) {
+    let from = close;
+    while (text[from - 1] === "\\") from -= 1;
+    if ((close - from) % 2 === 0) return close + 1;
+  }
+}
+
+/** Return a value with exact numbers in the place of marked texts. */
+function unmarked(value, mark) {
+  const top = { value };
+  const waiting = [top];
+  while (waiting.length) {
+    const holder = waiting.pop();
+    for (const name of Array.isArray(holder) ? holder.keys() : Object.keys(holder)) {
+      const one = holder[name];
+      if (typeof one === "object" && one !== null) waiting.push(one);
+      else if (typeof one === "string" && one.startsWith(mark)) {
+        Object.defineProperty(holder, name, { value: new ExactNumber(one.slice(mark.length)) });
+      }
+    }
+  }
+  return top.value;
 }
 
 /** Return the number that a person wrote, such as 5, .5 or 007; undefined where it is none. */
@@ -58,7 +96,7 @@ export function readNumber(text) {
 /** Tell whether a double is exactly the number that a text writes. */
 export function isHeld(text) {
   const number = Number(text);
-  return Number.isFinite(number) && plain(text) === plain(String(number));
+  return String(number) === text || (Number.isFinite(number) && plain(text) === plain(number));
 }
 
 export function isNumber(value) {

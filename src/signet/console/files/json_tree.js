@@ -220,7 +220,14 @@ class JsonTree {
 
 function line(node) {
   const label = node.name === null ? [] : [h("span", { class: "json-name" }, shown(String(node.name))), ": "];
-  return [...label, shownValue(node.value)];
+  const call = isFolder(node.value) && proposalIn(node);
+  return [...label, shownValue(node.value), call && proposalLink(call)];
+}
+
+/** Return the call that a value proposes; an item of a list is folded, so the one that it holds counts as its own. */
+function proposalIn({ name, value }) {
+  if (typeof name !== "number" || isProposal(value)) return isProposal(value) && value;
+  return Object.values(value).slice(0, SHORT_LIST).find(isProposal);
 }
 
 function shownValue(value) {
@@ -228,8 +235,7 @@ function shownValue(value) {
     const [open, close] = Array.isArray(value) ? "[]" : "{}";
     const count = size(value);
     const sign = count ? `${open} ${count.toLocaleString("en")} ${close}` : open + close;
-    const link = isProposal(value) ? proposalLink(value) : null;
-    return h("span", {}, h("span", { class: "json-count" }, sign), labelOf(value), link);
+    return h("span", {}, h("span", { class: "json-count" }, sign), labelOf(value));
   }
   const kind = value === null ? "null" : isNumber(value) ? "number" : typeof value;
   if (kind !== "string") return h("span", { class: `json-${kind}` }, String(value));

@@ -10,7 +10,7 @@ import { waysPart } from "./ways.js";
 
 const MAX_KEPT = 30;
 const SHORT = 100;
-const NARROW = "(max-width: 60rem)";
+const HIGH = 0.5;
 const MEANINGS = {
   "read-only": "A call changes nothing.",
   "may change things": "A call may change something. It is a real call.",
@@ -152,7 +152,8 @@ async function whileBusy(button, place, act) {
 
 /** Lead a person to a result: the page scrolls to it, and the focus goes there from the button that was pressed. */
 function lead(result, takesFocus) {
-  result.scrollIntoView({ block: matchMedia(NARROW).matches ? "start" : "nearest" });
+  const { top } = result.getBoundingClientRect();
+  if (top < 0 || top > innerHeight * HIGH) result.scrollIntoView({ block: "start" });
   const heading = result.querySelector("h2, h3");
   if (!takesFocus || !heading) return;
   heading.tabIndex = -1;
