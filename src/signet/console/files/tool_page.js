@@ -130,7 +130,7 @@ async function call(tool, args, form, result, ways, app) {
     put(result);
     await showCall(result, answer, app);
     tell(answer.ok ? "The tool answered" : "The call failed");
-    ways.update(args);
+    ways.update(args).catch(() => tell("The texts below could not be written for this call"));
     if (answer.error?.code === "INVALID_INPUT" && answer.places.length) form.showPlaces(answer.places);
     else lead(result, isPressed && document.activeElement === send);
   });

@@ -38,16 +38,9 @@ export function waysPart(tool, app) {
     tabs[next].focus();
   }
 
-  /** Write the texts for some arguments; return whether they could be written. */
   async function update(args) {
-    try {
-      current = await post(`-/tools/${encodeURIComponent(tool.name)}`, { arguments: args });
-      choose(chosen);
-      return true;
-    } catch (error) {
-      put(panel, h("p", { class: "failure" }, shown(error.message)));
-      return false;
-    }
+    current = await post(`-/tools/${encodeURIComponent(tool.name)}`, { arguments: args });
+    choose(chosen);
   }
 
   const element = (read) => h("section", { class: "part ways" },
@@ -61,8 +54,12 @@ export function waysPart(tool, app) {
     panel);
 
   async function fromForm(read) {
-    const isWritten = await update(read() ?? {});
-    tell(isWritten ? "Written for the arguments of the form" : "The texts cannot be written for these arguments");
+    try {
+      await update(read() ?? {});
+      tell("Written for the arguments of the form");
+    } catch (error) {
+      put(panel, h("p", { class: "failure", role: "alert" }, shown(error.message)));
+    }
   }
 
   choose(chosen);
