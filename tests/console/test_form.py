@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -230,7 +231,10 @@ def test_without_the_scope_the_form_is_for_reading(visit: Open, reader: tuple[Se
 
     expect(page.get_by_text("you can look at this tool, but not call it")).to_be_visible()
     expect(page.get_by_role("button", name="Call", exact=True)).to_be_disabled()
-    expect(page.get_by_label("plantumlCode", exact=True)).not_to_be_editable()
+    expect(page.get_by_label("plantumlCode", exact=True)).to_be_disabled()
+    expect(page.get_by_text("The result of a call is shown here")).to_have_count(0)
+    mark = page.get_by_text("not yours to call")
+    expect(mark).to_have_attribute("title", re.compile("your token does not have the scope"))
     page.get_by_role("tab", name="REST").press("ArrowLeft")
     expect(page.get_by_role("tab", name="Python")).to_be_focused()
     expect(page.get_by_role("tabpanel")).to_contain_text('os.environ["SIGNET_TOKEN"]')

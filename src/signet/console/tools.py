@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from functools import partial
 from typing import Any, Final
@@ -75,7 +76,7 @@ class ToolPage(ListedTool, frozen=True):
     """The optional arguments for which null is a value of its own; for others it counts as left out."""
     examples: list[ToolExample]
     ways: list[CallWay]
-    """How to call it with the first example."""
+    """How to call it with the first example, or with the smallest arguments that keep the contract."""
     url: str
     """The URL of the server in `ways`; a page that was reached by another one writes its own in its place."""
 
@@ -132,11 +133,12 @@ def twins(parts: Parts) -> tuple[Twin, ...]:
     )
 
 
-def _page(parts: Parts, visit: Visit) -> ToolPage:
+async def _page(parts: Parts, visit: Visit) -> ToolPage:
     toolset, tool = _find(parts, visit)
     bundle = parts.server.pipeline.registry.load_bundle(tool.slug)
     takes, gives = msgspec.json.decode(bundle.input), msgspec.json.decode(bundle.output)
     examples, site = list(_examples(parts, toolset, tool)), _site(parts, visit)
+    first = examples[0].arguments if examples else await asyncio.to_thread(_smallest, takes)
     return ToolPage(
         **_listed(tool, visit),
         id=tool.id,
@@ -147,9 +149,17 @@ def _page(parts: Parts, visit: Visit) -> ToolPage:
         output_schema=gives,
         null_arguments=sorted(tool.keeps_nulls),
         examples=examples,
-        ways=ways_to_call(tool, examples[0].arguments if examples else {}, site),
+        ways=ways_to_call(tool, first, site),
         url=site.url,
     )
+
+
+def _smallest(takes: dict[str, Any]) -> dict[str, Any]:
+    """Return simple arguments that keep a contract; none where none are found."""
+    from signet.compatibility.satisfaction import example_of
+
+    found = example_of(takes)
+    return found if isinstance(found, dict) else {}
 
 
 def _listed(tool: Tool, visit: Visit) -> dict[str, Any]:

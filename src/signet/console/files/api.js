@@ -1,5 +1,7 @@
 // Asks the server: every path is below the place that this file comes from, and the token is kept in memory alone.
 
+import { readJson } from "./exact_json.js";
+
 /** Where the server is: the page may be served below a path. */
 export const ROOT = new URL("../../", import.meta.url);
 
@@ -53,7 +55,7 @@ export async function post(path, value, options = {}) {
 
 async function read(response) {
   if (!response.ok) throw await refusalOf(response);
-  return response.json();
+  return readJson(await response.text());
 }
 
 async function refusalOf(response) {
@@ -79,7 +81,7 @@ export async function follow(path, value, onEvent, signal) {
     const events = (rest + piece).split("\n\n");
     rest = events.pop();
     for (const event of events) {
-      if (event.startsWith("data: ")) onEvent(JSON.parse(event.slice(6)));
+      if (event.startsWith("data: ")) onEvent(readJson(event.slice(6)));
     }
   }
 }

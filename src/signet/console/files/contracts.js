@@ -2,6 +2,7 @@
 
 import { get, post } from "./api.js";
 import { codeBlock, h, put, save, shown, tell } from "./dom.js";
+import { readJson } from "./exact_json.js";
 
 const SIGNS = { breaking: "✕ breaking", removed: "✕ removed", added: "+ added", compatible: "✓ compatible" };
 const KINDS = { added: "+", removed: "−", changed: "→" };
@@ -56,7 +57,7 @@ function choice(side, label, state, chosen, compare) {
 
 /** Return the set in a file: one that was saved here, or a server's answer to tools/list. */
 async function readSet(file) {
-  const found = JSON.parse(await file.text());
+  const found = readJson(await file.text());
   const tools = found?.result?.tools ?? found?.tools;
   if (Array.isArray(tools)) {
     return Object.fromEntries(tools.map((tool) => [tool.name, { input: tool.inputSchema, output: tool.outputSchema ?? true }]));

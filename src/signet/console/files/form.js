@@ -75,7 +75,7 @@ export function schemaForm(schema, { contract, nullArguments = [], example, read
 
   function submit(event) {
     event.preventDefault();
-    if (readOnly) return;
+    if (readOnly || send.getAttribute("aria-disabled") === "true") return;
     state.isSent = true;
     const found = errors();
     draw(found);

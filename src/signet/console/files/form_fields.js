@@ -1,7 +1,8 @@
 // The fields of single values: texts, numbers, true or false, choices, and JSON where nothing else fits.
 
-import { h, shown } from "./dom.js";
-import { frame } from "./form_frame.js";
+import { h, put, shown } from "./dom.js";
+import { isHeld, isNumber, keepsNumbers, readJson, readNumber } from "./exact_json.js";
+import { emptyBox, frame } from "./form_frame.js";
 import { hasLines } from "./form_shape.js";
 import { equal } from "./schema_check.js";
 
@@ -15,25 +16,34 @@ export function textField(at, shape) {
   const { schema } = shape;
   const initial = typeof schema.default === "string" ? schema.default : "";
   const make = (isLong) => isLong
-    ? h("textarea", { id: at.id, rows: 6, spellcheck: "false", readonly: at.readOnly, class: "mono" })
-    : h("input", { id: at.id, type: "text", autocomplete: "off", spellcheck: "false", readonly: at.readOnly });
+    ? h("textarea", { id: at.id, rows: 6, spellcheck: "false", disabled: at.readOnly, class: "mono" })
+    : h("input", { id: at.id, type: "text", autocomplete: "off", spellcheck: "false", disabled: at.readOnly });
   let input = make(hasLines(schema, at.example));
   input.value = initial;
   const control = {
     get element() { return input; },
     get target() { return input; },
-    disable: (is) => (input.disabled = is),
+    disable: (is) => {
+      input.disabled = is || at.readOnly;
+      empty?.disable(is);
+    },
     read: () => {
-      if (isDefault(at, schema, input.value) || (input.value === "" && !initial && !at.isItem)) return undefined;
-      return input.value;
+      if (isDefault(at, schema, input.value)) return undefined;
+      return input.value === "" && !initial && !at.isItem && !empty?.isChosen() ? undefined : input.value;
     },
     write: (value) => {
       const text = value === undefined ? initial : String(value);
       if (text.includes("\n") && input.tagName === "INPUT") input = swap(input, make(true));
       input.value = text;
+      empty?.choose(value === "");
+      empty?.offer(text === "");
     },
   };
-  return frame(at, shape, control);
+  const empty = initial || at.isItem || schema.default === "" ? null : emptyBox(at, schema, "");
+  control.extra = empty?.element;
+  const field = frame(at, shape, control);
+  field.element.addEventListener("input", () => empty?.offer(input.value === ""));
+  return field;
 }
 
 function swap(old, fresh) {
@@ -45,25 +55,35 @@ function swap(old, fresh) {
 export function numberField(at, shape) {
   const { schema } = shape;
   const isWhole = schema.type === "integer";
-  const initial = typeof schema.default === "number" ? String(schema.default) : "";
+  const initial = isNumber(schema.default) ? String(schema.default) : "";
   const input = h("input", {
-    id: at.id, type: "number", readonly: at.readOnly,
+    id: at.id, type: "number", disabled: at.readOnly,
     step: schema.multipleOf ?? (isWhole ? 1 : "any"), inputmode: isWhole ? "numeric" : "decimal",
     min: schema.minimum ?? schema.exclusiveMinimum, max: schema.maximum ?? schema.exclusiveMaximum,
   });
-  input.value = initial;
+  const fill = (text) => {
+    input.type = "number";
+    input.value = text;
+    // A field for numbers holds what a double can; the others are a text, and its check is here.
+    if (input.value !== text) Object.assign(input, { type: "text", value: text });
+  };
+  fill(initial);
+  const noun = isWhole ? "a whole number" : "a number";
   return frame(at, shape, {
     element: input,
     target: input,
-    disable: (is) => (input.disabled = is),
-    read: () => (input.value === "" || isDefault(at, schema, Number(input.value)) ? undefined : Number(input.value)),
-    write: (value) => (input.value = value === undefined ? initial : String(value)),
+    disable: (is) => (input.disabled = is || at.readOnly),
+    read: () => {
+      const value = readNumber(input.value);
+      return value === undefined || isDefault(at, schema, value) ? undefined : value;
+    },
+    write: (value) => fill(value === undefined ? initial : String(value)),
     problems: (path) => {
-      const noun = isWhole ? "a whole number" : "a number";
-      if (input.validity.badInput) return [{ path, message: `Write ${noun}, such as ${schema.minimum ?? 5}.` }];
+      const isOther = input.validity.badInput || (input.value !== "" && readNumber(input.value) === undefined);
+      if (isOther) return [{ path, message: `Write ${noun}, such as ${schema.minimum ?? 5}.` }];
       if (input.value === "" && at.isItem) return [{ path, message: `Write ${noun}.` }];
-      if (Number.isInteger(Number(input.value)) && !Number.isSafeInteger(Number(input.value))) {
-        return [{ path, message: "A browser cannot send this number exactly. Call the tool from a program." }];
+      if (input.value !== "" && !keepsNumbers && !isHeld(input.value)) {
+        return [{ path, message: "This browser cannot send this number exactly. Call the tool from a program." }];
       }
       return [];
     },
@@ -90,8 +110,22 @@ export function booleanField(at, shape) {
 export function fixedField(at, shape) {
   const { value } = shape.choices[0];
   if (!at.required) return choiceField(at, shape);
-  const output = h("output", { id: at.id, class: "mono" }, shown(written(value)));
-  return frame(at, shape, { element: output, target: output, disable: () => {}, read: () => value, write: () => {} });
+  const output = h("output", { id: at.id, class: "mono" });
+  const mend = h("button", { type: "button", class: "quiet", disabled: at.readOnly }, "Use ", shown(written(value)));
+  let current = value;
+  const write = (given) => {
+    // Another value than the fixed one is shown as it is, and the check decides.
+    current = given === undefined ? value : given;
+    put(output, shown(written(current)));
+    mend.hidden = equal(current, value);
+  };
+  mend.addEventListener("click", () => {
+    write(undefined);
+    mend.dispatchEvent(new Event("change", { bubbles: true }));
+  });
+  write(undefined);
+  const element = h("div", { class: "row" }, output, mend);
+  return frame(at, shape, { element, target: output, disable: () => {}, read: () => current, write });
 }
 
 export function choiceField(at, shape) {
@@ -167,12 +201,13 @@ export function jsonField(at, shape) {
   const { schema } = shape;
   const initial = (schema.default ?? null) === null ? "" : JSON.stringify(schema.default, null, 2);
   const attributes = { id: at.id, rows: 4, class: "mono", spellcheck: "false", placeholder: "JSON" };
-  const input = h("textarea", { ...attributes, readonly: at.readOnly });
+  const input = h("textarea", { ...attributes, disabled: at.readOnly });
   input.value = initial;
   return frame(at, shape, {
     element: input,
     target: input,
-    disable: (is) => (input.disabled = is),
+    holdsNull: true,
+    disable: (is) => (input.disabled = is || at.readOnly),
     read: () => {
       const value = parsed(input.value).value;
       return value !== undefined && isDefault(at, schema, value) ? undefined : value;
@@ -188,7 +223,7 @@ export function jsonField(at, shape) {
 /** Return {value} of a JSON text, or {error}. */
 export function parsed(text) {
   try {
-    return { value: JSON.parse(text) };
+    return { value: readJson(text) };
   } catch (error) {
     return { error: error.message };
   }

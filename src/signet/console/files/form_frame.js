@@ -1,6 +1,7 @@
 // What every field of a form has around its control: name, whether it is required, help, null, and its error.
 
 import { h, put, shown } from "./dom.js";
+import { check } from "./schema_check.js";
 import { shortly } from "./schema_words.js";
 
 const LONG_RULE = 60;
@@ -17,7 +18,7 @@ export function frame(at, shape, control) {
     read: () => (isNull?.input.checked ? null : control.read()),
     write: (value) => {
       isNull?.set(value === null);
-      control.write(value === null ? undefined : value);
+      control.write(value === null && (isNull || !control.holdsNull) ? undefined : value);
     },
     mark: (path, message) => {
       const child = path.length ? control.child?.(path[0]) : null;
@@ -51,7 +52,7 @@ function single(at, shape, control, isNull, error) {
   const name = at.labelledBy ? null : control.isNamed
     ? h("span", { class: "name", id: `${at.id}-name` }, shown(at.name))
     : h("label", { for: at.id, id: `${at.id}-name` }, shown(at.name));
-  const head = [name, !at.labelledBy && need(at), isNull?.element];
+  const head = [name, !at.labelledBy && need(at), control.extra, isNull?.element];
   const [before, after] = control.isInline ? [control.element, null] : [null, control.element];
   const row = (name || isNull || before) && h("div", { class: "row" }, before, head);
   return h("div", { class: "field" }, row, after, error, help);
@@ -87,9 +88,32 @@ function nullBox(at, shape, control) {
   return { input, set, element: h("span", { class: "null" }, input, " ", h("label", { for: input.id }, "null")) };
 }
 
+/** The box that sends an empty value, which is else left out; null where the contract does not take it.
+
+    It is offered while the field is empty. */
+export function emptyBox(at, schema, value) {
+  if (check(schema, value, at.root).length) return null;
+  const attributes = { type: "checkbox", id: `${at.id}-empty`, "aria-describedby": `${at.id}-name` };
+  const input = h("input", { ...attributes, disabled: at.readOnly });
+  const element = h("span", { class: "null" }, input, " ", h("label", { for: input.id }, "send it empty"));
+  return {
+    element,
+    isChosen: () => input.checked,
+    choose: (is) => (input.checked = is),
+    offer: (is) => (element.hidden = !is),
+    disable: (is) => (input.disabled = is || at.readOnly),
+  };
+}
+
+/** Tell whether a rule is one for people: a pattern, and what is long, stands in the contract alone. */
+function isPlain(rule) {
+  const isPattern = /^(each item )?(matches|does not match) /.test(rule);
+  return !isPattern && rule.length < LONG_RULE && rule !== "no further members";
+}
+
 function helpOf(at, shape) {
   const { schema } = shape;
-  const rules = (at.contract?.rules ?? []).filter((rule) => rule.length < LONG_RULE && rule !== "no further members");
+  const rules = (at.contract?.rules ?? []).filter(isPlain);
   const facts = [...rules];
   if (schema.default !== undefined && schema.default !== null) {
     facts.push(`default: ${shortly(schema.default) || "an empty text"}`);

@@ -2,7 +2,7 @@
 
 import { h, put, tell } from "./dom.js";
 import { booleanField, choiceField, fixedField, jsonField, numberField, textField } from "./form_fields.js";
-import { frame } from "./form_frame.js";
+import { emptyBox, frame } from "./form_frame.js";
 import { resolved, shapeOf } from "./form_shape.js";
 import { check, equal, isObject, typeOf } from "./schema_check.js";
 import { kindOf } from "./schema_words.js";
@@ -24,11 +24,11 @@ export function makeField(schema, at) {
 
 let count = 0;
 
-/** Return where a part of a field is. */
+/** Return where a part of a field is. Its id is a number alone: two names can be alike but for a sign. */
 function inside(at, step, more) {
-  const id = `${at.id}-${typeof step === "number" ? count++ : step.replace(/\W/g, "_")}`;
+  count += 1;
   const usual = { takesNull: true, isWhole: false, isItem: false, labelledBy: undefined };
-  return { ...at, ...usual, id, path: [...at.path, step], name: String(step), ...more };
+  return { ...at, ...usual, id: `field-${count}`, path: [...at.path, step], name: String(step), ...more };
 }
 
 function memberFields(at, schema) {
@@ -91,7 +91,7 @@ export function objectField(at, shape) {
 function furtherMembers(at, schema) {
   const { additionalProperties: further, patternProperties: named } = schema;
   const isFree = further === true || isObject(further) || named !== undefined;
-  const where = { id: `${at.id}-more`, name: "further members", required: false, path: at.path, contract: null };
+  const where = { name: "further members", required: false, path: at.path, contract: null };
   const shape = { schema: { description: "Members beside these, as a JSON object" }, nullable: false };
   const field = jsonField(inside(at, "more", where), shape);
   field.element.hidden = !isFree;
@@ -180,8 +180,10 @@ export function listField(at, shape) {
     });
     put(list, rows.map((row) => row.element));
     list.hidden = rows.length === 0;
+    empty?.offer(rows.length === 0);
   }
 
+  const empty = at.required || Array.isArray(schema.default) ? null : emptyBox(at, schema, []);
   const least = at.required ? Math.min(schema.minItems ?? 0, MAX_ROWS) : 0;
   const initial = Array.isArray(schema.default) ? schema.default : Array(least).fill(undefined);
   const fill = (values) => {
@@ -191,15 +193,19 @@ export function listField(at, shape) {
   };
   fill(initial);
   return frame(at, shape, {
-    element: h("div", {}, list, add),
+    element: h("div", {}, list, h("div", { class: "row" }, add, empty?.element)),
     isGroup: true,
     child: (index) => rows[index]?.field,
-    disable: (is) => ((list.hidden = is), (add.hidden = is)),
+    disable: (is) => ((list.hidden = is), (add.hidden = is), empty?.offer(!is && rows.length === 0)),
     read: () => {
       const value = rows.map((row) => row.field.read() ?? null);
+      if (value.length === 0 && empty?.isChosen()) return value;
       return !at.required && equal(schema.default ?? [], value) ? undefined : value;
     },
-    write: (value) => fill(Array.isArray(value) ? value : initial),
+    write: (value) => {
+      empty?.choose(Array.isArray(value) && value.length === 0);
+      fill(Array.isArray(value) ? value : initial);
+    },
     problems: (path) => rows.flatMap((row, index) => row.field.problems([...path, index])),
     clear: () => rows.forEach((row) => row.field.clear()),
   });

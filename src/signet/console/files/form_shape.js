@@ -50,7 +50,7 @@ function withoutNull(schema, root) {
   return { schema, nullable: false };
 }
 
-/** Return the values of which a field has one: [{value, meaning}], or null. Other cases of one word are left out. */
+/** Return the values of which a field has one: [{value, meaning}], or null. */
 function choicesOf(schema, root) {
   const branches = (schema.oneOf ?? schema.anyOf)?.map((branch) => resolved(branch, root));
   if (branches?.length && branches.every((branch) => branch.const !== undefined)) {
@@ -58,12 +58,21 @@ function choicesOf(schema, root) {
   }
   if (schema.const !== undefined) return [{ value: schema.const, meaning: "" }];
   if (!Array.isArray(schema.enum)) return null;
-  const seen = new Map();
-  for (const value of schema.enum) {
-    const key = typeof value === "string" ? value.toLowerCase() : JSON.stringify(value);
-    if (!seen.has(key)) seen.set(key, { value, meaning: "" });
-  }
-  return [...seen.values()];
+  return folded(schema.enum).map((value) => ({ value, meaning: "" }));
+}
+
+/** Return values without the other cases of a word where a contract lists each word in every case.
+
+    Only then does case not count: `json JSON Json csv CSV Csv` says so, and `m M` are two values. */
+function folded(values) {
+  const all = new Set(values);
+  const cases = (word) => [word.toLowerCase(), word.toUpperCase(), word[0].toUpperCase() + word.slice(1).toLowerCase()];
+  const isWord = (value) => typeof value === "string" && /^[A-Za-z]+$/.test(value);
+  if (!values.every((value) => isWord(value) && cases(value).every((one) => all.has(one)))) return values;
+  if (values.every((value) => value.length === 1)) return values;
+  const first = new Map();
+  for (const value of values) if (!first.has(value.toLowerCase())) first.set(value.toLowerCase(), value);
+  return [...first.values()];
 }
 
 function variantsOf(schema) {

@@ -1,5 +1,7 @@
 // Searches a JSON value for a text, in names and values, with bounded work.
 
+import { ExactNumber } from "./exact_json.js";
+
 const MAX_NODES = 500_000;
 const MAX_FOUND = 1_000;
 
@@ -19,14 +21,19 @@ export function findAll(value, text) {
       break;
     }
     if (matches(node, needle)) found.push(pathTo(node));
-    if (node.value !== null && typeof node.value === "object") pushChildren(waiting, node);
+    if (isFolder(node.value)) pushChildren(waiting, node);
   }
   return found;
 }
 
+/** Tell whether a value holds others. */
+export function isFolder(value) {
+  return value !== null && typeof value === "object" && !(value instanceof ExactNumber);
+}
+
 function matches({ name, value }, needle) {
   if (typeof name === "string" && name.toLowerCase().includes(needle)) return true;
-  return (value === null || typeof value !== "object") && String(value).toLowerCase().includes(needle);
+  return !isFolder(value) && String(value).toLowerCase().includes(needle);
 }
 
 function pushChildren(waiting, node) {

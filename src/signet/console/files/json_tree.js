@@ -3,12 +3,18 @@
 
 import { copyButton, h, put, shown, tell } from "./dom.js";
 import { useSheet } from "./sheet.js";
-import { findAll } from "./json_search.js";
+import { isNumber } from "./exact_json.js";
+import { findAll, isFolder } from "./json_search.js";
+import { isProposal, proposalLink } from "./tool_link.js";
 
 const CHUNK = 100;
 const MAX_TEXT = 500;
 const OPEN_AT_FIRST = 30;
 const SEEN_AT_ONCE = 12;
+const SMALL = 12;
+const SHORT_LIST = 20;
+const MAX_LABEL = 80;
+const LABELS = ["name", "title", "label", "code", "id"];
 
 /** Return an element that shows a value; `label` names it for screen readers. */
 export function jsonTree(value, label = "JSON") {
@@ -34,7 +40,7 @@ class JsonTree {
     if (isFolder(value)) this.unfold(this.root);
     for (const child of this.#children(this.root).slice(0, OPEN_AT_FIRST)) {
       const node = this.nodes.get(child);
-      if (!node.gap && isFolder(node.value) && size(node.value) <= 12) this.unfold(child);
+      if (!node.gap && isFolder(node.value) && size(node.value) <= mostShown(node.value)) this.unfold(child);
     }
   }
 
@@ -164,7 +170,7 @@ class JsonTree {
 
   #click(event) {
     const row = event.target.closest(".json-row");
-    if (!row) return;
+    if (!row || event.target.closest("a")) return;
     this.choose(row.parentElement);
     row.parentElement.focus();
     this.#toggle(row.parentElement);
@@ -185,6 +191,7 @@ class JsonTree {
       Enter: () => this.#toggle(element),
       " ": () => this.#toggle(element),
     };
+    if (event.target.closest("a") && ["Enter", " "].includes(event.key)) return;
     if (!moves[event.key] || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     const next = moves[event.key]();
@@ -214,23 +221,43 @@ class JsonTree {
 
 function line(node) {
   const label = node.name === null ? [] : [h("span", { class: "json-name" }, shown(String(node.name))), ": "];
-  return [...label, shownValue(node.value)];
+  const call = isFolder(node.value) && proposalIn(node);
+  return [...label, shownValue(node.value), call && proposalLink(call)];
+}
+
+/** Return the call that a value proposes; an item of a list is folded, so the one that it holds counts as its own. */
+function proposalIn({ name, value }) {
+  if (typeof name !== "number" || isProposal(value)) return isProposal(value) && value;
+  return Object.values(value).slice(0, SHORT_LIST).find(isProposal);
 }
 
 function shownValue(value) {
   if (isFolder(value)) {
     const [open, close] = Array.isArray(value) ? "[]" : "{}";
     const count = size(value);
-    return h("span", { class: "json-count" }, count ? `${open} ${count.toLocaleString("en")} ${close}` : open + close);
+    const sign = count ? `${open} ${count.toLocaleString("en")} ${close}` : open + close;
+    return h("span", {}, h("span", { class: "json-count" }, sign), labelOf(value));
   }
-  if (typeof value !== "string") return h("span", { class: `json-${value === null ? "null" : typeof value}` }, String(value));
+  const kind = value === null ? "null" : isNumber(value) ? "number" : typeof value;
+  if (kind !== "string") return h("span", { class: `json-${kind}` }, String(value));
   const text = JSON.stringify(value.slice(0, MAX_TEXT));
   const rest = value.length > MAX_TEXT ? h("span", { class: "json-count" }, ` … ${value.length.toLocaleString("en")} characters`) : null;
   return h("span", { class: "json-string" }, shown(text), rest);
 }
 
-function isFolder(value) {
-  return value !== null && typeof value === "object";
+/** Return how large a value may be to be unfolded at first: a list is, where it is short. */
+function mostShown(value) {
+  return Array.isArray(value) ? SHORT_LIST : SMALL;
+}
+
+/** What an object is called, beside its sign: its name, or a code or an id where it has none. */
+function labelOf(value) {
+  if (Array.isArray(value)) return null;
+  const isLabel = (one) => (typeof one === "string" && one.trim() !== "") || isNumber(one);
+  const found = LABELS.filter((name) => Object.hasOwn(value, name) && isLabel(value[name])).slice(0, 2);
+  const text = found.map((name) => String(value[name])).join(" · ");
+  const cut = text.length > MAX_LABEL ? `${text.slice(0, MAX_LABEL)}…` : text;
+  return text ? h("span", { class: "json-label" }, " ", shown(cut)) : null;
 }
 
 function size(value) {

@@ -11,13 +11,11 @@ const MAX_RAW = 300_000;
 export function showCall(place, answer, app) {
   useSheet("call.css");
   const road = h("div", {});
-  const doors = h("div", { class: "doors-place" });
   put(place,
     h("section", { class: "call", "aria-label": "Result" },
       heading(answer),
       answer.ok ? result(answer, app) : failure(answer),
-      h("h3", {}, "Road"), road,
-      h("h3", {}, "Doors"), doorsButton(doors, answer), doors));
+      h("h3", {}, "Road"), road));
   drawRoad(road, answer.road);
 }
 
@@ -84,14 +82,6 @@ function raw(place, text) {
   const pre = h("pre", { tabindex: "0", role: "region", "aria-label": "Raw JSON", class: "raw" }, h("code", {}, shown(text.slice(0, MAX_RAW))));
   const cut = text.length > MAX_RAW && h("p", { class: "help" }, `The first ${MAX_RAW.toLocaleString("en")} of ${text.length.toLocaleString("en")} characters; save the file to read all.`);
   put(place, pre, cut);
-}
-
-function doorsButton(place, answer) {
-  const open = async () => {
-    const { showDoors } = await import("./doors.js");
-    await showDoors(place, answer.tool, answer.arguments);
-  };
-  return h("button", { type: "button", class: "quiet", onclick: open }, "Compare all doors");
 }
 
 /** Return a size as people read it. */

@@ -1,6 +1,7 @@
 // Checks a value against a JSON Schema (2020-12), so that a form can tell what is wrong before anything is sent.
 // A keyword that is not known here lets every value pass: the server has the last word.
 
+import { ExactNumber, compareNumbers, isNumber, isWhole, plain, scaled } from "./exact_json.js";
 import { words } from "./schema_words.js";
 
 const MAX_ERRORS = 50;
@@ -20,14 +21,14 @@ export function find(root, reference) {
 }
 
 export function isObject(value) {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber);
 }
 
 /** Return the type of a value as JSON Schema calls it; a whole number is an integer. */
 export function typeOf(value) {
   if (value === null) return "null";
   if (Array.isArray(value)) return "array";
-  if (typeof value === "number") return Number.isInteger(value) ? "integer" : "number";
+  if (isNumber(value)) return isWhole(value) ? "integer" : "number";
   return typeof value;
 }
 
@@ -57,7 +58,6 @@ const passes = (schema, value, state) => errorsIn(schema, value, [], state).leng
 const rule = (isMeant, isBroken) => (wanted, value, path, state, schema, keyword) =>
   isMeant(value) && isBroken(value, wanted) ? fail(path, keyword, words[keyword](wanted, value, schema)) : [];
 
-const isNumber = (value) => typeof value === "number";
 const isText = (value) => typeof value === "string";
 const size = (text) => [...text].length;
 
@@ -65,10 +65,10 @@ const RULES = {
   type: rule(() => true, (value, wanted) => ![wanted].flat().some((type) => isOfType(value, type))),
   enum: rule(() => true, (value, wanted) => !wanted.some((one) => equal(one, value))),
   const: rule(() => true, (value, wanted) => !equal(wanted, value)),
-  minimum: rule(isNumber, (value, wanted) => value < wanted),
-  maximum: rule(isNumber, (value, wanted) => value > wanted),
-  exclusiveMinimum: rule(isNumber, (value, wanted) => value <= wanted),
-  exclusiveMaximum: rule(isNumber, (value, wanted) => value >= wanted),
+  minimum: rule(isNumber, (value, wanted) => compareNumbers(value, wanted) < 0),
+  maximum: rule(isNumber, (value, wanted) => compareNumbers(value, wanted) > 0),
+  exclusiveMinimum: rule(isNumber, (value, wanted) => compareNumbers(value, wanted) <= 0),
+  exclusiveMaximum: rule(isNumber, (value, wanted) => compareNumbers(value, wanted) >= 0),
   multipleOf: rule(isNumber, (value, wanted) => !isMultiple(value, wanted)),
   minLength: rule(isText, (value, wanted) => size(value) < wanted),
   maxLength: rule(isText, (value, wanted) => size(value) > wanted),
@@ -191,25 +191,14 @@ function compile(pattern) {
 
 /** Tell whether a number is a multiple of another, both as they are written. */
 function isMultiple(value, of) {
-  const [one, other] = [decimal(value), decimal(of)];
-  const places = Math.max(one.places, other.places);
-  if (places > 400) return true;
-  const whole = ({ digits, places: own }) => digits * 10n ** BigInt(places - own);
-  return whole(one) % whole(other) === 0n;
-}
-
-function decimal(number) {
-  const written = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(String(number)) ?? ["", "", "0"];
-  const [, sign, whole, part = "", power = "0"] = written;
-  const places = part.length - Number(power);
-  const digits = BigInt(sign + whole + part) * 10n ** BigInt(Math.max(0, -places));
-  return { digits, places: Math.max(0, places) };
+  const [one, other] = scaled(value, of) ?? [0n, 1n];
+  return one % other === 0n;
 }
 
 /** Return a value as text that is equal for equal values. */
 function canonical(value) {
   if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
+  if (isNumber(value)) return plain(value);
   if (!isObject(value)) return JSON.stringify(value);
   return `{${Object.keys(value).sort().map((name) => `${JSON.stringify(name)}:${canonical(value[name])}`).join()}}`;
 }
-

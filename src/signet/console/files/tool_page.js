@@ -3,11 +3,21 @@
 import { get, post } from "./api.js";
 import { contractPart } from "./contract.js";
 import { codeBlock, copyButton, h, put, shown, tell } from "./dom.js";
+import { asDoubles, readJson } from "./exact_json.js";
 import { schemaForm } from "./form.js";
+import { toolAddress } from "./tool_link.js";
 import { waysPart } from "./ways.js";
 
 const MAX_KEPT = 30;
 const SHORT = 100;
+const HIGH = 0.5;
+const MEANINGS = {
+  "read-only": "A call changes nothing.",
+  "may change things": "A call may change something. It is a real call.",
+  "asks a service": "The tool asks a service outside this server, so its answer can change or be late.",
+  "open to any page": "A script of any web page may call this tool in a browser, not only this console.",
+  "not yours to call": "You can look at this tool, but your token does not have the scope to call it.",
+};
 const kept = new Map();
 
 /** Show a tool; `given` is the JSON of arguments to begin with, or empty. */
@@ -15,15 +25,16 @@ export async function showTool(place, name, given, app) {
   const tool = await get(`-/tools/${encodeURIComponent(name)}`);
   const form = formOf(tool);
   const told = givenArguments(given, form);
-  const empty = h("p", { class: "help" }, "The result of a call is shown here.");
+  const empty = tool.mayCall && h("p", { class: "help" }, "The result of a call is shown here.");
   const result = h("div", { class: "result" }, empty);
   const doors = h("div", { class: "doors-place" });
   const ways = waysPart(tool, app);
-  const doorsRow = doorsButton(tool, form, doors);
+  // Under a result its own call goes through the doors, whatever the form has by then.
+  let last = null;
   form.send = async (args) => {
-    // A result has the doors for its own arguments.
-    doorsRow.hidden = await call(tool, args, form, result, ways, app);
-    if (doorsRow.hidden) put(doors);
+    last = args;
+    put(doors);
+    await call(tool, args, form, result, ways, app);
   };
   document.title = `${tool.name} · Tools · Signet`;
   put(place,
@@ -34,7 +45,7 @@ export async function showTool(place, name, given, app) {
     marks(tool), notes(tool), told,
     h("div", { class: "columns two" },
       section("Arguments", form.element, linkRow(tool, form)),
-      section("Result", result, doorsRow, doors)),
+      tool.mayCall && section("Result", result, doorsButton(tool, () => last ?? form.value() ?? {}, doors), doors)),
     examplesPart(tool, form),
     section("Contract",
       contractPart("Input", tool.input, tool.inputSchema),
@@ -51,7 +62,8 @@ export function marks(tool) {
     !tool.mayCall && "not yours to call",
   ];
   const classOf = (word) => (word === "may change things" ? "mark warn" : "mark");
-  return h("p", { class: "marks" }, words.filter(Boolean).map((word) => h("span", { class: classOf(word) }, word)));
+  const mark = (word) => h("span", { class: classOf(word), title: MEANINGS[word] }, word);
+  return h("p", { class: "marks" }, words.filter(Boolean).map(mark));
 }
 
 function notes(tool) {
@@ -88,7 +100,7 @@ function formOf(tool) {
 function givenArguments(given, form) {
   if (!given) return null;
   try {
-    const args = JSON.parse(given);
+    const args = readJson(given);
     if (typeof args !== "object" || args === null || Array.isArray(args)) throw new Error("it is not an object");
     form.set(args);
     return null;
@@ -100,57 +112,60 @@ function givenArguments(given, form) {
 
 function linkRow(tool, form) {
   const link = () => {
-    const [name, args] = [tool.name, JSON.stringify(form.value() ?? {})].map(encodeURIComponent);
-    return `${location.href.replace(/#.*/s, "")}#/tools/${name}/${args}`;
+    return `${location.href.replace(/#.*/s, "")}${toolAddress(tool.name, form.value() ?? {})}`;
   };
   return h("p", { class: "row link-row" }, copyButton(link, "Copy a link to these arguments"));
 }
 
-/** Call the tool and show its answer; return whether there was one. */
+/** Call the tool and show its answer. */
 async function call(tool, args, form, result, ways, app) {
   const send = form.element.querySelector("button[type=submit]");
-  send.disabled = true;
+  const isPressed = document.activeElement === send;
   result.setAttribute("aria-busy", "true");
   put(result, h("p", { class: "help" }, "Calling …"));
-  try {
+  await whileBusy(send, result, async () => {
     const asked = post("-/call", { tool: tool.name, arguments: args });
     const [answer, { showCall }] = await Promise.all([asked, import("./result.js")]);
+    if (answer.view?.kind === "series") answer.view = asDoubles(answer.view);
     put(result);
     await showCall(result, answer, app);
-    if (answer.error?.code === "INVALID_INPUT" && answer.places.length) form.showPlaces(answer.places);
-    else bringIntoSight(result.closest("section"));
     tell(answer.ok ? "The tool answered" : "The call failed");
-    ways.update(args);
-    return true;
+    ways.update(args).catch(() => tell("The texts below could not be written for this call"));
+    if (answer.error?.code === "INVALID_INPUT" && answer.places.length) form.showPlaces(answer.places);
+    else lead(result, isPressed && document.activeElement === send);
+  });
+  result.removeAttribute("aria-busy");
+}
+
+/** Do something that a button began. The button keeps the focus, and does nothing meanwhile. */
+async function whileBusy(button, place, act) {
+  if (button.getAttribute("aria-disabled") === "true") return;
+  button.setAttribute("aria-disabled", "true");
+  try {
+    await act();
   } catch (error) {
-    put(result, h("p", { class: "failure", role: "alert" }, shown(error.message)));
-    return false;
+    put(place, h("p", { class: "failure", role: "alert" }, shown(error.message)));
   } finally {
-    send.disabled = false;
-    result.removeAttribute("aria-busy");
+    button.removeAttribute("aria-disabled");
   }
 }
 
-/** Scroll to the top of a section, unless it is in the upper half of the window already. */
-function bringIntoSight(section) {
-  const { top } = section.getBoundingClientRect();
-  if (top < 0 || top > innerHeight / 2) section.scrollIntoView({ block: "start" });
+/** Lead a person to a result: the page scrolls to it, and the focus goes there from the button that was pressed. */
+function lead(result, takesFocus) {
+  const { top } = result.getBoundingClientRect();
+  if (top < 0 || top > innerHeight * HIGH) result.scrollIntoView({ block: "start" });
+  const heading = result.querySelector("h2, h3");
+  if (!takesFocus || !heading) return;
+  heading.tabIndex = -1;
+  heading.focus({ preventScroll: true });
 }
 
-function doorsButton(tool, form, place) {
-  const run = async (event) => {
-    const button = event.target;
-    button.disabled = true;
-    try {
-      const { showDoors } = await import("./doors.js");
-      await showDoors(place, tool.name, form.value() ?? {});
-    } catch (error) {
-      put(place, h("p", { class: "failure", role: "alert" }, shown(error.message)));
-    } finally {
-      button.disabled = false;
-    }
-  };
-  const attributes = { type: "button", class: "quiet", disabled: !tool.mayCall, onclick: run };
+function doorsButton(tool, read, place) {
+  const run = (event) => whileBusy(event.currentTarget, place, async () => {
+    const { showDoors } = await import("./doors.js");
+    await showDoors(place, tool.name, read());
+  });
+  const attributes = { type: "button", class: "quiet", onclick: run };
   return h("p", { class: "row" }, h("button", attributes, "Same call through all doors"));
 }
 

@@ -17,7 +17,7 @@ function showCatalogue(place, toolsets) {
   });
   const found = h("p", { class: "help", role: "status" });
   const nothing = h("p", { hidden: true }, "No tool has these words in its name, title or description.");
-  const groups = toolsets.map(toolsetGroup);
+  const groups = toolsets.map((toolset, index) => toolsetGroup(toolset, `toolset-${index + 1}`));
   const draw = () => {
     const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
     const count = groups.reduce((sum, group) => sum + group.filter(words), 0);
@@ -39,7 +39,7 @@ function showCatalogue(place, toolsets) {
 
 const key = (name) => h("kbd", {}, name);
 
-function toolsetGroup(toolset) {
+function toolsetGroup(toolset, id) {
   const cards = toolset.tools.map((tool) => ({
     text: `${tool.name} ${tool.title} ${tool.description}`.toLowerCase(),
     element: h("li", { class: "card tool" },
@@ -48,7 +48,6 @@ function toolsetGroup(toolset) {
       h("p", { class: "description" }, shown(tool.description)),
       marks(tool)),
   }));
-  const id = `toolset-${toolset.name.replace(/\W/g, "-")}`;
   const element = h("section", { "aria-labelledby": id },
     h("h2", { id }, shown(toolset.title), " ", h("span", { class: "count" }, `${cards.length}`)),
     h("ul", { class: "cards" }, cards.map((card) => card.element)));
@@ -66,7 +65,7 @@ function toolsetGroup(toolset) {
 
 /** Return the link that a search means most: the first whose name has its words, else the first. */
 function best(input, links) {
-  const words = input.value.toLowerCase().split(/\s+/);
+  const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
   return links.find((link) => words.every((word) => link.textContent.toLowerCase().includes(word))) ?? links[0];
 }
 
@@ -84,8 +83,9 @@ function useKeys(place, input, list, draw) {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     const all = links();
     const at = all.indexOf(event.target);
-    if (event.target === input && event.key === "Enter") best(input, all)?.click();
-    else if (event.target === input && event.key === "Escape") {
+    if (event.target === input && event.key === "Enter") {
+      if (input.value.trim()) best(input, all)?.click();
+    } else if (event.target === input && event.key === "Escape") {
       input.value = "";
       draw();
     } else if (step && (at >= 0 || event.target === input)) {
