@@ -90,7 +90,7 @@ def test_the_doors_are_shown_in_a_table_and_a_tool_that_may_change_things_is_ask
     visitor = stay(house.server)
     page = visitor.go("clients")
     show(page, "get_problem", source="leetcode", id="1")
-    page.get_by_role("button", name="Compare all doors").click()
+    page.get_by_role("button", name="Same call through all doors").click()
 
     expect(page.get_by_text("✓ All 7 doors agree")).to_be_visible()
     table = page.get_by_role("region", name="Doors")
@@ -99,11 +99,11 @@ def test_the_doors_are_shown_in_a_table_and_a_tool_that_may_change_things_is_ask
     expect(page.get_by_role("region", name="On the wire: REST")).to_contain_text('{"success":true')
 
     show(page, "change", name="x")
-    page.get_by_role("button", name="Compare all doors").click()
+    page.get_by_role("button", name="Same call through all doors").click()
     expect(page.get_by_role("alertdialog")).to_contain_text("This makes 7 calls")
     page.keyboard.press("Escape")
     expect(page.get_by_role("alertdialog")).to_have_count(0)
-    page.get_by_role("button", name="Compare all doors").click()
+    page.get_by_role("button", name="Same call through all doors").click()
     page.get_by_role("button", name="Make 7 calls").click()
     expect(page.get_by_text("✓ All 7 doors agree")).to_be_visible()
     visitor.assert_quiet()

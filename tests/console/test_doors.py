@@ -6,7 +6,6 @@ import asyncio
 import json
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import quote
 
 import msgspec
 import pytest
