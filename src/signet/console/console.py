@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from signet.kernel.caller import Authenticator
+from signet.kernel.exchange import Exchange
 from signet.kernel.server import Server
 from signet.settings import Settings
 from signet.transports.routes import Route, unknown_path
@@ -43,7 +46,15 @@ class Console:
         return describe_twins(self._twins.twins, secured=self._secured)
 
 
-def open_console(settings: Settings, server: Server, watch: Watch, *, root: str, secured: bool) -> Console:
+def open_console(
+    settings: Settings,
+    server: Server,
+    watch: Watch,
+    *,
+    root: str,
+    authenticator: Authenticator | None,
+    on_exchange: Callable[[Exchange], None] | None,
+) -> Console:
     """Return the console of a server."""
     spool = SharedSpool(settings.console_dir) if settings.console_dir else Spool()
-    return Console(Parts(settings, server, watch, spool, root, secured))
+    return Console(Parts(settings, server, watch, spool, root, authenticator, on_exchange))

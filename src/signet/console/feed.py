@@ -22,6 +22,7 @@ from signet.kernel.errors import ACCESS_FAULTS
 
 from .following import Follower
 from .spool import Spool
+from .trial import door_of
 from .twin import Shown
 
 __all__ = ["KEEPS", "OK", "Feed", "FeedRecord"]
@@ -203,7 +204,7 @@ class Feed:
             self._next_seq(entry.ended_s),
             # The name of an unknown tool is the caller's text: the record has it without secrets.
             entry.tool.name if entry.tool is not None else record.metadata.tool_id or "",
-            entry.call.door.name,
+            door_of(entry.call),
             entry.call.caller.name[:MAX_CALLER_CHARS],
             OK if fault is None else fault.code.value,
             "" if fault is None else fault.stage or ("access" if fault.name in ACCESS_FAULTS else ""),
