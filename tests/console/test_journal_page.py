@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from browser import Open, Visitor
 from channels import rpc
 from console.journal_calls import encode, encode_at_every_door, listed, write_tools
-from processes import PATIENCE_S, ROOT, Server, serving, serving_command
+from processes import PATIENCE_S, ROOT, SHORT_ADMISSION, Server, serving, serving_command
 
 AXE = ROOT / "node_modules/axe-core/axe.min.js"
 LONG_US = 100_000
@@ -262,3 +262,19 @@ def assert_for_all(page: Page) -> None:
     found = page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")["violations"]
     assert [one["id"] for one in found if one["impact"] in {"serious", "critical"}] == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_page_follows_on_when_its_stream_has_ended_and_says_so(visit: Open) -> None:
+    env = {**SHORT_ADMISSION, "SHORT_STREAMS": "0.5"}
+    with serving("--toolsets", "plantuml", "--no-journal", env=env) as server:
+        person = visit(server)
+        page = person.go("journal")
+        expect(page.get_by_text("The server has ended the stream. Trying again.")).to_be_visible()
+        with page.expect_response("**/-/journal/stream") as found:
+            pass
+        assert found.value.status == 200
+        encode(server)
+        expect(records(page)).to_have_count(1)
+        encode(server)
+        expect(records(page)).to_have_count(2)
+        person.assert_quiet()
