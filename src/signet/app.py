@@ -40,6 +40,7 @@ from signet.toolbox import SCHEMA_ROOT, open_toolbox, unchanged
 if TYPE_CHECKING:
     from signet.console.console import Console
     from signet.console.watch import Watch
+    from signet.kernel.exchange import Exchange
     from signet.operations.limits.figures import Figures
     from signet.operations.telemetry.telemetry import Telemetry
     from signet.transports.guard import Guard
@@ -243,10 +244,12 @@ def build_app(settings: Settings, server: Server | None = None) -> App:
     guard = Guard(hosts, open_authenticator(settings, partial(_warn_of_tokens, settings)))
     telemetry = getattr(server, "telemetry", None)
     exchanges = open_exchange_log(settings, open_log(settings), server.pipeline.registry, telemetry)
-    console = _open_console(settings, server, watch, guard, str(public_url or "")) if watch is not None else None
+    on_close, listener = (exchanges.close, exchanges.listener) if exchanges is not None else (_nothing, None)
+    console = None
+    if watch is not None:
+        console = _open_console(settings, server, watch, guard, root=str(public_url or ""), on_exchange=listener)
     on_refusal = _told_of_refusals(refusal_log(settings), watch) if watch is not None else refusal_log(settings)
     app = partial(App, server, guard, about, legacy, on_refusal, pages=pages, prefix=prefix, console=console)
-    on_close, listener = (exchanges.close, exchanges.listener) if exchanges is not None else (_nothing, None)
     return app(proxies=open_proxies(settings), open_pages=open_pages(settings), on_exchange=listener, on_close=on_close)
 
 
@@ -256,10 +259,19 @@ def _open_watch() -> Watch:
     return Watch()
 
 
-def _open_console(settings: Settings, server: Server, watch: Watch, guard: Guard, root: str) -> Console:
+def _open_console(
+    settings: Settings,
+    server: Server,
+    watch: Watch,
+    guard: Guard,
+    *,
+    root: str,
+    on_exchange: Callable[[Exchange], None] | None,
+) -> Console:
     from signet.console.console import open_console
 
-    return open_console(settings, server, watch, root=root, secured=guard.authenticator is not None)
+    authenticator = guard.authenticator
+    return open_console(settings, server, watch, root=root, authenticator=authenticator, on_exchange=on_exchange)
 
 
 def _told_of_refusals(log: OnRefusal, watch: Watch) -> OnRefusal:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, Protocol
 from urllib.parse import quote
 
@@ -34,6 +34,7 @@ __all__ = [
     "read_mcp",
     "read_rest",
     "reader",
+    "short_path",
     "write_envelope",
     "write_mcp",
     "write_rest",
@@ -46,6 +47,10 @@ UNREADABLE: Final = "UNREADABLE"
 IN_RECORD: Final = ""
 """REST has error names of its own; the canonical code is taken from elsewhere, such as the journal record."""
 MAX_UNREADABLE_BYTES: Final = 2000
+MAX_NAME_CHARS: Final = 200
+"""The longest name in a path that is told."""
+MAX_PATH_CHARS: Final = 2000
+"""The length of a path after which its further names are left out."""
 
 CLIENT: Final = Identity("signet parity", "1")
 HANDSHAKE: Final = MessageBuilder(HANDSHAKE_VERSIONS[-1], CLIENT, "/mcp")
@@ -185,19 +190,41 @@ def most_frequent(texts: Sequence[str]) -> int | None:
     return texts.index(Counter(texts).most_common(1)[0][0]) if texts else None
 
 
-def differences(before: Any, after: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Yield the paths at which two values differ, as deep as both are objects, with both values."""
+def differences(before: Any, after: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Yield the paths at which two values differ, as deep as both are objects, with both values; paths are cut."""
+    trail: list[str] = []
+    for one, other in _differing(before, after, trail):
+        yield short_path(trail, "."), one, other
+
+
+def _differing(before: Any, after: Any, trail: list[str]) -> Iterator[tuple[Any, Any]]:
+    """Yield the values that differ; the trail has the names that lead to them, until the next is asked for."""
     if isinstance(before, dict) and isinstance(after, dict):
         names = [*before, *(name for name in after if name not in before)]
         is_same = True
         for name in names:
-            for found in differences(before.get(name), after.get(name), f"{path}.{name}" if path else str(name)):
+            trail.append(name)
+            for found in _differing(before.get(name), after.get(name), trail):
                 is_same = False
                 yield found
+            trail.pop()
         if is_same and list(before) != list(after):
-            yield path, before, after
+            yield before, after
     elif as_text(before) != as_text(after):
-        yield path, before, after
+        yield before, after
+
+
+def short_path(names: Iterable[str], separator: str) -> str:
+    """Return names with a separator between them; long names are cut, and so are many."""
+    parts: list[str] = []
+    size = 0
+    for name in names:
+        parts.append(name if len(name) <= MAX_NAME_CHARS else f"{name[:MAX_NAME_CHARS]}…")
+        size += len(parts[-1])
+        if size > MAX_PATH_CHARS:
+            parts.append("…")
+            break
+    return separator.join(parts)
 
 
 def as_text(value: Any) -> str:

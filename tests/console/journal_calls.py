@@ -6,7 +6,7 @@ import contextlib
 import http.client
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -112,12 +112,12 @@ class Stream:
 
 
 @contextlib.contextmanager
-def following(server: Server, **wanted: object) -> Iterator[Stream]:
+def following(server: Server, headers: Mapping[str, str] | None = None, **wanted: object) -> Iterator[Stream]:
     """Follow the journal until the block ends."""
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE_S)
     try:
         body = json.dumps(wanted).encode()
-        connection.request("POST", "/-/journal/stream", body, {"content-type": "application/json"})
+        connection.request("POST", "/-/journal/stream", body, {"content-type": "application/json", **(headers or {})})
         yield Stream(connection)
     finally:
         connection.close()

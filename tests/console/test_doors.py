@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from processes import Server, serving
+from processes import Server, run, serving, serving_limited
 from signet.app import build_server
 from signet.catalogue import TOOLSETS, find_toolset
 from signet.console.doors import Doors, DoorsWanted
@@ -24,6 +25,7 @@ from signet.settings import Settings
 from signet.transports.messages import Request
 
 from .call_house import House, checked, drawing, opened
+from .journal_calls import listed, wait_until
 
 DOORS = [
     "MCP over HTTP, 2025-11-25", "MCP over HTTP, 2026-07-28", "REST", "Envelope over HTTP",
@@ -104,3 +106,90 @@ def test_a_door_that_tells_something_else_is_found_out() -> None:
     assert [door["name"] for door in found["doors"] if not door["agrees"]] == [name for name in DOORS if "MCP" in name]
     told = next(one for one in found["differences"] if one["path"] == "result.markdown")
     assert (told["expected"], told["found"], told["cause"]) == ("null", '"another answer"', "door")
+
+
+WAYS = ["http mcp", "http mcp", "rest", "http envelope", "stdio mcp", "stdio mcp", "stdio envelope"]
+ENCODE = {"tool": "encodePlantUML", "arguments": {"plantumlCode": "A -> B"}}
+
+
+def audited(path: Path) -> list[dict[str, Any]]:
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    return [line for line in lines if line["kind"] == "request"]
+
+
+def test_each_call_through_a_door_is_audited_with_its_caller_and_its_door(tmp_path: Path) -> None:
+    tokens, audit = str(tmp_path / "tokens"), tmp_path / "audit"
+    made = run("token", "new", "ada", "--scopes", "tools:call", "--tokens-file", tokens).stdout.decode().split()[-1]
+    flags = ("--toolsets", "plantuml", "--no-journal", "--tokens-file", tokens, "--audit-log", str(audit))
+    with serving(*flags, "--access-log") as server:
+        headers = {"authorization": f"Bearer {made}", "x-request-id": "0123456789abcdef0123456789abcdef"}
+        assert server.post("/-/doors", ENCODE, headers).status == 200
+        bad = {"tool": "encodePlantUML", "arguments": {"plantumlCode": 5}}
+        assert server.post("/-/doors", bad, headers).status == 200
+        written = server.stderr()
+
+    lines = audited(audit)
+    calls = [line for line in lines if line["tool"] is not None]
+    assert [line["door"] for line in calls] == [f"{name} (console)" for name in WAYS] * 2
+    assert [line["door"] for line in lines if line not in calls] == ["console"] * 2
+    assert {line["tool"] for line in calls} == {"plantuml.encode"}
+    assert {line["principal"] for line in lines} == {"ada"}
+    assert [line["code"] for line in calls] == ["OK"] * 7 + ["INVALID_INPUT"] * 7
+    assert [line["status"] for line in calls] == [200] * 7 + [200, 200, 400, 400, 200, 200, 400]
+    assert len({line["requestId"] for line in lines[:8]}) == 1
+    assert lines[-1]["calls"] == 14
+    assert written.count("(console)") == 14, "the access log has them too"
+
+
+def test_a_refused_call_ends_the_run_with_its_fault_and_has_one_line(tmp_path: Path) -> None:
+    tokens, audit = str(tmp_path / "tokens"), tmp_path / "audit"
+    made = {
+        name: run("token", "new", name, "--scopes", scopes, "--tokens-file", tokens).stdout.decode().split()[-1]
+        for name, scopes in {"ada": "tools:call", "reader": "tools:read"}.items()
+    }
+    flags = ("--toolsets", "plantuml", "--no-journal", "--tokens-file", tokens, "--audit-log", str(audit))
+    with serving(*flags, "--rate-limit", "1/h") as server:
+        replies = [
+            server.post("/-/doors", ENCODE, {"authorization": f"Bearer {made[name]}"})
+            for name in ("reader", "ada", "ada")
+        ]
+
+    lines = audited(audit)
+    assert [reply.status for reply in replies] == [403, 200, 429]
+    assert int(replies[2].headers["retry-after"]) > 0
+    refused = [lines[0], lines[-1]]
+    assert [(line["door"], line["tool"], line["status"]) for line in refused] == [
+        ("console", "plantuml.encode", 403),
+        ("console", "plantuml.encode", 429),
+    ]
+    assert [line["refusal"] for line in refused] == ["INSUFFICIENT_SCOPE", "RATE_LIMITED"]
+    assert len(lines) == 1 + 8 + 1
+    assert [line["refusal"] for line in lines[1:8]] == [None] + ["RATE_LIMITED"] * 6
+
+
+def test_calls_that_try_a_door_are_told_apart_from_those_of_its_clients(server: Server) -> None:
+    server.post("/api/tools/encodePlantUML", ENCODE["arguments"])
+    server.post("/-/doors", ENCODE)
+
+    records = listed(server, 8, tool="encodePlantUML")["records"][:8]
+
+    tried = [record for record in records if record["door"].endswith(" (console)")]
+    assert [record["door"] for record in tried] == [f"{name} (console)" for name in reversed(WAYS)]
+    assert [record["door"] for record in records[7:]] == ["rest"]
+    assert {record["route"] for record in tried if record["transport"] == "stdio"} == {"tools/call", "mcp.tool.invoke"}
+    rows = {(row["tool"], row["door"]) for row in server.ask("GET", "/-/health").json()["rows"]}
+    assert {("encodePlantUML", f"{name} (console)") for name in WAYS} <= rows
+
+
+def test_a_client_that_leaves_is_audited_with_the_call_that_it_did_not_wait_for(tmp_path: Path) -> None:
+    audit = tmp_path / "audit"
+    with serving_limited("--toolsets", "waiting", "--no-journal", "--audit-log", str(audit)) as server:
+        with server.connect() as client:
+            body = json.dumps({"tool": "waiting_forever", "arguments": {}}).encode()
+            head = b"POST /-/doors HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+            client.sendall(head + b"content-length: %d\r\n\r\n" % len(body) + body)
+            wait_until(lambda: server.ask("GET", "/-/health").json()["inFlight"] == 1)
+        wait_until(lambda: any(line["left"] for line in audited(audit)))
+
+    left = [line for line in audited(audit) if line["left"]]
+    assert [(line["door"], line["tool"] is None, line["status"]) for line in left] == [("console", False, 499)]

@@ -6,6 +6,8 @@ import asyncio
 import contextlib
 import json
 import signal
+from collections.abc import Awaitable
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from jsonschema import Draft202012Validator
 
 from channels import invocation, rpc
 from console.journal_calls import DIAGRAM, Stream, encode, encode_at_every_door, following, listed, wait_until
-from processes import PATIENCE_S, Reply, Server, serving, serving_limited
+from processes import PATIENCE_S, SHORT_ADMISSION, Reply, Server, run, serving, serving_limited
 from signet.app import build_server
 from signet.commands.call import walk
 from signet.console import feed as feeds
@@ -24,7 +26,13 @@ from signet.console.feed import Feed
 from signet.console.spool import SharedSpool, Spool
 from signet.console.watch import Watch
 from signet.journal.record import JournalRecord
+from signet.kernel.caller import Caller, Principal
+from signet.kernel.errors import Code, Fault
+from signet.kernel.wire import Headers
 from signet.settings import Settings
+from signet.transports.messages import Request
+
+ASKED = Request("POST", "/-/journal/stream", Headers(("authorization",), ("Bearer the-token",)))
 
 
 def assert_shape(server: Server, path: str, method: str, reply: Reply) -> None:
@@ -112,12 +120,32 @@ def test_only_so_many_follow_and_who_leaves_makes_room(server: Server) -> None:
             followed.extend([stream] if stream.status == 200 else [])
             return stream.status == 200
 
-        for _ in range(32):
+        for _ in range(8):
             wait_until(has_begun)
         refused = server.post("/-/journal/stream", {})
         assert (refused.status, refused.json()["error"]["code"]) == (503, "TOO_MANY_STREAMS")
+        assert "8 pages of yours" in refused.json()["error"]["message"]
         followed[0].close()
         wait_until(has_begun)
+
+
+def test_one_who_follows_often_leaves_room_for_others() -> None:
+    async def crowd() -> list[str]:
+        feed = Feed(Spool())
+        assert all(feed.follow(view.Follower("ada")) for _ in range(8))
+        assert not feed.follow(view.Follower("ada"))
+        assert all(feed.follow(view.Follower(name)) for name in "bcd" for _ in range(8))
+        return [feed.crowd("ada"), feed.crowd("e")]
+
+    assert asyncio.run(crowd()) == ["32 pages follow this journal already: close one of them"] * 2
+
+
+def test_streams_are_counted_by_principal_and_without_one_by_address() -> None:
+    ada, bob = (Caller(Principal(name), "127.0.0.1") for name in ("ada", "bob"))
+    callers = [ada, bob, Caller(address="127.0.0.1"), Caller(address="::1")]
+    owners = [view._owner(msgspec.structs.replace(ASKED, caller=one, address=one.address)) for one in callers]
+
+    assert len(set(owners)) == 4
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
@@ -150,12 +178,87 @@ def test_a_silent_stream_sends_a_comment_now_and_then(monkeypatch: pytest.Monkey
     monkeypatch.setattr(view, "PAUSE_S", 0.0)
 
     async def listen() -> list[object]:
-        events = view._batches(Feed(Spool()), view.JournalFilter())
+        events = view._batches(Feed(Spool()), view.JournalFilter(), view.Follower(), view.Admission(None, ASKED))
         told = [await anext(events) for _ in range(3)]
         await events.aclose()
         return told
 
     assert asyncio.run(listen()) == [view.JournalBatch([], 0), None, None]
+
+
+class Bouncer:
+    """Knows one token, until it does not."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.is_good = True
+
+    def identify(self, token: str) -> Principal | Fault | Awaitable[Principal | Fault]:
+        self.asked.append(token)
+        found = Principal("ada") if self.is_good else Fault(Code.UNAUTHORIZED, "This token was revoked")
+        return found if len(self.asked) % 2 else self._later(found)
+
+    async def _later(self, found: Principal | Fault) -> Principal | Fault:
+        return found
+
+    def challenge(self, fault: Fault) -> str:
+        return fault.message
+
+    def reload(self) -> None:
+        """Know the same."""
+
+
+@pytest.mark.parametrize("looks", [1, 2])
+def test_a_stream_ends_with_its_token_however_the_token_is_known(looks: int) -> None:
+    now_s, bouncer = [0.0], Bouncer()
+
+    async def look() -> list[bool]:
+        admission = view.Admission(bouncer, ASKED, lambda: now_s[0])
+        lasted = [await admission.lasts()]
+        for _ in range(looks):
+            now_s[0] += 15.0
+            lasted.append(await admission.lasts())
+        bouncer.is_good = False
+        now_s[0] += 14.0
+        lasted.append(await admission.lasts())
+        now_s[0] += 1.0
+        return [*lasted, await admission.lasts()]
+
+    assert asyncio.run(look()) == [True] * (looks + 2) + [False]
+    assert bouncer.asked == ["the-token"] * (looks + 1)
+
+
+def test_a_stream_ends_after_an_hour_and_gives_its_place_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(view, "HEARTBEAT_S", 0.01)
+    monkeypatch.setattr(view, "PAUSE_S", 0.0)
+    now_s, feed = [0.0], Feed(Spool())
+
+    async def listen() -> list[object]:
+        admission = view.Admission(None, ASKED, lambda: now_s[0])
+        told: list[object] = []
+        async for event in view._batches(feed, view.JournalFilter(), view.Follower(), admission):
+            told.append(event)
+            now_s[0] += 1800.0
+        return told
+
+    assert asyncio.run(listen()) == [view.JournalBatch([], 0), None]
+    assert feed._followers == set()
+
+
+def test_a_revoked_token_ends_the_stream_of_a_server(tmp_path: Path) -> None:
+    tokens = str(tmp_path / "tokens")
+    made = run("token", "new", "reader", "--scopes", "tools:read", "--tokens-file", tokens).stdout.decode().split()[-1]
+    flags = ("--toolsets", "plantuml", "--no-journal", "--tokens-file", tokens)
+    with (
+        serving(*flags, env=SHORT_ADMISSION) as server,
+        following(server, {"authorization": f"Bearer {made}"}) as stream,
+    ):
+        stream.batch()
+        assert run("token", "revoke", "reader", "--tokens-file", tokens).returncode == 0
+        seen = list(islice(stream.lines(), 200))
+
+    assert len(seen) < 200, "the stream has ended"
+    assert set(seen) <= {b": \n", b"\n"}
 
 
 def test_each_worker_shows_what_all_have_seen(tmp_path: Path) -> None:

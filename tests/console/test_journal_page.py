@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from browser import Stay
+from browser import Open, Stay
 from console.journal_calls import encode, encode_at_every_door, listed, write_tools
-from processes import Server, serving, serving_command
+from processes import SHORT_ADMISSION, Server, serving, serving_command
 
 LONG_US = 100_000
 MANY = 10_000
@@ -204,3 +204,19 @@ def tasks_of(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
     main = {(event["pid"], event["tid"]) for event in named if event["args"]["name"] == "CrRendererMain"}
     tasks = [event for event in events if event["name"] == "ThreadControllerImpl::RunTask" and "tdur" in event]
     return [task for task in tasks if (task["pid"], task["tid"]) in main]
+
+
+def test_a_page_follows_on_when_its_stream_has_ended_and_says_so(visit: Open) -> None:
+    env = {**SHORT_ADMISSION, "SHORT_STREAMS": "0.5"}
+    with serving("--toolsets", "plantuml", "--no-journal", env=env) as server:
+        person = visit(server)
+        page = person.go("journal")
+        expect(page.get_by_text("The server has ended the stream. Trying again.")).to_be_visible()
+        with page.expect_response("**/-/journal/stream") as found:
+            pass
+        assert found.value.status == 200
+        encode(server)
+        expect(records(page)).to_have_count(1)
+        encode(server)
+        expect(records(page)).to_have_count(2)
+        person.assert_quiet()

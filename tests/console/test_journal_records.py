@@ -12,8 +12,9 @@ import pytest
 from console.journal_calls import DIAGRAM, encode, listed, wait_until, write_tools
 from console.test_journal import assert_shape
 from processes import Reply, Server, run, serving
-from signet.console.comparing import MAX_DIFFERENCES, differences
+from signet.console.comparing import MAX_DIFFERENCES, Difference, differences
 from signet.console.recording import PIECE_BYTES, find_call
+from signet.door_messages import differences as of_doors
 
 TS = "2026-01-01T00:00:00.000Z"
 
@@ -183,6 +184,51 @@ def test_who_calls_is_shown_and_who_may_not_call_reads_only(tmp_path: Path) -> N
     assert all(token not in json.dumps([record, refused.json(), allowed]) for token in made.values())
 
 
+def test_arguments_and_answers_are_shown_to_those_who_may_call_the_tool_and_to_its_caller(tmp_path: Path) -> None:
+    tokens, tape = str(tmp_path / "tokens"), str(tmp_path / "tape")
+    scopes = {"ada": "tools:call", "encoder": "tools:call:plantuml.encode", "reader": "tools:read", "bob": "tools:read"}
+    headers = {}
+    for name, scope in scopes.items():
+        made = run("token", "new", name, "--scopes", scope, "--tokens-file", tokens).stdout.decode().split()[-1]
+        headers[name] = {"authorization": f"Bearer {made}"}
+
+    def shown(server: Server, path: str) -> dict[str, Any]:
+        """Return to whom the arguments are shown; who does not see them is told why, and sees no answer."""
+        found = {name: server.ask("GET", path, headers=one).json() for name, one in headers.items()}
+        hidden = [page for page in found.values() if not page["hasArguments"]]
+        assert all((page["arguments"], page["answer"]) == (None, None) for page in hidden)
+        assert all("may call this tool" in page["why"] for page in hidden)
+        assert all(DIAGRAM not in json.dumps(page) for page in hidden)
+        return {name: page["hasArguments"] for name, page in found.items()}
+
+    with serving("--toolsets", "plantuml", "--record", tape, "--tokens-file", tokens) as server:
+        server.post("/api/tools/encodePlantUML", {"plantumlCode": DIAGRAM}, headers["ada"])
+        server.post("/api/tools/encodePlantUML", {"plantumlCode": DIAGRAM}, headers["bob"])
+        wait_until(lambda: server.post("/-/journal", {}, headers["ada"]).json()["matches"] == 2)
+        of_bob, of_ada = server.post("/-/journal", {}, headers["ada"]).json()["records"]
+        seen = [shown(server, f"/-/journal/{record['seq']}") for record in (of_ada, of_bob)]
+    with serving("--toolsets", "oj", "--record", tape, "--tokens-file", tokens, "--sandbox") as server:
+        again = [
+            server.post(f"/-/journal/{of_ada['requestId']}/replay", {}, headers[name]) for name in ("reader", "ada")
+        ]
+
+    assert (of_ada["caller"], of_bob["caller"]) == ("ada", "bob")
+    assert seen[0] == {"ada": True, "encoder": True, "reader": False, "bob": False}
+    assert seen[1] == {"ada": True, "encoder": True, "reader": False, "bob": True}
+    assert [reply.status for reply in again] == [403, 200], "a tool that is not served any more refuses nobody"
+    assert DIAGRAM not in again[0].body.decode()
+
+
+def test_a_call_that_may_not_be_made_again_now_is_refused_with_the_time_to_wait(tmp_path: Path) -> None:
+    flags = ("--toolsets", "plantuml", "--record", str(tmp_path / "tape"), "--rate-limit", "1/h")
+    with serving(*flags) as server:
+        encode(server)
+        refused = replayed(server, listed(server, 1)["records"][0])
+
+    assert (refused.status, refused.json()["error"]["code"]) == (429, "RATE_LIMITED")
+    assert int(refused.headers["retry-after"]) > 0
+
+
 def test_two_values_differ_where_they_do() -> None:
     then = {"a": [1, 2, {"b/c": True}], "gone": None, "same": [1.5, "x"], "t": 1}
     now = {"t": True, "a": [1, 3, {"b/c": False}, "new"], "same": [1.5, "x"]}
@@ -200,6 +246,45 @@ def test_two_values_differ_where_they_do() -> None:
     assert differences([1] * 1000, [2] * 1000)[1] == 1000 - MAX_DIFFERENCES
     assert differences({"b": 1, "a": 2}, {"a": 2, "b": 1}) == ([], 0)
     assert max(len(one.then or "") for one in differences("x" * 10_000, "y")[0]) < 600
+
+
+class Key(str):
+    """A name of a member that counts how often it is written into a path."""
+
+    __slots__ = ()
+    written = 0
+
+    def __format__(self, spec: str) -> str:
+        Key.written += 1
+        return str.__format__(self, spec)
+
+    def __str__(self) -> str:
+        Key.written += 1
+        return str.__str__(self)
+
+    def replace(self, *args: Any) -> str:
+        Key.written += 1
+        return str.replace(self, *args)
+
+
+@pytest.mark.parametrize("compare", [lambda a, b: list(of_doors(a, b)), lambda a, b: differences(a, b)[0]])
+def test_paths_are_written_for_differences_alone_and_cut(compare: Any) -> None:
+    """A long name above many members would be written as often as there are members."""
+    name, many = Key("k" * 200_000), {Key(at): 1 for at in range(12_000)}
+    Key.written = 0
+
+    assert compare({name: many}, {name: {**many}}) == []
+    assert Key.written == 0
+    [found] = compare({name: many}, {name: {**many, "7": 2}})
+    path = found.path if isinstance(found, Difference) else found[0]
+    assert path.strip("/") in {"k" * 200 + "….7", "k" * 200 + "…/7"}
+    deep, other = 1, 2
+    for _ in range(300):
+        deep, other = {"n" * 100: deep}, {"n" * 100: other}  # type: ignore[assignment]
+    [found] = compare(deep, other)
+    path = found.path if isinstance(found, Difference) else found[0]
+    assert 2000 < len(path) < 2500
+    assert path[-1] == "…"
 
 
 def line(request_id: str, ts: str, text: str) -> bytes:

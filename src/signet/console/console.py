@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
+from signet.kernel.caller import Authenticator
+from signet.kernel.exchange import Exchange
 from signet.kernel.server import Server
 from signet.settings import Settings
 from signet.transports.routes import Route, unknown_path
@@ -46,7 +49,15 @@ class Console:
         )
 
 
-def open_console(settings: Settings, server: Server, watch: Watch, *, root: str, secured: bool) -> Console:
+def open_console(
+    settings: Settings,
+    server: Server,
+    watch: Watch,
+    *,
+    root: str,
+    authenticator: Authenticator | None,
+    on_exchange: Callable[[Exchange], None] | None,
+) -> Console:
     """Return the console of a server."""
     spool = SharedSpool(settings.console_dir) if settings.console_dir else Spool()
-    return Console(Parts(settings, server, watch, spool, root, secured))
+    return Console(Parts(settings, server, watch, spool, root, authenticator, on_exchange))

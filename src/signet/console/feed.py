@@ -22,6 +22,7 @@ from signet.kernel.errors import ACCESS_FAULTS, Fault
 
 from .following import Follower
 from .spool import Spool
+from .trial import door_of
 from .twin import Shown
 
 __all__ = ["KEEPS", "OK", "Feed", "FeedRecord"]
@@ -35,6 +36,8 @@ PER_SECOND: Final = 500
 BURST: Final = 1000
 """The number of records that are taken at once after a quiet time."""
 MAX_FOLLOWERS: Final = 32
+MAX_FOLLOWERS_OF_ONE: Final = 8
+"""The number of streams of one principal, or of one address where nobody has to say who they are."""
 MAX_PROCESSES: Final = 256
 """The number of processes whose left out records are counted apart."""
 MAX_CALLER_CHARS: Final = 120
@@ -140,10 +143,13 @@ class Feed:
         """Return whether other processes may have records."""
         return self._spool.is_shared
 
-    @property
-    def is_crowded(self) -> bool:
-        """Return whether as many follow as may."""
-        return len(self._followers) >= MAX_FOLLOWERS
+    def crowd(self, owner: str) -> str:
+        """Return why nobody else may follow for an owner; empty if one may."""
+        if len(self._followers) >= MAX_FOLLOWERS:
+            return f"{MAX_FOLLOWERS} pages follow this journal already: close one of them"
+        if sum(follower.owner == owner for follower in self._followers) >= MAX_FOLLOWERS_OF_ONE:
+            return f"{MAX_FOLLOWERS_OF_ONE} pages of yours follow this journal already: close one of them"
+        return ""
 
     def take_own(self, batch: Sequence[tuple[JournalEntry, JournalRecord]]) -> None:
         """Take the latest records of a batch of this process, as many as may be taken now, and count the others."""
@@ -186,7 +192,7 @@ class Feed:
     def follow(self, follower: Follower) -> bool:
         """Pass further records on to a follower; return False if too many follow already."""
         with self._lock:
-            if self.is_crowded:
+            if self.crowd(follower.owner):
                 return False
             self._followers.add(follower)
             return True
@@ -225,7 +231,7 @@ class Feed:
             self._next_seq(entry.ended_s),
             # The name of an unknown tool is the caller's text: the record has it without secrets.
             entry.tool.name if entry.tool is not None else record.metadata.tool_id or "",
-            entry.call.door.name,
+            door_of(entry.call),
             entry.call.caller.name[:MAX_CALLER_CHARS],
             OK if fault is None else fault.code.value,
             "" if fault is None else fault.stage or ("access" if fault.name in ACCESS_FAULTS else ""),

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 import msgspec
 
 from .histogram import bucket_of, merge_counts
+from .trial import door_of
 
 if TYPE_CHECKING:
     from signet.journal.record import JournalEntry, JournalRecord
@@ -107,7 +108,7 @@ def tallies_of(batch: list[tuple[JournalEntry, JournalRecord]]) -> Tallies:
     found: dict[tuple[int, str, str], Tally] = {}
     for entry, _ in batch:
         tool = entry.tool
-        key = (int(entry.ended_s) // SLICE_S, tool.name if tool is not None else "", entry.call.door.name)
+        key = (int(entry.ended_s) // SLICE_S, tool.name if tool is not None else "", door_of(entry.call))
         tally = found.get(key)
         if tally is None:
             tally = found[key] = Tally()

@@ -20,7 +20,9 @@ MAX_WAITING: Final = 2000
 class Follower:
     """The records that one stream has not sent yet; make it on the event loop."""
 
-    def __init__(self) -> None:
+    def __init__(self, owner: str = "") -> None:
+        """Follow for somebody, of whom only so many may."""
+        self.owner = owner
         self._loop = asyncio.get_running_loop()
         self._told = asyncio.Event()
         self._waiting: deque[FeedRecord] = deque(maxlen=MAX_WAITING)

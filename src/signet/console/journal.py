@@ -11,8 +11,10 @@ from typing import Annotated, Any, Final
 from msgspec import Meta
 
 from signet.kernel.errors import Code, Fault
+from signet.transports.messages import Request
 
-from .feed import KEEPS, MAX_FOLLOWERS, Feed, FeedRecord
+from .admission import HEARTBEAT_S, Admission
+from .feed import KEEPS, Feed, FeedRecord
 from .following import Follower
 from .parts import Parts
 from .recorded import ARGUMENTS_NOT_KNOWN, RecordPage, ReplayAnswer, ReplayRequest, replay, show_record
@@ -21,8 +23,6 @@ from .violations import Violations
 
 __all__ = ["twins"]
 
-HEARTBEAT_S: Final = 15.0
-"""The longest silence of a stream."""
 LOOK_S: Final = 0.5
 """The time between two looks at what other processes have published."""
 PAUSE_S: Final = 0.2
@@ -115,7 +115,7 @@ def twins(parts: Parts) -> tuple[Twin, ...]:
             summary="Follow the calls as they end, as server-sent events",
             answer=JournalBatch,
             body=JournalFilter,
-            run=partial(_stream, feed),
+            run=partial(_stream, parts, feed),
             is_stream=True,
             example={"code": "INVALID_INPUT"},
             refusals=((503, CROWDED),),
@@ -188,16 +188,28 @@ def _text(record: FeedRecord) -> str:
     return "\n".join((*names, message, record.request_id, record.trace_id)).casefold()
 
 
-def _stream(feed: Feed, visit: Visit) -> AsyncGenerator[JournalBatch | None, None]:
-    if feed.is_crowded:
-        message = f"{MAX_FOLLOWERS} pages follow this journal already: close one of them"
-        raise Fault(Code.INTERNAL_ERROR, message, name=CROWDED, status=503)
-    return _batches(feed, visit.body)
+def _stream(parts: Parts, feed: Feed, visit: Visit) -> AsyncGenerator[JournalBatch | None, None]:
+    owner = _owner(visit.request)
+    why = feed.crowd(owner)
+    if why:
+        raise Fault(Code.INTERNAL_ERROR, why, name=CROWDED, status=503)
+    return _batches(feed, visit.body, Follower(owner), Admission(parts.authenticator, visit.request))
 
 
-async def _batches(feed: Feed, wanted: JournalFilter) -> AsyncGenerator[JournalBatch | None, None]:
-    """Yield what a filter takes of the records that come from now on, and None where none has come for long."""
-    follower, words = Follower(), wanted.words()
+def _owner(request: Request) -> str:
+    """Return by whom streams are counted: the principal, else the address."""
+    key = request.caller.key
+    return f"of {key}" if key is not None else f"at {request.network or request.address}"
+
+
+async def _batches(
+    feed: Feed, wanted: JournalFilter, follower: Follower, admission: Admission
+) -> AsyncGenerator[JournalBatch | None, None]:
+    """Yield what a filter takes of the records that come from now on, and None where none has come for long.
+
+    End when the one who follows is not admitted any more.
+    """
+    words = wanted.words()
     if feed.is_shared:
         # What others have published before is for the list.
         await asyncio.to_thread(feed.take_others)
@@ -210,6 +222,8 @@ async def _batches(feed: Feed, wanted: JournalFilter) -> AsyncGenerator[JournalB
             await follower.wait(LOOK_S if feed.is_shared else HEARTBEAT_S)
             if feed.is_shared:
                 await asyncio.to_thread(feed.take_others)
+            if not await admission.lasts():
+                return
             found = [record for record in follower.take() if _matches(record, wanted, words)]
             left_out = feed.left_out + follower.missed
             if found or left_out != told:

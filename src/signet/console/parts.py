@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
+from signet.kernel.caller import Authenticator
+from signet.kernel.exchange import Exchange
 from signet.kernel.server import Server
 from signet.settings import Settings
 
@@ -26,8 +29,18 @@ class Parts(msgspec.Struct, frozen=True):
     """What the processes of the server tell each other."""
     root: str = ""
     """The URL or path under which clients reach the server, where a public one is set."""
-    secured: bool = False
-    """Whether callers have to send a token."""
+    authenticator: Authenticator | None = None
+    """Who knows the callers; None where nobody has to say."""
+    on_exchange: Callable[[Exchange], None] | None = None
+    """The web application's listener: told of each call that the console makes beside the request that it answers.
+
+    It raises Fault if the call has to be refused.
+    """
+
+    @property
+    def secured(self) -> bool:
+        """Whether callers have to send a token."""
+        return self.authenticator is not None
 
     def example_call(self) -> dict[str, Any] | None:
         """Return a call to try: the example of the first tool that has one; None if no tool has."""

@@ -10,7 +10,8 @@ import msgspec
 from msgspec import UNSET, Meta, Raw
 
 from signet.journal.record import LoggedCall, logged
-from signet.kernel.errors import ACCESS_FAULTS, Code, Fault
+from signet.kernel.caller import CALL_ALL
+from signet.kernel.errors import ACCESS_FAULTS, Code, Fault, insufficient_scope
 from signet.kernel.outcome import Call, Door, Outcome
 from signet.kernel.redaction import REDACTED
 from signet.kernel.server import QUIET_CONTEXT
@@ -20,7 +21,7 @@ from signet.settings import Settings
 from signet.upstream.cassette_folder import CassetteRedactor
 
 from .comparing import Difference, differences
-from .feed import OK, Feed, FeedRecord
+from .feed import MAX_CALLER_CHARS, OK, Feed, FeedRecord
 from .parts import Parts
 from .recording import find_call
 from .twin import DOOR, Shown, Visit
@@ -34,6 +35,10 @@ FAILING: Final = {"envelope": "envelope", "access": "access", "input": "input co
 NOT_RECORDED: Final = "Arguments are not kept: the server does not record. Start it with --record DIR."
 NO_JOURNAL: Final = "Arguments are not kept: a recording needs the journal. Start the server without --no-journal."
 NOT_FOUND: Final = "Arguments are not known: the recording has no line of this call."
+NOT_ALLOWED: Final = (
+    "Arguments and answer are shown to those who may call this tool, and to the one who made the call. "
+    "Your token may not call it."
+)
 AT_THE_DOOR: Final = "Arguments are not known: the request was refused before it was a call."
 SECRET: Final = "A value of the arguments was a secret and is not kept, so the same call cannot be made again."  # noqa: S105 - a sentence
 
@@ -101,7 +106,9 @@ async def show_record(parts: Parts, feed: Feed, visit: Visit) -> RecordPage:
     if record is None and call is None:
         raise Fault(Code.NOT_FOUND, f"No call {key[:100]!r} is known: the latest are kept, and those of a recording")
     tool = _tool_of(parts, record, call)
-    why = _why_not(parts.settings, call)
+    is_open = call is None or _may_see(visit, record, call)
+    why = _why_not(parts.settings, call) if is_open else NOT_ALLOWED
+    call = call if is_open else None
     has_arguments = call is not None and isinstance(call.arguments, Raw)
     return RecordPage(
         record,
@@ -127,9 +134,28 @@ async def replay(parts: Parts, feed: Feed, visit: Visit) -> ReplayAnswer:
         raise Fault(Code.NOT_FOUND, f"No call {key[:100]!r} is known")
     if then is None or not isinstance(then.arguments, Raw) or why:
         raise Fault(Code.INVALID_INPUT, why, name=ARGUMENTS_NOT_KNOWN, status=409)
+    outcome, took_ms = await _run_again(parts, visit, then, msgspec.json.decode(then.arguments))
+    if outcome.fault is not None and outcome.fault.name in ACCESS_FAULTS:
+        raise outcome.fault
+    if not _may_see(visit, record, then):
+        # A tool that is not served any more refuses nobody.
+        raise insufficient_scope(then.tool, f"{CALL_ALL}:{then.tool}")
+    return await asyncio.to_thread(_compare, parts.settings, then, outcome, took_ms)
+
+
+def _may_see(visit: Visit, record: FeedRecord | None, call: LoggedCall) -> bool:
+    """Return whether a visitor may see arguments and answers: of a tool that it may call, or of a call of its own."""
+    principal = visit.request.caller.principal
+    if principal is None or principal.may_call(call.tool):
+        return True
+    # A name that was cut may be somebody else's.
+    return record is not None and record.caller == principal.name and len(principal.name) < MAX_CALLER_CHARS
+
+
+async def _run_again(parts: Parts, visit: Visit, then: LoggedCall, arguments: Any) -> tuple[Outcome, float]:
+    """Make a recorded call for a visitor; return its outcome, and how many milliseconds it took."""
     door = Door("http", AGAIN, DOOR, by_name=then.by_name)
     caller = visit.request.caller
-    arguments = msgspec.json.decode(then.arguments)
     call = Call(then.tool, arguments, QUIET_CONTEXT, door, caller, trace=caller.trace)
     started_s = perf_counter()
     visit.request.call = call
@@ -137,10 +163,7 @@ async def replay(parts: Parts, feed: Feed, visit: Visit) -> ReplayAnswer:
     if not isinstance(outcome, Outcome):
         outcome = await outcome
     visit.request.outcome = outcome
-    if outcome.fault is not None and outcome.fault.name in ACCESS_FAULTS:
-        raise outcome.fault
-    took_ms = round((perf_counter() - started_s) * 1000, 3)
-    return await asyncio.to_thread(_compare, parts.settings, then, outcome, took_ms)
+    return outcome, round((perf_counter() - started_s) * 1000, 3)
 
 
 def _compare(settings: Settings, then: LoggedCall, outcome: Outcome, took_ms: float) -> ReplayAnswer:

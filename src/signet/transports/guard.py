@@ -14,7 +14,7 @@ from signet.kernel.wire import Headers
 
 from .messages import Fields, Request
 
-__all__ = ["LOOPBACK", "Access", "Authenticator", "Guard", "host_of"]
+__all__ = ["LOOPBACK", "Access", "Authenticator", "Guard", "bearer_of", "host_of"]
 
 LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
 ANY_HOST: Final = "*"
@@ -58,7 +58,7 @@ class Guard(msgspec.Struct, frozen=True):
             return _wrong_origin(headers["origin"])
         principal: Principal | Awaitable[Principal | Fault] | None = None
         if self.authenticator is not None and not access.no_token and method != "OPTIONS":
-            found = self.authenticator.identify(_bearer(headers))
+            found = self.authenticator.identify(bearer_of(headers))
             if isinstance(found, Fault):
                 return found
             principal = found
@@ -115,7 +115,7 @@ def _retry_advice(facts: Mapping[str, Any]) -> Fields:
     return (b"retry-after", after), (b"ratelimit-policy", policy), (b"ratelimit", b"%s;r=0;t=%s" % (name, after))
 
 
-def _bearer(headers: Headers) -> str:
+def bearer_of(headers: Headers) -> str:
     """Return the bearer token that a request sends, or an empty text."""
     scheme, _, token = headers.get("authorization", "").partition(" ")
     return token.strip() if scheme.lower() == "bearer" else ""

@@ -1,0 +1,26 @@
+"""Calls that the console makes through a door, to try it: how they are told apart from those of the door's clients."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from signet.kernel.caller import Caller
+from signet.kernel.outcome import Call
+
+__all__ = ["TrialCaller", "door_of", "trial_door"]
+
+MARK: Final = " (console)"
+
+
+class TrialCaller(Caller, frozen=True):
+    """The caller of a call that tries a door; all else about it is as with any other caller."""
+
+
+def trial_door(name: str) -> str:
+    """Return the name of a door for calls that try it."""
+    return name + MARK
+
+
+def door_of(call: Call) -> str:
+    """Return the door's name as the console shows it: a call that tries the door is marked."""
+    return trial_door(call.door.name) if isinstance(call.caller, TrialCaller) else call.door.name
