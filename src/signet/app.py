@@ -240,7 +240,8 @@ def build_app(settings: Settings, server: Server | None = None) -> App:
     if public_url is not None:
         about, prefix = {"url": str(public_url), **about}, public_url.path
         hosts |= {public_url.origin}
-    guard = Guard(hosts, open_authenticator(settings, partial(_warn_of_tokens, settings)))
+    authenticator = open_authenticator(settings, partial(_warn_of_tokens, settings))
+    guard = Guard(hosts, authenticator, public_url.origin if public_url is not None else "")
     telemetry = getattr(server, "telemetry", None)
     exchanges = open_exchange_log(settings, open_log(settings), server.pipeline.registry, telemetry)
     console = _open_console(settings, server, watch, guard, str(public_url or "")) if watch is not None else None

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
 from browser import Open, Visitor
-from processes import ROOT, Server, serving
+from processes import PATIENCE_S, ROOT, Server, serving
 
 NAVIGATION = ["Tools", "Diagram", "Journal", "Health", "Contracts", "Clients"]
 HTML = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
@@ -61,6 +63,43 @@ def test_a_file_of_the_page_is_served_and_kept_by_browsers(server: Server, name:
     assert file.body == (ROOT / "src/signet/console/files" / name).read_bytes()
     assert file.headers["x-content-type-options"] == "nosniff"
     assert "default-src 'none'" in file.headers["content-security-policy"]
+
+
+PRIVATE = {
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+}
+"""The headers of all that the console tells."""
+
+
+def test_what_the_console_tells_is_for_its_page_alone(server: Server, locked: Server) -> None:
+    replies = [
+        server.ask("GET", "/-/about"),
+        server.post("/-/call", {"tool": "encodePlantUML", "arguments": {"plantumlCode": "A"}}),
+        server.post("/-/call", {"unknown": 1}),
+        server.ask("GET", "/-/call"),
+        server.ask("GET", "/-/nothing"),
+        server.post("/-/files/app.js", {}),
+        locked.ask("GET", "/-/about"),
+    ]
+
+    assert [reply.status for reply in replies] == [200, 200, 400, 405, 404, 405, 401]
+    for reply in replies:
+        assert reply.headers["content-type"] == "application/json"
+        assert reply.headers.items() >= PRIVATE.items()
+
+
+def test_a_stream_is_for_the_page_alone(server: Server) -> None:
+    connection = HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE_S)
+    with contextlib.closing(connection):
+        connection.request("POST", "/-/journal/stream", b"{}", {"content-type": "application/json"})
+        response = connection.getresponse()
+
+        assert response.status == 200
+        assert {name.lower(): value for name, value in response.getheaders()}.items() >= PRIVATE.items()
 
 
 @pytest.mark.parametrize(

@@ -120,7 +120,7 @@ async function call(tool, args, form, result, ways, app) {
     if (answer.error?.code === "INVALID_INPUT" && answer.places.length) form.showPlaces(answer.places);
     else result.scrollIntoView({ block: "nearest" });
     tell(answer.ok ? "The tool answered" : "The call failed");
-    ways.update(args);
+    ways.update(args).catch(() => tell("The texts below could not be written for this call"));
     return true;
   } catch (error) {
     put(result, h("p", { class: "failure", role: "alert" }, shown(error.message)));
