@@ -305,3 +305,17 @@ def test_axe_has_no_serious_finding(visit: Open, own: Server, server: Server) ->
         found = page.evaluate("async () => (await axe.run({ resultTypes: ['violations'] })).violations")
         serious = [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in {"serious", "critical"}]
         assert serious == [], view
+
+
+def test_for_large_arguments_the_texts_of_the_example_are_shown_and_why(person: Visitor) -> None:
+    page = person.go("tools/encodePlantUML/" + quote(json.dumps({"plantumlCode": "A -> B: é\n" * 500}), safe=""))
+    panel = page.get_by_role("tabpanel")
+    example = panel.inner_text()
+    page.get_by_role("button", name="Write it for the form").click()
+
+    expect(panel.get_by_role("status")).to_contain_text("more than 4096 bytes")
+    assert panel.inner_text().endswith(example)
+    page.get_by_label("plantumlCode").first.fill("A -> C")
+    page.get_by_role("button", name="Write it for the form").click()
+    expect(panel).to_contain_text("A -> C")
+    expect(panel.get_by_role("status")).to_have_count(0)

@@ -151,6 +151,24 @@ def test_the_navigation_reads_as_settled(person: Visitor) -> None:
         page.wait_for_function("name => document.title === name + ' · Signet'", arg=name)
 
 
+@pytest.mark.parametrize("name", ["constructor", "__proto__", "toString", "nothing"])
+def test_an_address_without_a_view_of_its_own_shows_the_tools(person: Visitor, name: str) -> None:
+    page = person.page
+    page.goto(f"{person.url}/#/{name}")
+
+    expect(page.get_by_role("heading", level=1, name="Tools")).to_be_visible()
+
+
+def test_a_link_on_another_page_leads_to_the_console(visit: Open, server: Server) -> None:
+    page = visit(server).page
+    link = f"<a href='{server.url}/#/tools'>go</a>"
+    page.route("http://another.example/", lambda route: route.fulfill(body=link, content_type="text/html"))
+    page.goto("http://another.example/")
+    page.get_by_role("link", name="go").click()
+
+    expect(page.get_by_role("heading", level=1, name="Tools")).to_be_visible()
+
+
 def test_a_person_logs_in_with_a_token_which_is_kept_in_memory_alone(locked: Server, visit: Open) -> None:
     visitor = visit(locked)
     page = visitor.page

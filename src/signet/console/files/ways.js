@@ -4,6 +4,8 @@ import { Refusal, ROOT, post } from "./api.js";
 import { codeBlock, h, put, shown, tell } from "./dom.js";
 
 const TABS = [["rest", "REST"], ["mcp", "MCP"], ["envelope", "Envelope"], ["python", "Python"]];
+/** The largest arguments for which the server writes texts, in bytes of JSON. */
+const MAX_BYTES = 4096;
 const PLAIN = /^[\w:/.\-[\]%~]+$/;
 
 /** Return {element(read), update(arguments)}: the texts are for the first example, and then for what is called. */
@@ -42,6 +44,8 @@ export function waysPart(tool, app) {
   /** Write the texts for some arguments; where they are too large for that, show those of the example and say why. */
   async function update(args) {
     try {
+      const size = new TextEncoder().encode(JSON.stringify(args)).length;
+      if (size > MAX_BYTES) throw new Refusal(400, { message: `The arguments have more than ${MAX_BYTES} bytes` });
       current = await post(`-/tools/${encodeURIComponent(tool.name)}`, { arguments: args });
       why = "";
     } catch (error) {
