@@ -241,7 +241,8 @@ def build_app(settings: Settings, server: Server | None = None) -> App:
     if public_url is not None:
         about, prefix = {"url": str(public_url), **about}, public_url.path
         hosts |= {public_url.origin}
-    guard = Guard(hosts, open_authenticator(settings, partial(_warn_of_tokens, settings)))
+    authenticator = open_authenticator(settings, partial(_warn_of_tokens, settings))
+    guard = Guard(hosts, authenticator, public_url.origin if public_url is not None else "")
     telemetry = getattr(server, "telemetry", None)
     exchanges = open_exchange_log(settings, open_log(settings), server.pipeline.registry, telemetry)
     on_close, listener = (exchanges.close, exchanges.listener) if exchanges is not None else (_nothing, None)

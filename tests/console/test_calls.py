@@ -88,3 +88,14 @@ def test_a_principal_who_may_only_read_is_refused(tmp_path: Path) -> None:
             assert refused.status == 403
             assert refused.json()["error"]["code"] == "INSUFFICIENT_SCOPE"
             assert server.post(path, sent).status == 401
+
+
+def test_a_text_beyond_the_limit_is_json_and_the_page_is_told_why(house: House) -> None:
+    def view(length: int) -> dict[str, str]:
+        call = {"tool": "page", "arguments": {"text": "a" * length}}
+        shown: dict[str, str] = house.server.post("/-/call", call).json()["view"]
+        return shown
+
+    assert view(100_000)["kind"] == "markdown"
+    assert view(100_001)["kind"] == "json"
+    assert "100,000 characters" in view(100_001)["note"]

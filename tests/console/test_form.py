@@ -265,3 +265,17 @@ def test_what_the_server_finds_wrong_stands_beside_its_field(customer: Visitor) 
     expect(second).to_have_accessible_description("the server says no")
     expect(first).to_have_attribute("aria-invalid", "true")
     expect(page.get_by_label("item", exact=True).first).not_to_have_attribute("aria-invalid", "true")
+
+
+def test_for_large_arguments_the_texts_of_the_example_are_shown_and_why(person: Visitor) -> None:
+    page = person.go("tools/encodePlantUML/" + quote(json.dumps({"plantumlCode": "A -> B: é\n" * 500}), safe=""))
+    panel = page.get_by_role("tabpanel")
+    example = panel.inner_text()
+    page.get_by_role("button", name="Write it for the form").click()
+
+    expect(panel.get_by_role("status")).to_contain_text("more than 4096 bytes")
+    assert panel.inner_text().endswith(example)
+    page.get_by_label("plantumlCode").first.fill("A -> C")
+    page.get_by_role("button", name="Write it for the form").click()
+    expect(panel).to_contain_text("A -> C")
+    expect(panel.get_by_role("status")).to_have_count(0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import escape
 from html.parser import HTMLParser
 
 import pytest
@@ -112,3 +113,60 @@ def test_formulas_are_bounded_in_number() -> None:
 
     assert html.count("<math") == 3000
     assert html.count('<code class="formula">') == 1000
+
+
+INTRICATE = {
+    "addresses": "[a]: http://x/" + "b" * 1_900 + "\n\n" + "[a]" * 20_000,
+    "titles": "[a]: http://x/ '" + "b" * 20_000 + "'\n\n" + "[a]" * 20_000,
+    "pictures": "[a]: http://x/" + "b" * 1_900 + "\n\n" + "![a]" * 10_000,
+    "formula blocks": "$$a\n" * 25_000,
+    "formula blocks in quotes": "> $$a\n" * 14_000,
+    "dollars": "$a " * 33_000,
+    "brackets": "[" * 99_000,
+    "cells": "|a" * 50 + "|\n" + "|-" * 50 + "|\n" + "|\n" * 40_000,
+    "headings": "#\n" * 50_000,
+    "stars": "*a_ " * 25_000,
+}
+
+
+@pytest.mark.parametrize("text", INTRICATE.values(), ids=INTRICATE)
+def test_a_text_that_costs_too_much_is_shown_as_it_is(text: str) -> None:
+    html = to_html(text)
+
+    assert [name for name, _ in Tags(html).found] == ["p", "em", "pre"]
+    assert "too intricate" in html
+    assert html.endswith(f"<pre>{escape(text)}</pre>\n")
+
+
+def test_the_length_of_the_page_is_bounded_whatever_makes_it_long() -> None:
+    text = "|" + "a|" * 40 + "\n|" + ":-:|" * 40 + "\n" + ("|" + '"|' * 40 + "\n") * 500
+
+    assert len(to_html(text)) <= 2_000_000
+    assert len(to_html('"' * 100_000)) <= 2_000_000
+
+
+def test_an_address_that_is_too_long_is_none() -> None:
+    near, far = ("http://x/" + "b" * count for count in (1_900, 2_000))
+
+    assert [name for name, _ in Tags(to_html(f"[a]({near}) ![b]({near})")).found] == ["p", "a", "a"]
+    assert [name for name, _ in Tags(to_html(f"[a]({far}) ![b]({far})")).found] == ["p"]
+    assert [name for name, _ in Tags(to_html(f"[a]: {far}\n\n[a]")).found].count("a") == 0
+
+
+def test_a_table_has_a_bounded_number_of_columns() -> None:
+    def table(columns: int) -> str:
+        return to_html("|a" * columns + "|\n" + "|-" * columns + "|\n" + "|b" * columns + "|\n")
+
+    assert table(60).count("<td>") == 60
+    assert "<table" not in table(61)
+
+
+def test_a_long_statement_is_within_all_bounds() -> None:
+    part = (
+        "## Task\n\nGiven $n$ numbers ($1 \\le a_i \\le 10^9$), find the *least* `x` of **all**.\n\n"
+        "$$\n\\sum_{i=1}^{n} |a_i - x|\n$$\n\n- first $n$\n- then $m$\n\n| in | out |\n|---|---|\n| 1 | 2 |\n\n"
+    )
+    html = to_html(part * 300)
+
+    assert html.count("<math") == 300 * 5
+    assert html.count("<table>") == 300

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Iterator
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ from playwright.sync_api import expect
 
 from browser import Open, Visitor
 from console.test_contracts_view import own_set
-from processes import ROOT, Server, serving
+from processes import PATIENCE_S, ROOT, Server, serving
 
 NAVIGATION = ["Tools", "Diagram", "Journal", "Health", "Contracts", "Clients"]
 HTML = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
@@ -64,6 +66,43 @@ def test_a_file_of_the_page_is_served_and_kept_by_browsers(server: Server, name:
     assert file.body == (ROOT / "src/signet/console/files" / name).read_bytes()
     assert file.headers["x-content-type-options"] == "nosniff"
     assert "default-src 'none'" in file.headers["content-security-policy"]
+
+
+PRIVATE = {
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+}
+"""The headers of all that the console tells."""
+
+
+def test_what_the_console_tells_is_for_its_page_alone(server: Server, locked: Server) -> None:
+    replies = [
+        server.ask("GET", "/-/about"),
+        server.post("/-/call", {"tool": "encodePlantUML", "arguments": {"plantumlCode": "A"}}),
+        server.post("/-/call", {"unknown": 1}),
+        server.ask("GET", "/-/call"),
+        server.ask("GET", "/-/nothing"),
+        server.post("/-/files/app.js", {}),
+        locked.ask("GET", "/-/about"),
+    ]
+
+    assert [reply.status for reply in replies] == [200, 200, 400, 405, 404, 405, 401]
+    for reply in replies:
+        assert reply.headers["content-type"] == "application/json"
+        assert reply.headers.items() >= PRIVATE.items()
+
+
+def test_a_stream_is_for_the_page_alone(server: Server) -> None:
+    connection = HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE_S)
+    with contextlib.closing(connection):
+        connection.request("POST", "/-/journal/stream", b"{}", {"content-type": "application/json"})
+        response = connection.getresponse()
+
+        assert response.status == 200
+        assert {name.lower(): value for name, value in response.getheaders()}.items() >= PRIVATE.items()
 
 
 @pytest.mark.parametrize(
@@ -136,6 +175,24 @@ def test_a_person_compares_a_file_with_what_is_served(person: Visitor, tmp_path:
     expect(card).to_contain_text("Arguments that were good and are refused")
     removed = page.get_by_role("article").filter(has_text="removed")
     expect(removed).to_contain_text("<img src=x onerror=alert(1)>U+202E")
+
+
+@pytest.mark.parametrize("name", ["constructor", "__proto__", "toString", "nothing"])
+def test_an_address_without_a_view_of_its_own_shows_the_tools(person: Visitor, name: str) -> None:
+    page = person.page
+    page.goto(f"{person.url}/#/{name}")
+
+    expect(page.get_by_role("heading", level=1, name="Tools")).to_be_visible()
+
+
+def test_a_link_on_another_page_leads_to_the_console(visit: Open, server: Server) -> None:
+    page = visit(server).page
+    link = f"<a href='{server.url}/#/tools'>go</a>"
+    page.route("http://another.example/", lambda route: route.fulfill(body=link, content_type="text/html"))
+    page.goto("http://another.example/")
+    page.get_by_role("link", name="go").click()
+
+    expect(page.get_by_role("heading", level=1, name="Tools")).to_be_visible()
 
 
 def test_a_person_logs_in_with_a_token_which_is_kept_in_memory_alone(locked: Server, visit: Open) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 
 from processes import PATIENCE_S, Server, clean_env, serving
 from signet.console.contract_fields import contract_field
+from signet.console.python_literal import python_literal
 
 from .call_house import drawing
 
@@ -90,6 +92,69 @@ def test_an_unknown_tool_is_not_found_and_what_is_no_object_is_refused(server: S
     assert server.ask("GET", "/-/tools/nothing").status == 404
     assert server.post("/-/tools/nothing", {"arguments": {}}).status == 404
     assert server.post("/-/tools/get_problem", {"arguments": [1]}).status == 400
+
+
+def nested(levels: int) -> Any:
+    value: Any = 1
+    for _ in range(levels):
+        value = {"inner": value, "more": [1]}
+    return value
+
+
+LARGE = {
+    "many bytes": {"a": "x" * 4_100},
+    "many values": {"a": list(range(5_000))},
+    "deep": {"a": nested(21)},
+    "deep and long": {"a": nested(300)},
+    "very deep": {"a": nested(600)},
+}
+
+
+@pytest.mark.parametrize("arguments", LARGE.values(), ids=LARGE)
+def test_texts_are_written_for_small_arguments_alone(server: Server, arguments: Any) -> None:
+    reply = server.post("/-/tools/get_problem", {"arguments": arguments})
+
+    assert reply.status == 400, reply.body[:300]
+    assert reply.json()["error"]["code"] == "INVALID_INPUT"
+    assert "at most 4096 bytes of JSON and 20 levels" in reply.json()["error"]["message"]
+    assert len(reply.body) < 1_000
+
+
+def test_texts_grow_with_the_arguments_and_no_faster(server: Server) -> None:
+    deep = nested(18)
+    ways = server.post("/-/tools/get_problem", {"arguments": {"a": deep}}).json()["ways"]
+
+    assert max(len(way["text"]) for way in ways) < 20 * len(json.dumps(deep))
+
+
+LITERALS = [
+    {},
+    [],
+    {"a": [], "b": {}, "c": None, "d": True, "e": 1.5e300, "f": -7},
+    {"long": ["word"] * 40, "more": {"x" * 60: {"y" * 60: ["z" * 90, None, False]}}},
+    {"text": "a line that is long enough\n" * 9 + "no end of line", "odd": "\r\x00\u2028'\"\\" * 30},
+    nested(19),
+]
+
+
+@pytest.mark.parametrize("value", LITERALS)
+def test_python_reads_the_value_that_was_written(value: Any) -> None:
+    assert ast.literal_eval(python_literal(value)) == value
+
+
+def test_a_refusal_repeats_little_of_what_was_sent(server: Server) -> None:
+    long = "y" * 500_000
+    replies = [
+        server.post("/-/tools/get_problem", {"arguments": {}, long: 1}),
+        server.ask("GET", f"/-/tools/{long[:6_000]}"),
+        server.post("/-/call", {"tool": long}),
+        server.post("/-/doors", {"tool": long}),
+        server.ask("GET", f"/-/{long[:6_000]}"),
+    ]
+
+    for reply in replies:
+        assert b"y" * 150 in reply.body
+        assert b"y" * 250 not in reply.body
 
 
 def test_examples_keep_the_contract_and_the_first_one_works(server: Server) -> None:

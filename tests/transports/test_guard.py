@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -183,6 +184,89 @@ def test_a_host_that_was_not_named_is_not_known(host: str) -> None:
 
     assert refused is not None
     assert refused.status == 421
+
+
+OWN = Access(same_origin=True)
+NEIGHBOURS = [
+    ("localhost:8080", "http://localhost:8081"),
+    ("localhost:8080", "http://127.0.0.1:8080"),
+    ("localhost:8080", "http://localhost"),
+    ("localhost", "http://localhost:443"),
+    ("localhost:8080", "null"),
+    ("localhost:8080", "ftp://localhost:8080"),
+    ("localhost:8080", "localhost:8080"),
+    ("localhost:8080", "http://localhost:8080@evil.example"),
+]
+
+
+def asked(access: Access, guard: Guard | None = None, **headers: str) -> Any:
+    names = [name.replace("_", "-") for name in headers]
+    return (guard or Guard()).check(Request("GET", "/-/about", Headers(names, list(headers.values()))), access)
+
+
+@pytest.mark.parametrize(("host", "origin"), NEIGHBOURS)
+def test_another_origin_of_an_allowed_host_is_no_page_of_the_console(host: str, origin: str) -> None:
+    refused = asked(OWN, Guard(frozenset({"*"})), host=host, origin=origin)
+
+    assert (refused.name, refused.status) == ("ORIGIN_NOT_ALLOWED", 403)
+    assert asked(Access(), Guard(frozenset({"*"})), host=host, origin=origin) is None
+
+
+@pytest.mark.parametrize(
+    ("host", "origin"),
+    [
+        ("localhost:8080", "http://localhost:8080"),
+        ("LOCALHOST:8080", "http://localhost:8080"),
+        ("localhost", "http://localhost"),
+        ("localhost:80", "http://localhost"),
+        ("localhost:443", "https://localhost"),
+        ("[::1]:8080", "http://[::1]:8080"),
+        ("localhost:8443", "https://localhost:8443"),
+    ],
+)
+def test_the_consoles_own_pages_are_let_in(host: str, origin: str) -> None:
+    assert asked(OWN, host=host, origin=origin, sec_fetch_site="same-origin") is None
+
+
+def test_behind_a_proxy_the_public_url_is_the_consoles_origin() -> None:
+    guard = Guard(frozenset({"localhost", "tools.example"}), None, "https://tools.example:8443")
+
+    assert asked(OWN, guard, host="localhost:8080", origin="https://tools.example:8443") is None
+    assert asked(OWN, guard, host="localhost:8080", origin="https://tools.example").status == 403
+    assert asked(OWN, guard, host="localhost:8080", origin="http://tools.example:8443").status == 403
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site", "anything"])
+def test_what_a_browser_calls_another_site_is_refused(site: str) -> None:
+    refused = asked(OWN, host="localhost:8080", sec_fetch_site=site, sec_fetch_dest="document")
+    page = Access(same_origin=True, by_link=True)
+
+    assert refused.name == "ORIGIN_NOT_ALLOWED"
+    assert asked(page, host="localhost:8080", sec_fetch_site=site, sec_fetch_dest="script").status == 403
+    assert asked(page, host="localhost:8080", sec_fetch_site=site, sec_fetch_dest="document") is None
+    assert asked(Access(), host="localhost:8080", sec_fetch_site=site) is None
+    assert asked(OWN, host="localhost:8080", sec_fetch_site="none") is None
+
+
+CONSOLE = ["/-/about", "/-/tools/encodePlantUML", "/-/files/app.js", "/-/engine/shim.js", "/-/nothing", "/"]
+
+
+@pytest.mark.parametrize("path", CONSOLE)
+def test_the_console_is_for_its_own_pages_alone(server: Server, path: str) -> None:
+    html, own = {"accept": "text/html"}, f"http://127.0.0.1:{server.port}"
+    other = server.ask("GET", path, headers={**html, "origin": "http://127.0.0.1:1"})
+    foreign = server.ask("GET", path, headers={**html, "sec-fetch-site": "same-site"})
+    asked = server.ask("OPTIONS", path, headers={**html, "origin": "http://127.0.0.1:1"}) if path != "/" else other
+    good = server.ask("GET", path, headers={**html, "origin": own, "sec-fetch-site": "same-origin"})
+    preflight = server.ask("OPTIONS", path, headers={**html, "origin": own}) if path != "/" else good
+
+    for refused in (other, foreign, asked):
+        assert (refused.status, refused.json()["error"]["code"]) == (403, "ORIGIN_NOT_ALLOWED")
+        assert refused.headers["x-content-type-options"] == "nosniff"
+        assert refused.headers["cross-origin-resource-policy"] == "same-origin"
+    assert good.status == (404 if path == "/-/nothing" else 200)
+    for one in (other, foreign, asked, good, preflight):
+        assert not [name for name in one.headers if name.startswith("access-control-")]
 
 
 def test_any_host_can_be_allowed() -> None:

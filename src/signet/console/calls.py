@@ -22,7 +22,7 @@ from . import doors
 from .parts import Parts
 from .road import ROAD, Road, timed, visitor
 from .stages import RoadStep, Stages
-from .twin import PRIVATE, Shown, Twin, Visit
+from .twin import PRIVATE, Shown, Twin, Visit, cut
 from .views import JSON_VIEW, ResultView, view_of
 from .violations import PlaceShown, Violations
 
@@ -94,7 +94,7 @@ class Caller:
 
     async def _run(self, road: Road, request: Request, wanted: CallWanted) -> Outcome:
         caller = request.caller
-        call = Call(wanted.tool, wanted.arguments, QUIET_CONTEXT, DOOR, caller, trace=caller.trace)
+        call = Call(cut(wanted.tool), wanted.arguments, QUIET_CONTEXT, DOOR, caller, trace=caller.trace)
         request.call = call
         token = ROAD.set(road)
         try:
@@ -111,7 +111,7 @@ class Caller:
         ok = outcome.fault is None
         answer = CallAnswer(
             request_id=outcome.call.caller.request_id,
-            tool=outcome.tool.name if outcome.tool is not None else outcome.call.tool_key[:200],
+            tool=outcome.tool.name if outcome.tool is not None else outcome.call.tool_key,
             arguments=outcome.call.arguments,
             ok=ok,
             result=msgspec.Raw(outcome.body) if ok else None,

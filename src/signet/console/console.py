@@ -7,10 +7,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from signet.kernel.caller import Authenticator
+from signet.kernel.errors import Code, Fault
 from signet.kernel.exchange import Exchange
 from signet.kernel.server import Server
 from signet.settings import Settings
-from signet.transports.routes import Route, unknown_path
+from signet.transports.guard import Access
+from signet.transports.routes import Route
 
 from . import about, calls, clients, contracts, diagram, health, journal, tools
 from .describing import describe_twins
@@ -18,7 +20,7 @@ from .engine_files import EngineFiles
 from .page_files import PageFiles
 from .parts import Parts
 from .spool import SharedSpool, Spool
-from .twin import TwinRoutes
+from .twin import TwinRoutes, cut, refuse_privately
 from .watch import Watch
 
 __all__ = ["Console", "open_console"]
@@ -40,13 +42,19 @@ class Console:
 
     def find(self, path: str) -> Route:
         """Return the route of a path below `/-/`."""
-        return self._files.find(path) or self._engine.find(path) or self._twins.find(path) or unknown_path(path)
+        return self._files.find(path) or self._engine.find(path) or self._twins.find(path) or _unknown(path)
 
     def describe(self) -> dict[str, Any]:
         """Return what the console adds to the OpenAPI page."""
         return describe_twins(
             self._twins.twins, secured=self._parts.secured, limited=self._parts.server.pipeline.is_limited
         )
+
+
+def _unknown(path: str) -> Route:
+    """Return the route of a path below `/-/` at which nothing is served."""
+    fault = Fault(Code.NOT_FOUND, f"Nothing is served at '{cut(path)}'; GET / names what is")
+    return Route(Access(same_origin=True), lambda _: refuse_privately(fault), refuse_privately, answers_options=True)
 
 
 def open_console(

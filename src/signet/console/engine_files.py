@@ -11,10 +11,11 @@ from signet.engines.scripts import SCRIPTS, read_script
 from signet.kernel.errors import Code, Fault
 from signet.transports.compression import accepts_gzip, compressed
 from signet.transports.messages import Answer, Request, Response
-from signet.transports.rest import refuse, wrong_method
-from signet.transports.routes import FOR_BALANCERS, Route
+from signet.transports.rest import wrong_method
+from signet.transports.routes import Route
 
-from .page_files import file_response
+from .page_files import FOR_OWN_PAGES, file_response
+from .twin import refuse_privately
 
 __all__ = ["ENGINE", "EngineFiles"]
 
@@ -33,11 +34,11 @@ class EngineFiles:
         name = path.removeprefix(ENGINE)
         if name == path or name not in SCRIPTS:
             return None
-        return Route(FOR_BALANCERS, partial(self._answer, name), refuse)
+        return Route(FOR_OWN_PAGES, partial(self._answer, name), refuse_privately)
 
     def _answer(self, name: str, request: Request) -> Answer:
         if request.method not in {"GET", "HEAD"}:
-            return refuse(wrong_method("GET"), ((b"allow", b"GET, HEAD, OPTIONS"),))
+            return refuse_privately(wrong_method("GET"), ((b"allow", b"GET, HEAD, OPTIONS"),))
         return asyncio.to_thread(self._respond, name, request)
 
     def _respond(self, name: str, request: Request) -> Response:
@@ -48,7 +49,8 @@ class EngineFiles:
 
                 assets = find_assets()
                 if assets is None:
-                    return refuse(Fault(Code.NOT_FOUND, "The diagram engine is not installed: signet diagrams install"))
+                    why = "The diagram engine is not installed: signet diagrams install"
+                    return refuse_privately(Fault(Code.NOT_FOUND, why))
                 self._kept[name] = read_script(assets, name)
             response = file_response(request, self._kept[name], name)
             if response.body and accepts_gzip(request.headers):

@@ -4,7 +4,8 @@ r"""Formulas in Markdown as MathML, which browsers draw themselves.
     $$…$$  \[…\]              on lines of their own
 
 What the converter writes is taken apart and written anew: only elements and attributes of a list come through, so that
-no formula brings a link, a handler or a script. A formula that cannot be read is shown as it was written.
+no formula brings a link, a handler or a script. A formula that cannot be read is shown as it was written. The search
+for the end of a formula is counted in the text's budget.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
+
+from .text_budget import budget_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,13 +33,16 @@ MAX_CHARS: Final = 2_000
 """The longest formula; a delimiter without an end is looked for so far, and no further."""
 MAX_LINES: Final = 100
 MAX_FORMULAS: Final = 3_000
-MAX_ALL_CHARS: Final = 60_000
+MAX_ALL_CHARS: Final = 40_000
 """What one text may hold of formulas; what is beyond is shown as it was written."""
 MAX_TRIES: Final = 8
 """The ends that are tried for one dollar sign, which may as well be money."""
 MAX_DEPTH: Final = 60
 DELIMITERS: Final = (("$$$", "$$$", False), ("$$", "$$", True), ("\\(", "\\)", False), ("\\[", "\\]", True))
 """Beginning, end, and whether the formula has a line of its own; a single dollar sign has rules of its own."""
+STARTS: Final = frozenset("$\\")
+SEARCH_STEPS: Final = 2
+"""What the search for an end within a line costs."""
 
 ELEMENTS: Final = frozenset(
     {"math", "mrow", "mi", "mn", "mo", "mtext", "mspace", "ms", "msup", "msub", "msubsup", "mover", "munder",
@@ -65,6 +71,9 @@ def formula_rules(renderer: MarkdownIt) -> None:
 
 
 def _inline(state: StateInline, silent: bool) -> bool:  # noqa: FBT001 - the library calls it so
+    if state.src[state.pos] not in STARTS:
+        return False
+    budget_of(state.env).spend(SEARCH_STEPS)
     found = _at(state.src, state.pos, state.posMax)
     if found is None:
         return False
@@ -120,7 +129,9 @@ def _block(state: StateBlock, start_line: int, end_line: int, silent: bool) -> b
 
 def _ends(state: StateBlock, start_line: int, end_line: int, start: int) -> Iterator[int]:
     """Yield the lines that end a formula which begins at a place."""
+    budget = budget_of(state.env)
     for line in range(start_line, min(end_line, start_line + MAX_LINES)):
+        budget.spend(1)
         if state.isEmpty(line) or state.eMarks[line] - start > MAX_CHARS:
             return
         text = state.src[state.bMarks[line] : state.eMarks[line]].strip()
@@ -142,7 +153,9 @@ def _render(self: Any, tokens: Sequence[Token], index: int, options: Any, env: A
     drawn = None
     if count < MAX_FORMULAS and chars + len(token.content) <= MAX_ALL_CHARS:
         drawn = to_mathml(token.content, is_display=token.meta["is_display"])
-    return drawn or f'<code class="formula">{escape(token.markup)}</code>'
+    drawn = drawn or f'<code class="formula">{escape(token.markup)}</code>'
+    budget_of(env).write(drawn)
+    return drawn
 
 
 @lru_cache(maxsize=1_000)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import pprint
 import shlex
 from collections.abc import Mapping
 from typing import Any, Final
@@ -11,13 +10,17 @@ from typing import Any, Final
 import msgspec
 
 from signet.kernel.tools import Tool
+from signet.kernel.wire import encode
 
+from .python_literal import depth_within, python_literal
 from .twin import Shown
 
-__all__ = ["CallSite", "CallWay", "ways_to_call"]
+__all__ = ["MAX_BYTES", "MAX_DEPTH", "CallSite", "CallWay", "can_be_written", "ways_to_call"]
 
 TOKEN: Final = "SIGNET_TOKEN"  # noqa: S105 - the name of a variable
-WIDTH: Final = 100
+MAX_BYTES: Final = 4_096
+"""The largest arguments, as JSON, that are written into a text: one goes into a command line."""
+MAX_DEPTH: Final = 20
 
 
 class CallWay(Shown, frozen=True):
@@ -39,8 +42,13 @@ class CallSite(msgspec.Struct, frozen=True):
     secured: bool
 
 
+def can_be_written(arguments: Mapping[str, Any]) -> bool:
+    """Return whether arguments are small and flat enough for a text that people copy."""
+    return depth_within(arguments, MAX_DEPTH) and len(encode(arguments)) <= MAX_BYTES
+
+
 def ways_to_call(tool: Tool, arguments: Mapping[str, Any], site: CallSite) -> list[CallWay]:
-    """Return how a tool is called with some arguments."""
+    """Return how a tool is called with some arguments, which can be written."""
     rest = f"{site.url}/api/tools/{tool.name}"
     mcp = _rpc("tools/call", {"name": tool.name, "arguments": arguments})
     envelope = _rpc("mcp.tool.invoke", {"tool": tool.id, "input": arguments})
@@ -113,8 +121,8 @@ def _with_sdk(tool: Tool, arguments: Any, site: CallSite) -> str:
 
 
 def _assigned(name: str, value: Any) -> str:
-    """Return an assignment of a JSON value, which Python writes as it reads it."""
-    return f"{name} = {pprint.pformat(value, width=WIDTH, sort_dicts=False)}"
+    """Return an assignment of a JSON value."""
+    return f"{name} = {python_literal(value)}"
 
 
 def _text(text: str) -> str:

@@ -1,8 +1,10 @@
 """Markdown as HTML for the console: none of its author's HTML, no address but http(s), no picture from elsewhere.
 
-    Markdown ── formulas set aside ── markdown-it ── HTML ── formulas as MathML in their places
+    Markdown ── markdown-it, with rules for formulas ── HTML
+             └─ more work than the budget has ── the text as it is, with a note
 
-The work is linear in the text; `views` bounds its length. Both libraries are loaded when the first text is rendered.
+What a text costs is bounded by its budget, and so is the length of the page; `views` bounds the length of the text.
+Both libraries are loaded when the first text is rendered.
 """
 
 from __future__ import annotations
@@ -11,23 +13,40 @@ from functools import cache
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
+from .text_budget import MAX_HTML_CHARS, TooMuchError, budget_of
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from markdown_it import MarkdownIt
+    from markdown_it.rules_block import StateBlock
+    from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token
 
 __all__ = ["to_html"]
 
 MAX_NESTING: Final = 20
 """The depth of lists, quotes and emphasis; beyond it the text is shown as it is."""
+MAX_ADDRESS_CHARS: Final = 2_000
+MAX_COLUMNS: Final = 60
+"""The columns of a table; a wider one is no table."""
+LINE_STEPS: Final = 2
+"""The steps of a line at which the rules for blocks are tried."""
+TOKENS_PER_STEP: Final = 3
+"""The tokens of a table that are as much work as one step."""
+NOTE: Final = "This text is too intricate to be shown as a page. This is the text as it is."
 LINK: Final = {"rel": "noopener noreferrer nofollow", "target": "_blank", "referrerpolicy": "no-referrer"}
 
 
 def to_html(text: str) -> str:
-    """Return a text as HTML."""
-    html: str = _renderer().render(text)
-    return html
+    """Return a text as HTML; one that would cost too much is shown as it is."""
+    try:
+        html: str = _renderer().render(text, {})
+        if len(html) <= MAX_HTML_CHARS:
+            return html
+    except TooMuchError:
+        pass
+    return f"<p><em>{NOTE}</em></p>\n<pre>{escape(text)}</pre>\n"
 
 
 @cache
@@ -42,11 +61,43 @@ def _renderer() -> MarkdownIt:
     renderer.add_render_rule("link_open", _open_link)
     renderer.add_render_rule("image", _image)
     formula_rules(renderer)
+    renderer.inline.ruler.before("text", "budget", _count_inline)
+    renderer.block.ruler.at("table", _table, {"alt": ["paragraph", "reference"]})
+    renderer.block.ruler.before(
+        "table", "budget", _count_block, {"alt": ["paragraph", "reference", "blockquote", "list"]}
+    )
     return renderer
 
 
+def _count_inline(state: StateInline, silent: bool) -> bool:  # noqa: FBT001 - the library calls it so
+    """Count a place in a line at which the other rules are tried; find nothing."""
+    del silent
+    budget_of(state.env).spend(1)
+    return False
+
+
+def _count_block(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:  # noqa: FBT001 - as above
+    """Count a line at which the other rules are tried; find nothing."""
+    del start_line, end_line, silent
+    budget_of(state.env).spend(LINE_STEPS)
+    return False
+
+
+def _table(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:  # noqa: FBT001 - as above
+    """Read a table that is not too wide; count its cells."""
+    from markdown_it.rules_block import table
+
+    begin, end = state.bMarks[start_line], state.eMarks[start_line]
+    if not 0 < state.src.count("|", begin, end) <= MAX_COLUMNS + 1:
+        return False
+    before = len(state.tokens)
+    is_table = table(state, start_line, end_line, silent)
+    budget_of(state.env).spend((len(state.tokens) - before) // TOKENS_PER_STEP)
+    return is_table
+
+
 def _is_web(address: str) -> bool:
-    return address.lower().startswith(("http://", "https://"))
+    return len(address) <= MAX_ADDRESS_CHARS and address.lower().startswith(("http://", "https://"))
 
 
 def _open_link(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
@@ -54,6 +105,7 @@ def _open_link(self: Any, tokens: Sequence[Token], index: int, options: Any, env
     for name, value in LINK.items():
         token.attrSet(name, value)
     shown: str = self.renderToken(tokens, index, options, env)
+    budget_of(env).write(shown)
     return shown
 
 
@@ -65,4 +117,6 @@ def _image(self: Any, tokens: Sequence[Token], index: int, options: Any, env: An
     if not _is_web(address):
         return escape(alt)
     more = "".join(f' {name}="{value}"' for name, value in LINK.items())
-    return f'<a href="{escape(address)}"{more}>{escape(alt)}</a>'
+    shown = f'<a href="{escape(address)}"{more}>{escape(alt)}</a>'
+    budget_of(env).write(shown)
+    return shown

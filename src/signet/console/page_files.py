@@ -5,16 +5,21 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from html import escape
 from typing import Final
 
+from signet.transports.guard import Access
 from signet.transports.messages import Fields, Request, Response
-from signet.transports.rest import refuse, wrong_method
-from signet.transports.routes import FOR_BALANCERS, Route
+from signet.transports.rest import wrong_method
+from signet.transports.routes import Route
 
-__all__ = ["FILES", "PageFiles", "file_response"]
+from .twin import refuse_privately
 
+__all__ = ["FILES", "FOR_OWN_PAGES", "PageFiles", "file_response"]
+
+FOR_OWN_PAGES: Final = Access(no_token=True, same_origin=True)
+FOR_VISITORS: Final = Access(no_token=True, same_origin=True, by_link=True)
 FILES: Final = "/-/files/"
 FOLDER: Final = os.path.join(os.path.dirname(os.path.abspath(__file__)), "files")
 HOME: Final = "index.html"
@@ -49,7 +54,7 @@ class PageFiles:
 
     def home(self, root: str = "") -> Route:
         """Return the route of the page itself; `root` is the path of the public URL, by which browsers reach it."""
-        return Route(FOR_BALANCERS, partial(_home, root), refuse)
+        return Route(FOR_VISITORS, partial(_home, root), refuse_privately)
 
     def find(self, path: str) -> Route | None:
         """Return the route of a file, or None."""
@@ -57,7 +62,8 @@ class PageFiles:
         if name not in self.names:
             return None
         policy = self._policies.get(name, POLICY)
-        return Route(FOR_BALANCERS, lambda request: _read_answer(request, _read(name), name, policy), refuse)
+        answer = partial(_read_answer, body=_read(name), name=name, policy=policy)
+        return Route(FOR_OWN_PAGES, answer, refuse_privately)
 
 
 def _home(public: str, request: Request) -> Response:
@@ -70,7 +76,7 @@ def _home(public: str, request: Request) -> Response:
 
 def _read_answer(request: Request, body: bytes, name: str, policy: bytes) -> Response:
     if request.method not in {"GET", "HEAD"}:
-        return refuse(wrong_method("GET"), ((b"allow", b"GET, HEAD, OPTIONS"),))
+        return refuse_privately(wrong_method("GET"), ((b"allow", b"GET, HEAD, OPTIONS"),))
     return file_response(request, body, name, policy)
 
 
@@ -90,6 +96,6 @@ def _read(name: str) -> bytes:
         return file.read()
 
 
-@cache
+@lru_cache(maxsize=128)
 def _digest(body: bytes) -> bytes:
     return hashlib.sha256(body).hexdigest()[:32].encode()

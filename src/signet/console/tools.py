@@ -10,21 +10,23 @@ from typing import Any, Final
 import msgspec
 
 from signet.catalogue import find_toolset
-from signet.kernel.errors import unknown_tool
+from signet.kernel.errors import Code, Fault, unknown_tool
 from signet.kernel.tools import Tool
 from signet.kernel.toolset import Toolset
 from signet.kernel.wire import encode
 
 from .contract_fields import ContractField, contract_field
-from .how_to_call import CallSite, CallWay, ways_to_call
+from .how_to_call import MAX_BYTES, MAX_DEPTH, CallSite, CallWay, can_be_written, ways_to_call
 from .parts import Parts
-from .twin import Shown, Twin, Visit
+from .twin import Shown, Twin, Visit, cut
 
 __all__ = ["twins"]
 
 MAX_EXAMPLES: Final = 8
-MAX_EXAMPLE_BYTES: Final = 4_096
-"""The largest arguments that are shown as an example: one goes into a command line."""
+TOO_LARGE: Final = (
+    f"Texts that call a tool are written for arguments of at most {MAX_BYTES} bytes of JSON and {MAX_DEPTH} levels; "
+    "these are larger or deeper"
+)
 
 
 class ListedTool(Shown, frozen=True):
@@ -107,8 +109,10 @@ def twins(parts: Parts) -> tuple[Twin, ...]:
         )
 
     def ways(visit: Visit) -> CallWays:
-        site = _site(parts, visit)
-        return CallWays(ways_to_call(_find(parts, visit)[1], visit.body.arguments, site), site.url)
+        (_, tool), site, arguments = _find(parts, visit), _site(parts, visit), visit.body.arguments
+        if not can_be_written(arguments):
+            raise Fault(Code.INVALID_INPUT, TOO_LARGE)
+        return CallWays(ways_to_call(tool, arguments, site), site.url)
 
     one, unknown = "/-/tools/{name}", ((404, "TOOL_NOT_FOUND"),)
     return (
@@ -181,7 +185,7 @@ def _find(parts: Parts, visit: Visit) -> tuple[Toolset, Tool]:
         for tool in tools:
             if tool.name == visit.path["name"]:
                 return toolset, tool
-    raise unknown_tool(visit.path["name"])
+    raise unknown_tool(cut(visit.path["name"]))
 
 
 def _site(parts: Parts, visit: Visit) -> CallSite:
@@ -206,12 +210,9 @@ def _examples(parts: Parts, toolset: Toolset, tool: Tool) -> Iterator[ToolExampl
     is_valid = parts.server.pipeline.registry.load_tool_io(tool.slug).input_validator.is_valid
     seen: set[bytes] = set()
     for name, arguments in given:
+        if len(seen) == MAX_EXAMPLES or not can_be_written(arguments):
+            continue
         written = encode(arguments)
-        if (
-            len(written) <= MAX_EXAMPLE_BYTES
-            and written not in seen
-            and len(seen) < MAX_EXAMPLES
-            and is_valid(arguments)
-        ):
+        if written not in seen and is_valid(arguments):
             seen.add(written)
             yield ToolExample(name, dict(arguments))

@@ -18,21 +18,27 @@ import msgspec
 
 from signet.kernel.errors import Code, Fault
 from signet.kernel.wire import ProtocolError, decode, encode
+from signet.transports.guard import Access
 from signet.transports.messages import JSON, Answer, Fields, Request, Response
 from signet.transports.rest import refuse, to_response, wrong_method
-from signet.transports.routes import FOR_CALLERS, FOR_PEOPLE, Route
+from signet.transports.routes import Route
 
-__all__ = ["DOOR", "PREFIX", "Shown", "Twin", "TwinRoutes", "Visit"]
+__all__ = ["DOOR", "PREFIX", "PRIVATE", "Shown", "Twin", "TwinRoutes", "Visit", "cut", "refuse_privately"]
 
 PREFIX: Final = "/-/"
 DOOR: Final = "console"
 """The door's name in the journal and in the log."""
-PRIVATE: Final[Fields] = (JSON, (b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
-STREAM: Final[Fields] = (
-    (b"content-type", b"text/event-stream"),
+MAX_TOLD_CHARS: Final = 200
+"""What a refusal repeats of a text that was sent."""
+SAFE: Final[Fields] = (
     (b"cache-control", b"no-store"),
-    (b"x-accel-buffering", b"no"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
 )
+PRIVATE: Final[Fields] = (JSON, *SAFE)
+STREAM: Final[Fields] = ((b"content-type", b"text/event-stream"), (b"x-accel-buffering", b"no"), *SAFE)
 PARAMETER: Final = re.compile(r"\{(\w+)\}")
 
 
@@ -113,15 +119,25 @@ class TwinRoutes:
                 found.setdefault(twin.method, (twin, parameters))
         if not found:
             return None
-        access = FOR_CALLERS if "POST" in found else FOR_PEOPLE
-        return Route(access, partial(_answer, found), refuse, door=DOOR)
+        access = Access(same_origin=True, json_only="POST" in found)
+        return Route(access, partial(_answer, found), refuse_privately, door=DOOR)
+
+
+def cut(text: str) -> str:
+    """Return a text that was sent as a refusal repeats it."""
+    return text if len(text) <= MAX_TOLD_CHARS else f"{text[:MAX_TOLD_CHARS]}…"
+
+
+def refuse_privately(fault: Fault, more: Fields = ()) -> Response:
+    """Return the response for a request below `/-/` that is refused."""
+    return refuse(fault, (*PRIVATE, *more))
 
 
 def _answer(found: dict[str, tuple[Twin, dict[str, str]]], request: Request) -> Answer:
     method = "GET" if request.method == "HEAD" else request.method
     if method not in found:
         allowed = " or ".join(found)
-        return refuse(wrong_method(allowed), (*PRIVATE, (b"allow", ", ".join(found).encode())))
+        return refuse_privately(wrong_method(allowed), ((b"allow", ", ".join(found).encode()),))
     # Awaited, so that whatever goes wrong in a view has an answer.
     return _await(*found[method], request)
 
@@ -133,7 +149,7 @@ def _body(twin: Twin, request: Request) -> Any:
     try:
         return msgspec.convert(decode(request.body or b"{}"), twin.body)
     except (ProtocolError, msgspec.ValidationError) as error:
-        raise Fault(Code.INVALID_INPUT, f"{twin.path}: {error}") from None
+        raise Fault(Code.INVALID_INPUT, f"{twin.path}: {cut(str(error))}") from None
 
 
 async def _await(twin: Twin, parameters: dict[str, str], request: Request) -> Response:

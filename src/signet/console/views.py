@@ -16,8 +16,9 @@ from .twin import Shown
 
 __all__ = ["ResultView", "view_of"]
 
-MAX_MARKDOWN_CHARS: Final = 300_000
+MAX_MARKDOWN_CHARS: Final = 100_000
 """The longest text that is rendered; a longer one is shown as it is."""
+TOO_LONG: Final = f"A text of more than {MAX_MARKDOWN_CHARS:,} characters is not shown as a page."
 DIAGRAMS: Final = {
     "plantuml.encode": "link",
     "plantuml.link": "link",
@@ -35,7 +36,7 @@ class ResultView(Shown, frozen=True, omit_defaults=True):
     """Series: what is above the chart."""
     series: list[ViewedSeries] = msgspec.field(default_factory=list)
     note: str = ""
-    """Series: what is not drawn, and why."""
+    """What is not drawn, and why."""
     html: str = ""
     """Markdown: the page, which has no HTML of its author in it."""
     diagram: Literal["", "link", "picture", "check"] = ""
@@ -52,7 +53,9 @@ def view_of(tool: Tool | None, result: Any) -> ResultView:
     if tool.slug in DIAGRAMS:
         return ResultView("diagram", diagram=DIAGRAMS[tool.slug])  # type: ignore[arg-type]
     text = result.get("markdown")
-    if isinstance(text, str) and len(result) == 1 and len(text) <= MAX_MARKDOWN_CHARS:
+    if isinstance(text, str) and len(result) == 1:
+        if len(text) > MAX_MARKDOWN_CHARS:
+            return ResultView("json", note=TOO_LONG)
         from .markdown import to_html
 
         return ResultView("markdown", html=to_html(text))

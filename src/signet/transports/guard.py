@@ -22,6 +22,9 @@ NOT_IN_HOSTS: Final = frozenset("@/\\[]?#, \t")
 JSON: Final = "application/json"
 OVERLOADED: Final = 503
 UNSUPPORTED: Final = 415
+OWN_SITES: Final = frozenset({"same-origin", "none"})
+"""What browsers say of requests that no page of another origin has made."""
+USUAL_PORTS: Final = {"http": ":80", "https": ":443"}
 
 
 class Access(msgspec.Struct, frozen=True):
@@ -33,6 +36,10 @@ class Access(msgspec.Struct, frozen=True):
     """Whether the content type must be JSON, which a foreign page cannot send without a preflight."""
     no_token: bool = False
     """Whether the route needs no token even where one is set."""
+    same_origin: bool = False
+    """Whether of all pages only those of this very server may use the route, not those of another port: the console."""
+    by_link: bool = False
+    """Whether a link on any page may lead to a route that is otherwise for pages of this very server."""
 
 
 class Guard(msgspec.Struct, frozen=True):
@@ -42,6 +49,8 @@ class Guard(msgspec.Struct, frozen=True):
     """The host names that the server answers to, as `host_of` writes them; `*` stands for any."""
     authenticator: Authenticator | None = None
     """Who knows the principals; without one, everybody may call."""
+    public_origin: str = ""
+    """The origin of the public URL, where there is one: proxies may put another name in its place as Host."""
 
     def __post_init__(self) -> None:
         """Normalise the host names, which people may have written as URLs."""
@@ -54,7 +63,10 @@ class Guard(msgspec.Struct, frozen=True):
         host = headers.get("host", "")
         if host_of(host) not in self.hosts and ANY_HOST not in self.hosts:
             return _wrong_host(host)
-        if "origin" in headers and not access.any_page and not self.lets_in(headers["origin"]):
+        if access.same_origin:
+            if not self._is_own_page(headers, access):
+                return _wrong_page(headers.get("origin", ""))
+        elif "origin" in headers and not access.any_page and not self.lets_in(headers["origin"]):
             return _wrong_origin(headers["origin"])
         principal: Principal | Awaitable[Principal | Fault] | None = None
         if self.authenticator is not None and not access.no_token and method != "OPTIONS":
@@ -69,6 +81,18 @@ class Guard(msgspec.Struct, frozen=True):
     def lets_in(self, origin: str) -> bool:
         """Return whether pages of an origin may use the routes that are not open to any page."""
         return host_of(origin.partition("://")[2]) in self.hosts or ANY_HOST in self.hosts
+
+    def _is_own_page(self, headers: Headers, access: Access) -> bool:
+        """Return whether a request comes from a page of this server, or from no page at all.
+
+        Behind a proxy the scheme is not known, so that host and port alone are compared with Host.
+        """
+        origin = headers.get("origin", "").lower()
+        if origin and origin != self.public_origin and not _is_origin_of(origin, headers.get("host", "").lower()):
+            return False
+        if headers.get("sec-fetch-site", "none") in OWN_SITES:
+            return True
+        return access.by_link and headers.get("sec-fetch-dest") == "document"
 
     def advice(self, fault: Fault) -> Fields:
         """Return the headers of a refusal that say what its client can do: name itself, or come again later."""
@@ -141,6 +165,13 @@ def host_of(authority: str) -> str:
     return host if is_port and not NOT_IN_HOSTS.intersection(host) else ""
 
 
+def _is_origin_of(origin: str, host: str) -> bool:
+    """Return whether an origin has the host and the port that a Host header names."""
+    scheme, _, authority = origin.partition("://")
+    port = USUAL_PORTS.get(scheme)
+    return port is not None and authority.removesuffix(port) == host.removesuffix(port)
+
+
 def _wrong_host(host: str) -> Fault:
     # A page may have made this host name resolve to this server (DNS rebinding).
     message = f"This server does not answer to the host '{host[:100]}'; start it with --allowed-hosts to add one"
@@ -150,4 +181,10 @@ def _wrong_host(host: str) -> Fault:
 def _wrong_origin(origin: str) -> Fault:
     # Only browsers send an Origin, so this is a page of another site.
     message = f"Pages of '{origin[:100]}' may not call this server; start it with --allowed-hosts to let them"
+    return Fault(Code.INVALID_INPUT, message, name="ORIGIN_NOT_ALLOWED", status=403)
+
+
+def _wrong_page(origin: str) -> Fault:
+    page = f"Pages of '{origin[:100]}'" if origin else "Pages of another origin"
+    message = f"{page} may not use the console; its own pages may"
     return Fault(Code.INVALID_INPUT, message, name="ORIGIN_NOT_ALLOWED", status=403)

@@ -132,7 +132,8 @@ class App:
         if len(request.body) > LARGE_BYTES:
             answer = self._answer_in_thread(request)
         elif request.method == "OPTIONS" and not route.answers_options:
-            answer = Response(204, headers=preflight(request, b"GET, POST, OPTIONS"))
+            is_shared = not route.access.same_origin
+            answer = Response(204, headers=preflight(request, b"GET, POST, OPTIONS") if is_shared else ())
         else:
             answer = route.answer(request)
         if not isinstance(answer, Response):
@@ -239,8 +240,8 @@ class App:
 
     def _show(self, request: Request, response: Response) -> Response:
         """Return the response with the headers that let a page of an allowed origin read it."""
-        origin = request.headers.get("origin")
-        if origin is None or request.route.access.any_page or not self._guard.lets_in(origin):
+        origin, access = request.headers.get("origin"), request.route.access
+        if origin is None or access.any_page or access.same_origin or not self._guard.lets_in(origin):
             return response
         cors = (b"access-control-allow-origin", origin.encode("latin-1")), (b"vary", b"Origin")
         return msgspec.structs.replace(response, headers=response.headers + cors)

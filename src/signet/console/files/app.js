@@ -36,7 +36,7 @@ function drawNavigation() {
 async function show() {
   const mine = ++turn;
   const [name, ...rest] = location.hash.replace(/^#\/?/, "").split("/").map(decodeSafely);
-  const chosen = VIEWS[name] ? name : "tools";
+  const chosen = Object.hasOwn(VIEWS, name) ? name : "tools";
   leave();
   leave = () => {};
   for (const link of document.querySelectorAll("#navigation a")) {

@@ -54,6 +54,7 @@ function result(answer, app) {
   return h("div", {},
     h("div", { class: "row call-tools" }, h("div", { class: "row", role: "group", "aria-label": "Show the result as" }, buttons),
       copyButton(text), h("button", { type: "button", class: "quiet", onclick: () => save(`${answer.tool}.json`, text(), "application/json") }, "Save")),
+    answer.view.kind === "json" && answer.view.note && h("p", { class: "note" }, shown(answer.view.note)),
     place);
 }
 

@@ -1,15 +1,18 @@
 // How a call is made from outside: one tab for each door, and Python.
 
-import { ROOT, post } from "./api.js";
+import { Refusal, ROOT, post } from "./api.js";
 import { codeBlock, h, put, shown, tell } from "./dom.js";
 
 const TABS = [["rest", "REST"], ["mcp", "MCP"], ["envelope", "Envelope"], ["python", "Python"]];
+/** The largest arguments for which the server writes texts, in bytes of JSON. */
+const MAX_BYTES = 4096;
 const PLAIN = /^[\w:/.\-[\]%~]+$/;
 
 /** Return {element(read), update(arguments)}: the texts are for the first example, and then for what is called. */
 export function waysPart(tool, app) {
   const panel = h("div", { role: "tabpanel", id: "ways-panel", "aria-labelledby": "way-rest", tabindex: "0" });
   let current = { ways: tool.ways, url: tool.url };
+  let why = "";
   let chosen = "rest";
   const wantsToken = tool.ways.some((way) => way.text.includes("$SIGNET_TOKEN"));
   const tabs = TABS.map(([name, title], index) => h("button", {
@@ -26,7 +29,7 @@ export function waysPart(tool, app) {
     panel.setAttribute("aria-labelledby", `way-${name}`);
     const ways = current.ways.filter((way) => way.name.split("-")[0] === name);
     const block = (way) => codeBlock(here(way.text, current.url, app), `how to call it: ${way.title}`);
-    put(panel, ways.map((way) => [ways.length > 1 && h("h3", {}, way.title), block(way)]));
+    put(panel, why && h("p", { class: "note", role: "status" }, shown(why)), ways.map((way) => [ways.length > 1 && h("h3", {}, way.title), block(way)]));
   }
 
   function step(event, index) {
@@ -38,9 +41,20 @@ export function waysPart(tool, app) {
     tabs[next].focus();
   }
 
+  /** Write the texts for some arguments; where they are too large for that, show those of the example and say why. */
   async function update(args) {
-    current = await post(`-/tools/${encodeURIComponent(tool.name)}`, { arguments: args });
+    try {
+      const size = new TextEncoder().encode(JSON.stringify(args)).length;
+      if (size > MAX_BYTES) throw new Refusal(400, { message: `The arguments have more than ${MAX_BYTES} bytes` });
+      current = await post(`-/tools/${encodeURIComponent(tool.name)}`, { arguments: args });
+      why = "";
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      current = { ways: tool.ways, url: tool.url };
+      why = `${error.message}. What is below is for the first example.`;
+    }
     choose(chosen);
+    return why === "";
   }
 
   const element = (read) => h("section", { class: "part ways" },
@@ -55,8 +69,7 @@ export function waysPart(tool, app) {
 
   async function fromForm(read) {
     try {
-      await update(read() ?? {});
-      tell("Written for the arguments of the form");
+      tell((await update(read() ?? {})) ? "Written for the arguments of the form" : why);
     } catch (error) {
       put(panel, h("p", { class: "failure", role: "alert" }, shown(error.message)));
     }
