@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Final
@@ -17,6 +16,7 @@ from signet.kernel.schemas import Bundle, schema_of
 from .parts import Parts
 from .tagged import tagged_folder
 from .twin import Shown, Twin, Visit
+from .work import work
 
 __all__ = ["schema_changes", "twins"]
 
@@ -95,10 +95,10 @@ def twins(parts: Parts) -> tuple[Twin, ...]:
     known = _Sets(parts)
 
     async def sets(_: Visit) -> SetsShown:
-        return SetsShown(await asyncio.to_thread(known.read))
+        return SetsShown(await work(known.read))
 
     async def diff(visit: Visit) -> ContractsDiff:
-        return await asyncio.to_thread(known.compare, visit.body)
+        return await work(known.compare, visit.body)
 
     compared = "Compare two contract sets, with an example for each change that breaks"
     return (

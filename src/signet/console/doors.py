@@ -10,7 +10,6 @@ in the answer of a service, and this is told apart.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
 from itertools import islice
@@ -47,6 +46,7 @@ from signet.upstream.mcp_messages import Message, MessageBuilder
 
 from .parts import Parts
 from .twin import PRIVATE, Shown, Twin, Visit
+from .work import work
 
 __all__ = ["Doors", "DoorsCompared", "DoorsWanted", "twins"]
 
@@ -180,7 +180,7 @@ class Doors:
             if fault is not None and fault.name in ACCESS_FAULTS and not answers:
                 raise fault
             answers.append((spec, answered, round((perf_counter() - started_s) * 1000, 3)))
-        return Response(200, await asyncio.to_thread(lambda: encode(_compared(wanted, answers))), PRIVATE)
+        return Response(200, await work(lambda: encode(_compared(wanted, answers))), PRIVATE)
 
     async def _on_stdio(self, revision: MessageBuilder, message: Message, caller: Caller) -> Answered:
         channel = ClientChannel(door=STDIO_MCP, caller=caller)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from functools import partial
 from typing import Final
@@ -15,6 +14,7 @@ from signet.transports.rest import refuse, wrong_method
 from signet.transports.routes import FOR_BALANCERS, Route
 
 from .page_files import file_response
+from .work import work
 
 __all__ = ["ENGINE", "EngineFiles"]
 
@@ -38,7 +38,13 @@ class EngineFiles:
     def _answer(self, name: str, request: Request) -> Answer:
         if request.method not in {"GET", "HEAD"}:
             return refuse(wrong_method("GET"), ((b"allow", b"GET, HEAD, OPTIONS"),))
-        return asyncio.to_thread(self._respond, name, request)
+        return self._await(name, request)
+
+    async def _await(self, name: str, request: Request) -> Response:
+        try:
+            return await work(self._respond, name, request)
+        except Fault as fault:
+            return refuse(fault)
 
     def _respond(self, name: str, request: Request) -> Response:
         """Return a script; runs in a thread, since reading and compressing megabytes takes a second."""

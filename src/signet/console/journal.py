@@ -17,6 +17,7 @@ from .following import Follower
 from .parts import Parts
 from .recorded import RecordPage, ReplayAnswer, ReplayRequest, replay, show_record
 from .twin import Shown, Twin, Visit
+from .work import work
 
 __all__ = ["twins"]
 
@@ -103,7 +104,7 @@ def twins(parts: Parts) -> tuple[Twin, ...]:
             summary="List the latest calls, newest first",
             answer=JournalPage,
             body=JournalRequest,
-            run=lambda visit: asyncio.to_thread(_list, parts, feed, visit.body),
+            run=lambda visit: work(_list, parts, feed, visit.body),
         ),
         Twin(
             method="POST",
@@ -189,7 +190,7 @@ async def _batches(feed: Feed, wanted: JournalFilter) -> AsyncGenerator[JournalB
     follower, words = Follower(), wanted.words()
     if feed.is_shared:
         # What others have published before is for the list.
-        await asyncio.to_thread(feed.take_others)
+        await work(feed.take_others)
     if not feed.follow(follower):
         return
     try:
@@ -198,7 +199,7 @@ async def _batches(feed: Feed, wanted: JournalFilter) -> AsyncGenerator[JournalB
         while True:
             await follower.wait(LOOK_S if feed.is_shared else HEARTBEAT_S)
             if feed.is_shared:
-                await asyncio.to_thread(feed.take_others)
+                await work(feed.take_others)
             found = [record for record in follower.take() if _matches(record, wanted, words)]
             left_out = feed.left_out + follower.missed
             if found or left_out != told:

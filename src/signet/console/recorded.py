@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from time import perf_counter
 from typing import Annotated, Any, Final
 
@@ -24,6 +23,7 @@ from .feed import OK, Feed, FeedRecord
 from .parts import Parts
 from .recording import find_call
 from .twin import DOOR, Shown, Visit
+from .work import work
 
 __all__ = ["RecordPage", "ReplayAnswer", "ReplayRequest", "replay", "show_record"]
 
@@ -93,7 +93,7 @@ class ReplayAnswer(Shown, frozen=True):
 async def show_record(parts: Parts, feed: Feed, visit: Visit) -> RecordPage:
     """Return one call, by its requestId or by its record's seq."""
     key = visit.path["requestId"]
-    record, call = await asyncio.to_thread(_find, parts.settings, feed, key)
+    record, call = await work(_find, parts.settings, feed, key)
     if record is None and call is None:
         raise Fault(Code.NOT_FOUND, f"No call {key[:100]!r} is known: the latest are kept, and those of a recording")
     tool = _tool_of(parts, record, call)
@@ -114,7 +114,7 @@ async def show_record(parts: Parts, feed: Feed, visit: Visit) -> RecordPage:
 async def replay(parts: Parts, feed: Feed, visit: Visit) -> ReplayAnswer:
     """Make a recorded call again, as the visitor and through the one road, and compare the answers."""
     key = visit.body.seq or visit.path["requestId"]
-    record, then = await asyncio.to_thread(_find, parts.settings, feed, key)
+    record, then = await work(_find, parts.settings, feed, key)
     why = _why_not(parts.settings, then)
     if then is None and record is None:
         raise Fault(Code.NOT_FOUND, f"No call {key[:100]!r} is known")
@@ -131,7 +131,7 @@ async def replay(parts: Parts, feed: Feed, visit: Visit) -> ReplayAnswer:
         outcome = await outcome
     visit.request.outcome = outcome
     took_ms = round((perf_counter() - started_s) * 1000, 3)
-    return await asyncio.to_thread(_compare, parts.settings, then, outcome, took_ms)
+    return await work(_compare, parts.settings, then, outcome, took_ms)
 
 
 def _compare(settings: Settings, then: LoggedCall, outcome: Outcome, took_ms: float) -> ReplayAnswer:
