@@ -35,16 +35,16 @@ MAX_WAITING: Final = 32
 class Threads:
     """A few threads, made when they are first needed; they keep no process from ending."""
 
-    def __init__(self, name: str, count: int, max_waiting: int, busy: str) -> None:
+    def __init__(self, name: str, count: int, max_waiting: int, advice: str) -> None:
         """Name the threads, and the sentence for whoever finds too many waiting."""
         self._name = name
         self._count = count
         self._max_waiting = max_waiting
-        self._busy = busy
+        self._advice = advice
         self._changed = threading.Condition()
         self._waiting: deque[tuple[Future[Any], Callable[[], Any]]] = deque()
         self._made = 0
-        self._idle = 0
+        self._busy = 0
 
     async def run(self, function: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
         """Return what a function returns in a thread; one that still waits when its caller leaves is never called.
@@ -63,10 +63,9 @@ class Threads:
 
     def _put(self, job: tuple[Future[Any], Callable[[], Any]]) -> None:
         with self._changed:
-            can_start = self._idle + self._count - self._made
-            if len(self._waiting) >= self._max_waiting + can_start:
-                raise Fault(Code.INTERNAL_ERROR, self._busy, name="CONSOLE_BUSY", status=503)
-            if self._idle <= len(self._waiting) and self._made < self._count:
+            if self._busy + len(self._waiting) >= self._count + self._max_waiting:
+                raise Fault(Code.INTERNAL_ERROR, self._advice, name="CONSOLE_BUSY", status=503)
+            if self._made < self._count and self._made <= self._busy + len(self._waiting):
                 threading.Thread(target=self._work, name=f"{self._name}-{self._made}", daemon=True).start()
                 self._made += 1
             self._waiting.append(job)
@@ -75,14 +74,15 @@ class Threads:
     def _work(self) -> None:
         while True:
             with self._changed:
-                self._idle += 1
                 while not self._waiting:
                     self._changed.wait()
-                self._idle -= 1
+                self._busy += 1
                 job, function = self._waiting.popleft()
             _fulfil(job, function)
             # Nothing of the last answer is kept until the next question.
             del job, function
+            with self._changed:
+                self._busy -= 1
 
 
 def _fulfil(job: Future[Any], function: Callable[[], Any]) -> None:
