@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from browser import Visitor
 from processes import ROOT, Server
-from signet.console.contracts import schema_changes
+from signet.console.contract_diff import schema_changes
 
 TAGGED = max((ROOT / "contracts").iterdir(), key=lambda path: [int(part) for part in path.name.split(".")])
 ENCODE = json.loads((ROOT / "src/signet/schemas/tools/plantuml.encode.json").read_text())

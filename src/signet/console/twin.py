@@ -22,6 +22,8 @@ from signet.transports.messages import JSON, Answer, Fields, Request, Response
 from signet.transports.rest import refuse, to_response, wrong_method
 from signet.transports.routes import FOR_CALLERS, FOR_PEOPLE, Route
 
+from .shown import Shown
+
 __all__ = ["DOOR", "PREFIX", "Shown", "Twin", "TwinRoutes", "Visit"]
 
 PREFIX: Final = "/-/"
@@ -34,10 +36,6 @@ STREAM: Final[Fields] = (
     (b"x-accel-buffering", b"no"),
 )
 PARAMETER: Final = re.compile(r"\{(\w+)\}")
-
-
-class Shown(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """The base of all that twins take and answer: fields are written in camel case."""
 
 
 class Visit(msgspec.Struct, frozen=True):
