@@ -98,7 +98,7 @@ def comparing(server: Server) -> Iterator[tuple[list[int], Callable[[], None]]]:
     with server.connect() as client:
         head = f"POST {DIFF} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
         client.sendall(f"{head}content-length: {len(body)}\r\n\r\n".encode() + body)
-        wait_until(lambda: any(worked_s(child) > 1 for child in children(server.process.pid)))
+        wait_until(lambda: any(worked_s(child) > 0.6 for child in children(server.process.pid)))
         yield children(server.process.pid), client.close
 
 
@@ -140,8 +140,10 @@ def test_a_child_ends_when_its_client_leaves_and_its_place_is_free() -> None:
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
-def test_a_child_ends_with_its_server(how: signal.Signals) -> None:
-    with comparing_for(600) as server, comparing(server) as (found, _):
+def test_a_child_knows_no_variable_and_ends_with_its_server(how: signal.Signals) -> None:
+    with comparing_for(600, SECRET_OF_TEST="hidden") as server, comparing(server) as (found, _):
+        assert [Path(f"/proc/{child}/environ").read_bytes() for child in found] == [b""]
+
         server.process.send_signal(how)
         server.process.wait(PATIENCE_S)
 
@@ -184,11 +186,6 @@ def test_an_answer_about_known_sets_is_kept_and_others_are_not(monkeypatch: pyte
 
     asyncio.run(test())
     assert children(os.getpid()) == []
-
-
-def test_a_child_is_told_no_variable_of_the_server() -> None:
-    with comparing_for(600, SECRET_OF_TEST="hidden") as server, comparing(server) as (found, _):
-        assert [Path(f"/proc/{child}/environ").read_bytes() for child in found] == [b""]
 
 
 def test_paths_cost_no_more_than_what_is_shown_of_them() -> None:
