@@ -121,6 +121,7 @@ def _refused(server: Server, hard: dict[str, object]) -> str:
     asking.start()
     while asking.is_alive():
         assert server.ask("GET", "/healthz").status == 200
+        assert server.post("/api/tools/encodePlantUML", {"plantumlCode": "A -> B"}).status == 200
         most = max(most, sum(map(resident, [pid, *children(pid)])) - before)
     assert 0 < most < MEMORY
     assert children(pid) == []
@@ -183,6 +184,15 @@ def test_an_answer_about_known_sets_is_kept_and_others_are_not(monkeypatch: pyte
         assert len(asked_children) == 2
         assert await compared.answer(other, keep=False) == kept[-1]
         assert len(asked_children) == 3
+
+    asyncio.run(test())
+    assert children(os.getpid()) == []
+
+
+def test_a_fault_of_the_comparison_is_not_told_as_one_of_the_sets() -> None:
+    async def test() -> None:
+        with pytest.raises(Fault, match="a fault of the server, not of the sets"):
+            await Comparison().answer(b"no question", keep=True)
 
     asyncio.run(test())
     assert children(os.getpid()) == []

@@ -1,7 +1,7 @@
 """The child process that compares two contract sets: one question, one answer, and it ends.
 
     stdin    a length in four bytes, then the question as JSON
-    stdout   READY as soon as it can be asked, then a length and the answer as JSON; none if there was an error in it
+    stdout   READY as soon as it can be asked, then a length and the answer as JSON: empty if it failed
 
 A set can be so hard to compare that the child runs out of memory: then it ends without an answer. While it compares,
 nothing in it can run beside it. So it is the system that ends it when the server has ended: with a signal.
@@ -39,9 +39,13 @@ def main() -> None:
     taken.flush()
     body = given.read(int.from_bytes(given.read(LENGTH_BYTES), "big"))
     _end_with_parent()
-    answered = _answered(body)
-    taken.write(len(answered).to_bytes(LENGTH_BYTES, "big") + answered)
-    taken.flush()
+    answered = b""
+    try:
+        answered = _answered(body)
+    finally:
+        # An error of ours ends the child, and the server is told by an answer without a text.
+        taken.write(len(answered).to_bytes(LENGTH_BYTES, "big") + answered)
+        taken.flush()
 
 
 def _answered(body: bytes) -> bytes:
@@ -50,8 +54,6 @@ def _answered(body: bytes) -> bytes:
     except (MemoryError, RecursionError):
         # The sets were too hard: there is no answer.
         os._exit(1)
-    except Exception:  # noqa: BLE001 - an error of ours, which the server tells
-        return b""
 
 
 def _end_with_parent() -> None:
