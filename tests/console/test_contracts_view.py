@@ -6,7 +6,7 @@ import copy
 import json
 
 from processes import ROOT, Server
-from signet.console.contracts import schema_changes
+from signet.console.contract_diff import schema_changes
 
 TAGGED = max((ROOT / "contracts").iterdir(), key=lambda path: [int(part) for part in path.name.split(".")])
 ENCODE = json.loads((ROOT / "src/signet/schemas/tools/plantuml.encode.json").read_text())

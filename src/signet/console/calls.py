@@ -6,7 +6,6 @@ POST /-/call ── Call ── the one pipeline, timed ── Outcome ──┬
 
 from __future__ import annotations
 
-import asyncio
 from time import perf_counter
 from typing import Any, Final
 
@@ -25,6 +24,7 @@ from .stages import RoadStep, Stages
 from .twin import PRIVATE, Shown, Twin, Visit, cut
 from .views import JSON_VIEW, ResultView, view_of
 from .violations import PlaceShown, Violations
+from .work import work
 
 __all__ = ["CallAnswer", "CallError", "CallWanted", "twins"]
 
@@ -90,7 +90,7 @@ class Caller:
         if fault is not None and fault.name in ACCESS_FAULTS:
             raise fault
         took_ms = round((ended_s - road.started_s) * 1000, 3)
-        return Response(200, await asyncio.to_thread(self._shown, road, outcome, took_ms), PRIVATE)
+        return Response(200, await work(self._shown, road, outcome, took_ms), PRIVATE)
 
     async def _run(self, road: Road, request: Request, wanted: CallWanted) -> Outcome:
         caller = request.caller

@@ -2,37 +2,29 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import msgspec
-from msgspec import UNSET, Meta
+from msgspec import Meta
 
-from signet.compatibility.contract_set import ContractFinding, Terms, compare_tools
 from signet.kernel.errors import Code, Fault
 from signet.kernel.schemas import Bundle, schema_of
+from signet.kernel.wire import encode
+from signet.transports.messages import Response
 
+from .comparison import Comparison
+from .contract_diff import ContractsDiff, Question, ToolTerms
 from .parts import Parts
 from .tagged import tagged_folder
-from .twin import Shown, Twin, Visit
+from .twin import PRIVATE, Shown, Twin, Visit
+from .work import work
 
-__all__ = ["schema_changes", "twins"]
+__all__ = ["twins"]
 
 SERVED: Final = "served"
 MAX_TOOLS: Final = 500
-MAX_CHANGES: Final = 200
-"""The number of places that are shown for one side of one tool."""
-
-Schema = dict[str, Any] | bool
-
-
-class ToolTerms(Shown, frozen=True):
-    """The two schemas of a tool; `true` where nothing is promised."""
-
-    input: Schema
-    output: Schema = True
 
 
 class ShownSet(Shown, frozen=True):
@@ -56,49 +48,19 @@ class DiffAsked(Shown, frozen=True):
     new: str | Annotated[dict[str, ToolTerms], Meta(max_length=MAX_TOOLS)] = SERVED
 
 
-class SchemaChange(Shown, frozen=True):
-    """One place at which two schemas differ."""
-
-    path: list[str]
-    kind: str
-    """`added`, `removed` or `changed`."""
-    before: Any = None
-    after: Any = None
-
-
-class ContractChange(Shown, frozen=True):
-    """What became of one side of a tool, or of a tool that came or went."""
-
-    tool: str
-    side: str
-    verdict: str
-    """`compatible`, `breaking`, `added` or `removed`."""
-    why: str
-    breaks: bool
-    is_change: bool
-    changes: list[SchemaChange]
-    has_example: bool = False
-    example: Any = None
-
-
-class ContractsDiff(Shown, frozen=True):
-    """The comparison of two sets."""
-
-    breaks: bool
-    findings: list[ContractChange]
-    not_served: list[str]
-    """The tools of a tagged release that this server was not told to serve: nothing is said of them."""
-
-
 def twins(parts: Parts) -> tuple[Twin, ...]:
     """Return the twins of this view."""
-    known = _Sets(parts)
+    known, comparison = _Sets(parts), Comparison()
 
     async def sets(_: Visit) -> SetsShown:
-        return SetsShown(await asyncio.to_thread(known.read))
+        return SetsShown(await work(known.read))
 
-    async def diff(visit: Visit) -> ContractsDiff:
-        return await asyncio.to_thread(known.compare, visit.body)
+    async def diff(visit: Visit) -> Response:
+        asked: DiffAsked = visit.body
+        question = await work(known.question, asked)
+        # A set that was posted is not asked for again.
+        is_known = isinstance(asked.old, str) and isinstance(asked.new, str)
+        return Response(200, await comparison.answer(question, keep=is_known), PRIVATE)
 
     compared = "Compare two contract sets, with an example for each change that breaks"
     return (
@@ -131,7 +93,8 @@ class _Sets:
             sets.append(ShownSet(version, f"release {version}", dict(_terms(_bundles(folder)))))
         return sets
 
-    def compare(self, asked: DiffAsked) -> ContractsDiff:
+    def question(self, asked: DiffAsked) -> bytes:
+        """Return what is to be compared, as JSON; raise Fault for a set that is not known."""
         sets = {one.name: one for one in self.read()}
         old, new = _chosen(sets, asked.old), _chosen(sets, asked.new)
         left: list[str] = []
@@ -139,9 +102,7 @@ class _Sets:
             # What a server was not told to serve is not gone from Signet.
             left = [name for name in old if name not in new]
             old = {name: terms for name, terms in old.items() if name in new}
-        findings = compare_tools(_as_terms(old), _as_terms(new))
-        shown = [_finding(finding, old, new) for finding in findings]
-        return ContractsDiff(any(finding.breaks for finding in findings), shown, left)
+        return encode(Question(old, new, left))
 
 
 def _chosen(sets: Mapping[str, ShownSet], wanted: str | dict[str, ToolTerms]) -> dict[str, ToolTerms]:
@@ -150,10 +111,6 @@ def _chosen(sets: Mapping[str, ShownSet], wanted: str | dict[str, ToolTerms]) ->
     if wanted not in sets:
         raise Fault(Code.NOT_FOUND, f"There is no contract set '{wanted[:100]}': write one of {', '.join(sets)}")
     return sets[wanted].tools
-
-
-def _as_terms(tools: Mapping[str, ToolTerms]) -> dict[str, Terms]:
-    return {name: Terms(terms.input, terms.output) for name, terms in tools.items()}
 
 
 def _bundles(folder: str) -> Iterator[Bundle]:
@@ -166,39 +123,3 @@ def _bundles(folder: str) -> Iterator[Bundle]:
 def _terms(bundles: Iterator[Bundle]) -> Iterator[tuple[str, ToolTerms]]:
     for bundle in bundles:
         yield bundle.tool, ToolTerms(schema_of(bundle.input), schema_of(bundle.output))
-
-
-def _finding(finding: ContractFinding, old: Mapping[str, ToolTerms], new: Mapping[str, ToolTerms]) -> ContractChange:
-    changes: list[SchemaChange] = []
-    if finding.side != "both" and finding.is_change:
-        before, after = getattr(old[finding.tool], finding.side), getattr(new[finding.tool], finding.side)
-        changes = schema_changes(before, after)
-    return ContractChange(
-        tool=finding.tool,
-        side=finding.side,
-        verdict=finding.verdict,
-        why=finding.why,
-        breaks=finding.breaks,
-        is_change=finding.is_change,
-        changes=changes,
-        has_example=finding.example is not UNSET,
-        example=None if finding.example is UNSET else finding.example,
-    )
-
-
-def schema_changes(before: Any, after: Any) -> list[SchemaChange]:
-    """Return the places at which two schemas differ, the first of them where there are many; descriptions too."""
-    changes: list[SchemaChange] = []
-    waiting: list[tuple[list[str], Any, Any]] = [([], before, after)]
-    while waiting and len(changes) < MAX_CHANGES:
-        path, old, new = waiting.pop()
-        if isinstance(old, dict) and isinstance(new, dict):
-            names = reversed(list(dict.fromkeys((*old, *new))))
-            waiting += [([*path, name], old.get(name, UNSET), new.get(name, UNSET)) for name in names]
-        elif old is UNSET:
-            changes.append(SchemaChange(path, "added", after=new))
-        elif new is UNSET:
-            changes.append(SchemaChange(path, "removed", before=old))
-        elif old != new or isinstance(old, bool) != isinstance(new, bool):
-            changes.append(SchemaChange(path, "changed", old, new))
-    return changes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any, Final, Literal
 
 from signet.kernel.errors import ACCESS_FAULTS, Fault
@@ -11,6 +10,7 @@ from signet.kernel.server import QUIET_CONTEXT
 
 from .parts import Parts
 from .twin import DOOR, Shown, Twin, Visit
+from .work import work
 
 __all__ = ["POLICIES", "twins"]
 
@@ -75,7 +75,7 @@ def twins(parts: Parts) -> tuple[Twin, ...]:
     """Return the twins of this view."""
 
     async def means(visit: Visit) -> DiagramMeans:
-        return await asyncio.to_thread(_means, parts, visit)
+        return await work(_means, parts, visit)
 
     async def draw(visit: Visit) -> DrawnDiagram:
         return await _draw(parts, visit)

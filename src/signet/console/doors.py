@@ -10,7 +10,6 @@ as a time in the answer of a service, and this is told apart.
 
 from __future__ import annotations
 
-import asyncio
 from itertools import islice
 from typing import Any, Final, Literal
 
@@ -24,6 +23,7 @@ from signet.transports.messages import Response
 from .door_calls import Answered, DoorCalls, DoorSpec, NamedCall
 from .parts import Parts
 from .twin import PRIVATE, Shown, Twin, Visit
+from .work import work
 
 __all__ = ["Doors", "DoorsCompared", "DoorsWanted", "twins"]
 
@@ -113,7 +113,7 @@ class Doors:
             raise unknown_tool(visit.body.tool[:MAX_VALUE_CHARS])
         wanted = NamedCall(tool.name, tool.slug, visit.body.arguments)
         answers = await self._calls.make(wanted, visit.request)
-        return Response(200, await asyncio.to_thread(lambda: encode(_compared(wanted, answers))), PRIVATE)
+        return Response(200, await work(lambda: encode(_compared(wanted, answers))), PRIVATE)
 
 
 def _compared(call: NamedCall, answers: list[tuple[DoorSpec, Answered, float]]) -> DoorsCompared:

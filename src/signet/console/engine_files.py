@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from functools import partial
 from typing import Final
@@ -16,6 +15,7 @@ from signet.transports.routes import Route
 
 from .page_files import FOR_OWN_PAGES, file_response
 from .twin import refuse_privately
+from .work import work
 
 __all__ = ["ENGINE", "EngineFiles"]
 
@@ -39,7 +39,13 @@ class EngineFiles:
     def _answer(self, name: str, request: Request) -> Answer:
         if request.method not in {"GET", "HEAD"}:
             return refuse_privately(wrong_method("GET"), ((b"allow", b"GET, HEAD, OPTIONS"),))
-        return asyncio.to_thread(self._respond, name, request)
+        return self._await(name, request)
+
+    async def _await(self, name: str, request: Request) -> Response:
+        try:
+            return await work(self._respond, name, request)
+        except Fault as fault:
+            return refuse_privately(fault)
 
     def _respond(self, name: str, request: Request) -> Response:
         """Return a script; runs in a thread, since reading and compressing megabytes takes a second."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import time
 from functools import cached_property
@@ -18,6 +17,7 @@ from .parts import Parts
 from .processes import Exchange, ProcessState
 from .twin import Twin, Visit
 from .upstreams import UpstreamWatch
+from .work import work
 
 if TYPE_CHECKING:
     from signet.journal.record import JournalEntry, JournalRecord
@@ -32,10 +32,10 @@ def twins(parts: Parts) -> tuple[Twin, ...]:
         health.exchange.start()
 
     async def show(_: Visit) -> HealthSummary:
-        return await asyncio.to_thread(health.summary)
+        return await work(health.summary)
 
     async def show_settings(_: Visit) -> ConsoleSettings:
-        return await asyncio.to_thread(lambda: health.settings)
+        return await work(lambda: health.settings)
 
     return (
         Twin(path="/-/health", summary="Tell the figures of the last hour", answer=HealthSummary, run=show),

@@ -20,6 +20,7 @@ from .parts import Parts
 from .recorded import ARGUMENTS_NOT_KNOWN, RecordPage, ReplayAnswer, ReplayRequest, replay, show_record
 from .twin import Shown, Twin, Visit
 from .violations import Violations
+from .work import work
 
 __all__ = ["twins"]
 
@@ -106,7 +107,7 @@ def twins(parts: Parts) -> tuple[Twin, ...]:
             summary="List the latest calls, newest first",
             answer=JournalPage,
             body=JournalRequest,
-            run=lambda visit: asyncio.to_thread(_list, parts, feed, visit.body),
+            run=lambda visit: work(_list, parts, feed, visit.body),
             example={"limit": 20},
         ),
         Twin(
@@ -212,7 +213,7 @@ async def _batches(
     words = wanted.words()
     if feed.is_shared:
         # What others have published before is for the list.
-        await asyncio.to_thread(feed.take_others)
+        await work(feed.take_others)
     if not feed.follow(follower):
         return
     try:
@@ -221,7 +222,7 @@ async def _batches(
         while True:
             await follower.wait(LOOK_S if feed.is_shared else HEARTBEAT_S)
             if feed.is_shared:
-                await asyncio.to_thread(feed.take_others)
+                await work(feed.take_others)
             if not await admission.lasts():
                 return
             found = [record for record in follower.take() if _matches(record, wanted, words)]

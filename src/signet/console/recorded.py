@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from time import perf_counter
 from typing import Annotated, Any, Final
 
@@ -25,6 +24,7 @@ from .feed import MAX_CALLER_CHARS, OK, Feed, FeedRecord
 from .parts import Parts
 from .recording import find_call
 from .twin import DOOR, Shown, Visit
+from .work import work
 
 __all__ = ["ARGUMENTS_NOT_KNOWN", "RecordPage", "ReplayAnswer", "ReplayRequest", "replay", "show_record"]
 
@@ -102,7 +102,7 @@ class ReplayAnswer(Shown, frozen=True):
 async def show_record(parts: Parts, feed: Feed, visit: Visit) -> RecordPage:
     """Return one call, by its requestId or by its record's seq."""
     key = visit.path["requestId"]
-    record, call = await asyncio.to_thread(_find, parts.settings, feed, key)
+    record, call = await work(_find, parts.settings, feed, key)
     if record is None and call is None:
         raise Fault(Code.NOT_FOUND, f"No call {key[:100]!r} is known: the latest are kept, and those of a recording")
     tool = _tool_of(parts, record, call)
@@ -128,7 +128,7 @@ async def replay(parts: Parts, feed: Feed, visit: Visit) -> ReplayAnswer:
     A visitor who may not call is refused.
     """
     key = visit.body.seq or visit.path["requestId"]
-    record, then = await asyncio.to_thread(_find, parts.settings, feed, key)
+    record, then = await work(_find, parts.settings, feed, key)
     why = _why_not(parts.settings, then)
     if then is None and record is None:
         raise Fault(Code.NOT_FOUND, f"No call {key[:100]!r} is known")
@@ -140,7 +140,7 @@ async def replay(parts: Parts, feed: Feed, visit: Visit) -> ReplayAnswer:
     if not _may_see(visit, record, then):
         # A tool that is not served any more refuses nobody.
         raise insufficient_scope(then.tool, f"{CALL_ALL}:{then.tool}")
-    return await asyncio.to_thread(_compare, parts.settings, then, outcome, took_ms)
+    return await work(_compare, parts.settings, then, outcome, took_ms)
 
 
 def _may_see(visit: Visit, record: FeedRecord | None, call: LoggedCall) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from functools import partial
 from typing import Any, Final
@@ -19,6 +18,7 @@ from .contract_fields import ContractField, contract_field
 from .how_to_call import MAX_BYTES, MAX_DEPTH, CallSite, CallWay, can_be_written, ways_to_call
 from .parts import Parts
 from .twin import Shown, Twin, Visit, cut
+from .work import work
 
 __all__ = ["twins"]
 
@@ -142,7 +142,7 @@ async def _page(parts: Parts, visit: Visit) -> ToolPage:
     bundle = parts.server.pipeline.registry.load_bundle(tool.slug)
     takes, gives = msgspec.json.decode(bundle.input), msgspec.json.decode(bundle.output)
     examples, site = list(_examples(parts, toolset, tool)), _site(parts, visit)
-    first = examples[0].arguments if examples else await asyncio.to_thread(_smallest, takes)
+    first = examples[0].arguments if examples else await work(_smallest, takes)
     return ToolPage(
         **_listed(tool, visit),
         id=tool.id,

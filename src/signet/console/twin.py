@@ -23,6 +23,8 @@ from signet.transports.messages import JSON, Answer, Fields, Request, Response
 from signet.transports.rest import refuse, to_response, wrong_method
 from signet.transports.routes import Route
 
+from .shown import Shown
+
 __all__ = ["DOOR", "PREFIX", "PRIVATE", "Shown", "Twin", "TwinRoutes", "Visit", "cut", "refuse_privately"]
 
 PREFIX: Final = "/-/"
@@ -40,10 +42,6 @@ SAFE: Final[Fields] = (
 PRIVATE: Final[Fields] = (JSON, *SAFE)
 STREAM: Final[Fields] = ((b"content-type", b"text/event-stream"), (b"x-accel-buffering", b"no"), *SAFE)
 PARAMETER: Final = re.compile(r"\{(\w+)\}")
-
-
-class Shown(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """The base of all that twins take and answer: fields are written in camel case."""
 
 
 class Visit(msgspec.Struct, frozen=True):

@@ -1,0 +1,157 @@
+"""The console's own threads: few, bounded, and none of the doors'."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import threading
+from collections.abc import Coroutine
+from pathlib import Path
+
+import pytest
+
+from processes import PATIENCE_S, ROOT
+from signet.console.work import Threads, work
+from signet.kernel.errors import Fault
+
+BUSY = "ask again"
+STUCK_AT_THE_END = """
+import asyncio, threading
+from signet.console.work import work
+
+async def main():
+    started = threading.Event()
+    asyncio.ensure_future(work(lambda: (started.set(), threading.Event().wait())))
+    while not started.is_set():
+        await asyncio.sleep(0.001)
+
+loop = asyncio.new_event_loop()
+loop.run_until_complete(main())
+print("ended")
+"""
+
+
+def run(test: Coroutine[object, object, None]) -> None:
+    asyncio.run(asyncio.wait_for(test, PATIENCE_S))
+
+
+async def until(state: threading.Event) -> None:
+    assert await asyncio.to_thread(state.wait, PATIENCE_S)
+
+
+class Stuck:
+    """A function that does not return until it is let go."""
+
+    def __init__(self) -> None:
+        self.started = threading.Event()
+        self.freed = threading.Event()
+
+    def __call__(self) -> str:
+        self.started.set()
+        assert self.freed.wait(PATIENCE_S)
+        return threading.current_thread().name
+
+
+def test_results_and_errors_come_back() -> None:
+    async def test() -> None:
+        assert await work(max, 1, 2) == 2
+        with pytest.raises(ZeroDivisionError):
+            await work(divmod, 1, 0)
+        with pytest.raises(Fault, match="of the view"):
+            await work(_refuse)
+
+    run(test())
+
+
+def _refuse() -> None:
+    from signet.kernel.errors import Code
+
+    raise Fault(Code.NOT_FOUND, "of the view")
+
+
+def test_one_that_is_stuck_leaves_the_other_thread() -> None:
+    async def test() -> None:
+        threads, stuck = Threads("test", 2, 4, BUSY), Stuck()
+        waiting = asyncio.ensure_future(threads.run(stuck))
+        await until(stuck.started)
+
+        assert [await threads.run(max, number, 0) for number in range(20)] == list(range(20))
+
+        stuck.freed.set()
+        assert (await waiting).startswith("test-")
+
+    run(test())
+
+
+def test_whoever_finds_too_many_waiting_is_told_to_ask_again() -> None:
+    async def test() -> None:
+        threads, stuck = Threads("test", 2, 3, BUSY), [Stuck() for _ in range(2)]
+        held = [asyncio.ensure_future(threads.run(one)) for one in stuck]
+        for one in stuck:
+            await until(one.started)
+        waiting = [asyncio.ensure_future(threads.run(max, number, 0)) for number in range(3)]
+        await asyncio.sleep(0)
+
+        with pytest.raises(Fault) as refused:
+            await threads.run(max, 1, 0)
+
+        assert (refused.value.status, refused.value.name, refused.value.message) == (503, "CONSOLE_BUSY", BUSY)
+        stuck[0].freed.set()
+        assert await asyncio.gather(*waiting) == [0, 1, 2]
+        stuck[1].freed.set()
+        assert len(set(await asyncio.gather(*held))) == 2
+        assert await threads.run(max, 1, 0) == 1
+
+    run(test())
+
+
+def test_who_leaves_frees_the_place_and_is_never_called() -> None:
+    async def test() -> None:
+        threads, stuck, called = Threads("test", 1, 1, BUSY), Stuck(), []
+        held = asyncio.ensure_future(threads.run(stuck))
+        await until(stuck.started)
+        gone = asyncio.ensure_future(threads.run(called.append, "gone"))
+        await asyncio.sleep(0)
+        gone.cancel()
+        await asyncio.wait([gone])
+
+        here = asyncio.ensure_future(threads.run(called.append, "here"))
+        await asyncio.sleep(0)
+        stuck.freed.set()
+        await asyncio.gather(held, here)
+
+        assert called == ["here"]
+
+    run(test())
+
+
+def test_the_doors_have_their_threads_while_the_console_has_none_left() -> None:
+    async def test() -> None:
+        stuck = [Stuck() for _ in range(34)]
+        held = [asyncio.ensure_future(work(one)) for one in stuck]
+        await until(stuck[0].started)
+        await until(stuck[1].started)
+        with pytest.raises(Fault, match="ask again in a few seconds"):
+            await work(max, 1, 0)
+
+        assert await asyncio.to_thread(max, 1, 0) == 1
+
+        for one in stuck:
+            one.freed.set()
+        await asyncio.gather(*held)
+
+    run(test())
+
+
+def test_no_thread_keeps_the_process_from_ending() -> None:
+    command = [sys.executable, "-c", STUCK_AT_THE_END]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+
+    assert ended.stdout == "ended\n"
+
+
+def test_no_view_takes_a_thread_of_the_doors() -> None:
+    sources = {path.name: path.read_text() for path in Path(ROOT / "src/signet/console").glob("*.py")}
+
+    assert [name for name, text in sources.items() if "to_thread" in text or "run_in_executor" in text] == []
