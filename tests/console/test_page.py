@@ -112,6 +112,52 @@ def test_the_navigation_reads_as_settled(person: Visitor) -> None:
         page.wait_for_function("name => document.title === name + ' · Signet'", arg=name)
 
 
+def test_the_content_is_reached_by_the_first_link_and_the_view_stays(person: Visitor) -> None:
+    page = person.go("health")
+    assert page.evaluate("document.activeElement.tagName") == "BODY"
+
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("main")).to_be_focused()
+    page.goto(f"{person.url}/#elsewhere")
+    expect(page.get_by_role("heading", level=1, name="Health")).to_be_visible()
+    person.go("constructor")
+    expect(page.get_by_role("heading", level=1, name="Tools")).to_be_visible()
+
+
+def test_a_server_that_is_gone_is_told_and_asked_again(person: Visitor) -> None:
+    page = person.go("health")
+    page.context.set_offline(True)
+    page.get_by_role("link", name="Contracts", exact=True).click()
+    expect(page.get_by_role("alert")).to_contain_text("The server does not answer")
+
+    page.context.set_offline(False)
+    page.get_by_role("button", name="Try again").click()
+
+    expect(page.get_by_role("heading", level=1, name="Contracts")).to_be_visible()
+    person.complaints.clear()
+
+
+@pytest.mark.parametrize(("can_copy", "told"), [(True, "Copied"), (False, "It cannot be copied here")])
+def test_a_text_is_copied_where_the_browser_gives_no_clipboard(person: Visitor, told: str, *, can_copy: bool) -> None:
+    """As on a plain http address that is not this machine's."""
+    person.page.add_init_script("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
+    if not can_copy:
+        person.page.add_init_script("document.execCommand = () => false")
+    page = person.go("clients")
+    page.evaluate("addEventListener('copy', () => (window.taken = String(document.activeElement.value)))")
+
+    button = page.get_by_role("main").get_by_role("button", name="Copy").first
+    button.click()
+
+    expect(page.get_by_text(told, exact=True)).to_be_visible()
+    expect(button).to_be_focused()
+    assert ("signet" in page.evaluate("window.taken ?? ''")) == can_copy
+    page.get_by_role("link", name="Health", exact=True).click()
+    expect(page.get_by_text(told, exact=True)).to_be_hidden()
+
+
 def test_a_person_logs_in_with_a_token_which_is_kept_in_memory_alone(locked: Server, visit: Open) -> None:
     visitor = visit(locked)
     page = visitor.page
