@@ -218,10 +218,10 @@ def test_the_files_hold_the_values_and_the_picture(person: Visitor, tmp_path: Pa
 
     assert saved.value.suggested_filename == "C0_C1_C2.csv"
     text = Path(saved.value.path()).read_bytes().decode("utf-8")
-    assert text.split("\r\n")[0] == "code,C0,C1,C2,C3,C4,C5"
+    assert text.split("\r\n")[0] == "period,C0,C1,C2,C3,C4,C5"
     rows = list(csv.reader(io.StringIO(text, newline=""), strict=True))
     assert rows == [
-        ["code", "C0", "C1", "C2", "C3", "C4", "C5"],
+        ["period", "C0", "C1", "C2", "C3", "C4", "C5"],
         ["name", '\'=cmd|"x"', "'+1", "'-2", "'@a", names[4], HOSTILE],
         ["unit", *["%"] * 6],
         ["1900-01-01", *["-1.5"] * 6],
