@@ -91,8 +91,28 @@ def test_a_person_compares_a_file_with_what_is_served(person: Visitor, tmp_path:
         page.get_by_label("Clients rely on", exact=True).select_option("file")
     chooser.value.set_files(file)
 
+    tools = page.get_by_role("navigation", name="Tools of the comparison").get_by_role("button")
+    expect(tools.first).to_be_visible()
     card = page.get_by_role("article").filter(has_text="plantuml.encode · input")
+    expect(card).to_contain_text("the tool encodePlantUML")
+    expect(page.get_by_role("region", name="the example of plantuml.encode · input")).to_be_visible()
     expect(card).to_contain_text("breaking")
     expect(card).to_contain_text("Arguments that were good and are refused")
     removed = page.get_by_role("article").filter(has_text="removed")
     expect(removed).to_contain_text("<img src=x onerror=alert(1)>U+202E")
+
+
+def test_one_change_is_unfolded_and_the_others_are_found_by_their_tools(person: Visitor) -> None:
+    page = person.go("contracts")
+    cards = page.get_by_role("article")
+    cards.first.wait_for()
+
+    assert page.locator("article > details[open]").count() == 1
+    last = cards.filter(has=page.get_by_role("group")).last
+    tool = last.get_by_role("heading").first.inner_text().split(" ")[0]
+    page.get_by_role("navigation", name="Tools of the comparison").get_by_role("button", name=tool).click()
+
+    chosen = cards.filter(has=page.get_by_role("heading", name=tool)).first
+    expect(chosen.get_by_role("heading").first).to_be_focused()
+    expect(chosen).to_be_in_viewport()
+    assert page.url.endswith("#/contracts")

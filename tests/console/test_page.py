@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from browser import Open, Visitor
 from processes import ROOT, Server, serving
@@ -17,6 +18,9 @@ HTML = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 FILES = sorted(path.name for path in (ROOT / "src/signet/console/files").iterdir() if path.name != "index.html")
 HTML_FROM_TEXT = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function"
 """What would turn a text into elements or code."""
+AXE = ROOT / "node_modules/axe-core/axe.min.js"
+ALSO = {"heading-order", "landmark-unique"}
+"""What axe calls moderate, and is held here all the same."""
 TOKEN = "t0ken-of-the-console"
 
 
@@ -156,6 +160,71 @@ def test_a_text_is_copied_where_the_browser_gives_no_clipboard(person: Visitor, 
     assert ("signet" in page.evaluate("window.taken ?? ''")) == can_copy
     page.get_by_role("link", name="Health", exact=True).click()
     expect(page.get_by_text(told, exact=True)).to_be_hidden()
+
+
+def grave(page: Page) -> list[tuple[str, list[str]]]:
+    page.add_script_tag(path=AXE)
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+    heavy = [one for one in found if one["impact"] in {"serious", "critical"} or one["id"] in ALSO]
+    return [(one["id"], [node["html"] for node in one["nodes"]]) for one in heavy]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_what_a_call_loads_leaves_other_parts_readable(visit: Open, server: Server, scheme: str) -> None:
+    visitor = visit(server, color_scheme=scheme, bypass_csp=True)
+    page = visitor.go("tools/boj_get_series/" + quote('{"codes": ["FM08:FXERD01"]}'))
+    page.get_by_role("button", name="Call", exact=True).click()
+    page.get_by_role("button", name="Log axis").click()
+    assert grave(page) == []
+
+    page.get_by_role("link", name="Health", exact=True).click()
+    page.get_by_role("button", name="Pause").click()
+    page.get_by_role("button", name="Resume").hover()
+    page.get_by_label("Filter settings").fill("port")
+    assert grave(page) == []
+
+
+PAGE_OF_A_JUDGE = """
+<h1>Title</h1><h3>Input</h3><p>It is <math><mi>a</mi><mo>=</mo><mn>%s</mn></math> here.</p>
+<table><thead><tr><th>codeforces</th><th>%s</th></tr></thead><tbody><tr><td>1</td><td>2</td></tr></tbody></table>
+<table><tbody><tr><td>second</td></tr></tbody></table>
+""" % ("1234567890" * 12, "accepted" * 20)
+
+
+def test_a_page_of_a_result_keeps_words_whole_and_fits(visit: Open, server: Server) -> None:
+    visitor = visit(server, viewport={"width": 390, "height": 844})
+    page = visitor.go("clients")
+    page.evaluate(
+        """async html => {
+            const link = document.createElement("link");
+            const loaded = new Promise(resolve => (link.onload = resolve));
+            link.rel = "stylesheet";
+            link.href = "/-/files/call.css";
+            document.head.append(link);
+            await loaded;
+            (await import("/-/files/page.js")).showPage(document.querySelector("main"), html);
+        }""",
+        PAGE_OF_A_JUDGE,
+    )
+
+    expect(page.get_by_role("heading", level=3, name="Title")).to_be_visible()
+    expect(page.get_by_role("heading", level=4, name="Input")).to_be_visible()
+    expect(page.locator(".formula")).to_have_attribute("tabindex", "0")
+    lines = "e => e.getBoundingClientRect().height / parseFloat(getComputedStyle(e).lineHeight)"
+    assert page.get_by_role("columnheader", name="codeforces").evaluate(lines) < 2
+    box = page.get_by_role("region", name="Table 1")
+    assert box.evaluate("e => e.scrollWidth > e.clientWidth")
+    expect(page.get_by_role("region", name="Table 2")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+def test_with_text_twice_as_large_no_view_is_cut_off_on_a_phone(visit: Open, server: Server) -> None:
+    visitor = visit(server, viewport={"width": 390, "height": 844})
+    for name in NAVIGATION:
+        page = visitor.go(name.lower())
+        page.get_by_role("heading", level=1, name=name).wait_for()
+        page.evaluate("document.documentElement.style.fontSize = '200%'")
+        assert page.evaluate("document.documentElement.scrollWidth") == 390, name
 
 
 def test_a_person_logs_in_with_a_token_which_is_kept_in_memory_alone(locked: Server, visit: Open) -> None:

@@ -145,7 +145,7 @@ function isText({ path }) {
 function list(changes, noun) {
   if (changes.length === 0) return null;
   const count = `${changes.length} ${noun}${changes.length === 1 ? "" : "s"} changed`;
-  return [h("h3", {}, count), h("ul", { class: "changes" }, changes.map(change))];
+  return h("details", {}, h("summary", {}, count), h("ul", { class: "changes" }, changes.map(change)));
 }
 
 function change({ path, kind, before, after }) {
