@@ -127,6 +127,15 @@ def test_values_are_read_by_mouse_and_by_keyboard(person: Visitor, dollar: dict[
     shown = page.get_by_text(re.compile(r"^2026-0[345]-\d\d$"))
     expect(shown).to_be_visible()
     expect(page.get_by_text(sent[shown.inner_text()], exact=True)).to_be_visible()
+    told = page.locator(".chart-box").inner_text()
+    assert columns["code"] in told
+    assert columns["name"] not in told
+    page.set_viewport_size({"width": 390, "height": 844})
+    chart_of(page).hover(position={"x": 150, "y": 90})
+    plot, box = chart_of(page).bounding_box(), page.locator(".chart-box").bounding_box()
+    assert plot is not None
+    assert box is not None
+    assert box["y"] >= plot["y"] + plot["height"]
 
 
 def test_zoom_by_drag_wheel_keys_and_buttons_and_back(person: Visitor) -> None:

@@ -185,10 +185,10 @@ def test_what_a_call_loads_leaves_other_parts_readable(visit: Open, server: Serv
 
 
 PAGE_OF_A_JUDGE = """
-<h1>Title</h1><h3>Input</h3><p>It is <math><mi>a</mi><mo>=</mo><mn>%s</mn></math> here.</p>
-<table><thead><tr><th>codeforces</th><th>%s</th></tr></thead><tbody><tr><td>1</td><td>2</td></tr></tbody></table>
+<h1>Title</h1><h3>Input</h3><p>It is <math><mi>a</mi><mo>=</mo><mn>{}</mn></math> here.</p>
+<table><thead><tr><th>codeforces</th><th>{}</th></tr></thead><tbody><tr><td>1</td><td>2</td></tr></tbody></table>
 <table><tbody><tr><td>second</td></tr></tbody></table>
-""" % ("1234567890" * 12, "accepted" * 20)
+""".format("1234567890" * 12, "accepted" * 20)
 
 
 def test_a_page_of_a_result_keeps_words_whole_and_fits(visit: Open, server: Server) -> None:

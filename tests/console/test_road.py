@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from boj_harness import SPOT
 from browser import Open
@@ -148,9 +149,33 @@ def test_the_road_is_drawn_as_a_list_that_fits_a_phone(visit: Open, house: House
     assert attempts.count() == 2
     assert "failed" in attempts.nth(0).inner_text()
     assert "503" in attempts.nth(0).inner_text()
+    names = [item.locator(".name").inner_text() for item in attempts.all()]
+    assert names == ["request 1", "request 1, attempt 2"]
 
     show(page, "boj_get_data_code", db=8, codes=["FXERD01"])
     failed = road.get_by_role("listitem").filter(has_text="input contract")
     assert [term.strip() for term in failed.locator("dd").all_inner_texts()] == ["db", "type", "8"]
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     visitor.assert_quiet()
+
+
+def test_requests_are_counted_and_many_are_folded(visit: Open, house: House) -> None:
+    visitor = visit(house.server)
+    page = visitor.go("clients")
+    page.evaluate(
+        """async () => {
+            const step = (name, status, detail) =>
+                ({ name, status, detail, startMs: 0, tookMs: 1, place: null, keyword: null, value: null });
+            const asked = ["a", "b", "b", "b", "c", "d", "e", "f"].map((host, at) =>
+                step("upstream", at === 1 ? "failed" : "passed", `boj: GET http://${host}, ${at === 1 ? 503 : 200}`));
+            const { drawRoad } = await import("/-/files/road.js");
+            drawRoad(document.querySelector("main"), [step("tool", "passed", ""), ...asked]);
+        }"""
+    )
+
+    names = page.get_by_role("list", name="Requests to upstreams", exact=True).locator(".name").all_inner_texts()
+    assert names == ["request 1", "request 2", "request 2, attempt 2", "request 3", "request 4"]
+    further = page.get_by_role("list", name="Further requests to upstreams")
+    expect(further).to_be_hidden()
+    page.get_by_text("3 more requests").click()
+    assert further.locator(".name").all_inner_texts() == ["request 5", "request 6", "request 7"]
