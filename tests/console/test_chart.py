@@ -127,6 +127,15 @@ def test_values_are_read_by_mouse_and_by_keyboard(person: Visitor, dollar: dict[
     shown = page.get_by_text(re.compile(r"^2026-0[345]-\d\d$"))
     expect(shown).to_be_visible()
     expect(page.get_by_text(sent[shown.inner_text()], exact=True)).to_be_visible()
+    told = page.locator(".chart-box").inner_text()
+    assert columns["code"] in told
+    assert columns["name"] not in told
+    page.set_viewport_size({"width": 390, "height": 844})
+    chart_of(page).hover(position={"x": 150, "y": 90})
+    plot, box = chart_of(page).bounding_box(), page.locator(".chart-box").bounding_box()
+    assert plot is not None
+    assert box is not None
+    assert box["y"] >= plot["y"] + plot["height"]
 
 
 def test_zoom_by_drag_wheel_keys_and_buttons_and_back(person: Visitor) -> None:
@@ -218,10 +227,10 @@ def test_the_files_hold_the_values_and_the_picture(person: Visitor, tmp_path: Pa
 
     assert saved.value.suggested_filename == "C0_C1_C2.csv"
     text = Path(saved.value.path()).read_bytes().decode("utf-8")
-    assert text.split("\r\n")[0] == "code,C0,C1,C2,C3,C4,C5"
+    assert text.split("\r\n")[0] == "period,C0,C1,C2,C3,C4,C5"
     rows = list(csv.reader(io.StringIO(text, newline=""), strict=True))
     assert rows == [
-        ["code", "C0", "C1", "C2", "C3", "C4", "C5"],
+        ["period", "C0", "C1", "C2", "C3", "C4", "C5"],
         ["name", '\'=cmd|"x"', "'+1", "'-2", "'@a", names[4], HOSTILE],
         ["unit", *["%"] * 6],
         ["1900-01-01", *["-1.5"] * 6],

@@ -5,6 +5,9 @@ from __future__ import annotations
 import copy
 import json
 
+from playwright.sync_api import expect
+
+from browser import Visitor
 from processes import ROOT, Server
 from signet.console.contract_diff import schema_changes
 
@@ -75,3 +78,19 @@ def test_the_number_of_places_is_bounded() -> None:
     wide = {f"p{number}": number for number in range(10_000)}
 
     assert len(schema_changes(wide, {})) == 200
+
+
+def test_one_change_is_unfolded_and_the_others_are_found_by_their_tools(person: Visitor) -> None:
+    page = person.go("contracts")
+    cards = page.get_by_role("article")
+    cards.first.wait_for()
+
+    assert page.locator("article > details[open]").count() == 1
+    last = cards.filter(has=page.get_by_role("group")).last
+    tool = last.get_by_role("heading").first.inner_text().split(" ")[0]
+    page.get_by_role("navigation", name="Tools of the comparison").get_by_role("button", name=tool).click()
+
+    chosen = cards.filter(has=page.get_by_role("heading", name=tool)).first
+    expect(chosen.get_by_role("heading").first).to_be_focused()
+    expect(chosen).to_be_in_viewport()
+    assert page.url.endswith("#/contracts")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 import sys
 from pathlib import Path
 
@@ -199,3 +201,21 @@ left side
 ** Contracts
 @endmindmap
 """
+
+
+def test_a_text_outlives_a_reload_or_is_warned_of(person: Visitor) -> None:
+    page = person.go("diagram")
+    write(page, "Alice -> Bob: kept")
+    expect(page).to_have_url(re.compile(r"#/diagram/[0-9A-Za-z_-]+$"))
+    page.reload()
+    expect(page.get_by_label("PlantUML text")).to_have_value("Alice -> Bob: kept")
+
+    asked = []
+    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
+    rows = "\n".join(f"A -> B: {hashlib.sha256(str(row).encode()).hexdigest()}" for row in range(150))
+    write(page, rows)
+    expect(page).to_have_url(re.compile(r"#/diagram$"))
+    page.get_by_label("PlantUML text").press("End")
+    page.reload()
+    page.get_by_role("heading", level=1, name="Diagram").wait_for()
+    assert asked == ["beforeunload"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -68,11 +69,11 @@ def test_calls_made_elsewhere_appear_and_are_filtered(stay: Stay, server: Server
     expect(records(page)).to_have_count(3)
     encode(server, 3)
     expect(records(page)).to_have_count(4)
-    expect(page.get_by_text("4 records, 0 left out")).to_be_visible()
+    expect(page.get_by_text("4 records", exact=True)).to_be_visible()
     doors = page.get_by_role("region", name="Records").locator("td.door").all_inner_texts()
-    assert sorted(doors) == ["http envelope", "http mcp", "rest", "rest"]
+    assert sorted(doors) == ["Envelope over HTTP", "MCP over HTTP", "REST", "REST"]
 
-    page.get_by_label("Door").select_option("http mcp")
+    page.get_by_label("Door").select_option("MCP over HTTP")
     expect(records(page)).to_have_count(1)
     page.get_by_label("Door").select_option("All doors")
     page.get_by_label("Code").select_option("INVALID_INPUT")
@@ -124,9 +125,14 @@ def test_a_recorded_call_is_made_again_and_compared(stay: Stay, recording: Serve
 
     page.get_by_role("link", name="same").click()
     expect(opened.get_by_text("hello").first).to_be_visible()
-    opened.get_by_role("button", name="Call again").click()
+    again = opened.get_by_role("button", name="Call again")
+    again.focus()
+    page.keyboard.press("Enter")
     expect(opened.get_by_text("✓ The answer is the same as the recorded one")).to_be_visible()
     expect(records(page)).to_have_count(4)
+    expect(again).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(opened).to_be_hidden()
 
     page.get_by_role("link", name="later").click()
     opened.get_by_role("button", name="Call again").click()
@@ -220,3 +226,47 @@ def test_a_page_follows_on_when_its_stream_has_ended_and_says_so(visit: Open) ->
         encode(server)
         expect(records(page)).to_have_count(2)
         person.assert_quiet()
+
+
+def hide(page: Page, *, is_hidden: bool) -> None:
+    """Put another tab before the page, or take it away."""
+    page.evaluate(
+        """isHidden => {
+            Object.defineProperty(document, "hidden", { configurable: true, get: () => isHidden });
+            document.dispatchEvent(new Event("visibilitychange"));
+        }""",
+        is_hidden,
+    )
+
+
+def test_a_tab_that_is_not_seen_holds_no_stream_and_comes_back(visit: Open, recording: Server) -> None:
+    person = visit(recording)
+    page = person.go("journal")
+    seen = recording.post("/-/journal", {}).json()["matches"] + 1
+    recording.post("/api/tools/same", {"text": "before"})
+    expect(records(page)).to_have_count(seen)
+
+    with page.expect_event("requestfailed", lambda request: request.url.endswith("/-/journal/stream")):
+        hide(page, is_hidden=True)
+    recording.post("/api/tools/same", {"text": "meanwhile"})
+    listed(recording, seen + 1)
+    with page.expect_request("**/-/journal/stream"):
+        hide(page, is_hidden=False)
+
+    expect(records(page)).to_have_count(seen + 1)
+    expect(page.get_by_role("region", name="Records").locator("td.took").first).to_have_text(
+        re.compile(r"^[\d.]+ m?s$")
+    )
+
+
+def test_a_journal_that_is_cut_off_says_so_and_goes_on(visit: Open, recording: Server) -> None:
+    person = visit(recording)
+    page = person.page
+    page.route("**/-/journal/stream", lambda route: route.abort())
+    person.go("journal")
+    expect(page.get_by_text("No new records: The server does not answer. Trying again every 2 s.")).to_be_visible()
+
+    page.unroute("**/-/journal/stream")
+    expect(page.get_by_text("No new records")).to_be_hidden()
+    recording.post("/api/tools/same", {"text": "again"})
+    expect(records(page).first).to_be_visible()

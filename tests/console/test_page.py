@@ -8,9 +8,10 @@ import re
 from collections.abc import Iterator
 from http.client import HTTPConnection
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from browser import Open, Visitor
 from console.test_contracts_view import own_set
@@ -21,6 +22,9 @@ HTML = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 FILES = sorted(path.name for path in (ROOT / "src/signet/console/files").iterdir() if path.name != "index.html")
 HTML_FROM_TEXT = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function"
 """What would turn a text into elements or code."""
+AXE = ROOT / "node_modules/axe-core/axe.min.js"
+ALSO = {"heading-order", "landmark-unique"}
+"""What axe calls moderate, and is held here all the same."""
 TOKEN = "t0ken-of-the-console"
 
 
@@ -193,6 +197,117 @@ def test_a_link_on_another_page_leads_to_the_console(visit: Open, server: Server
     page.get_by_role("link", name="go").click()
 
     expect(page.get_by_role("heading", level=1, name="Tools")).to_be_visible()
+
+
+def test_the_content_is_reached_by_the_first_link_and_the_view_stays(person: Visitor) -> None:
+    page = person.go("health")
+    assert page.evaluate("document.activeElement.tagName") == "BODY"
+
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("main")).to_be_focused()
+    page.goto(f"{person.url}/#elsewhere")
+    expect(page.get_by_role("heading", level=1, name="Health")).to_be_visible()
+    person.go("constructor")
+    expect(page.get_by_role("heading", level=1, name="Tools")).to_be_visible()
+
+
+def test_a_server_that_is_gone_is_told_and_asked_again(person: Visitor) -> None:
+    page = person.go("health")
+    page.context.set_offline(True)
+    page.get_by_role("link", name="Contracts", exact=True).click()
+    expect(page.get_by_role("alert")).to_contain_text("The server does not answer")
+
+    page.context.set_offline(False)
+    page.get_by_role("button", name="Try again").click()
+
+    expect(page.get_by_role("heading", level=1, name="Contracts")).to_be_visible()
+    person.complaints.clear()
+
+
+@pytest.mark.parametrize(("can_copy", "told"), [(True, "Copied"), (False, "It cannot be copied here")])
+def test_a_text_is_copied_where_the_browser_gives_no_clipboard(person: Visitor, told: str, *, can_copy: bool) -> None:
+    """As on a plain http address that is not this machine's."""
+    person.page.add_init_script("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
+    if not can_copy:
+        person.page.add_init_script("document.execCommand = () => false")
+    page = person.go("clients")
+    page.evaluate("addEventListener('copy', () => (window.taken = String(document.activeElement.value)))")
+
+    button = page.get_by_role("main").get_by_role("button", name="Copy").first
+    button.click()
+
+    expect(page.get_by_text(told, exact=True)).to_be_visible()
+    expect(button).to_be_focused()
+    assert ("signet" in page.evaluate("window.taken ?? ''")) == can_copy
+    page.get_by_role("link", name="Health", exact=True).click()
+    expect(page.get_by_text(told, exact=True)).to_be_hidden()
+
+
+def grave(page: Page) -> list[tuple[str, list[str]]]:
+    page.add_script_tag(path=AXE)
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+    heavy = [one for one in found if one["impact"] in {"serious", "critical"} or one["id"] in ALSO]
+    return [(one["id"], [node["html"] for node in one["nodes"]]) for one in heavy]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_what_a_call_loads_leaves_other_parts_readable(visit: Open, server: Server, scheme: str) -> None:
+    visitor = visit(server, color_scheme=scheme, bypass_csp=True)
+    page = visitor.go("tools/boj_get_series/" + quote('{"codes": ["FM08:FXERD01"]}'))
+    page.get_by_role("button", name="Call", exact=True).click()
+    page.get_by_role("button", name="Log axis").click()
+    assert grave(page) == []
+
+    page.get_by_role("link", name="Health", exact=True).click()
+    page.get_by_role("button", name="Pause").click()
+    page.get_by_role("button", name="Resume").hover()
+    page.get_by_label("Filter settings").fill("port")
+    assert grave(page) == []
+
+
+PAGE_OF_A_JUDGE = """
+<h1>Title</h1><h3>Input</h3><p>It is <math><mi>a</mi><mo>=</mo><mn>{}</mn></math> here.</p>
+<table><thead><tr><th>codeforces</th><th>{}</th></tr></thead><tbody><tr><td>1</td><td>2</td></tr></tbody></table>
+<table><tbody><tr><td>second</td></tr></tbody></table>
+""".format("1234567890" * 12, "accepted" * 20)
+
+
+def test_a_page_of_a_result_keeps_words_whole_and_fits(visit: Open, server: Server) -> None:
+    visitor = visit(server, viewport={"width": 390, "height": 844})
+    page = visitor.go("clients")
+    page.evaluate(
+        """async html => {
+            const link = document.createElement("link");
+            const loaded = new Promise(resolve => (link.onload = resolve));
+            link.rel = "stylesheet";
+            link.href = "/-/files/call.css";
+            document.head.append(link);
+            await loaded;
+            (await import("/-/files/page.js")).showPage(document.querySelector("main"), html);
+        }""",
+        PAGE_OF_A_JUDGE,
+    )
+
+    expect(page.get_by_role("heading", level=3, name="Title")).to_be_visible()
+    expect(page.get_by_role("heading", level=4, name="Input")).to_be_visible()
+    expect(page.locator(".formula")).to_have_attribute("tabindex", "0")
+    lines = "e => e.getBoundingClientRect().height / parseFloat(getComputedStyle(e).lineHeight)"
+    assert page.get_by_role("columnheader", name="codeforces").evaluate(lines) < 2
+    box = page.get_by_role("region", name="Table 1")
+    assert box.evaluate("e => e.scrollWidth > e.clientWidth")
+    expect(page.get_by_role("region", name="Table 2")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+def test_with_text_twice_as_large_no_view_is_cut_off_on_a_phone(visit: Open, server: Server) -> None:
+    visitor = visit(server, viewport={"width": 390, "height": 844})
+    for name in NAVIGATION:
+        page = visitor.go(name.lower())
+        page.get_by_role("heading", level=1, name=name).wait_for()
+        page.evaluate("document.documentElement.style.fontSize = '200%'")
+        assert page.evaluate("document.documentElement.scrollWidth") == 390, name
 
 
 def test_a_person_logs_in_with_a_token_which_is_kept_in_memory_alone(locked: Server, visit: Open) -> None:

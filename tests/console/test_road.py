@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from boj_harness import SPOT
+from browser import Open
 
 from .call_house import SECRET, House, opened
 
@@ -134,3 +136,25 @@ def test_a_tool_that_is_not_there_fails_at_the_envelope(house: House) -> None:
 
     assert statuses(answer)["envelope"] == "failed"
     assert statuses(answer)["input contract"] == "skipped"
+
+
+def test_requests_are_counted_and_many_are_folded(visit: Open, house: House) -> None:
+    visitor = visit(house.server)
+    page = visitor.go("clients")
+    page.evaluate(
+        """async () => {
+            const step = (name, status, detail) =>
+                ({ name, status, detail, startMs: 0, tookMs: 1, place: null, keyword: null, value: null });
+            const asked = ["a", "b", "b", "b", "c", "d", "e", "f"].map((host, at) =>
+                step("upstream", at === 1 ? "failed" : "passed", `boj: GET http://${host}, ${at === 1 ? 503 : 200}`));
+            const { drawRoad } = await import("/-/files/road.js");
+            drawRoad(document.querySelector("main"), [step("tool", "passed", ""), ...asked]);
+        }"""
+    )
+
+    names = page.get_by_role("list", name="Requests to upstreams", exact=True).locator(".name").all_inner_texts()
+    assert names == ["request 1", "request 2", "request 2, attempt 2", "request 3", "request 4"]
+    further = page.get_by_role("list", name="Further requests to upstreams")
+    expect(further).to_be_hidden()
+    page.get_by_text("3 more requests").click()
+    assert further.locator(".name").all_inner_texts() == ["request 5", "request 6", "request 7"]

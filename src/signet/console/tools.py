@@ -33,6 +33,8 @@ class ListedTool(Shown, frozen=True):
     """One tool in the catalogue."""
 
     name: str
+    slug: str
+    """The name of its contract."""
     title: str
     description: str
     annotations: dict[str, bool]
@@ -170,6 +172,7 @@ def _listed(tool: Tool, visit: Visit) -> dict[str, Any]:
     principal = visit.request.caller.principal
     return {
         "name": tool.name,
+        "slug": tool.slug,
         "title": tool.title,
         "description": tool.description,
         "annotations": dict(tool.annotations),

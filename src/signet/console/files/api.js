@@ -7,6 +7,7 @@ export const ROOT = new URL("../../", import.meta.url);
 
 let token = "";
 let askForToken = null;
+let asking = null;
 
 /** Remember the token of this visit; it is gone when the page is. */
 export function useToken(given) {
@@ -17,7 +18,7 @@ export function hasToken() {
   return token !== "";
 }
 
-/** Set what is called when the server wants a token: it returns a promise of one. */
+/** Set what is called when the server wants a token, once for all requests that wait: it returns a promise of one. */
 export function onTokenWanted(ask) {
   askForToken = ask;
 }
@@ -32,13 +33,41 @@ export class Refusal extends Error {
   }
 }
 
+/** The server cannot be reached. */
+export class NoAnswer extends Error {
+  constructor() {
+    super("The server does not answer");
+  }
+}
+
 /** Send a request to a path such as "-/tools"; return the response. Asks for a token once the server wants one. */
 export async function request(path, options = {}) {
   for (;;) {
-    const headers = { ...options.headers, ...(token ? { authorization: `Bearer ${token}` } : {}) };
-    const response = await fetch(new URL(path, ROOT), { ...options, headers, credentials: "omit", cache: "no-store" });
+    const sent = token;
+    const response = await send(path, options, sent);
     if (response.status !== 401 || askForToken === null) return response;
-    useToken(await askForToken((await refusalOf(response)).message, token !== ""));
+    const { message } = await refusalOf(response);
+    // Another request may have got a token while this one was under way.
+    if (sent === token) await newToken(sent ? message : "");
+  }
+}
+
+/** Return what a path answers to a token that is tried out, or throw a Refusal. */
+export async function tryToken(path, given) {
+  return read(await send(path, {}, given));
+}
+
+function newToken(why) {
+  asking ??= askForToken(why).then(useToken).finally(() => (asking = null));
+  return asking;
+}
+
+async function send(path, options, given) {
+  const headers = { ...options.headers, ...(given ? { authorization: `Bearer ${given}` } : {}) };
+  try {
+    return await fetch(new URL(path, ROOT), { ...options, headers, credentials: "omit", cache: "no-store" });
+  } catch (error) {
+    throw error instanceof TypeError ? new NoAnswer() : error;
   }
 }
 

@@ -1,7 +1,7 @@
 // The page: the navigation, the view that the address names, and the login where the server wants a token.
 
-import { get, onTokenWanted, useToken } from "./api.js";
-import { h, put, shown, tell } from "./dom.js";
+import { NoAnswer, get, onTokenWanted, tryToken, useToken } from "./api.js";
+import { h, hush, put, shown, tell } from "./dom.js";
 
 const VIEWS = {
   tools: ["Tools", () => import("./tools.js")],
@@ -15,17 +15,23 @@ const VIEWS = {
 const view = document.getElementById("view");
 let leave = () => {};
 let turn = 0;
+let hasShown = false;
 
 /** What every view is given beside its place: who the server is, and what the address says behind the view's name. */
 const app = { about: null, go: (address) => (location.hash = address) };
 
-onTokenWanted((why, wasWrong) => new Promise((resolve) => showLogin(resolve, wasWrong ? why : "")));
-addEventListener("hashchange", show);
-start();
+onTokenWanted(logIn);
+addEventListener("hashchange", () => isView() && show());
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  view.focus();
+});
+drawNavigation();
+show();
 
-async function start() {
-  drawNavigation();
-  await show();
+/** Tell whether the address names a view: it may name a place on the page. */
+function isView() {
+  return location.hash === "" || location.hash.startsWith("#/");
 }
 
 function drawNavigation() {
@@ -35,69 +41,90 @@ function drawNavigation() {
 
 async function show() {
   const mine = ++turn;
-  const [name, ...rest] = location.hash.replace(/^#\/?/, "").split("/").map(decodeSafely);
+  const [name, ...rest] = isView() ? location.hash.slice(2).split("/").map(decodeSafely) : [""];
   const chosen = Object.hasOwn(VIEWS, name) ? name : "tools";
   leave();
   leave = () => {};
-  for (const link of document.querySelectorAll("#navigation a")) {
-    link.id === `to-${chosen}` ? link.setAttribute("aria-current", "page") : link.removeAttribute("aria-current");
-  }
+  hush();
+  markCurrent(chosen);
   document.title = `${VIEWS[chosen][0]} · Signet`;
   try {
-    app.about ??= await about();
-    const [module] = await Promise.all([VIEWS[chosen][1](), useStyle(`${chosen}.css`)]);
-    if (mine !== turn) return;
-    const place = h("div", { class: `view ${chosen}` });
-    const left = await module.show(place, rest, app);
-    if (mine !== turn) return left?.();
-    leave = left ?? (() => {});
-    put(view, place);
-    view.focus({ preventScroll: true });
-    scrollTo(0, 0);
+    await showView(chosen, rest, mine);
   } catch (error) {
-    if (mine === turn) put(view, h("div", { class: "failure", role: "alert" }, h("h1", {}, "This view cannot be shown"), h("p", {}, shown(error.message))));
+    if (mine === turn) showFailure(error);
   }
 }
 
-async function about() {
-  const found = await get("-/about");
-  const marks = [found.isSandbox && "sample data", found.isReplay && "replay", found.isRecording && "recording", !found.caller.mayCall && "read only"];
+async function showView(chosen, rest, mine) {
+  app.about ??= drawHeader(await get("-/about"));
+  const [module] = await Promise.all([VIEWS[chosen][1]().catch(whyNotLoaded), useStyle(`${chosen}.css`)]);
+  if (mine !== turn) return;
+  const place = h("div", { class: `view ${chosen}` });
+  const left = await module.show(place, rest, app);
+  if (mine !== turn) {
+    left?.();
+    return;
+  }
+  leave = left ?? (() => {});
+  put(view, place);
+  // The first view is where a reader begins anyway.
+  if (hasShown) view.focus({ preventScroll: true });
+  hasShown = true;
+  scrollTo(0, 0);
+}
+
+function markCurrent(chosen) {
+  for (const link of document.querySelectorAll("#navigation a")) {
+    link.id === `to-${chosen}` ? link.setAttribute("aria-current", "page") : link.removeAttribute("aria-current");
+  }
+}
+
+function whyNotLoaded(error) {
+  throw error instanceof TypeError ? new NoAnswer() : error;
+}
+
+function showFailure(error) {
+  const isGone = error instanceof NoAnswer;
+  put(view, h("div", { class: "failure", role: "alert" },
+    h("h1", {}, isGone ? "The server does not answer" : "This view cannot be shown"),
+    h("p", {}, isGone ? "It may be stopped, or the network is down." : shown(error.message)),
+    h("button", { type: "button", class: "quiet", onclick: tryAgain }, "Try again")));
+}
+
+/** Show the view again; a browser that remembers a file as lacking has to load the page anew. */
+async function tryAgain() {
+  await show();
+  const isGone = view.querySelector(":scope > .failure");
+  if (isGone && (await get("-/about").then(() => true, () => false))) location.reload();
+  view.focus();
+}
+
+function drawHeader(found) {
+  const { isSandbox, isReplay, isRecording, caller } = found;
+  const marks = [isSandbox && "sample data", isReplay && "replay", isRecording && "recording", !caller.mayCall && "read only"];
   put(
     document.getElementById("who"),
     marks.filter(Boolean).map((mark) => h("span", { class: "mark" }, mark)),
-    found.caller.name && h("span", { class: "name" }, shown(found.caller.name)),
-    found.caller.name && h("button", { type: "button", class: "quiet", onclick: logOut }, "Log out"),
+    caller.name && h("span", { class: "name" }, shown(caller.name)),
+    caller.name && h("button", { type: "button", class: "quiet", onclick: logOut }, "Log out"),
     h("span", { class: "version" }, found.version),
   );
   return found;
 }
 
+/** Ask for a token over the view, which waits; who the caller is now is told in the header. */
+async function logIn(why) {
+  const { askForToken } = await import("./login.js").catch(whyNotLoaded);
+  const { token, found } = await askForToken(why, (given) => tryToken("-/about", given));
+  app.about = drawHeader(found);
+  if (document.activeElement === document.body) view.focus({ preventScroll: true });
+  tell(found.caller.name ? `Logged in as ${found.caller.name}` : "Logged in");
+  return token;
+}
+
 function logOut() {
   useToken("");
   location.reload();
-}
-
-function showLogin(resolve, why) {
-  const token = h("input", { id: "token", type: "password", name: "token", autocomplete: "off", required: true, "aria-describedby": "token-help" });
-  const form = h(
-    "form",
-    {
-      class: "login",
-      onsubmit: (event) => {
-        event.preventDefault();
-        tell("Logging in");
-        resolve(token.value.trim());
-      },
-    },
-    h("h1", {}, "Log in"),
-    why && h("p", { class: "failure", role: "alert" }, shown(why)),
-    h("label", { for: "token" }, "Token"),
-    token,
-    h("p", { id: "token-help", class: "help" }, "The bearer token that callers of this server send. It stays in this page's memory and is gone when you close or reload it."),
-    h("button", { type: "submit" }, "Log in"),
-  );
-  put(view, form);
-  token.focus();
 }
 
 const styles = new Map();
@@ -107,7 +134,8 @@ function useStyle(name) {
   if (!styles.has(name)) {
     styles.set(name, new Promise((resolve) => {
       const address = new URL(name, import.meta.url).href;
-      document.head.append(h("link", { rel: "stylesheet", href: address, onload: resolve, onerror: resolve }));
+      const forget = () => (styles.delete(name), resolve());
+      document.head.append(h("link", { rel: "stylesheet", href: address, onload: resolve, onerror: forget }));
     }));
   }
   return styles.get(name);

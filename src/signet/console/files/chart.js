@@ -60,7 +60,8 @@ export class Chart {
     this.plot = h("div", {
       class: "chart-plot", tabindex: "0", role: "application", "aria-roledescription": "chart",
       "aria-describedby": `${this.id}-help`,
-    }, this.canvas, this.overlay, this.readout.box);
+    }, this.canvas, this.overlay);
+    this.stage = h("div", { class: "chart-stage" }, this.plot, this.readout.box);
     if (this.height) this.plot.style.height = `${this.height}px`;
   }
 
@@ -84,7 +85,7 @@ export class Chart {
     this.table = h("div", { hidden: true });
     this.figure = h("figure", { class: "chart" },
       this.title && h("figcaption", {}, shown(this.title)), this.legend.buttons, this.legend.choice, this.unitTexts,
-      this.plot, h("p", { class: this.height ? "chart-hidden" : "help chart-help", id: `${this.id}-help` }, HELP),
+      this.stage, h("p", { class: this.height ? "chart-hidden" : "help chart-help", id: `${this.id}-help` }, HELP),
       this.note, this.readout.spoken, this.tools, this.table);
   }
 

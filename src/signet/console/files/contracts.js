@@ -8,8 +8,9 @@ const SIGNS = { breaking: "✕ breaking", removed: "✕ removed", added: "+ adde
 const KINDS = { added: "+", removed: "−", changed: "→" };
 
 export async function show(place) {
-  const { sets } = await get("-/contracts");
-  const state = { sets, files: {}, only: true };
+  const [{ sets }, { toolsets }] = await Promise.all([get("-/contracts"), get("-/tools")]);
+  const names = new Map(toolsets.flatMap(({ tools }) => tools.map(({ slug, name }) => [slug, name])));
+  const state = { sets, names, files: {}, only: true };
   const result = h("div", { id: "diff", "aria-live": "polite" });
   const compare = () => showDiff(result, state);
   const released = sets.find(({ name }) => name !== "served");
@@ -71,7 +72,9 @@ async function showDiff(place, state) {
   try {
     const diff = await post("-/contracts/diff", { old: state.old, new: state.new });
     const findings = diff.findings.filter((finding) => !state.only || finding.isChange || finding.side === "both");
-    put(place, summary(diff), findings.map(card), findings.length === 0 && h("p", { class: "good" }, "✓ Nothing changed."),
+    const first = findings.find(({ breaks }) => breaks);
+    const cards = findings.map((finding) => card(finding, state.names, finding === first));
+    put(place, summary(diff), indexOf(findings, cards), cards, findings.length === 0 && h("p", { class: "good" }, "✓ Nothing changed."),
       diff.notServed.length > 0 && h("p", { class: "help" }, `Not served here, so nothing is said of: ${diff.notServed.join(", ")}.`));
   } catch (error) {
     put(place, h("p", { class: "failure", role: "alert" }, shown(error.message)));
@@ -90,20 +93,49 @@ function summary(diff) {
   return h("p", { class: `summary ${diff.breaks ? "bad" : "good"}` }, diff.breaks ? "✕ " : "✓ ", parts.join(", "), ".");
 }
 
-function card(finding) {
+/** The tools of a comparison in a row; one that is chosen is brought into sight and unfolded. */
+function indexOf(findings, cards) {
+  const places = new Map();
+  findings.forEach((finding, at) => places.has(finding.tool) || places.set(finding.tool, at));
+  if (places.size < 2) return null;
+  const go = (one) => {
+    for (const details of one.querySelectorAll(":scope > details")) details.open = true;
+    one.querySelector("h2").focus({ preventScroll: true });
+    one.scrollIntoView({ block: "start" });
+  };
+  const breaks = (tool) => findings.some((finding) => finding.tool === tool && finding.breaks);
+  const button = ([tool, at]) => h("li", {},
+    h("button", { type: "button", class: "quiet", onclick: () => go(cards[at]) },
+      h("span", { class: breaks(tool) ? "bad" : "good" }, breaks(tool) ? "✕ " : "✓ "), shown(tool)));
+  return h("nav", { class: "index", "aria-label": "Tools of the comparison" }, h("ul", {}, [...places].map(button)));
+}
+
+function card(finding, names, isOpen) {
+  const { tool, verdict, changes } = finding;
   const side = finding.side === "both" ? "" : ` · ${finding.side}`;
+  const name = names.get(tool);
+  const rules = changes.filter((one) => !isText(one));
+  const body = [example(finding, side), list(rules, "rule"), list(changes.filter(isText), "text")].filter(Boolean);
   return h(
     "article",
     { class: `card ${finding.breaks ? "breaks" : ""}` },
-    h("h2", {}, shown(finding.tool), side, " ", h("span", { class: `verdict ${finding.verdict}` }, SIGNS[finding.verdict])),
+    h("h2", { tabindex: "-1" }, shown(tool), side, " ", h("span", { class: `verdict ${verdict}` }, SIGNS[verdict])),
+    name && name !== tool && h("p", { class: "help" }, "the tool ", h("code", {}, shown(name))),
     h("p", {}, shown(finding.why)),
-    finding.hasExample && [
-      h("h3", {}, finding.side === "input" ? "Arguments that were good and are refused" : "A result that clients were promised never to see"),
-      codeBlock(JSON.stringify(finding.example, null, 2), "the example"),
-    ],
-    list(finding.changes.filter((one) => !isText(one)), "rule", finding.breaks),
-    list(finding.changes.filter(isText), "text", false),
+    body.length > 0 && h("details", { open: isOpen }, h("summary", {}, contents(finding, rules.length)), body),
   );
+}
+
+/** Say what is folded: the example, and how many changes. */
+function contents({ hasExample, changes }, rules) {
+  const counted = (count, noun) => count > 0 && `${count} ${noun}${count === 1 ? "" : "s"} changed`;
+  return [hasExample && "An example", counted(rules, "rule"), counted(changes.length - rules, "text")].filter(Boolean).join(", ");
+}
+
+function example({ hasExample, example: given, side, tool }, sideText) {
+  const title = side === "input" ? "Arguments that were good and are refused" : "A result that clients were promised never to see";
+  const label = h("span", {}, "the example of ", shown(tool), sideText).textContent;
+  return hasExample && [h("h3", {}, title), codeBlock(JSON.stringify(given, null, 2), label)];
 }
 
 /** Tell whether a change is one of words that people and models read, which breaks no call. */
@@ -111,10 +143,10 @@ function isText({ path }) {
   return path.at(-2) !== "properties" && ["description", "title", "examples", "$comment"].includes(path.at(-1));
 }
 
-function list(changes, noun, open) {
+function list(changes, noun) {
   if (changes.length === 0) return null;
   const count = `${changes.length} ${noun}${changes.length === 1 ? "" : "s"} changed`;
-  return h("details", { open }, h("summary", {}, count), h("ul", { class: "changes" }, changes.map(change)));
+  return h("details", {}, h("summary", {}, count), h("ul", { class: "changes" }, changes.map(change)));
 }
 
 function change({ path, kind, before, after }) {

@@ -5,7 +5,7 @@ import { get } from "./api.js";
 import { makeEditor } from "./diagram_editor.js";
 import { PageEngine, ServerEngine } from "./diagram_engine.js";
 import { EXAMPLES } from "./diagram_examples.js";
-import { decode } from "./diagram_link.js";
+import { decode, encode } from "./diagram_link.js";
 import { makeLink } from "./diagram_link_view.js";
 import { makePaper } from "./diagram_paper.js";
 import { codeBlock, h, put, save, shown, tell } from "./dom.js";
@@ -14,6 +14,7 @@ const PAUSE_MS = 200;
 const PATIENCE_MS = 400;
 const PAGE = "in this page";
 const SERVER = "by this server";
+const MAX_IN_ADDRESS = 4000;
 const MAX_LOOKED_AT = 200_000;
 
 /** What was written last; it is kept while the person looks at other views. */
@@ -43,6 +44,9 @@ class DiagramView {
     this.problem = h("div", { id: "diagram-problem", class: "problem", role: "status" });
     this.status = h("p", { class: "help drawn", role: "status" });
     this.hidden = h("p", { class: "note", hidden: true });
+    this.isEdited = this.isLost = false;
+    this.onUnload = (event) => this.isLost && event.preventDefault();
+    addEventListener("beforeunload", this.onUnload);
   }
 
   parts() {
@@ -162,6 +166,7 @@ class DiagramView {
     } catch (error) {
       tell(`The address holds no diagram: ${error.message}`);
     }
+    this.opened = text;
     this.editor.field.value = text;
     this.editor.field.dispatchEvent(new Event("input"));
   }
@@ -190,6 +195,7 @@ class DiagramView {
   async drawNow(mine, text) {
     this.link.update(text);
     this.tellHidden(text);
+    this.keepInAddress(mine, text);
     if (kept.where === null) return this.paper.clear("No engine is installed, so nothing is drawn.");
     if (!text.trim()) return this.drawnNothing();
     const isNew = this.engine === null;
@@ -207,6 +213,18 @@ class DiagramView {
     const { version, serverEngine } = this.means;
     const where = kept.where === PAGE ? `in this page by PlantUML ${version}` : `by this server (${serverEngine})`;
     this.told(`Drawn ${where}.`);
+  }
+
+  /** Keep an edited text in the address, so that it is there after a reload; a long one is warned of instead. */
+  async keepInAddress(mine, text) {
+    this.isEdited ||= text !== this.opened;
+    if (!this.isEdited) return;
+    this.isLost = text.length > MAX_LOOKED_AT;
+    const encoded = this.isLost || !text.trim() ? "" : await encode(text);
+    if (mine !== this.turn) return;
+    this.isLost ||= encoded.length >= MAX_IN_ADDRESS;
+    const end = encoded && !this.isLost ? `/${encoded}` : "";
+    history.replaceState(history.state, "", `#/diagram${end}`);
   }
 
   drawnNothing() {
@@ -263,6 +281,7 @@ class DiagramView {
 
   close() {
     clearTimeout(this.timer);
+    removeEventListener("beforeunload", this.onUnload);
     this.turn++;
     this.engine?.close();
     this.editor.close();

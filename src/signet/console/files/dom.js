@@ -53,24 +53,46 @@ export function shown(text) {
   return nodes;
 }
 
+const TOLD_MS = 2500;
 let told = 0;
 /** Tell a short message at the bottom of the page, which screen readers read out. */
 export function tell(message) {
-  const place = document.getElementById("told");
-  place.textContent = message;
+  document.getElementById("told").textContent = message;
   clearTimeout(told);
-  told = setTimeout(() => (place.textContent = ""), 5000);
+  told = setTimeout(hush, TOLD_MS);
+}
+
+/** Take the message away. */
+export function hush() {
+  document.getElementById("told").textContent = "";
 }
 
 /** A button that copies a text. */
 export function copyButton(text, label = "Copy") {
-  return h("button", {
-    type: "button", class: "quiet",
-    onclick: async () => {
-      await navigator.clipboard.writeText(typeof text === "function" ? text() : text);
-      tell("Copied");
-    },
-  }, label);
+  const copy = async () => tell((await copied(typeof text === "function" ? text() : text)) ? "Copied" : "It cannot be copied here");
+  return h("button", { type: "button", class: "quiet", onclick: copy }, label);
+}
+
+/** Copy a text; tell whether it went. Browsers have a clipboard for pages of https and of this machine alone. */
+export async function copied(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return copiedBySelection(text);
+  }
+}
+
+function copiedBySelection(text) {
+  const before = document.activeElement;
+  const field = h("textarea", { class: "unseen-field", readonly: true, "aria-hidden": "true", value: text });
+  // Beside the button, since what is behind an open dialog cannot be selected.
+  (before?.parentNode ?? document.body).append(field);
+  field.select();
+  const isDone = document.execCommand("copy");
+  field.remove();
+  before?.focus({ preventScroll: true });
+  return isDone;
 }
 
 /** A block of code with a button to copy it. */

@@ -3,6 +3,7 @@
 import { get } from "./api.js";
 import { drawChart } from "./chart.js";
 import { h, put, shown } from "./dom.js";
+import { doorName } from "./door_names.js";
 import { NONE, clockText, countText, msText, secondsText, shareText } from "./figure_text.js";
 import { LiveTable } from "./live_table.js";
 import { refresh } from "./refresh.js";
@@ -44,13 +45,15 @@ export async function show(place) {
 /** The line that says how old the figures are, with the button that stops them. */
 function statusBar() {
   const told = h("span", { class: "help" });
-  const button = h("button", { type: "button", class: "quiet", "aria-pressed": "false" }, "Pause");
+  const button = h("button", { type: "button", class: "quiet" }, "Pause");
+  let isPaused = false;
   return {
     element: h("p", { class: "row health-bar" }, button, told),
     tell: (text) => put(told, shown(text)),
     onPause: (then) => button.addEventListener("click", () => {
-      const isPaused = button.getAttribute("aria-pressed") !== "true";
-      button.setAttribute("aria-pressed", String(isPaused));
+      isPaused = !isPaused;
+      button.classList.toggle("paused", isPaused);
+      button.textContent = isPaused ? "Resume" : "Pause";
       then(isPaused);
     }),
   };
@@ -131,7 +134,7 @@ function timeSeries({ minutes }) {
 function calls() {
   const table = new LiveTable("Calls by tool and door, last hour", [
     { title: "Tool", node: ({ tool }) => toolLink(tool) },
-    { title: "Door", text: ({ door }) => door },
+    { title: "Door", text: ({ door }) => doorName(door) },
     { title: "Calls", number: true, text: (row) => countText(row.calls) },
     { title: "Errors", number: true, text: (row) => countText(row.errors) },
     { title: "Rate", number: true, text: (row) => shareText(row.errors, row.calls) },
@@ -188,7 +191,7 @@ function refusals() {
 }
 
 function limits() {
-  const table = new LiveTable("Limits", [
+  const table = new LiveTable("Limits, and what they hold for", [
     { title: "Limit", text: ({ name }) => name },
     { title: "Holds for", text: ({ scope }) => scope },
     { title: "Value", text: ({ limit }) => limit },
@@ -197,7 +200,7 @@ function limits() {
 }
 
 function processes() {
-  const table = new LiveTable("Processes", [
+  const table = new LiveTable("Processes of this server", [
     { title: "Process", text: ({ pid, isAnswering }) => (isAnswering ? `${pid} (answers this page)` : String(pid)) },
     { title: "In flight", number: true, text: (row) => countText(row.inFlight) },
     { title: "Journal lag", number: true, text: (row) => secondsText(row.journalLagS) },
@@ -207,7 +210,11 @@ function processes() {
 }
 
 function countsText(counts) {
-  return Object.entries(counts).map(([name, count]) => `${name} ${countText(count)}`).join(", ") || NONE;
+  return Object.entries(counts).map(([name, count]) => `${name}: ${timesText(count)}`).join(", ") || NONE;
+}
+
+function timesText(count) {
+  return count === 1 ? "once" : count === 2 ? "twice" : `${countText(count)} times`;
 }
 
 function section(title, ...children) {

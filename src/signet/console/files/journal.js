@@ -2,6 +2,7 @@
 
 import { ROOT, follow, hasToken, post } from "./api.js";
 import { codeBlock, h, put, shown, tell } from "./dom.js";
+import { doorName } from "./door_names.js";
 import { recordList } from "./record_list.js";
 import { showRecord } from "./record_panel.js";
 
@@ -19,7 +20,7 @@ const LEFT_OUT = "Left out: records that came too fast to be shown. The journal'
 
 export async function show(place, rest, app) {
   const view = new JournalView(place, app);
-  view.follow();
+  view.watch();
   if (rest[0]) view.open(rest[0]);
   return () => view.leave();
 }
@@ -41,13 +42,13 @@ class JournalView {
   }
 
   draw() {
-    this.count = h("p", { class: "count", title: LEFT_OUT }, "Loading");
+    this.count = h("p", { class: "count" }, "Loading");
     this.state = h("p", { class: "help state", role: "status" });
     const onEscape = (event) => event.key === "Escape" && this.close();
     this.panel = h("section", { class: "panel card", "aria-label": "Record", hidden: true, onkeydown: onEscape });
     this.empty = h("div", { class: "empty", hidden: true });
     const turn = () => this.turn(!this.isPaused);
-    this.pause = h("button", { type: "button", class: "quiet", "aria-pressed": "false", onclick: turn }, "Pause");
+    this.pause = h("button", { type: "button", class: "quiet", onclick: turn }, "Pause");
     const toTop = () => this.toTop();
     this.top = h("button", { type: "button", class: "quiet", hidden: true, onclick: toTop }, "New records above");
     const left = h("div", { class: "left" }, this.list.element, this.empty);
@@ -85,28 +86,39 @@ class JournalView {
     this.choose({ tool: null, door: null, code: null, caller: null, text: "" });
   }
 
+  /** Follow while the tab is seen: a browser has six connections to a server, and each stream takes one. */
+  watch() {
+    this.onVisible = () => (document.hidden ? this.stopping?.abort() : this.follow());
+    document.addEventListener("visibilitychange", this.onVisible);
+    if (!document.hidden) this.follow();
+  }
+
   /** Follow the records that the filter takes, from now on and back to the oldest; begin again if the stream ends. */
   async follow() {
     this.stopping?.abort();
     const { signal } = (this.stopping = new AbortController());
-    this.list.clear();
+    const filter = JSON.stringify(this.filter);
+    // Where the filter is another, the list is; else it goes on, and what came in the meantime is loaded.
+    if (filter !== this.followed) this.list.clear();
+    this.isLoaded &&= filter === this.followed;
+    this.followed = filter;
     this.waiting = [];
-    this.isLoaded = false;
     for (let failed = 0; !signal.aborted; failed++) {
+      const wait = AGAIN_MS[Math.min(failed, AGAIN_MS.length - 1)];
       try {
         let hasBegun = false;
         await follow("-/journal/stream", this.filter, (batch) => {
           if (signal.aborted) return;
           this.take(batch);
-          if (!hasBegun) this.load(signal).catch((error) => this.say(error, signal));
+          if (!hasBegun) this.load(signal).catch((error) => this.say(error, wait, signal));
           hasBegun = true;
           failed = 0;
         }, signal);
-        this.say(new Error("The server has ended the stream"), signal);
+        this.say(new Error("The server has ended the stream"), wait, signal);
       } catch (error) {
-        this.say(error, signal);
+        this.say(error, wait, signal);
       }
-      await pauseFor(AGAIN_MS[Math.min(failed, AGAIN_MS.length - 1)], signal);
+      await pauseFor(wait, signal);
     }
   }
 
@@ -146,7 +158,7 @@ class JournalView {
     for (const value of fresh) known.add(value);
     const select = this.selects[name];
     const chosen = select.value;
-    const option = (value) => h("option", { value: `=${value}` }, value === "" ? "(nobody)" : plain(value));
+    const option = (value) => h("option", { value: `=${value}` }, value === "" ? "(nobody)" : plain(name === "door" ? doorName(value) : value));
     const options = [...known].sort().slice(0, 500).map(option);
     put(select, select.firstElementChild, options);
     select.value = chosen;
@@ -154,7 +166,6 @@ class JournalView {
 
   turn(isPaused) {
     this.isPaused = isPaused;
-    this.pause.setAttribute("aria-pressed", String(isPaused));
     if (!isPaused) this.list.add(this.waiting.splice(0));
     tell(isPaused ? "Paused: new records wait" : "New records are shown again");
     this.tally();
@@ -167,7 +178,9 @@ class JournalView {
 
   tally() {
     const number = this.list.records.length;
-    put(this.count, `${written(number)} ${number === 1 ? "record" : "records"}, ${written(this.leftOut)} left out`);
+    const lacking = this.leftOut ? `, ${written(this.leftOut)} left out` : "";
+    put(this.count, `${written(number)} ${number === 1 ? "record" : "records"}${lacking}`);
+    this.count.title = lacking && LEFT_OUT;
     put(this.pause, this.isPaused ? `Resume (${written(this.waiting.length)} new)` : "Pause");
     const isEmpty = this.isLoaded && number === 0;
     this.list.element.hidden = isEmpty;
@@ -208,12 +221,14 @@ class JournalView {
     this.list.focus();
   }
 
-  say(error, signal) {
-    if (!signal.aborted) put(this.state, shown(`No new records: ${error.message}. Trying again.`));
+  say(error, wait, signal) {
+    const when = wait < 1000 ? "now" : `every ${wait / 1000} s`;
+    if (!signal.aborted) put(this.state, shown(`No new records: ${error.message}. Trying again ${when}.`));
   }
 
   leave() {
-    this.stopping.abort();
+    document.removeEventListener("visibilitychange", this.onVisible);
+    this.stopping?.abort();
     this.list.destroy();
   }
 }

@@ -3,6 +3,7 @@
 
 import { isSafe, put, shown } from "./dom.js";
 
+const FIRST_LEVEL = 3;
 const HTML = "http://www.w3.org/1999/xhtml";
 const MATH = "http://www.w3.org/1998/Math/MathML";
 const ELEMENTS = new Set(
@@ -19,33 +20,55 @@ const MATH_ATTRIBUTES = new Set(
 export function showPage(place, html) {
   const page = document.createElement("div");
   page.className = "page";
-  page.append(...adopted(new DOMParser().parseFromString(html, "text/html").body));
+  const { body } = new DOMParser().parseFromString(html, "text/html");
+  page.append(...adopted(body, { levels: levelsOf(body), tables: 0 }));
   put(place, page);
+  new ResizeObserver(() => letScroll(page)).observe(page);
 }
 
-function adopted(from) {
+/** Return the level of each kind of heading here: the first is below the result's own, and none is left out. */
+function levelsOf(body) {
+  const used = ["h1", "h2", "h3", "h4", "h5", "h6"].filter((name) => body.querySelector(name));
+  return new Map(used.map((name, at) => [name, Math.min(FIRST_LEVEL + at, 6)]));
+}
+
+/** Let formulas that are wider than the page scroll in their place, also with the keyboard. */
+function letScroll(page) {
+  const isLong = (one) => one.firstChild.getBoundingClientRect().width > page.clientWidth;
+  for (const [one, long] of [...page.querySelectorAll(".formula")].map((one) => [one, isLong(one)])) {
+    one.classList.toggle("long", long);
+    long ? one.setAttribute("tabindex", "0") : one.removeAttribute("tabindex");
+  }
+  for (const one of page.querySelectorAll('math[display="block"]')) {
+    one.scrollWidth > one.clientWidth ? one.setAttribute("tabindex", "0") : one.removeAttribute("tabindex");
+  }
+}
+
+function adopted(from, state) {
   return [...from.childNodes].flatMap((node) => {
     if (node.nodeType === Node.TEXT_NODE) return from.namespaceURI === MATH ? [node.data] : shown(node.data);
     if (node.nodeType !== Node.ELEMENT_NODE) return [];
-    return [element(node)];
+    return [element(node, state)];
   });
 }
 
-function element(node) {
+function element(node, state) {
   const name = node.localName;
   if (node.namespaceURI === MATH && MATH_ELEMENTS.has(name)) {
     const made = document.createElementNS(MATH, name);
     for (const { name: key, value } of node.attributes) if (MATH_ATTRIBUTES.has(key)) made.setAttribute(key, value);
-    made.append(...adopted(node));
-    return made;
+    made.append(...adopted(node, state));
+    return name === "math" && node.getAttribute("display") !== "block" ? formula(made) : made;
   }
   if (node.namespaceURI !== HTML || !ELEMENTS.has(name)) return document.createTextNode(node.textContent);
-  const made = document.createElement(name);
+  const level = state.levels.get(name);
+  const made = document.createElement(level ? `h${level}` : name);
+  if (level) made.className = `level-${name[1]}`;
   if (name === "a") link(made, node);
   if (name === "ol" && /^\d{1,9}$/.test(node.getAttribute("start") ?? "")) made.setAttribute("start", node.getAttribute("start"));
-  made.append(...adopted(node));
+  made.append(...adopted(node, state));
   if (name === "pre") readable(made, "Code");
-  return name === "table" ? scrolling(made) : made;
+  return name === "table" ? scrolling(made, ++state.tables) : made;
 }
 
 function link(made, node) {
@@ -57,12 +80,20 @@ function link(made, node) {
   made.setAttribute("referrerpolicy", "no-referrer");
 }
 
+/** A formula among words. */
+function formula(math) {
+  const box = document.createElement("span");
+  box.className = "formula";
+  box.append(math);
+  return box;
+}
+
 /** A wide table scrolls by itself, and not the whole page. */
-function scrolling(table) {
+function scrolling(table, number) {
   const box = document.createElement("div");
   box.className = "scroll";
   box.append(table);
-  return readable(box, "Table");
+  return readable(box, `Table ${number}`);
 }
 
 /** What may scroll by itself is reached with the keyboard. */

@@ -61,10 +61,12 @@ function rowOf({ curve, point }, palette, head, text) {
   const own = point ? text(point.x, curve.frequency) : head;
   const when = own === head ? "" : own;
   const unit = value === "no value" ? "" : curve.unit;
-  const name = h("dt", {}, sample(curve.number, palette), " ", shown(labelOf(curve)));
+  // The legend has the name: the box has to be small, so that the curve is seen.
+  const name = h("dt", {}, sample(curve.number, palette), " ", shown(curve.code || curve.name));
   const beside = when && h("span", { class: "chart-own" }, ` (${when})`);
   const data = h("dd", {}, h("strong", {}, value), unit && [" ", shown(unit)], beside);
-  return { nodes: [name, data], sentence: [name.textContent.trim(), data.textContent].join(" ") };
+  const spoken = h("span", {}, shown(labelOf(curve))).textContent;
+  return { nodes: [name, data], sentence: [spoken, data.textContent].join(" ") };
 }
 
 /** Return the name of a curve for people: its code and its name. */

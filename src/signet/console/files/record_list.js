@@ -2,6 +2,8 @@
 // records cost no more than thirty. New records at the top do not move what is being read.
 
 import { h, shown } from "./dom.js";
+import { doorName } from "./door_names.js";
+import { milliseconds } from "./road.js";
 
 const MOST = 10_000;
 const BEYOND = 8;
@@ -11,7 +13,7 @@ const COLUMNS = [
   ["Outcome", "outcome"],
   ["Door", "door"],
   ["Caller", "caller"],
-  ["ms", "took number"],
+  ["Took", "took number"],
 ];
 
 /** Make the table; `onOpen` is called with the record that a person opens. */
@@ -169,9 +171,9 @@ class RecordList {
       h("td", { class: "time" }, time),
       h("td", { class: "tool" }, h("a", { href, onclick: open }, shown(record.tool || "(no tool)"))),
       h("td", { class: "outcome" }, h("span", { class: `code ${kind}` }, word), " ", shown(message)),
-      h("td", { class: "door" }, shown(record.door)),
+      h("td", { class: "door" }, shown(doorName(record.door))),
       h("td", { class: "caller" }, shown(record.caller)),
-      h("td", { class: "took number" }, record.durationMs.toFixed(record.durationMs < 10 ? 2 : 0)),
+      h("td", { class: "took number" }, milliseconds(record.durationMs)),
     );
     markRow(row, record.seq === this.opened);
     return row;

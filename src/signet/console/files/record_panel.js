@@ -4,6 +4,7 @@
 import { get, post } from "./api.js";
 import { copyButton, h, put, shown, tell } from "./dom.js";
 import { outcomeOf } from "./record_list.js";
+import { milliseconds } from "./road.js";
 
 const SIGNS = { passed: "✓", failed: "✕", skipped: "–" };
 const FIRST = [
@@ -46,7 +47,7 @@ async function treeMaker() {
 function parts(page) {
   const record = page.record;
   const [word, kind] = outcomeOf(record);
-  const how = record.error ? shown(record.error.message) : `in ${record.durationMs} ms`;
+  const how = record.error ? shown(record.error.message) : `in ${milliseconds(record.durationMs)}`;
   return [
     h("p", { class: "ending" }, h("span", { class: `code ${kind}` }, word), " ", how),
     record.shadow && h("p", { class: "note" }, SHADOW),
@@ -118,7 +119,9 @@ function ask(place, run, button) {
 }
 
 async function callAgain(key, page, tree, compared, button) {
-  button.disabled = true;
+  if (button.getAttribute("aria-disabled") === "true") return;
+  // A button that is disabled loses the focus, and with it the keys of the panel.
+  button.setAttribute("aria-disabled", "true");
   put(compared, h("p", {}, "Calling"));
   try {
     const requestId = page.record?.requestId ?? key;
@@ -129,14 +132,14 @@ async function callAgain(key, page, tree, compared, button) {
   } catch (error) {
     put(compared, h("p", { class: "failure", role: "alert" }, shown(error.message)));
   }
-  button.disabled = false;
+  button.removeAttribute("aria-disabled");
 }
 
 function comparison(found, tree) {
   const count = found.differences.length + found.more;
   const places = `${count} ${count === 1 ? "place" : "places"}`;
   const verdict = found.equal
-    ? h("p", { class: "good verdict" }, `✓ The answer is the same as the recorded one (${found.tookMs} ms).`)
+    ? h("p", { class: "good verdict" }, `✓ The answer is the same as the recorded one (${milliseconds(found.tookMs)}).`)
     : h("p", { class: "bad verdict" }, `✕ The answer differs from the recorded one in ${places}.`);
   return [
     h("h3", {}, "Compared"),

@@ -6,28 +6,50 @@ import { useSheet } from "./sheet.js";
 const SIGNS = { passed: "✓", failed: "✗", skipped: "–" };
 const UPSTREAM = "upstream";
 
-/** Draw the stages that `/-/call` tells; the attempts to reach an upstream stand below the tool. */
+const MAX_SEEN = 5;
+
+/** Draw the stages that `/-/call` tells; the requests to upstreams stand below the tool. */
 export function drawRoad(place, road) {
   useSheet("call.css");
   const whole = Math.max(...road.map((step) => step.startMs + step.tookMs), 0.001);
   const list = h("ol", { class: "road", "aria-label": "The road of the call" });
-  let attempts = null;
-  let count = 0;
+  const requests = [];
   for (const step of road) {
-    if (step.name !== UPSTREAM) {
+    if (step.name === UPSTREAM) {
+      if (!requests.length) list.lastChild.append(h("ol", { class: "attempts", "aria-label": "Requests to upstreams" }));
+      requests.push(step);
+    } else {
       list.append(item(step, step.name, whole));
-      attempts = null;
-      continue;
     }
-    if (!attempts) {
-      attempts = h("ol", { class: "attempts", "aria-label": "Requests to upstreams" });
-      list.lastChild.append(attempts);
-    }
-    const skipped = step.status === "skipped";
-    count += skipped ? 0 : 1;
-    attempts.append(item(step, skipped ? "upstream" : `upstream, attempt ${count}`, whole));
   }
+  const below = list.querySelector(".attempts");
+  if (below) fillRequests(below, requests, whole);
   put(place, h("div", { class: "road-box" }, axis(whole), list));
+}
+
+/** Write the requests to upstreams; more than a few are folded. */
+function fillRequests(place, requests, whole) {
+  const names = namesOf(requests);
+  const items = requests.map((step, at) => item(step, names[at], whole));
+  place.append(...items.slice(0, MAX_SEEN));
+  const more = items.slice(MAX_SEEN);
+  if (!more.length) return;
+  const words = `${more.length} more ${more.length === 1 ? "request" : "requests"}`;
+  const rest = h("ol", { class: "attempts", start: String(MAX_SEEN + 1), "aria-label": "Further requests to upstreams" }, more);
+  place.after(h("details", { open: requests.slice(MAX_SEEN).some((step) => step.status === "failed") }, h("summary", {}, words), rest));
+}
+
+/** Name requests by their number; one that follows a failure of the same is a further attempt. */
+function namesOf(requests) {
+  const target = (step) => step.detail.slice(0, step.detail.lastIndexOf(", "));
+  let [number, attempt] = [0, 1];
+  return requests.map((step, at) => {
+    if (step.status === "skipped") return "upstream";
+    const before = requests[at - 1];
+    const isRetry = before?.status === "failed" && target(before) === target(step);
+    [number, attempt] = isRetry ? [number, attempt + 1] : [number + 1, 1];
+    return attempt > 1 ? `request ${number}, attempt ${attempt}` : `request ${number}`;
+  });
 }
 
 function item(step, name, whole) {

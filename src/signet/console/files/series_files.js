@@ -8,7 +8,7 @@ import { labelOf } from "./readout.js";
 const ROWS_AT_ONCE = 4000;
 const PNG_WIDTH = 1200, PNG_HEIGHT = 600, PNG_RATIO = 2, PNG_FONT = 13;
 
-/** Save all points of a chart: three lines of code, name and unit, then a line for each x. */
+/** Save all points of a chart: a line of codes, one of names and one of units, then a line for each x. */
 export async function saveCsv(chart) {
   const parts = [];
   for await (const part of csvParts(chart.curves, chart.isTime, chart.isLocal)) parts.push(part);
@@ -20,7 +20,7 @@ export async function saveCsv(chart) {
 export async function* csvParts(curves, isTime, isLocal) {
   const head = (label, texts) => [label, ...texts.map(cell)].join(",");
   yield [
-    head("code", curves.map((curve) => curve.code)),
+    head(isTime ? "period" : "x", curves.map((curve) => curve.code)),
     head("name", curves.map((curve) => curve.name)),
     head("unit", curves.map((curve) => curve.unit)),
   ].join("\r\n") + "\r\n";
