@@ -8,6 +8,7 @@ const NAMES = new Map([
   ["http envelope", "Envelope over HTTP"],
   ["stdio envelope", "Envelope on stdio"],
   ["page", "Page"],
+  ["console", "Console"],
   ["none", "No door"],
 ]);
 
