@@ -85,5 +85,6 @@ def author(_at_the_editor: Visitor) -> Iterator[Visitor]:
 def person(stay: Stay, server: Server) -> Iterator[Visitor]:
     """The visitor who stays; at the end of the test the page must have been quiet."""
     visitor = stay(server)
+    visitor.page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
     yield visitor
     visitor.assert_quiet()

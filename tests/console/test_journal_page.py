@@ -104,7 +104,7 @@ def test_a_record_is_opened_and_closed_with_the_keyboard(stay: Stay, flooded: Se
     opened = panel(page)
     expect(opened.get_by_role("heading", name="typed")).to_be_focused()
     road = opened.get_by_role("listitem").all_inner_texts()
-    assert " ".join(road[2].split()) == "✕ tool failed Tool 'typed' not found"
+    assert " ".join(road[0].split()) == "✕ envelope failed Tool 'typed' not found"
     expect(opened.get_by_text("--record DIR")).to_be_visible()
     assert page.url.endswith("#/journal/" + known[-1]["requestId"])
     page.keyboard.press("Escape")
@@ -217,7 +217,7 @@ def test_a_page_follows_on_when_its_stream_has_ended_and_says_so(visit: Open) ->
     with serving("--toolsets", "plantuml", "--no-journal", env=env) as server:
         person = visit(server)
         page = person.go("journal")
-        expect(page.get_by_text("The server has ended the stream. Trying again.")).to_be_visible()
+        expect(page.get_by_text("No new records: The server has ended the stream. Trying again every")).to_be_visible()
         with page.expect_response("**/-/journal/stream") as found:
             pass
         assert found.value.status == 200

@@ -199,7 +199,8 @@ def test_a_link_on_another_page_leads_to_the_console(visit: Open, server: Server
     expect(page.get_by_role("heading", level=1, name="Tools")).to_be_visible()
 
 
-def test_the_content_is_reached_by_the_first_link_and_the_view_stays(person: Visitor) -> None:
+def test_the_content_is_reached_by_the_first_link_and_the_view_stays(visit: Open, server: Server) -> None:
+    person = visit(server)
     page = person.go("health")
     assert page.evaluate("document.activeElement.tagName") == "BODY"
 
@@ -227,8 +228,11 @@ def test_a_server_that_is_gone_is_told_and_asked_again(person: Visitor) -> None:
 
 
 @pytest.mark.parametrize(("can_copy", "told"), [(True, "Copied"), (False, "It cannot be copied here")])
-def test_a_text_is_copied_where_the_browser_gives_no_clipboard(person: Visitor, told: str, *, can_copy: bool) -> None:
+def test_a_text_is_copied_where_the_browser_gives_no_clipboard(
+    visit: Open, server: Server, told: str, *, can_copy: bool
+) -> None:
     """As on a plain http address that is not this machine's."""
+    person = visit(server)
     person.page.add_init_script("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
     if not can_copy:
         person.page.add_init_script("document.execCommand = () => false")
