@@ -242,6 +242,9 @@ def test_every_example_of_openapi_succeeds_on_the_sample_data(server: Server) ->
     components = page.get("components", {}).get("schemas", {})
     failed = []
     for path, operations in page["paths"].items():
+        if "{" in path or path.endswith("/stream"):
+            # No document knows what is served under a name of the moment, and a stream has no end.
+            continue
         for method, operation in operations.items():
             if method == "get":
                 answers = [server.ask("GET", path)]

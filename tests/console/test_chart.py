@@ -79,10 +79,14 @@ def press(page: Page, *keys: str) -> str:
     return page.locator("figure [aria-live]").inner_text()
 
 
+def wait_for_frame(page: Page) -> None:
+    """Wait until what was asked for is drawn, which it is with the next frame."""
+    page.evaluate("() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))")
+
+
 def ends_of(page: Page) -> tuple[str, str]:
     """Return the first and the last day in sight, as the keyboard finds them."""
-    # What a zoom asks for is drawn with the next frame.
-    page.evaluate("() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))")
+    wait_for_frame(page)
     return press(page, "Home")[:10], press(page, "End")[:10]
 
 
@@ -275,6 +279,7 @@ def test_other_points_keep_the_zoom_the_choice_and_the_canvas(person: Visitor) -
     assert "B one" not in press(page, "Home")
     # An hour that moves on: what was in sight is gone, the next is seen.
     page.evaluate("series => shownChart.update(series)", [moved(series_of([9.0] * 120)), series_of([], code="B")])
+    wait_for_frame(page)
     assert press(page, "Home").startswith("1900-07-20: A one 9 yen")
     assert press(page, "ArrowRight").startswith("1900-07-21")
     assert canvas is not None
