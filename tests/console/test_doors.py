@@ -14,7 +14,7 @@ import pytest
 from processes import Server, run, serving, serving_limited
 from signet.app import build_server
 from signet.catalogue import TOOLSETS, find_toolset
-from signet.console.doors import Doors, DoorsWanted
+from signet.console.doors import CallWanted, Doors
 from signet.console.parts import Parts
 from signet.console.spool import Spool
 from signet.console.twin import Visit
@@ -87,7 +87,7 @@ def compare(variant: Any, tool: str, **arguments: Any) -> dict[str, Any]:
     request = Request("POST", "/-/doors", Headers((), ()), body=body)
 
     async def run() -> Any:
-        response = await doors.compare(Visit(request, {}, msgspec.json.decode(body, type=DoorsWanted)))
+        response = await doors.compare(Visit(request, {}, msgspec.json.decode(body, type=CallWanted)))
         await built.close()
         return json.loads(response.body)
 

@@ -18,6 +18,7 @@ from signet.kernel.wire import encode
 from signet.transports.messages import Request, Response
 
 from . import doors
+from .doors import CallWanted
 from .parts import Parts
 from .road import ROAD, Road, timed, visitor
 from .stages import RoadStep, Stages
@@ -26,17 +27,9 @@ from .views import JSON_VIEW, ResultView, view_of
 from .violations import PlaceShown, Violations
 from .work import work
 
-__all__ = ["CallAnswer", "CallError", "CallWanted", "twins"]
+__all__ = ["CallAnswer", "CallError", "twins"]
 
 DOOR: Final = Door("http", "/-/call", "console", by_name=True)
-
-
-class CallWanted(Shown, frozen=True):
-    """A call to make."""
-
-    tool: str
-    """The tool's name."""
-    arguments: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
 class CallError(Shown, frozen=True):

@@ -25,7 +25,7 @@ from .parts import Parts
 from .twin import PRIVATE, Shown, Twin, Visit
 from .work import work
 
-__all__ = ["Doors", "DoorsCompared", "DoorsWanted", "twins"]
+__all__ = ["CallWanted", "Doors", "DoorsCompared", "twins"]
 
 OK: Final = "OK"
 MAX_WIRE_CHARS: Final = 20_000
@@ -35,8 +35,8 @@ UNKNOWN: Final = ((404, "TOOL_NOT_FOUND"),)
 MAX_DIFFERENCES: Final = 100
 
 
-class DoorsWanted(Shown, frozen=True):
-    """A call to make through every door."""
+class CallWanted(Shown, frozen=True):
+    """A call to make."""
 
     tool: str
     """The tool's name."""
@@ -186,7 +186,7 @@ def twins(parts: Parts) -> tuple[Twin, ...]:
             method="POST",
             path="/-/doors",
             summary="Make one call through every door, and tell where the answers differ",
-            body=DoorsWanted,
+            body=CallWanted,
             answer=DoorsCompared,
             run=doors.compare,
             example=parts.example_call(),

@@ -13,11 +13,11 @@ import time
 from collections.abc import Callable, Sequence
 from operator import attrgetter
 from secrets import token_hex
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
-from signet.journal.record import JournalEntry, JournalRecord, Metadata
+from signet.journal.record import JournalEntry, JournalRecord
 from signet.kernel.errors import ACCESS_FAULTS, Fault
 
 from .following import Follower
@@ -58,8 +58,8 @@ def _nowhere(*_: object) -> tuple[str, str]:
     return "", ""
 
 
-class FeedRecord(Shown, frozen=True, gc=False):
-    """One record: what the console knows of a call, and the fields of its line in the journal."""
+class FeedRecord(JournalRecord, frozen=True, kw_only=True, gc=False, forbid_unknown_fields=True):
+    """One record: the fields of its line in the journal, and what the console knows of the call beside them."""
 
     seq: str
     """Its place among all records of the server: later records have greater ones."""
@@ -80,23 +80,6 @@ class FeedRecord(Shown, frozen=True, gc=False):
     """The keyword of the schema that is broken there."""
     exchange: str
     """The id of the HTTP request that carried the call, `X-Request-Id`; empty on stdio."""
-    agent_id: str
-    attempt: int
-    duration_ms: float
-    error: dict[str, Any] | None
-    input_bytes: int
-    metadata: Metadata
-    method: str
-    output_bytes: int
-    request_id: str
-    route: str
-    span_id: str
-    status: str
-    step_id: int
-    task_id: str
-    trace_id: str
-    transport: str
-    ts: str
 
 
 class FeedLeftOut(Shown, frozen=True):
@@ -227,18 +210,20 @@ class Feed:
 
     def _feed_record(self, entry: JournalEntry, record: JournalRecord) -> FeedRecord:
         fault = entry.fault or entry.shadow_violation
+        place, keyword = self._place_of(entry, fault)
         return FeedRecord(
-            self._next_seq(entry.ended_s),
-            # The name of an unknown tool is the caller's text: the record has it without secrets.
-            entry.tool.name if entry.tool is not None else record.metadata.tool_id or "",
-            door_of(entry.call),
-            entry.call.caller.name[:MAX_CALLER_CHARS],
-            OK if fault is None else fault.code.value,
-            "" if fault is None else fault.stage or ("access" if fault.name in ACCESS_FAULTS else ""),
-            entry.fault is None and fault is not None,
-            *self._place_of(entry, fault),
-            entry.call.caller.request_id[:MAX_CALLER_CHARS],
             *msgspec.structs.astuple(record),
+            seq=self._next_seq(entry.ended_s),
+            # The name of an unknown tool is the caller's text: the record has it without secrets.
+            tool=entry.tool.name if entry.tool is not None else record.metadata.tool_id or "",
+            door=door_of(entry.call),
+            caller=entry.call.caller.name[:MAX_CALLER_CHARS],
+            code=OK if fault is None else fault.code.value,
+            stage="" if fault is None else fault.stage or ("access" if fault.name in ACCESS_FAULTS else ""),
+            shadow=entry.fault is None and fault is not None,
+            place=place,
+            keyword=keyword,
+            exchange=entry.call.caller.request_id[:MAX_CALLER_CHARS],
         )
 
     def _place_of(self, entry: JournalEntry, fault: Fault | None) -> tuple[str, str]:
