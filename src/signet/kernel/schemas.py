@@ -90,6 +90,8 @@ class ToolIO(msgspec.Struct, frozen=True):
     output_validator: Contract
     names: ArgumentNames | None = None
     """The names of the arguments, where the input has no further ones."""
+    promises_output: bool = True
+    """Whether the tool has an output contract; a wrapped server's tool may have none."""
 
 
 class Bundle(msgspec.Struct, frozen=True):
@@ -118,6 +120,11 @@ class SchemaRegistry:
         self._bundles: dict[str, Bundle] = {}
         self._tools: dict[str, ToolIO] = {}
         self._envelope: Contract | None = None
+
+    def put(self, bundles: Mapping[str, Bundle], ios: Mapping[str, ToolIO]) -> None:
+        """Hold the contracts of a wrapped server's tools, by slug, in place of those that were put before."""
+        self._bundles |= bundles
+        self._tools |= ios
 
     def load_envelope(self) -> Contract:
         """Return the contract of a request envelope."""
