@@ -35,7 +35,7 @@ from .relayed import finish_relayed
 from .schemas import PREFIX, Contract, ContractError, SchemaRegistry, ToolIO
 from .tools import Tool, Toolbox, ToolsetRuntime
 from .waiting import Waiting
-from .wire import decode_in_chunks, encode
+from .wire import PIECE_BYTES, decode_in_chunks, encode
 
 __all__ = ["CALL_TIMEOUT_S", "Mode", "Observer", "Pipeline"]
 
@@ -277,7 +277,7 @@ class Pipeline:
             self._in_flight -= 1
             deadlines.forget(ended)
             task.cancel()
-        if prepared.tool.validate_in_thread:
+        if prepared.tool.validate_in_thread and not (isinstance(value, Relayed) and len(value.body) < PIECE_BYTES):
             wait.now = "checking the result"
             return self.notify(await asyncio.to_thread(self.finish, prepared, value), started_s)
         return self.notify(self.finish(prepared, value), started_s)
@@ -286,6 +286,10 @@ class Pipeline:
         if self._deadlines is None or self._deadlines.loop is not loop:
             self._deadlines = Deadlines(loop, self._timeout_s)
         return self._deadlines
+
+    def now(self) -> float:
+        """Return the time by which calls are measured."""
+        return self._observer.clock()
 
     def notify(self, outcome: Outcome, started_s: float | None = None) -> Outcome:
         """Pass an outcome to the observer and return it; a call that was refused before its start took no time."""

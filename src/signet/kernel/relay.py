@@ -1,4 +1,4 @@
-"""The port to wrapped servers: an MCP request as its handler gets it, and what answers requests in the server's place."""
+"""The port to wrapped servers: an MCP request as its handler gets it, and what answers in the server's place."""
 
 from __future__ import annotations
 
