@@ -64,7 +64,7 @@ WEB_OUT = [
 ]
 DOORS = {
     "stdio": (
-        ["transports.stdio", "transports.pipes", "transports.stdio", *ENGINE],
+        ["transports.stdio", "kernel.lines", "transports.stdio", *ENGINE],
         ["kernel.protocol", "kernel.wire", "transports.pipes"],
     ),
     "/mcp": (
