@@ -1,0 +1,1 @@
+"""The relay: other people's servers, how they are reached and what they say."""
