@@ -154,7 +154,8 @@ def build_server(
     close = partial(_close_all, [part.close for part in (journal, telemetry, store) if part is not None])
     identity = Identity(name, __version__)
     upstreams = tuple([runtime.upstream for runtime in runtimes if runtime.upstream is not None])
-    return make_server(pipeline, identity, instructions_of(enabled), upstreams, close, whole_text=whole_text)
+    server = partial(make_server, pipeline, identity, instructions_of(enabled), upstreams, whole_text=whole_text)
+    return server(close) if settings.wrapping is None else open_wrapped(settings, log, server, close)
 
 
 def _by_slug(runtimes: list[ToolsetRuntime], toolbox: Toolbox) -> dict[str, ToolsetRuntime]:

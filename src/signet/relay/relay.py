@@ -48,8 +48,10 @@ CHANGE_PAUSE_S: Final = 0.2
 class ServerRelay:
     """Answers clients on behalf of wrapped servers."""
 
-    def __init__(self, catalogue: Catalogue, log: Callable[..., None]) -> None:
-        self.catalogue = catalogue
+    catalogue: Catalogue
+    """What the servers list; set before anybody is served."""
+
+    def __init__(self, log: Callable[..., None]) -> None:
         self._log = log
         self._server: Server | None = None
         self._sessions: dict[int, Session] = {}
@@ -192,10 +194,9 @@ class ServerRelay:
             pipeline.notify(Outcome(call, None, fault=fault), started_s)
             raise
         if answer.error is not None:
-            fault = error_fault(answer.error)
-            outcome = Outcome(call, None, fault=fault)
-            pipeline.notify(outcome, started_s)
-            return relayed_failure(request.id, on_one_line(answer.error), fault.mcp_code)
+            failure = error_fault(answer.error)
+            pipeline.notify(Outcome(call, None, fault=failure), started_s)
+            return relayed_failure(request.id, on_one_line(answer.error), failure.mcp_code)
         body = on_one_line(answer.result or EMPTY)
         pipeline.notify(Outcome(call, None, body=body), started_s)
         return success(request.id, body)
@@ -371,9 +372,8 @@ async def _replied(request: RpcRequest, coroutine: Coroutine[Any, Any, Reply]) -
     except ProtocolError as error:
         return error.reply(request.id)
     except Fault as fault:
-        return ProtocolError(fault.mcp_code, fault.message, {"canonical_code": fault.code, **fault.data}).reply(
-            request.id
-        )
+        data = {"canonical_code": fault.code, **fault.data}
+        return ProtocolError(fault.mcp_code, fault.message, data).reply(request.id)
 
 
 def _call_of(request: RpcRequest) -> Call:

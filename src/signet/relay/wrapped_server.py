@@ -78,6 +78,8 @@ class WrappedServer:
         """What the lock blocks, with the reason: by its kind and its name."""
         self.on_begun: Callable[[Snapshot], None] | None = None
         """Called with what a new instance says about itself, before it is used."""
+        self.on_repinned: Callable[[], None] | None = None
+        """Called when the lock lets something else be served."""
         self.levels: dict[str, str] = {}
         """The log level that each session asked for."""
 
@@ -265,8 +267,9 @@ class WrappedServer:
         if exchange.questions:
             exchange.asked.set()
         asked = asyncio.ensure_future(exchange.asked.wait())
+        first: list[asyncio.Future[Any]] = [exchange.reply, asked]
         try:
-            await asyncio.wait([exchange.reply, asked], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
             dialogue.forget(exchange)
             raise
