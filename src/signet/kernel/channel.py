@@ -44,6 +44,8 @@ class ClientChannel(msgspec.Struct, frozen=True):
     notify: Callable[[bytes], None] = _ignore
     cancel: Callable[[Id], None] = _ignore
     door: Door = STDIO_MCP
+    can_ask: bool = True
+    """Whether requests of ours reach the client before its reply does."""
     headers: Headers = NO_HEADERS
     """The headers of an HTTP request."""
     caller: Caller = NOBODY
