@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from signet.kernel.protocol import Identity
 from signet.kernel.schemas import SchemaRegistry
@@ -20,6 +22,10 @@ from .relay import ServerRelay
 from .server_spec import ServerSpec, Wrapping
 from .wrapped_server import Listeners, WrappedServer
 
+if TYPE_CHECKING:
+    from .tape import TapeWriter
+    from .tape_reader import TapeReader
+
 __all__ = ["LockError", "open_relay"]
 
 Log = Callable[..., None]
@@ -32,6 +38,7 @@ def open_relay(
     identity: Identity,
     *,
     log: Log,
+    secrets: tuple[str, ...] = (),
     instructions: str = "",
 ) -> ServerRelay:
     """Return the relay of some servers; none of them is started before somebody needs it.
@@ -45,7 +52,9 @@ def open_relay(
     lock = _lock_of(wrapping, log)
     servers = []
     for spec in wrapping.servers:
-        server = WrappedServer(spec, partial(_link, spec, wrapping, log), listeners, is_private=wrapping.is_private)
+        links = _Links(spec, wrapping, secrets, log)
+        server = WrappedServer(spec, links.link, listeners, is_private=wrapping.is_private)
+        relay.on_close.append(links.close)
         if lock is not None and spec.name in lock.servers:
             _pin(server, lock.servers[spec.name], wrapping, log)
         servers.append(server)
@@ -82,23 +91,50 @@ def _pin(server: WrappedServer, locked: LockedServer, wrapping: Wrapping, log: L
     server.on_begun = begun
 
 
-def _link(spec: ServerSpec, wrapping: Wrapping, log: Log) -> Link:
-    """Return a new link to a server: its recording, its URL or its command."""
-    link: Any
-    if spec.tape:
+class _Links(msgspec.Struct):
+    """Makes the links to one server, which share a tape where there is one."""
+
+    spec: ServerSpec
+    wrapping: Wrapping
+    secrets: tuple[str, ...]
+    log: Log
+    tape: TapeWriter | TapeReader | None = None
+
+    def link(self) -> Link:
+        """Return a new link to the server: its recording, its URL or its command."""
+        spec, log = self.spec, partial(self.log, server=self.spec.name)
+        if spec.tape:
+            return self._replay()
+        if spec.url:
+            from .http_link import HttpLink
+
+            link: Link = HttpLink(spec.url, spec.headers, log=lambda line: log("server.http", what=line))
+        else:
+            from .child_link import ChildLink
+
+            link = ChildLink(spec, lambda line: log("server.stderr", line=line))
+        return self._recorded(link) if self.wrapping.record else link
+
+    def _replay(self) -> Link:
         from .tape_link import TapeLink
+        from .tape_reader import TapeReader
 
-        return TapeLink(spec.tape)
-    if spec.url:
-        from .http_link import HttpLink
+        if not isinstance(self.tape, TapeReader):
+            self.tape = TapeReader(self.spec.tape)
+        return TapeLink(self.tape, self.secrets)
 
-        link = HttpLink(spec, log=partial(log, server=spec.name))
-    else:
-        from .child_link import ChildLink
-
-        link = ChildLink(spec, lambda line: log("server.stderr", server=spec.name, line=line))
-    if wrapping.record:
+    def _recorded(self, link: Link) -> Link:
         from .recording_link import RecordingLink
+        from .tape import TapeWriter
 
-        return RecordingLink(link, spec, wrapping.record)
-    return link
+        if not isinstance(self.tape, TapeWriter):
+            warn = partial(self.log, "tape.unwritten", server=self.spec.name)
+            folder = self.wrapping.record
+            folder = os.path.join(folder, self.spec.name) if len(self.wrapping.servers) > 1 else folder
+            self.tape = TapeWriter(folder, self.spec, self.secrets, lambda why: warn(why=why))
+        return RecordingLink(link, self.tape)
+
+    def close(self) -> None:
+        """Write the rest of the tape."""
+        if self.tape is not None:
+            self.tape.close()

@@ -53,6 +53,8 @@ class ServerRelay:
 
     def __init__(self, log: Callable[..., None]) -> None:
         self._log = log
+        self.on_close: list[Callable[[], None]] = []
+        """Called when all servers have ended."""
         self._server: Server | None = None
         self._sessions: dict[int, Session] = {}
         self._subscriptions: dict[str, Subscriptions] = {}
@@ -363,6 +365,8 @@ class ServerRelay:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*[server.close() for server in self.catalogue.servers])
+        for close in self.on_close:
+            close()
 
 
 async def _replied(request: RpcRequest, coroutine: Coroutine[Any, Any, Reply]) -> Reply:

@@ -17,7 +17,7 @@ from signet.kernel.headers import METHOD, NAME, VERSION
 from signet.kernel.protocol import CAPABILITIES_KEY, MODERN_VERSIONS, VERSION_KEY, Identity
 from signet.kernel.wire import ProtocolError
 
-__all__ = ["Message", "MessageBuilder", "answer_of", "read_raw", "read_result"]
+__all__ = ["Message", "MessageBuilder", "answer_of", "header_value", "read_raw", "read_result"]
 
 CLIENT_INFO_KEY: Final = "io.modelcontextprotocol/clientInfo"
 JSON_HEADERS: Final = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
@@ -54,7 +54,7 @@ class MessageBuilder(msgspec.Struct, frozen=True):
             params = {**params, "_meta": meta}
             headers[METHOD] = method
             if "name" in params:
-                headers[NAME] = _header_value(params["name"])
+                headers[NAME] = header_value(params["name"])
         return self._message(headers, id=number, method=method, params=params)
 
     def initialize(self, number: int) -> Message:
@@ -70,7 +70,7 @@ class MessageBuilder(msgspec.Struct, frozen=True):
         return Message(msgspec.json.encode({"jsonrpc": "2.0", **members}), headers, self.path)
 
 
-def _header_value(text: str) -> str:
+def header_value(text: str) -> str:
     """Encode a value that a header cannot hold as MCP prescribes."""
     if text.isascii() and text.isprintable() and text == text.strip() and not text.startswith("=?"):
         return text
