@@ -35,4 +35,3 @@ def relay_of(
         return open_relay(settings.wrapping, toolbox, registry, identity, log=note, secrets=secrets)
     except (LockError, ValueError) as error:
         raise UsageError(str(error)) from None
-
