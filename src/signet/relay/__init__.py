@@ -1,0 +1,1 @@
+"""Other people's servers under contract: how they are reached, spoken to and relayed."""

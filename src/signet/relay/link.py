@@ -1,0 +1,57 @@
+"""A link: carries messages to one running instance of a server, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import msgspec
+
+__all__ = ["Link", "LinkError", "Outgoing"]
+
+
+class LinkError(Exception):
+    """A server cannot be reached or started; the text is a sentence for people."""
+
+
+class Outgoing(msgspec.Struct, frozen=True, gc=False):
+    """One message to a server, with what a transport must know about it."""
+
+    body: bytes
+    """JSON on one line, without a line end."""
+    method: str = ""
+    """Empty for a response."""
+    name: str = ""
+    """The tool, prompt or resource that the request names: the `Mcp-Name` header of the modern era."""
+    version: str = ""
+    """The protocol revision that is spoken."""
+    id: int | None = None
+    """The id of a request; None for a notification and for a response."""
+    param_headers: tuple[tuple[str, str], ...] = ()
+    """The `Mcp-Param-*` headers of the modern era."""
+
+
+class Link(Protocol):
+    """Carries messages to one running server; all methods are called from one event loop."""
+
+    async def open(self, receive: Callable[[bytes], None], lost: Callable[[str], None]) -> None:
+        """Start the server, or connect to it.
+
+        `receive` is called with each message that comes: one JSON text, never empty. `lost` is called once, with a
+        sentence, when the server is gone without `close`.
+
+        Raises:
+            LinkError: it cannot be started or reached.
+        """
+
+    def send(self, message: Outgoing) -> None:
+        """Send a message, without waiting and without raising.
+
+        What cannot be delivered is told by `lost`, or over HTTP by an error reply to the request through `receive`.
+        """
+
+    def cancel(self, request_id: int) -> None:
+        """Close the stream of a request that nobody waits for, where a stream belongs to it."""
+
+    async def close(self) -> None:
+        """End the server or the connection, within a bounded time; may be called more than once."""

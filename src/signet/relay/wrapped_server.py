@@ -1,0 +1,235 @@
+"""One wrapped server: its running instances, what it lists, and each request to it from the first byte to the last."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Final
+
+import msgspec
+from msgspec import Raw
+
+from signet.kernel.channel import Session
+from signet.kernel.errors import Code, Fault
+from signet.kernel.outcome import Relayed
+from signet.kernel.relay import RpcRequest
+from signet.kernel.tools import Context
+from signet.kernel.wire import encode
+from signet.lock.snapshot import Snapshot
+
+from .asking import owner_of
+from .conversation import Conversations, reply_to
+from .dialogue import Answer, Dialogue, Hooks, LostError
+from .link import Link
+from .messages import members
+from .negotiation import CALLERS, Introduction, introduce
+from .pool import Pool
+from .replies import relayed
+from .server_spec import ServerSpec
+from .snapshots import introduction_of, server_info, take_snapshot
+
+__all__ = ["WrappedServer"]
+
+MAX_IN_FLIGHT: Final = 256
+"""The requests that one instance has to answer at once; others wait for their turn."""
+LOCKED: Final = {
+    "tools/call": ("tool", "name"),
+    "prompts/get": ("prompt", "name"),
+    "resources/read": ("resource", "uri"),
+}
+"""The kind of what a request names, in the lock, and the member that names it."""
+MAX_WAITING: Final = 768
+LIST_S: Final = 30.0
+"""How long a server may take for one page of a list."""
+
+
+class Listeners(msgspec.Struct, frozen=True):
+    """Who is told of what a server says outside of any request."""
+
+    notified: Callable[[WrappedServer, Dialogue, str, Raw], None]
+    lost: Callable[[WrappedServer, Dialogue], None]
+    sessions: Callable[[], list[Session]]
+    log: Callable[..., None]
+
+
+class WrappedServer:
+    """A server of somebody else's."""
+
+    def __init__(
+        self, spec: ServerSpec, make_link: Callable[[], Link], listeners: Listeners, *, is_private: bool
+    ) -> None:
+        """Wrap a server; one that `is_private` has one client, whose capabilities are declared to it."""
+        self.spec = spec
+        self.name = spec.name
+        self._make_link = make_link
+        self._listeners = listeners
+        self._is_private = is_private
+        self.conversations = Conversations(listeners.sessions, listeners.log)
+        self._turns = asyncio.Semaphore(MAX_IN_FLIGHT)
+        self._waiting = 0
+        self.pool = Pool(spec.name, spec.pool)
+        self.modes = dict(spec.validation)
+        self.pinned: Snapshot | None = None
+        """What is served of the server, where a lock pins it."""
+        self.blocked: Mapping[tuple[str, str], str] = {}
+        """What the lock blocks, with the reason: by its kind and its name."""
+        self.on_begun: Callable[[Snapshot], None] | None = None
+        """Called with what a new instance says about itself, before it is used."""
+        self.on_repinned: Callable[[], None] | None = None
+        """Called when the lock lets something else be served."""
+
+    async def dialogue(self, caller: RpcRequest | None) -> Dialogue:
+        """Return the running instance for a caller, started now if there is none; raise Fault if it does not start."""
+        owner = owner_of(caller)
+        ready = self.pool.ready(owner)
+        return ready if ready is not None else await self.pool.dialogue(owner, partial(self._begin, caller))
+
+    async def _begin(self, caller: RpcRequest | None) -> Dialogue:
+        dialogue = await introduce(self._make_dialogue, self._introduction(caller))
+        if self.on_begun is not None:
+            try:
+                self.on_begun(await self._snapshot_of(dialogue))
+            except BaseException:
+                await dialogue.close()
+                raise
+        return dialogue
+
+    def _make_dialogue(self) -> Dialogue:
+        listeners = self._listeners
+        hooks = Hooks(
+            notified=partial(listeners.notified, self),
+            asked=self.conversations.asked,
+            lost=lambda dialogue, _: listeners.lost(self, dialogue),
+            log=listeners.log,
+        )
+        return Dialogue(self._make_link(), hooks)
+
+    def _introduction(self, caller: RpcRequest | None) -> Introduction:
+        if caller is None:
+            return Introduction(prefers_modern=True, only=self.spec.era)
+        session = caller.channel.agreement
+        own = self._is_private or self.spec.pool != "shared"
+        declared: Any = caller.meta.capabilities if caller.era.modern else session.capabilities
+        capabilities = declared if own and isinstance(declared, Mapping) else CALLERS
+        how = Introduction(prefers_modern=caller.era.modern, only=self.spec.era, capabilities=capabilities)
+        if own and session.version and not caller.era.modern:
+            how = msgspec.structs.replace(how, version=session.version, client=session.client)
+        return how
+
+    async def call(self, name: str, annotations: Mapping[str, bool], arguments: Any, context: Context) -> Relayed:
+        """Call a tool; raise Fault if the server cannot be reached or was gone before it answered."""
+        caller: RpcRequest | None = context.request
+        raw = caller.raw if caller is not None else Raw(encode({"name": name, "arguments": arguments}))
+        may_repeat = annotations.get("readOnlyHint", False) or annotations.get("idempotentHint", False)
+        more = {"name": name} if caller is not None and caller.params.name != name else None
+        answer, dialogue = await self.exchange("tools/call", raw, caller, may_repeat=may_repeat, more=more)
+        return relayed(
+            name,
+            answer,
+            modern=dialogue.modern,
+            server_info=server_info(dialogue),
+            relax=self.mode_of(name) == "relax",
+            by_mcp=caller is not None,
+        )
+
+    def mode_of(self, name: str) -> str:
+        """Return the validation mode of a tool."""
+        return self.modes.get(name) or self.modes.get("", "enforce")
+
+    async def exchange(
+        self,
+        method: str,
+        raw: Raw,
+        caller: RpcRequest | None,
+        *,
+        may_repeat: bool = True,
+        more: Mapping[str, Any] | None = None,
+    ) -> tuple[Answer, Dialogue]:
+        """Return the server's answer to a request, and the dialogue that it came in.
+
+        A request that a server may have got is sent to its successor only if it changes nothing.
+        """
+        await self._enter()
+        try:
+            for is_last in (False, True):
+                dialogue = await self._dialogue_for(caller)
+                self._check_lock(method, raw, more)
+                try:
+                    answer = await self.conversations.converse(dialogue, method, raw, caller, more)
+                except LostError as error:
+                    if is_last or (error.was_sent and not may_repeat):
+                        raise self._lost(method, error, may_repeat=may_repeat) from None
+                    continue
+                finally:
+                    if self.spec.pool == "call":
+                        await dialogue.close()
+                return answer, dialogue
+        finally:
+            self._turns.release()
+        raise AssertionError("the second try returns or raises")
+
+    def _check_lock(self, method: str, raw: Raw, more: Mapping[str, Any] | None) -> None:
+        """Raise Fault if the lock blocks what a request names."""
+        if not self.blocked or method not in LOCKED:
+            return
+        kind, member = LOCKED[method]
+        named = (more or {}).get(member) or msgspec.json.decode(members(raw).get(member, b'""'))
+        why = self.blocked.get((kind, named)) if isinstance(named, str) else None
+        if why is not None:
+            data = {"retryable": False}
+            raise Fault(Code.UNAUTHORIZED, why, name="BLOCKED_BY_LOCK", status=403, as_tool_result=True, data=data)
+
+    async def _enter(self) -> None:
+        """Wait for a turn; refuse where too many wait already."""
+        if self._turns.locked():
+            if self._waiting >= MAX_WAITING:
+                message = f"{MAX_WAITING} requests wait for {self.name} already: ask again when one has ended"
+                raise Fault(Code.INTERNAL_ERROR, message, as_tool_result=False)
+            self._waiting += 1
+            try:
+                await self._turns.acquire()
+            finally:
+                self._waiting -= 1
+        else:
+            await self._turns.acquire()
+
+    async def _dialogue_for(self, caller: RpcRequest | None) -> Dialogue:
+        if self.spec.pool == "call":
+            return await self.pool.single(partial(self._begin, caller))
+        return await self.dialogue(caller)
+
+    def _lost(self, method: str, error: LostError, *, may_repeat: bool) -> Fault:
+        happened = "it was not carried out" if not error.was_sent else "it may have happened"
+        message = f"the server {self.name} was gone before it answered {method} ({error}); {happened}"
+        data = {"retryable": may_repeat or not error.was_sent}
+        return Fault(Code.INTERNAL_ERROR, message, name="SERVER_LOST", status=502, as_tool_result=False, data=data)
+
+    async def close(self) -> None:
+        """End all running instances."""
+        await self.pool.close()
+
+    async def snapshot(self, caller: RpcRequest | None) -> Snapshot:
+        """Return everything that the server says about itself; raise Fault if it cannot be asked."""
+        return await self._snapshot_of(await self.dialogue(caller))
+
+    async def _snapshot_of(self, dialogue: Dialogue) -> Snapshot:
+        async def ask(method: str, params: Raw) -> Answer:
+            meta = dialogue.modern_meta({}) if dialogue.modern else None
+            exchange = dialogue.start(method, params, meta=meta)
+            async with asyncio.timeout(LIST_S):
+                return await reply_to(exchange)
+
+        try:
+            return await take_snapshot(dialogue, ask)
+        except (ValueError, LostError) as error:
+            message = f"the server {self.name} cannot be listed: {error}"
+            raise Fault(Code.INTERNAL_ERROR, message, status=502, as_tool_result=False) from None
+
+    def introduced(self, dialogue: Dialogue) -> Snapshot:
+        """Return how a running instance introduced itself, without its lists."""
+        return introduction_of(dialogue)
+
+    def runner(self, name: str, annotations: Mapping[str, bool]) -> Callable[[Any, Any], Any]:
+        """Return what calls a tool."""
+        return partial(self.call, name, annotations)
