@@ -55,7 +55,7 @@ def direct() -> Iterator[Server]:
         yield running
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def wrapped() -> Iterator[Server]:
     """The reference server on stdio, wrapped and served over HTTP."""
     with serving_wrapped(WRAP, (*REFERENCE, "stdio")) as running:
