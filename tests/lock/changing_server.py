@@ -11,7 +11,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from copy import deepcopy
 from typing import Any
 
@@ -76,13 +75,13 @@ def said() -> dict[str, Any]:
         "icons": lambda: weather.update(icons=[{"src": "https://weather.example/icon.png"}]),
         "interface": lambda: weather.update(_meta={"ui": {"resourceUri": "ui://weather/page"}}),
         "keys": lambda: all_of_it["tools"].__setitem__(0, dict(reversed(weather.items()))),
-        "order": lambda: all_of_it["tools"].reverse(),
+        "order": all_of_it["tools"].reverse,
         "prompt": lambda: prompt["arguments"].append({"name": "length", "required": True}),
         "resource": lambda: resource.update(description="The weather of today."),
         "size": lambda: resource.update(size=11),
         "instructions": lambda: all_of_it.update(instructions="Ask for many cities at a time."),
         "added": lambda: all_of_it["tools"].append({"name": "tides", "inputSchema": {"type": "object"}}),
-        "removed": lambda: all_of_it["tools"].pop(),
+        "removed": all_of_it["tools"].pop,
         "twice": lambda: all_of_it["tools"].append(clock),
         "case": lambda: all_of_it["tools"].append({**clock, "name": "Time", "description": "Another one."}),
         "many": lambda: all_of_it["tools"].extend({**clock, "name": f"t{number}"} for number in range(10_001)),
@@ -128,7 +127,8 @@ def write(message: dict[str, Any]) -> None:
 def main() -> None:
     """Answer each line."""
     if "grandchild" in WORDS:
-        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], stdout=subprocess.DEVNULL)
+        command = [sys.executable, "-c", "import time; time.sleep(600)"]
+        child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         with open(os.environ["PIDS"], "a", encoding="utf-8") as pids:
             pids.write(f"{child.pid}\n")
     if "environ" in WORDS:
@@ -150,7 +150,7 @@ def main() -> None:
             pong, refused = json.loads(sys.stdin.readline()), json.loads(sys.stdin.readline())
             assert (pong["id"], pong["result"], refused["error"]["code"]) == ("s1", {}, -32601)
         if "silent" in WORDS and (method == "server/discover" or "stubborn" in WORDS):
-            time.sleep(600)
+            continue
         answer = result(method, message.get("params", {}))
         if answer is None:
             write({"id": message["id"], "error": {"code": -32601, "message": "Method not found"}})

@@ -232,17 +232,17 @@ def test_the_new_value_is_as_the_server_wrote_it() -> None:
 
 def test_work_is_bounded_where_every_schema_of_many_tools_changed() -> None:
     """The first are compared, the others count as breaking."""
-    old = snapshot(*({"name": f"t{number}", "inputSchema": {"type": "object"}} for number in range(300)))
-    new = snapshot(*({"name": f"t{number}", "inputSchema": {"minProperties": 0}} for number in range(300)))
+    old = snapshot(*({"name": f"t{number}", "inputSchema": {"type": "object"}} for number in range(230)))
+    new = snapshot(*({"name": f"t{number}", "inputSchema": {"minProperties": 0}} for number in range(230)))
 
     verdicts = [change.verdict for change in compare(old, new)]
 
-    assert (verdicts.count("compatible"), verdicts.count("breaking")) == (200, 100)
+    assert (verdicts.count("compatible"), verdicts.count("breaking")) == (200, 30)
 
 
-def test_ten_thousand_tools_that_are_all_renamed_are_paired() -> None:
-    old = snapshot(*({"name": f"a{number}", "description": f"Do {number}."} for number in range(10_000)))
-    new = snapshot(*({"name": f"b{number}", "description": f"Do {number}."} for number in range(10_000)))
+def test_two_thousand_tools_that_are_all_renamed_are_paired() -> None:
+    old = snapshot(*({"name": f"a{number}", "description": f"Do {number}."} for number in range(2_000)))
+    new = snapshot(*({"name": f"b{number}", "description": f"Do {number}."} for number in range(2_000)))
 
     assert {change.verdict for change in compare(old, new)} == {"renamed"}
 

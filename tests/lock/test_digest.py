@@ -72,9 +72,9 @@ def test_a_digest_is_the_sha_256_of_the_canonical_form() -> None:
     assert digest_of(canonical(text)) == "sha256:" + hashlib.sha256(b'{"a":100,"b":[],"c":{}}').hexdigest()
 
 
-@pytest.mark.parametrize("text", [b"12345678901234567890", b"12345678901234567890.0", b"[1234567890123456789e1]"])
+@pytest.mark.parametrize("text", [b"12345678901234567890", b"12345678901234567890.0", b"1234567890123456789e1"])
 def test_a_whole_number_beyond_doubles_is_written_as_the_nearest_double(text: bytes) -> None:
-    assert canonical(decoded(text)).strip(b"[]") == b"12345678901234567000" if text[:1] != b"[" else True
+    assert canonical(decoded(text)) == b"12345678901234567000"
 
 
 def test_what_only_looks_like_a_number_in_a_text_stays() -> None:
@@ -100,7 +100,7 @@ def test_what_only_looks_like_a_number_in_a_text_stays() -> None:
     ],
 )
 def test_what_two_readers_could_read_differently_is_refused(text: bytes) -> None:
-    with pytest.raises(ValueError, match="it is|member twice"):
+    with pytest.raises(ValueError, match=r"it is|member twice"):
         decoded(text)
 
 

@@ -92,7 +92,7 @@ class CheckReport(msgspec.Struct, frozen=True):
     is_strict: bool = False
     title: str = "signet check"
     """The command that reports."""
-    rules: Mapping[str, str] = CHECKS
+    rules: Mapping[str, str] = msgspec.field(default_factory=lambda: CHECKS)
     """What each check demands."""
 
     def fails(self, result: CheckResult) -> bool:

@@ -58,7 +58,7 @@ def _run(args: argparse.Namespace) -> int:
     """Ask the server and print what it says."""
     specs = read_specs(args)
     if len(specs) > 1:
-        raise UsageError(f"there are several servers: write --name with one of {', '.join(spec.name for spec in specs)}")
+        raise UsageError(f"there are several servers: write --name and one of {', '.join(one.name for one in specs)}")
     try:
         taken = take_snapshot(specs[0], args.timeout_s)
     except SnapshotError as error:
