@@ -71,7 +71,7 @@ def test_everything_is_read_in_the_era_that_the_server_speaks(words: tuple[str, 
 
 
 def test_a_server_that_does_not_answer_what_it_does_not_know_is_started_again() -> None:
-    assert take("silent", timeout_s=4.0).era == "handshake"
+    assert take("silent", timeout_s=16.0).era == "handshake"
 
 
 def test_an_entry_is_kept_as_it_is_written_without_the_blanks_between() -> None:
