@@ -35,6 +35,13 @@ Handler = Callable[[RpcRequest], Answered]
 class Relay(Protocol):
     """What carries messages to wrapped servers and back."""
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether all tools are known."""
+
+    async def ready(self) -> None:
+        """Learn the tools of all servers; raise Fault if that cannot be done."""
+
     def handler(self, method: str, *, modern: bool) -> Handler | None:
         """Return what answers a method in place of the server itself."""
 

@@ -119,7 +119,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """Whether any web page may call the tool: only if it needs no secret and changes nothing."""
     max_result_bytes: int = MAX_RESULT_BYTES
     mode: str = ""
-    """The validation mode of this tool's output, where it is not the pipeline's: `enforce`, `shadow`, `relax`, `off`."""
+    """The validation mode of its output, where it is not the pipeline's: `enforce`, `shadow`, `relax` or `off`."""
     input_mode: str = ""
     """The same for its input."""
     relays: bool = False

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import UNSET, Raw
 
 from signet.kernel.channel import ClientChannel, Session
-from signet.kernel.errors import INTERNAL, METHOD_NOT_FOUND, MISSING_CAPABILITY, Code, Fault
+from signet.kernel.errors import INPUT_REQUIRED, INTERNAL, METHOD_NOT_FOUND, MISSING_CAPABILITY, Code, Fault
 from signet.kernel.relay import RpcRequest
 from signet.kernel.wire import Frame, encode
 
@@ -186,7 +186,7 @@ def questions_fault(tool: str, questions: Mapping[str, Any]) -> Fault:
     """Return the fault for a call through a door whose callers cannot be asked; it holds the questions."""
     message = f"{tool} asks its caller something, and this door cannot carry the answer: call it through MCP"
     data = {"inputRequests": questions}
-    return Fault(Code.INVALID_INPUT, message, name="INPUT_REQUIRED", status=422, data=data)
+    return Fault(Code.INVALID_INPUT, message, name=INPUT_REQUIRED, status=422, data=data)
 
 
 def missing_capability(method: str) -> bytes:

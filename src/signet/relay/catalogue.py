@@ -1,13 +1,14 @@
 """What all wrapped servers list together: tools beside one's own, prompts and resources, and who serves which.
 
-With one server alone its names and lists are its own. With several, names of tools and prompts have the server's name as
-their prefix.
+With one server alone its names and lists are its own. With several, the names of tools and prompts begin with the
+server's name.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -69,6 +70,7 @@ class Catalogue:
         for server in self.servers:
             if server.pinned is not None:
                 self._take(server, server.pinned)
+                server.on_repinned = partial(self._repinned, server)
 
     @property
     def is_known(self) -> bool:
@@ -94,6 +96,10 @@ class Catalogue:
         except Fault as fault:
             self._log("server.not_listed", server=server.name, why=fault.message)
             return False
+        if server.pinned is not None:
+            if server.on_begun is not None:
+                server.on_begun(now)
+            return self._snapshots[server.name] != before
         self._take(server, now)
         return before is None or now != before
 
@@ -115,6 +121,10 @@ class Catalogue:
             {one.tool.slug: one.bundle for one in listed}, {one.tool.slug: one.compile for one in listed}
         )
         self.on_change()
+
+    def _repinned(self, server: WrappedServer) -> None:
+        if server.pinned is not None:
+            self._take(server, server.pinned)
 
     def _order(self) -> list[str]:
         return [server.name for server in self.servers if server.name in self._listed]
@@ -140,14 +150,9 @@ class Catalogue:
             answer, dialogue = await self.sole.exchange(request.method, request.raw, request)
             if dialogue.modern == request.era.modern or answer.result is None:
                 return answer
-            info = dialogue.hello.get("serverInfo")
-            is_modern = request.era.modern
-            result = (
-                for_modern(request.method, answer.result, info)
-                if is_modern
-                else for_handshake(request.method, answer.result)
-            )
-            return Answer(Raw(result))
+            if request.era.modern:
+                return Answer(Raw(for_modern(request.method, answer.result, dialogue.hello.get("serverInfo"))))
+            return Answer(Raw(for_handshake(request.method, answer.result)))
         await self.learn(request)
         entries = [
             _prefixed(one, f"{name}_") if self._prefixed and request.method == "prompts/list" else one

@@ -86,7 +86,7 @@ class Subscriptions:
             listener.tell(method, params)
 
     def sync(self, dialogue: Dialogue, *, uris_are_known: bool = False) -> None:
-        """Ask a running server for what all listeners want together; not for resources that it was asked for by them."""
+        """Ask a running server for what all listeners want together; `uris_are_known` if it was asked for those."""
         wanted = {uri for one in self._listeners.values() for uri in one.uris}
         lists = {method for one in self._listeners.values() for method in one.lists}
         if dialogue is not self._dialogue:
