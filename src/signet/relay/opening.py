@@ -49,7 +49,11 @@ def open_relay(
     """
     relay = ServerRelay(log)
     listeners = Listeners(
-        notified=relay.notices.notified, lost=relay.notices.lost, sessions=relay.notices.sessions, log=log
+        notified=relay.notices.notified,
+        begun=relay.notices.begun,
+        lost=relay.notices.lost,
+        sessions=relay.notices.sessions,
+        log=log,
     )
     lock = _lock_of(wrapping, log)
     servers = []

@@ -48,6 +48,7 @@ class Listeners(msgspec.Struct, frozen=True):
     """Who is told of what a server says outside of any request."""
 
     notified: Callable[[WrappedServer, Dialogue, str, Raw], None]
+    begun: Callable[[WrappedServer, Dialogue], None]
     lost: Callable[[WrappedServer, Dialogue], None]
     sessions: Callable[[], list[Session]]
     log: Callable[..., None]
@@ -93,6 +94,7 @@ class WrappedServer:
             except BaseException:
                 await dialogue.close()
                 raise
+        self._listeners.begun(self, dialogue)
         return dialogue
 
     def _make_dialogue(self) -> Dialogue:
