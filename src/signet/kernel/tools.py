@@ -135,6 +135,9 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """
     defined_at: tuple[str, int] | None = None
     """The file and the line of the function, where it is not Signet's own."""
+    mode: str = ""
+    """The validation mode of this tool's output, where it is not the pipeline's: `enforce`, `shadow`, `relax` or
+    `off`."""
     rest_errors: tuple[tuple[str, int], ...] = ()
     """The REST codes and statuses beyond the canonical ones, for the OpenAPI page."""
 
