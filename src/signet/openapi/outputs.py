@@ -29,6 +29,7 @@ FILE: Final = {
     "required": ["result"],
 }
 ANY: Final = {"type": "object"}
+MAX_DEPTH: Final = 5
 
 
 class ToolOutput(msgspec.Struct, frozen=True):
@@ -74,12 +75,25 @@ def _joined(schemas: SchemaSet, found: list[Any], others: list[Any], accept: str
         return ToolOutput(others[0] if len(others) == 1 else ANY, accept=accept)
     if len(found) == 1:
         root = schemas.resolved(found[0])
-        if isinstance(root, dict) and root.get("type") == "object":
+        if _is_object(schemas, root, 0):
             rooted = _root(root)
             return ToolOutput({**ANY, "anyOf": [rooted, *others]} if others else rooted, accept=accept)
     inner = found[0] if len(found) == 1 else {"anyOf": found}
     wrapped = {"type": "object", "properties": {"result": inner}, "required": ["result"]}
     return ToolOutput({**ANY, "anyOf": [wrapped, *others]} if others else wrapped, is_wrapped=True, accept=accept)
+
+
+def _is_object(schemas: SchemaSet, schema: Any, depth: int) -> bool:
+    """Return whether all that keeps a schema is an object, as far as the schema says so."""
+    schema = schemas.resolved(schema)
+    if not isinstance(schema, dict) or depth > MAX_DEPTH:
+        return False
+    if "type" in schema or "properties" in schema:
+        return bool(schema.get("type", "object") == "object")
+    if any(_is_object(schemas, one, depth + 1) for one in schema.get("allOf", ())):
+        return True
+    branches = schema.get("anyOf", ())
+    return bool(branches) and all(_is_object(schemas, one, depth + 1) for one in branches)
 
 
 def _root(schema: dict[str, Any]) -> dict[str, Any]:

@@ -112,7 +112,7 @@ class SchemaSet:
             found[name] = self._convert(value, base, depth)
         elif name in LISTS:
             if isinstance(value, list) and value:
-                found[name] = [self._convert(one, base, depth) for one in value]
+                _add_branches(found, name, [self._convert(one, base, depth) for one in value])
         elif name in MAPS:
             if isinstance(value, dict):
                 found[name] = {
@@ -130,6 +130,20 @@ class SchemaSet:
         if not can_match(pattern):
             self._notes.add(f"a keyword is left out of a schema: patternProperties: {shown(pattern)}")
         return can_match(pattern)
+
+
+def _add_branches(found: dict[str, Any], name: str, branches: list[Any]) -> None:
+    """Add branches to a schema; `oneOf` becomes `anyOf`.
+
+    Documents mean one of several shapes by it, which a discriminator tells apart, and not that the others refuse it.
+    """
+    name = "anyOf" if name == "oneOf" else name
+    if name == "allOf":
+        found[name] = [*found.get(name, ()), *branches]
+    elif name in found:
+        found["allOf"] = [*found.get("allOf", ()), {name: branches}]
+    else:
+        found[name] = branches
 
 
 def _with_numbers(schema: dict[str, Any]) -> dict[str, Any]:

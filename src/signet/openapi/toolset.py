@@ -98,6 +98,7 @@ def open_toolset(
         settings=settings_struct(plan, name),
         bundles=lambda: {one.slug: bytes(one.bundle) for one in plan.operations},
         has_services=True,
+        is_foreign=True,
     )
 
 
