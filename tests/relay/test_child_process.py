@@ -156,6 +156,26 @@ def test_empty_lines_are_no_messages_and_an_unfinished_one_is_told_at_the_end(ru
     assert (seen.lines, seen.exits) == ([b"one", b"half"], ["it ended with exit code 0"])
 
 
+def test_a_reader_that_fails_on_one_line_gets_the_others(run: Any) -> None:
+    async def talk() -> tuple[list[bytes], list[str]]:
+        seen = Seen(f"print('1\\n2\\n3\\n4', flush=True)\n{HEED}")
+        failures: list[str] = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, told: failures.append(str(told["exception"])))
+
+        def read(line: bytes) -> None:
+            seen.lines.append(line)
+            if line == b"2":
+                raise ValueError("a line that nobody can bear")
+
+        seen.child._on_line = read
+        child = await seen.start()
+        await seen.until(lambda: len(seen.lines) == 4)
+        await child.close()
+        return seen.lines, failures
+
+    assert run(talk()) == ([b"1", b"2", b"3", b"4"], ["a line that nobody can bear"])
+
+
 def test_a_line_that_is_too_long_is_told_and_skipped(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(child_process, "MAX_LINE_BYTES", 300_000)
 

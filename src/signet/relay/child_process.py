@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -132,13 +132,23 @@ class ChildProcess:
         return len(chunk)
 
     def _take_stdout(self, chunk: bytes) -> None:
-        for line in self._lines.feed(chunk):
-            if self._is_silent:
-                return
-            if line is None:
-                self._tell_long_line()
-            elif line:
-                self._on_line(line)
+        self._hand_over(iter(self._lines.feed(chunk)))
+
+    def _hand_over(self, lines: Iterator[bytes | None]) -> None:
+        is_done = False
+        try:
+            for line in lines:
+                if self._is_silent:
+                    break
+                if line is None:
+                    self._tell_long_line()
+                elif line:
+                    self._on_line(line)
+            is_done = True
+        finally:
+            # One line that its reader could not bear must not take the others along.
+            if not is_done:
+                asyncio.get_running_loop().call_soon(self._hand_over, lines)
 
     def _tell_long_line(self) -> None:
         self._on_stderr(f"(a line of more than {MAX_LINE_BYTES} bytes on standard output was skipped)")
