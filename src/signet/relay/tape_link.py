@@ -1,0 +1,182 @@
+"""A link that plays a server from a tape: every request gets what followed the equal recorded one, without network.
+
+    send ── equal request on the tape? ── no ──▶ an error that names the nearest
+                     │ yes
+                     ▼
+    notifications, requests of the server ── the answer to each is awaited ── reply
+
+Ids and progress tokens are those of the new request; every other byte is as the server wrote it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+
+from signet.kernel.errors import INTERNAL, INVALID_PARAMS, METHOD_NOT_FOUND, UNSUPPORTED_VERSION
+from signet.kernel.protocol import MODERN_VERSIONS
+
+from .link import LinkError, Outgoing
+from .tape_index import Exchange, Step
+from .tape_messages import CONFIRMED, Head, Id, head_of, params_of, rekeyed, speaks_modern
+from .tape_nearest import not_recorded
+from .tape_play import TapePlay
+from .tape_reader import TapeReader
+from .tape_redaction import TapeRedactor
+
+__all__ = ["TapeLink"]
+
+LARGE_BYTES: Final = 65_536
+"""The size from which on a message is read in a thread."""
+MAX_BRANCHES: Final = 200
+"""The number of equal recorded requests among which an answer of the client chooses."""
+
+
+class TapeLink:
+    """Plays one instance of a recorded server."""
+
+    def __init__(self, tape: str | TapeReader, secrets: tuple[str, ...] = ()) -> None:
+        """Play the tape in a folder, or one that several links share; secrets are removed from what is looked up."""
+        self._is_own = isinstance(tape, str)
+        self._tape = TapeReader(tape) if isinstance(tape, str) else tape
+        self._redactor = TapeRedactor(secrets)
+        self._receive: Callable[[bytes], None] = _ignore
+        self._playing: dict[Id, asyncio.Task[None]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._answers: dict[int, asyncio.Future[Head]] = {}
+        self._asked = 0
+        self._is_closed = False
+
+    async def open(self, receive: Callable[[bytes], None], lost: Callable[[str], None]) -> None:  # noqa: ARG002 - a tape is never lost
+        """Read the tape.
+
+        Raises:
+            LinkError: it cannot be read.
+        """
+        await asyncio.to_thread(self._tape.load)
+        self._receive = receive
+
+    def send(self, message: Outgoing) -> None:
+        """Take a message for the server that is played."""
+        if self._is_closed:
+            return
+        try:
+            head = head_of(self._redactor.message(message.body))
+            params = params_of(head)
+        except (ValueError, RecursionError):
+            return
+        if head.is_reply:
+            waiting = self._answers.pop(head.id, None) if isinstance(head.id, int) else None
+            if waiting is not None and not waiting.done():
+                waiting.set_result(head)
+        elif head.method == "notifications/cancelled":
+            self.cancel(params.get("requestId", ""))
+        else:
+            self._begin(head, params)
+
+    def cancel(self, request_id: Id) -> None:
+        """Stop playing what follows a request."""
+        task = self._playing.pop(request_id, None)
+        if task is not None:
+            task.cancel()
+
+    async def close(self) -> None:
+        """Stop all that is played."""
+        self._is_closed = True
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        if self._is_own:
+            self._tape.close()
+
+    def _begin(self, head: Head, params: dict[str, Any]) -> None:
+        exchanges = self._tape.equal(head.method, params)
+        # Chosen at once, so that equal requests get their replies in the order in which they were sent.
+        chosen = self._tape.next_of(exchanges) if exchanges else None
+        if chosen is None and head.id is None:
+            return
+        task = asyncio.get_running_loop().create_task(self._answer(head, params, chosen))
+        self._tasks.add(task)
+        if head.id is not None:
+            self._playing[head.id] = task
+        task.add_done_callback(lambda done: self._ended(head.id, done))
+
+    def _ended(self, request_id: Id | None, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if request_id is not None and self._playing.get(request_id) is task:
+            del self._playing[request_id]
+
+    async def _answer(self, head: Head, params: dict[str, Any], chosen: Exchange | None) -> None:
+        try:
+            if chosen is not None:
+                await TapePlay(self, head, params, chosen).run()
+                return
+            error = self._refusal(head.method, params)
+            if error is None:
+                self._receive(msgspec.json.encode({"jsonrpc": "2.0", "id": head.id, "result": {}}))
+                return
+            if not error:
+                error = await asyncio.to_thread(not_recorded, self._tape, head.method, params)
+        except LinkError as broken:
+            error = {"code": INTERNAL, "message": str(broken)}
+        if head.id is not None:
+            self._refuse(head.id, error)
+
+    def _refuse(self, request_id: Id, error: dict[str, Any]) -> None:
+        self._receive(msgspec.json.encode({"jsonrpc": "2.0", "id": request_id, "error": error}))
+
+    def _refusal(self, method: str, params: dict[str, Any]) -> dict[str, Any] | None:
+        """Return the error by which a server of this era refuses a request; None where it only confirms it.
+
+        The error is empty where the request is missing on the tape alone.
+        """
+        index = self._tape.index
+        if method == "server/discover":
+            return {"code": METHOD_NOT_FOUND, "message": "Method not found"}
+        if method == "initialize":
+            data = {"supported": list(MODERN_VERSIONS), "requested": params.get("protocolVersion")}
+            return {"code": UNSUPPORTED_VERSION, "message": "Unsupported protocol version", "data": data}
+        if index.has_modern and not index.initialized and not speaks_modern(params):
+            return {"code": INVALID_PARAMS, "message": "the request carries no protocol version in its _meta"}
+        return None if method in CONFIRMED and not speaks_modern(params) else {}
+
+    async def read(self, step: Step) -> msgspec.Raw:
+        """Return the message of a step, without holding the event loop where it is large."""
+        if step.length > LARGE_BYTES:
+            return await asyncio.to_thread(self._tape.message, step)
+        return self._tape.message(step)
+
+    def deliver(self, message: bytes) -> None:
+        """Hand a message to the client, unless the link is closed."""
+        if not self._is_closed:
+            self._receive(message)
+
+    def ask(self, message: msgspec.Raw, *, is_awaited: bool) -> tuple[int, asyncio.Future[Head] | None]:
+        """Send a request of the server under an id of its own, and return the id and where the answer comes."""
+        self._asked += 1
+        waiting = asyncio.get_running_loop().create_future() if is_awaited else None
+        if waiting is not None:
+            self._answers[self._asked] = waiting
+        self.deliver(rekeyed(message, "id", to=self._asked))
+        return self._asked, waiting
+
+    def forget(self, ask_id: int) -> None:
+        """Stop waiting for an answer."""
+        self._answers.pop(ask_id, None)
+
+    def branches(self, exchange: Exchange) -> list[Exchange]:
+        """Return the recorded exchanges of equal requests."""
+        return self._tape.index.by_key.get(exchange.key, [])[:MAX_BRANCHES]
+
+    def refuse(self, request_id: Id, error: dict[str, Any]) -> None:
+        """Answer a request with an error."""
+        if not self._is_closed:
+            self._refuse(request_id, error)
+
+
+def _ignore(_: bytes) -> None:
+    """Receive nothing: the link is not open yet."""

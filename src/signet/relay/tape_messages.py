@@ -1,0 +1,191 @@
+"""The messages of a tape: a line for each, what it is a message of, and when two requests are equal. Pure."""
+
+from __future__ import annotations
+
+import re
+from hashlib import sha256
+from typing import Any, Final, Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from signet.kernel.protocol import VERSION_KEY
+
+__all__ = [
+    "CONFIRMED",
+    "SUBSCRIPTION_KEY",
+    "Direction",
+    "Head",
+    "Id",
+    "Line",
+    "canonical",
+    "head_of",
+    "key_of",
+    "line_of",
+    "lone",
+    "meta_of",
+    "name_of",
+    "params_of",
+    "progress_token",
+    "rekeyed",
+    "speaks_modern",
+]
+
+Id = int | str
+Direction = Literal["to_server", "to_client"]
+
+SUBSCRIPTION_KEY: Final = "io.modelcontextprotocol/subscriptionId"
+HOP_PREFIX: Final = "io.modelcontextprotocol/"
+HOP_KEYS: Final = frozenset({"progressToken", "traceparent", "tracestate", "baggage"})
+"""What `_meta` says about one hop or one moment, not about the call."""
+CONFIRMED: Final = frozenset({"ping", "logging/setLevel"})
+"""Requests of the handshake era that a server only confirms."""
+WITHOUT_PARAMS: Final = frozenset({"server/discover", "notifications/initialized", "ping"})
+"""Messages that are equal whoever sends them."""
+HAS_FLOAT: Final = re.compile(rb"[0-9][.eE]")
+NO_PARAMS: Final = msgspec.Raw(b"{}")
+KEY_BYTES: Final = 16
+
+
+class Line(msgspec.Struct, frozen=True, gc=False):
+    """One line of `messages.jsonl`."""
+
+    connection: int
+    direction: Direction
+    sequence: int
+    ms: int
+    message: msgspec.Raw | UnsetType = UNSET
+    """The message as it was written; missing where it was no JSON."""
+    text: str = ""
+
+
+class Head(msgspec.Struct, frozen=True, gc=False):
+    """The members of a JSON-RPC message, with their values unread."""
+
+    id: Id | None = None
+    method: str = ""
+    params: msgspec.Raw = NO_PARAMS
+    result: msgspec.Raw | UnsetType = UNSET
+    error: msgspec.Raw | UnsetType = UNSET
+
+    @property
+    def is_request(self) -> bool:
+        """Whether the message is a request, which is to be answered."""
+        return bool(self.method) and self.id is not None
+
+    @property
+    def is_reply(self) -> bool:
+        """Whether the message is the reply to a request."""
+        return not self.method and self.id is not None
+
+
+_decode_head: Final = msgspec.json.Decoder(Head).decode
+_decode_members: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_encode: Final = msgspec.json.Encoder(order="sorted").encode
+
+
+def head_of(message: bytes | msgspec.Raw) -> Head:
+    """Return the members of a message; raise ValueError if it is none."""
+    return _decode_head(message)
+
+
+def line_of(connection: int, direction: Direction, sequence: int, ms: int, message: bytes) -> bytes:
+    """Return the line of a message, which must be JSON; line ends between its tokens become blanks."""
+    on_one_line = message.replace(b"\n", b" ").replace(b"\r", b" ")
+    start = b'{"connection":%d,"direction":"%b","sequence":%d,"ms":%d,"message":'
+    return start % (connection, direction.encode(), sequence, ms) + on_one_line + b"}\n"
+
+
+def lone(body: bytes) -> list[bytes]:
+    """Return the messages of a batch, or the one message that a body is; raise ValueError if it is no JSON."""
+    if not body.lstrip().startswith(b"["):
+        msgspec.json.decode(body, type=dict[str, msgspec.Raw])
+        return [body]
+    return [bytes(one) for one in msgspec.json.decode(body, type=list[msgspec.Raw])]
+
+
+def params_of(head: Head) -> dict[str, Any]:
+    """Return the params of a message; raise ValueError if they are no object."""
+    params = msgspec.json.decode(head.params)
+    if params is None:
+        return {}
+    if not isinstance(params, dict):
+        raise ValueError("params are no object")  # noqa: TRY004 - the wire's fault, not the program's
+    return params
+
+
+def meta_of(params: dict[str, Any]) -> dict[str, Any]:
+    """Return the `_meta` of some params, empty where there is none."""
+    meta = params.get("_meta")
+    return meta if isinstance(meta, dict) else {}
+
+
+def progress_token(params: dict[str, Any]) -> Id | None:
+    """Return the progress token of a request, or None."""
+    token = meta_of(params).get("progressToken")
+    return token if isinstance(token, int | str) else None
+
+
+def speaks_modern(params: dict[str, Any]) -> bool:
+    """Return whether a request carries its protocol version itself."""
+    return VERSION_KEY in meta_of(params)
+
+
+def name_of(params: dict[str, Any]) -> str:
+    """Return the tool, prompt or resource that a request names, or an empty text."""
+    ref = params.get("ref")
+    named = params if "name" in params or "uri" in params else ref if isinstance(ref, dict) else {}
+    name = named.get("name", named.get("uri", ""))
+    return name if isinstance(name, str) else ""
+
+
+def key_of(method: str, params: dict[str, Any], *, is_modern: bool) -> bytes:
+    """Return a key that is equal for equal requests, whoever makes them and whenever."""
+    if method == "initialize":
+        told: Any = params.get("protocolVersion")
+    elif method in WITHOUT_PARAMS:
+        told = None
+    else:
+        told = _without_hop(params)
+    era = b"modern" if is_modern and method not in {"initialize", "server/discover"} else b"handshake"
+    return sha256(b"\n".join((era, method.encode(), canonical(told)))).digest()[:KEY_BYTES]
+
+
+def _without_hop(params: dict[str, Any]) -> dict[str, Any]:
+    """Return params without what belongs to one hop; no arguments are equal to empty ones."""
+    meta = {key: value for key, value in meta_of(params).items() if not _is_of_hop(key)}
+    kept = {key: value for key, value in params.items() if key != "_meta"}
+    if kept.get("arguments") in ({}, None):
+        kept.pop("arguments", None)
+    return {**kept, "_meta": meta} if meta else kept
+
+
+def _is_of_hop(key: str) -> bool:
+    return key in HOP_KEYS or key.startswith(HOP_PREFIX)
+
+
+def canonical(value: Any) -> bytes:
+    """Return the JSON text of a value with sorted names, in which 1.0 is written as 1."""
+    text = _encode(value)
+    return _encode(_integral(value)) if HAS_FLOAT.search(text) else text
+
+
+def _integral(value: Any) -> Any:
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, list):
+        return [_integral(one) for one in value]
+    if isinstance(value, dict):
+        return {name: _integral(one) for name, one in value.items()}
+    return value
+
+
+def rekeyed(message: bytes | msgspec.Raw, *path: str, to: Any) -> bytes:
+    """Return a message with another value at one place, and every other byte of its values as it was."""
+    members = _decode_members(message)
+    name, *below = path
+    if not below:
+        members[name] = msgspec.Raw(msgspec.json.encode(to))
+    elif name in members:
+        members[name] = msgspec.Raw(rekeyed(members[name], *below, to=to))
+    return msgspec.json.encode(members)
