@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, Final
 
 import msgspec
-from msgspec import Raw
+from msgspec import UNSET, Raw, UnsetType
 
 from signet.kernel.errors import INTERNAL, INVALID_PARAMS, METHOD_NOT_FOUND, Code, Fault
 from signet.kernel.outcome import Relayed
@@ -31,12 +31,12 @@ MAX_TEXT_CHARS: Final = 4000
 class _Result(msgspec.Struct, frozen=True, gc=False):
     """The members of a tool's result that are looked at."""
 
-    content: Raw | None = None
-    structured: Raw | None = msgspec.field(name="structuredContent", default=None)
+    content: Raw | UnsetType = UNSET
+    structured: Raw | UnsetType = msgspec.field(name="structuredContent", default=UNSET)
     is_error: Any = msgspec.field(name="isError", default=False)
     kind: Any = msgspec.field(name="resultType", default="complete")
-    questions: Raw | None = msgspec.field(name="inputRequests", default=None)
-    task: Raw | None = None
+    questions: Raw | UnsetType = msgspec.field(name="inputRequests", default=UNSET)
+    task: Raw | UnsetType = UNSET
 
 
 _decode: Final = msgspec.json.Decoder(_Result).decode
@@ -53,29 +53,33 @@ def relayed(name: str, answer: Answer, *, modern: bool, server_info: Raw | None,
         result = _decode(body)
     except (ValueError, RecursionError):
         result = _Result()
-    if relax and result.structured is not None:
+    if relax and result.structured is not UNSET:
         body, result = _as_text(body, result)
     translate_result = partial(_result_in_era, server_info=server_info)
-    fault, is_final = None, result.task is None
+    fault, is_final = None, result.task is UNSET
     if result.kind != "complete":
         is_final = False
         if not by_mcp:
             fault = questions_fault(
-                name, {key: msgspec.json.decode(one) for key, one in members(result.questions).items()}
+                name, {key: msgspec.json.decode(one) for key, one in members(_given(result.questions)).items()}
             )
     elif result.is_error is True:
-        fault = Fault(Code.INTERNAL_ERROR, _text_of(result.content), name="TOOL_ERROR", as_tool_result=True)
+        fault = Fault(Code.INTERNAL_ERROR, _text_of(_given(result.content)), name="TOOL_ERROR", as_tool_result=True)
     # The state of a question is of the era in which it is asked already.
     is_written = result.kind != "complete" and not modern
     return Relayed(
         body,
         modern or is_written,
-        result.structured,
-        result.content,
+        _given(result.structured),
+        _given(result.content),
         fault,
         is_final=is_final,
         in_era=translate_result,
     )
+
+
+def _given(value: Raw | UnsetType) -> Raw | None:
+    return None if value is UNSET or bytes(value) == b"null" else value
 
 
 def error_fault(error: Raw | bytes) -> Fault:
@@ -92,7 +96,7 @@ def _as_text(body: bytes, result: _Result) -> tuple[bytes, _Result]:
     """Return a result without its structured content, which becomes a text where there is none."""
     parts: dict[str, Any] = dict(members(body))
     structured = parts.pop("structuredContent")
-    if result.content is None or bytes(result.content) == b"[]":
+    if result.content is UNSET or bytes(result.content) == b"[]":
         parts["content"] = [{"type": "text", "text": bytes(structured).decode()}]
     body = encode(parts)
     return body, _decode(body)
@@ -101,7 +105,7 @@ def _as_text(body: bytes, result: _Result) -> tuple[bytes, _Result]:
 def _text_of(content: Raw | None) -> str:
     """Return the texts of a result's content."""
     try:
-        blocks = msgspec.json.decode(content or b"[]", type=list[dict[str, Any]])
+        blocks = msgspec.json.decode(content if content is not None else b"[]", type=list[dict[str, Any]])
     except msgspec.DecodeError:
         blocks = []
     texts = [block["text"] for block in blocks if isinstance(block.get("text"), str)]
