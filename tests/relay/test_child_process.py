@@ -143,9 +143,12 @@ def test_lines_of_one_turn_of_the_loop_are_one_write(run: Any, monkeypatch: pyte
     assert [data for data in written if data.startswith(b"0\n")] == [b"".join(b"%d\n" % n for n in range(100))]
 
 
-def test_empty_lines_are_no_messages_and_an_unfinished_one_is_told_at_the_end(run: Any) -> None:
+@pytest.mark.parametrize(("last", "kept"), [("{1: 2}", [b"{1: 2}"]), ("{1: ", [])])
+def test_empty_lines_are_no_messages_and_a_last_line_needs_no_end_if_it_is_whole(
+    run: Any, last: str, kept: list[bytes]
+) -> None:
     async def talk() -> Seen:
-        seen = Seen("import sys; sys.stdout.write('\\n\\none\\n\\nhalf')")
+        seen = Seen(f"import sys; sys.stdout.write('\\n\\none\\n\\n{last}')")
         child = await seen.start()
         await seen.until(lambda: seen.exits)
         await child.close()
@@ -153,7 +156,7 @@ def test_empty_lines_are_no_messages_and_an_unfinished_one_is_told_at_the_end(ru
 
     seen = run(talk())
 
-    assert (seen.lines, seen.exits) == ([b"one", b"half"], ["it ended with exit code 0"])
+    assert (seen.lines, seen.exits) == ([b"one", *kept], ["it ended with exit code 0"])
 
 
 def test_a_reader_that_fails_on_one_line_gets_the_others(run: Any) -> None:

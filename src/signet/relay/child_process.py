@@ -158,9 +158,14 @@ class ChildProcess:
     def _pipe_ended(self, fd: int) -> None:
         if self._group is None or fd != self._group.streams[1].fileno():
             return
-        if (line := self._lines.last()) and not self._is_silent:
-            self._on_line(line)
+        self._take_last_line()
         self._settle("it closed its standard output")
+
+    def _take_last_line(self) -> None:
+        """Hand over a line without an end, unless it is half a message: then it was never said."""
+        line = self._lines.last()
+        if line and line.rstrip().endswith(b"}") and not self._is_silent:
+            self._on_line(line)
 
     def _settle(self, sentence: str) -> None:
         """Count the child as lost after a time, unless it ends before and has an exit status to tell."""
@@ -176,8 +181,7 @@ class ChildProcess:
             size = DRAIN_BYTES
             while fd in self._open_fds and size > 0 and (read := self._read(fd, take)):
                 size -= read
-        if (line := self._lines.last()) and not self._is_silent:
-            self._on_line(line)
+        self._take_last_line()
         status = group.reap()
         self._lose(f"it ended with exit code {status}" if status >= 0 else f"it was killed by {_signal_name(-status)}")
 
