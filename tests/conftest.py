@@ -44,8 +44,8 @@ settings.register_profile("ci", settings.get_profile("desk"), derandomize=True)
 settings.load_profile("ci" if IN_CI else "desk")
 
 SLOW_FILES = (
-    "wrap/test_hostile_servers.py",
-    "tests/test_parity.py", "real/test_openapi.py", "relay/test_child_process.py", "operations/test_bank_pace.py", "tests/test_boj_commands.py",
+    "wrap/test_hostile_servers.py", "relay/test_child_process.py",
+    "tests/test_parity.py", "real/test_openapi.py", "operations/test_bank_pace.py", "tests/test_boj_commands.py",
     "console/test_every_view.py", "toolsets/oj/test_convert.py", "transports/test_supervisor.py", "check/test_check.py",
     "real/test_drop_in_servers.py", "operations/test_redis_store.py", "console/test_diagram.py",
     "console/test_chart.py", "tests/test_examples.py", "engines/test_jar.py", "transports/test_stdio.py",
