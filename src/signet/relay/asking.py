@@ -210,7 +210,7 @@ def place(question: Question, exchange: Exchange, asker: Asker) -> None:
             exchange.dialogue.settle(exchange, refused)
     else:
         session = caller.channel.agreement
-        if (session.version and not declares(session.capabilities, question.method)) or not caller.channel.can_ask:
+        if not declares(session.capabilities, question.method) or not caller.channel.can_ask:
             question.answer(error=error_object(METHOD_NOT_FOUND, f"the caller declares no {NEEDS[question.method]}"))
         else:
             asker.pass_on(question, caller.channel.notify, caller.channel)
