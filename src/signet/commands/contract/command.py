@@ -20,6 +20,7 @@ from signet.kernel.schemas import Bundle, schema_of
 from signet.settings import UsageError
 
 from .freeze import add_freeze
+from .learn import add_learn
 
 if TYPE_CHECKING:
     from signet.upstream.mcp_client import ListedTool, Transport
@@ -55,7 +56,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="ACTION",
         required=True,
         prog=parser.prog,
-        help="diff OLD NEW: compare two contract sets; freeze TARGET: keep those of your own tools as files",
+        help="diff OLD NEW: compare two contract sets; freeze TARGET: keep those of your own tools as files; "
+        "learn TAPE: infer output schemas from recorded results",
     )
     diff = actions.add_parser(
         "diff",
@@ -71,6 +73,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     diff.add_argument("--token", help="bearer token to send to HTTP servers (default: none)")
     diff.set_defaults(run=_run)
     add_freeze(actions, parser.formatter_class)
+    add_learn(actions, parser.formatter_class)
 
 
 def _run(args: argparse.Namespace) -> int:
