@@ -486,3 +486,24 @@ def test_a_large_tape_stays_on_the_disk(tmp_path: Path) -> None:
     assert peak < 6_000_000
     assert talk_to(TapeLink(tape), last) == f"39{text}"
     tape.close()
+
+
+def test_what_belongs_to_no_single_call_is_played_with_none(tmp_path: Path) -> None:
+    call = '{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"t%d"}}'
+    written(
+        tmp_path,
+        (">", call % (1, 1)),
+        (">", call % (2, 2)),
+        ("<", '{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"whose?"}}'),
+        ("<", '{"jsonrpc":"2.0","id":50,"method":"elicitation/create","params":{}}'),
+        ("<", '{"jsonrpc":"2.0","id":1,"result":{"content":[]}}'),
+        ("<", '{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"of the second"}}'),
+        ("<", '{"jsonrpc":"2.0","id":2,"result":{"content":[]}}'),
+    )
+
+    async def both(client: Client) -> Any:
+        await client.call("t1")
+        await client.call("t2")
+        return [one["params"]["data"] for one in client.heard], client.asked
+
+    assert replay(tmp_path, both) == (["of the second"], [])
