@@ -29,10 +29,10 @@ COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-has
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
-.PHONY: help demo test coverage ways check attack bench load clients measure docs screenshots contracts lock sbom audit tools clean
+.PHONY: help demo test coverage ways check attack bench load load-wrapped clients measure docs screenshots contracts lock sbom audit tools clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(DEMO_STAMP) ## Install and start the server on sample data (PORT=8080)
 	@exec $(BIN)/signet serve --sandbox --port $(PORT)
@@ -66,6 +66,9 @@ bench: $(BENCH_STAMP) ## Measure against the official SDK and FastMCP (ARGS="--o
 
 load: $(TEST_STAMP) tools ## Call three servers behind HAProxy 100,000 times while faults happen (ARGS="--calls 5000")
 	@$(BIN)/python -m load $(ARGS)
+
+load-wrapped: $(TEST_STAMP) ## Call a wrapped server 100,000 times while it is killed again and again (ARGS="--calls 5000")
+	@$(BIN)/python -m load.wrap $(ARGS)
 
 clients: $(TEST_STAMP) tools ## Run real clients and write docs/clients.md (ARGS="--only NAME,NAME", "--help"; needs uv)
 	@command -v $(UV) >/dev/null || { echo "make clients needs uv: pip install uv"; exit 1; }

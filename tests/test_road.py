@@ -64,7 +64,7 @@ WEB_OUT = [
 ]
 DOORS = {
     "stdio": (
-        ["transports.stdio", "transports.pipes", "transports.stdio", *ENGINE],
+        ["transports.stdio", "kernel.lines", "transports.stdio", *ENGINE],
         ["kernel.protocol", "kernel.wire", "transports.pipes"],
     ),
     "/mcp": (
@@ -173,3 +173,23 @@ def test_a_call_takes_few_functions_and_few_modules(door: str, tmp_path: Path) -
 
     assert len(walk.functions) <= MAX_FUNCTIONS[door], walk.functions
     assert len(set(walk.modules)) <= MAX_MODULES
+
+
+OWN = """
+import signet
+
+@signet.tool(name="encodePlantUML", inline=True)
+def encode(plantumlCode: str) -> dict[str, str]:
+    \"\"\"Return the text.\"\"\"
+    return {"text": plantumlCode}
+"""
+
+
+def test_a_users_quick_function_adds_one_function_to_the_road_of_a_built_in_tool(tmp_path: Path) -> None:
+    target = tmp_path / "own_road.py"
+    target.write_text(OWN)
+    settings = Settings(log_dir=str(tmp_path / "log"), toolsets=str(target))
+
+    walk = asyncio.run(walk_stdio(CALL, settings))
+
+    assert len([function for function in walk.functions if function.startswith("authoring.")]) == 1, walk.functions

@@ -35,6 +35,7 @@ from signet.team.exchanges import open_exchange_log
 from signet.team.limiting import check_limits, open_gate, open_key_gate
 from signet.team.shared import open_store
 from signet.team.telemetry import open_telemetry
+from signet.team.wrapped import relay_of
 from signet.toolbox import SCHEMA_ROOT, open_toolbox, unchanged
 
 if TYPE_CHECKING:
@@ -151,10 +152,17 @@ def build_server(
         gate=open_gate(settings, log, store, _limit_figures(telemetry)),
         key_gate=open_key_gate(settings, log, store),
     )
-    close = partial(_close_all, [part.close for part in (journal, telemetry, store) if part is not None])
     identity = Identity(name, __version__)
     upstreams = tuple([runtime.upstream for runtime in runtimes if runtime.upstream is not None])
-    return make_server(pipeline, identity, instructions_of(enabled), upstreams, close, whole_text=whole_text)
+    relay = relay_of(settings, log, toolbox, registry, identity)
+    parts = (relay, journal, telemetry, store)
+    close = partial(_close_all, [part.close for part in parts if part is not None])
+    server = make_server(
+        pipeline, identity, instructions_of(enabled), upstreams, close, whole_text=whole_text, relay=relay
+    )
+    if relay is not None:
+        relay.serve(server)
+    return server
 
 
 def _by_slug(runtimes: list[ToolsetRuntime], toolbox: Toolbox) -> dict[str, ToolsetRuntime]:

@@ -28,7 +28,7 @@ LEVELS: Final = ("off", "error", "warn", "info", "debug", "trace")
 OFF, ERROR, WARN, INFO, DEBUG, TRACE = range(6)
 PROGRAM: Final = "signet"
 PARTS: Final = (
-    *("access", "audit", "call", "contract", "http", "journal", "record", "store", "telemetry", "upstream"),
+    *("access", "audit", "call", "contract", "http", "journal", "record", "server", "store", "telemetry", "upstream"),
 )
 """The parts of the program that log."""
 LINES_PER_SECOND: Final = 10

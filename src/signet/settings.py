@@ -19,6 +19,7 @@ from signet.kernel.settings import PREFIX, Given, Setting, merge, setting, setti
 from signet.kernel.toolset import Toolset
 from signet.kernel.toolset_settings import IncompleteSettings, build_settings, change_settings, recordable, secret_texts
 from signet.operations.settings import OperationSettings
+from signet.relay.server_spec import Wrapping
 
 __all__ = [
     "PREFIX",
@@ -36,7 +37,7 @@ __all__ = [
 ]
 
 NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
-TABLES: Final = ("by_toolset", "limits", "origins")
+TABLES: Final = ("by_toolset", "limits", "origins", "wrapping")
 """The fields that no flag and no variable sets."""
 
 
@@ -143,6 +144,8 @@ class Settings(OperationSettings, frozen=True, kw_only=True, forbid_unknown_fiel
     """The name that the processes of one run have in common."""
     by_toolset: dict[str, Any] = msgspec.field(default_factory=dict)
     """The settings of each domain by its name, where they are not the defaults."""
+    wrapping: Wrapping | None = None
+    """The servers of others that are served."""
 
     @classmethod
     def read(
@@ -208,7 +211,7 @@ class Settings(OperationSettings, frozen=True, kw_only=True, forbid_unknown_fiel
     def enabled(self) -> list[EnabledToolset]:
         """Return the named or the default toolsets, each with its settings; raise UsageError for an unknown name."""
         names = load_toolsets(self.toolsets)
-        chosen = map(find_toolset, names or default_toolsets())
+        chosen = map(find_toolset, names or (default_toolsets() if self.wrapping is None else []))
         toolsets = [EnabledToolset(toolset, self.of(toolset)) for toolset in chosen]
         return [one for one in toolsets if names or self.sandbox or one.has_what_it_needs]
 

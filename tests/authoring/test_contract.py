@@ -260,7 +260,7 @@ def test_tagged_structs_can_be_told_apart_in_a_union() -> None:
     args = msgspec.convert({"pet": {"type": "Dog", "tricks": []}}, derived.args)
 
     assert len(derived.input["properties"]["pet"]["anyOf"]) == 2
-    assert feed(**derived.bind(args, None)) == "Dog"  # type: ignore[arg-type]
+    assert feed(**derived.bind(args)) == "Dog"
 
 
 def test_a_model_of_pydantic_is_published_read_and_written_by_pydantic() -> None:
@@ -270,7 +270,7 @@ def test_a_model_of_pydantic_is_published_read_and_written_by_pydantic() -> None
 
     derived = contract(promote)
     args = msgspec.convert({"user": {"name": "Ann"}, "team": {"lead": {"name": "Bo"}}}, derived.args)
-    bound = derived.bind(args, None)  # type: ignore[arg-type]
+    bound = derived.bind(args)
 
     assert derived.input["properties"]["user"]["properties"]["name"]["minLength"] == 2
     assert "$ref" not in msgspec.json.encode(derived.input).decode()
@@ -297,7 +297,7 @@ def test_what_pydantic_refuses_beyond_the_schema_is_the_callers_fault_with_its_p
     derived = contract(halve)
 
     with pytest.raises(signet.Fault) as caught:
-        derived.bind(msgspec.convert({"even": {"number": 3}}, derived.args), None)  # type: ignore[arg-type]
+        derived.bind(msgspec.convert({"even": {"number": 3}}, derived.args))
 
     assert caught.value.code is signet.Code.INVALID_INPUT
     assert caught.value.message == "Invalid arguments for halve: even.number: Value error, it is odd"
@@ -385,7 +385,7 @@ def test_a_default_that_json_cannot_write_is_left_to_the_function() -> None:
 
     assert "default" not in derived.input["properties"]["value"]
     assert derived.input["properties"]["words"]["default"] == ["a"]
-    assert take(**derived.bind(args, None)) == "True ['a']"  # type: ignore[arg-type]
+    assert take(**derived.bind(args)) == "True ['a']"
 
 
 def _untyped(value) -> int:

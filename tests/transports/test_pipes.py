@@ -13,12 +13,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from channels import rpc
 from processes import PATIENCE_S, ROOT, SIGNET, clean_env, piping
-from signet.transports.pipes import LineSplitter, NonBlockingWriter, has_reader, unblocked
+from signet.transports.pipes import NonBlockingWriter, has_reader, unblocked
 
 MIB = 1024 * 1024
 ODD = (sys.executable, str(ROOT / "tests/misbehaving_server.py"), "stdio")
@@ -83,49 +81,6 @@ def test_a_closed_stdin_is_an_empty_one_and_its_number_is_not_reused() -> None:
 
     assert (done.returncode, done.stdout) == (0, b"")
     assert b"Traceback" not in done.stderr
-
-
-# --- lines
-
-
-@given(st.lists(st.binary(max_size=40)), st.integers(1, 7))
-def test_lines_come_out_as_they_went_in_however_they_were_cut(lines: list[bytes], step: int) -> None:
-    lines = [line.replace(b"\n", b"") for line in lines]
-    text = b"".join(line + b"\n" for line in lines)
-    cutter = LineSplitter()
-
-    found = [line for at in range(0, len(text), step) for line in cutter.feed(text[at : at + step])]
-
-    assert found == lines
-    assert cutter.last() == b""
-
-
-def test_of_a_line_that_is_too_long_nothing_is_kept() -> None:
-    cutter = LineSplitter()
-
-    for _ in range(100):
-        assert list(cutter.feed(b"x" * (4 * MIB // 50))) == []
-
-    assert sum(map(len, cutter._parts)) == 0
-    assert list(cutter.feed(b"\nnext\n")) == [None, b"next"]
-
-
-@pytest.mark.parametrize(("size", "kept"), [(4 * MIB, True), (4 * MIB + 1, False)])
-def test_a_line_may_have_four_mebibytes_and_no_more(size: int, kept: bool) -> None:
-    cutter = LineSplitter()
-
-    [line] = cutter.feed(b"x" * size + b"\n")
-
-    assert line == (b"x" * size if kept else None)
-
-
-def test_a_line_that_is_too_long_is_dropped_wherever_it_stands_in_a_chunk() -> None:
-    cutter = LineSplitter()
-
-    found = cutter.feed(b"first\n" + b"x" * (4 * MIB + 1) + b"\nthird\n" + b"y" * (4 * MIB + 1))
-
-    assert found == [b"first", None, b"third"]
-    assert cutter.feed(b"\nlast\n") == [None, b"last"]
 
 
 # --- writes

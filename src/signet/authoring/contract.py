@@ -46,11 +46,12 @@ class DerivedContract(msgspec.Struct, frozen=True, kw_only=True):
     output: dict[str, Any]
     nullable: frozenset[str]
     """The parameters whose type has None."""
-    takes_context: bool
-    bind: Callable[[Any, Context], dict[str, Any]]
-    """Return the keyword arguments of a call of the function."""
-    shape: Callable[[Any], Any]
-    """Return a result in the form that the output contract describes."""
+    context: str | None
+    """The name of the parameter that takes the context."""
+    bind: Callable[[Any], dict[str, Any]]
+    """Return the keyword arguments of a call of the function, as a dict of the call's own; the context is not in it."""
+    shape: Callable[[Any], Any] | None
+    """Return a result in the form that the output contract describes; None where results have that form."""
 
 
 def derive(declaration: ToolDeclaration) -> DerivedContract:
@@ -64,23 +65,24 @@ def derive(declaration: ToolDeclaration) -> DerivedContract:
     if "return" not in hints:
         raise ContractTypeError("its result has no type: write -> and the type behind the parameters")
     output, shape = _output(hints["return"], declaration.name)
+    bind: Callable[[Any], dict[str, Any]]
     if list(parameters) == [WHOLE] and _is_struct(hints[WHOLE]):
         args = hints[WHOLE]
-        bind = _bind_whole(context)
+        bind = _bind_whole
         schema = _schema(args, WHOLE)
         if schema.get("type") != "object":
             raise ContractTypeError(f"{WHOLE}: {args.__name__} is no object in JSON: take array_like out of it")
     else:
         args, schema, adapted = _input(parameters, hints, texts)
         optional = tuple([name for name, one in parameters.items() if one.default is not one.empty])
-        bind = _bind(declaration.name, optional, adapted, context)
+        bind = _bind(declaration.name, optional, adapted)
     return DerivedContract(
         description=description,
         args=args,
         input=_root(schema),
         output=_root(output),
         nullable=frozenset(name for name, part in schema.get("properties", {}).items() if _takes_null(part)),
-        takes_context=context is not None,
+        context=context,
         bind=bind,
         shape=shape,
     )
@@ -157,13 +159,13 @@ def _adapted(hint: Any, name: str, *, is_result: bool = False) -> AdaptedType | 
         raise ContractTypeError(f"{name}: {_in_words(hint, error)}") from None
 
 
-def _output(hint: Any, tool: str) -> tuple[dict[str, Any], Callable[[Any], Any]]:
-    """Return the schema of a result, and the function that gives a result its published form."""
+def _output(hint: Any, tool: str) -> tuple[dict[str, Any], Callable[[Any], Any] | None]:
+    """Return the schema of a result, and the function that gives a result its published form, if it takes one."""
     other = _adapted(hint, "the result", is_result=True)
     schema = other.schema if other is not None else _schema(hint, "the result")
     dump = _dump(tool, other) if other is not None else None
     if schema.get("type") == "object":
-        return schema, dump or _as_is
+        return schema, dump
     definitions: dict[str, Any] = {}
     wrapped = {"type": "object", "properties": {RESULT: hoisted(schema, definitions)}, "required": [RESULT]}
     wrapped |= {"$defs": definitions} if definitions else {}
@@ -182,23 +184,15 @@ def _dump(tool: str, other: AdaptedType) -> Callable[[Any], Any]:
     return dump
 
 
-def _as_is(value: Any) -> Any:
-    return value
+def _bind_whole(args: Any) -> dict[str, Any]:
+    return {WHOLE: args}
 
 
-def _bind_whole(context: str | None) -> Callable[[Any, Context], dict[str, Any]]:
-    if context is None:
-        return lambda args, _: {WHOLE: args}
-    return lambda args, given: {WHOLE: args, context: given}
+def _bind(tool: str, optional: tuple[str, ...], adapted: dict[str, AdaptedType]) -> Callable[[Any], dict[str, Any]]:
+    if not (optional or adapted):
+        return asdict
 
-
-def _bind(
-    tool: str, optional: tuple[str, ...], adapted: dict[str, AdaptedType], context: str | None
-) -> Callable[[Any, Context], dict[str, Any]]:
-    if not (optional or adapted or context):
-        return lambda args, _: asdict(args)
-
-    def bind(args: Any, given: Context) -> dict[str, Any]:
+    def bind(args: Any) -> dict[str, Any]:
         values = asdict(args)
         for name in optional:
             if values[name] is UNSET:
@@ -210,8 +204,6 @@ def _bind(
                 except ContractError as error:
                     places = [(f"{name}.{path}" if path else name, message) for path, message in error.places]
                     raise bad_arguments(tool, places) from None
-        if context is not None:
-            values[context] = given
         return values
 
     return bind

@@ -27,30 +27,36 @@ __all__ = ["CURRENT", "make_run"]
 CURRENT: Final[ContextVar[Context]] = ContextVar("signet_call")
 """The context of the call in which code runs: an upstream finds its run by it."""
 
+Shape = Callable[[Any], Any] | None
+"""Gives a result its published form; None where it has that form."""
+
 
 def make_run(declaration: ToolDeclaration, contract: DerivedContract) -> Callable[[Any, Context], Any]:
     """Return the function of a `Tool`; what the declared function raises is returned as a value."""
     function = declaration.function
     shape = _checked(declaration.name, contract) if _may_hold_nan(contract.output) else contract.shape
     if inspect.iscoroutinefunction(function):
-        return _awaited(function, contract.bind, shape)
+        return _awaited(function, contract, shape)
     if inspect.iscoroutinefunction(inspect.unwrap(function)):
         return _wrapped(declaration, contract, shape)
     run = _called(declaration, contract, shape)
-    return run if declaration.inline else _in_thread(declaration.name, run, takes_context=contract.takes_context)
+    return run if declaration.inline else _in_thread(declaration.name, run, contract)
 
 
 def _awaited(
-    function: Callable[..., Awaitable[Any]],
-    bind: Callable[[Any, Context], dict[str, Any]],
-    shape: Callable[[Any], Any],
+    function: Callable[..., Awaitable[Any]], contract: DerivedContract, shape: Shape
 ) -> Callable[[Any, Context], Any]:
     """Return how an async function runs."""
+    bind, context_name = contract.bind, contract.context
 
     async def run_async(args: Any, context: Context) -> Any:
         CURRENT.set(context)
         try:
-            return shape(await function(**bind(args, context)))
+            given = bind(args)
+            if context_name is not None:
+                given[context_name] = context
+            value = await function(**given)
+            return value if shape is None else shape(value)
         except asyncio.CancelledError:
             raise
         except BaseException as error:  # noqa: BLE001 - SystemExit of a tool must not end the server
@@ -59,43 +65,43 @@ def _awaited(
     return run_async
 
 
-def _called(
-    declaration: ToolDeclaration, contract: DerivedContract, shape: Callable[[Any], Any]
-) -> Callable[[Any, Context], Any]:
+def _called(declaration: ToolDeclaration, contract: DerivedContract, shape: Shape) -> Callable[[Any, Context], Any]:
     """Return how a plain function runs, on the loop or in a thread."""
-    function, bind, takes_context = declaration.function, contract.bind, contract.takes_context
+    function, bind, context_name = declaration.function, contract.bind, contract.context
 
     def run_inline(args: Any, context: Context) -> Any:
         # It cannot wait for an upstream: who asks one is told so.
-        if takes_context:
-            context = msgspec.structs.replace(context, upstream=None)
         if CURRENT.get(None) is not NULL_CONTEXT:
             CURRENT.set(NULL_CONTEXT)
         try:
-            value = function(**bind(args, context))
+            given = bind(args)
+            if context_name is not None:
+                given[context_name] = msgspec.structs.replace(context, upstream=None)
+            value = function(**given)
             if hasattr(value, "__await__"):
                 return TypeError(f"{declaration.name} returned an awaitable: declare it with async def")
-            return shape(value)
+            return value if shape is None else shape(value)
         except BaseException as error:  # noqa: BLE001 - SystemExit of a tool must not end the server
             return error
 
     return run_inline
 
 
-def _wrapped(
-    declaration: ToolDeclaration, contract: DerivedContract, shape: Callable[[Any], Any]
-) -> Callable[[Any, Context], Any]:
+def _wrapped(declaration: ToolDeclaration, contract: DerivedContract, shape: Shape) -> Callable[[Any, Context], Any]:
     """Return how an async function runs below a plain decorator, which may pass its awaitable on, or wait for it."""
 
     def call(args: Any, context: Context) -> Any:
         CURRENT.set(NULL_CONTEXT)
         try:
-            value = declaration.function(**contract.bind(args, context))
-            return value if inspect.isawaitable(value) else shape(value)
+            given = contract.bind(args)
+            if contract.context is not None:
+                given[contract.context] = context
+            value = declaration.function(**given)
+            return value if shape is None or inspect.isawaitable(value) else shape(value)
         except BaseException as error:  # noqa: BLE001 - SystemExit of a tool must not end the server
             return error
 
-    call_in_thread = _in_thread(declaration.name, call, takes_context=contract.takes_context)
+    call_in_thread = _in_thread(declaration.name, call, contract)
 
     async def run_wrapped(args: Any, context: Context) -> Any:
         started = call_in_thread(args, context)
@@ -104,7 +110,8 @@ def _wrapped(
             return value
         CURRENT.set(context)
         try:
-            return shape(await value)
+            value = await value
+            return value if shape is None else shape(value)
         except asyncio.CancelledError:
             raise
         except BaseException as error:  # noqa: BLE001 - SystemExit of a tool must not end the server
@@ -113,7 +120,9 @@ def _wrapped(
     return run_wrapped
 
 
-def _in_thread(tool: str, run: Callable[[Any, Context], Any], *, takes_context: bool) -> Callable[[Any, Context], Any]:
+def _in_thread(
+    tool: str, run: Callable[[Any, Context], Any], contract: DerivedContract
+) -> Callable[[Any, Context], Any]:
     """Return a function that runs in a thread, with a context that may be used there."""
 
     def run_in_thread(args: Any, context: Context) -> Awaitable[Any] | Fault:
@@ -133,7 +142,7 @@ def _in_thread(tool: str, run: Callable[[Any, Context], Any], *, takes_context: 
             loop.call_soon_threadsafe(context.progress, done, total, message)
 
         def work(job: Job) -> Any:
-            if not takes_context:
+            if contract.context is None:
                 return run(args, context)
             return run(args, msgspec.structs.replace(context, progress=report, is_cancelled=lambda: job.is_abandoned))
 
@@ -167,7 +176,7 @@ def _checked(name: str, contract: DerivedContract) -> Callable[[Any], Any]:
     """Return the contract's `shape`, which refuses numbers that are not finite."""
 
     def shape(value: Any) -> Any:
-        shaped = contract.shape(value)
+        shaped = value if contract.shape is None else contract.shape(value)
         if type(value) is float and isfinite(value):
             return shaped
         # Both: a library may have written null for one, or have computed another.

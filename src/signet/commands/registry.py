@@ -13,6 +13,7 @@ MORE: Final[dict[str, tuple[str, str]]] = {
     "diagram": ("signet.commands.diagram", "draw the PlantUML diagrams of files, and name the line of an error"),
     "diagrams": ("signet.commands.diagrams", "fetch the files of the diagram engine; tell which engine draws"),
     "token": ("signet.commands.token", "make, list and revoke the named tokens of callers"),
+    "wrap": ("signet.commands.wrap.command", "serve any other MCP server, or an OpenAPI document, under contract"),
     "config": ("signet.commands.config", "show every setting, and the flag, variable or file that set it"),
     "doctor": ("signet.commands.doctor.command", "show what is installed, configured and reachable, and what is wrong"),
     "install": ("signet.commands.install.command", "put Signet into the configuration of an AI client"),

@@ -56,7 +56,8 @@ def serve_http(read_settings: Callable[[], Settings]) -> int:
         settings = replace(settings, **_where(listener.getsockname()))
     with _spool(settings) as settings, metrics_port(settings) as (settings, beside):
         service, toolbox, registry = open_service(settings, listener)
-        greet(settings, service.listener.getsockname(), page_of(next(iter(toolbox)), registry))
+        tool = next(iter(toolbox), None)
+        greet(settings, service.listener.getsockname(), page_of(tool, registry) if tool is not None else None)
         serve(replace(service, beside=beside), settings.workers)
     return 0
 
@@ -203,8 +204,11 @@ def _tell(settings: Settings, text: str) -> None:
     open_log(settings).line(INFO, "http", "server.workers", what=text)
 
 
-def greet(settings: Settings, address: Any, tool: Page) -> None:
-    """Say which address the server listens on and where its page is, with three lines to paste; as JSON, in the log."""
+def greet(settings: Settings, address: Any, tool: Page | None) -> None:
+    """Say which address the server listens on and where its page is, with three lines to paste; as JSON, in the log.
+
+    The tools of wrapped servers are not known yet.
+    """
     url, public_url = _url(settings, address), open_public_url(settings)
     text = f"Signet {__version__} is listening on {url}\n"
     if public_url is not None:
@@ -217,7 +221,7 @@ def greet(settings: Settings, address: Any, tool: Page) -> None:
         titles = [toolset.title for toolset, _ in reversed(settings.enabled()) if toolset.sandbox is not None]
         text += f"{' and '.join(titles)} answer from embedded sample data.\n" if titles else ""
     path = _path(address)
-    if settings.quiet:
+    if settings.quiet or tool is None:
         print_err(text)
     elif path is not None and public_url is None:
         flag, name = ("--abstract-unix-socket", path[1:]) if isinstance(address, bytes) else ("--unix-socket", path)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 import msgspec
 
@@ -11,7 +11,7 @@ from .caller import NOBODY, Caller
 from .outcome import Door
 from .wire import NO_HEADERS, Headers, Id
 
-__all__ = ["HTTP_MCP", "STDIO_MCP", "ClientChannel"]
+__all__ = ["HTTP_MCP", "STDIO_MCP", "ClientChannel", "Session"]
 
 STDIO_MCP: Final = Door("stdio", "tools/call", "stdio mcp", by_name=True)
 HTTP_MCP: Final = Door("http", "/mcp", "http mcp", by_name=True)
@@ -21,10 +21,21 @@ def _ignore(*_: object) -> None:
     """Do nothing: nobody listens."""
 
 
-class _Agreement(msgspec.Struct):
-    """What `initialize` settled on a connection that lasts."""
+class Session(msgspec.Struct):
+    """What lasts between the messages of one client: on stdio the connection, over HTTP a session if there is one."""
 
+    id: str = ""
+    """Empty where nothing lasts, and on stdio."""
     version: str = ""
+    """The version that `initialize` settled."""
+    capabilities: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    """What the client declared with `initialize`."""
+    client: Any = None
+    """How the client named itself."""
+    notify: Callable[[bytes], None] | None = None
+    """Send a message that belongs to no request; None where there is no way."""
+    on_end: list[Callable[[], None]] = msgspec.field(default_factory=list)
+    """Called when the client is gone."""
 
 
 class ClientChannel(msgspec.Struct, frozen=True):
@@ -33,8 +44,10 @@ class ClientChannel(msgspec.Struct, frozen=True):
     notify: Callable[[bytes], None] = _ignore
     cancel: Callable[[Id], None] = _ignore
     door: Door = STDIO_MCP
+    can_ask: bool = True
+    """Whether requests of ours reach the client before its reply does."""
     headers: Headers = NO_HEADERS
     """The headers of an HTTP request."""
     caller: Caller = NOBODY
-    agreement: _Agreement = msgspec.field(default_factory=_Agreement)
+    agreement: Session = msgspec.field(default_factory=Session)
     """What is settled between the messages of one connection; over HTTP nothing is."""

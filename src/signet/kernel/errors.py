@@ -22,6 +22,7 @@ __all__ = [
     "HEADER_MISMATCH",
     "IDEMPOTENCY_CONFLICT",
     "IDEMPOTENCY_NOT_KEPT",
+    "INPUT_REQUIRED",
     "INSUFFICIENT_SCOPE",
     "INTERNAL",
     "INVALID_PARAMS",
@@ -61,6 +62,8 @@ MISSING_CAPABILITY: Final = -32021
 UNSUPPORTED_VERSION: Final = -32022
 
 RATE_LIMITED: Final = "RATE_LIMITED"
+INPUT_REQUIRED: Final = "INPUT_REQUIRED"
+"""The name of the fault of a tool that asks its caller something, through a door that cannot carry the answer."""
 INSUFFICIENT_SCOPE: Final = "INSUFFICIENT_SCOPE"
 ACCESS_FAULTS: Final = frozenset({RATE_LIMITED, INSUFFICIENT_SCOPE})
 """The faults whose HTTP status is their own at every door: the caller may not call, or not now."""

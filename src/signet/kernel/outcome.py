@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
 import msgspec
@@ -13,7 +13,7 @@ from .schemas import ToolIO
 from .tools import Context, Tool
 from .wire import Reply, ResponseId
 
-__all__ = ["UNKNOWN_DOOR", "Call", "Door", "Outcome", "Pending", "PreparedCall"]
+__all__ = ["UNKNOWN_DOOR", "Call", "Door", "Outcome", "Pending", "PreparedCall", "Relayed"]
 
 
 class Door(msgspec.Struct, frozen=True):
@@ -58,6 +58,26 @@ class PreparedCall(msgspec.Struct, frozen=True):
     """The names of arguments that the tool does not know, as a result may tell them."""
 
 
+class Relayed(msgspec.Struct, frozen=True):
+    """The reply of a wrapped server to a call, as that server wrote it."""
+
+    body: bytes
+    """The result, or the error where `is_failure`, as JSON."""
+    modern: bool
+    """The era in which it is written."""
+    structured: msgspec.Raw | None = None
+    """The structured content of the result."""
+    content: msgspec.Raw | None = None
+    fault: Fault | None = None
+    """What the other doors answer, where the server answers with an error or asks for input."""
+    is_failure: bool = False
+    """Whether it is a JSON-RPC error instead of a result."""
+    is_final: bool = True
+    """Whether it ends the call; a question to the caller does not."""
+    in_era: Callable[[Relayed, bool], bytes] | None = None
+    """Return the body as the modern era (True) or the handshake era (False) writes it."""
+
+
 class Outcome(msgspec.Struct, frozen=True):
     """The outcome of a call: a result that keeps its contract, or a fault."""
 
@@ -71,6 +91,8 @@ class Outcome(msgspec.Struct, frozen=True):
     """The fault that there would have been if contracts were enforced; set in shadow mode only."""
     ignored: tuple[str, ...] = ()
     """The names of arguments that the tool does not know, as a result may tell them."""
+    relayed: Relayed | None = None
+    """The reply of the wrapped server, where the tool is one of its own and the reply may be delivered."""
 
 
 class Pending(msgspec.Struct, frozen=True):

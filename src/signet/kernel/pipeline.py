@@ -30,11 +30,12 @@ from .errors import (
     unknown_tool,
 )
 from .gate import Gate, run_behind_gate
-from .outcome import Call, Outcome, PreparedCall
-from .schemas import PREFIX, ContractError, SchemaRegistry, ToolIO
+from .outcome import Call, Outcome, PreparedCall, Relayed
+from .relayed import finish_relayed
+from .schemas import PREFIX, Contract, ContractError, SchemaRegistry, ToolIO
 from .tools import Tool, Toolbox, ToolsetRuntime
 from .waiting import Waiting
-from .wire import decode_in_chunks, encode
+from .wire import PIECE_BYTES, decode_in_chunks, encode
 
 __all__ = ["CALL_TIMEOUT_S", "Mode", "Observer", "Pipeline"]
 
@@ -54,6 +55,15 @@ class Mode(StrEnum):
     """Note the violation in `shadow_violation` and continue the call."""
     OFF = "off"
     """Check nothing."""
+
+
+RULES: Final = {
+    Mode.ENFORCE.value: (True, True),
+    Mode.SHADOW.value: (True, False),
+    Mode.OFF.value: (False, False),
+    "relax": (False, False),
+}
+"""Whether a contract is checked and whether it is enforced, in each mode; `relax` is for wrapped servers' outputs."""
 
 
 class Observer(msgspec.Struct, frozen=True):
@@ -91,9 +101,8 @@ class Pipeline:
         self.registry = registry
         self._timeout_s = timeout_s
         self.mode = mode
-        # Read once: looking up a member of an enum takes longer than a check of a small value.
-        self._checks = mode is not Mode.OFF
-        self._enforces = mode is Mode.ENFORCE
+        self._rules = {"": RULES[mode], **RULES}
+        """Whether a contract is checked and whether it is enforced, by the mode that a tool has of its own."""
         self._observer = observer or Observer()
         self._runtimes = runtimes or {}
         self._explain = explain
@@ -162,6 +171,7 @@ class Pipeline:
             return found
         tool, io = found
         arguments, names = call.arguments, io.names
+        checks, enforces = self._rules[tool.input_mode]
         ignored: tuple[str, ...] = ()
         fault: Fault | None = None
         if names is not None and isinstance(arguments, dict):
@@ -169,21 +179,23 @@ class Pipeline:
                 fault, ignored = self._check_names(tool, names, arguments)
             has_nulls = None in arguments.values()
             arguments = without_nulls(arguments, names.optional - tool.keeps_nulls) if has_nulls else arguments
-        if fault is None and self._checks and not io.input_validator.is_valid(arguments):
-            arguments = tool.tidied(without_nulls(arguments))
+        if fault is None and checks and not io.input_validator.is_valid(arguments):
+            arguments = arguments if tool.relays else tool.tidied(without_nulls(arguments))
             places = io.input_validator.places(arguments)
             fault = tool.explained(arguments) or bad_arguments(tool.name, places) if places else None
         if fault is not None:
             fault = tool.adapt_fault(fault).at("input")
-            if self._enforces:
+            if enforces:
                 return Outcome(call, tool, fault=fault, ignored=ignored)
-        if ignored or not self._enforces:
+        if tool.relays:
+            return PreparedCall(call, tool, io, arguments, shadow_violation or fault)
+        if ignored or not enforces:
             arguments = without_unknown(arguments, tool.args)
         try:
             # Not strict: JSON Schema takes 10.0 as an integer, and the contract has refused all other coercions.
             args = msgspec.convert(arguments, tool.args, strict=tool.is_strict)
         except msgspec.ValidationError as error:
-            args = tool.read_again(arguments, error, is_lax=not self._enforces)
+            args = tool.read_again(arguments, error, is_lax=not enforces)
             if isinstance(args, msgspec.ValidationError):
                 # Arguments of the wrong type cannot be passed to the tool, whether the contract is enforced or not.
                 fault = tool.adapt_fault(bad_arguments(tool.name, [("", str(args))])).at("input")
@@ -207,13 +219,15 @@ class Pipeline:
         self, tool: Tool, names: ArgumentNames, arguments: dict[str, Any]
     ) -> tuple[Fault | None, tuple[str, ...]]:
         """Return the fault for a near miss among the unknown names, if names are checked, and the ignored ones."""
-        near = names.near_miss(arguments) if self._checks else None
+        near = names.near_miss(arguments) if self._rules[tool.input_mode][0] else None
         if near is None:
             return None, names.ignored(arguments)
         return misspelt_argument(tool.name, *near), names.ignored(arguments, near[0])
 
     def finish(self, prepared: PreparedCall, value: object) -> Outcome:
         """Encode the value that a tool returned or raised, and check its size and its output contract."""
+        if isinstance(value, Relayed):
+            return finish_relayed(prepared, value, self._rules[prepared.tool.mode], self._broken)
         call, tool, ignored = prepared.call, prepared.tool, prepared.ignored
         shadow_violation = prepared.shadow_violation
         if isinstance(value, BaseException):
@@ -229,13 +243,18 @@ class Pipeline:
             fault = tool.adapt_fault(broken_promise(tool.name, error)).at("output")
             return Outcome(call, tool, fault=fault, shadow_violation=shadow_violation, ignored=ignored)
         contract = prepared.io.output_validator
-        if self._checks and not contract.is_valid(result):
-            why = ContractError(contract.places(result), contract.violations(result) if self._explain else None)
-            fault = tool.adapt_fault(broken_promise(tool.name, why)).at("output")
-            if self._enforces:
+        checks, enforces = self._rules[tool.mode]
+        if checks and not contract.is_valid(result):
+            fault = self._broken(tool, contract, result)
+            if enforces:
                 return Outcome(call, tool, fault=fault, ignored=ignored)
             shadow_violation = shadow_violation or fault
         return Outcome(call, tool, result, body, shadow_violation=shadow_violation, ignored=ignored)
+
+    def _broken(self, tool: Tool, contract: Contract, result: object) -> Fault:
+        """Return the fault for a result that breaks its contract, with the places."""
+        why = ContractError(contract.places(result), contract.violations(result) if self._explain else None)
+        return tool.adapt_fault(broken_promise(tool.name, why)).at("output")
 
     async def _await_tool(
         self, prepared: PreparedCall, pending: Awaitable[object], started_s: float, wait: Waiting
@@ -258,7 +277,7 @@ class Pipeline:
             self._in_flight -= 1
             deadlines.forget(ended)
             task.cancel()
-        if prepared.tool.validate_in_thread:
+        if prepared.tool.validate_in_thread and not (isinstance(value, Relayed) and len(value.body) < PIECE_BYTES):
             wait.now = "checking the result"
             return self.notify(await asyncio.to_thread(self.finish, prepared, value), started_s)
         return self.notify(self.finish(prepared, value), started_s)
@@ -267,6 +286,10 @@ class Pipeline:
         if self._deadlines is None or self._deadlines.loop is not loop:
             self._deadlines = Deadlines(loop, self._timeout_s)
         return self._deadlines
+
+    def now(self) -> float:
+        """Return the time by which calls are measured."""
+        return self._observer.clock()
 
     def notify(self, outcome: Outcome, started_s: float | None = None) -> Outcome:
         """Pass an outcome to the observer and return it; a call that was refused before its start took no time."""

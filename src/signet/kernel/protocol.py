@@ -11,12 +11,12 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from .errors import INVALID_PARAMS, UNSUPPORTED_VERSION, Fault
-from .outcome import Outcome
+from .errors import INTERNAL, INVALID_PARAMS, UNSUPPORTED_VERSION, Fault
+from .outcome import Outcome, Relayed
 from .schemas import SchemaRegistry
 from .text_blocks import text_blocks
 from .tools import Tool, Toolbox
-from .wire import PIECE_BYTES, Id, ProtocolError, Reply, ResponseId, encode, failure, success
+from .wire import PIECE_BYTES, Id, ProtocolError, Reply, ResponseId, encode, failure, relayed_failure, success
 
 __all__ = [
     "CAPABILITIES_KEY",
@@ -95,6 +95,7 @@ class RequestPreamble(Params, frozen=True):
     """The params that are read of a request whatever its method."""
 
     name: Any = UNSET
+    uri: Any = UNSET
 
 
 class InitializeParams(Params, frozen=True, kw_only=True):
@@ -262,11 +263,23 @@ def list_result(toolbox: Toolbox, registry: SchemaRegistry, era: Era, ttl_ms: in
 def to_reply(era: Era, request_id: ResponseId, outcome: Outcome, *, whole_text: bool = True) -> Reply:
     """Return the MCP response for an outcome; `whole_text` repeats a structured result as text, whatever its size."""
     fault = outcome.fault
+    if outcome.relayed is not None:
+        return _relayed_reply(era, request_id, outcome, outcome.relayed)
     if fault is None:
         return success(request_id, _tool_result(outcome, era, whole_text=whole_text), outcome)
     if fault.as_tool_result:
         return success(request_id, _error_result(outcome, fault, era), outcome)
     return failure(request_id, fault.mcp_code, fault.message, _facts(fault), outcome)
+
+
+def _relayed_reply(era: Era, request_id: ResponseId, outcome: Outcome, relayed: Relayed) -> Reply:
+    """Return the reply of a wrapped server, in the era of the caller."""
+    same = relayed.in_era is None or relayed.modern == era.modern
+    body = relayed.body if same or relayed.in_era is None else relayed.in_era(relayed, era.modern)
+    if not relayed.is_failure:
+        return success(request_id, body, outcome)
+    code = outcome.fault.mcp_code if outcome.fault is not None else INTERNAL
+    return relayed_failure(request_id, body, code, outcome)
 
 
 def progress_notification(token: Id, done: float, total: float | None, message: str | None) -> bytes:

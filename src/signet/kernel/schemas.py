@@ -10,7 +10,7 @@ This is the only kernel module that reads files, and it reads only below these f
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import msgspec
@@ -46,11 +46,13 @@ class Contract:
 
     __slots__ = ("_plain", "_schema", "_validator", "fingerprint", "is_valid")
 
-    def __init__(self, schema: object, fingerprint: str) -> None:
-        from jsonschema_rs import Draft202012Validator
+    def __init__(self, schema: object, fingerprint: str, draft: Any = None) -> None:
+        """Compile a schema; `draft` is the validator's class where the schema is of an older draft."""
+        if draft is None:
+            from jsonschema_rs import Draft202012Validator as draft  # noqa: N813 - it stands in the place of any other
 
         self._schema = schema
-        self._validator = Draft202012Validator(schema, retriever=_no_network)  # type: ignore[arg-type]
+        self._validator = draft(schema, retriever=_no_network)
         self._plain: tuple[object, Draft202012Validator, frozenset[str]] | None = None
         self.fingerprint = fingerprint
         self.is_valid = self._validator.is_valid
@@ -90,6 +92,8 @@ class ToolIO(msgspec.Struct, frozen=True):
     output_validator: Contract
     names: ArgumentNames | None = None
     """The names of the arguments, where the input has no further ones."""
+    promises_output: bool = True
+    """Whether the tool has an output contract; a wrapped server's tool may have none."""
 
 
 class Bundle(msgspec.Struct, frozen=True):
@@ -118,6 +122,15 @@ class SchemaRegistry:
         self._bundles: dict[str, Bundle] = {}
         self._tools: dict[str, ToolIO] = {}
         self._envelope: Contract | None = None
+        self._compilers: Mapping[str, Callable[[], ToolIO]] = {}
+
+    def put(self, bundles: Mapping[str, Bundle], compilers: Mapping[str, Callable[[], ToolIO]]) -> None:
+        """Hold the contracts of wrapped servers' tools, by slug, with what compiles each when it is first needed."""
+        self._bundles |= bundles
+        self._compilers = compilers
+        for slug in compilers:
+            self._tools.pop(slug, None)
+            self._tools.pop(PREFIX + slug, None)
 
     def load_envelope(self) -> Contract:
         """Return the contract of a request envelope."""
@@ -158,6 +171,9 @@ class SchemaRegistry:
         return self._bundles[slug]
 
     def _compile_tool(self, slug: str) -> ToolIO:
+        if slug in self._compilers:
+            io = self._tools[slug] = self._tools[PREFIX + slug] = self._compilers[slug]()
+            return io
         bundle = self.load_bundle(slug)
         path = f"tools/{slug}.json"
         places = self._contract_in("tool_io.schema.json").places(msgspec.json.decode(self._read_tool(path)))

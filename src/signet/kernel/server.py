@@ -31,7 +31,6 @@ from .protocol import (
     STRUCTURED_SINCE,
     CallParams,
     CancelParams,
-    Era,
     Identity,
     InitializeParams,
     ListParams,
@@ -46,11 +45,24 @@ from .protocol import (
     to_reply,
     unsupported,
 )
+from .relay import Answered, Handler, Relay, RpcRequest
 from .tools import Context
 from .upstream import Upstream
-from .wire import Frame, Headers, Id, ProtocolError, Reply, ResponseId, decode, is_response, parse, read, success
+from .wire import (
+    Frame,
+    Headers,
+    Id,
+    ProtocolError,
+    Reply,
+    ResponseId,
+    decode,
+    is_response,
+    parse,
+    read,
+    success,
+)
 
-__all__ = ["HTTP_MCP", "QUIET_CONTEXT", "ClientChannel", "Pending", "Server"]
+__all__ = ["HTTP_MCP", "QUIET_CONTEXT", "ClientChannel", "Pending", "Relay", "RpcRequest", "Server"]
 
 _PREAMBLE: Final = msgspec.json.Decoder(RequestPreamble, float_hook=parse_float)
 _CANCEL: Final = msgspec.json.Decoder(CancelParams, float_hook=parse_float)
@@ -75,18 +87,6 @@ QUIET_CONTEXT: Final = Context(asyncio.to_thread, _ignore, {})
 STDIO_ENVELOPE: Final = Door("stdio", envelope.INVOKE, "stdio envelope")
 
 
-class RpcRequest(msgspec.Struct, frozen=True):
-    """One MCP request, as a method's handler gets it."""
-
-    id: Id
-    params: Any
-    meta: Meta
-    channel: ClientChannel
-    era: Era
-
-
-Answered = Reply | Pending
-Handler = Callable[[RpcRequest], Answered]
 ToReply = Callable[[ResponseId, Outcome], Reply]
 """How a door writes an outcome."""
 
@@ -104,6 +104,7 @@ class Server:
         *,
         progress_s: float = INTERVAL_S,
         whole_text: bool = False,
+        relay: Relay | None = None,
     ) -> None:
         """Serve a pipeline; `whole_text` repeats every structured result as text, for all clients."""
         self.pipeline = pipeline
@@ -114,10 +115,11 @@ class Server:
         self._instructions = instructions
         self._handshake, self._modern = eras(identity)
         self._whole_text = whole_text
+        self.relay = relay
         self._ttl_ms = 0 if pipeline.is_development else LIST_TTL_MS
         self._param_headers: dict[str, list[ParamHeader]] = {}
         self._lists: dict[bool, bytes] = {}
-        both = {"tools/list": self._list, "tools/call": self._call}
+        both = {"tools/list": self._list, "tools/call": self.call}
         self._methods: dict[bool, dict[str, Handler]] = {
             False: {"initialize": self._initialize, "ping": self._ping, **both},
             True: {"server/discover": self._discover, **both},
@@ -179,13 +181,17 @@ class Server:
         modern = _is_modern(method, meta, channel.headers)
         if modern:
             headers = channel.headers if channel.door is HTTP_MCP else None
-            check_modern(method, getattr(params, "name", UNSET), meta, headers)
+            named = "uri" if method == "resources/read" else "name"
+            check_modern(method, getattr(params, named, UNSET), meta, headers)
         handler = self._methods[modern].get(method)
+        if self.relay is not None:
+            handler = self.relay.handler(method, modern=modern) or handler
         if handler is None:
             raise in_era(ProtocolError(METHOD_NOT_FOUND, "Method not found"), modern=modern)
         if failed is not None:
             raise failed
-        return handler(RpcRequest(request_id, params, meta, channel, self._modern if modern else self._handshake))
+        era = self._modern if modern else self._handshake
+        return handler(RpcRequest(request_id, params, meta, channel, era, method, frame.params))
 
     def _handle_notification(self, frame: Frame, channel: ClientChannel) -> Reply | None:
         """Cancel a call where a notification asks for it; other notifications and responses change nothing.
@@ -197,6 +203,8 @@ class Server:
             return unsupported(version).reply()
         if version in MODERN_VERSIONS and frame.method is UNSET:
             return ProtocolError(INVALID_REQUEST, "Invalid Request: clients post no responses").reply()
+        if self.relay is not None:
+            self.relay.receive(frame, channel)
         if frame.method == "notifications/cancelled":
             try:
                 channel.cancel(read(frame.params, _CANCEL).request_id)
@@ -225,7 +233,13 @@ class Server:
             self._lists[modern] = list_result(toolbox, registry, request.era, self._ttl_ms)
         return success(request.id, self._lists[modern])
 
-    def _call(self, request: RpcRequest) -> Reply | Pending:
+    def forget_lists(self) -> None:
+        """Write the lists anew when they are asked for: the tools have changed."""
+        self._lists.clear()
+        self._param_headers.clear()
+
+    def call(self, request: RpcRequest) -> Reply | Pending:
+        """Return the reply to `tools/call`."""
         params, meta, channel, era = request.params, request.meta, request.channel, request.era
         arguments = params.arguments or {}
         if era.modern and channel.door is HTTP_MCP:
@@ -233,7 +247,10 @@ class Server:
         capabilities = meta.capabilities if era.modern else {}
         context = Context(asyncio.to_thread, _ignore, capabilities) if era.modern else QUIET_CONTEXT
         reports = None
-        if meta.progress_token is not UNSET:
+        if self.relay is not None and (tool := self.pipeline.toolbox.named(params.name)) is not None and tool.relays:
+            # The wrapped server's own reports are passed on; they are the client's only ones.
+            context = Context(asyncio.to_thread, _ignore, capabilities, request=request)
+        elif meta.progress_token is not UNSET:
             reports = ProgressReports(channel.notify, meta.progress_token, self._progress_s)
             context = Context(asyncio.to_thread, reports.report, capabilities, wait=reports.waiting)
         trace = meta.trace if isinstance(meta.trace, str) else channel.caller.trace

@@ -57,6 +57,8 @@ class Context(msgspec.Struct, frozen=True):
     """Return the date by UTC in ISO format; a replay returns the date of the recording."""
     wait: Waiting | None = None
     """What the call waits for, where somebody may be told."""
+    request: Any = None
+    """The MCP request of a call of a wrapped server's tool (`server.RpcRequest`); None through the other doors."""
     is_cancelled: Callable[[], bool] = bool
     """Return whether nobody waits for the call any more, in a function that runs in a thread."""
 
@@ -116,6 +118,12 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     public: bool = False
     """Whether any web page may call the tool: only if it needs no secret and changes nothing."""
     max_result_bytes: int = MAX_RESULT_BYTES
+    mode: str = ""
+    """The validation mode of its output, where it is not the pipeline's: `enforce`, `shadow`, `relax` or `off`."""
+    input_mode: str = ""
+    """The same for its input."""
+    relays: bool = False
+    """Whether the tool is a wrapped server's: it gets the arguments as they came, and returns a `Relayed`."""
     validate_in_thread: bool = False
     """Whether results may be so large that they are validated outside of the event loop."""
     to_content: Callable[[Any], list[Any]] | None = None
@@ -193,17 +201,21 @@ class Toolbox:
     """The enabled tools in their listing order, each to be found by name, slug or canonical id."""
 
     def __init__(self, *groups: tuple[Tool, ...]) -> None:
+        self.replace(*groups)
+
+    def replace(self, *groups: tuple[Tool, ...]) -> None:
+        """Hold other tools from now on; raise ValueError where two of them answer to one key."""
         self.groups = groups
         """The tools of each toolset."""
         self._tools = tools = tuple(tool for group in groups for tool in group)
         self.slugs = [tool.slug for tool in tools]
-        self._index: dict[str, Tool] = {}
+        index: dict[str, Tool] = {}
         for tool in tools:
             for key in {tool.name, tool.slug, tool.id}:
-                if key in self._index:
-                    raise ValueError(f"two enabled tools answer to {key!r}: {self._index[key].id} and {tool.id}")
-                self._index[key] = tool
-        self.find = self._index.get
+                if key in index:
+                    raise ValueError(f"two enabled tools answer to {key!r}: {index[key].id} and {tool.id}")
+                index[key] = tool
+        self.find = index.get
         """Return the tool with this name, slug or canonical id, or None."""
         self.named = {tool.name: tool for tool in tools}.get
         """Return the tool with this name, or None.

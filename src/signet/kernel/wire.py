@@ -212,6 +212,12 @@ def failure(request_id: ResponseId, code: int, message: str, data: object = None
     return Reply(encode({"jsonrpc": "2.0", "id": request_id, "error": error}), code, outcome=outcome)
 
 
+def relayed_failure(request_id: ResponseId, error: bytes, code: int, outcome: object = None) -> Reply:
+    """Return the response with an error that is JSON already."""
+    body = b"".join((b'{"jsonrpc":"2.0","id":', encode(request_id), b',"error":', error, b"}"))
+    return Reply(body, code, outcome=outcome)
+
+
 def given_id(value: object) -> Id | None:
     """Return the id of a message that is not a frame, or None if it has no valid id."""
     request_id = value.get("id") if isinstance(value, dict) else None

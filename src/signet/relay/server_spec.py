@@ -1,38 +1,88 @@
-"""How a wrapped server is reached, and what is asked of it. Pure."""
+"""How a wrapped server is reached. Pure."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from typing import Final
+
 import msgspec
 
-__all__ = ["ServerSpec"]
+__all__ = ["ServerSpec", "Wrapping", "default_name", "plain_name"]
+
+LAUNCHERS: Final = frozenset(
+    ("npx", "bunx", "uvx", "pipx", "npm", "pnpm", "yarn", "bun", "deno", "uv", "docker", "env")
+)
+INTERPRETERS: Final = re.compile(r"(?:python|node|ruby|perl|php|bash|sh)[0-9.]*(?:\.exe)?")
+ACTIONS: Final = frozenset(("run", "exec", "dlx", "x", "tool"))
+"""The words of launchers that name no server."""
+SUFFIXES: Final = re.compile(r"\.(?:py|js|mjs|cjs|ts|rb|sh|exe|jar)$")
+MAX_NAME_CHARS: Final = 60
 
 
 class ServerSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """One wrapped server: a command, a URL, a recording or an OpenAPI document."""
+    """How a wrapped server is reached, and what is asked of it."""
 
     name: str
-    """Lower-case letters, digits, `_` and `-`; the prefix of its tools where there are several servers."""
+    """Of the alphabet a-z0-9_-; the prefix of its tools where there are several servers."""
     command: tuple[str, ...] = ()
-    """A child that speaks on its standard input and output."""
+    """A child on stdio."""
     url: str = ""
-    """A remote server."""
+    """Or a remote server."""
     headers: tuple[tuple[str, str], ...] = ()
-    """What requests to a remote server carry; they may hold secrets and are never shown."""
+    """Secrets: never shown."""
     env: tuple[tuple[str, str], ...] = ()
-    """Variables of the child beside those that every child has."""
+    """Variables beside the allow-list, with values."""
     cwd: str | None = None
     tape: str = ""
-    """A recording that is replayed in place of the server."""
+    """Or a recording that is replayed."""
     openapi: str = ""
-    """An OpenAPI document whose operations are the tools."""
-    include: tuple[str, ...] = ()
-    """The operations of the document that become tools, if not all do."""
+    """Or an OpenAPI document (a toolset, not a relay)."""
     base_url: str = ""
-    """The address of the document's service, where it is not the document's own."""
+    """Where the service of an OpenAPI document is."""
+    include: tuple[str, ...] = ()
+    """Which operations of an OpenAPI document become tools."""
     era: str = "auto"
-    """The protocol era that is spoken with the server: `auto`, `handshake` or `modern`."""
+    """`auto`, `handshake` or `modern`."""
     pool: str = "shared"
-    """What has a child of its own: all callers together (`shared`), each `session`, or each `call`."""
+    """`shared`, `session` or `call`."""
     validation: tuple[tuple[str, str], ...] = (("", "enforce"),)
-    """The validation mode of each tool by name; the empty name stands for all others."""
+    """The mode per tool name, "" for all."""
     call_timeout_s: float = 600.0
+
+
+def default_name(command: Sequence[str], url: str = "") -> str:
+    """Return the name of a server that is given none: by its package or file, or by its host."""
+    if not command:
+        from urllib.parse import urlsplit
+
+        return plain_name(urlsplit(url).hostname or "")
+    for place, word in enumerate(command):
+        base = re.split(r"[/\\]", word)[-1]
+        is_launcher = place == 0 and (base in LAUNCHERS or INTERPRETERS.fullmatch(base) is not None)
+        if is_launcher or word in ACTIONS or word.startswith("-") or (place and "=" in word):
+            continue
+        # @scope/package@1.2.3, package==1.2.3, folder/server.py
+        bare = re.split(r"(?<=.)(?:@|==|\[)", base)[0]
+        return plain_name(SUFFIXES.sub("", bare))
+    return plain_name(SUFFIXES.sub("", re.split(r"[/\\]", command[0])[-1]))
+
+
+def plain_name(text: str) -> str:
+    """Return a name in the alphabet of server names."""
+    return re.sub(r"[^a-z0-9_-]+", "-", text.lower()).strip("-")[:MAX_NAME_CHARS] or "server"
+
+
+class Wrapping(msgspec.Struct, frozen=True, kw_only=True):
+    """The wrapped servers of a process, and how they are pinned."""
+
+    servers: tuple[ServerSpec, ...]
+    prefixed: bool = False
+    """Whether names of tools and prompts begin with the server's name."""
+    lock_file: str = "signet.lock"
+    lock: str = "text=note"
+    """The policy of the lock: `text=note`, `text=block` or `off`."""
+    record: str = ""
+    """The tape that is recorded."""
+    is_private: bool = False
+    """Whether there is one client alone, on stdio."""

@@ -58,7 +58,7 @@ def _contract_of(tool: Tool) -> tuple[str, Any, Any, Callable[[Any], Any]]:
     def shape(result: Any) -> Any:
         # What a client returns has its published form already.
         is_published = isinstance(result, dict) and list(result) == [RESULT]
-        return result if is_published else derived.shape(result)
+        return result if is_published or derived.shape is None else derived.shape(result)
 
     return declaration.name, derived.input, derived.output, shape
 

@@ -68,11 +68,14 @@ class McpDoor:
             ).body
             return Response(405, body, (JSON, (b"allow", b"POST, OPTIONS")), refusal="METHOD_NOT_ALLOWED")
         progress = _Progress()
-        channel = ClientChannel(progress.push, door=HTTP_MCP, headers=request.headers, caller=request.caller)
+        streams = "text/event-stream" in request.headers.get("accept", "")
+        channel = ClientChannel(
+            progress.push, door=HTTP_MCP, can_ask=streams, headers=request.headers, caller=request.caller
+        )
         reply = self._server.receive(request.body, channel)
         if isinstance(reply, Pending):
             request.call = reply.call
-            if "text/event-stream" in request.headers.get("accept", ""):
+            if streams:
                 return progress.follow(request, reply)
             return _await_response(request, reply)
         return _to_response(request, reply) if reply is not None else Response(202, headers=())

@@ -1,4 +1,4 @@
-"""The pipes of a stdio server: standard input and output of its own, bounded lines, writes that never block."""
+"""The pipes of a stdio server: standard input and output of its own, and writes that never block."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from typing import Final
 
 __all__ = [
     "MAX_LINE_BYTES",
-    "LineSplitter",
     "NonBlockingWriter",
     "claim_stdin",
     "claim_stdout",
@@ -69,42 +68,6 @@ def _ensure_stdin() -> None:
         os.fstat(0)
     except OSError:
         os.open(os.devnull, os.O_RDONLY)
-
-
-class LineSplitter:
-    """Splits chunks of bytes into lines; None stands for a line that was too long."""
-
-    def __init__(self) -> None:
-        self._parts: list[bytes] = []
-        self._size = 0
-
-    def feed(self, chunk: bytes) -> list[bytes | None]:
-        """Return the lines that a chunk completes."""
-        first, *others = chunk.split(b"\n")
-        self._keep(first)
-        if not others:
-            return []
-        # Only the first line can have begun in an earlier chunk.
-        rest, lines = others.pop(), [self.last(), *others]
-        self._keep(rest)
-        return lines if len(chunk) <= MAX_LINE_BYTES else [*map(_bounded, lines)]
-
-    def last(self) -> bytes | None:
-        """Return the bytes since the last line end."""
-        line = b"".join(self._parts) if self._size <= MAX_LINE_BYTES else None
-        self._parts, self._size = [], 0
-        return line
-
-    def _keep(self, part: bytes) -> None:
-        self._size += len(part)
-        if self._size <= MAX_LINE_BYTES:
-            self._parts.append(part)
-        else:
-            self._parts.clear()
-
-
-def _bounded(line: bytes | None) -> bytes | None:
-    return line if line is not None and len(line) <= MAX_LINE_BYTES else None
 
 
 class NonBlockingWriter:

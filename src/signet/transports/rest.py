@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from signet.kernel.errors import RATE_LIMITED, Code, Fault, not_unicode
+from signet.kernel.errors import INPUT_REQUIRED, RATE_LIMITED, Code, Fault, not_unicode
 from signet.kernel.outcome import Call, Door, Outcome
 from signet.kernel.pipeline import Pipeline
 from signet.kernel.server import QUIET_CONTEXT
@@ -46,7 +46,8 @@ class RestDoor:
         self._pipeline = pipeline
         self.legacy = legacy
         """The paths of earlier versions, and the name of the tool behind each."""
-        self._discovery: bytes | None = None
+        self._discovery: tuple[object, bytes] | None = None
+        """The tools that were listed, and the list: those of wrapped servers may change."""
 
     def discover(self, request: Request) -> Response:
         """Return the list of tools: `GET /api/tools`."""
@@ -54,9 +55,11 @@ class RestDoor:
             return Response(200, headers=GET_HEADERS)
         if request.method != "GET":
             return refuse(wrong_method("GET"), (*GET_HEADERS, (b"allow", b"GET, OPTIONS")))
-        if self._discovery is None:
-            self._discovery = encode({"tools": [self._list_entry(tool) for tool in self._pipeline.toolbox]})
-        return Response(200, self._discovery, GET_HEADERS, is_page=True)
+        groups = self._pipeline.toolbox.groups
+        if self._discovery is None or self._discovery[0] is not groups:
+            listed = encode({"tools": [self._list_entry(tool) for tool in self._pipeline.toolbox]})
+            self._discovery = groups, listed
+        return Response(200, self._discovery[1], GET_HEADERS, is_page=True)
 
     def call(self, endpoint: Endpoint, request: Request) -> Answer:
         """Run a tool and return its response: `POST /api/tools/{name}`, or a legacy path."""
@@ -199,6 +202,8 @@ def _to_legacy_response(outcome: Fault | bytes, headers: Fields) -> Response:
 
 def _more(fault: Fault) -> dict[str, Any]:
     """Return what the error of some faults has beside its code and message."""
+    if fault.name == INPUT_REQUIRED:
+        return {**fault.data, **(fault.details or {})}
     if fault.name != RATE_LIMITED:
         return fault.details or {}
     # Clients often see no headers.

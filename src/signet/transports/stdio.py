@@ -17,10 +17,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from signet.kernel.errors import INVALID_REQUEST
+from signet.kernel.lines import LineSplitter
 from signet.kernel.server import ClientChannel, Pending, Server
 from signet.kernel.wire import Id, Reply, ResponseId, failure
 
-from .pipes import MAX_LINE_BYTES, LineSplitter, NonBlockingWriter, has_reader, unblocked
+from .pipes import MAX_LINE_BYTES, NonBlockingWriter, has_reader, unblocked
 
 if TYPE_CHECKING:
     from .message_exchanges import Message, MessageNotes
@@ -60,7 +61,7 @@ class Conversation:
         self._wire = wire
         self._source = source
         self._is_file = stat.S_ISREG(os.fstat(source).st_mode)
-        self._lines = LineSplitter()
+        self._lines = LineSplitter(MAX_LINE_BYTES)
         self._calls: dict[ResponseId, set[asyncio.Task[Reply]]] = {}
         self._unwritten: list[bytes] = []
         """The responses of calls that have just ended."""

@@ -16,6 +16,7 @@ import msgspec
 from signet.kernel.caller import Caller, Principal
 from signet.kernel.errors import ACCESS_FAULTS, Fault
 from signet.kernel.exchange import Exchange
+from signet.kernel.relay import Relay
 from signet.kernel.server import Server
 from signet.kernel.toolset import PageSpec
 
@@ -37,6 +38,8 @@ __all__ = ["App"]
 ADVISED: Final = frozenset({403, 429})
 """The statuses of calls that were refused, which a header explains."""
 NO_PAGES: Final[Mapping[str, bytes]] = MappingProxyType({})
+TOOL_PATHS: Final = ("/api/", "/mcp/tool", "/openapi", "/-/")
+"""How the paths begin that need to know the tools; `/mcp` waits by itself."""
 LARGE_BYTES: Final = 65_536
 """The size above which a body is handled in a thread, so that other requests are answered meanwhile."""
 LARGE_AT_ONCE: Final = 2
@@ -129,7 +132,10 @@ class App:
             if fault is not None:
                 return self.refuse(request, fault)
         answer: Answer | Awaitable[Answer]
-        if len(request.body) > LARGE_BYTES:
+        relay = self._server.relay
+        if relay is not None and not relay.is_ready and request.path.startswith(TOOL_PATHS):
+            answer = self._answer_when_ready(request, relay)
+        elif len(request.body) > LARGE_BYTES:
             answer = self._answer_in_thread(request)
         elif request.method == "OPTIONS" and not route.answers_options:
             is_shared = not route.access.same_origin
@@ -202,6 +208,16 @@ class App:
         """Return a refusal with the headers that say what the client can do."""
         advice = self._guard.advice(fault)
         return msgspec.structs.replace(response, headers=response.headers + advice) if advice else response
+
+    async def _answer_when_ready(self, request: Request, relay: Relay) -> Answer:
+        """Answer as soon as the tools of wrapped servers are known."""
+        try:
+            await relay.ready()
+        except Fault as fault:
+            return self.refuse(request, fault)
+        request.route = self._routes.get(request.path) or self._router.find_for(request)
+        answer: Answer = request.route.answer(request)
+        return answer
 
     async def _answer_in_thread(self, request: Request) -> Answer:
         async with self._threads:

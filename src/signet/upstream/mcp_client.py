@@ -20,7 +20,7 @@ import msgspec
 
 from signet.kernel.protocol import HANDSHAKE_VERSIONS, Identity
 
-from .mcp_messages import Message, MessageBuilder, read_result
+from .mcp_messages import Message, MessageBuilder, answer_of, read_raw
 from .server_process import ServerProcess, within
 
 __all__ = ["MAX_PAGES", "HttpTransport", "ListedTool", "McpClient", "StatusError", "StdioTransport", "Transport"]
@@ -52,7 +52,7 @@ class StdioTransport:
 
     def __init__(self, process: ServerProcess, *, timeout_s: float, max_bytes: int = MAX_BYTES) -> None:
         self._process = process
-        self._timeout_s = timeout_s
+        self.timeout_s = timeout_s
         self._max_bytes = max_bytes
 
     def exchange(self, message: Message, read: Callable[[Iterator[bytes]], T]) -> T:
@@ -60,13 +60,22 @@ class StdioTransport:
 
         def work() -> T:
             self._process.send(message.body)
-            return read(_bounded_lines(self._process.read_line, self._max_bytes))
+            return read(self._replies())
 
-        return within(self._timeout_s, work, "it does not answer in time")
+        return within(self.timeout_s, work, "it does not answer in time")
+
+    def _replies(self) -> Iterator[bytes]:
+        """Yield the lines of the server but its requests, which are answered here."""
+        for line in _bounded_lines(self._process.read_line, self._max_bytes):
+            answer = answer_of(line)
+            if answer is None:
+                yield line
+            else:
+                self._process.send(answer)
 
     def notify(self, message: Message) -> None:
         """Send a line."""
-        within(self._timeout_s, lambda: self._process.send(message.body), "it does not read its input in time")
+        within(self.timeout_s, lambda: self._process.send(message.body), "it does not read its input in time")
 
 
 class StatusError(ConnectionError):
@@ -92,19 +101,21 @@ class HttpTransport:
         timeout_s: float,
         max_bytes: int = MAX_BYTES,
         token: str | None = None,
+        headers: Iterable[tuple[str, str]] = (),
         is_local: bool = False,
     ) -> None:
         """Set the bounds; a local server is asked without a proxy, and its error responses are read like others."""
         self._url = url
-        self._timeout_s = timeout_s
+        self.timeout_s = timeout_s
         self._max_bytes = max_bytes
-        self._headers = {} if token is None else {"authorization": f"Bearer {token}"}
+        self._headers = {name.lower(): value for name, value in headers}
+        self._headers |= {} if token is None else {"authorization": f"Bearer {token}"}
         self._is_local = is_local
         self._opener = build_opener(_NoRedirect, *([ProxyHandler({})] if is_local else []))
 
     def exchange(self, message: Message, read: Callable[[Iterator[bytes]], T]) -> T:
         """Post a body and read the response."""
-        return within(self._timeout_s, lambda: self._post(message, read), "timed out")
+        return within(self.timeout_s, lambda: self._post(message, read), "timed out")
 
     def notify(self, message: Message) -> None:
         """Post a body; whatever comes back with the status is left unread."""
@@ -121,7 +132,7 @@ class HttpTransport:
     def _open(self, request: Request) -> Any:
         """Return the response to a request, or raise the error that urllib wraps."""
         try:
-            return self._opener.open(request, timeout=self._timeout_s)
+            return self._opener.open(request, timeout=self.timeout_s)
         except HTTPError as error:
             if self._is_local:
                 return error
@@ -191,13 +202,22 @@ class McpClient:
         self._numbers = count()
         self._is_open = self._messages.is_modern
 
+    @property
+    def version(self) -> str:
+        """The protocol revision that is spoken."""
+        return self._messages.version
+
     def request(self, method: str, params: dict[str, Any]) -> Any:
         """Send a request, after the handshake if the revision has one, and return its result."""
+        return msgspec.json.decode(self.request_raw(method, params))
+
+    def request_raw(self, method: str, params: dict[str, Any]) -> msgspec.Raw:
+        """Send a request as `request` does, and return its result as the server wrote it."""
         if not self._is_open:
-            self._handshake()
+            self.handshake()
         number = next(self._numbers)
         message = self._messages.request(number, method, params)
-        return self._transport.exchange(message, lambda texts: read_result(texts, number))
+        return self._transport.exchange(message, lambda texts: read_raw(texts, number))
 
     def list_tools(self) -> list[ListedTool]:
         """Return the tools of all pages of `tools/list`."""
@@ -211,14 +231,15 @@ class McpClient:
             params = {"cursor": page.next_cursor}
         raise ValueError(f"its list has more than {MAX_PAGES} pages")
 
-    def _handshake(self) -> None:
-        """Agree on a revision; from here on it is the one that the server chose."""
+    def handshake(self) -> msgspec.Raw:
+        """Agree on a revision and return what the server says; from here on the revision is the one that it chose."""
         number = next(self._numbers)
-        hello = self._transport.exchange(self._messages.initialize(number), lambda texts: read_result(texts, number))
-        match hello:
+        hello = self._transport.exchange(self._messages.initialize(number), lambda texts: read_raw(texts, number))
+        match msgspec.json.decode(hello):
             case {"protocolVersion": str(version)}:
                 self._messages = msgspec.structs.replace(self._messages, version=version)
             case _:
                 raise ValueError("it does not say which protocol it speaks")
         self._transport.notify(self._messages.initialized())
         self._is_open = True
+        return hello

@@ -12,15 +12,17 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from signet.kernel.errors import METHOD_NOT_FOUND
 from signet.kernel.headers import METHOD, NAME, VERSION
 from signet.kernel.protocol import CAPABILITIES_KEY, MODERN_VERSIONS, VERSION_KEY, Identity
 from signet.kernel.wire import ProtocolError
 
-__all__ = ["Message", "MessageBuilder", "read_result"]
+__all__ = ["Message", "MessageBuilder", "answer_of", "header_value", "read_raw", "read_result"]
 
 CLIENT_INFO_KEY: Final = "io.modelcontextprotocol/clientInfo"
 JSON_HEADERS: Final = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 NO_REPLY: Final = "it does not answer"
+PING: Final = "ping"
 
 
 class Message(NamedTuple):
@@ -52,7 +54,7 @@ class MessageBuilder(msgspec.Struct, frozen=True):
             params = {**params, "_meta": meta}
             headers[METHOD] = method
             if "name" in params:
-                headers[NAME] = _header_value(params["name"])
+                headers[NAME] = header_value(params["name"])
         return self._message(headers, id=number, method=method, params=params)
 
     def initialize(self, number: int) -> Message:
@@ -68,11 +70,33 @@ class MessageBuilder(msgspec.Struct, frozen=True):
         return Message(msgspec.json.encode({"jsonrpc": "2.0", **members}), headers, self.path)
 
 
-def _header_value(text: str) -> str:
+def header_value(text: str) -> str:
     """Encode a value that a header cannot hold as MCP prescribes."""
     if text.isascii() and text.isprintable() and text == text.strip() and not text.startswith("=?"):
         return text
     return f"=?base64?{binascii.b2a_base64(text.encode(), newline=False).decode()}?="
+
+
+class _Reply(msgspec.Struct, frozen=True):
+    id: Any = None
+    method: Any = None
+    result: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    error: Any = None
+
+
+def answer_of(text: bytes) -> bytes | None:
+    """Return the answer to a text if it is a request of the server: to a ping, or that its method is not known."""
+    if b'"method"' not in text:
+        return None
+    try:
+        asked = msgspec.json.decode(text, type=_Reply)
+    except (ValueError, RecursionError):
+        return None
+    if asked.method is None or asked.id is None:
+        return None
+    error = {"code": METHOD_NOT_FOUND, "message": "this client has no such method"}
+    said = {"result": {}} if asked.method == PING else {"error": error}
+    return msgspec.json.encode({"jsonrpc": "2.0", "id": asked.id, **said})
 
 
 def read_result(texts: Iterable[bytes], number: int) -> Any:
@@ -82,17 +106,22 @@ def read_result(texts: Iterable[bytes], number: int) -> Any:
         ProtocolError: the reply is an error.
         ValueError: there is no reply.
     """
+    return msgspec.json.decode(read_raw(texts, number))
+
+
+def read_raw(texts: Iterable[bytes], number: int) -> msgspec.Raw:
+    """Return the result of a request as the server wrote it; raise what `read_result` raises."""
     why: object = NO_REPLY
     for text in texts:
         try:
-            reply = msgspec.json.decode(text, type=dict[str, Any])
-        except msgspec.DecodeError as error:
+            reply = msgspec.json.decode(text, type=_Reply)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
             why = error
             continue
-        if reply.get("id") == number and "method" not in reply:
-            if "result" in reply:
-                return reply["result"]
-            match reply.get("error"):
+        if reply.id == number and reply.method is None:
+            if reply.result is not msgspec.UNSET:
+                return reply.result
+            match reply.error:
                 case {"code": int(code), "message": str(message), **more}:
                     raise ProtocolError(code, message, more.get("data"))
                 case dict(fault):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
+import signal
 import subprocess
 import threading
 from collections import deque
@@ -21,6 +23,7 @@ GRACE_S: Final = 5.0
 """How long a process may take to end after its input was closed, and again after SIGTERM."""
 SETTLE_S: Final = 5.0
 """How long to wait for the pipes of a process that has ended; a child of it may still hold them open."""
+KILL: Final = getattr(signal, "SIGKILL", signal.SIGTERM)
 STDERR_LINES: Final = 20
 STDERR_LINE_BYTES: Final = 8192
 LAST_WORDS_CHARS: Final = 200
@@ -57,11 +60,22 @@ class ServerProcess:
         *,
         cwd: str | None = None,
         stderr: IO[bytes] | None = None,
+        own_group: bool = False,
     ) -> None:
-        """Start the command; a file given as `stderr` takes its messages instead of this object."""
+        """Start the command; a file given as `stderr` takes its messages instead of this object.
+
+        With `own_group` it leads a process group, which ends with it: launchers start the server as their child.
+        """
         pipe = subprocess.PIPE
+        self._leads = own_group and hasattr(os, "killpg")
         self.process = subprocess.Popen(  # noqa: S603 - the caller's own command
-            list(command), stdin=pipe, stdout=pipe, stderr=stderr or pipe, env=environ, cwd=cwd
+            list(command),
+            stdin=pipe,
+            stdout=pipe,
+            stderr=stderr or pipe,
+            env=environ,
+            cwd=cwd,
+            start_new_session=own_group,
         )
         self._stdin = cast("IO[bytes]", self.process.stdin)
         self._stdout = cast("IO[bytes]", self.process.stdout)
@@ -119,21 +133,29 @@ class ServerProcess:
         else:
             by_signal = True
         if by_signal:
-            self.process.terminate()
+            self._signal(signal.SIGTERM)
+
+    def _signal(self, number: int) -> None:
+        """Send a signal to the process, or to the group that it leads, also when it has ended itself."""
+        if self._leads:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.process.pid, number)
+        else:
+            self.process.send_signal(number)
 
     def close(self, grace_s: float = GRACE_S) -> None:
         """Return once the server has ended: close its input, then send SIGTERM, then SIGKILL."""
         self.end()
         try:
-            for wait_s, escalate in ((grace_s, self.process.terminate), (GRACE_S, self.process.kill)):
+            for wait_s, number in ((grace_s, signal.SIGTERM), (GRACE_S, KILL)):
                 try:
                     self.process.wait(wait_s)
                     break
                 except subprocess.TimeoutExpired:
-                    escalate()
+                    self._signal(number)
         finally:
-            # A second Ctrl-C may interrupt the waiting.
-            self.process.kill()
+            # A second Ctrl-C may interrupt the waiting, and a process may have left others of its group behind.
+            self._signal(KILL)
             self.process.wait()
         self._close_streams()
 

@@ -12,9 +12,10 @@ from typing import Final
 
 from signet.commands.stdio_process import is_person, tell_a_person
 from signet.kernel.errors import INTERNAL, INVALID_REQUEST
+from signet.kernel.lines import LineSplitter
 from signet.kernel.wire import ResponseId, failure
 from signet.settings import UsageError
-from signet.transports.pipes import MAX_LINE_BYTES, LineSplitter, claim_stdout, has_reader
+from signet.transports.pipes import MAX_LINE_BYTES, claim_stdout, has_reader
 
 from .link import Link, Message, key_of, read_message
 from .supervisor import Generation, Supervisor
@@ -115,7 +116,7 @@ class Relay(Supervisor):
 
     def _carry_in(self) -> None:
         """Lead each line of the client to a process, until there are no more."""
-        lines = LineSplitter()
+        lines = LineSplitter(MAX_LINE_BYTES)
         chunk = b"."
         while chunk:
             try:

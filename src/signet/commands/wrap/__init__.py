@@ -1,0 +1,1 @@
+"""`signet wrap`: any server under contract."""

@@ -1,0 +1,240 @@
+"""The command `signet wrap [flags] -- CMD …`: serve somebody else's server under contract."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
+
+from signet.commands.arguments import CALL_FLAGS, SERVE_FLAGS, Parser, add_settings
+from signet.relay.server_spec import ServerSpec, Wrapping, default_name, plain_name
+from signet.settings import UsageError
+
+if TYPE_CHECKING:
+    from signet.settings import Settings
+
+__all__ = ["add"]
+
+MODES: Final = ("enforce", "shadow", "relax", "off")
+LOG: Final = "warn,server=info"
+"""The log filter unless another is given: what servers write to standard error is shown."""
+CALL_S: Final = 600.0
+MAX_HEADER_FILE_BYTES: Final = 65_536
+EPILOG: Final = """\
+The words behind -- start the server, as a client's configuration would. Its tools are listed as it lists them; each call
+is checked against its contracts, written to the journal, and answered the same through every door.
+
+examples:
+  signet wrap -- npx -y @modelcontextprotocol/server-memory
+  signet wrap --serve --port 8080 -- uvx mcp-server-time
+  signet wrap --url https://example.com/mcp --header-file headers.txt
+  signet wrap --config .mcp.json --serve
+  signet wrap --record tape -- node server.js
+  signet wrap --replay tape
+"""
+
+
+def add(parser: Parser) -> None:
+    """Add the arguments of `signet wrap`."""
+    parser.behind_dashes = "command"
+    parser.usage = "signet wrap [options] -- COMMAND [ARGUMENT ...]"
+    parser.epilog = EPILOG
+    _add_sources(parser)
+    flag = parser.add_argument
+    flag(
+        "--name",
+        metavar="NAME",
+        help="name of the server: in the lock, the log and the journal (default: by its command)",
+    )
+    flag("--era", choices=("auto", "handshake", "modern"), default="auto", help="protocol era to speak with the server")
+    flag(
+        "--pool",
+        choices=("shared", "session", "call"),
+        default="shared",
+        help="what has a process of its own (default: shared, one for all)",
+    )
+    flag(
+        "--env",
+        action="append",
+        default=[],
+        metavar="KEY",
+        help="variable that the server gets beside PATH, HOME and the like; KEY=VALUE sets it",
+    )
+    flag("--cwd", metavar="DIR", help="working folder of the server")
+    text = "enforce (refuse what breaks a contract), shadow (record it), relax (deliver as text, without the schema), off; TOOL=MODE for one tool"
+    flag("--validation", dest="modes", action="append", default=[], metavar="MODE", help=f"{text} (default: enforce)")
+    flag(
+        "--lock-file",
+        metavar="FILE",
+        default="signet.lock",
+        help="lock that pins what the server says (default: signet.lock)",
+    )
+    flag(
+        "--lock",
+        metavar="POLICY",
+        default="text=note",
+        help="text=note, text=block (changed words block too) or off (default: text=note)",
+    )
+    flag(
+        "--record",
+        dest="tape_record",
+        metavar="TAPE",
+        help="record everything that is said with the server in this folder",
+    )
+    flag(
+        "--serve",
+        action="store_true",
+        help="serve over HTTP: MCP, REST and envelope (default: on standard input and output)",
+    )
+    add_settings(
+        parser, "port", "host", "token", "allowed_hosts", "tls_cert", "tls_key", "connections_per_address", "quiet"
+    )
+    add_settings(parser, *SERVE_FLAGS, *CALL_FLAGS)
+    add_settings(parser, "log_dir", "journal", "call_timeout_s", "log", log_dir="folder of the journal (default: runs)")
+    parser.set_defaults(run=_run)
+
+
+def _add_sources(parser: Parser) -> None:
+    flag = parser.add_argument
+    flag("--url", metavar="URL", help="serve a remote server, over HTTP")
+    flag("--header-file", metavar="FILE", help="headers for the remote server, a line each: 'Name: value'")
+    flag(
+        "--config",
+        dest="client_file",
+        metavar="FILE",
+        help="serve all servers of a client's own file (mcp.json); names get the server's name as prefix",
+    )
+    flag("--replay", dest="tape", metavar="TAPE", help="answer from a recording, without the server")
+    flag("--openapi", metavar="FILE|URL", help="serve the operations of an OpenAPI document as tools")
+    flag(
+        "--include",
+        action="append",
+        default=[],
+        metavar="WHAT",
+        help="operations to take: tag:NAME, path:/PREFIX*, operation:ID; may be repeated",
+    )
+    flag("--base-url", metavar="URL", help="address of the document's service (default: what the document says)")
+
+
+def _run(args: argparse.Namespace) -> int:
+    """Serve on stdio, or over HTTP."""
+    from signet.app import build_server
+
+    if args.serve:
+        from signet.commands.serve import serve_http
+
+        return serve_http(lambda: _settings(args))
+    from signet.commands.stdio_process import is_person, run_stdio, tell_a_person
+
+    if is_person():
+        tell_a_person()
+    return run_stdio(lambda: _settings(args), build_server)
+
+
+def _settings(args: argparse.Namespace) -> Settings:
+    """Return the settings of the command; raise UsageError if they name no server, or more than one."""
+    from signet.app import JOURNALS
+    from signet.configuration.reading import read_settings
+    from signet.settings import known_settings
+
+    known = known_settings()
+    flags = {name: value for name, value in vars(args).items() if name in known}
+    flags = {**flags, "log": flags.get("log") or LOG, "call_timeout_s": flags.get("call_timeout_s") or CALL_S}
+    settings = read_settings(os.environ, flags, default_log_dir=JOURNALS)
+    if settings.workers > 1:
+        raise UsageError("a wrapped server is served by one process: leave --workers out")
+    servers = _servers(args)
+    wrapping = Wrapping(
+        servers=servers,
+        prefixed=bool(args.client_file) or len(servers) > 1,
+        lock_file=args.lock_file,
+        lock=args.lock,
+        record=args.tape_record or "",
+        is_private=not args.serve,
+    )
+    return replace(settings, toolsets="", wrapping=wrapping)
+
+
+def _servers(args: argparse.Namespace) -> tuple[ServerSpec, ...]:
+    """Return the servers that the command line names."""
+    sources = {
+        "-- COMMAND": bool(args.command),
+        "--url": args.url is not None,
+        "--config": args.client_file is not None,
+        "--replay": args.tape is not None,
+        "--openapi": args.openapi is not None,
+    }
+    given = [name for name, is_given in sources.items() if is_given]
+    if len(given) != 1:
+        which = f"{' and '.join(given)} name several" if given else "no server is named"
+        raise UsageError(f"{which}: write one of {', '.join(sources)}; 'signet wrap --help' shows examples")
+    if args.header_file is not None and args.url is None:
+        raise UsageError("--header-file is for a remote server: write --url beside it")
+    common = ServerSpec(
+        name=plain_name(args.name) if args.name else "",
+        era=args.era,
+        pool=args.pool,
+        validation=_modes(args.modes),
+        env=_variables(args.env),
+        cwd=args.cwd,
+    )
+    if args.client_file is not None:
+        return _of_client_file(args.client_file, common)
+    spec = replace(
+        common,
+        name=common.name or default_name(args.command, args.url or "") if not args.tape else common.name or "tape",
+        command=tuple(args.command),
+        url=args.url or "",
+        headers=_headers(args.header_file) if args.header_file else (),
+        tape=args.tape or "",
+    )
+    return (spec,)
+
+
+def _of_client_file(path: str, common: ServerSpec) -> tuple[ServerSpec, ...]:
+    from signet.configuration.client_file import read_client_file
+
+    shared = {"era": common.era, "pool": common.pool, "validation": common.validation}
+    return tuple(replace(one, **shared, env=(*one.env, *common.env)) for one in read_client_file(path))
+
+
+def _modes(given: list[str]) -> tuple[tuple[str, str], ...]:
+    """Return the validation mode of each tool; the empty name stands for all others."""
+    modes = {"": "enforce"}
+    for text in given:
+        tool, _, mode = text.rpartition("=")
+        if mode not in MODES:
+            raise UsageError(f"--validation {text}: write one of {', '.join(MODES)}, or TOOL= and one of them")
+        modes[tool] = mode
+    return tuple(modes.items())
+
+
+def _variables(given: list[str]) -> tuple[tuple[str, str], ...]:
+    """Return the variables that the server gets, with their values; raise UsageError for one that is not set."""
+    variables = {}
+    for text in given:
+        name, has_value, value = text.partition("=")
+        if not has_value and name not in os.environ:
+            raise UsageError(f"--env {name}: the variable is not set; write {name}=VALUE, or set it")
+        variables[name] = value if has_value else os.environ[name]
+    return tuple(variables.items())
+
+
+def _headers(path: str) -> tuple[tuple[str, str], ...]:
+    """Return the headers in a file; an error never repeats a value."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            text = file.read(MAX_HEADER_FILE_BYTES)
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot read --header-file {path} ({getattr(error, 'strerror', 'not UTF-8')})") from None
+    headers = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        name, colon, value = line.partition(":")
+        if not colon or not name.strip().replace("-", "").replace("_", "").isalnum():
+            raise UsageError(f"{path}, line {number}: write 'Name: value'")
+        headers.append((name.strip(), os.path.expandvars(value.strip())))
+    return tuple(headers)

@@ -1,0 +1,49 @@
+"""The port to wrapped servers: an MCP request as its handler gets it, and what answers in the server's place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import msgspec
+
+from .channel import ClientChannel
+from .outcome import Pending
+from .protocol import Era, Meta
+from .wire import NO_PARAMS, Frame, Id, Reply
+
+__all__ = ["Answered", "Handler", "Relay", "RpcRequest"]
+
+
+class RpcRequest(msgspec.Struct, frozen=True):
+    """One MCP request, as a method's handler gets it."""
+
+    id: Id
+    params: Any
+    meta: Meta
+    channel: ClientChannel
+    era: Era
+    method: str = ""
+    raw: msgspec.Raw = NO_PARAMS
+    """The params as they came."""
+
+
+Answered = Reply | Pending
+Handler = Callable[[RpcRequest], Answered]
+
+
+class Relay(Protocol):
+    """What carries messages to wrapped servers and back."""
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether all tools are known."""
+
+    async def ready(self) -> None:
+        """Learn the tools of all servers; raise Fault if that cannot be done."""
+
+    def handler(self, method: str, *, modern: bool) -> Handler | None:
+        """Return what answers a method in place of the server itself."""
+
+    def receive(self, frame: Frame, channel: ClientChannel) -> None:
+        """Take a notification or a response of a client."""

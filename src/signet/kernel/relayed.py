@@ -1,0 +1,54 @@
+"""The end of a call that a wrapped server answered: what is checked of its reply. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .errors import Fault, broken_promise
+from .outcome import Outcome, PreparedCall, Relayed
+from .schemas import Contract, ContractError
+from .tools import Tool
+from .wire import decode_in_chunks
+
+__all__ = ["finish_relayed"]
+
+
+def finish_relayed(
+    prepared: PreparedCall,
+    reply: Relayed,
+    rules: tuple[bool, bool],
+    broken: Callable[[Tool, Contract, object], Fault],
+) -> Outcome:
+    """Return the outcome of a reply; errors of the server, and its questions to the caller, promise nothing.
+
+    `rules` are whether the output contract is checked, and whether it is enforced.
+    """
+    call, tool, shadow_violation = prepared.call, prepared.tool, prepared.shadow_violation
+    if reply.fault is not None or not reply.is_final:
+        return Outcome(call, tool, None, reply.body, reply.fault, shadow_violation, relayed=reply)
+    checks, enforces = rules
+    if len(reply.body) > tool.max_result_bytes:
+        return Outcome(call, tool, fault=_promise_broken_by_size(tool, reply), shadow_violation=shadow_violation)
+    fault, result = None, None
+    if checks and prepared.io.promises_output:
+        if reply.structured is None:
+            missing = ContractError([("", "the result has no structuredContent")])
+            fault = broken_promise(tool.name, missing).at("output")
+        else:
+            contract, result = prepared.io.output_validator, decode_in_chunks(reply.structured)
+            fault = None if contract.is_valid(result) else broken(tool, contract, result)
+    if fault is not None and enforces:
+        return Outcome(call, tool, fault=fault, shadow_violation=shadow_violation)
+    return Outcome(call, tool, result, _value_of(reply), None, shadow_violation or fault, relayed=reply)
+
+
+def _value_of(reply: Relayed) -> bytes:
+    """Return what REST and the envelope answer with: the structured content, else the content blocks."""
+    if reply.structured is not None:
+        return bytes(reply.structured)
+    return b'{"content":' + bytes(reply.content or b"[]") + b"}"
+
+
+def _promise_broken_by_size(tool: Tool, reply: Relayed) -> Fault:
+    excess = ContractError([("", f"{len(reply.body)} bytes, more than {tool.max_result_bytes}")])
+    return broken_promise(tool.name, excess).at("output")

@@ -1,0 +1,239 @@
+"""Questions of a server to its caller: which call each belongs to, and how the caller is asked.
+
+a caller of the handshake era ── a request of ours, on the stream of its call; its response is the answer
+a caller of the modern era ───── the call is answered with the questions and held; the next request has the answers
+any other door ───────────────── the call is refused, with the questions
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from secrets import token_hex, token_urlsafe
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET, Raw
+
+from signet.kernel.channel import ClientChannel, Session
+from signet.kernel.errors import INPUT_REQUIRED, INTERNAL, METHOD_NOT_FOUND, MISSING_CAPABILITY, Code, Fault
+from signet.kernel.relay import RpcRequest
+from signet.kernel.wire import Frame, encode
+
+from .dialogue import Answer, Dialogue, Exchange, Question
+from .messages import error_object, members, notification, on_one_line, request
+
+__all__ = [
+    "ASKING",
+    "Asker",
+    "Rounds",
+    "asking_exchange",
+    "declares",
+    "owner_of",
+    "place",
+    "questions_fault",
+]
+
+HOLD_S: Final = 600.0
+"""How long a call that waits for its caller's answers is kept."""
+MAX_HELD: Final = 1024
+MAX_ASKED: Final = 4096
+ASKING: Final = frozenset({"tools/call", "prompts/get", "resources/read", "completion/complete"})
+"""The requests during which a server may ask."""
+NEEDS: Final = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
+"""The capability of a client that answers each question."""
+
+
+def declares(capabilities: object, method: str) -> bool:
+    """Return whether a client with these capabilities answers a question."""
+    return isinstance(capabilities, Mapping) and NEEDS.get(method) in capabilities
+
+
+class _Asked(msgspec.Struct, frozen=True):
+    answer: asyncio.Future[Answer]
+    session: str
+    principal: object
+
+
+class Asker:
+    """Asks callers of the handshake era, and takes their responses."""
+
+    def __init__(self) -> None:
+        self._asked: dict[str, _Asked] = {}
+        self._next = 0
+
+    def ask(
+        self, notify: Callable[[bytes], None], channel: ClientChannel | Session, method: str, params: Raw
+    ) -> tuple[str, asyncio.Future[Answer]]:
+        """Send a question; return its id and a future of the answer."""
+        self._next += 1
+        number = f"signet-{self._next}-{token_hex(8)}"
+        answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        if len(self._asked) >= MAX_ASKED:
+            answer.set_result(Answer(error=Raw(error_object(INTERNAL, "too many questions wait for an answer"))))
+            return number, answer
+        if isinstance(channel, Session):
+            self._asked[number] = _Asked(answer, channel.id, None)
+        else:
+            self._asked[number] = _Asked(answer, channel.agreement.id, channel.caller.principal)
+        answer.add_done_callback(lambda _: self._asked.pop(number, None))
+        notify(request(number, method, on_one_line(params)))
+        return number, answer
+
+    def receive(self, frame: Frame, channel: ClientChannel) -> None:
+        """Take the response of a client, if it answers a question to that client."""
+        asked = self._asked.get(frame.id) if isinstance(frame.id, str) else None
+        if asked is None or asked.answer.done():
+            return
+        is_same = asked.session == channel.agreement.id if asked.session else True
+        if not is_same or (asked.principal is not None and asked.principal != channel.caller.principal):
+            return
+        error = frame.error if frame.error is not UNSET else None
+        asked.answer.set_result(Answer(None if error is not None else Raw(bytes(frame.result)), error))  # type: ignore[arg-type]
+
+    def pass_on(self, question: Question, notify: Callable[[bytes], None], channel: ClientChannel | Session) -> None:
+        """Ask the caller what the server asks, and send its answer to the server."""
+        number, answer = self.ask(notify, channel, question.method, question.params)
+
+        def answered(done: asyncio.Future[Answer]) -> None:
+            if not done.cancelled():
+                reply = done.result()
+                result = on_one_line(reply.result) if reply.result is not None else None
+                question.answer(result=result, error=None if reply.error is None else on_one_line(reply.error))
+
+        answer.add_done_callback(answered)
+        question.withdraw = lambda: self._withdraw(number, answer, notify)
+
+    @staticmethod
+    def _withdraw(number: str, answer: asyncio.Future[Answer], notify: Callable[[bytes], None]) -> None:
+        if not answer.done():
+            answer.cancel()
+            notify(notification("notifications/cancelled", encode({"requestId": number})))
+
+
+class Round(msgspec.Struct, eq=False):
+    """A call that waits for the next message of its caller."""
+
+    exchange: Exchange
+    questions: dict[str, Question]
+    principal: object
+    digest: bytes
+    timer: asyncio.TimerHandle
+
+
+class Rounds:
+    """The calls that are held open between two requests of callers of the modern era."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, Round] = {}
+
+    def hold(self, exchange: Exchange, caller: RpcRequest) -> bytes:
+        """Hold a call whose server asks something; return the result that asks the caller."""
+        if len(self._held) >= MAX_HELD:
+            self._drop(next(iter(self._held)))
+        state = token_urlsafe(32)
+        questions = {f"question-{number}": one for number, one in enumerate(exchange.questions, 1)}
+        exchange.questions.clear()
+        timer = asyncio.get_running_loop().call_later(HOLD_S, self._drop, state)
+        held = Round(exchange, questions, caller.channel.caller.principal, _digest(caller), timer)
+        self._held[state] = held
+        return input_required(questions, state)
+
+    def resume(self, state: str, caller: RpcRequest) -> Exchange | None:
+        """Return the call that a state stands for, with its answers sent to the server; None if it is not ours.
+
+        Raises:
+            Fault: it is another caller's, another call's, or an answer is missing.
+        """
+        held = self._held.get(state)
+        if held is None:
+            return None
+        if held.principal != caller.channel.caller.principal or held.digest != _digest(caller):
+            raise Fault(Code.INVALID_INPUT, "the requestState belongs to another call", as_tool_result=False)
+        answers = members(members(caller.raw).get("inputResponses"))
+        missing = [key for key in held.questions if key not in answers]
+        if missing:
+            raise Fault(Code.INVALID_INPUT, f"inputResponses lacks {missing[0]}", as_tool_result=False)
+        held.timer.cancel()
+        del self._held[state]
+        for key, question in held.questions.items():
+            question.answer(result=on_one_line(answers[key]))
+        return held.exchange
+
+    def _drop(self, state: str) -> None:
+        held = self._held.pop(state, None)
+        if held is not None:
+            held.timer.cancel()
+            held.exchange.dialogue.forget(held.exchange, "the caller did not answer in time")
+
+
+def _digest(caller: RpcRequest) -> bytes:
+    """Return what tells one call from another: its method and its params, but for those of a round."""
+    from hashlib import sha256
+
+    parts = members(caller.raw)
+    kept = {key: msgspec.json.decode(value) for key, value in parts.items() if key in {"name", "arguments", "uri"}}
+    return sha256(caller.method.encode() + msgspec.json.encode(kept, order="sorted")).digest()
+
+
+def input_required(questions: Mapping[str, Question], state: str) -> bytes:
+    """Return the result that asks a caller of the modern era."""
+    asked = {key: {"method": one.method, "params": one.params} for key, one in questions.items()}
+    return encode({"resultType": "input_required", "inputRequests": asked, "requestState": state})
+
+
+def questions_fault(tool: str, questions: Mapping[str, Any]) -> Fault:
+    """Return the fault for a call through a door whose callers cannot be asked; it holds the questions."""
+    message = f"{tool} asks its caller something, and this door cannot carry the answer: call it through MCP"
+    data = {"inputRequests": questions}
+    return Fault(Code.INVALID_INPUT, message, name=INPUT_REQUIRED, status=422, data=data)
+
+
+def missing_capability(method: str) -> bytes:
+    """Return the error for a caller of the modern era that does not declare what a question needs."""
+    needed = NEEDS[method]
+    data: dict[str, Any] = {"requiredCapabilities": {needed: {}}}
+    return error_object(MISSING_CAPABILITY, f"Missing required client capability: {needed}", data)
+
+
+def place(question: Question, exchange: Exchange, asker: Asker) -> None:
+    """Bring a question to the caller of the exchange that it belongs to."""
+    caller = exchange.request
+    if caller is None:
+        _keep(question, exchange)
+    elif caller.era.modern:
+        if declares(caller.meta.capabilities, question.method):
+            _keep(question, exchange)
+        else:
+            question.answer(error=error_object(METHOD_NOT_FOUND, f"the caller declares no {NEEDS[question.method]}"))
+            refused = Answer(error=Raw(missing_capability(question.method)))
+            exchange.dialogue.settle(exchange, refused)
+    else:
+        session = caller.channel.agreement
+        if (session.version and not declares(session.capabilities, question.method)) or not caller.channel.can_ask:
+            question.answer(error=error_object(METHOD_NOT_FOUND, f"the caller declares no {NEEDS[question.method]}"))
+        else:
+            asker.pass_on(question, caller.channel.notify, caller.channel)
+
+
+def _keep(question: Question, exchange: Exchange) -> None:
+    exchange.questions.append(question)
+    if exchange.asked is not None:
+        exchange.asked.set()
+
+
+def owner_of(caller: RpcRequest | None) -> str:
+    """Return which client a request is of: all of a stdio connection are one."""
+    if caller is None:
+        return ""
+    channel = caller.channel
+    if channel.door.transport == "stdio":
+        return "stdio"
+    return channel.agreement.id or f"{id(channel)}"
+
+
+def asking_exchange(dialogue: Dialogue) -> Exchange | None:
+    """Return the exchange in which a question came, if that can be told: all that are under way are of one caller."""
+    under_way = [one for one in dialogue.exchanges.values() if one.method in ASKING]
+    owners = {owner_of(one.request) for one in under_way}
+    return under_way[-1] if len(owners) == 1 else None

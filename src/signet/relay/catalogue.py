@@ -1,0 +1,272 @@
+"""What all wrapped servers list together: tools beside one's own, prompts and resources, and who serves which.
+
+With one server alone its names and lists are its own. With several, the names of tools and prompts begin with the
+server's name.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Final
+
+import msgspec
+from msgspec import Raw
+
+from signet.kernel.errors import INVALID_PARAMS, Fault
+from signet.kernel.protocol import MODERN_VERSIONS, Identity, listing, settled_version
+from signet.kernel.relay import RpcRequest
+from signet.kernel.schemas import SchemaRegistry
+from signet.kernel.tools import Tool, Toolbox
+from signet.kernel.wire import ProtocolError, encode
+from signet.lock.snapshot import Snapshot
+
+from .dialogue import Answer
+from .listing import Listed, Terms, list_tools
+from .messages import members
+from .snapshots import LISTS
+from .translation import capabilities_for, for_handshake, for_modern, listed_for_handshake
+from .wrapped_server import WrappedServer
+
+__all__ = ["Catalogue"]
+
+OPEN: Final = b"{"
+MEMBERS: Final = {"prompts/list": "prompts", "resources/list": "resources", "resources/templates/list": "templates"}
+"""The field of a snapshot that holds each list."""
+
+
+def _nothing() -> None:
+    """Do nothing."""
+
+
+class Catalogue:
+    """The lists of some servers, beside one's own tools."""
+
+    def __init__(
+        self,
+        servers: Sequence[WrappedServer],
+        toolbox: Toolbox,
+        registry: SchemaRegistry,
+        identity: Identity,
+        *,
+        prefixed: bool,
+        log: Callable[..., None],
+        instructions: str = "",
+    ) -> None:
+        self.servers = list(servers)
+        self._toolbox = toolbox
+        self._registry = registry
+        self._identity = identity
+        self._instructions = instructions
+        self._own = Toolbox(*toolbox.groups)
+        self._prefixed = prefixed
+        self._log = log
+        self._snapshots: dict[str, Snapshot] = {}
+        self._listed: dict[str, list[Listed]] = {}
+        self._learning: asyncio.Future[None] | None = None
+        self.on_change: Callable[[], None] = _nothing
+        self.sole = self.servers[0] if len(self.servers) == 1 and not prefixed and not any(toolbox.groups) else None
+        for server in self.servers:
+            if server.pinned is not None:
+                self._take(server, server.pinned)
+                server.on_repinned = partial(self._repinned, server)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the tools of all servers are known."""
+        return len(self._snapshots) == len(self.servers)
+
+    async def learn(self, caller: RpcRequest | None) -> None:
+        """Read what is not known yet; a server that cannot be asked is told in the log, and asked again next time."""
+        for server in self.servers:
+            if server.name not in self._snapshots:
+                try:
+                    self._take(server, await server.snapshot(caller))
+                except Fault as fault:
+                    if self.sole is not None:
+                        raise
+                    self._log("server.not_listed", server=server.name, why=fault.message)
+
+    async def learn_again(self, server: WrappedServer) -> bool:
+        """Read a server's lists again; return whether what is listed has changed."""
+        before = self._snapshots.get(server.name)
+        try:
+            now = await server.snapshot(None)
+        except Fault as fault:
+            self._log("server.not_listed", server=server.name, why=fault.message)
+            return False
+        if server.pinned is not None:
+            if server.on_begun is not None:
+                server.on_begun(now)
+            return self._snapshots[server.name] != before
+        self._take(server, now)
+        return before is None or now != before
+
+    def _take(self, server: WrappedServer, snapshot: Snapshot) -> None:
+        """Serve what a server lists from now on."""
+        self._snapshots[server.name] = snapshot
+        prefix = f"{server.name}_" if self._prefixed else ""
+        terms = Terms(server.name, prefix, server.modes, server.runner, self._log)
+        self._listed[server.name] = list_tools(snapshot.tools, terms)
+        listed = [one for name in self._order() for one in self._listed[name]]
+        groups: list[tuple[Tool, ...]] = [tuple(one.tool for one in self._listed[name]) for name in self._order()]
+        try:
+            self._toolbox.replace(*self._own.groups, *groups)
+        except ValueError as error:
+            self._log("server.tools_clash", server=server.name, why=str(error))
+            del self._listed[server.name]
+            return
+        self._registry.put(
+            {one.tool.slug: one.bundle for one in listed}, {one.tool.slug: one.compile for one in listed}
+        )
+        self.on_change()
+
+    def _repinned(self, server: WrappedServer) -> None:
+        if server.pinned is not None:
+            self._take(server, server.pinned)
+
+    def _order(self) -> list[str]:
+        return [server.name for server in self.servers if server.name in self._listed]
+
+    async def list_tools(self, request: RpcRequest) -> bytes:
+        """Return the result of `tools/list`; a list that nothing pins is read anew each time."""
+        await self.learn(request)
+        for server in self.servers:
+            if server.pinned is None and server.name in self._snapshots:
+                self._take(server, await server.snapshot(request))
+        entries = [one for name in self._order() for one in self._entries(name, request)]
+        own = msgspec.json.decode(listing(self._own, self._registry), type=list[Raw]) if any(self._own.groups) else []
+        return self._result(request, "tools", [*own, *entries])
+
+    def _entries(self, name: str, request: RpcRequest) -> list[Raw]:
+        entries = [one.entry for one in self._listed[name]]
+        is_foreign = self._snapshots[name].era == "modern" and not request.era.modern
+        return [listed_for_handshake(one) for one in entries] if is_foreign else entries
+
+    async def list_others(self, request: RpcRequest) -> Answer:
+        """Return the answer to one of the other lists: the server's own page where there is one server alone."""
+        if self.sole is not None and self.sole.pinned is None:
+            answer, dialogue = await self.sole.exchange(request.method, request.raw, request)
+            if dialogue.modern == request.era.modern or answer.result is None:
+                return answer
+            if request.era.modern:
+                return Answer(Raw(for_modern(request.method, answer.result, dialogue.hello.get("serverInfo"))))
+            return Answer(Raw(for_handshake(request.method, answer.result)))
+        await self.learn(request)
+        entries = [
+            _prefixed(one, f"{name}_") if self._prefixed and request.method == "prompts/list" else one
+            for name in self._order()
+            for one in getattr(self._snapshots[name], MEMBERS[request.method])
+        ]
+        return Answer(Raw(self._result(request, LISTS[request.method][1], entries)))
+
+    def _result(self, request: RpcRequest, member: str, entries: list[Raw]) -> bytes:
+        body = encode({member: entries})
+        if not request.era.modern:
+            return body
+        hints = b',"ttlMs":0,"cacheScope":"private"'
+        return body[:-1] + hints + self._tail(request) + b"}"
+
+    def _tail(self, request: RpcRequest) -> bytes:
+        """Return the end of a result of the modern era: the server behind it names itself."""
+        if self.sole is None or self.sole.name not in self._snapshots:
+            return request.era.tail
+        meta = {"io.modelcontextprotocol/serverInfo": self._snapshots[self.sole.name].server_info}
+        return b',"resultType":"complete","_meta":' + encode(meta)
+
+    async def hello(self, request: RpcRequest) -> bytes:
+        """Return the result of `initialize` or `server/discover`."""
+        if self.sole is None:
+            return await self._common_hello(request)
+        if self.sole.pinned is not None:
+            return self._hello_of(request, self.sole.pinned)
+        dialogue = await self.sole.dialogue(request)
+        if dialogue.modern == request.era.modern:
+            hello: dict[str, Any] = dict(dialogue.hello)
+            if not dialogue.modern:
+                hello["protocolVersion"] = settled_version(request.params.version)
+            return encode(hello)
+        return self._hello_of(request, self.sole.introduced(dialogue))
+
+    async def _common_hello(self, request: RpcRequest) -> bytes:
+        await self.learn(request)
+        known = [self._snapshots[name] for name in self._order()]
+        together: dict[str, Any] = {"tools": {"listChanged": True}}
+        for snapshot in known:
+            for key, value in members(capabilities_for(snapshot.capabilities, same_era=False)).items():
+                together.setdefault(key, value)
+        texts = [f"{name}: {one.instructions}" for name, one in self._snapshots.items() if one.instructions]
+        text = "\n".join((*texts, self._instructions) if self._instructions else texts)
+        info = Raw(encode(self._identity))
+        era = "modern" if request.era.modern else "handshake"
+        return self._hello_of(
+            request,
+            Snapshot(era=era, version="", server_info=info, capabilities=Raw(encode(together)), instructions=text),
+        )
+
+    def _hello_of(self, request: RpcRequest, snapshot: Snapshot) -> bytes:
+        same = (snapshot.era == "modern") == request.era.modern
+        capabilities = Raw(capabilities_for(snapshot.capabilities, same_era=same))
+        said = {"instructions": snapshot.instructions} if snapshot.instructions else {}
+        if not request.era.modern:
+            version = settled_version(request.params.version)
+            info = snapshot.server_info
+            return encode({"protocolVersion": version, "capabilities": capabilities, "serverInfo": info, **said})
+        result = encode({"supportedVersions": MODERN_VERSIONS, "capabilities": capabilities, **said})
+        meta = {"io.modelcontextprotocol/serverInfo": snapshot.server_info}
+        tail = b',"ttlMs":0,"cacheScope":"private","resultType":"complete","_meta":' + encode(meta) + b"}"
+        return result[:-1] + tail
+
+    async def capabilities_of(self, server: WrappedServer, caller: RpcRequest) -> Raw:
+        """Return what a server can do."""
+        if server.pinned is not None:
+            return server.pinned.capabilities
+        return (await server.dialogue(caller)).hello.get("capabilities", Raw(b"{}"))
+
+    async def route(self, request: RpcRequest) -> tuple[WrappedServer, dict[str, Any] | None]:
+        """Return the server that a request is for, and the members of its params that the server knows otherwise.
+
+        Raises:
+            ProtocolError: no server has what it names.
+        """
+        if self.sole is not None:
+            return self.sole, None
+        await self.learn(request)
+        parts = members(request.raw)
+        reference = members(parts.get("ref"))
+        name, uri = _text(parts.get("name")), _text(parts.get("uri"))
+        if request.method == "completion/complete":
+            name, uri = _text(reference.get("name")), _text(reference.get("uri"))
+        if name:
+            for server in self.servers:
+                if name.startswith(f"{server.name}_"):
+                    own = name.removeprefix(f"{server.name}_")
+                    is_completion = request.method == "completion/complete"
+                    return server, {"ref": {**reference, "name": own}} if is_completion else {"name": own}
+            raise ProtocolError(INVALID_PARAMS, f"Invalid params: no server has {name[:200]!r}")
+        return self._server_of(uri), None
+
+    def _server_of(self, uri: str) -> WrappedServer:
+        """Return the server that lists a resource; else the first whose templates begin like it."""
+        for server in self.servers:
+            snapshot = self._snapshots.get(server.name)
+            if snapshot is not None and any(_text(members(one).get("uri")) == uri for one in snapshot.resources):
+                return server
+        for server in self.servers:
+            snapshot = self._snapshots.get(server.name)
+            for one in snapshot.templates if snapshot is not None else ():
+                beginning = _text(members(one).get("uriTemplate")).partition("{")[0]
+                if beginning and uri.startswith(beginning):
+                    return server
+        raise ProtocolError(INVALID_PARAMS, f"Invalid params: no server lists the resource {uri[:200]!r}")
+
+
+def _prefixed(entry: Raw, prefix: str) -> Raw:
+    parts: dict[str, Any] = dict(members(entry))
+    return Raw(encode({**parts, "name": prefix + _text(parts.get("name"))}))
+
+
+def _text(value: Raw | None) -> str:
+    text = msgspec.json.decode(value) if value is not None else ""
+    return text if isinstance(text, str) else ""

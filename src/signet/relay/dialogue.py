@@ -1,0 +1,267 @@
+"""A dialogue: requests and replies with one running instance of a server, in the era that was settled with it.
+
+caller's request ── Exchange (id of our own) ── Link ── the server
+                        ▲ progress, questions ──────────┘
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET, Raw
+
+from signet import __version__
+from signet.kernel.errors import INTERNAL, METHOD_NOT_FOUND
+from signet.kernel.protocol import CAPABILITIES_KEY, VERSION_KEY
+from signet.kernel.relay import RpcRequest
+
+from .link import Link, Outgoing
+from .messages import (
+    Incoming,
+    error_object,
+    guessed_id,
+    members,
+    notification,
+    parse_incoming,
+    request,
+    response,
+    rewritten_params,
+)
+
+__all__ = ["CLIENT_INFO", "CLIENT_INFO_KEY", "Answer", "Dialogue", "Exchange", "LostError", "Question"]
+
+CLIENT_INFO_KEY: Final = "io.modelcontextprotocol/clientInfo"
+CLIENT_INFO: Final = {"name": "signet", "version": __version__}
+QUESTIONS: Final = frozenset({"elicitation/create", "sampling/createMessage", "roots/list"})
+"""The requests of a server that are passed on to the caller."""
+
+
+class LostError(Exception):
+    """The server was gone before it answered; the text says why, `was_sent` whether it may have got the request."""
+
+    def __init__(self, why: str, *, was_sent: bool = True) -> None:
+        super().__init__(why)
+        self.was_sent = was_sent
+
+
+class Answer(msgspec.Struct, frozen=True, gc=False):
+    """The reply to a request: one of both members is there."""
+
+    result: Raw | None = None
+    error: Raw | None = None
+
+
+class Question(msgspec.Struct, eq=False):
+    """A request of the server that the caller answers."""
+
+    dialogue: Dialogue
+    id: int | str
+    method: str
+    params: Raw
+    is_open: bool = True
+    withdraw: Callable[[], None] | None = None
+    """Tell the caller that its answer is not needed any more, where it was asked."""
+
+    def answer(self, *, result: bytes | None = None, error: bytes | None = None) -> None:
+        """Send the caller's answer; once."""
+        if self.is_open:
+            self.is_open = False
+            self.dialogue.questions.pop(self.id, None)
+            self.dialogue.send_response(self.id, result=result, error=error)
+
+
+class Exchange(msgspec.Struct, eq=False):
+    """A request that is under way, and whoever waits for it."""
+
+    id: int
+    method: str
+    dialogue: Dialogue
+    request: RpcRequest | None
+    """The caller's request; None through doors other than MCP, and for those of our own."""
+    reply: asyncio.Future[Answer]
+    questions: list[Question] = msgspec.field(default_factory=list)
+    """What the server has asked in this exchange and nobody has answered."""
+    asked: asyncio.Event | None = None
+    """Set with each question, where somebody waits for it."""
+
+
+class Hooks(msgspec.Struct, frozen=True):
+    """Who is told of what a server says by itself."""
+
+    notified: Callable[[Dialogue, str, Raw], None]
+    asked: Callable[[Question], None]
+    lost: Callable[[Dialogue, str], None]
+    log: Callable[..., None]
+
+
+class Dialogue:
+    """The requests that are under way with one running server."""
+
+    def __init__(self, link: Link, hooks: Hooks) -> None:
+        self._link = link
+        self._hooks = hooks
+        self._next = 0
+        self.exchanges: dict[int, Exchange] = {}
+        self.questions: dict[int | str, Question] = {}
+        self.modern = False
+        self.version = ""
+        self.hello: dict[str, Raw] = {}
+        """The result of `initialize` or `server/discover`."""
+        self.is_lost = False
+        self.why_lost = ""
+        self.asks = False
+        """Whether the server has ever asked its caller something."""
+        self.level = ""
+        """The log level that was set last, in the handshake era."""
+        self._strays = 0
+
+    async def open(self) -> None:
+        """Open the link; raise LinkError if that fails."""
+        await self._link.open(self.receive, self._lost)
+
+    async def close(self) -> None:
+        """End the server; requests that are under way fail."""
+        self._fail("it was ended")
+        await self._link.close()
+
+    def start(
+        self,
+        method: str,
+        raw: Raw | bytes,
+        caller: RpcRequest | None = None,
+        *,
+        meta: Mapping[str, Any] | None = None,
+        more: Mapping[str, Any] | None = None,
+        param_headers: tuple[tuple[str, str], ...] = (),
+    ) -> Exchange:
+        """Send a request and return the exchange; its reply is a future."""
+        self._next = number = self._next + 1
+        reply: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        exchange = Exchange(number, method, self, caller, reply)
+        if self.is_lost:
+            reply.set_exception(LostError(self.why_lost, was_sent=False))
+            return exchange
+        self.exchanges[number] = exchange
+        hop = dict(meta or {})
+        if caller is not None and caller.meta.progress_token is not UNSET:
+            hop["progressToken"] = number
+        params = rewritten_params(raw, hop, more)
+        name = "" if not self.modern else _name_in(method, params)
+        self._link.send(Outgoing(request(number, method, params), method, name, self.version, number, param_headers))
+        return exchange
+
+    def modern_meta(self, capabilities: object, level: str = "") -> dict[str, Any]:
+        """Return the `_meta` that a request of the modern era must carry."""
+        meta = {VERSION_KEY: self.version, CLIENT_INFO_KEY: CLIENT_INFO, CAPABILITIES_KEY: capabilities}
+        return {**meta, "io.modelcontextprotocol/logLevel": level} if level else meta
+
+    def forget(self, exchange: Exchange, why: str = "the caller gave it up") -> None:
+        """Cancel a request that nobody waits for any more."""
+        if self.exchanges.pop(exchange.id, None) is None:
+            return
+        for question in [*exchange.questions]:
+            question.answer(error=error_object(INTERNAL, why))
+        if not exchange.reply.done():
+            exchange.reply.cancel()
+        if not self.is_lost and exchange.method != "initialize":
+            self.notify("notifications/cancelled", msgspec.json.encode({"requestId": exchange.id, "reason": why}))
+            self._link.cancel(exchange.id)
+
+    def settle(self, exchange: Exchange, answer: Answer) -> None:
+        """End a request with an answer of our own, and cancel it at the server."""
+        if not exchange.reply.done():
+            exchange.reply.set_result(answer)
+        self.forget(exchange)
+
+    def notify(self, method: str, params: bytes = b"") -> None:
+        """Send a notification."""
+        if not self.is_lost:
+            self._link.send(Outgoing(notification(method, params), method, version=self.version))
+
+    def send_response(self, number: int | str, *, result: bytes | None = None, error: bytes | None = None) -> None:
+        """Send the response to a request of the server."""
+        if not self.is_lost:
+            self._link.send(Outgoing(response(number, result=result, error=error), version=self.version))
+
+    def receive(self, text: bytes) -> None:
+        """Take one message of the server; what is no message is counted and passed over."""
+        try:
+            message = parse_incoming(text)
+        except ValueError as error:
+            self._stray(text, error)
+            return
+        if message.method is UNSET:
+            self._replied(message)
+        elif message.id is UNSET:
+            self._notified(message.method, message.params)
+        elif isinstance(message.id, int | str):
+            self._asked(message.id, message.method, message.params)
+
+    def _replied(self, message: Incoming) -> None:
+        number = message.id if isinstance(message.id, int) else None
+        exchange = self.exchanges.pop(number, None) if number is not None else None
+        if exchange is None:
+            self._hooks.log("server.stray_reply", id=str(message.id)[:50])
+        elif not exchange.reply.done():
+            result = message.result if message.result is not UNSET else None
+            error = message.error if message.error is not UNSET else None
+            exchange.reply.set_result(Answer(result if error is None else None, error))
+
+    def _notified(self, method: str, params: Raw) -> None:
+        if method == "notifications/cancelled":
+            number = members(params).get("requestId")
+            question = self.questions.pop(msgspec.json.decode(number), None) if number is not None else None
+            if question is not None:
+                question.is_open = False
+                if question.withdraw is not None:
+                    question.withdraw()
+        self._hooks.notified(self, method, params)
+
+    def _asked(self, number: int | str, method: str, params: Raw) -> None:
+        if method == "ping":
+            self.send_response(number, result=b"{}")
+        elif method not in QUESTIONS or number in self.questions:
+            self.send_response(number, error=error_object(METHOD_NOT_FOUND, "Method not found"))
+        else:
+            self.asks = True
+            question = self.questions[number] = Question(self, number, method, params)
+            self._hooks.asked(question)
+
+    def _stray(self, text: bytes, error: ValueError) -> None:
+        """Pass over a line that is no message, unless a call seems to wait for it."""
+        number = guessed_id(text)
+        exchange = self.exchanges.pop(number, None) if number is not None else None
+        if exchange is not None and not exchange.reply.done():
+            why = f"the server's answer is no JSON-RPC message ({str(error)[:200]})"
+            exchange.reply.set_result(Answer(error=Raw(error_object(INTERNAL, why))))
+            return
+        self._strays += 1
+        if self._strays == 1:
+            self._hooks.log("server.stray_line", bytes=len(text), why=str(error)[:200])
+
+    def _lost(self, why: str) -> None:
+        self._fail(why)
+        self._hooks.lost(self, why)
+
+    def _fail(self, why: str) -> None:
+        self.is_lost, self.why_lost = True, self.why_lost or why
+        exchanges, self.exchanges = self.exchanges, {}
+        for question in [*self.questions.values()]:
+            question.is_open = False
+        self.questions.clear()
+        for exchange in exchanges.values():
+            if not exchange.reply.done():
+                exchange.reply.set_exception(LostError(why))
+                # Whoever waits gets it; nobody may.
+                exchange.reply.exception()
+
+
+def _name_in(method: str, params: bytes) -> str:
+    """Return what the `Mcp-Name` header says: the tool, the prompt or the resource of a request."""
+    key = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}.get(method)
+    value = members(params).get(key) if key is not None else None
+    name = msgspec.json.decode(value) if value is not None else ""
+    return name if isinstance(name, str) else ""

@@ -1,0 +1,153 @@
+"""The tools that a wrapped server lists, as tools of ours: their names, contracts and modes. Pure but for the log."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any, Final
+
+import msgspec
+from msgspec import Raw
+
+from signet.kernel.schemas import Bundle, Contract, ToolIO
+from signet.kernel.tools import Tool
+from signet.kernel.wire import encode
+
+from .messages import members, on_one_line
+
+__all__ = ["Listed", "Terms", "list_tools", "name_of", "slug_for"]
+
+MAX_RESULT_BYTES: Final = 16 << 20
+HINTS: Final = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+ANYTHING: Final = Raw(b'{"type":"object"}')
+ODD: Final = re.compile(r"[^a-z0-9_.]+")
+
+Note = Callable[..., None]
+
+
+class Listed(msgspec.Struct, frozen=True):
+    """One tool of a wrapped server."""
+
+    tool: Tool
+    entry: Raw
+    """What clients are told: as the server wrote it, but for a prefix of its name and a schema that is withheld."""
+    bundle: Bundle
+    compile: Callable[[], ToolIO]
+    own_name: str
+    """The name that the server knows."""
+
+
+class Terms(msgspec.Struct, frozen=True):
+    """What the tools of one server have in common."""
+
+    server: str
+    prefix: str
+    """What stands before the names of its tools."""
+    modes: Mapping[str, str]
+    """The validation mode by the name of a tool; the empty name stands for all others."""
+    run: Callable[[str, Mapping[str, bool]], Callable[[Any, Any], Any]]
+    """Return what calls a tool, by its own name and its annotations."""
+    note: Note
+
+
+def list_tools(entries: Iterable[Raw], terms: Terms) -> list[Listed]:
+    """Return the tools of a list; an entry without a name, or with one that is there already, is told and left out."""
+    listed: dict[str, Listed] = {}
+    slugs: set[str] = set()
+    for entry in entries:
+        parts = members(entry)
+        own_name = name_of(parts)
+        if not own_name or own_name in listed:
+            terms.note("server.tool_left_out", tool=own_name[:100], why="it has no name of its own")
+            continue
+        slug = slug_for(f"{terms.server}.{own_name}", slugs)
+        listed[own_name] = _listed(entry, parts, slug, terms)
+    return list(listed.values())
+
+
+def _listed(entry: Raw, parts: dict[str, Raw], slug: str, terms: Terms) -> Listed:
+    own_name, prefix, note = name_of(parts), terms.prefix, terms.note
+    mode = terms.modes.get(own_name) or terms.modes.get("", "enforce")
+    withheld = mode == "relax" and "outputSchema" in parts
+    if prefix or withheld:
+        shown: dict[str, Any] = {key: value for key, value in parts.items() if key != "outputSchema" or not withheld}
+        entry = Raw(encode({**shown, "name": prefix + own_name}))
+    annotations = _annotations(parts)
+    output = None if withheld else parts.get("outputSchema")
+    bundle = Bundle(slug, parts.get("inputSchema", ANYTHING), output if output is not None else ANYTHING)
+    tool = Tool(
+        name=prefix + own_name,
+        slug=slug,
+        title=_text(parts, "title") or own_name,
+        description=_text(parts, "description"),
+        args=dict,
+        run=terms.run(own_name, annotations),
+        has_example=False,
+        annotations=annotations,
+        max_result_bytes=MAX_RESULT_BYTES,
+        validate_in_thread=True,
+        mode=mode,
+        input_mode="enforce" if mode == "relax" else mode,
+        relays=True,
+    )
+    compile_io = partial(_compile, bundle, promises_output=output is not None, note=partial(note, tool=tool.name))
+    return Listed(tool, Raw(on_one_line(entry)), bundle, compile_io, own_name)
+
+
+def name_of(parts: Mapping[str, Raw]) -> str:
+    """Return the name of a listed entry; empty if it has none."""
+    return _text(parts, "name")
+
+
+def _text(parts: Mapping[str, Raw], key: str) -> str:
+    value = msgspec.json.decode(parts[key]) if key in parts else ""
+    return value if isinstance(value, str) else ""
+
+
+def _annotations(parts: Mapping[str, Raw]) -> dict[str, bool]:
+    given = members(parts.get("annotations"))
+    return {hint: bytes(given[hint]) == b"true" for hint in HINTS if hint in given}
+
+
+def slug_for(name: str, taken: set[str]) -> str:
+    """Return a slug for a name: lower case, other characters as `_`, a number behind it if it is taken."""
+    base = slug = ODD.sub("_", name.lower()).strip("._") or "tool"
+    number = 1
+    while slug in taken:
+        number += 1
+        slug = f"{base}_{number}"
+    taken.add(slug)
+    return slug
+
+
+def _compile(bundle: Bundle, *, promises_output: bool, note: Note) -> ToolIO:
+    """Compile both contracts; a schema that cannot be used is told, and checks nothing."""
+    taken = _contract(bundle.input, "input", note)
+    given = _contract(bundle.output, "output", note) if promises_output else None
+    anything = _compiled({})
+    return ToolIO(taken or anything, given or anything, None, promises_output=given is not None)
+
+
+def _contract(raw: Raw, side: str, note: Note) -> Contract | None:
+    try:
+        return _compiled(msgspec.json.decode(raw))
+    except (ValueError, RecursionError) as error:
+        why = str(error).partition("\n")[0][:200]
+        note("server.schema_unusable", side=side, why=f"{why}; values are not checked")
+        return None
+
+
+def _compiled(schema: Any) -> Contract:
+    """Return the contract of a schema, read as the draft that it names."""
+    import jsonschema_rs
+
+    drafts = {
+        "draft-07": jsonschema_rs.Draft7Validator,
+        "draft-06": jsonschema_rs.Draft6Validator,
+        "draft-04": jsonschema_rs.Draft4Validator,
+        "2019-09": jsonschema_rs.Draft201909Validator,
+    }
+    named = schema.get("$schema") if isinstance(schema, dict) else None
+    draft = next((drafts[key] for key in drafts if isinstance(named, str) and key in named), None)
+    return Contract(schema, "", draft)

@@ -1,0 +1,133 @@
+"""How a dialogue begins: which era a server speaks, and in which of both it is spoken to.
+
+auto ── the caller's era first, so that nothing need be translated; a server that lacks it is asked in the other
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from signet.kernel.protocol import HANDSHAKE_VERSIONS, MODERN_VERSIONS
+from signet.kernel.wire import encode
+
+from .dialogue import CLIENT_INFO, Answer, Dialogue, Exchange, LostError
+from .link import LinkError
+from .messages import members
+
+__all__ = ["CALLERS", "Introduction", "introduce"]
+
+START_S: Final = 60.0
+"""How long a server may take until it has answered the first request: packages may be downloaded first."""
+PROBE_S: Final = 10.0
+"""How long a server may leave the first request of one era unanswered before it is asked in the other."""
+CALLERS: Final[Mapping[str, Any]] = {
+    "sampling": {},
+    "elicitation": {"form": {}, "url": {}},
+    "roots": {"listChanged": True},
+}
+"""What is declared for a child that several callers share: all that can be passed on to a caller."""
+
+
+class Introduction(msgspec.Struct, frozen=True):
+    """How we introduce ourselves to a server."""
+
+    prefers_modern: bool = True
+    only: str = "auto"
+    version: str = HANDSHAKE_VERSIONS[-1]
+    """The revision of the handshake era to ask for."""
+    capabilities: Mapping[str, Any] = msgspec.field(default_factory=lambda: CALLERS)
+    client: Any = None
+
+
+async def introduce(make: Callable[[], Dialogue], how: Introduction) -> Dialogue:
+    """Return an open dialogue, in the era that both sides speak.
+
+    Raises:
+        LinkError: the server does not start, or speaks neither era.
+    """
+    modern = how.only == "modern" or (how.only == "auto" and how.prefers_modern)
+    eras = [modern] if how.only != "auto" else [modern, not modern]
+    why = ""
+    dialogue = make()
+    try:
+        async with asyncio.timeout(START_S):
+            await dialogue.open()
+            for era in eras:
+                if dialogue.is_lost:
+                    # Some servers end at a request that they do not know.
+                    await dialogue.close()
+                    dialogue = make()
+                    await dialogue.open()
+                why = await _begin(dialogue, how, modern=era, is_last=era is eras[-1])
+                if not why:
+                    return dialogue
+    except TimeoutError:
+        why = f"it does not answer within {START_S:g} s"
+    except BaseException:
+        await dialogue.close()
+        raise
+    await dialogue.close()
+    raise LinkError(why)
+
+
+async def _begin(dialogue: Dialogue, how: Introduction, *, modern: bool, is_last: bool) -> str:
+    """Begin in one era; return why that failed, or nothing."""
+    dialogue.modern = modern
+    exchange = _discover(dialogue, how) if modern else _initialize(dialogue, how)
+    # A server that passes over what it does not know is asked again, in the other era.
+    await asyncio.wait([exchange.reply], timeout=None if is_last else PROBE_S)
+    if not exchange.reply.done():
+        return "it does not answer"
+    try:
+        answer = exchange.reply.result()
+    except LostError as error:
+        return str(error)
+    return _settled_modern(dialogue, answer) if modern else _settled_handshake(dialogue, answer)
+
+
+def _discover(dialogue: Dialogue, how: Introduction) -> Exchange:
+    dialogue.version = MODERN_VERSIONS[-1]
+    return dialogue.start("server/discover", b"{}", meta=dialogue.modern_meta(how.capabilities))
+
+
+def _initialize(dialogue: Dialogue, how: Introduction) -> Exchange:
+    dialogue.version = ""
+    params = {
+        "protocolVersion": how.version,
+        "capabilities": how.capabilities,
+        "clientInfo": how.client or CLIENT_INFO,
+    }
+    return dialogue.start("initialize", encode(params))
+
+
+def _settled_modern(dialogue: Dialogue, answer: Answer) -> str:
+    hello = members(answer.result)
+    try:
+        versions = msgspec.json.decode(hello.get("supportedVersions", b"[]"), type=list[str])
+    except msgspec.DecodeError:
+        versions = []
+    common = [version for version in MODERN_VERSIONS if version in versions]
+    if not common:
+        return _refusal(answer) or f"it speaks no revision of {', '.join(MODERN_VERSIONS)}"
+    dialogue.version, dialogue.hello = common[-1], hello
+    return ""
+
+
+def _settled_handshake(dialogue: Dialogue, answer: Answer) -> str:
+    hello = members(answer.result)
+    version = msgspec.json.decode(hello.get("protocolVersion", b'""'))
+    if version not in HANDSHAKE_VERSIONS:
+        return _refusal(answer) or f"it speaks the revision {str(version)[:50]!r}, which is not known here"
+    dialogue.version, dialogue.hello = version, hello
+    dialogue.notify("notifications/initialized")
+    return ""
+
+
+def _refusal(answer: Answer) -> str:
+    """Return what a server says where it refuses to begin."""
+    message = members(answer.error).get("message")
+    return f"it refuses to begin: {str(msgspec.json.decode(message))[:300]}" if message is not None else ""

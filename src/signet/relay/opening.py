@@ -1,0 +1,140 @@
+"""Opening the relay: the wrapped servers of a process, each with its link, pinned by the lock if there is one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from signet.kernel.protocol import Identity
+from signet.kernel.schemas import SchemaRegistry
+from signet.kernel.tools import Toolbox
+from signet.lock.file import Lock, LockedServer, LockError, read_lock
+from signet.lock.policy import judge, parse_policy
+from signet.lock.snapshot import Snapshot
+
+from .catalogue import Catalogue
+from .link import Link
+from .relay import ServerRelay
+from .server_spec import ServerSpec, Wrapping
+from .wrapped_server import Listeners, WrappedServer
+
+if TYPE_CHECKING:
+    from .tape import TapeWriter
+    from .tape_reader import TapeReader
+
+__all__ = ["LockError", "open_relay"]
+
+Log = Callable[..., None]
+
+
+def open_relay(
+    wrapping: Wrapping,
+    toolbox: Toolbox,
+    registry: SchemaRegistry,
+    identity: Identity,
+    *,
+    log: Log,
+    secrets: tuple[str, ...] = (),
+    instructions: str = "",
+) -> ServerRelay:
+    """Return the relay of some servers; none of them is started before somebody needs it.
+
+    Raises:
+        LockError: there is a lock that cannot be read.
+        ValueError: the policy of the lock is none.
+    """
+    relay = ServerRelay(log)
+    listeners = Listeners(notified=relay.notified, lost=relay.lost, sessions=relay.sessions, log=log)
+    lock = _lock_of(wrapping, log)
+    servers = []
+    for spec in wrapping.servers:
+        links = _Links(spec, wrapping, secrets, log)
+        server = WrappedServer(spec, links.link, listeners, is_private=wrapping.is_private)
+        relay.on_close.append(links.close)
+        if lock is not None and spec.name in lock.servers:
+            _pin(server, lock.servers[spec.name], wrapping, log)
+        servers.append(server)
+    relay.catalogue = Catalogue(
+        servers, toolbox, registry, identity, prefixed=wrapping.prefixed, log=log, instructions=instructions
+    )
+    return relay
+
+
+def _lock_of(wrapping: Wrapping, log: Log) -> Lock | None:
+    if parse_policy(wrapping.lock).is_off:
+        return None
+    if not os.path.lexists(wrapping.lock_file):
+        log("lock.missing", why=f"nothing is pinned: write {wrapping.lock_file} with 'signet lock'")
+        return None
+    return read_lock(wrapping.lock_file)
+
+
+def _pin(server: WrappedServer, locked: LockedServer, wrapping: Wrapping, log: Log) -> None:
+    """Serve what is pinned, and judge each new instance by it before it is used."""
+    policy = parse_policy(wrapping.lock)
+    server.pinned = locked.snapshot
+
+    def begun(now: Snapshot) -> None:
+        judgement = judge(locked, now, policy)
+        for note in judgement.notes:
+            log("lock.note", server=server.name, what=note)
+        server.blocked = judgement.blocked
+        if judgement.served != server.pinned:
+            server.pinned = judgement.served
+            if server.on_repinned is not None:
+                server.on_repinned()
+
+    server.on_begun = begun
+
+
+class _Links(msgspec.Struct):
+    """Makes the links to one server, which share a tape where there is one."""
+
+    spec: ServerSpec
+    wrapping: Wrapping
+    secrets: tuple[str, ...]
+    log: Log
+    tape: TapeWriter | TapeReader | None = None
+
+    def link(self) -> Link:
+        """Return a new link to the server: its recording, its URL or its command."""
+        spec, log = self.spec, partial(self.log, server=self.spec.name)
+        if spec.tape:
+            return self._replay()
+        if spec.url:
+            from .http_link import HttpLink
+
+            link: Link = HttpLink(spec.url, spec.headers, log=lambda line: log("server.http", what=line))
+        else:
+            from .child_link import ChildLink
+
+            link = ChildLink(spec, lambda line: log("server.stderr", line=line))
+        return self._recorded(link) if self.wrapping.record else link
+
+    def _replay(self) -> Link:
+        from .tape_link import TapeLink
+        from .tape_reader import TapeReader
+
+        if not isinstance(self.tape, TapeReader):
+            self.tape = TapeReader(self.spec.tape)
+        return TapeLink(self.tape, self.secrets)
+
+    def _recorded(self, link: Link) -> Link:
+        from .recording_link import RecordingLink
+        from .tape import TapeWriter
+
+        if not isinstance(self.tape, TapeWriter):
+            warn = partial(self.log, "tape.unwritten", server=self.spec.name)
+            folder = self.wrapping.record
+            folder = os.path.join(folder, self.spec.name) if len(self.wrapping.servers) > 1 else folder
+            self.tape = TapeWriter(folder, self.spec, self.secrets, lambda why: warn(why=why))
+        return RecordingLink(link, self.tape)
+
+    def close(self) -> None:
+        """Write the rest of the tape."""
+        if self.tape is not None:
+            self.tape.close()

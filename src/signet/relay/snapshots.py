@@ -1,0 +1,86 @@
+"""Taking a snapshot of a running server: every page of every list that it has."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+import msgspec
+from msgspec import Raw
+
+from signet.lock.snapshot import Snapshot
+
+from .dialogue import Answer, Dialogue
+from .messages import members
+
+__all__ = ["LISTS", "list_all", "take_snapshot"]
+
+MAX_PAGES: Final = 1000
+MAX_ENTRIES: Final = 10_000
+MAX_BYTES: Final = 32 << 20
+LISTS: Final = {
+    "tools/list": ("tools", "tools"),
+    "prompts/list": ("prompts", "prompts"),
+    "resources/list": ("resources", "resources"),
+    "resources/templates/list": ("resources", "resourceTemplates"),
+}
+"""For each list the capability that stands for it, and the member of its result that holds the entries."""
+
+Ask = Callable[[str, Raw], Awaitable[Answer]]
+
+
+async def list_all(method: str, ask: Ask) -> tuple[Raw, ...]:
+    """Return the entries of all pages of a list; raise ValueError if the server refuses it or it has no end."""
+    member = LISTS[method][1]
+    entries: list[Raw] = []
+    params, size, seen = Raw(b"{}"), 0, set()
+    for _ in range(MAX_PAGES):
+        answer = await ask(method, params)
+        if answer.result is None:
+            raise ValueError(f"it refuses {method}: {bytes(answer.error or b'').decode(errors='replace')[:300]}")
+        parts = members(answer.result)
+        page = msgspec.json.decode(parts.get(member, b"[]"), type=list[Raw])
+        entries += page
+        size += len(answer.result)
+        cursor = bytes(parts.get("nextCursor", b"null"))
+        if cursor == b"null":
+            return tuple(entries)
+        if cursor in seen or len(entries) > MAX_ENTRIES or size > MAX_BYTES:
+            break
+        seen.add(cursor)
+        params = Raw(b'{"cursor":' + cursor + b"}")
+    raise ValueError(f"{method} has no end, or more than {MAX_ENTRIES} entries or {MAX_BYTES} bytes")
+
+
+async def take_snapshot(dialogue: Dialogue, ask: Ask) -> Snapshot:
+    """Return everything that a server says about itself."""
+    capabilities = members(dialogue.hello.get("capabilities"))
+    lists = {
+        method: await list_all(method, ask) if capability in capabilities else ()
+        for method, (capability, _) in LISTS.items()
+    }
+    return msgspec.structs.replace(
+        introduction_of(dialogue),
+        tools=lists["tools/list"],
+        resources=lists["resources/list"],
+        templates=lists["resources/templates/list"],
+        prompts=lists["prompts/list"],
+    )
+
+
+def introduction_of(dialogue: Dialogue) -> Snapshot:
+    """Return how a server introduced itself, without its lists."""
+    instructions = msgspec.json.decode(dialogue.hello.get("instructions", b'""'))
+    return Snapshot(
+        era="modern" if dialogue.modern else "handshake",
+        version=dialogue.version,
+        server_info=server_info(dialogue),
+        capabilities=dialogue.hello.get("capabilities", Raw(b"{}")),
+        instructions=instructions if isinstance(instructions, str) else "",
+    )
+
+
+def server_info(dialogue: Dialogue) -> Raw:
+    """Return how a server names itself, in either era."""
+    about = members(dialogue.hello.get("_meta")).get("io.modelcontextprotocol/serverInfo")
+    return dialogue.hello.get("serverInfo") or about or Raw(b'{"name":"","version":""}')

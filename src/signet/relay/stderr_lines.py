@@ -1,0 +1,82 @@
+"""What a child writes to standard error: whole lines, bounded in size and in number, whatever comes.
+
+A flood costs the counting of its line ends: beyond the bound no line is cut out, decoded or kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import monotonic
+from typing import Final
+
+from signet.kernel.redaction import redact_labelled, redact_user_info
+
+__all__ = ["LINES_PER_SECOND", "LINE_BYTES", "StderrLines"]
+
+LINE_BYTES: Final = 8 * 1024
+"""The longest line that is passed on; the rest of a longer line is left out."""
+LINES_PER_SECOND: Final = 200
+"""The number of lines that are passed on in one second; the others are counted."""
+LAST_CHARS: Final = 200
+
+
+class StderrLines:
+    """Passes on the lines of chunks of bytes, with secrets that are named redacted."""
+
+    def __init__(self, on_line: Callable[[str], None], clock: Callable[[], float] = monotonic) -> None:
+        self._on_line = on_line
+        self._clock = clock
+        self._rest = bytearray()
+        self._second = clock()
+        self._passed = 0
+        self._dropped = 0
+        self._last = b""
+
+    def feed(self, chunk: bytes) -> None:
+        """Pass on the lines that a chunk completes."""
+        now = self._clock()
+        if now - self._second >= 1:
+            self._tell_dropped()
+            self._second, self._passed = now, 0
+        end = 0
+        while self._passed < LINES_PER_SECOND and (found := chunk.find(b"\n", end)) >= 0:
+            self._keep(chunk[end:found])
+            self._pass()
+            end = found + 1
+        if (dropped := chunk.count(b"\n", end)) > 0:
+            self._dropped += dropped
+            end = chunk.rindex(b"\n") + 1
+            self._rest.clear()
+        self._keep(chunk[end:])
+
+    def finish(self) -> None:
+        """Pass on an unfinished line, and how many lines were dropped."""
+        if self._rest:
+            self._pass()
+        self._tell_dropped()
+
+    @property
+    def last(self) -> str:
+        """The beginning of the last line that said something and was passed on."""
+        return _text(self._last)[:LAST_CHARS]
+
+    def _keep(self, part: bytes) -> None:
+        self._rest += part[: max(LINE_BYTES + 1 - len(self._rest), 0)]
+
+    def _pass(self) -> None:
+        line = bytes(self._rest).rstrip()
+        self._rest.clear()
+        self._passed += 1
+        if line:
+            self._last = line
+            self._on_line(_text(line))
+
+    def _tell_dropped(self) -> None:
+        if self._dropped:
+            self._on_line(f"({self._dropped} more lines on standard error were dropped)")
+            self._dropped = 0
+
+
+def _text(line: bytes) -> str:
+    text = line[:LINE_BYTES].decode(errors="replace") + ("…" if len(line) > LINE_BYTES else "")
+    return redact_user_info(redact_labelled(text))

@@ -1,0 +1,135 @@
+"""Who wants to hear of what: lists that change, and resources.
+
+a caller of the handshake era ── `resources/subscribe`; told of lists without asking
+a caller of the modern era ───── `subscriptions/listen`: one stream with a filter
+a server of the handshake era ── is asked by `resources/subscribe`
+a server of the modern era ───── is asked by one `subscriptions/listen` for all callers
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+from msgspec import Raw
+
+from signet.kernel.wire import encode
+
+from .dialogue import Dialogue, Exchange
+from .messages import HOP, members, notification
+
+__all__ = ["LIST_CHANGES", "Listener", "Subscriptions", "honoured"]
+
+LIST_CHANGES: Final = {
+    "notifications/tools/list_changed": ("toolsListChanged", "tools"),
+    "notifications/prompts/list_changed": ("promptsListChanged", "prompts"),
+    "notifications/resources/list_changed": ("resourcesListChanged", "resources"),
+}
+"""For each notification the member of a filter, and the capability, that stand for it."""
+SUBSCRIPTION_KEY: Final = HOP + "subscriptionId"
+MAX_URIS: Final = 1000
+
+
+class Listener(msgspec.Struct, eq=False):
+    """One stream of notifications to a caller."""
+
+    notify: Callable[[bytes], None]
+    subscription: object = None
+    """The id of the request that opened the stream, in the modern era."""
+    lists: frozenset[str] = frozenset()
+    """The notifications about lists that are wanted."""
+    uris: set[str] = msgspec.field(default_factory=set)
+
+    def tell(self, method: str, params: Raw) -> None:
+        """Pass a notification on, marked with the subscription where there is one."""
+        if self.subscription is None:
+            self.notify(notification(method, bytes(params) if bytes(params) != b"{}" else b""))
+            return
+        parts: dict[str, Any] = dict(members(params))
+        meta: dict[str, Any] = {k: v for k, v in members(parts.get("_meta")).items() if not k.startswith(HOP)}
+        parts["_meta"] = {**meta, SUBSCRIPTION_KEY: self.subscription}
+        self.notify(notification(method, encode(parts)))
+
+
+class Subscriptions:
+    """The listeners of one server's callers, and what the server is asked for on their behalf."""
+
+    def __init__(self) -> None:
+        self._listeners: dict[int, Listener] = {}
+        self._listen: Exchange | None = None
+        self._uris: set[str] = set()
+        """The resources that the running server was asked for."""
+        self._dialogue: Dialogue | None = None
+
+    def add(self, listener: Listener) -> None:
+        """Tell a listener from now on."""
+        self._listeners[id(listener)] = listener
+
+    def remove(self, listener: Listener) -> None:
+        """Tell a listener nothing more."""
+        self._listeners.pop(id(listener), None)
+
+    def of(self, notify: Callable[[bytes], None]) -> Listener | None:
+        """Return the listener of a session."""
+        own = (one for one in self._listeners.values() if one.notify == notify and one.subscription is None)
+        return next(own, None)
+
+    def tell(self, method: str, params: Raw) -> None:
+        """Pass a notification on to those who want it."""
+        if method == "notifications/resources/updated":
+            uri = msgspec.json.decode(members(params).get("uri", b'""'))
+            wanting = [one for one in self._listeners.values() if uri in one.uris]
+        else:
+            wanting = [one for one in self._listeners.values() if method in one.lists]
+        for listener in wanting:
+            listener.tell(method, params)
+
+    def sync(self, dialogue: Dialogue, *, uris_are_known: bool = False) -> None:
+        """Ask a running server for what all listeners want together; `uris_are_known` if it was asked for those."""
+        wanted = {uri for one in self._listeners.values() for uri in one.uris}
+        lists = {method for one in self._listeners.values() for method in one.lists}
+        if dialogue is not self._dialogue:
+            self._dialogue, self._listen, self._uris = dialogue, None, set()
+        if dialogue.modern:
+            self._sync_modern(dialogue, wanted, lists)
+        elif not uris_are_known:
+            for uri in wanted - self._uris:
+                dialogue.start("resources/subscribe", encode({"uri": uri}))
+            for uri in self._uris - wanted:
+                dialogue.start("resources/unsubscribe", encode({"uri": uri}))
+        self._uris = wanted
+
+    def _sync_modern(self, dialogue: Dialogue, uris: set[str], lists: set[str]) -> None:
+        capabilities = members(dialogue.hello.get("capabilities"))
+        wanted: dict[str, Any] = {
+            member: True
+            for method, (member, capability) in LIST_CHANGES.items()
+            if method in lists and bytes(members(capabilities.get(capability)).get("listChanged", b"")) == b"true"
+        }
+        if uris:
+            wanted["resourceSubscriptions"] = sorted(uris)
+        before, self._listen = self._listen, None
+        if wanted:
+            params = encode({"notifications": wanted})
+            self._listen = dialogue.start("subscriptions/listen", params, meta=dialogue.modern_meta({}))
+        if before is not None and not before.reply.done():
+            dialogue.forget(before, "another subscription takes its place")
+
+
+def honoured(wanted: dict[str, Any], capabilities: Raw | bytes) -> tuple[dict[str, Any], frozenset[str], set[str]]:
+    """Return the part of a filter that a server can serve: as it is told, the notifications, the resources."""
+    able = members(capabilities)
+    lists = {
+        method: member
+        for method, (member, capability) in LIST_CHANGES.items()
+        if wanted.get(member) is True and bytes(members(able.get(capability)).get("listChanged", b"")) == b"true"
+    }
+    told: dict[str, Any] = dict.fromkeys(lists.values(), True)
+    uris: set[str] = set()
+    asked = wanted.get("resourceSubscriptions")
+    can_subscribe = bytes(members(able.get("resources")).get("subscribe", b"")) == b"true"
+    if isinstance(asked, list) and can_subscribe:
+        uris = {uri for uri in asked[:MAX_URIS] if isinstance(uri, str)}
+        told["resourceSubscriptions"] = [uri for uri in asked[:MAX_URIS] if isinstance(uri, str)]
+    return told, frozenset(lists), uris

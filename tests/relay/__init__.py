@@ -1,0 +1,1 @@
+"""Tests of what stands in front of other people's servers."""

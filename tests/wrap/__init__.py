@@ -1,0 +1,1 @@
+"""Tests of `signet wrap` in front of servers that misbehave."""
