@@ -48,7 +48,9 @@ def open_relay(
         ValueError: the policy of the lock is none.
     """
     relay = ServerRelay(log)
-    listeners = Listeners(notified=relay.notified, lost=relay.lost, sessions=relay.sessions, log=log)
+    listeners = Listeners(
+        notified=relay.notices.notified, lost=relay.notices.lost, sessions=relay.notices.sessions, log=log
+    )
     lock = _lock_of(wrapping, log)
     servers = []
     for spec in wrapping.servers:
@@ -58,7 +60,7 @@ def open_relay(
         if lock is not None and spec.name in lock.servers:
             _pin(server, lock.servers[spec.name], wrapping, log)
         servers.append(server)
-    relay.catalogue = Catalogue(
+    relay.catalogue = relay.notices.catalogue = Catalogue(
         servers, toolbox, registry, identity, prefixed=wrapping.prefixed, log=log, instructions=instructions
     )
     return relay

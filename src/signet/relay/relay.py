@@ -7,14 +7,13 @@ client ◀── channel, session ── Relay ◀── notifications, question
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
-from functools import partial
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from msgspec import UNSET, Raw
 
-from signet.kernel.channel import ClientChannel, Session
+from signet.kernel.channel import ClientChannel
 from signet.kernel.errors import INTERNAL, INVALID_PARAMS, METHOD_NOT_FOUND, Fault
 from signet.kernel.outcome import Call, Door, Outcome, Pending
 from signet.kernel.protocol import settled_version
@@ -26,8 +25,9 @@ from .asking import owner_of
 from .catalogue import Catalogue
 from .dialogue import Answer, Dialogue
 from .messages import HOP, error_object, members, notification, on_one_line
+from .notices import LEVELS, Notices
 from .replies import error_fault
-from .subscriptions import LIST_CHANGES, Listener, Subscriptions, honoured
+from .subscriptions import Listener, honoured
 from .translation import error_in_era, for_handshake, for_modern
 from .wrapped_server import WrappedServer
 
@@ -36,13 +36,10 @@ if TYPE_CHECKING:
 
 __all__ = ["ServerRelay"]
 
-LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 OF_HANDSHAKE: Final = frozenset({"logging/setLevel", "resources/subscribe", "resources/unsubscribe"})
 ROUTED: Final = frozenset({"prompts/get", "resources/read", "completion/complete"})
 LISTED: Final = frozenset({"prompts/list", "resources/list", "resources/templates/list"})
 EMPTY: Final = Raw(b"{}")
-CHANGE_PAUSE_S: Final = 0.2
-"""How long a server may go on changing its lists before they are read again."""
 
 
 class ServerRelay:
@@ -52,14 +49,10 @@ class ServerRelay:
     """What the servers list; set before anybody is served."""
 
     def __init__(self, log: Callable[..., None]) -> None:
-        self._log = log
+        self.notices = Notices(log)
         self.on_close: list[Callable[[], None]] = []
         """Called when all servers have ended."""
         self._server: Server | None = None
-        self._sessions: dict[int, Session] = {}
-        self._subscriptions: dict[str, Subscriptions] = {}
-        self._changes: dict[str, asyncio.TimerHandle] = {}
-        self._tasks: set[asyncio.Task[Any]] = set()
         both: dict[str, Handler] = {"tools/list": self._tools, "tools/call": self._call}
         both |= dict.fromkeys(LISTED, self._list) | dict.fromkeys(ROUTED, self._pass_on)
         self._handlers: dict[bool, dict[str, Handler]] = {
@@ -87,10 +80,6 @@ class ServerRelay:
         """Learn the tools of all servers; one that cannot be asked is told in the log."""
         await self.catalogue.learn(None)
 
-    def sessions(self) -> list[Session]:
-        """Return the sessions of clients that can be told something at any time."""
-        return list(self._sessions.values())
-
     def handler(self, method: str, *, modern: bool) -> Handler | None:
         """Return what answers a method; what only one of both eras knows is passed on to a server of that era."""
         if method == "ping":
@@ -104,7 +93,7 @@ class ServerRelay:
         """Take a response to a question, or a notification that the servers may want."""
         if frame.method is UNSET:
             for server in self.catalogue.servers:
-                server.asker.receive(frame, channel)
+                server.conversations.asker.receive(frame, channel)
         elif frame.method == "notifications/roots/list_changed":
             for server in self.catalogue.servers:
                 for dialogue in server.pool.dialogues:
@@ -120,7 +109,7 @@ class ServerRelay:
         if request.channel.door.transport == "stdio":
             session.notify = request.channel.notify
         if session.notify is not None:
-            self._open_session(session, owner_of(request))
+            self.notices.open_session(session, owner_of(request))
         return self._later(request, self._hello(request))
 
     def _discover(self, request: RpcRequest) -> Answered:
@@ -129,24 +118,6 @@ class ServerRelay:
     async def _hello(self, request: RpcRequest) -> Reply:
         hello = await self.catalogue.hello(request)
         return success(request.id, hello)
-
-    def _open_session(self, session: Session, owner: str) -> None:
-        """Tell a session of changes from now on, until it ends."""
-        if id(session) in self._sessions or session.notify is None:
-            return
-        self._sessions[id(session)] = session
-        listeners = {name: Listener(session.notify, lists=frozenset(LIST_CHANGES)) for name in self._names()}
-        for name, listener in listeners.items():
-            self._subscriptions_of(name).add(listener)
-        session.on_end.append(partial(self._end_session, session, owner, listeners))
-
-    def _end_session(self, session: Session, owner: str, listeners: Mapping[str, Listener]) -> None:
-        self._sessions.pop(id(session), None)
-        for server in self.catalogue.servers:
-            self._subscriptions_of(server.name).remove(listeners[server.name])
-            server.levels.pop(owner, None)
-            self._sync(server)
-            server.pool.end(owner)
 
     # Tools.
 
@@ -213,7 +184,7 @@ class ServerRelay:
         """Set the level that a session wants; a server of the modern era is told with each request."""
         for server in self.catalogue.servers:
             dialogue = await server.dialogue(request)
-            server.levels[owner_of(request)] = level
+            server.conversations.levels[owner_of(request)] = level
             if not dialogue.modern:
                 answer, _ = await server.exchange("logging/setLevel", request.raw, request)
                 if answer.error is not None and self.catalogue.sole is not None:
@@ -237,7 +208,7 @@ class ServerRelay:
             answer, _ = await server.exchange(request.method, request.raw, request)
             if answer.error is not None:
                 return answer
-        subscriptions = self._subscriptions_of(server.name)
+        subscriptions = self.notices.subscriptions_of(server.name)
         listener = subscriptions.of(session.notify)
         if listener is not None and isinstance(uri, str):
             (listener.uris.add if request.method == "resources/subscribe" else listener.uris.discard)(uri)
@@ -260,110 +231,30 @@ class ServerRelay:
         params = {"notifications": told, "_meta": {HOP + "subscriptionId": request.id}}
         request.channel.notify(notification("notifications/subscriptions/acknowledged", encode(params)))
         for server, listener in opened:
-            self._subscriptions_of(server.name).add(listener)
+            self.notices.subscriptions_of(server.name).add(listener)
             if listener.uris or listener.lists:
-                self._sync(server, await server.dialogue(request))
+                self.notices.sync(server, await server.dialogue(request))
         try:
             await asyncio.get_running_loop().create_future()
         finally:
             for server, listener in opened:
-                self._subscriptions_of(server.name).remove(listener)
-                self._sync(server)
+                self.notices.subscriptions_of(server.name).remove(listener)
+                self.notices.sync(server)
         raise AssertionError("a subscription ends by being cancelled")
-
-    # What servers say by themselves.
-
-    def notified(self, server: WrappedServer, dialogue: Dialogue, method: str, params: Raw) -> None:
-        """Take a notification of a server to those whom it concerns."""
-        if method == "notifications/progress":
-            _pass_progress(dialogue, params)
-        elif method == "notifications/message":
-            self._pass_message(server, dialogue, params)
-        elif method in LIST_CHANGES:
-            self._changed(server, method)
-        elif method == "notifications/resources/updated":
-            self._subscriptions_of(server.name).tell(method, params)
-        elif method not in {"notifications/cancelled", "notifications/subscriptions/acknowledged"}:
-            self._pass_unknown(dialogue, method, params)
-
-    def lost(self, server: WrappedServer, dialogue: Dialogue) -> None:
-        """Start a server again that callers have subscribed to."""
-        self._log("server.lost", server=server.name, why=dialogue.why_lost)
-
-    def _pass_message(self, server: WrappedServer, dialogue: Dialogue, params: Raw) -> None:
-        """Pass a log message on: to the caller of the only request under way, else to the sessions that want it."""
-        level = msgspec.json.decode(members(params).get("level", b'"info"'))
-        rank = LEVELS.index(level) if level in LEVELS else 0
-        message = notification("notifications/message", on_one_line(params))
-        callers = [one.request for one in dialogue.exchanges.values() if one.request is not None]
-        if len(callers) == 1:
-            wanted = server.level_of(callers[0])
-            if not callers[0].era.modern or (wanted in LEVELS and rank >= LEVELS.index(wanted)):
-                callers[0].channel.notify(message)
-            return
-        for session in self._sessions.values():
-            if session.notify is not None:
-                session.notify(message)
-
-    def _pass_unknown(self, dialogue: Dialogue, method: str, params: Raw) -> None:
-        callers = [one.request for one in dialogue.exchanges.values() if one.request is not None]
-        message = notification(method, b"" if bytes(params) == b"{}" else on_one_line(params))
-        if len(callers) == 1 and callers[0].era.modern == dialogue.modern:
-            callers[0].channel.notify(message)
-        elif len(self._sessions) == 1 and not dialogue.modern:
-            notify = next(iter(self._sessions.values())).notify
-            if notify is not None:
-                notify(message)
-        else:
-            self._log("server.notification_dropped", method=method[:100])
-
-    def _changed(self, server: WrappedServer, method: str) -> None:
-        """Read the lists again, once for several changes that come together, then tell the callers."""
-        key = f"{server.name} {method}"
-        if key not in self._changes:
-            loop = asyncio.get_running_loop()
-            self._changes[key] = loop.call_later(CHANGE_PAUSE_S, self._read_again, server, method, key)
-
-    def _read_again(self, server: WrappedServer, method: str, key: str) -> None:
-        del self._changes[key]
-        self._in_background(self._learn_again(server, method))
-
-    async def _learn_again(self, server: WrappedServer, method: str) -> None:
-        if await self.catalogue.learn_again(server):
-            self._subscriptions_of(server.name).tell(method, EMPTY)
 
     # Parts.
 
     def _later(self, request: RpcRequest, coroutine: Coroutine[Any, Any, Reply]) -> Pending:
         return Pending(request.id, _replied(request, coroutine), _call_of(request))
 
-    def _names(self) -> list[str]:
-        return [server.name for server in self.catalogue.servers]
-
-    def _subscriptions_of(self, name: str) -> Subscriptions:
-        return self._subscriptions.setdefault(name, Subscriptions())
-
-    def _sync(self, server: WrappedServer, dialogue: Dialogue | None = None) -> None:
-        for one in [dialogue] if dialogue is not None else server.pool.dialogues:
-            if one is not None and not one.is_lost:
-                self._subscriptions_of(server.name).sync(one)
-
     def _served(self) -> Server:
         if self._server is None:
             raise RuntimeError("the relay serves nobody yet")
         return self._server
 
-    def _in_background(self, coroutine: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.ensure_future(coroutine)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
     async def close(self) -> None:
         """End all servers."""
-        for timer in self._changes.values():
-            timer.cancel()
-        for task in self._tasks:
-            task.cancel()
+        self.notices.close()
         await asyncio.gather(*[server.close() for server in self.catalogue.servers])
         for close in self.on_close:
             close()
@@ -402,14 +293,3 @@ def in_era(request: RpcRequest, answer: Answer, dialogue: Dialogue) -> Answer:
             return answer
         return Answer(Raw(for_modern(request.method, result, dialogue.hello.get("serverInfo"))))
     return Answer(Raw(for_handshake(request.method, result)))
-
-
-def _pass_progress(dialogue: Dialogue, params: Raw) -> None:
-    """Pass a report of progress on to the caller of its request, with the caller's own token."""
-    parts: dict[str, Any] = dict(members(params))
-    token = parts.get("progressToken")
-    number = msgspec.json.decode(token) if token is not None else None
-    exchange = dialogue.exchanges.get(number) if isinstance(number, int) else None
-    if exchange is not None and exchange.request is not None:
-        parts["progressToken"] = exchange.request.meta.progress_token
-        exchange.request.channel.notify(notification("notifications/progress", encode(parts)))

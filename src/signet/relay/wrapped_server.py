@@ -8,20 +8,21 @@ from functools import partial
 from typing import Any, Final
 
 import msgspec
-from msgspec import UNSET, Raw
+from msgspec import Raw
 
 from signet.kernel.channel import Session
-from signet.kernel.errors import INTERNAL, Code, Fault
+from signet.kernel.errors import Code, Fault
 from signet.kernel.outcome import Relayed
 from signet.kernel.relay import RpcRequest
 from signet.kernel.tools import Context
 from signet.kernel.wire import encode
 from signet.lock.snapshot import Snapshot
 
-from .asking import ASKING, Asker, Rounds, asking_exchange, owner_of, place
-from .dialogue import Answer, Dialogue, Exchange, Hooks, LostError, Question
+from .asking import owner_of
+from .conversation import Conversations, reply_to
+from .dialogue import Answer, Dialogue, Hooks, LostError
 from .link import Link
-from .messages import error_object, members
+from .messages import members
 from .negotiation import CALLERS, Introduction, introduce
 from .pool import Pool
 from .replies import relayed
@@ -30,8 +31,6 @@ from .snapshots import introduction_of, server_info, take_snapshot
 
 __all__ = ["WrappedServer"]
 
-MAX_ROUNDS: Final = 10
-"""How often a server of the modern era may ask in one call."""
 MAX_IN_FLIGHT: Final = 256
 """The requests that one instance has to answer at once; others wait for their turn."""
 LOCKED: Final = {
@@ -66,8 +65,7 @@ class WrappedServer:
         self._make_link = make_link
         self._listeners = listeners
         self._is_private = is_private
-        self._asker = Asker()
-        self._rounds = Rounds()
+        self.conversations = Conversations(listeners.sessions, listeners.log)
         self._turns = asyncio.Semaphore(MAX_IN_FLIGHT)
         self._waiting = 0
         self.pool = Pool(spec.name, spec.pool)
@@ -80,13 +78,6 @@ class WrappedServer:
         """Called with what a new instance says about itself, before it is used."""
         self.on_repinned: Callable[[], None] | None = None
         """Called when the lock lets something else be served."""
-        self.levels: dict[str, str] = {}
-        """The log level that each session asked for."""
-
-    @property
-    def asker(self) -> Asker:
-        """Who asks callers of the handshake era."""
-        return self._asker
 
     async def dialogue(self, caller: RpcRequest | None) -> Dialogue:
         """Return the running instance for a caller, started now if there is none; raise Fault if it does not start."""
@@ -108,7 +99,7 @@ class WrappedServer:
         listeners = self._listeners
         hooks = Hooks(
             notified=partial(listeners.notified, self),
-            asked=self._asked,
+            asked=self.conversations.asked,
             lost=lambda dialogue, _: listeners.lost(self, dialogue),
             log=listeners.log,
         )
@@ -165,7 +156,7 @@ class WrappedServer:
                 dialogue = await self._dialogue_for(caller)
                 self._check_lock(method, raw, more)
                 try:
-                    answer = await self._converse(dialogue, method, raw, caller, more)
+                    answer = await self.conversations.converse(dialogue, method, raw, caller, more)
                 except LostError as error:
                     if is_last or (error.was_sent and not may_repeat):
                         raise self._lost(method, error, may_repeat=may_repeat) from None
@@ -208,131 +199,6 @@ class WrappedServer:
             return await self.pool.single(partial(self._begin, caller))
         return await self.dialogue(caller)
 
-    async def _converse(
-        self, dialogue: Dialogue, method: str, raw: Raw, caller: RpcRequest | None, more: Mapping[str, Any] | None
-    ) -> Answer:
-        if not dialogue.modern:
-            return await self._converse_in_handshake(dialogue, method, raw, caller, more)
-        meta = dialogue.modern_meta(_capabilities_of(caller), self.level_of(caller))
-        for _ in range(MAX_ROUNDS):
-            exchange = dialogue.start(method, raw, caller, meta=meta, more=more, param_headers=_param_headers(caller))
-            answer = await self._reply(dialogue, exchange)
-            parts = members(answer.result)
-            if bytes(parts.get("resultType", b"")) != b'"input_required"' or caller is None or caller.era.modern:
-                return answer
-            responses = await self._ask_all(members(parts.get("inputRequests")), caller)
-            if isinstance(responses, Answer):
-                return responses
-            state = {"requestState": parts["requestState"]} if "requestState" in parts else {}
-            more = {**(more or {}), "inputResponses": responses, **state}
-        why = f"the server asked more than {MAX_ROUNDS} times in one call"
-        return Answer(error=Raw(error_object(INTERNAL, why)))
-
-    async def _ask_all(self, asked: dict[str, Raw], caller: RpcRequest) -> dict[str, Raw] | Answer:
-        """Return the answers of a caller of the handshake era, or the error with which it refuses one."""
-        waiting = {}
-        for key, one in asked.items():
-            parts = members(one)
-            method = msgspec.json.decode(parts.get("method", b'""'))
-            if not caller.channel.can_ask:
-                return Answer(error=Raw(error_object(INTERNAL, "the caller takes no requests before its reply")))
-            _, waiting[key] = self._asker.ask(
-                caller.channel.notify, caller.channel, str(method), parts.get("params", Raw(b"{}"))
-            )
-        answers: dict[str, Raw] = {}
-        try:
-            for key, pending in waiting.items():
-                answer = await pending
-                if answer.result is None:
-                    return Answer(error=answer.error)
-                answers[key] = answer.result
-        finally:
-            for pending in waiting.values():
-                pending.cancel()
-        return answers
-
-    async def _converse_in_handshake(
-        self, dialogue: Dialogue, method: str, raw: Raw, caller: RpcRequest | None, more: Mapping[str, Any] | None
-    ) -> Answer:
-        exchange = self._resumed(caller)
-        if exchange is None:
-            self._set_level(dialogue, caller)
-            exchange = dialogue.start(method, raw, caller, more=more)
-        else:
-            exchange.request, dialogue = caller, exchange.dialogue
-        if method not in ASKING or (caller is not None and not caller.era.modern):
-            return await self._reply(dialogue, exchange)
-        # The caller cannot be asked before this request is answered.
-        exchange.asked = asyncio.Event()
-        if exchange.questions:
-            exchange.asked.set()
-        asked = asyncio.ensure_future(exchange.asked.wait())
-        first: list[asyncio.Future[Any]] = [exchange.reply, asked]
-        try:
-            await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
-        except asyncio.CancelledError:
-            dialogue.forget(exchange)
-            raise
-        finally:
-            asked.cancel()
-        if exchange.reply.done():
-            return exchange.reply.result()
-        if caller is not None:
-            return Answer(Raw(self._rounds.hold(exchange, caller)))
-        questions = {
-            f"question-{n}": {"method": q.method, "params": q.params} for n, q in enumerate(exchange.questions, 1)
-        }
-        dialogue.forget(exchange, "the caller cannot be asked")
-        return Answer(Raw(encode({"resultType": "input_required", "inputRequests": questions})))
-
-    def _resumed(self, caller: RpcRequest | None) -> Exchange | None:
-        if caller is None or not caller.era.modern or b"requestState" not in bytes(caller.raw):
-            return None
-        state = msgspec.json.decode(members(caller.raw).get("requestState", b'""'))
-        return self._rounds.resume(state, caller) if isinstance(state, str) and state else None
-
-    @staticmethod
-    async def _reply(dialogue: Dialogue, exchange: Exchange) -> Answer:
-        try:
-            return await exchange.reply
-        except asyncio.CancelledError:
-            dialogue.forget(exchange)
-            raise
-
-    def _asked(self, question: Question) -> None:
-        """Bring a question of the server to the caller that it is for, or refuse it with the reason."""
-        dialogue = question.dialogue
-        exchange = asking_exchange(dialogue)
-        if exchange is not None:
-            place(question, exchange, self._asker)
-            return
-        standing = [one for one in self._listeners.sessions() if one.notify is not None]
-        if not any(one.method in ASKING for one in dialogue.exchanges.values()) and len(standing) == 1:
-            self._asker.pass_on(question, standing[0].notify, standing[0])  # type: ignore[arg-type]
-            return
-        why = "it cannot be told which caller the question is for"
-        question.answer(error=error_object(INTERNAL, why))
-        self._listeners.log("server.question_refused", method=question.method, why=why)
-
-    def level_of(self, caller: RpcRequest | None) -> str:
-        """Return the log level that a caller wants, in the modern era with each request, else by its session."""
-        if caller is None:
-            return ""
-        if caller.era.modern:
-            level = members(members(caller.raw).get("_meta")).get("io.modelcontextprotocol/logLevel")
-            value = msgspec.json.decode(level) if level is not None else ""
-            return value if isinstance(value, str) else ""
-        return self.levels.get(owner_of(caller), "")
-
-    def _set_level(self, dialogue: Dialogue, caller: RpcRequest | None) -> None:
-        """Set the log level that a caller of the modern era wants, at a server of the handshake era."""
-        if caller is None or not caller.era.modern or "logging" not in members(dialogue.hello.get("capabilities")):
-            return
-        level = self.level_of(caller)
-        if level and level != dialogue.level:
-            dialogue.level = level
-            dialogue.start("logging/setLevel", encode({"level": level}))
-
     def _lost(self, method: str, error: LostError, *, may_repeat: bool) -> Fault:
         happened = "it was not carried out" if not error.was_sent else "it may have happened"
         message = f"the server {self.name} was gone before it answered {method} ({error}); {happened}"
@@ -352,7 +218,7 @@ class WrappedServer:
             meta = dialogue.modern_meta({}) if dialogue.modern else None
             exchange = dialogue.start(method, params, meta=meta)
             async with asyncio.timeout(LIST_S):
-                return await self._reply(dialogue, exchange)
+                return await reply_to(exchange)
 
         try:
             return await take_snapshot(dialogue, ask)
@@ -367,17 +233,3 @@ class WrappedServer:
     def runner(self, name: str, annotations: Mapping[str, bool]) -> Callable[[Any, Any], Any]:
         """Return what calls a tool."""
         return partial(self.call, name, annotations)
-
-
-def _capabilities_of(caller: RpcRequest | None) -> Any:
-    """Return what a caller declares; one through another door than MCP cannot be asked."""
-    if caller is None:
-        return {}
-    declared = caller.meta.capabilities if caller.era.modern else caller.channel.agreement.capabilities
-    return declared if declared is not UNSET else {}
-
-
-def _param_headers(caller: RpcRequest | None) -> tuple[tuple[str, str], ...]:
-    """Return the headers that repeat arguments, of a caller over HTTP."""
-    headers = caller.channel.headers if caller is not None else {}
-    return tuple([(name, value) for name, value in headers.items() if name.startswith("mcp-param-")])

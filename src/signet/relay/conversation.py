@@ -1,0 +1,181 @@
+"""A conversation: one request of a caller and all that it takes until the server has answered it.
+
+The caller may be asked on the way, in either era; what it answers goes to the server, in the server's own era.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET, Raw
+
+from signet.kernel.channel import Session
+from signet.kernel.errors import INTERNAL
+from signet.kernel.relay import RpcRequest
+from signet.kernel.wire import encode
+
+from .asking import ASKING, Asker, Rounds, asking_exchange, owner_of, place
+from .dialogue import Answer, Dialogue, Exchange, Question
+from .messages import error_object, members
+
+__all__ = ["Conversations", "reply_to"]
+
+MAX_ROUNDS: Final = 10
+"""How often a server of the modern era may ask in one call."""
+
+
+class Conversations:
+    """The conversations with one server."""
+
+    def __init__(self, sessions: Callable[[], list[Session]], log: Callable[..., None]) -> None:
+        self._sessions = sessions
+        self._log = log
+        self.asker = Asker()
+        """Who asks callers of the handshake era."""
+        self._rounds = Rounds()
+        self.levels: dict[str, str] = {}
+        """The log level that each session asked for."""
+
+    async def converse(
+        self, dialogue: Dialogue, method: str, raw: Raw, caller: RpcRequest | None, more: Mapping[str, Any] | None
+    ) -> Answer:
+        """Return the server's answer to a request of a caller; raise LostError if the server is gone before it."""
+        if not dialogue.modern:
+            return await self._converse_in_handshake(dialogue, method, raw, caller, more)
+        meta = dialogue.modern_meta(_capabilities_of(caller), self.level_of(caller))
+        for _ in range(MAX_ROUNDS):
+            exchange = dialogue.start(method, raw, caller, meta=meta, more=more, param_headers=_param_headers(caller))
+            answer = await reply_to(exchange)
+            parts = members(answer.result)
+            if bytes(parts.get("resultType", b"")) != b'"input_required"' or caller is None or caller.era.modern:
+                return answer
+            responses = await self._ask_all(members(parts.get("inputRequests")), caller)
+            if isinstance(responses, Answer):
+                return responses
+            state = {"requestState": parts["requestState"]} if "requestState" in parts else {}
+            more = {**(more or {}), "inputResponses": responses, **state}
+        why = f"the server asked more than {MAX_ROUNDS} times in one call"
+        return Answer(error=Raw(error_object(INTERNAL, why)))
+
+    async def _ask_all(self, asked: dict[str, Raw], caller: RpcRequest) -> dict[str, Raw] | Answer:
+        """Return the answers of a caller of the handshake era, or the error with which it refuses one."""
+        waiting = {}
+        for key, one in asked.items():
+            parts = members(one)
+            method = msgspec.json.decode(parts.get("method", b'""'))
+            if not caller.channel.can_ask:
+                return Answer(error=Raw(error_object(INTERNAL, "the caller takes no requests before its reply")))
+            _, waiting[key] = self.asker.ask(
+                caller.channel.notify, caller.channel, str(method), parts.get("params", Raw(b"{}"))
+            )
+        answers: dict[str, Raw] = {}
+        try:
+            for key, pending in waiting.items():
+                answer = await pending
+                if answer.result is None:
+                    return Answer(error=answer.error)
+                answers[key] = answer.result
+        finally:
+            for pending in waiting.values():
+                pending.cancel()
+        return answers
+
+    async def _converse_in_handshake(
+        self, dialogue: Dialogue, method: str, raw: Raw, caller: RpcRequest | None, more: Mapping[str, Any] | None
+    ) -> Answer:
+        exchange = self._resumed(caller)
+        if exchange is None:
+            self._set_level(dialogue, caller)
+            exchange = dialogue.start(method, raw, caller, more=more)
+        else:
+            exchange.request, dialogue = caller, exchange.dialogue
+        if method not in ASKING or (caller is not None and not caller.era.modern):
+            return await reply_to(exchange)
+        # The caller cannot be asked before this request is answered.
+        exchange.asked = asyncio.Event()
+        if exchange.questions:
+            exchange.asked.set()
+        asked = asyncio.ensure_future(exchange.asked.wait())
+        first: list[asyncio.Future[Any]] = [exchange.reply, asked]
+        try:
+            await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            dialogue.forget(exchange)
+            raise
+        finally:
+            asked.cancel()
+        if exchange.reply.done():
+            return exchange.reply.result()
+        if caller is not None:
+            return Answer(Raw(self._rounds.hold(exchange, caller)))
+        questions = {
+            f"question-{n}": {"method": q.method, "params": q.params} for n, q in enumerate(exchange.questions, 1)
+        }
+        dialogue.forget(exchange, "the caller cannot be asked")
+        return Answer(Raw(encode({"resultType": "input_required", "inputRequests": questions})))
+
+    def _resumed(self, caller: RpcRequest | None) -> Exchange | None:
+        if caller is None or not caller.era.modern or b"requestState" not in bytes(caller.raw):
+            return None
+        state = msgspec.json.decode(members(caller.raw).get("requestState", b'""'))
+        return self._rounds.resume(state, caller) if isinstance(state, str) and state else None
+
+    def asked(self, question: Question) -> None:
+        """Bring a question of the server to the caller that it is for, or refuse it with the reason."""
+        dialogue = question.dialogue
+        exchange = asking_exchange(dialogue)
+        if exchange is not None:
+            place(question, exchange, self.asker)
+            return
+        standing = [one for one in self._sessions() if one.notify is not None]
+        if not any(one.method in ASKING for one in dialogue.exchanges.values()) and len(standing) == 1:
+            self.asker.pass_on(question, standing[0].notify, standing[0])  # type: ignore[arg-type]
+            return
+        why = "it cannot be told which caller the question is for"
+        question.answer(error=error_object(INTERNAL, why))
+        self._log("server.question_refused", method=question.method, why=why)
+
+    def level_of(self, caller: RpcRequest | None) -> str:
+        """Return the log level that a caller wants, in the modern era with each request, else by its session."""
+        if caller is None:
+            return ""
+        if caller.era.modern:
+            level = members(members(caller.raw).get("_meta")).get("io.modelcontextprotocol/logLevel")
+            value = msgspec.json.decode(level) if level is not None else ""
+            return value if isinstance(value, str) else ""
+        return self.levels.get(owner_of(caller), "")
+
+    def _set_level(self, dialogue: Dialogue, caller: RpcRequest | None) -> None:
+        """Set the log level that a caller of the modern era wants, at a server of the handshake era."""
+        if caller is None or not caller.era.modern or "logging" not in members(dialogue.hello.get("capabilities")):
+            return
+        level = self.level_of(caller)
+        if level and level != dialogue.level:
+            dialogue.level = level
+            dialogue.start("logging/setLevel", encode({"level": level}))
+
+
+async def reply_to(exchange: Exchange) -> Answer:
+    """Wait for the reply to a request; if the wait is given up, so is the request."""
+    try:
+        return await exchange.reply
+    except asyncio.CancelledError:
+        exchange.dialogue.forget(exchange)
+        raise
+
+
+def _capabilities_of(caller: RpcRequest | None) -> Any:
+    """Return what a caller declares; one through another door than MCP cannot be asked."""
+    if caller is None:
+        return {}
+    declared = caller.meta.capabilities if caller.era.modern else caller.channel.agreement.capabilities
+    return declared if declared is not UNSET else {}
+
+
+def _param_headers(caller: RpcRequest | None) -> tuple[tuple[str, str], ...]:
+    """Return the headers that repeat arguments, of a caller over HTTP."""
+    headers = caller.channel.headers if caller is not None else {}
+    return tuple([(name, value) for name, value in headers.items() if name.startswith("mcp-param-")])

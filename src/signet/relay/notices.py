@@ -1,0 +1,158 @@
+"""What servers say by themselves, brought to the clients whom it concerns: progress, log messages, changes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
+from functools import partial
+from typing import Any, Final
+
+import msgspec
+from msgspec import Raw
+
+from signet.kernel.channel import Session
+from signet.kernel.wire import encode
+
+from .catalogue import Catalogue
+from .dialogue import Dialogue
+from .messages import members, notification, on_one_line
+from .subscriptions import LIST_CHANGES, Listener, Subscriptions
+from .wrapped_server import WrappedServer
+
+__all__ = ["LEVELS", "Notices"]
+
+LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+EMPTY: Final = Raw(b"{}")
+CHANGE_PAUSE_S: Final = 0.2
+"""How long a server may go on changing its lists before they are read again."""
+
+
+class Notices:
+    """Tells clients what servers say outside of any reply."""
+
+    catalogue: Catalogue
+    """What the servers list; set before anybody is told anything."""
+
+    def __init__(self, log: Callable[..., None]) -> None:
+        self._log = log
+        self._sessions: dict[int, Session] = {}
+        self._subscriptions: dict[str, Subscriptions] = {}
+        self._changes: dict[str, asyncio.TimerHandle] = {}
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    def sessions(self) -> list[Session]:
+        """Return the sessions of clients that can be told something at any time."""
+        return list(self._sessions.values())
+
+    def open_session(self, session: Session, owner: str) -> None:
+        """Tell a session of changes from now on, until it ends."""
+        if id(session) in self._sessions or session.notify is None:
+            return
+        self._sessions[id(session)] = session
+        listeners = {
+            name: Listener(session.notify, lists=frozenset(LIST_CHANGES))
+            for name in [one.name for one in self.catalogue.servers]
+        }
+        for name, listener in listeners.items():
+            self.subscriptions_of(name).add(listener)
+        session.on_end.append(partial(self._end_session, session, owner, listeners))
+
+    def _end_session(self, session: Session, owner: str, listeners: Mapping[str, Listener]) -> None:
+        self._sessions.pop(id(session), None)
+        for server in self.catalogue.servers:
+            self.subscriptions_of(server.name).remove(listeners[server.name])
+            server.conversations.levels.pop(owner, None)
+            self.sync(server)
+            server.pool.end(owner)
+
+    def notified(self, server: WrappedServer, dialogue: Dialogue, method: str, params: Raw) -> None:
+        """Take a notification of a server to those whom it concerns."""
+        if method == "notifications/progress":
+            _pass_progress(dialogue, params)
+        elif method == "notifications/message":
+            self._pass_message(server, dialogue, params)
+        elif method in LIST_CHANGES:
+            self._changed(server, method)
+        elif method == "notifications/resources/updated":
+            self.subscriptions_of(server.name).tell(method, params)
+        elif method not in {"notifications/cancelled", "notifications/subscriptions/acknowledged"}:
+            self._pass_unknown(dialogue, method, params)
+
+    def lost(self, server: WrappedServer, dialogue: Dialogue) -> None:
+        """Start a server again that callers have subscribed to."""
+        self._log("server.lost", server=server.name, why=dialogue.why_lost)
+
+    def _pass_message(self, server: WrappedServer, dialogue: Dialogue, params: Raw) -> None:
+        """Pass a log message on: to the caller of the only request under way, else to the sessions that want it."""
+        level = msgspec.json.decode(members(params).get("level", b'"info"'))
+        rank = LEVELS.index(level) if level in LEVELS else 0
+        message = notification("notifications/message", on_one_line(params))
+        callers = [one.request for one in dialogue.exchanges.values() if one.request is not None]
+        if len(callers) == 1:
+            wanted = server.conversations.level_of(callers[0])
+            if not callers[0].era.modern or (wanted in LEVELS and rank >= LEVELS.index(wanted)):
+                callers[0].channel.notify(message)
+            return
+        for session in self._sessions.values():
+            if session.notify is not None:
+                session.notify(message)
+
+    def _pass_unknown(self, dialogue: Dialogue, method: str, params: Raw) -> None:
+        callers = [one.request for one in dialogue.exchanges.values() if one.request is not None]
+        message = notification(method, b"" if bytes(params) == b"{}" else on_one_line(params))
+        if len(callers) == 1 and callers[0].era.modern == dialogue.modern:
+            callers[0].channel.notify(message)
+        elif len(self._sessions) == 1 and not dialogue.modern:
+            notify = next(iter(self._sessions.values())).notify
+            if notify is not None:
+                notify(message)
+        else:
+            self._log("server.notification_dropped", method=method[:100])
+
+    def _changed(self, server: WrappedServer, method: str) -> None:
+        """Read the lists again, once for several changes that come together, then tell the callers."""
+        key = f"{server.name} {method}"
+        if key not in self._changes:
+            loop = asyncio.get_running_loop()
+            self._changes[key] = loop.call_later(CHANGE_PAUSE_S, self._read_again, server, method, key)
+
+    def _read_again(self, server: WrappedServer, method: str, key: str) -> None:
+        del self._changes[key]
+        self._in_background(self._learn_again(server, method))
+
+    async def _learn_again(self, server: WrappedServer, method: str) -> None:
+        if await self.catalogue.learn_again(server):
+            self.subscriptions_of(server.name).tell(method, EMPTY)
+
+    def subscriptions_of(self, name: str) -> Subscriptions:
+        """Return who wants to hear of a server."""
+        return self._subscriptions.setdefault(name, Subscriptions())
+
+    def sync(self, server: WrappedServer, dialogue: Dialogue | None = None) -> None:
+        """Ask a server, or one instance of it, for what its listeners want."""
+        for one in [dialogue] if dialogue is not None else server.pool.dialogues:
+            if one is not None and not one.is_lost:
+                self.subscriptions_of(server.name).sync(one)
+
+    def _in_background(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(coroutine)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def close(self) -> None:
+        """Tell nobody anything more."""
+        for timer in self._changes.values():
+            timer.cancel()
+        for task in self._tasks:
+            task.cancel()
+
+
+def _pass_progress(dialogue: Dialogue, params: Raw) -> None:
+    """Pass a report of progress on to the caller of its request, with the caller's own token."""
+    parts: dict[str, Any] = dict(members(params))
+    token = parts.get("progressToken")
+    number = msgspec.json.decode(token) if token is not None else None
+    exchange = dialogue.exchanges.get(number) if isinstance(number, int) else None
+    if exchange is not None and exchange.request is not None:
+        parts["progressToken"] = exchange.request.meta.progress_token
+        exchange.request.channel.notify(notification("notifications/progress", encode(parts)))
