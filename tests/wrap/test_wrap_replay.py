@@ -10,7 +10,10 @@ from typing import Any
 
 import pytest
 
+from here import run_here
 from processes import SIGNET, Pipe, Server, piping, serving, serving_command
+from signet.lock.file import Lock, LockedServer, write_lock
+from signet.relay.tape_reader import TapeReader
 
 SERVER = Path(__file__).with_name("recorded_server.py")
 CANARY = "canary/7d1+f00=dbeef"
@@ -194,12 +197,76 @@ def test_the_headers_for_a_remote_server_are_not_on_the_tape(tmp_path: Path) -> 
         pipe.finish()
 
 
-@pytest.mark.parametrize("broken", ["missing", "cut"])
-def test_a_tape_that_cannot_be_read_is_a_sentence(tmp_path: Path, broken: str) -> None:
-    if broken == "cut":
+@pytest.mark.parametrize("broken", ["missing", "newer"])
+def test_a_tape_that_cannot_be_read_stops_the_start_with_a_sentence(tmp_path: Path, broken: str) -> None:
+    if broken == "newer":
         (tmp_path / "tape.json").write_text('{"format": 9}')
-    with piping(SIGNET, "wrap", "--no-journal", "--replay", str(tmp_path)) as pipe:
-        reply, _ = on_stdio(pipe)("initialize", HELLO)
+
+    done = run_here("wrap", "--no-journal", "--replay", str(tmp_path))
+
+    assert done.returncode == 2
+    assert (b"is no tape" if broken == "missing" else b"newer format") in done.stderr
+
+
+def record_echo(tape: Path) -> None:
+    with piping(SIGNET, "wrap", "--no-journal", "--record", str(tape), "--", *server_of("handshake")) as pipe:
+        ask = on_stdio(pipe)
+        ask("initialize", HELLO)
+        ask("tools/list", {})
+        ask("tools/call", {"name": "echo", "arguments": {}})
         pipe.finish()
 
-    assert ("is no tape" if broken == "missing" else "newer format") in reply["error"]["message"]
+
+def test_the_tape_of_another_server_stops_the_start_with_a_sentence(tmp_path: Path) -> None:
+    record_echo(tmp_path)
+
+    done = run_here("wrap", "--no-journal", "--record", str(tmp_path), "--", "another-server")
+
+    assert done.returncode == 2
+    assert b"is a tape of recorded_server" in done.stderr
+
+
+def test_a_learned_schema_is_enforced_where_the_server_states_none(tmp_path: Path) -> None:
+    record_echo(tmp_path / "tape")
+    learned = tmp_path / "learned"
+    assert run_here("contract", "learn", str(tmp_path / "tape"), "--out", str(learned)).returncode == 0
+    bundle = json.loads((learned / "tools/echo.json").read_bytes())
+    assert bundle["output"]["properties"] == {"call": {"type": "integer"}, "ratio": {"type": "number"}}
+
+    def call() -> tuple[Any, Any]:
+        flags = ("--no-journal", "--replay", str(tmp_path / "tape"), "--contracts", str(learned))
+        with piping(SIGNET, "wrap", *flags) as pipe:
+            ask = on_stdio(pipe)
+            ask("initialize", HELLO)
+            tools = ask("tools/list", {})[0]["result"]["tools"]
+            reply, _ = ask("tools/call", {"name": "echo", "arguments": {}})
+            pipe.finish()
+        return [tool for tool in tools if "outputSchema" in tool], reply
+
+    listed, kept = call()
+    bundle["output"]["properties"]["ratio"] = {"type": "string"}
+    (learned / "tools/echo.json").write_text(json.dumps(bundle))
+    _, broken = call()
+
+    assert (listed, kept["result"]["structuredContent"]) == ([], {"call": 1, "ratio": 0.5})
+    assert "result" not in broken
+    assert broken["error"]["data"] == {"canonical_code": "INVALID_OUTPUT"}
+
+
+def test_a_tape_that_differs_from_the_lock_is_told(tmp_path: Path) -> None:
+    record_echo(tmp_path / "tape")
+    lock = tmp_path / "signet.lock"
+    tape = TapeReader(str(tmp_path / "tape"))
+    tape.load()
+    locked = LockedServer(name="recorded_server", command=server_of("handshake"), snapshot=tape.snapshot())
+    write_lock(str(lock), Lock({"recorded_server": locked}))
+    tape.close()
+    text = (tmp_path / "tape/messages.jsonl").read_text()
+    (tmp_path / "tape/messages.jsonl").write_text(text.replace("The tool count.", "Another text."))
+
+    with piping(SIGNET, "wrap", "--no-journal", "--lock-file", str(lock), "--replay", str(tmp_path / "tape")) as pipe:
+        on_stdio(pipe)("initialize", HELLO)
+        _, _, stderr = pipe.finish()
+
+    assert b"tape.differs" in stderr
+    assert b"the tool count differs from the lock in description" in stderr

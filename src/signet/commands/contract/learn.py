@@ -93,5 +93,7 @@ def _show(learned: list[LearnedTool]) -> None:
 
 def _advice(folder: str, server: str) -> str:
     """Return what to write into signet.toml so that what was learned is enforced."""
-    path = msgspec.json.encode(os.path.relpath(folder)).decode()
-    return f"to enforce it, write into signet.toml:\n\n[servers.{server}]\ncontracts = {path}"
+    path = os.path.relpath(folder)
+    entry = f"[servers.{server}]\ncontracts = {msgspec.json.encode(path).decode()}"
+    how = f"to enforce what structuredContent shows: 'signet wrap --contracts {path}', or in signet.toml"
+    return f"{how}\n\n{entry}"

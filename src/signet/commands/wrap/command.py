@@ -84,6 +84,12 @@ def add(parser: Parser) -> None:
         help="record everything that is said with the server in this folder",
     )
     flag(
+        "--contracts",
+        metavar="FOLDER",
+        default="",
+        help="output schemas for tools that state none, as 'signet contract learn --out' writes them",
+    )
+    flag(
         "--serve",
         action="store_true",
         help="serve over HTTP: MCP, REST and envelope (default: on standard input and output)",
@@ -178,19 +184,31 @@ def _servers(args: argparse.Namespace) -> tuple[ServerSpec, ...]:
         pool=args.pool,
         validation=_modes(args.modes),
         env=_variables(args.env),
+        contracts=args.contracts,
         cwd=args.cwd,
     )
     if args.client_file is not None:
         return _of_client_file(args.client_file, common)
     spec = replace(
         common,
-        name=common.name or default_name(args.command, args.url or "") if not args.tape else common.name or "tape",
+        name=common.name or (_recorded_name(args.tape) if args.tape else default_name(args.command, args.url or "")),
         command=tuple(args.command),
         url=args.url or "",
         headers=_headers(args.header_file) if args.header_file else (),
         tape=args.tape or "",
     )
     return (spec,)
+
+
+def _recorded_name(tape: str) -> str:
+    """Return the name of the server that a tape was recorded of."""
+    from signet.relay.link import LinkError
+    from signet.relay.tape import read_label
+
+    try:
+        return plain_name(read_label(tape).server)
+    except LinkError as error:
+        raise UsageError(str(error)) from None
 
 
 def _of_client_file(path: str, common: ServerSpec) -> tuple[ServerSpec, ...]:
