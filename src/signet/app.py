@@ -20,14 +20,7 @@ from signet.kernel.server import Server
 from signet.kernel.tools import Tool, Toolbox, ToolsetRuntime
 from signet.kernel.upstream import UpstreamVisit
 from signet.logs import DEBUG, WARN, Log
-from signet.observers import (
-    open_journal,
-    open_log,
-    open_observer,
-    place_of,
-    refusal_log,
-    retention_of,
-)
+from signet.observers import open_journal, open_log, open_observer, place_of, refusal_log, retention_of
 from signet.runs import open_run, settings_of_replay
 from signet.settings import EnabledToolset, Settings
 from signet.team.access import open_authenticator, open_pages, open_proxies, open_public_url
@@ -35,7 +28,7 @@ from signet.team.exchanges import open_exchange_log
 from signet.team.limiting import check_limits, open_gate, open_key_gate
 from signet.team.shared import open_store
 from signet.team.telemetry import open_telemetry
-from signet.team.wrapped import relay_of
+from signet.team.wrapped import relay_of, served
 from signet.toolbox import SCHEMA_ROOT, open_toolbox, unchanged
 
 if TYPE_CHECKING:
@@ -129,7 +122,7 @@ def build_server(
     """Return a server for settings that are resolved, with a variant of each tool.
 
     `whole_text` repeats every structured result as text; `on_drift` is that of `open_toolbox`; a console has a `watch`.
-    Raises UsageError where the settings name a thing that is not there, or that cannot be used.
+    Raises UsageError where the settings name a thing that cannot be used.
     """
     log = open_log(settings, name)
     enabled = settings.enabled()
@@ -155,14 +148,9 @@ def build_server(
     identity = Identity(name, __version__)
     upstreams = tuple([runtime.upstream for runtime in runtimes if runtime.upstream is not None])
     relay = relay_of(settings, log, toolbox, registry, identity)
-    parts = (relay, journal, telemetry, store)
-    close = partial(_close_all, [part.close for part in parts if part is not None])
-    server = make_server(
-        pipeline, identity, instructions_of(enabled), upstreams, close, whole_text=whole_text, relay=relay
-    )
-    if relay is not None:
-        relay.serve(server)
-    return server
+    close = partial(_close_all, [part.close for part in (relay, journal, telemetry, store) if part is not None])
+    server = partial(make_server, pipeline, identity, instructions_of(enabled), upstreams, close)
+    return served(server(whole_text=whole_text, relay=relay), relay)
 
 
 def _by_slug(runtimes: list[ToolsetRuntime], toolbox: Toolbox) -> dict[str, ToolsetRuntime]:
@@ -259,6 +247,10 @@ def build_app(settings: Settings, server: Server | None = None) -> App:
         console = _open_console(settings, server, watch, guard, root=str(public_url or ""), on_exchange=listener)
     on_refusal = _told_of_refusals(refusal_log(settings), watch) if watch is not None else refusal_log(settings)
     app = partial(App, server, guard, about, legacy, on_refusal, pages=pages, prefix=prefix, console=console)
+    if server.relay is not None:
+        from signet.transports.sessions import SessionTable
+
+        app = partial(app, sessions=SessionTable())
     return app(proxies=open_proxies(settings), open_pages=open_pages(settings), on_exchange=listener, on_close=on_close)
 
 

@@ -145,7 +145,6 @@ class Settings(OperationSettings, frozen=True, kw_only=True, forbid_unknown_fiel
     by_toolset: dict[str, Any] = msgspec.field(default_factory=dict)
     """The settings of each domain by its name, where they are not the defaults."""
     wrapping: Wrapping | None = None
-    """The servers of others that are served."""
 
     @classmethod
     def read(
@@ -194,10 +193,9 @@ class Settings(OperationSettings, frozen=True, kw_only=True, forbid_unknown_fiel
 
     def of(self, toolset: Toolset) -> Any:
         """Return the settings of a toolset; raise UsageError if one that it needs is not set."""
-        own = self._given_to(toolset)
-        if isinstance(own, IncompleteSettings):
-            raise UsageError(own.told(toolset.domain, lambda name: variable_of(flat_name(toolset, name))))
-        return own
+        if not isinstance(own := self._given_to(toolset), IncompleteSettings):
+            return own
+        raise UsageError(own.told(toolset.domain, lambda name: variable_of(flat_name(toolset, name))))
 
     def _given_to(self, toolset: Toolset) -> Any:
         own = self.by_toolset.get(toolset.domain)
@@ -218,8 +216,7 @@ class Settings(OperationSettings, frozen=True, kw_only=True, forbid_unknown_fiel
     def secrets(self) -> tuple[str, ...]:
         """Return the values that must not be written anywhere."""
         own_toolsets = [toolset for toolset in _toolsets() if toolset.has_services]
-        values = [self.token or "", self.audit_key or ""]
-        values += [secret for toolset in own_toolsets for secret in toolset.secrets()]
+        values = [self.token or "", self.audit_key or "", *[s for one in own_toolsets for s in one.secrets()]]
         # Those of a user may have a secret as a default, from a variable of another name.
         for own in [*self.by_toolset.values(), *map(self._given_to, own_toolsets)]:
             values += secret_texts(own)
@@ -234,7 +231,7 @@ class Settings(OperationSettings, frozen=True, kw_only=True, forbid_unknown_fiel
 
     @property
     def keeps_journal(self) -> bool:
-        """Return whether calls are written to a journal."""
+        """Whether calls are written to a journal."""
         return self.journal and self.log_dir is not None
 
     def host_names(self) -> frozenset[str]:

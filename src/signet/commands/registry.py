@@ -22,6 +22,8 @@ MORE: Final[dict[str, tuple[str, str]]] = {
         "signet.commands.contract.command",
         "freeze the contracts of your own tools; compare sets: what a change breaks",
     ),
+    "lock": ("signet.commands.lock.command", "pin what other servers say of their tools; show and accept what changed"),
+    "preflight": ("signet.commands.lock.preflight", "look whether tools of other servers are as they were pinned"),
     "check": ("signet.commands.check.command", "check your own tools: contracts, examples, every door, real clients"),
     "parity": ("signet.commands.parity.command", "run calls through every door and compare the results"),
     "replay": ("signet.commands.replay", "run recorded calls again and show what has changed"),

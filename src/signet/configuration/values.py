@@ -4,6 +4,7 @@ port = 9000               a setting of the process
 toolsets = ["boj"]        decided first: its toolsets say which other settings there are
 [settings.boj]            the settings of one toolset
 [limits]                  how often who may call what: `limits`
+[servers.NAME]            a server of somebody else: `servers`
 """
 
 from __future__ import annotations
@@ -21,11 +22,12 @@ from signet.settings import Settings, flat_name
 from .file import ConfigurationFile
 from .variables import nearest
 
-__all__ = ["LIMITS", "join_targets", "names_others", "read_toolsets", "read_values"]
+__all__ = ["LIMITS", "SERVERS", "join_targets", "names_others", "read_toolsets", "read_values"]
 
 TOOLSETS_KEY: Final = "toolsets"
 LIMITS: Final = "limits"
-"""The table that is read for itself."""
+SERVERS: Final = "servers"
+"""The tables that are read for themselves."""
 TABLES: Final = "settings"
 """The key below which each toolset has a table."""
 LISTS: Final = (TOOLSETS_KEY, "allowed_hosts")
@@ -51,7 +53,7 @@ def read_values(file: ConfigurationFile, *, is_chosen: bool) -> dict[str, Given]
         UsageError: a key is not known, or has not the shape of a setting.
     """
     own = {field.name: field for field in settings_of(Settings) if field.help and field.name != "config"}
-    plain = {key: file.table[key] for key in file.table if key not in (TABLES, LIMITS)}
+    plain = {key: file.table[key] for key in file.table if key not in (TABLES, LIMITS, SERVERS)}
     values = dict(_read_table(file, "", plain, own))
     tables = file.table.get(TABLES, {})
     if not isinstance(tables, dict):

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from enum import StrEnum
 from functools import partial
 from typing import Any, Final
 
@@ -34,6 +33,7 @@ from .outcome import Call, Outcome, PreparedCall, Relayed
 from .relayed import finish_relayed
 from .schemas import PREFIX, Contract, ContractError, SchemaRegistry, ToolIO
 from .tools import Tool, Toolbox, ToolsetRuntime
+from .validation import RULES, Mode
 from .waiting import Waiting
 from .wire import PIECE_BYTES, decode_in_chunks, encode
 
@@ -44,26 +44,6 @@ CALL_TIMEOUT_S: Final = 50.0
 
 MAX_IN_FLIGHT: Final = 1024
 """The number of calls that may be awaited at once; further calls are refused, so that memory has a bound."""
-
-
-class Mode(StrEnum):
-    """What the pipeline does with a value that breaks its contract."""
-
-    ENFORCE = "enforce"
-    """Refuse the value."""
-    SHADOW = "shadow"
-    """Note the violation in `shadow_violation` and continue the call."""
-    OFF = "off"
-    """Check nothing."""
-
-
-RULES: Final = {
-    Mode.ENFORCE.value: (True, True),
-    Mode.SHADOW.value: (True, False),
-    Mode.OFF.value: (False, False),
-    "relax": (False, False),
-}
-"""Whether a contract is checked and whether it is enforced, in each mode; `relax` is for wrapped servers' outputs."""
 
 
 class Observer(msgspec.Struct, frozen=True):
@@ -108,6 +88,8 @@ class Pipeline:
         self._explain = explain
         self._gate = gate
         self._key_gate = key_gate
+        self.now = self._observer.clock
+        """Return the time by which calls are measured."""
         self._in_flight = 0
         self._deadlines: Deadlines | None = None
 
@@ -131,7 +113,7 @@ class Pipeline:
 
         `shadow_violation` is the fault with which a door would have refused the call if contracts were enforced.
         """
-        started_s = self._observer.clock()
+        started_s = self.now()
         gate = self._gate or (self._key_gate if call.idempotency_key else None)
         if gate is not None and (tool := self._tool_of(call)) is not None:
             entry = gate.enter(call, tool)
@@ -187,9 +169,7 @@ class Pipeline:
             fault = tool.adapt_fault(fault).at("input")
             if enforces:
                 return Outcome(call, tool, fault=fault, ignored=ignored)
-        if tool.relays:
-            return PreparedCall(call, tool, io, arguments, shadow_violation or fault)
-        if ignored or not enforces:
+        if (ignored or not enforces) and not tool.relays:
             arguments = without_unknown(arguments, tool.args)
         try:
             # Not strict: JSON Schema takes 10.0 as an integer, and the contract has refused all other coercions.
@@ -287,15 +267,11 @@ class Pipeline:
             self._deadlines = Deadlines(loop, self._timeout_s)
         return self._deadlines
 
-    def now(self) -> float:
-        """Return the time by which calls are measured."""
-        return self._observer.clock()
-
     def notify(self, outcome: Outcome, started_s: float | None = None) -> Outcome:
         """Pass an outcome to the observer and return it; a call that was refused before its start took no time."""
         observer = self._observer
         if observer.outcome is not None:
-            observer.outcome(outcome, observer.clock() - started_s if started_s is not None else 0.0)
+            observer.outcome(outcome, self.now() - started_s if started_s is not None else 0.0)
         if outcome.fault is not None:
             # Behind the journal: what it keeps, and a replay compares, is the same in both modes.
             outcome = outcome if self._explain is None else self._explain(outcome)

@@ -11,7 +11,8 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from .errors import INTERNAL, INVALID_PARAMS, UNSUPPORTED_VERSION, Fault
+from .errors import INVALID_PARAMS, UNSUPPORTED_VERSION, Fault
+from .json_limits import parse_float
 from .outcome import Outcome, Relayed
 from .schemas import SchemaRegistry
 from .text_blocks import text_blocks
@@ -19,11 +20,14 @@ from .tools import Tool, Toolbox
 from .wire import PIECE_BYTES, Id, ProtocolError, Reply, ResponseId, encode, failure, relayed_failure, success
 
 __all__ = [
+    "CANCEL",
     "CAPABILITIES_KEY",
     "HANDSHAKE_VERSIONS",
     "LIST_TTL_MS",
     "MODERN_VERSIONS",
     "NO_META",
+    "PARAMS",
+    "PREAMBLE",
     "SERVER_INFO_KEY",
     "STRUCTURED_SINCE",
     "VERSION_KEY",
@@ -125,6 +129,16 @@ class CancelParams(Params, frozen=True, kw_only=True):
     request_id: Id = msgspec.field(name="requestId")
 
 
+PREAMBLE: Final = msgspec.json.Decoder(RequestPreamble, float_hook=parse_float)
+CANCEL: Final = msgspec.json.Decoder(CancelParams, float_hook=parse_float)
+PARAMS: Final[dict[str, msgspec.json.Decoder[Any]]] = {
+    "initialize": msgspec.json.Decoder(InitializeParams, float_hook=parse_float),
+    "tools/list": msgspec.json.Decoder(ListParams, float_hook=parse_float),
+    "tools/call": msgspec.json.Decoder(CallParams, float_hook=parse_float),
+}
+"""The decoder of each method's params; the others have nothing that is read."""
+
+
 def check_meta(meta: Meta) -> None:
     """Raise ProtocolError (-32602) for a `_meta` key that a modern request lacks or gives with a wrong type."""
     if isinstance(meta.version, str) and isinstance(meta.capabilities, dict):
@@ -207,11 +221,8 @@ def _result_end(outcome: Outcome, era: Era) -> bytes:
     if not outcome.ignored:
         return era.result_end
     kind = b',"resultType":"complete"' if era.modern else b""
-    return b"".join((b',"isError":false', kind, b',"_meta":', encode({**era.about, **_ignored(outcome)}), b"}"))
-
-
-def _ignored(outcome: Outcome) -> dict[str, Any]:
-    return {"ignored_arguments": outcome.ignored} if outcome.ignored else {}
+    about = {**era.about, "ignored_arguments": outcome.ignored}
+    return b"".join((b',"isError":false', kind, b',"_meta":', encode(about), b"}"))
 
 
 def _error_result(outcome: Outcome, fault: Fault, era: Era) -> bytes:
@@ -219,7 +230,8 @@ def _error_result(outcome: Outcome, fault: Fault, era: Era) -> bytes:
     result: dict[str, Any] = {"content": [{"type": "text", "text": fault.message}], "isError": True}
     if era.modern:
         result["resultType"] = "complete"
-    return encode({**result, "_meta": {**era.about, **_facts(fault), **_ignored(outcome)}})
+    ignored = {"ignored_arguments": outcome.ignored} if outcome.ignored else {}
+    return encode({**result, "_meta": {**era.about, **_facts(fault), **ignored}})
 
 
 def _facts(fault: Fault) -> dict[str, Any]:
@@ -274,12 +286,11 @@ def to_reply(era: Era, request_id: ResponseId, outcome: Outcome, *, whole_text: 
 
 def _relayed_reply(era: Era, request_id: ResponseId, outcome: Outcome, relayed: Relayed) -> Reply:
     """Return the reply of a wrapped server, in the era of the caller."""
-    same = relayed.in_era is None or relayed.modern == era.modern
-    body = relayed.body if same or relayed.in_era is None else relayed.in_era(relayed, era.modern)
-    if not relayed.is_failure:
-        return success(request_id, body, outcome)
-    code = outcome.fault.mcp_code if outcome.fault is not None else INTERNAL
-    return relayed_failure(request_id, body, code, outcome)
+    is_foreign = relayed.modern != era.modern
+    body = relayed.in_era(relayed, era.modern) if is_foreign and relayed.in_era is not None else relayed.body
+    if relayed.is_failure and outcome.fault is not None:
+        return relayed_failure(request_id, body, outcome.fault.mcp_code, outcome)
+    return success(request_id, body, outcome)
 
 
 def progress_notification(token: Id, done: float, total: float | None, message: str | None) -> bytes:

@@ -19,24 +19,21 @@ from .caller import NOBODY, Caller
 from .channel import HTTP_MCP, ClientChannel
 from .errors import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Fault
 from .headers import VERSION, ParamHeader, check_modern, check_param_headers, in_era, param_headers
-from .json_limits import parse_float
 from .outcome import Call, Door, Outcome, Pending
 from .pipeline import Mode, Pipeline
 from .progress import INTERVAL_S, ProgressReports
 from .protocol import (
+    CANCEL,
     HANDSHAKE_VERSIONS,
     LIST_TTL_MS,
     MODERN_VERSIONS,
     NO_META,
+    PARAMS,
+    PREAMBLE,
     STRUCTURED_SINCE,
-    CallParams,
-    CancelParams,
     Identity,
-    InitializeParams,
-    ListParams,
     Meta,
     Params,
-    RequestPreamble,
     discover_result,
     eras,
     initialize_result,
@@ -63,15 +60,6 @@ from .wire import (
 )
 
 __all__ = ["HTTP_MCP", "QUIET_CONTEXT", "ClientChannel", "Pending", "Relay", "RpcRequest", "Server"]
-
-_PREAMBLE: Final = msgspec.json.Decoder(RequestPreamble, float_hook=parse_float)
-_CANCEL: Final = msgspec.json.Decoder(CancelParams, float_hook=parse_float)
-_PARAMS: Final[dict[str, msgspec.json.Decoder[Any]]] = {
-    "initialize": msgspec.json.Decoder(InitializeParams, float_hook=parse_float),
-    "tools/list": msgspec.json.Decoder(ListParams, float_hook=parse_float),
-    "tools/call": msgspec.json.Decoder(CallParams, float_hook=parse_float),
-}
-"""The decoder of each method's params; the others have nothing that is read."""
 
 LARGE_BYTES: Final = 262_144
 """The size from which a thread writes a result into its reply: 4 MiB take up to 70 ms."""
@@ -173,10 +161,10 @@ class Server:
         params: Params
         failed: ProtocolError | None = None
         try:
-            params = read(frame.params, _PARAMS.get(method, _PREAMBLE))
+            params = read(frame.params, PARAMS.get(method, PREAMBLE))
         except ProtocolError as error:
             # What is wrong with the era, the headers or the method comes first.
-            params, failed = read(frame.params, _PREAMBLE), error
+            params, failed = read(frame.params, PREAMBLE), error
         meta = params.meta or NO_META
         modern = _is_modern(method, meta, channel.headers)
         if modern:
@@ -207,7 +195,7 @@ class Server:
             self.relay.receive(frame, channel)
         if frame.method == "notifications/cancelled":
             try:
-                channel.cancel(read(frame.params, _CANCEL).request_id)
+                channel.cancel(read(frame.params, CANCEL).request_id)
             except ProtocolError:
                 return None
         return None
@@ -248,7 +236,6 @@ class Server:
         context = Context(asyncio.to_thread, _ignore, capabilities) if era.modern else QUIET_CONTEXT
         reports = None
         if self.relay is not None and (tool := self.pipeline.toolbox.named(params.name)) is not None and tool.relays:
-            # The wrapped server's own reports are passed on; they are the client's only ones.
             context = Context(asyncio.to_thread, _ignore, capabilities, request=request)
         elif meta.progress_token is not UNSET:
             reports = ProgressReports(channel.notify, meta.progress_token, self._progress_s)

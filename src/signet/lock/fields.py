@@ -169,11 +169,13 @@ def _hints(old: Any, new: Any) -> Iterator[FieldChange]:
         "idempotentHint": lambda was, now: was and not now,
         "openWorldHint": lambda was, now: now and not was,
     }
-    for name, is_riskier in riskier.items():
-        if is_riskier(before[name], after[name]):
-            why = f"{name} {str(before[name]).lower()} → {str(after[name]).lower()}"
-            yield FieldChange("annotations", "widened", why, UNSET, old, new)
-    rest_before, rest_after = _others(old, before), _others(new, after)
+    worse = [name for name, is_riskier in riskier.items() if is_riskier(before[name], after[name])]
+    for name in worse:
+        why = f"{name} {str(before[name]).lower()} → {str(after[name]).lower()}"
+        yield FieldChange("annotations", "widened", why, UNSET, old, new)
+    rest_before, rest_after = ({**_others(one), **hints} for one, hints in ((old, before), (new, after)))
+    for name in worse:
+        del rest_before[name], rest_after[name]
     if canonical(rest_before) != canonical(rest_after):
         change = _text("annotations", rest_before, rest_after)
         yield msgspec.structs.replace(change, before=old, after=new)
@@ -188,10 +190,8 @@ def _effective(annotations: Any) -> dict[str, bool]:
     return hints
 
 
-def _others(annotations: Any, hints: dict[str, bool]) -> Any:
-    """Return annotations with hints as they are meant, so that a hint that promises more is a change of the words."""
-    given = annotations if isinstance(annotations, dict) else {"": annotations} if annotations is not UNSET else {}
-    return {**given, **hints}
+def _others(annotations: Any) -> dict[str, Any]:
+    return annotations if isinstance(annotations, dict) else {} if annotations is UNSET else {"": annotations}
 
 
 def _interface(field: str, old: Any, new: Any) -> FieldChange:

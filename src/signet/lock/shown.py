@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
+from itertools import takewhile
 from typing import Final, Literal
 
 import msgspec
 
 __all__ = ["Segment", "difference", "hidden_characters", "mixed_scripts", "visible"]
 
-MAX_TOKENS: Final = 1_000
-"""The most words of two texts that are compared word by word; longer ones are compared by lines."""
-MAX_LINES: Final = 2_000
+MAX_PARTS: Final = 500
+"""The most words or lines that are compared between what both texts begin and end with."""
 KEPT_CHARS: Final = 60
 """How much of an unchanged passage is shown at each side of a change."""
 BLANK_LOOKING: Final = frozenset("\u115f\u1160\u2800\u3164\uffa0\u034f\u17b4\u17b5")
@@ -90,26 +90,36 @@ def _scripts(word: str) -> set[str]:
 
 
 def difference(old: str, new: str) -> tuple[Segment, ...]:
-    """Return how a text became another, by words if they are short, else by lines; long unchanged passages are cut."""
-    before, after = WORD.findall(old), WORD.findall(new)
-    if len(before) > MAX_TOKENS or len(after) > MAX_TOKENS:
-        before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
-    if len(before) > MAX_LINES or len(after) > MAX_LINES:
-        before, after = [old], [new]
-    return tuple(_merged(before, after))
+    """Return how a text became another, by words where few changed, else by lines; long unchanged passages are cut."""
+    for before, after in (
+        (WORD.findall(old), WORD.findall(new)),
+        (old.splitlines(keepends=True), new.splitlines(keepends=True)),
+    ):
+        head = _common(zip(before, after, strict=False))
+        tail = _common(zip(reversed(before[head:]), reversed(after[head:]), strict=False))
+        if max(len(before), len(after)) - head - tail <= MAX_PARTS:
+            return tuple(_segments(before, after, head, tail))
+    return Segment("removed", visible(old)), Segment("added", visible(new))
 
 
-def _merged(before: list[str], after: list[str]) -> Iterator[Segment]:
-    operations = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
-    for place, (tag, start, end, new_start, new_end) in enumerate(operations):
+def _common(pairs: Iterable[tuple[str, str]]) -> int:
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def _segments(before: list[str], after: list[str], head: int, tail: int) -> Iterator[Segment]:
+    if head:
+        yield Segment("same", visible(_cut("".join(before[:head]), at_start=True, at_end=False)))
+    old, new = before[head : len(before) - tail], after[head : len(after) - tail]
+    for tag, start, end, new_start, new_end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag == "equal":
-            text = "".join(before[start:end])
-            yield Segment("same", visible(_cut(text, at_start=place == 0, at_end=place == len(operations) - 1)))
+            yield Segment("same", visible(_cut("".join(old[start:end]), at_start=False, at_end=False)))
             continue
         if end > start:
-            yield Segment("removed", visible("".join(before[start:end])))
+            yield Segment("removed", visible("".join(old[start:end])))
         if new_end > new_start:
-            yield Segment("added", visible("".join(after[new_start:new_end])))
+            yield Segment("added", visible("".join(new[new_start:new_end])))
+    if tail:
+        yield Segment("same", visible(_cut("".join(before[-tail:]), at_start=False, at_end=True)))
 
 
 def _cut(text: str, *, at_start: bool, at_end: bool) -> str:

@@ -35,6 +35,10 @@ MAX_BYTES: Final = 32 << 20
 MAX_PAGES: Final = 1_000
 MAX_REASON_CHARS: Final = 300
 MAX_NAME_CHARS: Final = 100
+GRACE_S: Final = 5.0
+"""How long a server may take to end after its input was closed."""
+FAILED_GRACE_S: Final = 0.5
+"""How long a server may take for that which did not do what was asked."""
 PROBE_SHARE: Final = 0.25
 """The part of the time in which a server must answer the first request of the modern era."""
 LISTS: Final = {
@@ -190,10 +194,12 @@ def _connected(spec: ServerSpec) -> Iterator[StdioTransport | HttpTransport]:
         return
     environ = child_environment(os.environ, spec.env)
     process = ServerProcess(spec.command, environ, cwd=spec.cwd, own_group=True)
+    grace_s = GRACE_S
     try:
         yield StdioTransport(process, timeout_s=1.0, max_bytes=MAX_BYTES)
     except FAILURES as error:
+        grace_s = FAILED_GRACE_S
         words = process.last_words()
         raise ValueError(f"{error}; it said: {words}" if words else error) from None
     finally:
-        process.close()
+        process.close(grace_s)

@@ -17,6 +17,7 @@ INTERPRETERS: Final = re.compile(r"(?:python|node|ruby|perl|php|bash|sh)[0-9.]*(
 ACTIONS: Final = frozenset(("run", "exec", "dlx", "x", "tool"))
 """The words of launchers that name no server."""
 SUFFIXES: Final = re.compile(r"\.(?:py|js|mjs|cjs|ts|rb|sh|exe|jar)$")
+VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=(?!=)")
 MAX_NAME_CHARS: Final = 60
 
 
@@ -62,7 +63,7 @@ def default_name(command: Sequence[str], url: str = "") -> str:
     for place, word in enumerate(command):
         base = re.split(r"[/\\]", word)[-1]
         is_launcher = place == 0 and (base in LAUNCHERS or INTERPRETERS.fullmatch(base) is not None)
-        if is_launcher or word in ACTIONS or word.startswith("-") or (place and "=" in word):
+        if is_launcher or word in ACTIONS or word.startswith("-") or VARIABLE.match(word):
             continue
         # @scope/package@1.2.3, package==1.2.3, folder/server.py
         bare = re.split(r"(?<=.)(?:@|==|\[)", base)[0]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from signet.kernel.protocol import Identity
 from signet.kernel.schemas import SchemaRegistry
+from signet.kernel.server import Server
 from signet.kernel.tools import Toolbox
 from signet.logs import INFO, WARN, Log
 from signet.settings import Settings, UsageError
@@ -13,7 +14,7 @@ from signet.settings import Settings, UsageError
 if TYPE_CHECKING:
     from signet.relay.relay import ServerRelay
 
-__all__ = ["relay_of"]
+__all__ = ["relay_of", "served"]
 
 WARNED = frozenset({"server.lost", "server.not_listed", "server.schema_unusable", "server.tools_clash", "lock.note",
                     "tape.differs", "tape.unwritten"})  # fmt: skip
@@ -37,3 +38,10 @@ def relay_of(
         return open_relay(settings.wrapping, toolbox, registry, identity, log=note, secrets=secrets)
     except (LockError, LinkError, ValueError) as error:
         raise UsageError(str(error)) from None
+
+
+def served(server: Server, relay: ServerRelay | None) -> Server:
+    """Return the server, for whose clients the relay speaks from now on."""
+    if relay is not None:
+        relay.serve(server)
+    return server

@@ -81,7 +81,8 @@ class ExchangeNotes:
         try:
             async with aclosing(events):
                 async for event in events:
-                    if (request.outcome is not None or response.is_endless) and not is_noted:
+                    is_told = request.outcome is not None or request.is_answered or response.is_endless
+                    if is_told and not is_noted:
                         is_noted = True
                         if self.note(request, response, request.address) is not response:
                             return

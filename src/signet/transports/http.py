@@ -1,10 +1,13 @@
-"""MCP over HTTP: `POST /mcp`, stateless, both eras; the response is JSON, or a stream if progress is reported."""
+"""MCP over HTTP: `POST /mcp`, both eras; the response is JSON, or a stream if progress is reported.
+
+Stateless, unless wrapped servers are served: then clients of the handshake era have sessions.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from signet.kernel.errors import (
     ACCESS_FAULTS,
@@ -25,7 +28,11 @@ from signet.kernel.wire import Reply, failure
 
 from .messages import JSON, Answer, Request, Response
 
-__all__ = ["McpDoor"]
+if TYPE_CHECKING:
+    from .session_door import SessionDoor
+    from .sessions import SessionTable
+
+__all__ = ["STREAM", "McpDoor", "to_response"]
 
 HANDSHAKE_STATUS: Final = {PARSE_ERROR: 400, INVALID_REQUEST: 400, HEADER_MISMATCH: 400, UNSUPPORTED_VERSION: 400}
 MODERN_STATUS: Final = {
@@ -57,11 +64,19 @@ STREAM: Final = (
 class McpDoor:
     """Answers `/mcp`."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, sessions: SessionTable | None = None) -> None:
+        """Serve a server; with a table of sessions, clients of the handshake era hold one each."""
         self._server = server
+        self._sessions: SessionDoor | None = None
+        if sessions is not None:
+            from .session_door import SessionDoor
+
+            self._sessions = SessionDoor(server, sessions)
 
     def answer(self, request: Request) -> Answer:
         """Return the response to one request."""
+        if self._sessions is not None and (answer := self._sessions.answer(request)) is not None:
+            return answer
         if request.method != "POST":
             body = failure(
                 None, INVALID_REQUEST, "Only POST is served here: there are no sessions and no standing streams"
@@ -78,7 +93,7 @@ class McpDoor:
             if streams:
                 return progress.follow(request, reply)
             return _await_response(request, reply)
-        return _to_response(request, reply) if reply is not None else Response(202, headers=())
+        return to_response(request, reply) if reply is not None else Response(202, headers=())
 
     def refuse(self, fault: Fault) -> Response:
         """Return the response for a fault of the door itself."""
@@ -112,7 +127,7 @@ class _Progress:
             call.cancel()
             raise
         if not self._messages:
-            return _to_response(request, call.result())
+            return to_response(request, call.result())
         return Response(200, headers=STREAM, events=self._events(request, call, wake))
 
     async def _events(
@@ -130,7 +145,7 @@ class _Progress:
                 await wake.wait()
             for message in self._messages:
                 yield _event(message)
-            request.outcome = call.result().outcome
+            request.outcome, request.is_answered = call.result().outcome, True
             yield _event(call.result().body)
         finally:
             call.cancel()
@@ -141,10 +156,11 @@ def _event(message: bytes) -> bytes:
 
 
 async def _await_response(request: Request, pending: Pending) -> Response:
-    return _to_response(request, await pending.reply)
+    return to_response(request, await pending.reply)
 
 
-def _to_response(request: Request, reply: Reply) -> Response:
+def to_response(request: Request, reply: Reply) -> Response:
+    """Return the response that carries a reply, with the status of its era."""
     request.outcome = reply.outcome
     if not reply.code:
         return Response(200, reply.body)

@@ -75,6 +75,8 @@ class Request(msgspec.Struct):
     """The call in it, as soon as it is awaited."""
     outcome: Outcome | None = None
     """The outcome of the call in it, as soon as there is one."""
+    is_answered: bool = False
+    """Whether the next event of its stream is the reply, where that is no outcome of a call."""
     network: str = ""
     """The network by which the client is counted; empty where it is counted by its address."""
 

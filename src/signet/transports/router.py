@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from signet.kernel.errors import Code, Fault
 from signet.kernel.server import Server
@@ -26,6 +26,9 @@ from .openapi import describe
 from .pages import PageDoor
 from .rest import DISCOVERY, GET_HEADERS, RestDoor, refuse
 from .routes import FOR_ALL, FOR_CALLERS, FOR_PEOPLE, Route, page, unknown_path
+
+if TYPE_CHECKING:
+    from .sessions import SessionTable
 
 __all__ = ["Console", "Router"]
 
@@ -57,6 +60,7 @@ class Router:
         *,
         secured: bool,
         console: Console | None = None,
+        sessions: SessionTable | None = None,
     ) -> None:
         self._console = console
         self._pipeline = server.pipeline
@@ -69,16 +73,17 @@ class Router:
         self._home = page("/", encode(about), () if console is None else ((b"vary", b"Accept"),))
         self.is_ready = True
         """Whether load balancers are told to send requests here."""
-        self.routes = self._fixed_routes(McpDoor(server))
+        has_sessions = sessions is not None
+        self.routes = self._fixed_routes(McpDoor(server, sessions), has_sessions=has_sessions)
         """The routes of the paths that are known beforehand."""
 
-    def _fixed_routes(self, mcp: McpDoor) -> dict[str, Route]:
+    def _fixed_routes(self, mcp: McpDoor, *, has_sessions: bool) -> dict[str, Route]:
         routes = {"/healthz": page("/healthz", encode({"status": "ok"}))}
         if self._console is None:
             routes["/"] = self._home
         routes["/readyz"] = page("/readyz", self._ready)
         routes["/openapi.json"] = page("/openapi.json", self._openapi)
-        routes["/mcp"] = Route(FOR_CALLERS, mcp.answer, mcp.refuse, door="http mcp")
+        routes["/mcp"] = Route(FOR_CALLERS, mcp.answer, mcp.refuse, door="http mcp", answers_options=has_sessions)
         routes[DISCOVERY] = Route(
             FOR_ALL, self._rest.discover, partial(refuse, headers=GET_HEADERS), answers_options=True
         )

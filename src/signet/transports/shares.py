@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
+from typing import TypeVar
 
 from signet.kernel.errors import Code, Fault
 from signet.kernel.pipeline import MAX_IN_FLIGHT
 
-from .messages import Response
-
 __all__ = ["Shares"]
+
+T = TypeVar("T")
 
 
 class Shares:
@@ -30,13 +31,13 @@ class Shares:
         message = f"This address has {mine} calls in flight, and others need room: ask again when one has ended"
         return Fault(Code.INTERNAL_ERROR, message, name="TOO_MANY_CALLS", status=503)
 
-    def hold(self, address: str, answer: Awaitable[Response]) -> Awaitable[Response]:
-        """Count a call now, and not when it is awaited: many may be asked for before that. Return its response."""
+    def hold(self, address: str, answer: Awaitable[T]) -> Awaitable[T]:
+        """Count a call now, and not when it is awaited: many may be asked for before that. Return its answer."""
         self.awaited[address] = self.awaited.get(address, 0) + 1
         return self._release_after(address, answer)
 
-    async def _release_after(self, address: str, answer: Awaitable[Response]) -> Response:
-        """Await a response, and give its place back."""
+    async def _release_after(self, address: str, answer: Awaitable[T]) -> T:
+        """Await an answer, and give its place back."""
         try:
             return await answer
         finally:

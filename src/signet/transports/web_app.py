@@ -32,6 +32,7 @@ from .shares import Shares
 
 if TYPE_CHECKING:
     from .proxies import TrustedProxies
+    from .sessions import SessionTable
 
 __all__ = ["App"]
 
@@ -68,10 +69,11 @@ class App:
         open_pages: Mapping[str, bytes | Callable[[Request], bytes]] = NO_PAGES,
         on_close: Callable[[], None] = _ignore,
         console: Console | None = None,
+        sessions: SessionTable | None = None,
     ) -> None:
         """Serve a server's doors, also below `prefix`; `on_exchange` gets each exchange before its answer.
 
-        It may refuse it by a fault. Anybody may read the `open_pages`.
+        It may refuse it by a fault. Anybody may read the `open_pages`. Where there are `sessions`, MCP has them.
         """
         self._server = server
         self._guard = guard
@@ -81,7 +83,8 @@ class App:
         self.records_all = on_exchange is not None
         self._ids = new_request_ids()
         secured = guard.authenticator is not None
-        self._router = Router(server, about, legacy or {}, pages, secured=secured, console=console)
+        self._sessions = sessions
+        self._router = Router(server, about, legacy or {}, pages, secured=secured, console=console, sessions=sessions)
         self._routes = self._router.routes
         self._routes |= {path: open_page(content) for path, content in open_pages.items()}
         self._threads = asyncio.Semaphore(LARGE_AT_ONCE)
@@ -185,6 +188,8 @@ class App:
 
     async def close(self) -> None:
         """Close the server behind the doors."""
+        if self._sessions is not None:
+            await self._sessions.close()
         if self._notes is not None:
             await self._notes.settle()
         await self._server.close()

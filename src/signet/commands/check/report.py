@@ -13,7 +13,7 @@ from signet import __version__
 from signet.commands.arguments import SPACES, printable
 from signet.commands.terminal import Cell, table
 
-from .result import CHECKS, CheckReport, CheckResult, State
+from .result import CheckReport, CheckResult, State
 
 __all__ = ["FORMATS", "as_json", "as_junit", "as_sarif", "as_text"]
 
@@ -97,7 +97,7 @@ def as_junit(report: CheckReport) -> str:
     """
     from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-    suites = Element("testsuites", name="signet check")
+    suites = Element("testsuites", name=report.title)
     for name in dict.fromkeys(result.toolset for result in report.results):
         results = _joined([result for result in report.results if result.toolset == name])
         failures, skipped = sum(map(report.fails, results)), sum(one.state is State.SKIPPED for one in results)
@@ -134,8 +134,8 @@ def _joined(results: list[CheckResult]) -> list[CheckResult]:
 
 def as_sarif(report: CheckReport) -> str:
     """Return the failures and warnings as a SARIF 2.1.0 log."""
-    ids = list(CHECKS)
-    rules = [{"id": name, "name": name, "shortDescription": {"text": text}} for name, text in CHECKS.items()]
+    ids = list(report.rules)
+    rules = [{"id": name, "name": name, "shortDescription": {"text": text}} for name, text in report.rules.items()]
     results = [
         {
             "ruleId": result.check,
@@ -149,7 +149,7 @@ def as_sarif(report: CheckReport) -> str:
         if result.state in LEVELS
     ]
     run = {
-        "tool": {"driver": {"name": "signet check", "version": __version__, "rules": rules}},
+        "tool": {"driver": {"name": report.title, "version": __version__, "rules": rules}},
         "invocations": [{"executionSuccessful": True}],
         "columnKind": "unicodeCodePoints",
         "results": results,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final
 
@@ -89,6 +90,10 @@ class CheckReport(msgspec.Struct, frozen=True):
     targets: list[str]
     results: list[CheckResult]
     is_strict: bool = False
+    title: str = "signet check"
+    """The command that reports."""
+    rules: Mapping[str, str] = msgspec.field(default_factory=lambda: CHECKS)
+    """What each check demands."""
 
     def fails(self, result: CheckResult) -> bool:
         """Return whether a result fails the run."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
@@ -23,8 +23,8 @@ LOG: Final = "warn,server=info"
 CALL_S: Final = 600.0
 MAX_HEADER_FILE_BYTES: Final = 65_536
 EPILOG: Final = """\
-The words behind -- start the server, as a client's configuration would. Its tools are listed as it lists them; each call
-is checked against its contracts, written to the journal, and answered the same through every door.
+The words behind -- start the server, as a client's configuration would. Its tools are listed as it lists them; each
+call is checked against its contracts, written to the journal, and answered the same through every door.
 
 examples:
   signet wrap -- npx -y @modelcontextprotocol/server-memory
@@ -35,93 +35,86 @@ examples:
   signet wrap --replay tape
 """
 
+VALIDATION: Final = """what to do with a value that breaks its contract: enforce (refuse it), shadow (record it), relax
+    (deliver it as text, without the schema) or off; TOOL=MODE for one tool; may be repeated (default: enforce)"""
+REPEATED: Final[dict[str, Any]] = {"action": "append", "default": []}
+FLAGS: Final[tuple[tuple[str, str, dict[str, Any]], ...]] = (
+    ("--url", "serve a remote server, over HTTP", {"metavar": "URL"}),
+    ("--header-file", "headers for the remote server, a line each: 'Name: value'", {"metavar": "FILE"}),
+    (
+        "--config",
+        "serve all servers of a client's own file (mcp.json); names begin with the server's name",
+        {"metavar": "FILE", "dest": "client_file"},
+    ),
+    ("--replay", "answer from a recording, without the server", {"metavar": "TAPE", "dest": "tape"}),
+    ("--openapi", "serve the operations of an OpenAPI document as tools", {"metavar": "FILE|URL"}),
+    (
+        "--include",
+        "operations to take: tag:NAME, path:/PREFIX*, operation:ID; may be repeated",
+        {"metavar": "WHAT", **REPEATED},
+    ),
+    ("--base-url", "address of the document's service (default: what the document says)", {"metavar": "URL"}),
+    (
+        "--name",
+        "name of the server in the lock, the log and the journal (default: by its command)",
+        {"metavar": "NAME"},
+    ),
+    (
+        "--era",
+        "protocol era to speak with the server: auto, handshake or modern (default: auto, that of the first caller)",
+        {"choices": ("auto", "handshake", "modern"), "default": "auto", "metavar": "ERA"},
+    ),
+    (
+        "--pool",
+        "what has a process of its own: shared, session or call (default: shared, one process for all)",
+        {"choices": ("shared", "session", "call"), "default": "shared", "metavar": "POOL"},
+    ),
+    (
+        "--env",
+        "variable that the server gets beside PATH, HOME and the like; KEY=VALUE sets it; may be repeated",
+        {"metavar": "KEY", **REPEATED},
+    ),
+    ("--cwd", "working folder of the server", {"metavar": "DIR"}),
+    (
+        "--validation",
+        VALIDATION,
+        {"metavar": "MODE", "dest": "modes", **REPEATED},
+    ),
+    (
+        "--lock-file",
+        "lock that pins what the server says (default: signet.lock)",
+        {"metavar": "FILE", "default": "signet.lock"},
+    ),
+    (
+        "--lock",
+        "text=note, text=block (changed words block too) or off (default: text=note)",
+        {"metavar": "POLICY", "default": "text=note"},
+    ),
+    ("--record", "record all that is said with the server in this folder", {"metavar": "TAPE", "dest": "tape_record"}),
+    (
+        "--contracts",
+        "output schemas for tools that state none, as 'signet contract learn --out' writes them",
+        {"metavar": "FOLDER", "default": ""},
+    ),
+    (
+        "--serve",
+        "serve over HTTP: MCP, REST and envelope (default: on standard input and output)",
+        {"action": "store_true"},
+    ),
+)
+
 
 def add(parser: Parser) -> None:
     """Add the arguments of `signet wrap`."""
     parser.behind_dashes = "command"
     parser.usage = "signet wrap [options] -- COMMAND [ARGUMENT ...]"
     parser.epilog = EPILOG
-    _add_sources(parser)
-    flag = parser.add_argument
-    flag(
-        "--name",
-        metavar="NAME",
-        help="name of the server: in the lock, the log and the journal (default: by its command)",
-    )
-    flag("--era", choices=("auto", "handshake", "modern"), default="auto", help="protocol era to speak with the server")
-    flag(
-        "--pool",
-        choices=("shared", "session", "call"),
-        default="shared",
-        help="what has a process of its own (default: shared, one for all)",
-    )
-    flag(
-        "--env",
-        action="append",
-        default=[],
-        metavar="KEY",
-        help="variable that the server gets beside PATH, HOME and the like; KEY=VALUE sets it",
-    )
-    flag("--cwd", metavar="DIR", help="working folder of the server")
-    text = "enforce (refuse what breaks a contract), shadow (record it), relax (deliver as text, without the schema), off; TOOL=MODE for one tool"
-    flag("--validation", dest="modes", action="append", default=[], metavar="MODE", help=f"{text} (default: enforce)")
-    flag(
-        "--lock-file",
-        metavar="FILE",
-        default="signet.lock",
-        help="lock that pins what the server says (default: signet.lock)",
-    )
-    flag(
-        "--lock",
-        metavar="POLICY",
-        default="text=note",
-        help="text=note, text=block (changed words block too) or off (default: text=note)",
-    )
-    flag(
-        "--record",
-        dest="tape_record",
-        metavar="TAPE",
-        help="record everything that is said with the server in this folder",
-    )
-    flag(
-        "--contracts",
-        metavar="FOLDER",
-        default="",
-        help="output schemas for tools that state none, as 'signet contract learn --out' writes them",
-    )
-    flag(
-        "--serve",
-        action="store_true",
-        help="serve over HTTP: MCP, REST and envelope (default: on standard input and output)",
-    )
-    add_settings(
-        parser, "port", "host", "token", "allowed_hosts", "tls_cert", "tls_key", "connections_per_address", "quiet"
-    )
-    add_settings(parser, *SERVE_FLAGS, *CALL_FLAGS)
+    for flag, text, facts in FLAGS:
+        parser.add_argument(flag, help=text, **facts)
+    served = ("port", "host", "token", "allowed_hosts", "tls_cert", "tls_key", "connections_per_address", "quiet")
+    add_settings(parser, *served, *SERVE_FLAGS, *CALL_FLAGS)
     add_settings(parser, "log_dir", "journal", "call_timeout_s", "log", log_dir="folder of the journal (default: runs)")
     parser.set_defaults(run=_run)
-
-
-def _add_sources(parser: Parser) -> None:
-    flag = parser.add_argument
-    flag("--url", metavar="URL", help="serve a remote server, over HTTP")
-    flag("--header-file", metavar="FILE", help="headers for the remote server, a line each: 'Name: value'")
-    flag(
-        "--config",
-        dest="client_file",
-        metavar="FILE",
-        help="serve all servers of a client's own file (mcp.json); names get the server's name as prefix",
-    )
-    flag("--replay", dest="tape", metavar="TAPE", help="answer from a recording, without the server")
-    flag("--openapi", metavar="FILE|URL", help="serve the operations of an OpenAPI document as tools")
-    flag(
-        "--include",
-        action="append",
-        default=[],
-        metavar="WHAT",
-        help="operations to take: tag:NAME, path:/PREFIX*, operation:ID; may be repeated",
-    )
-    flag("--base-url", metavar="URL", help="address of the document's service (default: what the document says)")
 
 
 def _run(args: argparse.Namespace) -> int:

@@ -1,0 +1,174 @@
+"""The command `signet lock`: pin what servers say about themselves, show what changed, accept it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections import Counter
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from signet.commands.terminal import say, write, write_json
+from signet.lock.comparison import EntryChange, compare
+from signet.lock.file import Lock, LockedServer, LockError, read_lock, write_lock
+from signet.lock.shown import visible
+from signet.lock.snapshot import INSTRUCTIONS, KINDS, Snapshot, entries_of, name_of
+from signet.relay.server_snapshot import SnapshotError, take_snapshot
+from signet.relay.server_spec import ServerSpec
+from signet.settings import UsageError
+
+from .report import as_json, as_text, pinned_line
+from .sources import add_lock_file, add_sources, read_specs
+
+__all__ = ["BLOCKED", "CHANGED", "UNREADABLE", "add"]
+
+CHANGED: Final = 10
+BLOCKED: Final = 11
+UNREADABLE: Final = 12
+LET_THROUGH: Final = ("compatible", "text")
+
+EPILOG: Final = """\
+The first run writes the lock and lists what was pinned. Later runs show what changed since, and write nothing unless it
+is accepted. Commit the lock: 'signet wrap' serves what it says, and blocks what is not accepted.
+Behind --accept stands the name of a tool, a prompt or a server, the URI of a resource, or 'instructions'; where several
+have one name, KIND:NAME or SERVER/NAME.
+The exit status is 0 if nothing waits for acceptance, 10 if there are changes that are let through (compatible ones and
+texts), 11 if there are others, 12 if a server or the lock cannot be read.
+
+examples:
+  signet lock -- npx -y @modelcontextprotocol/server-everything
+  signet lock --check                        the servers of signet.toml, in CI
+  signet lock --accept echo -- npx -y @modelcontextprotocol/server-everything
+"""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `signet lock`."""
+    parser.epilog = EPILOG
+    parser.usage = "signet lock [options] [-- COMMAND ...]"
+    text = "accept the changes of an entry, or a new server, and write the lock; repeatable"
+    parser.add_argument("--accept", metavar="NAME", action="append", nargs="+", default=[], help=text)
+    parser.add_argument("--accept-all", action="store_true", help="accept all changes and write the lock")
+    parser.add_argument("--check", action="store_true", help="write nothing, not even a first lock")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_lock_file(parser)
+    add_sources(parser)
+    parser.set_defaults(run=_run)
+
+
+class _Subject(msgspec.Struct):
+    """One server: what is pinned of it, what it says now, and what waits for acceptance."""
+
+    spec: ServerSpec
+    now: Snapshot
+    locked: LockedServer | None
+    changes: list[EntryChange]
+
+
+def _run(args: argparse.Namespace) -> int:
+    """Ask the servers, compare, and write what is accepted."""
+    if args.check and (args.accept or args.accept_all):
+        raise UsageError("--check writes nothing: leave out --accept and --accept-all")
+    specs = read_specs(args)
+    try:
+        is_first = not args.check and not os.path.lexists(args.lock_file)
+        lock = Lock({}) if is_first else read_lock(args.lock_file)
+        subjects = [_subject(spec, lock, args.timeout_s) for spec in specs]
+        accepted = _accept(subjects, args, is_first=is_first)
+        if accepted:
+            for subject in subjects:
+                if subject.locked is not None:
+                    lock = lock.with_server(subject.locked)
+            write_lock(args.lock_file, lock)
+    except (LockError, SnapshotError) as error:
+        say(str(error))
+        return UNREADABLE
+    _show(subjects, args, accepted)
+    return max(map(_status, subjects))
+
+
+def _subject(spec: ServerSpec, lock: Lock, timeout_s: float) -> _Subject:
+    now = take_snapshot(spec, timeout_s)
+    locked = lock.servers.get(spec.name)
+    return _Subject(spec, now, locked, [] if locked is None else list(compare(locked.snapshot, now)))
+
+
+def _status(subject: _Subject) -> int:
+    if subject.locked is None:
+        return BLOCKED
+    if all(change.verdict in LET_THROUGH for change in subject.changes):
+        return CHANGED if subject.changes else 0
+    return BLOCKED
+
+
+def _accept(subjects: list[_Subject], args: argparse.Namespace, *, is_first: bool) -> list[str]:
+    """Accept what the arguments name, and return a line for each thing that is accepted."""
+    names = [name for group in args.accept for name in group]
+    unused = set(names)
+    lines: list[str] = []
+    for subject in subjects:
+        server = subject.spec.name
+        if subject.locked is None:
+            if not (is_first or args.accept_all or server in names):
+                continue
+            unused.discard(server)
+            subject.locked = _pinned(subject.spec, subject.now)
+            lines.append(pinned_line(server, Counter(kind for kind, _ in entries_of(subject.now))))
+            continue
+        chosen = [one for one in subject.changes if args.accept_all or _names_of(server, one) & set(names)]
+        if chosen or server in names:
+            chosen = subject.changes if server in names else chosen
+            subject.locked = _pinned(subject.spec, _with(subject.locked.snapshot, subject.now, chosen))
+            subject.changes = [one for one in subject.changes if one not in chosen]
+            lines += [f"{server}: accepted {one.kind} {visible(one.name, keep='')}".rstrip() for one in chosen]
+        unused -= {server, *(name for one in chosen for name in _names_of(server, one))}
+    if unused:
+        raise UsageError(f"nothing named {', '.join(sorted(map(visible, unused)))} waits for acceptance")
+    return lines
+
+
+def _names_of(server: str, change: EntryChange) -> set[str]:
+    """Return the words by which a change can be accepted."""
+    names = {change.name, change.was} - {""} or {change.kind}
+    names |= {visible(name, keep="")[:100] for name in names}
+    return {word for name in names for word in (name, f"{change.kind}:{name}", f"{server}/{name}")}
+
+
+def _pinned(spec: ServerSpec, snapshot: Snapshot) -> LockedServer:
+    return LockedServer(name=spec.name, command=spec.command, url=spec.url, snapshot=snapshot)
+
+
+def _with(old: Snapshot, now: Snapshot, accepted: Iterable[EntryChange]) -> Snapshot:
+    """Return what was pinned, with the entries that are accepted as they are now, in the order of now."""
+    taken = {(one.kind, name) for one in accepted for name in (one.name, one.was or one.name)}
+    lists = {}
+    for kind, (where, _) in KINDS.items():
+        before = {name_of(kind, entry): entry for entry in getattr(old, where)}
+        after = {name_of(kind, entry): entry for entry in getattr(now, where)}
+        kept = {name: entry for name, entry in before.items() if (kind, name) not in taken}
+        newer = {name: entry for name, entry in after.items() if (kind, name) in taken}
+        order = dict.fromkeys((*after, *before))
+        lists[where] = tuple({**kept, **newer}[name] for name in order if name in kept or name in newer)
+    says = now.instructions if (INSTRUCTIONS, "") in taken else old.instructions
+    return msgspec.structs.replace(now, instructions=says, **lists)
+
+
+def _show(subjects: list[_Subject], args: argparse.Namespace, accepted: list[str]) -> None:
+    waiting = {subject.spec.name: subject.changes for subject in subjects}
+    unknown = [subject.spec.name for subject in subjects if subject.locked is None]
+    if args.json:
+        write_json(as_json(waiting, lock=args.lock_file, accepted=accepted, unknown=unknown))
+        return
+    for name, changes in waiting.items():
+        if changes:
+            write(as_text(name, changes) + "\n")
+    for line in accepted:
+        write(line)
+    for name in unknown:
+        write(f"{name}: nothing is pinned; accept it with 'signet lock --accept {name}'")
+    if not accepted and not unknown and not any(waiting.values()):
+        write(f"all as pinned in {args.lock_file}")
+    elif any(waiting.values()):
+        write("accept with 'signet lock --accept NAME', or all with --accept-all")

@@ -1,0 +1,99 @@
+"""The servers that a command is about: `-- CMD`, `--url`, a client's file, or the tables of `signet.toml`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import Final
+
+from signet.commands.arguments import Parser
+from signet.configuration.client_file import holds_client_servers, read_client_file
+from signet.configuration.file import find_file
+from signet.configuration.servers import CHOICES, NAME, read_header_file, read_servers
+from signet.configuration.variables import nearest
+from signet.lock.file import DEFAULT_PATH
+from signet.relay.server_spec import ServerSpec, default_name
+from signet.settings import UsageError
+
+__all__ = ["add_lock_file", "add_sources", "read_specs"]
+
+TIMEOUT_S: Final = 60.0
+MAX_TIMEOUT_S: Final = 3_600.0
+NO_SERVER: Final = "name a server: write '-- COMMAND …', --url, or [servers.NAME] in signet.toml"
+
+
+def add_sources(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that name servers; the words behind `--` are the command of one."""
+    if isinstance(parser, Parser):
+        parser.behind_dashes = "server_command"
+    parser.add_argument("--url", metavar="URL", help="ask the server at this address, instead of starting a command")
+    text = "file with headers for --url, a line 'Name: value' each; secrets are kept out of the process list"
+    parser.add_argument("--header-file", metavar="FILE", help=text)
+    text = "variable to pass to the command, beside PATH, HOME, LANG and a few others; repeatable"
+    parser.add_argument("--env", metavar="KEY", action="append", default=[], help=text)
+    text = "name of the server in the lock (default: by its package, file or host); or one of the configured servers"
+    parser.add_argument("--name", metavar="NAME", help=text)
+    text = "signet.toml, or the file of a client with its servers, such as mcp.json (default: ./signet.toml)"
+    parser.add_argument("--config", metavar="FILE", help=text)
+    text = "protocol era to speak with the server: auto, handshake or modern (default: auto)"
+    parser.add_argument("--era", choices=CHOICES["era"], default="auto", help=text)
+    text = f"seconds in which a server must have said everything (default: {TIMEOUT_S:g})"
+    parser.add_argument("--timeout-s", metavar="S", type=_seconds, default=TIMEOUT_S, help=text)
+
+
+def add_lock_file(parser: argparse.ArgumentParser) -> None:
+    """Add the argument that names the lock."""
+    text = f"the lock (default: ./{DEFAULT_PATH})"
+    parser.add_argument("--lock-file", metavar="FILE", default=DEFAULT_PATH, help=text)
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not 0 < value <= MAX_TIMEOUT_S:
+        raise ValueError(text)
+    return value
+
+
+def read_specs(args: argparse.Namespace) -> tuple[ServerSpec, ...]:
+    """Return the servers that the arguments name, at least one.
+
+    Raises:
+        UsageError: they name none, or one cannot be reached as it is written.
+    """
+    command = tuple(args.server_command)
+    if command or args.url:
+        return (_spec(args, command),)
+    if args.header_file or args.env:
+        raise UsageError(f"--header-file and --env belong to a server on the command line; {NO_SERVER}")
+    if args.config and holds_client_servers(args.config):
+        specs = read_client_file(args.config)
+    else:
+        file = find_file(os.environ, {"config": args.config})
+        specs = () if file is None else read_servers(file, os.environ)
+    asked = tuple(spec for spec in specs if spec.command or spec.url)
+    if not asked:
+        raise UsageError(NO_SERVER)
+    chosen = tuple(spec for spec in asked if args.name in {None, spec.name})
+    if not chosen:
+        raise UsageError(f"--name: there is no such server; {nearest(args.name, [spec.name for spec in asked])}")
+    return chosen
+
+
+def _spec(args: argparse.Namespace, command: tuple[str, ...]) -> ServerSpec:
+    if command and (args.url or args.header_file):
+        raise UsageError("a command is started, and a URL is asked: write one of the two")
+    if args.url and not args.url.startswith(("http://", "https://")):
+        raise UsageError("write a URL that begins with http:// or https://")
+    missing = next((name for name in args.env if name not in os.environ), None)
+    if missing is not None:
+        raise UsageError(f"--env: the variable {missing} is not set")
+    if args.name is not None and not NAME.fullmatch(args.name):
+        raise UsageError("--name: name a server with a-z, 0-9, _ and -, up to 60 of them")
+    return ServerSpec(
+        name=args.name or default_name(command, args.url or ""),
+        command=command,
+        url=args.url or "",
+        headers=read_header_file(args.header_file) if args.header_file else (),
+        env=tuple((name, os.environ[name]) for name in args.env),
+        era=args.era,
+    )

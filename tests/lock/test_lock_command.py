@@ -1,0 +1,260 @@
+"""`signet lock` and `signet preflight`: each change of a server told rightly, the right ones blocked."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from here import signet_here
+from processes import ROOT
+from terminals import Screen
+
+SERVER = (sys.executable, str(ROOT / "tests/lock/changing_server.py"))
+ALL = "changing_server: pinned 2 tools, 1 prompt, 1 resource, 1 template\n"
+
+
+def run(folder: Path, *args: str) -> tuple[int, str, str]:
+    done = signet_here(folder, *args)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def lock(folder: Path, *args: str, server: str = "") -> tuple[int, str, str]:
+    return run(folder, "lock", *args, "--", *SERVER, *server.split())
+
+
+@pytest.fixture(scope="module")
+def pinned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the lock of the server as it was; its tests write nothing there."""
+    folder = tmp_path_factory.mktemp("pinned")
+    assert lock(folder) == (0, ALL, "")
+    return folder
+
+
+CHANGES = {
+    "": (0, "all as pinned in signet.lock"),
+    "keys": (0, "all as pinned"),
+    "order": (0, "all as pinned"),
+    "size": (0, "all as pinned"),
+    "modern pages": (0, "all as pinned"),
+    "description": (10, "description: its text changed (text)\n    Return the weather of a city{+ or of a town+}.\n"),
+    "homoglyph": (10, "letters of several scripts that look alike in one word: we\u0430ther"),
+    "optional": (10, "inputSchema: takes more (compatible)"),
+    "icons": (10, "icons: it is new (text)"),
+    "resource": (10, "resource weather://today: text"),
+    "instructions": (10, "Ask for [-one-]{+many+} [-city-]{+cities+} at a time."),
+    "hidden": (11, "Return the weather{+⟨U+200B⟩⟨U+E0068 h⟩⟨U+E0069 i⟩+} of a city."),
+    "bidi": (11, "⟨U+202E⟩"),
+    "destination": (11, "it names a new destination: https://evil.example."),
+    "argument": (11, "inputSchema: it takes a new argument: units (widened)"),
+    "required": (11, '"units" is a required property (breaking)\n    for example {"city":"a"}'),
+    "field": (11, 'outputSchema: "sky" is a required property (breaking)\n    for example {"celsius":0}'),
+    "rename": (11, "tool forecast (was weather): renamed"),
+    "annotations": (11, "annotations: readOnlyHint true → false (widened)"),
+    "interface": (11, "_meta.ui: its user interface reaches more: resourceUri ui://weather/page (widened)"),
+    "prompt": (11, '"length" is a required property (breaking)\n    for example {"city":"a"}'),
+    "added": (11, "tool tides: added"),
+    "removed": (11, "tool time: removed"),
+    "case": (11, "its name differs from 'time' in case only"),
+}
+
+
+@pytest.mark.parametrize("server", CHANGES)
+def test_each_change_is_told_rightly_and_nothing_is_written(pinned: Path, server: str) -> None:
+    before = (pinned / "signet.lock").read_bytes()
+
+    status, out, err = lock(pinned, server=server)
+
+    assert (status, err) == (CHANGES[server][0], "")
+    assert CHANGES[server][1] in out
+    assert (pinned / "signet.lock").read_bytes() == before
+
+
+PREFLIGHTS = {
+    "": (0, "as pinned: the tool 'weather' of changing_server"),
+    "instructions added": (0, "as pinned"),
+    "description": (10, "noted: the tool 'weather' changed since it was pinned (text)"),
+    "field": (11, "blocked: the tool 'weather' changed since it was pinned (breaking): outputSchema: \"sky\" is"),
+    "rename": (11, "blocked: the tool 'forecast' is 'weather' under another name"),
+}
+
+
+@pytest.mark.parametrize("server", PREFLIGHTS)
+def test_preflight_tells_whether_a_tool_is_as_it_was_pinned(pinned: Path, server: str) -> None:
+    status, out, _ = run(pinned, "preflight", "weather", "--", *SERVER, *server.split())
+
+    assert (status, out[: len(PREFLIGHTS[server][1])]) == PREFLIGHTS[server]
+
+
+def test_preflight_of_several_tools_has_the_worst_status(pinned: Path) -> None:
+    both = run(pinned, "preflight", "time", "weather", "--json", "--", *SERVER, "description")
+    blocked = run(pinned, "preflight", "--lock", "text=block", "weather", "--", *SERVER, "description")
+    unknown = run(pinned, "preflight", "time", "nosuch", "--", *SERVER)
+
+    assert both[0] == 10
+    assert [tool["status"] for tool in json.loads(both[1])["tools"]] == [0, 10]
+    assert blocked[0] == 11
+    assert (unknown[0], unknown[1].splitlines()[1]) == (12, "unknown: no server has, or had, a tool 'nosuch'")
+
+
+def test_preflight_that_cannot_tell_says_why(tmp_path: Path, pinned: Path) -> None:
+    no_lock = run(tmp_path, "preflight", "weather", "--", *SERVER)
+    no_start = run(pinned, "preflight", "weather", "--name", "changing_server", "--", "/nowhere/server")
+    not_pinned = run(pinned, "preflight", "weather", "--name", "other", "--", *SERVER)
+
+    assert (no_lock[0], no_lock[2]) == (12, "signet: there is no signet.lock; 'signet lock' writes it\n")
+    assert (no_start[0], "No such file" in no_start[2]) == (12, True)
+    assert (not_pinned[0], "the lock has no server 'other'" in not_pinned[2]) == (12, True)
+
+
+def test_a_change_is_accepted_by_its_name_and_nothing_else_is(tmp_path: Path) -> None:
+    lock(tmp_path)
+    changed = "argument added instructions"
+
+    one = lock(tmp_path, "--accept", "weather", server=changed)
+    two = lock(tmp_path, "--accept", "tides", "instructions", server=changed)
+    after = lock(tmp_path, server=changed)
+
+    assert one[0] == 11
+    assert "changing_server: accepted tool weather" in one[1]
+    assert "tool tides: added" in one[1]
+    assert two[0] == after[0] == 0
+    assert "changing_server: accepted instructions\nchanging_server: accepted tool tides\n" in two[1]
+
+
+def test_everything_is_accepted_at_once(tmp_path: Path) -> None:
+    lock(tmp_path)
+    changed = "rename prompt removed order"
+
+    assert lock(tmp_path, "--accept-all", server=changed)[0] == 0
+    assert lock(tmp_path, server=changed) == (0, "all as pinned in signet.lock\n", "")
+    assert lock(tmp_path)[0] == 11
+
+
+def test_what_is_not_there_cannot_be_accepted(tmp_path: Path) -> None:
+    lock(tmp_path)
+    before = (tmp_path / "signet.lock").read_bytes()
+
+    status, _, err = lock(tmp_path, "--accept", "nosuch", "weather", server="description")
+
+    assert (status, err) == (2, "signet: nothing named nosuch waits for acceptance\n")
+    assert (tmp_path / "signet.lock").read_bytes() == before
+
+
+def test_a_check_writes_nothing_not_even_a_first_lock(tmp_path: Path) -> None:
+    assert lock(tmp_path, "--check")[0] == 12
+    assert lock(tmp_path, "--check", "--accept-all")[0] == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_new_server_waits_in_a_lock_that_has_others(tmp_path: Path) -> None:
+    lock(tmp_path)
+
+    waiting = lock(tmp_path, "--name", "second")
+    accepted = lock(tmp_path, "--name", "second", "--accept", "second")
+
+    text = "second: nothing is pinned; accept it with 'signet lock --accept second'\n"
+    assert waiting[:2] == (11, text)
+    assert (accepted[0], lock(tmp_path)[0], lock(tmp_path, "--name", "second")[0]) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("content", ["", "{}", '{"lock":9}', "<<<<<<< HEAD\n"])
+def test_a_lock_that_cannot_be_read_fails_closed_and_stays(tmp_path: Path, content: str) -> None:
+    (tmp_path / "signet.lock").write_text(content)
+
+    statuses = [lock(tmp_path, *flags)[0] for flags in ((), ("--accept-all",))]
+    looked = run(tmp_path, "preflight", "weather", "--", *SERVER)[0]
+
+    assert (*statuses, looked) == (12, 12, 12)
+    assert (tmp_path / "signet.lock").read_text() == content
+
+
+@pytest.mark.parametrize("server", ["twice", "many", "loop", "silent stubborn"])
+def test_a_server_that_cannot_be_read_is_told_and_nothing_is_pinned(tmp_path: Path, server: str) -> None:
+    limit = ("--timeout-s", "1") if "silent" in server else ()
+
+    status, out, err = lock(tmp_path, *limit, server=server)
+
+    assert (status, out, err[:47]) == (12, "", "signet: the server 'changing_server' cannot be ")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_json_has_everything_but_the_values_twice(pinned: Path) -> None:
+    status, out, _ = lock(pinned, "--json", server="field")
+
+    report = json.loads(out)
+    [change] = report["changes"]["changing_server"]
+    assert status == 11
+    assert (change["kind"], change["name"], change["verdict"]) == ("tool", "weather", "breaking")
+    assert change["fields"][0]["example"] == {"celsius": 0}
+    assert set(change) == {"kind", "name", "verdict", "fields"}
+
+
+@pytest.mark.parametrize("server", ["ansi", "hidden bidi"])
+def test_no_control_of_a_server_reaches_a_terminal(pinned: Path, server: str) -> None:
+    words = ("lock", "--lock-file", str(pinned / "signet.lock"), "--", *SERVER, *server.split())
+    screen = Screen([sys.executable, "-m", "signet", *words], columns=200, env={"TERM": "xterm-256color"})
+    status, seen = screen.finish()
+
+    assert status == 11
+    assert not set("\x07\x9b\u200b\u202e\U000e0068") & set(seen)
+    assert "\x1b[2J" not in seen
+    assert "\x1b]0" not in seen
+    assert "\x1b[1;35m" in seen, "colours are there on a terminal"
+
+
+TOML = """
+[servers.weather]
+command = {python}
+args = [{script}, "{change}"]
+
+[servers.clock]
+command = [{python}, {script}]
+era = "handshake"
+"""
+
+
+def test_the_servers_of_signet_toml_are_pinned_together(tmp_path: Path) -> None:
+    python, script = map(json.dumps, SERVER)
+    file = tmp_path / "signet.toml"
+    file.write_text(TOML.format(python=python, script=script, change=""))
+
+    first = run(tmp_path, "lock")
+    file.write_text(TOML.format(python=python, script=script, change="argument"))
+    later = run(tmp_path, "lock", "--check")
+    looked = run(tmp_path, "preflight", "clock_weather", "weather_time")
+    blocked = run(tmp_path, "preflight", "weather_weather")
+    one = run(tmp_path, "lock", "--name", "clock")
+
+    assert first[:2] == (0, ALL.replace("changing_server", "weather") + ALL.replace("changing_server", "clock"))
+    assert (later[0], later[1].splitlines()[0]) == (11, "weather: tool weather: widened")
+    assert (looked[0], blocked[0], one[0]) == (0, 11, 0)
+
+
+def test_the_servers_of_a_clients_file_are_pinned(tmp_path: Path) -> None:
+    entry = {"command": SERVER[0], "args": [SERVER[1]]}
+    (tmp_path / "mcp.json").write_text("// mine\n" + json.dumps({"mcpServers": {"My Weather": entry}}))
+
+    status, out, _ = run(tmp_path, "lock", "--config", "mcp.json")
+
+    assert (status, out) == (0, ALL.replace("changing_server", "my-weather"))
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ((), "name a server"),
+        (("--env", "X"), "belong to a server on the command line"),
+        (("--url", "ftp://a"), "begins with http"),
+        (("--url", "http://a", "--", "b"), "write one of the two"),
+        (("--env", "NOT_SET_HERE", "--", "b"), "the variable NOT_SET_HERE is not set"),
+        (("--name", "A b", "--", "b"), "name a server with a-z"),
+        (("--timeout-s", "0", "--", "b"), "--timeout-s"),
+    ],
+)
+def test_arguments_that_name_no_server_are_refused(tmp_path: Path, words: tuple[str, ...], why: str) -> None:
+    status, _, err = run(tmp_path, "lock", *words)
+
+    assert (status, why in err) == (2, True)

@@ -1,0 +1,116 @@
+"""The policy: what is served and what is blocked of a server that changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from lock.snapshots import TOOL, locked, raw, snapshot
+from signet.lock.policy import LockPolicy, judge, parse_policy
+
+WIDER = {**TOOL, "inputSchema": {**TOOL["inputSchema"], "required": []}}
+BROKEN = {**TOOL, "inputSchema": {**TOOL["inputSchema"], "required": ["path", "mode"]}}
+WORDS = {**TOOL, "description": "Read one file."}
+ACCEPT = "; look with 'signet lock', accept with 'signet lock --accept read'"
+
+
+def test_what_is_the_same_is_served_as_it_was_pinned() -> None:
+    judgement = judge(locked(TOOL), snapshot(dict(reversed(TOOL.items()))), LockPolicy())
+
+    assert (judgement.served, judgement.blocked, judgement.notes) == (snapshot(TOOL), {}, ())
+
+
+def test_a_compatible_change_is_taken_over_and_noted() -> None:
+    judgement = judge(locked(TOOL), snapshot(WIDER), LockPolicy())
+
+    assert (judgement.served, judgement.blocked) == (snapshot(WIDER), {})
+    assert judgement.notes == (
+        "noted: the tool 'read' changed since it was pinned (compatible): inputSchema: takes more",
+    )
+
+
+def test_changed_words_are_noted_and_the_pinned_ones_served() -> None:
+    judgement = judge(locked(TOOL, instructions="a"), snapshot(WORDS, instructions="b"), LockPolicy())
+
+    assert (judgement.served, judgement.blocked) == (snapshot(TOOL, instructions="a"), {})
+    assert len(judgement.notes) == 2
+
+
+def test_changed_words_are_blocked_where_the_policy_says_so() -> None:
+    judgement = judge(locked(TOOL, instructions="a"), snapshot(WORDS, instructions="b"), LockPolicy(text="block"))
+
+    assert set(judgement.blocked) == {("tool", "read"), ("instructions", "")}
+    assert judgement.served == snapshot(TOOL, instructions="a")
+
+
+def test_a_breaking_change_is_blocked_with_the_example_and_what_to_type() -> None:
+    judgement = judge(locked(TOOL), snapshot(BROKEN), LockPolicy())
+
+    assert judgement.served == snapshot(TOOL)
+    assert judgement.blocked == {
+        ("tool", "read"): "the tool 'read' changed since it was pinned (breaking): inputSchema: "
+        f'"mode" is a required property, for example {{"path":"a"}}{ACCEPT}'
+    }
+
+
+def test_what_is_new_gone_or_renamed_is_blocked_and_never_listed() -> None:
+    other = {"name": "other", "description": "Something else."}
+    judgement = judge(locked(TOOL, other), snapshot({**TOOL, "name": "scan"}, {"name": "new"}), LockPolicy())
+
+    assert judgement.served == snapshot(TOOL, other)
+    assert {name for _, name in judgement.blocked} == {"read", "scan", "other", "new"}
+    assert "is 'read' under another name" in judgement.blocked["tool", "scan"]
+    assert judgement.blocked["tool", "scan"] == judgement.blocked["tool", "read"]
+
+
+def test_a_policy_that_is_off_serves_what_the_server_says() -> None:
+    judgement = judge(locked(TOOL), snapshot(BROKEN), LockPolicy(is_off=True))
+
+    assert (judgement.served, judgement.blocked, judgement.notes) == (snapshot(BROKEN), {}, ())
+
+
+def test_the_server_itself_is_noted_and_its_era_is_that_of_now() -> None:
+    from msgspec.structs import replace
+
+    now = replace(snapshot(TOOL), era="modern", version="2026-07-28", server_info=raw({"name": "x\u200b"}))
+
+    judgement = judge(locked(TOOL), now, LockPolicy())
+
+    assert (judgement.served.era, judgement.served.version) == ("modern", "2026-07-28")
+    assert bytes(judgement.served.server_info) == b'{"name":"files","version":"1"}'
+    [note] = judgement.notes
+    assert note.isprintable()
+
+
+@pytest.mark.parametrize("name", ["\x1b[2Jevil", "a\nblocked: nothing", "\u202egnal", "x" * 10_000])
+def test_no_sentence_has_a_character_that_moves_a_cursor(name: str) -> None:
+    judgement = judge(locked(), snapshot({"name": name, "description": name}), LockPolicy())
+
+    [(key, sentence)] = judgement.blocked.items()
+    assert key == ("tool", name)
+    assert sentence.isprintable()
+    assert len(sentence) < 1_000
+
+
+@pytest.mark.parametrize(
+    ("text", "policy"),
+    [("text=note", LockPolicy()), ("text=block", LockPolicy(text="block")), ("off", LockPolicy(is_off=True))],
+)
+def test_a_policy_is_written_in_a_word(text: str, policy: LockPolicy) -> None:
+    assert parse_policy(text) == policy
+
+
+@pytest.mark.parametrize("text", ["", "on", "text", "text=", "text=off", "OFF", "words=block"])
+def test_another_word_is_no_policy(text: str) -> None:
+    with pytest.raises(ValueError, match="write text=note, text=block or off"):
+        parse_policy(text)
+
+
+def test_an_entry_that_cannot_be_read_is_blocked() -> None:
+    doubtful: Any = b'{"name":"read","description":"a","description":"b"}'
+
+    judgement = judge(locked(TOOL), snapshot(doubtful), LockPolicy())
+
+    assert "member twice" in judgement.blocked["tool", "read"]
+    assert judgement.served == snapshot(TOOL)

@@ -1,0 +1,63 @@
+"""Texts of servers as people see them."""
+
+from __future__ import annotations
+
+import pytest
+
+from signet.lock.shown import Segment, difference, hidden_characters, mixed_scripts, visible
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain, naïve, 日本語, 🏳️‍🌈", "plain, naïve, 日本語, 🏳️‍🌈"),
+        ("a\u200bb", "a⟨U+200B⟩b"),
+        ("a\u200db", "a⟨U+200D⟩b"),
+        ("\u202eab", "⟨U+202E⟩ab"),
+        ("x\U000e0068\U000e0069", "x⟨U+E0068 h⟩⟨U+E0069 i⟩"),
+        ("x\U000e0100\ufe01", "x⟨U+E0100⟩⟨U+FE01⟩"),
+        ("\x1b[2J\x07\x9b", "⟨U+001B⟩[2J⟨U+0007⟩⟨U+009B⟩"),
+        ("a\u00adb\u3164\u2028", "a⟨U+00AD⟩b⟨U+3164⟩⟨U+2028⟩"),
+        ("a\nb\rc\td", "a\nb⟨U+000D⟩c⟨U+0009⟩d"),
+    ],
+)
+def test_what_shows_nothing_is_shown_by_its_code_point(text: str, shown: str) -> None:
+    assert visible(text) == shown
+
+
+def test_hidden_characters_are_counted_and_line_ends_are_none() -> None:
+    assert hidden_characters("a\u200b\u200b\r\n\tb\u2066") == ["U+200B", "U+200B", "U+2066"]
+    assert hidden_characters("plain\n🏳️‍🌈 é") == []
+
+
+def test_a_difference_is_told_by_words() -> None:
+    assert difference("Read a file.", "Read one\u200b file.") == (
+        Segment("same", "Read "),
+        Segment("removed", "a"),
+        Segment("added", "one⟨U+200B⟩"),
+        Segment("same", " file."),
+    )
+
+
+def test_a_long_passage_that_is_the_same_is_cut() -> None:
+    head, removed, added, tail = difference("word " * 500 + "a" + " end" * 500, "word " * 500 + "b" + " end" * 500)
+
+    assert (removed, added) == (Segment("removed", "a"), Segment("added", "b"))
+    assert (head.text[:6], len(head.text), tail.text[-6:], len(tail.text)) == ("…word ", 61, "d end…", 61)
+
+
+def test_long_texts_are_compared_by_lines_and_longer_ones_as_a_whole() -> None:
+    lines = [f"this is line {number}" for number in range(300)]
+    other = ["first", *lines[:100], "another line", *lines[101:], "last"]
+
+    by_line = difference("\n".join(lines), "\n".join(other))
+    as_a_whole = difference("a b\n" * 3_000, "a c\n" * 3_000)
+
+    assert [segment.text for segment in by_line if segment.kind != "same"] == [
+        "first\n", "this is line 100\n", "another line\n", "this is line 299", "this is line 299\nlast"
+    ]  # fmt: skip
+    assert [segment.kind for segment in as_a_whole] == ["removed", "added"]
+
+
+def test_letters_of_scripts_that_look_alike_are_found_in_one_word() -> None:
+    assert mixed_scripts("the we\u0430ther, Москва and Athens (Αθήνα), 東京tower") == ["we\u0430ther"]

@@ -1,0 +1,134 @@
+"""The event log: one reader at a time, what is kept for it, and the bound of all logs together."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+
+import pytest
+
+from signet.transports.event_log import Budget, EventLog, parse_id
+
+
+async def read(log: EventLog, count: int, after: int | None = None) -> list[int]:
+    """Return the numbers of the next events."""
+    found: list[int] = []
+    async with aclosing(log.follow(after)) as events:
+        async for number, _ in events:
+            found.append(number)
+            if len(found) == count:
+                break
+    return found
+
+
+def test_events_are_numbered_and_read_once_unless_they_are_asked_for_again() -> None:
+    async def act() -> list[list[int]]:
+        log = EventLog("7", Budget())
+        for text in (b"a", b"b", b"c"):
+            log.push(text)
+        return [await read(log, 2), await read(log, 1), await read(log, 2, after=1), await read(log, 1, after=2)]
+
+    assert asyncio.run(act()) == [[1, 2], [3], [2, 3], [3]]
+
+
+def test_an_event_has_an_id_a_name_and_its_message() -> None:
+    async def act() -> list[bytes]:
+        log = EventLog("7", Budget())
+        log.prime()
+        log.end(b"{}")
+        return [event async for _, event in log.follow()]
+
+    assert asyncio.run(act()) == [
+        b"id: 7-1\r\nretry: 1000\r\ndata: \r\n\r\n",
+        b"id: 7-2\r\nevent: message\r\ndata: {}\r\n\r\n",
+    ]
+
+
+def test_nothing_follows_the_end() -> None:
+    async def act() -> list[int]:
+        log = EventLog("7", Budget())
+        log.end(b"a")
+        log.push(b"b")
+        return [number async for number, _ in log.follow()]
+
+    assert asyncio.run(act()) == [1]
+
+
+def test_the_oldest_events_make_room() -> None:
+    async def act() -> tuple[list[int], int, int]:
+        many, large = EventLog("1", Budget()), EventLog("2", budget := Budget())
+        for _ in range(1000):
+            many.push(b"x")
+        for _ in range(10):
+            large.push(b"x" * 300_000)
+        many.end()
+        return [number async for number, _ in many.follow()], budget.held_bytes, large.last
+
+    numbers, held, last = asyncio.run(act())
+
+    assert numbers == list(range(745, 1001))
+    assert 900_000 < held < 1_048_576
+    assert last == 10
+
+
+def test_a_reply_larger_than_the_bound_is_kept_for_its_reader() -> None:
+    async def act() -> list[int]:
+        log = EventLog("1", Budget())
+        log.push(b"early")
+        log.end(b"x" * 3_000_000)
+        return [len(event) async for _, event in log.follow()]
+
+    assert asyncio.run(act()) == [3_000_000 + len("id: 1-2\r\nevent: message\r\ndata: \r\n\r\n")]
+
+
+def test_where_all_logs_hold_too_much_only_what_is_about_to_be_read_is_kept() -> None:
+    async def act() -> tuple[int, int, list[int]]:
+        budget = Budget(limit_bytes=1000)
+        read_whole, left, awaited = (
+            EventLog("1", budget),
+            EventLog("2", budget, is_awaited=False),
+            EventLog("3", budget),
+        )
+        read_whole.end(b"x" * 2000)
+        await read(read_whole, 1)
+        freed = budget.held_bytes
+        awaited.push(b"x" * 2000)
+        left.push(b"x")
+        held = budget.held_bytes
+        awaited.end(b"y")
+        return freed, held, [number async for number, _ in awaited.follow()]
+
+    freed, held, numbers = asyncio.run(act())
+
+    assert freed == 0
+    assert 2000 < held < 2100
+    assert numbers == [1, 2]
+
+
+def test_a_forgotten_log_gives_its_bytes_back_and_ends_its_reader() -> None:
+    async def act() -> int:
+        log = EventLog("1", budget := Budget())
+        log.push(b"x")
+        reader = asyncio.ensure_future(read(log, 9))
+        await asyncio.sleep(0)
+        log.forget()
+        assert await reader == [1]
+        return budget.held_bytes
+
+    assert asyncio.run(act()) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("3-14", ("3", 14)),
+        ("3", None),
+        ("-", None),
+        ("3-x", None),
+        ("3--1", None),
+        ("3-٣", None),
+        ("9" * 50 + "-1", None),
+    ],
+)
+def test_an_event_id_names_its_stream_and_its_number(text: str, found: object) -> None:
+    assert parse_id(text) == found
