@@ -21,6 +21,7 @@ from signet.lock.snapshot import Snapshot
 from .asking import owner_of
 from .conversation import Conversations, reply_to
 from .dialogue import Answer, Dialogue, Hooks, LostError
+from .learned import learned_outputs
 from .link import Link
 from .messages import members
 from .negotiation import CALLERS, Introduction, introduce
@@ -70,6 +71,7 @@ class WrappedServer:
         self._waiting = 0
         self.pool = Pool(spec.name, spec.pool)
         self.modes = dict(spec.validation)
+        self.learned = learned_outputs(spec.contracts) if spec.contracts else {}
         self.pinned: Snapshot | None = None
         """What is served of the server, where a lock pins it."""
         self.blocked: Mapping[tuple[str, str], str] = {}
