@@ -50,7 +50,11 @@ def open_relay(
     """
     relay = ServerRelay(log)
     listeners = Listeners(
-        notified=relay.notices.notified, lost=relay.notices.lost, sessions=relay.notices.sessions, log=log
+        notified=relay.notices.notified,
+        begun=relay.notices.begun,
+        lost=relay.notices.lost,
+        sessions=relay.notices.sessions,
+        log=log,
     )
     lock = _lock_of(wrapping, log)
     servers = []
@@ -61,6 +65,8 @@ def open_relay(
         relay.on_close.append(links.close)
         if lock is not None and spec.name in lock.servers:
             _pin(server, lock.servers[spec.name], wrapping, log)
+        elif lock is not None:
+            log("lock.unpinned", server=spec.name, why=f"{wrapping.lock_file} pins no server of this name")
         servers.append(server)
     relay.catalogue = relay.notices.catalogue = Catalogue(
         servers, toolbox, registry, identity, prefixed=wrapping.prefixed, log=log, instructions=instructions
