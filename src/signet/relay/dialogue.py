@@ -116,6 +116,8 @@ class Dialogue:
         """Whether the server has ever asked its caller something."""
         self.level = ""
         """The log level that was set last, in the handshake era."""
+        self.turn = asyncio.Lock()
+        """Held by the one request during which a server that several callers share may ask."""
         self._strays = 0
 
     async def open(self) -> None:
