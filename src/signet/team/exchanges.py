@@ -87,7 +87,7 @@ def check_exchange_log(settings: Settings, log: Log, registry: SchemaRegistry) -
 
 
 def _open_audit(settings: Settings, log: Log, registry: SchemaRegistry, *, starts: bool) -> AuditLog:
-    from signet.operations.audit.log import AuditLog, contract_digest
+    from signet.operations.audit.log import AuditLog, ContractDigests
 
     path = settings.audit_log or ""
 
@@ -95,7 +95,7 @@ def _open_audit(settings: Settings, log: Log, registry: SchemaRegistry, *, start
         log.line(WARN, "audit", "audit.unwritable", why=why, file=path)
 
     try:
-        audit = AuditLog(path, settings.audit_key, partial(contract_digest, registry), warn)
+        audit = AuditLog(path, settings.audit_key, ContractDigests(registry), warn)
         if starts:
             audit.start()
         else:

@@ -17,7 +17,7 @@ import msgspec
 
 from signet.kernel.errors import Code, Fault
 from signet.kernel.exchange import Exchange
-from signet.kernel.schemas import SchemaRegistry
+from signet.kernel.schemas import Bundle, SchemaRegistry
 
 from .chain import Seal, Tail, add_line
 from .file import AuditFile
@@ -34,7 +34,7 @@ from .line import (
     timestamp,
 )
 
-__all__ = ["UNWRITABLE", "AuditLog", "contract_digest"]
+__all__ = ["UNWRITABLE", "AuditLog", "ContractDigests", "contract_digest"]
 
 CHECKPOINT_LINES: Final = 1000
 CHECKPOINT_S: Final = 60.0
@@ -59,7 +59,6 @@ class AuditLog:
         """
         self._seal = Seal(key)
         self._digest = digest
-        self._digests: dict[str, str] = {}
         self._warn = warn
         self._process = token_hex(4)
         self._entered = 0
@@ -83,7 +82,7 @@ class AuditLog:
             Fault: it cannot be written, so the request has to be refused.
         """
         try:
-            line = request_line(exchange, time.time(), self._digest_of)
+            line = request_line(exchange, time.time(), self._digest)
             self._append(lambda tail: self._lines(tail, line))
         except OSError as error:
             self._note_outage(error)
@@ -138,12 +137,6 @@ class AuditLog:
 
         return make
 
-    def _digest_of(self, slug: str) -> str:
-        digest = self._digests.get(slug)
-        if digest is None:
-            digest = self._digests[slug] = self._digest(slug)
-        return digest
-
     def _note_outage(self, error: OSError) -> None:
         if not self._refused:
             self._warn(error.strerror or os.strerror(error.errno or 0))
@@ -153,6 +146,21 @@ class AuditLog:
 def _nothing(_: Tail) -> bytes:
     """Return no line."""
     return b""
+
+
+class ContractDigests:
+    """The digests of contracts by slug, each made once, and anew where a wrapped server changed the contract."""
+
+    def __init__(self, registry: SchemaRegistry) -> None:
+        self._registry = registry
+        self._made: dict[str, tuple[Bundle, str]] = {}
+
+    def __call__(self, slug: str) -> str:
+        """Return the digest of a tool's contracts."""
+        bundle, made = self._registry.load_bundle(slug), self._made.get(slug)
+        if made is None or made[0] is not bundle:
+            made = self._made[slug] = bundle, contract_digest(self._registry, slug)
+        return made[1]
 
 
 def contract_digest(registry: SchemaRegistry, slug: str) -> str:
