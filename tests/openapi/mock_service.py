@@ -22,6 +22,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from .values import Values, look_up
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch")
+IGNORED = ("accept", "content-type", "authorization")
+"""Header parameters that the specification wants to be ignored."""
 DEFAULT_STYLES = {"path": "simple", "header": "simple", "query": "form", "cookie": "form"}
 
 
@@ -103,6 +105,8 @@ class MockService:
         seen = Seen(operation, {}, accept=headers.get("accept", ""), headers=headers, target=target)
         for one in operation.parameters:
             name, place = one["name"], one["in"]
+            if place == "header" and name.lower() in IGNORED:
+                continue
             decoder = Decoder(self.requests, one)
             if place == "path":
                 value = decoder.path(in_path[name])
@@ -165,7 +169,12 @@ class MockService:
                 if "json" not in media_type and "*" not in media_type:
                     return number, media_type, b"some text", "some text"
                 value = self.responses.value(content[media_type].get("schema", {"type": "string"}))
-                return number, "application/json" if "*" in media_type else media_type, json.dumps(value).encode(), value
+                return (
+                    number,
+                    "application/json" if "*" in media_type else media_type,
+                    json.dumps(value).encode(),
+                    value,
+                )
         return 200, "", b"", None
 
 
