@@ -8,9 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from own_toolsets import ServiceHarness, echoing
+from own_toolsets import ServiceHarness
+from own_toolsets import echo as echoed
 from signet.kernel.toolset import Toolset
 from signet.openapi.toolset import open_toolset
+from signet.sandbox.message import SandboxRequest, SandboxResponse
+from signet.sandbox.server import Sandbox
+from upstream_harness import playing
 
 JSON = "application/json"
 
@@ -50,8 +54,21 @@ def contracts(folder: Path, one: dict[str, Any], version: str = "3.1.0", **more:
     return json.loads(bundle)
 
 
+class Received(ServiceHarness):
+    """A service that answers each request with what it was asked, and keeps it."""
+
+    received: list[SandboxRequest]
+
+
 @contextlib.contextmanager
-def echo() -> Iterator[ServiceHarness]:
-    """Play a service that answers each request with what it was asked."""
-    with echoing() as harness:
+def echo() -> Iterator[Received]:
+    """Play such a service until the block ends."""
+    received: list[SandboxRequest] = []
+
+    def handle(request: SandboxRequest) -> SandboxResponse:
+        received.append(request)
+        return echoed(request)
+
+    with playing(Sandbox("echo", handle), Received) as harness:
+        harness.received = received
         yield harness

@@ -131,9 +131,11 @@ def expected_result(mock: MockService, operation: Operation) -> Any:
     return {"result": base64.b64encode(body).decode(), "contentType": media_type.lower(), "encoding": "base64"}
 
 
-def mistakes(path: Path, *include: str) -> Iterator[str]:
-    """Call every operation of a document, and yield what is not as the document says."""
+def mistakes(path: Path, tag: str = "") -> Iterator[str]:
+    """Call every operation of a document, or of a tag, and yield what is not as the document says."""
     mock = MockService(read(path))
+    mock.operations = [one for one in mock.operations if not tag or tag in one.raw["tags"]]
+    include = [f"tag:{tag}"] if tag else []
     with serving(mock) as url:
         toolset = opened(path, *include, base_url=url)
         tools = toolset.tools()

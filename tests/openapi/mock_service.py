@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from email.parser import BytesParser
 from email.policy import HTTP
+from functools import cached_property
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -38,7 +39,7 @@ class Operation:
     responses: dict[str, Any]
     raw: dict[str, Any]
 
-    @property
+    @cached_property
     def pattern(self) -> re.Pattern[str]:
         parts = re.split(r"\{[^{}]+\}", self.path.partition("#")[0])
         return re.compile("([^/]*)".join(map(re.escape, parts)))

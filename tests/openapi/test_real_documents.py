@@ -38,7 +38,7 @@ def test_every_operation_of_a_large_document_is_a_tool(tmp_path: Path) -> None:
 
     assert path.stat().st_size > 2_500_000
     assert len(opened(path, "path:/*").tools()) == OPERATIONS
-    assert list(mistakes(path, "path:/*")) == []
+    assert [wrong for group in ("group-3", "group-11") for wrong in mistakes(path, group)] == []
 
 
 EVERY = [path for version in ("3.0", "3.1") for path in sorted((EXAMPLES / version / "json").rglob("*.json"))]

@@ -164,10 +164,10 @@ def _entries(library: Library, root: Node, notes: Notes) -> Iterator[_Entry]:
         except RefusedReferenceError as error:
             notes.add(f"the path {shown(path)} is not served: {error}")
             continue
-        for method in METHODS:
-            operation = item.at(method)
-            if isinstance(operation.value, dict) and path.startswith("/"):
-                yield _Entry(method, path, item, operation)
+        if isinstance(item.value, dict) and path.startswith("/"):
+            for method in METHODS:
+                if isinstance(item.value.get(method), dict):
+                    yield _Entry(method, path, item, item.at(method))
 
 
 def _candidate(entry: _Entry) -> Candidate:
