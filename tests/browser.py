@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page
 
-from processes import ROOT, Server
+from processes import PATIENCE_S, ROOT, Server
 
 CHROMIUM = shutil.which("chromium") or "chromium"
 WIDTH, HEIGHT = 1280, 860
@@ -24,7 +24,7 @@ class Visitor:
         page.on("request", lambda request: self.requests.append(request.url))
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.on("console", lambda message: message.type == "error" and self.complaints.append(message.text))
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(PATIENCE_S * 1000)
 
     def go(self, view: str = "tools") -> Page:
         """Open a view by its address, and wait until it is drawn."""

@@ -291,6 +291,8 @@ def test_every_answer_has_its_line_although_the_server_is_killed(tmp_path: Path,
             thread.start()
         while sum(answered) < 300:
             threading.Event().wait(0.001)
+        # Stopped first: it would start another worker in the place of one that is gone.
+        server.process.send_signal(signal.SIGSTOP)
         for pid in (*_children_of(server), server.process.pid):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
