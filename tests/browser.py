@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Callable
 
 from playwright.sync_api import Page
@@ -60,6 +61,14 @@ def serious_findings(page: Page, rules: list[str] | None = None) -> list[tuple[s
 def fits(page: Page) -> bool:
     """Return whether the page does not scroll sideways."""
     return bool(page.evaluate("document.scrollingElement.scrollWidth <= innerWidth"))
+
+
+def copied(page: Page, begin: str, end: str = "") -> str:
+    """Wait until a text that begins and ends so is in the clipboard, where pages put it in their own time."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not ((text := str(page.evaluate("navigator.clipboard.readText()"))).startswith(begin) and text.endswith(end)):
+        assert time.monotonic() < deadline, text
+    return text
 
 
 Open = Callable[..., Visitor]
