@@ -63,6 +63,14 @@ def fits(page: Page) -> bool:
     return bool(page.evaluate("document.scrollingElement.scrollWidth <= innerWidth"))
 
 
+def until(page: Page, holds: Callable[[], object], what: str) -> None:
+    """Wait until something holds that the browser tells of in its own time."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < deadline, f"never: {what}"
+        page.wait_for_timeout(10)
+
+
 def copied(page: Page, begin: str, end: str = "") -> str:
     """Wait until a text that begins and ends so is in the clipboard, where pages put it in their own time."""
     deadline = time.monotonic() + PATIENCE_S
