@@ -101,6 +101,8 @@ class Conversation:
         """Answer until the source ends or a signal comes; return whether work is left behind."""
         self.open()
         with _signals(self._loop, self._stop), unblocked(self._wire):
+            if self._notes is not None:
+                self._notes.start()
             if in_thread or not self._watch_source():
                 threading.Thread(target=self._read_in_thread, daemon=True).start()
             await self._ended.wait()
@@ -111,6 +113,8 @@ class Conversation:
             if self._notes is not None:
                 await self._notes.settle()
             await self._server.close()
+            if self._notes is not None:
+                self._notes.close()
         return self._stopped or len(asyncio.all_tasks()) > 1
 
     def _watch_source(self) -> bool:
