@@ -32,6 +32,9 @@ TOOLSETS: Final = ["plantuml", "plantuml-tools", "boj", "boj-explore", "oj", "oj
 """The toolsets in the order in which their tools are listed: each is the `TOOLSET` of `signet.toolsets.<word>`, where
 the module's name has an underscore for a hyphen."""
 
+DOCUMENT: Final = "openapi:"
+"""How the target of an OpenAPI document begins."""
+
 _registered: Final[dict[str, Toolset]] = {}
 _loaded: Final[dict[str, list[str]]] = {}
 """The names of the toolsets of each target that was loaded."""
@@ -59,7 +62,7 @@ def load(target: str) -> list[str]:
         from signet.authoring.target import FORMS, load_target
 
         try:
-            toolsets = load_target(target)
+            toolsets = _load_document(target) if target.startswith(DOCUMENT) else load_target(target)
         except UnknownTargetError:
             if not target.replace("-", "_").isidentifier():
                 raise
@@ -72,6 +75,17 @@ def load(target: str) -> list[str]:
             register(toolset)
         _loaded[target] = [toolset.name for toolset in toolsets]
     return _loaded[target]
+
+
+def _load_document(target: str) -> list[Toolset]:
+    """Return the toolset of an OpenAPI document; raise TargetError if there can be none."""
+    from signet.authoring.importing import TargetError
+    from signet.openapi.toolset import DocumentError, open_target
+
+    try:
+        return [open_target(target, os.environ)]
+    except DocumentError as error:
+        raise TargetError(str(error)) from None
 
 
 def _is_same(known: str, target: str) -> bool:

@@ -25,7 +25,7 @@ FORMS: Final = "a file (tools.py), a folder, package.module[:attribute], or the 
 
 def is_target(word: str) -> bool:
     """Return whether a word that may name a tool names a target: a path, or a module that can be imported."""
-    if _is_path(word):
+    if _is_path(word) or word.startswith("openapi:"):
         return True
     dotted, _, attribute = word.partition(":")
     if dotted == "mcp.tool" or not ("." in dotted or attribute):

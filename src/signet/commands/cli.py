@@ -205,7 +205,12 @@ def settings_of_command(args: argparse.Namespace) -> Settings:
     flags = {name: value for name, value in vars(args).items() if name in known}
     if getattr(args, "targets", None):
         flags["toolsets"] = ",".join(filter(None, [join_targets(args.targets), flags.get("toolsets")]))
-    return resolve(read_settings(os.environ, flags, default_log_dir=JOURNALS if "log_dir" in flags else None))
+    settings = read_settings(os.environ, flags, default_log_dir=JOURNALS if "log_dir" in flags else None)
+    if settings.config:
+        from signet.configuration.wrapping import with_servers_of_file
+
+        settings = with_servers_of_file(settings, is_private="port" not in flags)
+    return resolve(settings)
 
 
 def _stdio(args: argparse.Namespace) -> int:

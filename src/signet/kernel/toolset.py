@@ -153,6 +153,8 @@ class Toolset(msgspec.Struct, frozen=True, kw_only=True):
     """The version of contracts that are derived from types; empty where the author writes none."""
     is_part: bool = False
     """Whether these are some of the tools whose contracts are frozen together."""
+    is_foreign: bool = False
+    """Whether the tools are those of somebody else's service: no check calls them, and nothing of them is frozen."""
 
     @property
     def domain(self) -> str:

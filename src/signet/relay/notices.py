@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Final
 
 import msgspec
-from msgspec import Raw
+from msgspec import UNSET, Raw
 
 from signet.kernel.channel import Session
 from signet.kernel.wire import encode
@@ -85,7 +85,7 @@ class Notices:
         self.sync(server, dialogue)
 
     def lost(self, server: WrappedServer, dialogue: Dialogue) -> None:
-        """Start a server again that callers have subscribed to."""
+        """Note that a server is gone; it is started again with the next request."""
         self._log("server.lost", server=server.name, why=dialogue.why_lost)
 
     def _pass_message(self, server: WrappedServer, dialogue: Dialogue, params: Raw) -> None:
@@ -107,6 +107,8 @@ class Notices:
         for session in self._sessions.values():
             if session.notify is not None:
                 session.notify(message)
+        if not self._sessions:
+            self._log("server.notification_dropped", server=server.name, method="notifications/message")
 
     def _pass_unknown(self, dialogue: Dialogue, method: str, params: Raw) -> None:
         callers = [one.request for one in dialogue.exchanges.values() if one.request is not None]
@@ -164,6 +166,8 @@ def _pass_progress(dialogue: Dialogue, params: Raw) -> None:
     token = parts.get("progressToken")
     number = msgspec.json.decode(token) if token is not None else None
     exchange = dialogue.exchanges.get(number) if isinstance(number, int) else None
-    if exchange is not None and exchange.request is not None:
+    if exchange is None or exchange.request is None:
+        return
+    if exchange.request.meta.progress_token is not UNSET:
         parts["progressToken"] = exchange.request.meta.progress_token
         exchange.request.channel.notify(notification("notifications/progress", encode(parts)))

@@ -40,6 +40,8 @@ class ServiceRequest(UpstreamRequest, frozen=True, kw_only=True):
     """How the service is reached; `called` is its name."""
     secrets: tuple[str, ...] = ()
     """What the service is sent and nobody else may read."""
+    fixed_query: str = ""
+    """What the query of every request to the service ends with, encoded; a recording does not know it."""
 
 
 def _silent(_: str, **__: object) -> None:
@@ -106,7 +108,7 @@ class Switchboard:
             raise TypeError("a tool of one's own sends its requests with signet.Upstream")
         service = await self._service(request.spec)
         redactor = _redactor(request.secrets)
-        own = msgspec.structs.replace(request, target=request.target.removeprefix(f"//{request.spec.called}"))
+        own = msgspec.structs.replace(request, target=_target_of(request))
         try:
             response = await service.send(own, wait)
         except Fault as fault:
@@ -147,6 +149,12 @@ class Switchboard:
         """Close the connections of the services that were asked."""
         for service in self._shared.values():
             await service.close()
+
+
+def _target_of(request: ServiceRequest) -> str:
+    """Return the target without the name of the service, and with the whole query."""
+    target = request.target.removeprefix(f"//{request.spec.called}")
+    return f"{target}{'&' if '?' in target else '?'}{request.fixed_query}" if request.fixed_query else target
 
 
 @lru_cache(maxsize=64)

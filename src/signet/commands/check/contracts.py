@@ -68,7 +68,7 @@ def check_frozen(toolset: Toolset, subjects: list[Subject], orphans: Sequence[st
 
     `orphans` are toolsets that are frozen beside this one and that nothing serves any more.
     """
-    if not toolset.bundles():
+    if not toolset.bundles() or toolset.is_foreign:
         return []
     freeze = f"signet contract freeze {freezing_target(toolset)}"
     try:

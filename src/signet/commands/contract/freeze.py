@@ -132,6 +132,8 @@ def _warn(toolsets: list[Toolset], target: str) -> None:
 def _freezable(toolset: Toolset) -> Toolset:
     if not toolset.bundles():
         raise UsageError(f"the contracts of {toolset.name} are files already: nothing is derived from types")
+    if toolset.is_foreign:
+        raise UsageError(f"the contracts of {toolset.name} are those of its document: nothing is derived from types")
     if toolset.schema_root is None:
         raise UsageError(f"{toolset.name} has no folder of its own: put its code into a file")
     if toolset.is_part:

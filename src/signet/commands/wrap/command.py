@@ -21,7 +21,6 @@ MODES: Final = ("enforce", "shadow", "relax", "off")
 LOG: Final = "warn,server=info"
 """The log filter unless another is given: what servers write to standard error is shown."""
 CALL_S: Final = 600.0
-MAX_HEADER_FILE_BYTES: Final = 65_536
 EPILOG: Final = """\
 The words behind -- start the server, as a client's configuration would. Its tools are listed as it lists them; each
 call is checked against its contracts, written to the journal, and answered the same through every door.
@@ -92,6 +91,11 @@ FLAGS: Final[tuple[tuple[str, str, dict[str, Any]], ...]] = (
     ),
     ("--record", "record all that is said with the server in this folder", {"metavar": "TAPE", "dest": "tape_record"}),
     (
+        "--contracts",
+        "output schemas for tools that state none, as 'signet contract learn --out' writes them",
+        {"metavar": "FOLDER", "default": ""},
+    ),
+    (
         "--serve",
         "serve over HTTP: MCP, REST and envelope (default: on standard input and output)",
         {"action": "store_true"},
@@ -131,14 +135,13 @@ def _settings(args: argparse.Namespace) -> Settings:
     """Return the settings of the command; raise UsageError if they name no server, or more than one."""
     from signet.app import JOURNALS
     from signet.configuration.reading import read_settings
+    from signet.configuration.wrapping import with_servers
     from signet.settings import known_settings
 
     known = known_settings()
     flags = {name: value for name, value in vars(args).items() if name in known}
     flags = {**flags, "log": flags.get("log") or LOG, "call_timeout_s": flags.get("call_timeout_s") or CALL_S}
     settings = read_settings(os.environ, flags, default_log_dir=JOURNALS)
-    if settings.workers > 1:
-        raise UsageError("a wrapped server is served by one process: leave --workers out")
     servers = _servers(args)
     wrapping = Wrapping(
         servers=servers,
@@ -148,7 +151,7 @@ def _settings(args: argparse.Namespace) -> Settings:
         record=args.tape_record or "",
         is_private=not args.serve,
     )
-    return replace(settings, toolsets="", wrapping=wrapping)
+    return with_servers(replace(settings, toolsets=""), wrapping)
 
 
 def _servers(args: argparse.Namespace) -> tuple[ServerSpec, ...]:
@@ -164,27 +167,49 @@ def _servers(args: argparse.Namespace) -> tuple[ServerSpec, ...]:
     if len(given) != 1:
         which = f"{' and '.join(given)} name several" if given else "no server is named"
         raise UsageError(f"{which}: write one of {', '.join(sources)}; 'signet wrap --help' shows examples")
+    if args.tape is not None and args.tape_record is not None:
+        raise UsageError("--record and --replay exclude each other: a tape is recorded from a server")
     if args.header_file is not None and args.url is None:
         raise UsageError("--header-file is for a remote server: write --url beside it")
     common = ServerSpec(
         name=plain_name(args.name) if args.name else "",
         era=args.era,
         pool=args.pool,
-        validation=_modes(args.modes),
+        validation=_modes(args.modes, is_document=args.openapi is not None),
         env=_variables(args.env),
+        contracts=args.contracts,
         cwd=args.cwd,
     )
     if args.client_file is not None:
         return _of_client_file(args.client_file, common)
+    from signet.configuration.servers import read_header_file
+
     spec = replace(
         common,
-        name=common.name or default_name(args.command, args.url or "") if not args.tape else common.name or "tape",
+        name=common.name or _name_of(args),
         command=tuple(args.command),
         url=args.url or "",
-        headers=_headers(args.header_file) if args.header_file else (),
+        headers=read_header_file(args.header_file) if args.header_file else (),
         tape=args.tape or "",
+        openapi=args.openapi or "",
+        include=tuple(args.include),
+        base_url=args.base_url or "",
     )
     return (spec,)
+
+
+def _name_of(args: argparse.Namespace) -> str:
+    """Return the name of a server that is given none."""
+    if args.tape:
+        from signet.relay.link import LinkError
+        from signet.relay.tape import read_label
+
+        try:
+            return plain_name(read_label(args.tape).server)
+        except LinkError as error:
+            raise UsageError(str(error)) from None
+    document = os.path.basename(args.openapi or "").partition(".")[0]
+    return plain_name(document) if document else default_name(args.command, args.url or "")
 
 
 def _of_client_file(path: str, common: ServerSpec) -> tuple[ServerSpec, ...]:
@@ -194,9 +219,9 @@ def _of_client_file(path: str, common: ServerSpec) -> tuple[ServerSpec, ...]:
     return tuple(replace(one, **shared, env=(*one.env, *common.env)) for one in read_client_file(path))
 
 
-def _modes(given: list[str]) -> tuple[tuple[str, str], ...]:
+def _modes(given: list[str], *, is_document: bool) -> tuple[tuple[str, str], ...]:
     """Return the validation mode of each tool; the empty name stands for all others."""
-    modes = {"": "enforce"}
+    modes = {} if is_document else {"": "enforce"}
     for text in given:
         tool, _, mode = text.rpartition("=")
         if mode not in MODES:
@@ -214,21 +239,3 @@ def _variables(given: list[str]) -> tuple[tuple[str, str], ...]:
             raise UsageError(f"--env {name}: the variable is not set; write {name}=VALUE, or set it")
         variables[name] = value if has_value else os.environ[name]
     return tuple(variables.items())
-
-
-def _headers(path: str) -> tuple[tuple[str, str], ...]:
-    """Return the headers in a file; an error never repeats a value."""
-    try:
-        with open(path, encoding="utf-8") as file:
-            text = file.read(MAX_HEADER_FILE_BYTES)
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"cannot read --header-file {path} ({getattr(error, 'strerror', 'not UTF-8')})") from None
-    headers = []
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        name, colon, value = line.partition(":")
-        if not colon or not name.strip().replace("-", "").replace("_", "").isalnum():
-            raise UsageError(f"{path}, line {number}: write 'Name: value'")
-        headers.append((name.strip(), os.path.expandvars(value.strip())))
-    return tuple(headers)

@@ -1,0 +1,228 @@
+"""A toolset made from an OpenAPI document: `open_toolset("petstore.yaml", name="petstore", environ=os.environ)`."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from signet.kernel.errors import Fault
+from signet.kernel.tools import Context, Tool
+from signet.kernel.toolset import Toolset, UpstreamSpec
+from signet.upstream.origin import parse_origin
+from signet.upstream.switchboard import ServiceRequest
+
+from .cache import key_of, read_plan, write_plan
+from .document import Library, is_url
+from .encoding import quoted
+from .failure import DocumentError, shown
+from .operation import plan_document
+from .plan import DocumentPlan, OperationPlan, ServerPlan
+from .request import build_request, cookie_header
+from .response import MAX_BODY_BYTES, result_of
+from .security import Credentials, credentials, settings_struct
+from .servers import address_of
+
+__all__ = ["PREFIX", "DocumentError", "name_of", "open_target", "open_toolset"]
+
+PREFIX: Final = "openapi:"
+"""How a target begins that is a document: `openapi:petstore.yaml#tag:pets&path:/users*`."""
+NAME: Final = re.compile(r"[a-z][a-z0-9_-]*")
+TIMEOUT_S: Final = 30.0
+RETRIES: Final = 2
+NO_ADDRESS: Final = "UPSTREAM_ADDRESS"
+ARGUMENTS: Final[Any] = dict[str, Any]
+
+
+def open_target(target: str, environ: Mapping[str, str]) -> Toolset:
+    """Return the toolset of a target: a document, and behind a # the operations to include."""
+    source, _, chosen = target.removeprefix(PREFIX).partition("#")
+    include = [one for one in chosen.split("&") if one]
+    return open_toolset(source, name=name_of(source), include=include, environ=environ)
+
+
+def name_of(source: str) -> str:
+    """Return the name of a document's toolset: that of its file, without the ending."""
+    path = source.partition("?")[0].rstrip("/")
+    stem = re.sub(r"\.(?:json|ya?ml)$", "", os.path.basename(path), flags=re.IGNORECASE)
+    name = re.sub(r"[^a-z0-9]+", "_", stem.lower()).strip("_")
+    return name if name[:1].isalpha() else f"api_{name}".rstrip("_")
+
+
+def open_toolset(
+    source: str,
+    *,
+    name: str,
+    include: Sequence[str] = (),
+    base_url: str = "",
+    environ: Mapping[str, str],
+    note: Callable[[str], None] | None = None,
+) -> Toolset:
+    """Return the toolset of a document; what of it cannot be used is told to `note`, or on stderr.
+
+    Args:
+        source: the path of a file, or a URL.
+        name: the name of the toolset, and how its variables begin.
+        include: which operations become tools (`tag:…`, `path:…`, `operation:…`); all, if there are not too many.
+        base_url: the address of the service, where it is not the document's own.
+        environ: the variables of the process: `<NAME>_BASE_URL` is the address where `base_url` is empty.
+        note: called with each sentence about a part of the document that is not served.
+
+    Raises:
+        DocumentError: the document, the choice or the address cannot be used; the text says what to do.
+    """
+    if not NAME.fullmatch(name):
+        raise DocumentError(f"'{shown(name)}' cannot name a server: write small letters, digits, _ and -")
+    library = Library(source)
+    try:
+        plan = _plan(library, name, include)
+    except DocumentError as error:
+        raise DocumentError(
+            str(error) if str(error).startswith(shown(source)) else f"{shown(source)}: {error}"
+        ) from None
+    except RecursionError:
+        raise DocumentError(f"{shown(source)} is nested too deeply: it cannot be used") from None
+    address = base_url or environ.get(f"{_variable(name)}_BASE_URL", "").strip()
+    _check_address(address or address_of(plan.servers), plan, library.root, is_given=bool(address))
+    tell = note or (lambda text: sys.stderr.write(f"signet: {text}\n") and None)
+    for text in plan.notes:
+        tell(f"{shown(source)}: {text}")
+    tools = tuple([_tool(one, _Service(plan, one, name, address)) for one in plan.operations])
+    return Toolset(
+        name=name,
+        title=plan.title,
+        tools=lambda: tools,
+        settings=settings_struct(plan, name),
+        bundles=lambda: {one.slug: bytes(one.bundle) for one in plan.operations},
+        has_services=True,
+        is_foreign=True,
+    )
+
+
+def _plan(library: Library, name: str, include: Sequence[str]) -> DocumentPlan:
+    key = key_of(library, name, include)
+    plan = read_plan(key, library)
+    if plan is None:
+        plan = plan_document(library, name, include)
+        write_plan(key, plan)
+    return plan
+
+
+def _check_address(address: str, plan: DocumentPlan, document: str, *, is_given: bool) -> None:
+    """Raise DocumentError for an address that cannot be used, or to which a public document may not lead."""
+    try:
+        if address:
+            parse_origin(address, with_path=True)
+    except ValueError as error:
+        advice = "" if is_given else ": write the right one with --base-url"
+        raise DocumentError(f"{error}{advice}") from None
+    if is_given or not is_url(document):
+        return
+    from .fetching import is_private_address
+
+    stated = [plan.servers, *(one.servers for one in plan.operations if one.servers)]
+    for servers in stated:
+        where = address_of(servers)
+        if where and is_private_address(where) and not is_private_address(document):
+            raise DocumentError(f"the document leads to {shown(where)}, which is not public: write it with --base-url")
+
+
+def _variable(name: str) -> str:
+    return name.replace("-", "_").upper()
+
+
+class _Service:
+    """How the service of one operation is reached."""
+
+    def __init__(self, plan: DocumentPlan, operation: OperationPlan, name: str, address: str) -> None:
+        self.name = name
+        self._plan = plan
+        self._operation = operation
+        self._given = address
+        own: tuple[ServerPlan, ...] = operation.servers
+        self._stated = address_of(own or plan.servers)
+        self._is_own = bool(own) and own != plan.servers
+        names = dict.fromkeys(
+            one for names in operation.security for scheme in names for one in plan.schemes[scheme].settings
+        )
+        self.no_address = (
+            f"the document has no address of the service: write --base-url URL or set {_variable(name)}_BASE_URL"
+        )
+        self.secrets = " or ".join(f"{_variable(name)}_{one.upper()}" for one in names)
+
+    def request(self, arguments: Mapping[str, Any], settings: Any) -> ServiceRequest:
+        """Return the request of a call, with the address and the secrets of the service."""
+        request = build_request(self._operation, arguments)
+        carried = credentials(self._plan, self._operation.security, settings)
+        given = getattr(settings, "base_url", None) or self._given
+        called, address = self.name, given or self._stated
+        if self._is_own and not given:
+            # A recording and the rate limits know services by name.
+            called = f"{self.name}.{address.partition('://')[2].replace('/', '.')}"
+        if carried.cookies:
+            request = _with_cookies(request, carried)
+        return ServiceRequest(
+            f"//{called}{request.target}",
+            request.method,
+            request.headers,
+            request.body,
+            fixed_headers=carried.headers,
+            fixed_query="&".join(f"{quoted(one)}={quoted(text)}" for one, text in carried.query),
+            spec=self._spec(called, address),
+            secrets=carried.secrets,
+        )
+
+    def _spec(self, called: str, address: str) -> UpstreamSpec:
+        return UpstreamSpec(
+            base_url=address,
+            called=called,
+            address_setting=f"--base-url or {_variable(self.name)}_BASE_URL",
+            allows_path=True,
+            timeout_s=TIMEOUT_S,
+            max_body_bytes=MAX_BODY_BYTES,
+            gzip=True,
+            retries=RETRIES,
+        )
+
+
+def _with_cookies(request: Any, carried: Credentials) -> Any:
+    """Return a request whose cookies are those of its arguments and those of its caller."""
+    pairs = [(name, quoted(text)) for name, text in carried.cookies]
+    others = [text for name, text in request.headers if name == "Cookie"]
+    headers = [pair for pair in request.headers if pair[0] != "Cookie"]
+    joined = "; ".join([*others, cookie_header(pairs)])
+    return msgspec.structs.replace(request, headers=(*headers, ("Cookie", joined)))
+
+
+def _tool(operation: OperationPlan, service: _Service) -> Tool:
+    return Tool(
+        name=operation.name,
+        slug=operation.slug,
+        title=operation.title,
+        description=operation.description,
+        args=ARGUMENTS,
+        is_strict=True,
+        run=_run(operation, service),
+        has_example=False,
+        keeps_nulls=frozenset(operation.keeps_nulls),
+        annotations=operation.annotations,
+        mode="shadow",
+    )
+
+
+def _run(operation: OperationPlan, service: _Service) -> Callable[[Any, Context], Awaitable[dict[str, Any]]]:
+    async def run(arguments: Any, context: Context) -> dict[str, Any]:
+        request = service.request(arguments, context.settings)
+        try:
+            response = await context.send(request)
+        except Fault as fault:
+            message = fault.message if request.spec.base_url or fault.name != NO_ADDRESS else service.no_address
+            # A model can act on it: ask again, or for something else.
+            raise Fault(fault.code, message, name=fault.name, as_tool_result=True) from None
+        return result_of(operation, response, service.name, service.secrets)
+
+    return run
