@@ -13,16 +13,16 @@ from wrap.callers import ERAS, Caller
 from wrap.relay_case import Case, Links
 from wrap.wrappers import DIRECT, DOORS, FASTMCP, WRAP
 
-CASES = [*cases_calls.table.cases, *cases_talk.table.cases]
-
 Place = tuple[Case, str, str, str]
 
+# Calls come first, of callers of both eras: a server that has asked its callers once is called by one at a time.
 PLACES: list[Place] = [
     (case, door, era, child_era)
     for child_era in ERAS
     for door in DOORS
+    for table in (cases_calls.table, cases_talk.table)
     for era in ERAS
-    for case in CASES
+    for case in table.cases
     if (door, era, child_era) in set(case.places())
 ]
 
@@ -68,6 +68,7 @@ def main() -> int:
         try:
             run(links, place)
             held += 1
+            print(f"+ {label_of(place)}", flush=True)
         except Exception as failure:  # noqa: BLE001 - whatever a proxy does, the next case is run
             print(f"- {label_of(place)}: {type(failure).__name__} {str(failure)[:300]}", flush=True)
     links.close()
