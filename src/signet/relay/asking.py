@@ -246,8 +246,8 @@ def owner_of(caller: RpcRequest | None) -> str:
 def asking_exchange(dialogue: Dialogue) -> Exchange | None:
     """Return the exchange in which a question came, if that can be told: all that may ask are of one caller.
 
-    A call that is held has asked already, and waits for its caller: others come before it. Where calls of several callers
-    are under way, it is the one whose tool has asked before: of these there is one at a time.
+    A call that is held has asked already, and waits for its caller: others come before it. Where calls of several
+    callers are under way, it is the one whose tool has asked before: of these there is one at a time.
     """
     every = [one for one in dialogue.exchanges.values() if one.method in ASKING]
     under_way = [one for one in every if not one.is_held] or every
