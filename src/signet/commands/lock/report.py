@@ -44,9 +44,7 @@ def pinned_line(server: str, counts: dict[str, int]) -> str:
 
 def as_json(servers: dict[str, list[EntryChange]], **more: Any) -> str:
     """Return the changes of servers as one JSON object."""
-    listed = {
-        name: [msgspec.structs.replace(one, entry=UNSET) for one in changes] for name, changes in servers.items()
-    }
+    listed = {name: [msgspec.structs.replace(one, entry=UNSET) for one in changes] for name, changes in servers.items()}
     return msgspec.json.format(msgspec.json.encode({**more, "changes": listed}), indent=2).decode()
 
 

@@ -33,7 +33,7 @@ def add_sources(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--env", metavar="KEY", action="append", default=[], help=text)
     text = "name of the server in the lock (default: by its package, file or host); or one of the configured servers"
     parser.add_argument("--name", metavar="NAME", help=text)
-    text = "signet.toml, or the file of a client with its servers, such as mcp.json (default: ./signet.toml)"
+    text = "signet.toml, or a client's file of servers, such as mcp.json (default: SIGNET_CONFIG, or ./signet.toml)"
     parser.add_argument("--config", metavar="FILE", help=text)
     text = "protocol era to speak with the server: auto, handshake or modern (default: auto)"
     parser.add_argument("--era", choices=CHOICES["era"], default="auto", help=text)
