@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
-from typing import Final
+import signal
+from typing import Final, NoReturn
 
 from signet.commands.arguments import Parser
 from signet.configuration.client_file import holds_client_servers, read_client_file
@@ -15,7 +16,7 @@ from signet.lock.file import DEFAULT_PATH
 from signet.relay.server_spec import ServerSpec, default_name
 from signet.settings import UsageError
 
-__all__ = ["add_lock_file", "add_sources", "read_specs"]
+__all__ = ["add_lock_file", "add_sources", "read_specs", "unwind_on_signals"]
 
 TIMEOUT_S: Final = 60.0
 MAX_TIMEOUT_S: Final = 3_600.0
@@ -52,6 +53,17 @@ def _seconds(text: str) -> float:
     if not 0 < value <= MAX_TIMEOUT_S:
         raise ValueError(text)
     return value
+
+
+def unwind_on_signals() -> None:
+    """Unwind on the signals that end a process, so that every server that was started is ended."""
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), _stop)
+
+
+def _stop(number: int, _: object) -> NoReturn:
+    raise SystemExit(128 + number)
 
 
 def read_specs(args: argparse.Namespace) -> tuple[ServerSpec, ...]:
