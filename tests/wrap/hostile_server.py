@@ -203,6 +203,7 @@ HURTS = {
     ),
     "no object": lambda n: send({"id": n, "result": 5}),
     "error without words": lambda n: send({"id": n, "error": "bad"}),
+    "tells its id": lambda n: answer(n, str(os.getpid())),
     "null for an error": lambda n: send({"id": n, "result": text_of("hurt"), "error": None}),
     "changes its list": changes_its_list,
 }
