@@ -34,6 +34,7 @@ __all__ = [
     "owner_of",
     "place",
     "questions_fault",
+    "session_of",
     "what_asks",
 ]
 
@@ -233,14 +234,16 @@ def _keep(question: Question, exchange: Exchange) -> None:
         exchange.asked.set()
 
 
-def owner_of(caller: RpcRequest | None) -> str:
-    """Return which client a request is of: all of a stdio connection are one."""
+def session_of(caller: RpcRequest | None) -> str:
+    """Return the session that a request is of: a stdio connection is one; empty over HTTP without a session."""
     if caller is None:
         return ""
-    channel = caller.channel
-    if channel.door.transport == "stdio":
-        return "stdio"
-    return channel.agreement.id or f"{id(channel)}"
+    return "stdio" if caller.channel.door.transport == "stdio" else caller.channel.agreement.id
+
+
+def owner_of(caller: RpcRequest | None) -> str:
+    """Return which client a request under way is of; without a session, each request is of another."""
+    return session_of(caller) or ("" if caller is None else f"{id(caller.channel)}")
 
 
 def asking_exchange(dialogue: Dialogue) -> Exchange | None:

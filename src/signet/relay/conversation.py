@@ -17,7 +17,7 @@ from signet.kernel.errors import INTERNAL
 from signet.kernel.relay import RpcRequest
 from signet.kernel.wire import encode
 
-from .asking import (, what_asks
+from .asking import (
     ASKING,
     NEEDS,
     Asker,
@@ -27,6 +27,7 @@ from .asking import (, what_asks
     missing_capability,
     owner_of,
     place,
+    what_asks,
 )
 from .dialogue import Answer, Dialogue, Exchange, Question
 from .messages import error_object, members
