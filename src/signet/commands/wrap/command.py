@@ -91,6 +91,11 @@ FLAGS: Final[tuple[tuple[str, str, dict[str, Any]], ...]] = (
     ),
     ("--record", "record all that is said with the server in this folder", {"metavar": "TAPE", "dest": "tape_record"}),
     (
+        "--contracts",
+        "output schemas for tools that state none, as 'signet contract learn --out' writes them",
+        {"metavar": "FOLDER", "default": ""},
+    ),
+    (
         "--serve",
         "serve over HTTP: MCP, REST and envelope (default: on standard input and output)",
         {"action": "store_true"},
@@ -162,6 +167,8 @@ def _servers(args: argparse.Namespace) -> tuple[ServerSpec, ...]:
     if len(given) != 1:
         which = f"{' and '.join(given)} name several" if given else "no server is named"
         raise UsageError(f"{which}: write one of {', '.join(sources)}; 'signet wrap --help' shows examples")
+    if args.tape is not None and args.tape_record is not None:
+        raise UsageError("--record and --replay exclude each other: a tape is recorded from a server")
     if args.header_file is not None and args.url is None:
         raise UsageError("--header-file is for a remote server: write --url beside it")
     common = ServerSpec(
@@ -170,6 +177,7 @@ def _servers(args: argparse.Namespace) -> tuple[ServerSpec, ...]:
         pool=args.pool,
         validation=_modes(args.modes, is_document=args.openapi is not None),
         env=_variables(args.env),
+        contracts=args.contracts,
         cwd=args.cwd,
     )
     if args.client_file is not None:
@@ -197,7 +205,7 @@ def _name_of(args: argparse.Namespace) -> str:
         from signet.relay.tape import read_label
 
         try:
-            return read_label(args.tape).server
+            return plain_name(read_label(args.tape).server)
         except LinkError as error:
             raise UsageError(str(error)) from None
     document = os.path.basename(args.openapi or "").partition(".")[0]

@@ -20,7 +20,7 @@ from signet.kernel.exchange import Exchange
 from signet.kernel.schemas import Bundle, SchemaRegistry
 
 from .chain import Seal, Tail, add_line
-from .file import AuditFile
+from .file import EDGE_LOCK_S, AuditFile
 from .line import (
     CONTINUED,
     PERIODIC,
@@ -57,6 +57,7 @@ class AuditLog:
         Raises:
             OSError: the file cannot be written, or it is not an audit log.
         """
+        self.path = path
         self._seal = Seal(key)
         self._digest = digest
         self._warn = warn
@@ -73,7 +74,7 @@ class AuditLog:
         Raises:
             OSError: it cannot be written.
         """
-        self._append(_nothing)
+        self._append(_nothing, wait_s=EDGE_LOCK_S)
 
     def __call__(self, exchange: Exchange) -> None:
         """Write the line of an exchange.
@@ -97,7 +98,7 @@ class AuditLog:
     def close(self) -> None:
         """Write the checkpoint that says that this process has ended, and close the file."""
         try:
-            self._append(self._checkpoint(STOPPED))
+            self._append(self._checkpoint(STOPPED), wait_s=EDGE_LOCK_S)
         except OSError as error:
             self._note_outage(error)
         self.release()
@@ -106,7 +107,7 @@ class AuditLog:
         """Close the file without a word."""
         self._file.close()
 
-    def _append(self, make: Callable[[Tail], bytes]) -> None:
+    def _append(self, make: Callable[[Tail], bytes], *, wait_s: float = 0.0) -> None:
         """Write lines, behind the checkpoint with which this process comes to a file, unless it has."""
 
         def make_all(tail: Tail) -> bytes:
@@ -118,7 +119,7 @@ class AuditLog:
             before = self._checkpoint(UNCLOSED)(tail) if is_unclosed else b""
             return before + self._checkpoint(CONTINUED if self._entered else STARTED)(tail) + make(tail)
 
-        self._file.append(make_all)
+        self._file.append(make_all, wait_s=wait_s)
         self._entered = self._file.inode
 
     def _lines(self, tail: Tail, line: RequestLine) -> bytes:
