@@ -13,7 +13,8 @@ from remote_servers import linked, run
 from session_servers import EVENTS, NOTE, VERSION, Site, call, message, read_events, serving_sessions, until
 from signet.transports.sessions import SessionLimits
 
-QUICK = SessionLimits(kept_s=0.05, sweep_s=0.02)
+SWEPT = SessionLimits(sweep_s=0.02)
+"""The usual limits, looked at often: tests put what has to end into the past."""
 
 
 async def read_until(response: Any, text: bytes) -> bytes:
@@ -271,10 +272,13 @@ def test_a_call_goes_on_when_its_connection_is_cut_and_its_reply_is_fetched_late
 
 def test_a_call_that_nobody_comes_back_for_is_cancelled() -> None:
     async def talk() -> None:
-        async with serving_sessions(QUICK) as site:
+        async with serving_sessions(SWEPT) as site:
             session = await site.session()
             async with site.open("POST", call("wait"), **session) as stream:
                 await read_until(stream, b"id: 1-1")
+            kept = _find(site, session).streams["1"]
+            await until(lambda: not kept.log.has_reader)
+            kept.unread_since_s -= 60
             await until(lambda: site.wrapped.cancelled == 1)
             gone = await site.send("GET", **session, last_event_id="1-1")
 
@@ -357,11 +361,13 @@ def test_more_calls_in_flight_than_a_session_may_have_are_refused_and_ended_ones
 
 def test_an_idle_session_ends_and_what_is_kept_for_it_is_told() -> None:
     async def talk() -> None:
-        async with serving_sessions(SessionLimits(idle_s=0.05, sweep_s=0.02)) as site:
+        async with serving_sessions(SWEPT) as site:
             idle, busy = await site.session(), await site.session()
             async with site.open("GET", **busy) as stream:
                 await read_until(stream, b": ")
                 await site.call(idle, "watch")
+                for session in (idle, busy):
+                    _find(site, session).used_s -= 1801
                 await until(lambda: len(site.table) == 1)
 
                 assert site.wrapped.ended == [idle["mcp_session_id"]]

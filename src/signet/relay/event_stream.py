@@ -99,8 +99,8 @@ class EventParser:
     def _take_field(self, field: bytes, value: bytes) -> None:
         if field == b"event":
             self._name = value[:MAX_ID_BYTES].decode(errors="replace")
-        elif field == b"id" and b"\0" not in value and len(value) <= MAX_ID_BYTES:
-            self._id = value.decode(errors="replace")
+        elif field == b"id" and len(value) <= MAX_ID_BYTES and (text := value.decode(errors="replace")).isprintable():
+            self._id = text
         elif field == b"retry" and value.isdigit() and len(value) <= MAX_RETRY_DIGITS:
             self.retry_ms = int(value)
 
