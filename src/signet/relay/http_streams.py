@@ -10,7 +10,7 @@ from signet.kernel.headers import VERSION
 from signet.kernel.protocol import MODERN_VERSIONS
 
 from .event_stream import EventParser
-from .http_responses import check_encoding, content_type, delay_s, drain, read_body, status_text
+from .http_responses import check_encoding, content_type, delay_s, drain, read_body, read_events, status_text
 from .link import Outgoing
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ class HttpStreams:
         count = 0
         try:
             while chunk := await response.content.readany():
-                for event in parser.feed(chunk):
+                for event in await read_events(parser, chunk):
                     count += 1
                     is_reply = bool(event.data) and not event.name and self._inbox.take(event.data, request_id)
                     if post is not None and is_reply:
@@ -254,7 +254,7 @@ class HttpStreams:
             async with self._endpoint.ask("GET", {"accept": EVENTS}) as response:
                 is_stream = content_type(response) == EVENTS and response.status == HTTPStatus.OK
                 while is_stream and (chunk := await response.content.readany()):
-                    for event in parser.feed(chunk):
+                    for event in await read_events(parser, chunk):
                         if event.name == "endpoint" and not named.done():
                             named.set_result(self._endpoint.join(event.data.decode(errors="replace")))
                         elif event.data and not event.name:
