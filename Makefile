@@ -8,12 +8,14 @@ ARGS   ?=
 
 VENV  := .venv
 BENCH := .venv-bench
+PROXY := .venv-bench-mcp-proxy
 BIN   := $(VENV)/bin
 
 # A stamp is touched once an installation is complete; an edited file on its right makes it anew.
 RUN_STAMP   := $(VENV)/.installed-for-run
 TEST_STAMP  := $(VENV)/.installed-for-test
 BENCH_STAMP := $(BENCH)/.installed
+PROXY_STAMP := $(PROXY)/.installed
 # An environment made for the tests holds all that the demo needs, so the demo takes it as it is.
 DEMO_STAMP  := $(if $(wildcard $(TEST_STAMP)),$(TEST_STAMP),$(RUN_STAMP))
 
@@ -60,7 +62,7 @@ check: $(TEST_STAMP) ## Lint, format, types and the import rules
 attack: $(TEST_STAMP) ## Attack a server on loopback for 13 minutes and watch a bystander (ARGS="mixed --minutes 2")
 	@$(BIN)/python scripts/attack.py $(ARGS)
 
-bench: $(BENCH_STAMP) ## Measure against the official SDK and FastMCP (ARGS="--only stdio,http --quick", "--help")
+bench: $(BENCH_STAMP) $(PROXY_STAMP) ## Measure against the official SDK and FastMCP (ARGS="--only stdio,http --quick", "--help")
 	@env -u PYTHONDONTWRITEBYTECODE $(BENCH)/bin/python -m compileall -q src bench
 	@env -u PYTHONDONTWRITEBYTECODE $(BENCH)/bin/python -m bench $(ARGS)
 
@@ -94,6 +96,7 @@ lock: ## Write requirements/*.txt anew from pyproject.toml and requirements/*.in
 	$(COMPILE) requirements/build.in -c requirements/run.txt -o requirements/build.txt
 	$(COMPILE) pyproject.toml requirements/build.in requirements/test.in -o requirements/test.txt
 	$(COMPILE) pyproject.toml --extra otel requirements/build.in requirements/bench.in -o requirements/bench.txt
+	$(COMPILE) requirements/bench-mcp-proxy.in -o requirements/bench-mcp-proxy.txt
 	$(COMPILE) pyproject.toml --extra redis --extra oauth --extra otel -c requirements/test.txt -o requirements/deploy.txt
 
 sbom: $(TEST_STAMP) ## Write the bill of materials (CycloneDX) of the locked dependencies to build/sbom.cdx.json
@@ -106,13 +109,13 @@ tools: # the outside programs that the tests run against us
 	@scripts/install_tools.sh
 
 clean: ## Remove all that was made here
-	@rm -rf $(VENV) $(BENCH) node_modules build dist runs
+	@rm -rf $(VENV) $(BENCH) $(PROXY) node_modules build dist runs
 	@rm -rf .coverage .coverage.* .hypothesis .schemathesis .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
 	@find src tests bench clients scripts -name __pycache__ -prune -exec rm -rf {} +
 
 # --- environments -----------------------------------------------------------------------------
 
-$(VENV)/pyvenv.cfg $(BENCH)/pyvenv.cfg:
+$(VENV)/pyvenv.cfg $(BENCH)/pyvenv.cfg $(PROXY)/pyvenv.cfg:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	  echo "Signet needs Python 3.11 or newer, and '$(PYTHON)' is not: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)"; exit 1; }
 	@echo "making $(@D)"
@@ -136,4 +139,9 @@ $(BENCH_STAMP): requirements/bench.txt pyproject.toml | $(BENCH)/pyvenv.cfg
 	@echo "installing Signet and the peers into $(BENCH)"
 	@$(BENCH)/bin/python $(PIP) --require-hashes -r requirements/bench.txt
 	@$(BENCH)/bin/python $(PIP) $(LOCAL) -e .
+	@touch $@
+
+$(PROXY_STAMP): requirements/bench-mcp-proxy.txt | $(PROXY)/pyvenv.cfg
+	@echo "installing mcp-proxy into $(PROXY)"
+	@$(PROXY)/bin/python $(PIP) --require-hashes -r requirements/bench-mcp-proxy.txt
 	@touch $@

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from bench import calls, convert, decode, journal, memory, own, startup, telemetry, web
+from bench import calls, convert, decode, journal, memory, own, startup, telemetry, web, wrap
 from bench.contenders import Contender, contenders
 from bench.frames import WrongAnswerError
 from bench.machine import Bystanders, hardware, versions
@@ -31,10 +31,11 @@ BENCHMARKS: dict[str, Callable[[Plan, Sequence[Contender]], list[Row]]] = {
     "decode": decode.measure,
     "journal": journal.measure,
     "telemetry": telemetry.measure,
+    "wrap": wrap.measure,
 }
 """The function of each benchmark; a new benchmark is a new module and a new line here."""
 
-GOALS = ("cold", "stdio", "own", "http", "rest", "telemetry")
+GOALS = ("cold", "stdio", "own", "http", "rest", "telemetry", "wrap")
 """The benchmarks that the goals need."""
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"

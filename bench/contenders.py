@@ -10,16 +10,32 @@ from pathlib import Path
 
 from bench.rows import BOUND, SIGNET
 
-__all__ = ["BARE", "BARE_NAME", "ECHO", "FASTMCP", "NAMES", "PORT", "SDK", "Contender", "contenders", "find_signet"]
+__all__ = [
+    "BARE",
+    "BARE_NAME",
+    "ECHO",
+    "FASTMCP",
+    "MCP_PROXY",
+    "NAMES",
+    "PORT",
+    "PROXY_ENVIRONMENT",
+    "SDK",
+    "Contender",
+    "contenders",
+    "find_signet",
+]
 
 SDK = "official SDK"
 FASTMCP = "FastMCP"
 BARE_NAME = "bare server"
-NAMES = (SIGNET, SDK, FASTMCP, BARE_NAME, BOUND)
+MCP_PROXY = "mcp-proxy"
+NAMES = (SIGNET, SDK, FASTMCP, MCP_PROXY, BARE_NAME, BOUND)
 PORT = "PORT"
 """A placeholder in HTTP commands for the port that the driver picks; Signet picks and announces its own."""
 
 _HERE = Path(__file__).resolve().parent
+PROXY_ENVIRONMENT = _HERE.parent / ".venv-bench-mcp-proxy"
+"""Where mcp-proxy is installed: it needs an older SDK than the other peers."""
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from bench import telemetry
+from bench import telemetry, wrap
 from bench.calls import IN_FLIGHT
-from bench.contenders import BARE_NAME, FASTMCP, SDK
+from bench.contenders import BARE_NAME, FASTMCP, MCP_PROXY, SDK
 from bench.frames import LEGACY, MODERN
 from bench.own import KINDS, QUICK, SECTION, TWIN
 from bench.rows import Ratio, Row
@@ -46,6 +46,9 @@ GOALS = (
     Goal(SECTION, f"{KINDS['inline']}, {IN_FLIGHT} in flight", QUICK, 0.95),
     # Metrics take a tenth of the throughput at most.
     Goal(telemetry.SECTION, f"{telemetry.METRICS}, ", telemetry.OFF, 0.9),
+    # A fifth of the time that another wrapper adds to a call.
+    *(Goal(wrap.SECTION, f"{door}, {wrap.ADDED}", FASTMCP, 1 / 5) for door in wrap.DOORS),
+    Goal(wrap.SECTION, f"{wrap.HTTP}, {wrap.ADDED}", MCP_PROXY, 1 / 5),
 )
 
 

@@ -6,11 +6,14 @@ import os
 import platform
 import re
 import time
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, distributions, version
 from pathlib import Path
+
+from bench.contenders import MCP_PROXY, PROXY_ENVIRONMENT
 
 __all__ = ["Bystanders", "hardware", "versions"]
 
+ABSENT = "(not installed)"
 PACKAGES = (
     "signet-mcp", "mcp", "fastmcp", "uvicorn", "uvloop", "httptools", "pydantic", "msgspec", "jsonschema-rs",
     "markdownify",
@@ -27,7 +30,12 @@ def hardware() -> str:
 
 def versions() -> str:
     """Return the versions of the packages that are compared and of the libraries below them."""
-    return ", ".join(f"{name} {_version(name)}" for name in PACKAGES)
+    return ", ".join((*(f"{name} {_version(name)}" for name in PACKAGES), f"{MCP_PROXY} {_proxy_version()}"))
+
+
+def _proxy_version() -> str:
+    folders = [str(folder) for folder in PROXY_ENVIRONMENT.glob("lib/python*/site-packages")]
+    return next((one.version for one in distributions(name=MCP_PROXY, path=folders)), ABSENT)
 
 
 def _version(name: str) -> str:
@@ -35,7 +43,7 @@ def _version(name: str) -> str:
     try:
         return version(name)
     except PackageNotFoundError:
-        return "(not installed)"
+        return ABSENT
 
 
 class Bystanders:

@@ -39,6 +39,11 @@ blocking reads and writes, over HTTP an ASGI application.
 - Over HTTP the peers run stateless with JSON answers, under uvicorn with uvloop and httptools, without an \
 access log. FastMCP's tool is a coroutine, which spares it a worker thread. All requests of a cell have the same head, \
 which Signet keeps parsed; a head that it has not seen costs it some 5 µs more.
+- Of the wrappers, each stands in front of the same server on stdio, which has the bare server's loop, and is measured \
+beside that server itself (direct). The time that a wrapper adds is its median minus the server's within one round; \
+over HTTP too, since what a caller pays is the whole way. FastMCP's proxy has one session for all calls, which is the \
+fastest way that it has; mcp-proxy runs stateless. Signet checks every input and every output against the server's \
+schemas, and keeps its journal; the others check nothing.
 - A round takes each cell to one server after the other, in an order that rotates from round to round; \
 servers are started afresh for each round. Each cell is warmed up before its clock starts.
 - Every answer's id and shape are checked, and one in fifty is inflated and compared with its source, after \

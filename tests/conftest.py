@@ -44,6 +44,7 @@ settings.register_profile("ci", settings.get_profile("desk"), derandomize=True)
 settings.load_profile("ci" if IN_CI else "desk")
 
 SLOW_FILES = (
+    "wrap/test_hostile_servers.py", "relay/test_child_process.py",
     "tests/test_parity.py", "real/test_openapi.py", "operations/test_bank_pace.py", "tests/test_boj_commands.py",
     "console/test_every_view.py", "toolsets/oj/test_convert.py", "transports/test_supervisor.py", "check/test_check.py",
     "real/test_drop_in_servers.py", "operations/test_redis_store.py", "console/test_diagram.py",
@@ -67,7 +68,7 @@ SLOW_FILES = (
     "transports/test_hangup.py", "tests/test_conftest.py", "tests/test_clients.py", "operations/test_oauth_flow.py",
     "tests/test_config_command.py", "real/test_conformance.py", "real/test_plantuml_jar.py",
     "tests/test_installation.py", "operations/test_deployment_page.py", "operations/test_memory_store.py",
-    "contracts/test_verdict_properties.py",
+    "contracts/test_verdict_properties.py", "wrap/test_load.py", "relay/test_negotiation.py",
 )  # fmt: skip
 """The files of a parallel run that go first, the slowest at the head: begun last, one would leave a process alone.
 

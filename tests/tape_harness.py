@@ -21,8 +21,7 @@ MODERN = {
 }
 SPEC = ServerSpec(name="played", command=("played-server", "--verbose"))
 TOOLS = (
-    b'{"name":"echo","description":"Say ?api_key=YOURS.",'
-    + b'"inputSchema":{"type":"object","properties":{"token":{"type":"string"},"n":{"maximum":1e2}}}}',
+    b'{"name":"echo","description":"?api_key=YOURS.","inputSchema":{"properties":{"token":{"type":"string"},"n":{"maximum":1e2}}}}',
     b'{"name":"count","inputSchema":{"type":"object"},"outputSchema":{"type":"object","required":["n"]}}',
     b'{"name":"ask","inputSchema":{"type":"object"}}',
 )
@@ -101,6 +100,8 @@ class PlayedServer:
             if not self.modern:
                 self.say(method="notifications/message", params={"level": "info", "data": f"call {self.calls}"})
             return b'{"content":[],"structuredContent":{"n":%d,"ratio":1.50}}' % self.calls
+        if name == "say":
+            return {"content": [{"type": "text", "text": "in words"}]}
         if name == "ask" and not self.modern:
             question = {"message": "sure?", "requestedSchema": {"type": "object"}, "maxTokens": 7}
             answer = await self._ask("elicitation/create", question)

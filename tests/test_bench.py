@@ -64,10 +64,14 @@ def test_the_page_tells_each_goal_its_ratio_and_by_how_much_it_is_met_or_missed(
     assert "Other work took 25% of the processor meanwhile." in text
 
 
-def test_a_package_that_is_not_installed_is_named_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_package_that_is_not_installed_is_named_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("bench.machine.PACKAGES", ("msgspec", "no-such-package"))
 
-    assert versions() == f"msgspec {msgspec.__version__}, no-such-package (not installed)"
+    monkeypatch.setattr("bench.machine.PROXY_ENVIRONMENT", tmp_path)
+
+    found = versions()
+
+    assert found == f"msgspec {msgspec.__version__}, no-such-package (not installed), mcp-proxy (not installed)"
 
 
 def test_a_page_without_goals_has_no_table_of_them() -> None:

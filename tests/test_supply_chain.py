@@ -36,7 +36,9 @@ def make(target: str, env: dict[str, str] | None = None) -> subprocess.Completed
 
 
 def test_there_is_a_lock_file_for_each_environment() -> None:
-    assert [path.name for path in LOCKS] == ["bench.txt", "build.txt", "deploy.txt", "run.txt", "test.txt"]
+    names = ["bench-mcp-proxy", "bench", "build", "deploy", "run", "test"]
+
+    assert [path.name for path in LOCKS] == [f"{name}.txt" for name in names]
 
 
 @pytest.mark.parametrize("path", LOCKS, ids=lambda path: path.name)

@@ -8,10 +8,13 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from typing import Any
 
 HINTS: dict[str, dict[str, bool]] = {"change": {}, "look": {"readOnlyHint": True}, "put": {"idempotentHint": True}}
 """The tools: one that changes something each time, one that changes nothing, one that may be called again."""
+WORK_S = 0.0003
+"""How long a call takes after it is noted, so that calls wait here whenever the process is killed."""
 ENTRY = {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}
 INFO = {
     "protocolVersion": "2025-11-25",
@@ -32,6 +35,7 @@ def answer(message: dict[str, Any], ledger: int) -> dict[str, Any]:
     if method == "tools/call":
         entry = message["params"]["arguments"]["id"]
         os.write(ledger, entry.encode() + b"\n")
+        time.sleep(WORK_S)
         return {"result": {"content": [{"type": "text", "text": entry}], "structuredContent": {"id": entry}}}
     if method in {"initialize", "tools/list", "ping"}:
         return {"result": {"initialize": INFO, "tools/list": listed(), "ping": {}}[method]}

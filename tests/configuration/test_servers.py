@@ -44,6 +44,7 @@ include = ["tag:pets"]
 
 [servers.tape]
 tape = "tapes/one"
+contracts = "learned"
 """
 
 
@@ -77,7 +78,7 @@ def test_every_key_of_a_table_is_read(tmp_path: Path) -> None:
         "https://api.example",
         ("tag:pets",),
     )
-    assert tape.tape == str(tmp_path / "tapes/one")
+    assert (tape.tape, tape.contracts) == (str(tmp_path / "tapes/one"), str(tmp_path / "learned"))
 
 
 def test_the_settings_of_a_process_lead_to_the_servers_of_their_file(tmp_path: Path) -> None:

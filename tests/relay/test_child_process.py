@@ -143,9 +143,12 @@ def test_lines_of_one_turn_of_the_loop_are_one_write(run: Any, monkeypatch: pyte
     assert [data for data in written if data.startswith(b"0\n")] == [b"".join(b"%d\n" % n for n in range(100))]
 
 
-def test_empty_lines_are_no_messages_and_an_unfinished_one_is_told_at_the_end(run: Any) -> None:
+@pytest.mark.parametrize(("last", "kept"), [("{1: 2}", [b"{1: 2}"]), ("{1: ", [])])
+def test_empty_lines_are_no_messages_and_a_last_line_needs_no_end_if_it_is_whole(
+    run: Any, last: str, kept: list[bytes]
+) -> None:
     async def talk() -> Seen:
-        seen = Seen("import sys; sys.stdout.write('\\n\\none\\n\\nhalf')")
+        seen = Seen(f"import sys; sys.stdout.write('\\n\\none\\n\\n{last}')")
         child = await seen.start()
         await seen.until(lambda: seen.exits)
         await child.close()
@@ -153,7 +156,27 @@ def test_empty_lines_are_no_messages_and_an_unfinished_one_is_told_at_the_end(ru
 
     seen = run(talk())
 
-    assert (seen.lines, seen.exits) == ([b"one", b"half"], ["it ended with exit code 0"])
+    assert (seen.lines, seen.exits) == ([b"one", *kept], ["it ended with exit code 0"])
+
+
+def test_a_reader_that_fails_on_one_line_gets_the_others(run: Any) -> None:
+    async def talk() -> tuple[list[bytes], list[str]]:
+        seen = Seen(f"print('1\\n2\\n3\\n4', flush=True)\n{HEED}")
+        failures: list[str] = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, told: failures.append(str(told["exception"])))
+
+        def read(line: bytes) -> None:
+            seen.lines.append(line)
+            if line == b"2":
+                raise ValueError("a line that nobody can bear")
+
+        seen.child._on_line = read
+        child = await seen.start()
+        await seen.until(lambda: len(seen.lines) == 4)
+        await child.close()
+        return seen.lines, failures
+
+    assert run(talk()) == ([b"1", b"2", b"3", b"4"], ["a line that nobody can bear"])
 
 
 def test_a_line_that_is_too_long_is_told_and_skipped(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -469,26 +492,29 @@ def test_whoever_is_killed_takes_the_children_of_his_children_along() -> None:
 # --- a child that does not read
 
 
-def test_a_burst_of_large_lines_is_no_reason_to_end_a_child_that_reads(
-    run: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(child_input, "STUCK_S", 0.05)
-    reading = "while n < 20 << 20: n += len(sys.stdin.buffer.read1(300_000)); time.sleep(0.002)"
-    script = f"import sys, time\nn = 0\n{reading}\nprint(n, flush=True)\n{HEED}"
+def test_a_burst_of_large_lines_is_no_reason_to_end_a_child_that_reads_on(run: Any) -> None:
+    async def talk() -> tuple[list[str], list[str]]:
+        source, sink = os.pipe()
+        broken: list[str] = []
+        with os.fdopen(sink, "wb", buffering=0) as stream:
+            child = child_input.ChildInput(stream, asyncio.get_running_loop(), broken.append)
+            for _ in range(20):
+                child.write(b"x" * ((1 << 20) - 1))
+            assert child.unsent_bytes == 20 << 20
+            before = child._taken
+            await asyncio.sleep(0.01)
+            assert child._taken > before
+            child._look(before)
+            while_it_reads = [*broken]
+            child._look(child._taken)
+            child.close()
+        os.close(source)
+        return while_it_reads, broken
 
-    async def talk() -> Seen:
-        seen = Seen(script)
-        child = await seen.start()
-        for _ in range(20):
-            child.write(b"x" * ((1 << 20) - 1))
-        assert child.unsent_bytes == 20 << 20
-        await seen.until(lambda: seen.lines or seen.exits)
-        await child.close()
-        return seen
+    while_it_reads, after = run(talk())
 
-    seen = run(talk())
-
-    assert (seen.lines, seen.exits) == ([b"%d" % (20 << 20)], [])
+    assert while_it_reads == []
+    assert [text.partition(":")[0] for text in after] == ["it does not read its standard input"]
 
 
 @pytest.mark.parametrize(("size", "stuck_s"), [(9 << 20, 0.05), (65 << 20, 600)])

@@ -101,7 +101,10 @@ def unknown_notifications(request_id):
     send({"method": "notifications/progress", "params": {"progressToken": "nobody's", "progress": 1}})
     send({"method": "notifications/progress", "params": {"progress": "much"}})
     send({"method": "notifications/cancelled", "params": {"requestId": 123456}})
-    send({"method": "notifications/message", "params": "not an object"})
+    send({"method": "notifications/cancelled", "params": {"requestId": [{}]}})
+    for method in ("cancelled", "progress", "message", "tools/list_changed", "elicitation/complete", "tasks/status"):
+        for params in ("not an object", [], None, 5):
+            send({"method": f"notifications/{method}", "params": params})
     send({"method": "notifications/resources/updated", "params": {"uri": 5}})
     send({"method": 5})
     answer(request_id, "hurt")
@@ -200,6 +203,7 @@ HURTS = {
     ),
     "no object": lambda n: send({"id": n, "result": 5}),
     "error without words": lambda n: send({"id": n, "error": "bad"}),
+    "null for an error": lambda n: send({"id": n, "result": text_of("hurt"), "error": None}),
     "changes its list": changes_its_list,
 }
 

@@ -40,6 +40,7 @@ def names(client: Door) -> set[str]:
         ("floods stdout", "hurt"),
         ("asks with one id", "3 responses to ['1']"),
         ("asks for the unknown", "codes [-32601, -32601]"),
+        ("null for an error", "hurt"),
         ("bad schema", "hurt"),
         ("older draft", "hurt"),
         ("has grandchildren", "hurt"),
@@ -90,7 +91,7 @@ def test_what_some_parsers_take_and_others_refuse_is_answered_anyhow(door: str, 
 
 @pytest.mark.parametrize(
     ("mode", "words"),
-    [("dies at start", "cannot read the licence"), ("exits at once", "exit code 0"), ("hangs at start", "")],
+    [("dies at start", "cannot read the licence"), ("exits at once", "exit code 0")],
 )
 def test_a_server_that_does_not_start_is_told_to_each_caller(door: str, mode: str, words: str) -> None:
     with wrapping(door, mode, flags=SHORT) as client:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -334,16 +335,14 @@ def test_a_cancelled_request_is_not_answered(tmp_path: Path) -> None:
 
 
 def test_what_a_server_says_between_calls_follows_what_was_sent_before(tmp_path: Path) -> None:
-    line = '{"connection":1,"direction":"%s","sequence":%d,"ms":0,"message":%s}\n'
-    said = [
-        ("to_server", '{"jsonrpc":"2.0","method":"notifications/initialized"}'),
-        ("to_client", '{"jsonrpc":"2.0","id":"r1","method":"roots/list"}'),
-        ("to_server", '{"jsonrpc":"2.0","id":"r1","result":{"roots":[]}}'),
-        ("to_client", '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'),
-        ("to_client", '{"jsonrpc":"2.0","id":1.5,"method":"roots/list"}'),
-    ]
-    (tmp_path / "messages.jsonl").write_text("".join(line % (to, n, text) for n, (to, text) in enumerate(said)))
-    (tmp_path / "tape.json").write_text('{"format":1,"server":"s","source":"c","started":"2026-11-16T00:00:00+00:00"}')
+    written(
+        tmp_path,
+        (">", '{"jsonrpc":"2.0","method":"notifications/initialized"}'),
+        ("<", '{"jsonrpc":"2.0","id":"r1","method":"roots/list"}'),
+        (">", '{"jsonrpc":"2.0","id":"r1","result":{"roots":[]}}'),
+        ("<", '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'),
+        ("<", '{"jsonrpc":"2.0","id":1.5,"method":"roots/list"}'),
+    )
 
     async def talk(client: Client) -> list[str]:
         client.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
@@ -387,3 +386,124 @@ def test_a_line_that_was_cut_off_is_ignored(tmp_path: Path) -> None:
         file.write(b'{"connection":9,"direction":"to_cl')
 
     assert replay(tmp_path, echo) == live
+
+
+def written(folder: Path, *said: tuple[str, str]) -> None:
+    """Write a tape by hand: messages of one connection, `>` to the server and `<` to the client."""
+    line = '{"connection":1,"direction":"%s","sequence":%d,"ms":0,"message":%s}\n'
+    to = {">": "to_server", "<": "to_client"}
+    text = "".join(line % (to[sign], number, message) for number, (sign, message) in enumerate(said, 1))
+    (folder / "messages.jsonl").write_text(text)
+    (folder / "tape.json").write_text('{"format":1,"server":"s","source":"c","started":"2026-11-16T00:00:00+00:00"}')
+
+
+LISTEN = {"notifications": {"toolsListChanged": True}}
+KEY = "io.modelcontextprotocol/subscriptionId"
+
+
+def test_what_a_server_told_its_listeners_is_told_under_the_new_id_and_the_stream_stays_open(tmp_path: Path) -> None:
+    params = {**LISTEN, "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}
+    asked = {"jsonrpc": "2.0", "id": 77, "method": "subscriptions/listen", "params": params}
+    note = '{"jsonrpc":"2.0","method":"notifications/%s","params":{"x":1,"_meta":{"%s":77}}}'
+    written(
+        tmp_path,
+        (">", json.dumps(asked)),
+        ("<", note % ("subscriptions/acknowledged", KEY)),
+        (">", '{"jsonrpc":"2.0","id":78,"method":"tools/list","params":{}}'),
+        ("<", note % ("tools/list_changed", KEY)),
+        ("<", '{"jsonrpc":"2.0","id":77,"result":{}}'),
+    )
+
+    async def listen(client: Client) -> Any:
+        client.start("ping")
+        waiting = client.start("subscriptions/listen", LISTEN, modern=True)
+        while len(client.heard) < 2:
+            client.was_told.clear()
+            await client.was_told.wait()
+        return client.heard, waiting.done()
+
+    told, is_done = replay(tmp_path, listen)
+
+    assert [(one["method"], one["params"]) for one in told] == [
+        ("notifications/subscriptions/acknowledged", {"x": 1, "_meta": {KEY: 2}}),
+        ("notifications/tools/list_changed", {"x": 1, "_meta": {KEY: 2}}),
+    ]
+    assert is_done is False
+
+
+def test_a_listener_that_was_not_recorded_is_acknowledged_and_hears_nothing(tmp_path: Path) -> None:
+    async def greet(client: Client) -> Any:
+        return await client.greet(modern=True)
+
+    async def listen(client: Client) -> Any:
+        client.start("subscriptions/listen", LISTEN, modern=True)
+        await client.was_told.wait()
+        return client.heard
+
+    record(tmp_path, greet, modern=True)
+
+    assert replay(tmp_path, listen) == [
+        {
+            "jsonrpc": "2.0",
+            "method": "notifications/subscriptions/acknowledged",
+            "params": {**LISTEN, "_meta": {KEY: 1}},
+        }
+    ]
+
+
+def test_a_question_that_the_server_took_back_is_not_waited_for(tmp_path: Path) -> None:
+    written(
+        tmp_path,
+        (">", '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask"}}'),
+        ("<", '{"jsonrpc":"2.0","id":50,"method":"elicitation/create","params":{}}'),
+        ("<", '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":50}}'),
+        ("<", '{"jsonrpc":"2.0","id":1,"result":{"content":[]}}'),
+    )
+
+    async def ask(client: Client) -> Any:
+        reply = await client.call("ask")
+        return reply["result"], client.heard[0]["params"]["requestId"] == client.asked[0]["id"]
+
+    assert replay(tmp_path, ask) == ({"content": []}, True)
+
+
+def test_a_large_tape_stays_on_the_disk(tmp_path: Path) -> None:
+    text = "x" * 500_000
+    call = '{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"t","arguments":{"n":%d}}}'
+    reply = '{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":"%d%s"}]}}'
+    pairs = [((">", call % (n, n)), ("<", reply % (n, n, text))) for n in range(40)]
+    written(tmp_path, *(message for pair in pairs for message in pair))
+    tape = TapeReader(str(tmp_path))
+
+    tracemalloc.start()
+    tape.load()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    async def last(client: Client) -> Any:
+        return (await client.call("t", n=39))["result"]["content"][0]["text"]
+
+    assert peak < 6_000_000
+    assert talk_to(TapeLink(tape), last) == f"39{text}"
+    tape.close()
+
+
+def test_what_belongs_to_no_single_call_is_played_with_none(tmp_path: Path) -> None:
+    call = '{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"t%d"}}'
+    written(
+        tmp_path,
+        (">", call % (1, 1)),
+        (">", call % (2, 2)),
+        ("<", '{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"whose?"}}'),
+        ("<", '{"jsonrpc":"2.0","id":50,"method":"elicitation/create","params":{}}'),
+        ("<", '{"jsonrpc":"2.0","id":1,"result":{"content":[]}}'),
+        ("<", '{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"of the second"}}'),
+        ("<", '{"jsonrpc":"2.0","id":2,"result":{"content":[]}}'),
+    )
+
+    async def both(client: Client) -> Any:
+        await client.call("t1")
+        await client.call("t2")
+        return [one["params"]["data"] for one in client.heard], client.asked
+
+    assert replay(tmp_path, both) == (["of the second"], [])

@@ -25,7 +25,7 @@ CHOICES: Final = {
     "pool": ("shared", "session", "call"),
     "validation": ("enforce", "shadow", "relax", "off"),
 }
-PATHS: Final = ("cwd", "tape")
+PATHS: Final = ("cwd", "tape", "contracts")
 MAX_HEADER_BYTES: Final = 65_536
 HEADER: Final = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}):[ \t]*([\x20-\x7e]*)")
 
@@ -179,6 +179,7 @@ READERS: Final[dict[str, Callable[[_Table, Mapping[str, str]], Any]]] = {
     "era": lambda table, _: table.text("era"),
     "pool": lambda table, _: table.text("pool"),
     "validation": _validation,
+    "contracts": lambda table, _: table.text("contracts"),
     "call_timeout_s": _timeout,
 }
 KEYS: Final = (*READERS, "args")

@@ -101,3 +101,5 @@ class Pending(msgspec.Struct, frozen=True):
     id: ResponseId
     reply: Coroutine[Any, Any, Reply]
     call: Call
+    is_endless: bool = False
+    """Whether the reply comes only when the client or the server ends: nobody waits for it at the end."""

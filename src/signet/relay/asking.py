@@ -124,8 +124,13 @@ class Round(msgspec.Struct, eq=False):
 class Rounds:
     """The calls that are held open between two requests of callers of the modern era."""
 
-    def __init__(self) -> None:
+    def __init__(self, on_dropped: Callable[[Dialogue], None]) -> None:
         self._held: dict[str, Round] = {}
+        self._on_dropped = on_dropped
+
+    def holds(self, dialogue: Dialogue) -> bool:
+        """Return whether a call of a dialogue is held."""
+        return any(one.exchange.dialogue is dialogue for one in self._held.values())
 
     def hold(self, exchange: Exchange, caller: RpcRequest) -> bytes:
         """Hold a call whose server asks something; return the result that asks the caller."""
@@ -165,6 +170,7 @@ class Rounds:
         if held is not None:
             held.timer.cancel()
             held.exchange.dialogue.forget(held.exchange, "the caller did not answer in time")
+            self._on_dropped(held.exchange.dialogue)
 
 
 def _digest(caller: RpcRequest) -> bytes:
@@ -210,7 +216,7 @@ def place(question: Question, exchange: Exchange, asker: Asker) -> None:
             exchange.dialogue.settle(exchange, refused)
     else:
         session = caller.channel.agreement
-        if (session.version and not declares(session.capabilities, question.method)) or not caller.channel.can_ask:
+        if not declares(session.capabilities, question.method) or not caller.channel.can_ask:
             question.answer(error=error_object(METHOD_NOT_FOUND, f"the caller declares no {NEEDS[question.method]}"))
         else:
             asker.pass_on(question, caller.channel.notify, caller.channel)

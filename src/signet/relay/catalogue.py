@@ -107,7 +107,7 @@ class Catalogue:
         """Serve what a server lists from now on."""
         self._snapshots[server.name] = snapshot
         prefix = f"{server.name}_" if self._prefixed else ""
-        terms = Terms(server.name, prefix, server.modes, server.runner, self._log)
+        terms = Terms(server.name, prefix, server.modes, server.runner, self._log, server.learned)
         self._listed[server.name] = list_tools(snapshot.tools, terms)
         listed = [one for name in self._order() for one in self._listed[name]]
         groups: list[tuple[Tool, ...]] = [tuple(one.tool for one in self._listed[name]) for name in self._order()]

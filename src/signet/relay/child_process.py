@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -132,13 +132,23 @@ class ChildProcess:
         return len(chunk)
 
     def _take_stdout(self, chunk: bytes) -> None:
-        for line in self._lines.feed(chunk):
-            if self._is_silent:
-                return
-            if line is None:
-                self._tell_long_line()
-            elif line:
-                self._on_line(line)
+        self._hand_over(iter(self._lines.feed(chunk)))
+
+    def _hand_over(self, lines: Iterator[bytes | None]) -> None:
+        is_done = False
+        try:
+            for line in lines:
+                if self._is_silent:
+                    break
+                if line is None:
+                    self._tell_long_line()
+                elif line:
+                    self._on_line(line)
+            is_done = True
+        finally:
+            # One line that its reader could not bear must not take the others along.
+            if not is_done:
+                asyncio.get_running_loop().call_soon(self._hand_over, lines)
 
     def _tell_long_line(self) -> None:
         self._on_stderr(f"(a line of more than {MAX_LINE_BYTES} bytes on standard output was skipped)")
@@ -148,9 +158,14 @@ class ChildProcess:
     def _pipe_ended(self, fd: int) -> None:
         if self._group is None or fd != self._group.streams[1].fileno():
             return
-        if (line := self._lines.last()) and not self._is_silent:
-            self._on_line(line)
+        self._take_last_line()
         self._settle("it closed its standard output")
+
+    def _take_last_line(self) -> None:
+        """Hand over a line without an end, unless it is half a message: then it was never said."""
+        line = self._lines.last()
+        if line and line.rstrip().endswith(b"}") and not self._is_silent:
+            self._on_line(line)
 
     def _settle(self, sentence: str) -> None:
         """Count the child as lost after a time, unless it ends before and has an exit status to tell."""
@@ -166,8 +181,7 @@ class ChildProcess:
             size = DRAIN_BYTES
             while fd in self._open_fds and size > 0 and (read := self._read(fd, take)):
                 size -= read
-        if (line := self._lines.last()) and not self._is_silent:
-            self._on_line(line)
+        self._take_last_line()
         status = group.reap()
         self._lose(f"it ended with exit code {status}" if status >= 0 else f"it was killed by {_signal_name(-status)}")
 

@@ -30,12 +30,22 @@ MAX_ROUNDS: Final = 10
 class Conversations:
     """The conversations with one server."""
 
-    def __init__(self, sessions: Callable[[], list[Session]], log: Callable[..., None]) -> None:
+    def __init__(
+        self,
+        sessions: Callable[[], list[Session]],
+        log: Callable[..., None],
+        *,
+        is_shared: bool,
+        on_dropped: Callable[[Dialogue], None],
+    ) -> None:
+        """Converse with instances that callers share, or not; `on_dropped` is told when a held call is given up."""
         self._sessions = sessions
         self._log = log
+        self._is_shared = is_shared
         self.asker = Asker()
         """Who asks callers of the handshake era."""
-        self._rounds = Rounds()
+        self.rounds = Rounds(on_dropped)
+        """The calls that wait for the answers of callers of the modern era."""
         self.levels: dict[str, str] = {}
         """The log level that each session asked for."""
 
@@ -44,7 +54,8 @@ class Conversations:
     ) -> Answer:
         """Return the server's answer to a request of a caller; raise LostError if the server is gone before it."""
         if not dialogue.modern:
-            return await self._converse_in_handshake(dialogue, method, raw, caller, more)
+            exchange = await self._start_in_handshake(dialogue, method, raw, caller, more)
+            return await self.go_on(exchange, caller)
         meta = dialogue.modern_meta(_capabilities_of(caller), self.level_of(caller))
         for _ in range(MAX_ROUNDS):
             exchange = dialogue.start(method, raw, caller, meta=meta, more=more, param_headers=_param_headers(caller))
@@ -83,16 +94,23 @@ class Conversations:
                 pending.cancel()
         return answers
 
-    async def _converse_in_handshake(
+    async def _start_in_handshake(
         self, dialogue: Dialogue, method: str, raw: Raw, caller: RpcRequest | None, more: Mapping[str, Any] | None
-    ) -> Answer:
-        exchange = self._resumed(caller)
-        if exchange is None:
-            self._set_level(dialogue, caller)
-            exchange = dialogue.start(method, raw, caller, more=more)
-        else:
-            exchange.request, dialogue = caller, exchange.dialogue
-        if method not in ASKING or (caller is not None and not caller.era.modern):
+    ) -> Exchange:
+        """Send a request; to a server that asks its callers, one at a time: only so it is known whom it asks."""
+        self._set_level(dialogue, caller)
+        if not (self._is_shared and dialogue.asks and method in ASKING):
+            return dialogue.start(method, raw, caller, more=more)
+        await dialogue.turn.acquire()
+        exchange = dialogue.start(method, raw, caller, more=more)
+        exchange.reply.add_done_callback(lambda _: dialogue.turn.release())
+        return exchange
+
+    async def go_on(self, exchange: Exchange, caller: RpcRequest | None) -> Answer:
+        """Return the reply to a request, or the questions that its caller has to answer first."""
+        dialogue = exchange.dialogue
+        exchange.request = caller
+        if exchange.method not in ASKING or (caller is not None and not caller.era.modern):
             return await reply_to(exchange)
         # The caller cannot be asked before this request is answered.
         exchange.asked = asyncio.Event()
@@ -110,18 +128,19 @@ class Conversations:
         if exchange.reply.done():
             return exchange.reply.result()
         if caller is not None:
-            return Answer(Raw(self._rounds.hold(exchange, caller)))
+            return Answer(Raw(self.rounds.hold(exchange, caller)))
         questions = {
             f"question-{n}": {"method": q.method, "params": q.params} for n, q in enumerate(exchange.questions, 1)
         }
         dialogue.forget(exchange, "the caller cannot be asked")
         return Answer(Raw(encode({"resultType": "input_required", "inputRequests": questions})))
 
-    def _resumed(self, caller: RpcRequest | None) -> Exchange | None:
+    def resumed(self, caller: RpcRequest | None) -> Exchange | None:
+        """Return the held call that a request goes on with; raise Fault if it is not the caller's."""
         if caller is None or not caller.era.modern or b"requestState" not in bytes(caller.raw):
             return None
         state = msgspec.json.decode(members(caller.raw).get("requestState", b'""'))
-        return self._rounds.resume(state, caller) if isinstance(state, str) and state else None
+        return self.rounds.resume(state, caller) if isinstance(state, str) and state else None
 
     def asked(self, question: Question) -> None:
         """Bring a question of the server to the caller that it is for, or refuse it with the reason."""

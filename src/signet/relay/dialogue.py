@@ -116,6 +116,8 @@ class Dialogue:
         """Whether the server has ever asked its caller something."""
         self.level = ""
         """The log level that was set last, in the handshake era."""
+        self.turn = asyncio.Lock()
+        """Held by the one request during which a server that several callers share may ask."""
         self._strays = 0
 
     async def open(self) -> None:
@@ -201,19 +203,18 @@ class Dialogue:
             self._asked(message.id, message.method, message.params)
 
     def _replied(self, message: Incoming) -> None:
-        number = message.id if isinstance(message.id, int) else None
+        number = message.id if type(message.id) is int else None
         exchange = self.exchanges.pop(number, None) if number is not None else None
         if exchange is None:
             self._hooks.log("server.stray_reply", id=str(message.id)[:50])
         elif not exchange.reply.done():
-            result = message.result if message.result is not UNSET else None
-            error = message.error if message.error is not UNSET else None
-            exchange.reply.set_result(Answer(result if error is None else None, error))
+            exchange.reply.set_result(_answer_of(message))
 
     def _notified(self, method: str, params: Raw) -> None:
         if method == "notifications/cancelled":
             number = members(params).get("requestId")
-            question = self.questions.pop(msgspec.json.decode(number), None) if number is not None else None
+            named = msgspec.json.decode(number) if number is not None else None
+            question = self.questions.pop(named, None) if isinstance(named, int | str) else None
             if question is not None:
                 question.is_open = False
                 if question.withdraw is not None:
@@ -257,6 +258,23 @@ class Dialogue:
                 exchange.reply.set_exception(LostError(why))
                 # Whoever waits gets it; nobody may.
                 exchange.reply.exception()
+
+
+def _answer_of(message: Incoming) -> Answer:
+    """Return the answer of a response; some servers write `null` for the member that is not there."""
+    result = message.result if message.result is not UNSET else None
+    error = message.error if message.error is not UNSET else None
+    if error is None or (result is not None and bytes(error) == b"null"):
+        return Answer(result)
+    parts = members(error)
+    if _is_a(int, parts.get("code")) and _is_a(str, parts.get("message")):
+        return Answer(error=error)
+    why = f"the server's error is no JSON-RPC error: {bytes(error).decode()[:200]}"
+    return Answer(error=Raw(error_object(INTERNAL, why)))
+
+
+def _is_a(kind: type, value: Raw | None) -> bool:
+    return value is not None and type(msgspec.json.decode(value)) is kind
 
 
 def _name_in(method: str, params: bytes) -> str:

@@ -49,6 +49,8 @@ class Terms(msgspec.Struct, frozen=True):
     run: Callable[[str, Mapping[str, bool]], Callable[[Any, Any], Any]]
     """Return what calls a tool, by its own name and its annotations."""
     note: Note
+    learned: Mapping[str, Raw] = {}
+    """Output schemas for tools that state none; they are enforced and not listed."""
 
 
 def list_tools(entries: Iterable[Raw], terms: Terms) -> list[Listed]:
@@ -74,7 +76,7 @@ def _listed(entry: Raw, parts: dict[str, Raw], slug: str, terms: Terms) -> Liste
         shown: dict[str, Any] = {key: value for key, value in parts.items() if key != "outputSchema" or not withheld}
         entry = Raw(encode({**shown, "name": prefix + own_name}))
     annotations = _annotations(parts)
-    output = None if withheld else parts.get("outputSchema")
+    output = None if mode == "relax" else parts.get("outputSchema", terms.learned.get(own_name))
     bundle = Bundle(slug, parts.get("inputSchema", ANYTHING), output if output is not None else ANYTHING)
     tool = Tool(
         name=prefix + own_name,

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Final
 
 import msgspec
-from msgspec import Raw
+from msgspec import UNSET, Raw
 
 from signet.kernel.channel import Session
 from signet.kernel.wire import encode
@@ -55,6 +55,8 @@ class Notices:
         }
         for name, listener in listeners.items():
             self.subscriptions_of(name).add(listener)
+        for server in self.catalogue.servers:
+            self.sync(server)
         session.on_end.append(partial(self._end_session, session, owner, listeners))
 
     def _end_session(self, session: Session, owner: str, listeners: Mapping[str, Listener]) -> None:
@@ -78,8 +80,12 @@ class Notices:
         elif method not in {"notifications/cancelled", "notifications/subscriptions/acknowledged"}:
             self._pass_unknown(dialogue, method, params)
 
+    def begun(self, server: WrappedServer, dialogue: Dialogue) -> None:
+        """Ask a new instance of a server for what its listeners want."""
+        self.sync(server, dialogue)
+
     def lost(self, server: WrappedServer, dialogue: Dialogue) -> None:
-        """Start a server again that callers have subscribed to."""
+        """Note that a server is gone; it is started again with the next request."""
         self._log("server.lost", server=server.name, why=dialogue.why_lost)
 
     def _pass_message(self, server: WrappedServer, dialogue: Dialogue, params: Raw) -> None:
@@ -96,6 +102,8 @@ class Notices:
         for session in self._sessions.values():
             if session.notify is not None:
                 session.notify(message)
+        if not self._sessions:
+            self._log("server.notification_dropped", server=server.name, method="notifications/message")
 
     def _pass_unknown(self, dialogue: Dialogue, method: str, params: Raw) -> None:
         callers = [one.request for one in dialogue.exchanges.values() if one.request is not None]
@@ -153,6 +161,8 @@ def _pass_progress(dialogue: Dialogue, params: Raw) -> None:
     token = parts.get("progressToken")
     number = msgspec.json.decode(token) if token is not None else None
     exchange = dialogue.exchanges.get(number) if isinstance(number, int) else None
-    if exchange is not None and exchange.request is not None:
+    if exchange is None or exchange.request is None:
+        return
+    if exchange.request.meta.progress_token is not UNSET:
         parts["progressToken"] = exchange.request.meta.progress_token
         exchange.request.channel.notify(notification("notifications/progress", encode(parts)))

@@ -45,20 +45,28 @@ def open_relay(
 
     Raises:
         LockError: there is a lock that cannot be read.
-        ValueError: the policy of the lock is none.
+        LinkError: a tape cannot be recorded or replayed.
+        ValueError: the policy of the lock is none, or learned contracts cannot be read.
     """
     relay = ServerRelay(log)
     listeners = Listeners(
-        notified=relay.notices.notified, lost=relay.notices.lost, sessions=relay.notices.sessions, log=log
+        notified=relay.notices.notified,
+        begun=relay.notices.begun,
+        lost=relay.notices.lost,
+        sessions=relay.notices.sessions,
+        log=log,
     )
     lock = _lock_of(wrapping, log)
     servers = []
     for spec in wrapping.servers:
         links = _Links(spec, wrapping, secrets, log)
+        links.open_tape(lock.servers.get(spec.name) if lock is not None else None)
         server = WrappedServer(spec, links.link, listeners, is_private=wrapping.is_private)
         relay.on_close.append(links.close)
         if lock is not None and spec.name in lock.servers:
             _pin(server, lock.servers[spec.name], wrapping, log)
+        elif lock is not None:
+            log("lock.unpinned", server=spec.name, why=f"{wrapping.lock_file} pins no server of this name")
         servers.append(server)
     relay.catalogue = relay.notices.catalogue = Catalogue(
         servers, toolbox, registry, identity, prefixed=wrapping.prefixed, log=log, instructions=instructions
@@ -100,13 +108,40 @@ class _Links(msgspec.Struct):
     wrapping: Wrapping
     secrets: tuple[str, ...]
     log: Log
-    tape: TapeWriter | TapeReader | None = None
+    recorded: TapeWriter | None = None
+    replayed: TapeReader | None = None
+
+    def open_tape(self, locked: LockedServer | None) -> None:
+        """Open the tape that is recorded or replayed; say where a replayed one differs from the lock."""
+        if self.spec.tape:
+            self._open_replay(locked)
+        elif self.wrapping.record:
+            from .tape import TapeWriter
+
+            warn = partial(self.log, "tape.unwritten", server=self.spec.name)
+            folder = self.wrapping.record
+            folder = os.path.join(folder, self.spec.name) if len(self.wrapping.servers) > 1 else folder
+            self.recorded = TapeWriter(folder, self.spec, self.secrets, lambda why: warn(why=why))
+
+    def _open_replay(self, locked: LockedServer | None) -> None:
+        from .tape import read_label
+        from .tape_reader import TapeReader
+
+        read_label(self.spec.tape)
+        self.replayed = TapeReader(self.spec.tape)
+        if locked is not None:
+            from .tape_check import check_tape
+
+            for what in check_tape(self.replayed, locked.snapshot):
+                self.log("tape.differs", server=self.spec.name, what=what)
 
     def link(self) -> Link:
         """Return a new link to the server: its recording, its URL or its command."""
         spec, log = self.spec, partial(self.log, server=self.spec.name)
-        if spec.tape:
-            return self._replay()
+        if self.replayed is not None:
+            from .tape_link import TapeLink
+
+            return TapeLink(self.replayed, self.secrets)
         if spec.url:
             from .http_link import HttpLink
 
@@ -115,28 +150,14 @@ class _Links(msgspec.Struct):
             from .child_link import ChildLink
 
             link = ChildLink(spec, lambda line: log("server.stderr", line=line))
-        return self._recorded(link) if self.wrapping.record else link
-
-    def _replay(self) -> Link:
-        from .tape_link import TapeLink
-        from .tape_reader import TapeReader
-
-        if not isinstance(self.tape, TapeReader):
-            self.tape = TapeReader(self.spec.tape)
-        return TapeLink(self.tape, self.secrets)
-
-    def _recorded(self, link: Link) -> Link:
+        if self.recorded is None:
+            return link
         from .recording_link import RecordingLink
-        from .tape import TapeWriter
 
-        if not isinstance(self.tape, TapeWriter):
-            warn = partial(self.log, "tape.unwritten", server=self.spec.name)
-            folder = self.wrapping.record
-            folder = os.path.join(folder, self.spec.name) if len(self.wrapping.servers) > 1 else folder
-            self.tape = TapeWriter(folder, self.spec, self.secrets, lambda why: warn(why=why))
-        return RecordingLink(link, self.tape)
+        return RecordingLink(link, self.recorded)
 
     def close(self) -> None:
         """Write the rest of the tape."""
-        if self.tape is not None:
-            self.tape.close()
+        for tape in (self.recorded, self.replayed):
+            if tape is not None:
+                tape.close()

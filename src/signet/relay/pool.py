@@ -6,8 +6,8 @@ A start is made once for all who wait for it. Only after a start that failed is 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Final
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Final
 
 from signet.kernel.errors import Code, Fault
 
@@ -80,11 +80,14 @@ class Pool:
         """End the dialogue of a session that has ended."""
         opened = self._open.pop(self._key(owner), None) if self._kind == "session" else None
         if opened is not None:
-            self.close_later(opened)
+            self._later(_close(opened))
 
-    def close_later(self, opened: asyncio.Future[Dialogue]) -> None:
+    def close_later(self, dialogue: Dialogue) -> None:
         """End a dialogue without waiting for it."""
-        task = asyncio.ensure_future(_close(opened))
+        self._later(dialogue.close())
+
+    def _later(self, closing: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(closing)
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
 
@@ -103,7 +106,7 @@ class Pool:
             raise Fault(Code.INTERNAL_ERROR, f"{self._name} is being ended", as_tool_result=False)
         if len(self._open) >= MAX_SESSIONS:
             oldest = next(iter(self._open))
-            self.close_later(self._open.pop(oldest))
+            self._later(_close(self._open.pop(oldest)))
         task = asyncio.ensure_future(begin())
         task.add_done_callback(self._settle)
         return task

@@ -216,7 +216,7 @@ class ServerRelay:
         return Answer(EMPTY)
 
     def _listen(self, request: RpcRequest) -> Answered:
-        return self._later(request, self._listening(request))
+        return msgspec.structs.replace(self._later(request, self._listening(request)), is_endless=True)
 
     async def _listening(self, request: RpcRequest) -> Reply:
         """Tell a caller of the modern era of changes until it hangs up."""

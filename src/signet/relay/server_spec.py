@@ -49,6 +49,8 @@ class ServerSpec(msgspec.Struct, frozen=True, kw_only=True):
     """`shared`, `session` or `call`."""
     validation: tuple[tuple[str, str], ...] = (("", "enforce"),)
     """The mode per tool name, "" for all."""
+    contracts: str = ""
+    """A folder of bundles whose output schemas hold for tools that state none, such as learned ones."""
     call_timeout_s: float = 600.0
 
 

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from signet.kernel.redaction import REDACTED, redact_user_info
+from signet.kernel.redaction import REDACTED
 from signet.kernel.secret_values import NAMES_SECRET, secrets_inside
+from signet.lock.address import shown_command, shown_url
 from signet.upstream.cassette_folder import IN_TARGET
 
 from .server_spec import ServerSpec
@@ -19,12 +20,11 @@ SECRET_VARIABLE: Final = re.compile(
 )
 """Names of variables that mean a secret, beside those that mean one everywhere."""
 LOOKS_RANDOM: Final = re.compile(r"(?=.*[0-9])(?=.*[A-Za-z])[A-Za-z0-9_+=.-]{20,}")
-FLAG: Final = re.compile(r"(--?[A-Za-z][\w.-]*)(?:=(.*))?", re.DOTALL)
 
 
 def secrets_of(spec: ServerSpec) -> tuple[str, ...]:
     """Return the texts that must be written nowhere, the values of headers with and without their scheme."""
-    found = [value for _, value in _flags(spec.command)]
+    found = list(_hidden(spec.command))
     for _, value in spec.headers:
         found += (value, value.rpartition(" ")[2])
     for name, value in spec.env:
@@ -39,26 +39,15 @@ def secrets_of(spec: ServerSpec) -> tuple[str, ...]:
 def shown_source(spec: ServerSpec) -> str:
     """Return the command or the URL of a server without secrets."""
     if not spec.command:
-        return _shown(spec.url or spec.openapi or spec.tape)
+        return shown_url(spec.url)
     from shlex import join
 
-    words = list(spec.command)
-    for index, value in _flags(spec.command):
-        words[index] = words[index].removesuffix(value) + REDACTED
-    return join(map(_shown, words))
+    return join(shown_command(spec.command))
 
 
-def _shown(text: str) -> str:
-    return IN_TARGET.sub(rf"\1{REDACTED}", redact_user_info(text))
-
-
-def _flags(command: tuple[str, ...]) -> Iterator[tuple[int, str]]:
-    """Yield the secret values that flags of a command have, and where they are."""
-    for index, word in enumerate(command):
-        match = FLAG.fullmatch(word)
-        if match is None or NAMES_SECRET.fullmatch(match[1]) is None:
-            continue
-        if match[2] is not None:
-            yield index, match[2]
-        elif index + 1 < len(command) and not command[index + 1].startswith("-"):
-            yield index + 1, command[index + 1]
+def _hidden(command: tuple[str, ...]) -> Iterator[str]:
+    """Yield the values of a command line that are not shown."""
+    for word, shown in zip(command, shown_command(command), strict=True):
+        start = shown.removesuffix(REDACTED)
+        if start != shown and word.startswith(start):
+            yield word.removeprefix(start)

@@ -28,7 +28,7 @@ from .tape_messages import (
     speaks_modern,
 )
 
-__all__ = ["ANSWER", "ASK", "NOTE", "REPLY", "REQUEST", "Exchange", "Step", "TapeIndex"]
+__all__ = ["ANSWER", "ASK", "LISTEN", "NOTE", "REPLY", "REQUEST", "Exchange", "Step", "TapeIndex"]
 
 REQUEST, NOTE, ASK, ANSWER, REPLY = range(5)
 """The kinds of steps; an ANSWER is where the server waited for the client."""
@@ -132,6 +132,7 @@ class TapeIndex:
         if head.id is None and head.method in UNHEARD:
             if head.method == CANCELLED:
                 state.calls.pop(params.get("requestId", ""), None)
+                state.listens.pop(params.get("requestId", ""), None)
             return
         is_modern = speaks_modern(params)
         exchange = Exchange(head.method, key_of(head.method, params, is_modern=is_modern))
@@ -151,9 +152,8 @@ class TapeIndex:
             state.calls[head.id] = exchange, name_of(params), is_modern
 
     def _replied(self, state: _Connection, head: Head, place: tuple[int, int]) -> None:
-        listen = state.listens.pop(head.id, None) if head.id is not None else None
-        if listen is not None:
-            listen.add(REPLY, *place)
+        if head.id is not None and state.listens.pop(head.id, None) is not None:
+            # The server ended; the one that is played goes on.
             return
         call = state.calls.pop(head.id, None) if head.id is not None else None
         if call is None:

@@ -20,8 +20,8 @@ from signet.kernel.errors import INTERNAL, INVALID_PARAMS, METHOD_NOT_FOUND, UNS
 from signet.kernel.protocol import MODERN_VERSIONS
 
 from .link import LinkError, Outgoing
-from .tape_index import Exchange, Step
-from .tape_messages import CONFIRMED, Head, Id, head_of, params_of, rekeyed, speaks_modern
+from .tape_index import LISTEN, Exchange, Step
+from .tape_messages import CONFIRMED, SUBSCRIPTION_KEY, Head, Id, head_of, params_of, rekeyed, speaks_modern
 from .tape_nearest import not_recorded
 from .tape_play import TapePlay
 from .tape_reader import TapeReader
@@ -115,34 +115,33 @@ class TapeLink:
             if chosen is not None:
                 await TapePlay(self, head, params, chosen).run()
                 return
-            error = self._refusal(head.method, params)
-            if error is None:
-                self._receive(msgspec.json.encode({"jsonrpc": "2.0", "id": head.id, "result": {}}))
-                return
-            if not error:
+            reply = self._usual(head, params)
+            if reply is None:
                 error = await asyncio.to_thread(not_recorded, self._tape, head.method, params)
+                reply = {"id": head.id, "error": error}
         except LinkError as broken:
-            error = {"code": INTERNAL, "message": str(broken)}
+            reply = {"id": head.id, "error": {"code": INTERNAL, "message": str(broken)}}
         if head.id is not None:
-            self._refuse(head.id, error)
+            self.deliver(msgspec.json.encode({"jsonrpc": "2.0", **reply}))
 
-    def _refuse(self, request_id: Id, error: dict[str, Any]) -> None:
-        self._receive(msgspec.json.encode({"jsonrpc": "2.0", "id": request_id, "error": error}))
-
-    def _refusal(self, method: str, params: dict[str, Any]) -> dict[str, Any] | None:
-        """Return the error by which a server of this era refuses a request; None where it only confirms it.
-
-        The error is empty where the request is missing on the tape alone.
-        """
-        index = self._tape.index
+    def _usual(self, head: Head, params: dict[str, Any]) -> dict[str, Any] | None:
+        """Return how any server of this era reacts to a request; None where only the tape could know."""
+        method, index = head.method, self._tape.index
+        is_modern = speaks_modern(params)
         if method == "server/discover":
-            return {"code": METHOD_NOT_FOUND, "message": "Method not found"}
+            return {"id": head.id, "error": {"code": METHOD_NOT_FOUND, "message": "Method not found"}}
         if method == "initialize":
             data = {"supported": list(MODERN_VERSIONS), "requested": params.get("protocolVersion")}
-            return {"code": UNSUPPORTED_VERSION, "message": "Unsupported protocol version", "data": data}
-        if index.has_modern and not index.initialized and not speaks_modern(params):
-            return {"code": INVALID_PARAMS, "message": "the request carries no protocol version in its _meta"}
-        return None if method in CONFIRMED and not speaks_modern(params) else {}
+            error = {"code": UNSUPPORTED_VERSION, "message": "Unsupported protocol version", "data": data}
+            return {"id": head.id, "error": error}
+        if index.has_modern and not index.initialized and not is_modern:
+            text = "the request carries no protocol version in its _meta"
+            return {"id": head.id, "error": {"code": INVALID_PARAMS, "message": text}}
+        if method == LISTEN and is_modern and index.has_modern:
+            # On a tape nothing changes, so whatever is asked for is honoured.
+            told = {"notifications": params.get("notifications", {}), "_meta": {SUBSCRIPTION_KEY: head.id}}
+            return {"method": "notifications/subscriptions/acknowledged", "params": told}
+        return {"id": head.id, "result": {}} if method in CONFIRMED and not is_modern else None
 
     async def read(self, step: Step) -> msgspec.Raw:
         """Return the message of a step, without holding the event loop where it is large."""
@@ -174,8 +173,7 @@ class TapeLink:
 
     def refuse(self, request_id: Id, error: dict[str, Any]) -> None:
         """Answer a request with an error."""
-        if not self._is_closed:
-            self._refuse(request_id, error)
+        self.deliver(msgspec.json.encode({"jsonrpc": "2.0", "id": request_id, "error": error}))
 
 
 def _ignore(_: bytes) -> None:

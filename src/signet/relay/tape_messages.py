@@ -38,7 +38,7 @@ SUBSCRIPTION_KEY: Final = "io.modelcontextprotocol/subscriptionId"
 HOP_PREFIX: Final = "io.modelcontextprotocol/"
 HOP_KEYS: Final = frozenset({"progressToken", "traceparent", "tracestate", "baggage"})
 """What `_meta` says about one hop or one moment, not about the call."""
-CONFIRMED: Final = frozenset({"ping", "logging/setLevel"})
+CONFIRMED: Final = frozenset({"ping", "logging/setLevel", "resources/unsubscribe"})
 """Requests of the handshake era that a server only confirms."""
 WITHOUT_PARAMS: Final = frozenset({"server/discover", "notifications/initialized", "ping"})
 """Messages that are equal whoever sends them."""

@@ -21,6 +21,7 @@ from signet.lock.snapshot import Snapshot
 from .asking import owner_of
 from .conversation import Conversations, reply_to
 from .dialogue import Answer, Dialogue, Hooks, LostError
+from .learned import learned_outputs
 from .link import Link
 from .messages import members
 from .negotiation import CALLERS, Introduction, introduce
@@ -48,6 +49,7 @@ class Listeners(msgspec.Struct, frozen=True):
     """Who is told of what a server says outside of any request."""
 
     notified: Callable[[WrappedServer, Dialogue, str, Raw], None]
+    begun: Callable[[WrappedServer, Dialogue], None]
     lost: Callable[[WrappedServer, Dialogue], None]
     sessions: Callable[[], list[Session]]
     log: Callable[..., None]
@@ -65,11 +67,15 @@ class WrappedServer:
         self._make_link = make_link
         self._listeners = listeners
         self._is_private = is_private
-        self.conversations = Conversations(listeners.sessions, listeners.log)
+        is_shared = spec.pool == "shared" and not is_private
+        self.conversations = Conversations(
+            listeners.sessions, listeners.log, is_shared=is_shared, on_dropped=self._close_single
+        )
         self._turns = asyncio.Semaphore(MAX_IN_FLIGHT)
         self._waiting = 0
         self.pool = Pool(spec.name, spec.pool)
         self.modes = dict(spec.validation)
+        self.learned = learned_outputs(spec.contracts) if spec.contracts else {}
         self.pinned: Snapshot | None = None
         """What is served of the server, where a lock pins it."""
         self.blocked: Mapping[tuple[str, str], str] = {}
@@ -93,6 +99,7 @@ class WrappedServer:
             except BaseException:
                 await dialogue.close()
                 raise
+        self._listeners.begun(self, dialogue)
         return dialogue
 
     def _make_dialogue(self) -> Dialogue:
@@ -150,24 +157,34 @@ class WrappedServer:
 
         A request that a server may have got is sent to its successor only if it changes nothing.
         """
+        held = self.conversations.resumed(caller)
+        if held is not None:
+            try:
+                return await self.conversations.go_on(held, caller), held.dialogue
+            except LostError as error:
+                raise self._lost(method, error, may_repeat=may_repeat) from None
+            finally:
+                self._close_single(held.dialogue)
         await self._enter()
         try:
             for is_last in (False, True):
                 dialogue = await self._dialogue_for(caller)
-                self._check_lock(method, raw, more)
                 try:
-                    answer = await self.conversations.converse(dialogue, method, raw, caller, more)
+                    self._check_lock(method, raw, more)
+                    return await self.conversations.converse(dialogue, method, raw, caller, more), dialogue
                 except LostError as error:
                     if is_last or (error.was_sent and not may_repeat):
                         raise self._lost(method, error, may_repeat=may_repeat) from None
-                    continue
                 finally:
-                    if self.spec.pool == "call":
-                        await dialogue.close()
-                return answer, dialogue
+                    self._close_single(dialogue)
         finally:
             self._turns.release()
         raise AssertionError("the second try returns or raises")
+
+    def _close_single(self, dialogue: Dialogue) -> None:
+        """End an instance that was started for one call, unless that call is held."""
+        if self.spec.pool == "call" and not self.conversations.rounds.holds(dialogue):
+            self.pool.close_later(dialogue)
 
     def _check_lock(self, method: str, raw: Raw, more: Mapping[str, Any] | None) -> None:
         """Raise Fault if the lock blocks what a request names."""

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["relay_of", "served"]
 
-WARNED = frozenset({"server.lost", "server.not_listed", "server.schema_unusable", "server.tools_clash", "lock.note"})
+WARNED = frozenset({"server.lost", "server.not_listed", "server.schema_unusable", "server.tools_clash", "lock.note",
+                    "tape.differs", "tape.unwritten"})  # fmt: skip
 """What is wrong, or changed; the rest is told for those who look."""
 
 
@@ -26,6 +27,7 @@ def relay_of(
     """Return what carries messages to wrapped servers, if there are any; raise UsageError if they are not usable."""
     if settings.wrapping is None:
         return None
+    from signet.relay.link import LinkError
     from signet.relay.opening import LockError, open_relay
 
     def note(event: str, **facts: object) -> None:
@@ -34,7 +36,7 @@ def relay_of(
     secrets = settings.secrets()
     try:
         return open_relay(settings.wrapping, toolbox, registry, identity, log=note, secrets=secrets)
-    except (LockError, ValueError) as error:
+    except (LockError, LinkError, ValueError) as error:
         raise UsageError(str(error)) from None
 
 

@@ -128,7 +128,8 @@ class _Progress:
             raise
         if not self._messages:
             return to_response(request, call.result())
-        return Response(200, headers=STREAM, events=self._events(request, call, wake))
+        events = self._events(request, call, wake)
+        return Response(200, headers=STREAM, events=events, is_endless=pending.is_endless)
 
     async def _events(
         self, request: Request, call: asyncio.Future[Reply], wake: asyncio.Event

@@ -63,6 +63,8 @@ class Conversation:
         self._is_file = stat.S_ISREG(os.fstat(source).st_mode)
         self._lines = LineSplitter(MAX_LINE_BYTES)
         self._calls: dict[ResponseId, set[asyncio.Task[Reply]]] = {}
+        self._endless: set[asyncio.Task[Reply]] = set()
+        """The calls that end with the conversation."""
         self._unwritten: list[bytes] = []
         """The responses of calls that have just ended."""
         self._ended = asyncio.Event()
@@ -175,6 +177,9 @@ class Conversation:
     def _start(self, pending: Pending, message: Message | None) -> None:
         task = self._loop.create_task(pending.reply)
         self._calls.setdefault(pending.id, set()).add(task)
+        if pending.is_endless:
+            self._endless.add(task)
+            task.add_done_callback(self._endless.discard)
         task.add_done_callback(partial(self._finish, pending, message))
 
     def _finish(self, pending: Pending, message: Message | None, task: asyncio.Task[Reply]) -> None:
@@ -238,6 +243,8 @@ class Conversation:
 
         A signal ends the wait, and so does a client that is gone: it has closed its side of the wire too.
         """
+        for task in self._endless:
+            task.cancel()
         while self._calls and not self._stopped:
             if not has_reader(self._wire):
                 self._stop()

@@ -12,6 +12,7 @@ from signet.commands.terminal import write, write_json
 from signet.compatibility.contract_set import ContractFinding, compare_tools
 
 from .freeze import add_freeze
+from .learn import add_learn
 from .report import FORMATS
 from .sets import ContractSet, as_listed, read_set
 from .snapshot import add_snapshot
@@ -39,7 +40,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="ACTION",
         required=True,
         prog=parser.prog,
-        help="diff: compare two contract sets; snapshot: write down what a server says; freeze: keep your own",
+        help="diff: compare two contract sets; snapshot: write down what a server says; freeze: keep your own; "
+        "learn: infer output schemas from recorded results",
     )
     diff = actions.add_parser(
         "diff",
@@ -57,6 +59,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     diff.set_defaults(run=_run)
     add_snapshot(actions, parser.formatter_class)
     add_freeze(actions, parser.formatter_class)
+    add_learn(actions, parser.formatter_class)
 
 
 def _run(args: argparse.Namespace) -> int:

@@ -91,6 +91,11 @@ FLAGS: Final[tuple[tuple[str, str, dict[str, Any]], ...]] = (
     ),
     ("--record", "record all that is said with the server in this folder", {"metavar": "TAPE", "dest": "tape_record"}),
     (
+        "--contracts",
+        "output schemas for tools that state none, as 'signet contract learn --out' writes them",
+        {"metavar": "FOLDER", "default": ""},
+    ),
+    (
         "--serve",
         "serve over HTTP: MCP, REST and envelope (default: on standard input and output)",
         {"action": "store_true"},
@@ -170,6 +175,7 @@ def _servers(args: argparse.Namespace) -> tuple[ServerSpec, ...]:
         pool=args.pool,
         validation=_modes(args.modes, is_document=args.openapi is not None),
         env=_variables(args.env),
+        contracts=args.contracts,
         cwd=args.cwd,
     )
     if args.client_file is not None:
@@ -197,7 +203,7 @@ def _name_of(args: argparse.Namespace) -> str:
         from signet.relay.tape import read_label
 
         try:
-            return read_label(args.tape).server
+            return plain_name(read_label(args.tape).server)
         except LinkError as error:
             raise UsageError(str(error)) from None
     document = os.path.basename(args.openapi or "").partition(".")[0]

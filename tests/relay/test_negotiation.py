@@ -1,0 +1,79 @@
+"""The beginning of a dialogue with a real child: one that never begins is given up, and ended."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from processes import PATIENCE_S, ROOT
+from signet.relay import negotiation
+from signet.relay.child_link import ChildLink
+from signet.relay.dialogue import Dialogue, Hooks
+from signet.relay.link import LinkError
+from signet.relay.negotiation import Introduction, introduce
+from signet.relay.server_spec import ServerSpec
+
+HOSTILE = ROOT / "tests/wrap/hostile_server.py"
+
+
+def our_children() -> str:
+    return Path(f"/proc/self/task/{os.getpid()}/children").read_text()
+
+
+def nothing(*_: object, **__: object) -> None:
+    pass
+
+
+def begin(mode: str, only: str = "auto", *, prefers_modern: bool = False) -> Dialogue:
+    spec = ServerSpec(name="hostile", command=(sys.executable, "-I", "-S", str(HOSTILE), mode, "marker"))
+    hooks = Hooks(notified=nothing, asked=nothing, lost=nothing, log=nothing)
+
+    async def run() -> Dialogue:
+        how = Introduction(prefers_modern=prefers_modern, only=only)
+        dialogue = await asyncio.wait_for(introduce(lambda: Dialogue(ChildLink(spec, nothing), hooks), how), PATIENCE_S)
+        await dialogue.close()
+        return dialogue
+
+    return asyncio.run(run())
+
+
+def test_a_server_that_hangs_at_the_start_is_given_up_and_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(negotiation, "START_S", 0.3)
+    before = our_children()
+
+    with pytest.raises(LinkError, match=r"^it does not answer within 0\.3 s$"):
+        begin("hangs at start")
+
+    assert our_children() == before
+
+
+@pytest.mark.parametrize(
+    ("mode", "why"),
+    [
+        ("dies at start", "it ended with exit code 1; .* cannot read the licence, token=\\[redacted\\]$"),
+        ("exits at once", "^it ended with exit code 0$"),
+    ],
+)
+def test_a_server_that_ends_at_the_start_is_told_with_its_last_words(mode: str, why: str) -> None:
+    before = our_children()
+
+    with pytest.raises(LinkError, match=why):
+        begin(mode)
+
+    assert our_children() == before
+
+
+@pytest.mark.parametrize("prefers_modern", [True, False])
+def test_a_server_of_one_era_is_spoken_to_in_that_era_whatever_is_preferred(prefers_modern: bool) -> None:
+    dialogue = begin("plain", prefers_modern=prefers_modern)
+
+    assert (dialogue.modern, dialogue.version) == (False, "2025-11-25")
+
+
+def test_an_era_that_a_server_does_not_speak_is_told() -> None:
+    with pytest.raises(LinkError, match=r"^it refuses to begin: Method not found$"):
+        begin("plain", only="modern")

@@ -1,0 +1,77 @@
+"""The relay matrix: every case, door and pairing of eras; `python -m wrap.relay_matrix NAME` runs it on a wrapper.
+
+The tests run it on `signet wrap`; run by hand it counts the cases that another project's proxy holds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from wrap import cases_calls, cases_talk
+from wrap.callers import ERAS, Caller
+from wrap.relay_case import Case, Links
+from wrap.wrappers import DIRECT, DOORS, FASTMCP, WRAP
+
+CASES = [*cases_calls.table.cases, *cases_talk.table.cases]
+
+Place = tuple[Case, str, str, str]
+
+PLACES: list[Place] = [
+    (case, door, era, child_era)
+    for child_era in ERAS
+    for door in DOORS
+    for era in ERAS
+    for case in CASES
+    if (door, era, child_era) in set(case.places())
+]
+
+
+def label_of(place: Place) -> str:
+    """Return the name of one case in one place."""
+    case, door, era, child_era = place
+    return f"{case.name}-{door}-{era}-{child_era}"
+
+
+def run(links: Links, place: Place) -> None:
+    """Run one case in one place; raise AssertionError where it does not hold."""
+    case, *where = place
+    held = False
+    try:
+        link = links.link(*where)
+        link.label = label_of(place)
+        case.run(link)
+        held = True
+    finally:
+        if not held:
+            links.discard(*where)
+
+
+def main() -> int:
+    """Run all cases on one wrapper and count those that hold."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("wrapper", choices=["direct", "wrap", "fastmcp"])
+    parser.add_argument("--only", default="", help="a word that the names of the cases hold")
+    parser.add_argument("--patience-s", type=float, default=5.0, help="how long an answer is waited for")
+    options = parser.parse_args()
+    wrapper = {"direct": DIRECT, "wrap": WRAP, "fastmcp": FASTMCP}[options.wrapper]
+    Caller.patience_s = options.patience_s
+    links = Links(wrapper)
+    held = tried = 0
+    for place in PLACES:
+        case, door, era, child_era = place
+        if options.only not in label_of(place) or (options.wrapper == "direct" and (door == "http" or era != child_era)):
+            continue
+        tried += 1
+        try:
+            run(links, place)
+            held += 1
+        except Exception as failure:  # noqa: BLE001 - whatever a proxy does, the next case is run
+            print(f"- {label_of(place)}: {type(failure).__name__} {str(failure)[:300]}", flush=True)
+    links.close()
+    print(f"{wrapper.name}: {held} of {tried} cases hold")
+    return int(held < tried)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

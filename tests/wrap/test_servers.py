@@ -1,0 +1,22 @@
+"""The official servers of npm say through `signet wrap` what they say directly, and say it again from a tape."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from wrap.catalogue import SUITE_PACKAGES, Listed, official
+from wrap.wrapped_servers import LEGS, Trial, web
+
+
+@pytest.mark.parametrize("server", official(SUITE_PACKAGES), ids=lambda server: server.name)
+def test_a_server_says_the_same_through_both_doors_in_both_eras_and_from_a_tape(tmp_path: Path, server: Listed) -> None:
+    with web() as page:
+        trial = Trial(server, tmp_path, page)
+
+        found = trial.run()
+
+    assert len(trial.said.lists["tools/list"]) > 0
+    assert len(trial.said.answers) == len(server.calls) + len(server.reads) + len(server.prompts)
+    assert found == {leg: [] for leg in LEGS}
