@@ -37,6 +37,8 @@ MAX_RESUMES: Final = 5
 """The connections in a row without any event after which the rest of a cut stream is given up."""
 OLD_STATUSES: Final = (404, 405)
 """How a server that knows only the transport of 2024-11-05 answers the first POST."""
+LATER: Final = (408, 409, 429)
+"""The refusals of a stream that may be taken back: 409 says that the old connection has not been missed yet."""
 ADVICE: Final = {401: ": check the headers that are sent to it", 403: ": check the headers that are sent to it"}
 
 
@@ -224,7 +226,7 @@ class HttpStreams:
                     if content_type(response) == EVENTS and response.status == HTTPStatus.OK:
                         parser = parser.resumed()
                         count = await self._read_events(response, parser, post)
-                    elif response.status < HTTPStatus.INTERNAL_SERVER_ERROR:
+                    elif response.status < HTTPStatus.INTERNAL_SERVER_ERROR and response.status not in LATER:
                         return
             except (aiohttp.ClientError, OSError, ValueError) as error:
                 self._inbox.note(self._endpoint.describe(error))
