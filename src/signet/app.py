@@ -247,10 +247,6 @@ def build_app(settings: Settings, server: Server | None = None) -> App:
         console = _open_console(settings, server, watch, guard, root=str(public_url or ""), on_exchange=listener)
     on_refusal = _told_of_refusals(refusal_log(settings), watch) if watch is not None else refusal_log(settings)
     app = partial(App, server, guard, about, legacy, on_refusal, pages=pages, prefix=prefix, console=console)
-    if server.relay is not None:
-        from signet.transports.sessions import SessionTable
-
-        app = partial(app, sessions=SessionTable())
     return app(proxies=open_proxies(settings), open_pages=open_pages(settings), on_exchange=listener, on_close=on_close)
 
 

@@ -10,8 +10,22 @@ from mcp import Client
 
 from processes import PATIENCE_S
 from remote_servers import linked, run
-from session_servers import EVENTS, NOTE, VERSION, Site, call, message, read_events, serving_sessions, until
+from session_servers import (
+    EVENTS,
+    NOTE,
+    VERSION,
+    Site,
+    Wrapped,
+    call,
+    message,
+    new_server,
+    read_events,
+    serving_sessions,
+    until,
+)
+from signet.transports.guard import Guard
 from signet.transports.sessions import SessionLimits
+from signet.transports.web_app import App
 
 SWEPT = SessionLimits(sweep_s=0.02)
 """The usual limits, looked at often: tests put what has to end into the past."""
@@ -60,6 +74,16 @@ def test_initialize_opens_a_session_that_lasts_until_it_is_deleted() -> None:
                 assert (gone.status, gone.json()["error"]["code"]) == (404, -32600)
 
     run(talk())
+
+
+def test_only_a_server_that_relays_has_sessions() -> None:
+    server = new_server(Wrapped())
+
+    relaying = App(server, Guard(), {})._sessions
+    server.relay = None
+
+    assert relaying is not None
+    assert App(server, Guard(), {})._sessions is None
 
 
 def test_requests_without_a_session_go_on_without_one() -> None:
