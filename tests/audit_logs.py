@@ -49,6 +49,13 @@ def wait_for_requests(path: Path, count: int) -> list[dict[str, Any]]:
     return found
 
 
+def wait_for_started(path: Path, count: int) -> None:
+    """Wait until so many processes have said in a log that they serve; with no pause, so that this is seen at once."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not path.exists() or path.read_bytes().count(b'"event":"started"') < count:
+        assert time.monotonic() < deadline, "a process does not serve"
+
+
 def rehashed(text: bytes, change: Callable[[bytes], bytes]) -> bytes:
     """Return a line with another content, and the hash of that, as a forger would write it."""
     content = change(text.rpartition(b',"hash":"')[0])

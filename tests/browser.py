@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Callable
 
 from playwright.sync_api import Page
 
-from processes import ROOT, Server
+from processes import PATIENCE_S, ROOT, Server
 
 CHROMIUM = shutil.which("chromium") or "chromium"
 WIDTH, HEIGHT = 1280, 860
@@ -24,7 +25,7 @@ class Visitor:
         page.on("request", lambda request: self.requests.append(request.url))
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.on("console", lambda message: message.type == "error" and self.complaints.append(message.text))
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(PATIENCE_S * 1000)
 
     def go(self, view: str = "tools") -> Page:
         """Open a view by its address, and wait until it is drawn."""
@@ -60,6 +61,22 @@ def serious_findings(page: Page, rules: list[str] | None = None) -> list[tuple[s
 def fits(page: Page) -> bool:
     """Return whether the page does not scroll sideways."""
     return bool(page.evaluate("document.scrollingElement.scrollWidth <= innerWidth"))
+
+
+def until(page: Page, holds: Callable[[], object], what: str) -> None:
+    """Wait until something holds that the browser tells of in its own time."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < deadline, f"never: {what}"
+        page.wait_for_timeout(10)
+
+
+def copied(page: Page, begin: str, end: str = "") -> str:
+    """Wait until a text that begins and ends so is in the clipboard, where pages put it in their own time."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not ((text := str(page.evaluate("navigator.clipboard.readText()"))).startswith(begin) and text.endswith(end)):
+        assert time.monotonic() < deadline, text
+    return text
 
 
 Open = Callable[..., Visitor]

@@ -19,3 +19,10 @@ ROUTING = ("transport", "route")
 def records_in(log_dir: Path) -> list[dict[str, Any]]:
     """Return the records of the most recent run below a log directory."""
     return [json.loads(line) for line in (log_dir / FOLDER / LATEST).read_text(encoding="utf-8").splitlines()]
+
+
+def differences(one: object, other: object, **options: Any) -> object:
+    """Return what DeepDiff finds; it is loaded here, since it loads pandas, which no other test of a run needs."""
+    from deepdiff import DeepDiff
+
+    return DeepDiff(one, other, **options)

@@ -20,7 +20,7 @@ from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.server import Server
 from signet.kernel.tools import Context, Tool, Toolbox, tool
 
-TIMEOUT_S = 0.2
+TIMEOUT_S = 0.6
 SECRET = "hunter2-in-the-exception"
 INPUT = {"type": "object", "properties": {"n": {"type": "integer", "minimum": 0}}, "additionalProperties": False}
 OUTPUT = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": False}

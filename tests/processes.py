@@ -29,7 +29,7 @@ TWO_DOORS = {"PYTHONPATH": str(ROOT / "tests/two_doors")}
 """Variables with which `signet parity` and `signet check` call tools through two of the eight doors."""
 SHORT_ADMISSION = {"PYTHONPATH": str(ROOT / "tests/short_admission")}
 """Variables with which `signet serve` looks at the token of a stream often."""
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 """How long a test waits for a process before it fails; no test measures speed."""
 
 

@@ -209,7 +209,7 @@ def test_a_flag_wins_over_the_environment(bank: BojHarness, other: BojHarness) -
         "BOJ_MIN_INTERVAL_MS": "60000",
         "BOJ_CACHE_S": "3600",
     }
-    flags = ("--timeout-ms=500", "--retry-max=1", "--retry-backoff-ms=0", "--min-interval-ms=0", "--cache-s=0")
+    flags = ("--timeout-ms=1500", "--retry-max=1", "--retry-backoff-ms=0", "--min-interval-ms=0", "--cache-s=0")
     bank.order("hang", times=2)
 
     with serving_boj(bank.url, *flags, env=env) as pipe:
@@ -217,7 +217,7 @@ def test_a_flag_wins_over_the_environment(bank: BojHarness, other: BojHarness) -
         call(pipe, METADATA, **CALL_RATE)
         call(pipe, METADATA, **CALL_RATE)
 
-    assert error["data"]["message"] == f"request failed: no answer within 0.5 s from {bank.url}: {CHECK}"
+    assert error["data"]["message"] == f"request failed: no answer within 1.5 s from {bank.url}: {CHECK}"
     assert bank.targets() == [CALL_RATE_TARGET] * 4
     assert other.targets() == []
 
@@ -438,7 +438,7 @@ def test_calls_wait_side_by_side_and_answers_come_as_they_are_ready(bank: BojHar
     """The first answer is held back until the others have come."""
     bank.order("hang", match="getDataCode")
 
-    with serving_boj(bank.url, "--timeout-ms", "1500", "--retry-max", "0") as pipe:
+    with serving_boj(bank.url, "--timeout-ms", "4000", "--retry-max", "0") as pipe:
         pipe.send(*(request(name, arguments, name) for name, arguments in CALLS.items()))
         answers = drained(pipe)
 

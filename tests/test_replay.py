@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from deepdiff import DeepDiff
 
 import boj_harness
 import oj_harness
 from channels import rpc
 from here import run_here
+from journals import differences
 from processes import SIGNET, Pipe, piping, run, serving
 from signet.journal.record import VOLATILE
 from signet.journal.retention import FOLDER, LATEST
@@ -156,7 +156,7 @@ def test_a_recorded_run_is_replayed_with_the_network_cut_off_byte_for_byte(name:
     assert len(set(then)) == len(then)
     assert len(records(tmp_path / "tape")) == len(steps)
     volatile = [f"root[{number}]['{field}']" for number in range(len(steps)) for field in VOLATILE]
-    assert DeepDiff(records(tmp_path / "tape"), records(tmp_path / "again"), exclude_paths=volatile) == {}
+    assert differences(records(tmp_path / "tape"), records(tmp_path / "again"), exclude_paths=volatile) == {}
     ids = [[record["requestId"] for record in records(tmp_path / folder)] for folder in ("tape", "again")]
     assert ids[0] == ids[1]
 

@@ -241,13 +241,15 @@ def build_app(settings: Settings, server: Server | None = None) -> App:
     guard = Guard(hosts, authenticator, public_url.origin if public_url is not None else "")
     telemetry = getattr(server, "telemetry", None)
     exchanges = open_exchange_log(settings, open_log(settings), server.pipeline.registry, telemetry)
-    on_close, listener = (exchanges.close, exchanges.listener) if exchanges is not None else (_nothing, None)
+    on_start, on_close = (exchanges.start, exchanges.close) if exchanges is not None else (_nothing, _nothing)
+    listener = exchanges.listener if exchanges is not None else None
     console = None
     if watch is not None:
         console = _open_console(settings, server, watch, guard, root=str(public_url or ""), on_exchange=listener)
     on_refusal = _told_of_refusals(refusal_log(settings), watch) if watch is not None else refusal_log(settings)
     app = partial(App, server, guard, about, legacy, on_refusal, pages=pages, prefix=prefix, console=console)
-    return app(proxies=open_proxies(settings), open_pages=open_pages(settings), on_exchange=listener, on_close=on_close)
+    app = partial(app, proxies=open_proxies(settings), open_pages=open_pages(settings))
+    return app(on_exchange=listener, on_start=on_start, on_close=on_close)
 
 
 def _open_watch() -> Watch:

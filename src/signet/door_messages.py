@@ -14,7 +14,7 @@ from urllib.parse import quote
 import msgspec
 
 from signet.kernel.envelope import INVOKE
-from signet.kernel.errors import Code
+from signet.kernel.errors import INVALID_PARAMS, METHOD_NOT_FOUND, Code
 from signet.kernel.protocol import HANDSHAKE_VERSIONS, MODERN_VERSIONS, Identity
 from signet.kernel.schemas import PREFIX
 from signet.kernel.text_blocks import MAX_CHARS, MAX_JSON_BYTES
@@ -32,6 +32,7 @@ __all__ = [
     "most_frequent",
     "read_envelope",
     "read_mcp",
+    "read_relayed",
     "read_rest",
     "reader",
     "short_path",
@@ -51,6 +52,14 @@ MAX_NAME_CHARS: Final = 200
 """The longest name in a path that is told."""
 MAX_PATH_CHARS: Final = 2000
 """The length of a path after which its further names are left out."""
+
+RESOURCE_NOT_FOUND: Final = -32002
+RELAYED_CODES: Final = {
+    INVALID_PARAMS: Code.INVALID_INPUT,
+    METHOD_NOT_FOUND: Code.NOT_FOUND,
+    RESOURCE_NOT_FOUND: Code.NOT_FOUND,
+}
+"""The canonical codes of a wrapped server's own errors; all others are INTERNAL_ERROR."""
 
 CLIENT: Final = Identity("signet parity", "1")
 HANDSHAKE: Final = MessageBuilder(HANDSHAKE_VERSIONS[-1], CLIENT, "/mcp")
@@ -164,6 +173,23 @@ def read_mcp(answer: Any) -> Observation:
     if not is_cut and msgspec.json.decode(blocks[0]["text"]) != structured:
         return Observation({"text": blocks[0]["text"], "structuredContent": structured})
     return Observation(structured)
+
+
+@reader
+def read_relayed(answer: Any) -> Observation:
+    """Parse a JSON-RPC reply to `tools/call` of a wrapped server's tool, which is as that server wrote it."""
+    if "error" in answer:
+        error = answer["error"]
+        data = error.get("data")
+        known = data.get("canonical_code") if isinstance(data, dict) else None
+        return Observation(code=known or RELAYED_CODES.get(error["code"], Code.INTERNAL_ERROR).value)
+    result = _result(answer)
+    if result.get("isError") is True:
+        meta = result.get("_meta")
+        known = meta.get("canonical_code") if isinstance(meta, dict) else None
+        return Observation(code=known or Code.INTERNAL_ERROR.value)
+    structured = result.get("structuredContent")
+    return Observation({"content": result.get("content", [])} if structured is None else structured)
 
 
 @reader

@@ -220,6 +220,10 @@ class Settings(OperationSettings, frozen=True, kw_only=True, forbid_unknown_fiel
         # Those of a user may have a secret as a default, from a variable of another name.
         for own in [*self.by_toolset.values(), *map(self._given_to, own_toolsets)]:
             values += secret_texts(own)
+        if self.wrapping is not None:
+            from signet.relay.spec_secrets import secrets_of
+
+            values += [secret for spec in self.wrapping.servers for secret in secrets_of(spec)]
         return tuple(dict.fromkeys(value for value in values if value.strip()))
 
     def recorded(self) -> dict[str, Any]:

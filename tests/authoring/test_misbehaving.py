@@ -44,8 +44,9 @@ CASES = [
     ("forgets", {}, "INTERNAL_ERROR", BUG),
     ("secret", {}, "INTERNAL_ERROR", BUG),
     ("refuses", {"name": "it"}, "NOT_FOUND", "there is no it"),
-    ("spins", {}, "INTERNAL_ERROR", LATE),
 ]
+SPINS = ("spins", {}, "INTERNAL_ERROR", LATE)
+"""In processes of its own: it takes a processor to their end."""
 
 
 @pytest.mark.parametrize(("name", "arguments", "code", "words"), CASES)
@@ -72,6 +73,13 @@ def test_on_stdio_the_call_fails_and_the_next_is_served(
     assert (said.get("data") or said.get("_meta"))["canonical_code"] == code
     assert words in (said.get("message") or said["content"][0]["text"])
     assert after["result"]["structuredContent"] == {"result": "still here"}
+
+
+def test_a_tool_that_spins_fails_alone_too() -> None:
+    with serving(TOOLS, "--call-timeout-s", "1") as own:
+        test_over_http_the_call_fails_and_the_next_is_served(own, *SPINS)
+    with piping(SIGNET, "stdio", TOOLS, "--call-timeout-s", "1", "--no-journal") as own_pipe:
+        test_on_stdio_the_call_fails_and_the_next_is_served(own_pipe, *SPINS)
 
 
 def test_what_a_tool_prints_reaches_no_client() -> None:

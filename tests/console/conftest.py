@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import Iterator
 
@@ -14,13 +15,54 @@ from processes import PATIENCE_S, Server, serving
 expect.set_options(timeout=PATIENCE_S * 1000)
 
 
+FLAGS = ["--no-sandbox", "--renderer-process-limit=1", "--disable-features=SpareRendererForSitePerProcess"]
+"""Without processes that are started in advance for pages that nobody opens."""
+
+
+class OneBrowser:
+    """A browser for all files of a process: to start one, and Playwright before it, takes as long as some files."""
+
+    def __init__(self) -> None:
+        self._playwright = sync_playwright().start()
+        self._loop = asyncio.get_running_loop()
+        self._browser: Browser | None = None
+
+    @contextlib.contextmanager
+    def at_work(self) -> Iterator[Browser]:
+        """Yield the browser; only then does this thread seem to run Playwright's event loop, which goes on by itself.
+
+        Other files have event loops of their own.
+        """
+        asyncio._set_running_loop(self._loop)
+        try:
+            if self._browser is None or not self._browser.is_connected():
+                self._browser = self._playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+            yield self._browser
+        finally:
+            asyncio._set_running_loop(None)
+
+    def close(self) -> None:
+        """End the browser and Playwright."""
+        with self.at_work() as browser:
+            browser.close()
+            self._playwright.stop()
+
+
+@pytest.fixture(scope="session")
+def _one_browser() -> Iterator[OneBrowser]:
+    one = OneBrowser()
+    asyncio._set_running_loop(None)
+    yield one
+    one.close()
+
+
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """A browser for the tests of one file: its event loop must not outlive them."""
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+def browser(_one_browser: OneBrowser) -> Iterator[Browser]:
+    """The browser, for the tests of one file; pages are in contexts of their own, which they close."""
+    with _one_browser.at_work() as browser:
         yield browser
-        browser.close()
+        for context in browser.contexts:
+            context.close()
 
 
 @pytest.fixture(scope="module")

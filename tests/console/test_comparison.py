@@ -58,7 +58,12 @@ def many_choices() -> dict[str, object]:
 
 
 def children(pid: int) -> list[int]:
-    return [int(text) for path in Path(f"/proc/{pid}/task").glob("*/children") for text in path.read_text().split()]
+    found: list[int] = []
+    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+        # A thread may end meanwhile.
+        with contextlib.suppress(OSError):
+            found += map(int, path.read_text().split())
+    return found
 
 
 def is_running(pid: int) -> bool:
@@ -104,7 +109,7 @@ def comparing(server: Server) -> Iterator[tuple[list[int], Callable[[], None]]]:
 
 @pytest.mark.parametrize(
     ("seconds", "hard", "limit"),
-    [(1, many_choices(), "1 s"), (600, many_properties(600), "200 MB of memory")],
+    [(2, many_choices(), "2 s"), (600, many_properties(600), "200 MB of memory")],
     ids=["time", "memory"],
 )
 def test_what_is_too_hard_is_refused_while_the_server_serves(seconds: int, hard: dict[str, object], limit: str) -> None:
@@ -126,7 +131,7 @@ def _refused(server: Server, hard: dict[str, object]) -> str:
         assert server.post("/api/tools/encodePlantUML", {"plantumlCode": "A -> B"}).status == 200
         most = max(most, sum(map(resident, [pid, *children(pid)])) - before)
     assert 0 < most < MEMORY
-    assert children(pid) == []
+    wait_until(lambda: not children(pid))
     error = replies[0].json()["error"]
     assert (replies[0].status, error["code"]) == (422, "COMPARISON_TOO_HARD")
     return str(error["message"])
@@ -139,7 +144,7 @@ def test_a_child_ends_when_its_client_leaves_and_its_place_is_free() -> None:
             wait_until(lambda: not any(map(is_running, found)))
 
         assert server.post(DIFF, asked({}, {})).status == 200
-        assert children(server.process.pid) == []
+        wait_until(lambda: not children(server.process.pid))
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])

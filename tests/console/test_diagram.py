@@ -9,7 +9,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
-from browser import Open, Visitor
+from browser import Open, Visitor, until
 from diagram_texts import BROKEN, GOOD
 from engines.test_javascript_child import SLOW
 from processes import ROOT, Server, serving_command
@@ -150,7 +150,7 @@ def test_the_person_chooses_who_draws_and_a_dark_picture(author: Visitor) -> Non
     page.get_by_role("link", name="Journal").click()
     expect(page).to_have_title("Journal · Signet")
     expect(page.get_by_role("heading", level=1)).to_have_text("Journal")
-    assert page.workers == []
+    until(page, lambda: not page.workers, "the engine is stopped")
     page.get_by_role("link", name="Diagram").click()
     expect(page.get_by_label("PlantUML text")).to_have_value(SEQUENCE)
 

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Page, expect
 
-from browser import Open, Visitor
+from browser import Open, Stay, Visitor, copied
 from processes import Server, serving
 
 OWN = Path(__file__).parent / "exact_tools.py"
@@ -26,8 +26,8 @@ def own() -> Iterator[Server]:
 
 
 @pytest.fixture
-def customer(visit: Open, own: Server) -> Iterator[Visitor]:
-    visitor = visit(own, permissions=["clipboard-read", "clipboard-write"])
+def customer(stay: Stay, own: Server) -> Iterator[Visitor]:
+    visitor = stay(own)
     yield visitor
     visitor.assert_quiet()
 
@@ -115,7 +115,7 @@ def test_a_large_number_reaches_the_tool_and_comes_back_by_every_way(customer: V
     expect(page.get_by_role("region", name="Raw JSON")).to_contain_text(f'"number": {LARGE}')
     expect(page.get_by_role("tabpanel")).to_contain_text(f'"least": {LARGE}')
     page.get_by_role("button", name="Copy a link to these arguments").click()
-    link = page.evaluate("navigator.clipboard.readText()")
+    link = copied(page, "http")
     assert quote(f'"number":{LARGE}', safe="") in link
 
     customer.go(f"tools/echo/{quote(json.dumps({'number': -LARGE}), safe='')}")
@@ -186,7 +186,8 @@ def test_case_is_folded_where_a_contract_lists_every_case(person: Visitor) -> No
     assert [option.split(" ")[0] for option in options] == ["choose", "CY", "FY", "CH", "FH", "Q", "M", "W", "D"]
 
 
-def test_the_focus_goes_from_the_button_to_the_result_and_stays_in_a_field(customer: Visitor) -> None:
+def test_the_focus_goes_from_the_button_to_the_result_and_stays_in_a_field(visit: Open, own: Server) -> None:
+    customer = visit(own)
     page = customer.go("tools/echo")
     page.set_viewport_size({"width": 390, "height": 844})
     number, send = page.get_by_label("number", exact=True), page.get_by_role("button", name="Call", exact=True)
@@ -201,6 +202,7 @@ def test_the_focus_goes_from_the_button_to_the_result_and_stays_in_a_field(custo
     expect(heading).to_be_focused()
     expect(heading).to_be_in_viewport()
     expect(page.get_by_role("button", name="doors")).to_have_count(1)
+    customer.assert_quiet()
 
 
 def test_a_proposed_call_is_a_link_to_its_form(customer: Visitor) -> None:

@@ -66,9 +66,10 @@ def test_a_change_that_breaks_is_never_called_compatible(pair: dict[str, Any]) -
     assert not verdict_of(pair).compatible
 
 
-@pytest.mark.parametrize("pair", [pair for pair in BREAKING if verdict_of(pair).example is not UNSET], ids=name_of)
-def test_an_example_is_confirmed_by_another_validator(pair: dict[str, Any]) -> None:
-    assert checks(pair, verdict_of(pair).example), verdict_of(pair)
+@pytest.mark.parametrize("pair", BREAKING, ids=name_of)
+def test_an_example_if_there_is_one_is_confirmed_by_another_validator(pair: dict[str, Any]) -> None:
+    example = verdict_of(pair).example
+    assert example is UNSET or checks(pair, example), verdict_of(pair)
 
 
 def test_nine_of_ten_changes_that_break_come_with_an_example() -> None:

@@ -20,7 +20,7 @@ from signet.engines.pool import Pool
 from signet.engines.process import Child, ChildEndedError
 
 ECHO = "import sys\nfor line in sys.stdin.buffer: sys.stdout.buffer.write(line + b'=='); sys.stdout.buffer.flush()"
-FAR_S = 30.0
+FAR_S = 60.0
 MB = 1 << 20
 
 

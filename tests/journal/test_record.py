@@ -9,11 +9,10 @@ from typing import Any
 
 import msgspec
 import pytest
-from deepdiff import DeepDiff
 
 import misbehaving_server
 from channels import doors, invocation
-from journals import ROUTING, VOLATILE, records_in
+from journals import ROUTING, VOLATILE, differences, records_in
 from processes import ROOT, SIGNET, Pipe, Server, piping, serving
 from signet.catalogue import find_toolset
 from signet.journal.record import MAX_LINE_BYTES, JournalEntry, Recorder
@@ -70,7 +69,7 @@ def test_the_same_calls_leave_the_same_records_through_every_door(both: tuple[Se
     first = [steady(record) for record in journals[0] if record["metadata"]["toolId"] == "plantuml.encode"][:3]
     for journal in journals[1:]:
         told = [steady(record) for record in journal if record["metadata"]["toolId"] == "plantuml.encode"][:3]
-        assert DeepDiff(first, told) == {}
+        assert differences(first, told) == {}
 
 
 @pytest.mark.spec("5.ids.same-everywhere")
@@ -103,7 +102,7 @@ def test_a_call_over_http_and_stdio_leaves_the_golden_records(both: tuple[Server
     golden = [json.loads(line) for line in GOLDEN.read_text(encoding="utf-8").splitlines()]
 
     excluded = [f"root[{number}]['{name}']" for number in (0, 1) for name in VOLATILE]
-    assert DeepDiff(golden, written, ignore_order=False, exclude_paths=excluded) == {}
+    assert differences(golden, written, ignore_order=False, exclude_paths=excluded) == {}
     assert [(record["transport"], record["route"]) for record in golden] == [
         ("http", "/mcp/tool/plantuml.encode"),
         ("stdio", "mcp.tool.invoke"),

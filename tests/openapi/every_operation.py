@@ -76,7 +76,7 @@ class Sample:
 
     def _parameter(self, mock: MockService, one: dict[str, Any]) -> None:
         schema = one["schema"] if "schema" in one else next(iter(one["content"].values()))["schema"]
-        given = (mock.requests.value(schema, "abc") if one["in"] == "header" else mock.requests.value(schema))
+        given = mock.requests.value(schema, "abc") if one["in"] == "header" else mock.requests.value(schema)
         if given not in ([], {}):
             self.arguments[self._free(one["name"], one["in"])] = given
             self.parameters[one["name"], one["in"]] = given
@@ -98,10 +98,16 @@ class Sample:
             self.body = b"some text" if text_like else data
         elif "body" in takes and takes["body"] is not None and not isinstance(self.body, dict):
             self.arguments["body"] = self.body
-        elif isinstance(self.body, dict) and "body" in takes and "body" not in mock.requests.schema(schema).get("properties", {}):
+        elif (
+            isinstance(self.body, dict)
+            and "body" in takes
+            and "body" not in mock.requests.schema(schema).get("properties", {})
+        ):
             self.arguments["body"] = self.body
         else:
-            self._fields(mock.requests.schema(schema).get("properties", {}), mock, is_multipart="multipart" in media_type)
+            self._fields(
+                mock.requests.schema(schema).get("properties", {}), mock, is_multipart="multipart" in media_type
+            )
 
     def _fields(self, properties: Mapping[str, Any], mock: MockService, *, is_multipart: bool) -> None:
         for name, value in self.body.items():
@@ -125,9 +131,11 @@ def expected_result(mock: MockService, operation: Operation) -> Any:
     return {"result": base64.b64encode(body).decode(), "contentType": media_type.lower(), "encoding": "base64"}
 
 
-def mistakes(path: Path, *include: str) -> Iterator[str]:
-    """Call every operation of a document, and yield what is not as the document says."""
+def mistakes(path: Path, tag: str = "") -> Iterator[str]:
+    """Call every operation of a document, or of a tag, and yield what is not as the document says."""
     mock = MockService(read(path))
+    mock.operations = [one for one in mock.operations if not tag or tag in one.raw["tags"]]
+    include = [f"tag:{tag}"] if tag else []
     with serving(mock) as url:
         toolset = opened(path, *include, base_url=url)
         tools = toolset.tools()

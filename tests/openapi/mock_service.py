@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from email.parser import BytesParser
 from email.policy import HTTP
+from functools import cached_property
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -22,6 +23,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from .values import Values, look_up
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch")
+IGNORED = ("accept", "content-type", "authorization")
+"""Header parameters that the specification wants to be ignored."""
 DEFAULT_STYLES = {"path": "simple", "header": "simple", "query": "form", "cookie": "form"}
 
 
@@ -36,7 +39,7 @@ class Operation:
     responses: dict[str, Any]
     raw: dict[str, Any]
 
-    @property
+    @cached_property
     def pattern(self) -> re.Pattern[str]:
         parts = re.split(r"\{[^{}]+\}", self.path.partition("#")[0])
         return re.compile("([^/]*)".join(map(re.escape, parts)))
@@ -103,6 +106,8 @@ class MockService:
         seen = Seen(operation, {}, accept=headers.get("accept", ""), headers=headers, target=target)
         for one in operation.parameters:
             name, place = one["name"], one["in"]
+            if place == "header" and name.lower() in IGNORED:
+                continue
             decoder = Decoder(self.requests, one)
             if place == "path":
                 value = decoder.path(in_path[name])
@@ -165,7 +170,12 @@ class MockService:
                 if "json" not in media_type and "*" not in media_type:
                     return number, media_type, b"some text", "some text"
                 value = self.responses.value(content[media_type].get("schema", {"type": "string"}))
-                return number, "application/json" if "*" in media_type else media_type, json.dumps(value).encode(), value
+                return (
+                    number,
+                    "application/json" if "*" in media_type else media_type,
+                    json.dumps(value).encode(),
+                    value,
+                )
         return 200, "", b"", None
 
 

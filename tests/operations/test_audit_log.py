@@ -10,13 +10,14 @@ import re
 import signal
 import socket
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from audit_logs import events_in, lines_in, requests_in, wait_for_requests
+from audit_logs import events_in, lines_in, requests_in, wait_for_requests, wait_for_started
 from channels import invocation, rpc
 from processes import LIMITED, PATIENCE_S, ROOT, SIGNET, Server, piping, run, serving, serving_extended, serving_limited
 
@@ -290,6 +291,8 @@ def test_every_answer_has_its_line_although_the_server_is_killed(tmp_path: Path,
             thread.start()
         while sum(answered) < 300:
             threading.Event().wait(0.001)
+        # Stopped first: it would start another worker in the place of one that is gone.
+        server.process.send_signal(signal.SIGSTOP)
         for pid in (*_children_of(server), server.process.pid):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -326,12 +329,29 @@ def test_two_processes_write_one_chain_and_each_says_that_it_stopped(tmp_path: P
             pipe.ask(rpc("tools/call", CALL))
         threads[0].join()
         pipe.finish()
+        # The other worker may still be starting.
+        wait_for_started(log, 3)
 
     lines = lines_in(log)
 
     assert len(requests_in(log)) == 80
     assert sorted(events_in(log)) == ["started"] * 3 + ["stopped"] * 3
     assert (lines[-1]["calls"], lines[-1]["lines"]) == (80, len(lines))
+
+
+@pytest.mark.parametrize("command", [("serve",), ("serve", "--workers", "2"), ("stdio",)], ids=" ".join)
+def test_a_process_that_is_stopped_as_soon_as_it_serves_says_that_it_stopped(
+    tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    log = tmp_path / "audit.log"
+    port = () if command == ("stdio",) else ("--port", "0")
+    flags = ("--toolsets", "plantuml", "--no-journal", "--audit-log", str(log))
+    with piping(SIGNET, *command, *port, *flags) as process:
+        wait_for_started(log, 1)
+        process.process.send_signal(signal.SIGTERM)
+        assert process.process.wait(PATIENCE_S) == 0
+
+    assert Counter(events_in(log))["started"] == Counter(events_in(log))["stopped"] >= 1
 
 
 @pytest.mark.parametrize("command", [("serve", "--port", "0"), ("stdio",)])

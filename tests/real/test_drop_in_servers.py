@@ -42,9 +42,9 @@ TOOLS = [pytest.param(server.name, tool, id=tool) for server in SERVERS.values()
 IN_TURN = [
     pytest.param(server.name, tool, ["legacy", "modern"][place % 2], id=tool)
     for server in SERVERS.values()
-    for place, tool in enumerate(server.tools)
+    for place, tool in enumerate(server.tools[:2])
 ]
-"""Each tool in one era, each server in both."""
+"""A tool of each server in each era."""
 
 
 @pytest.fixture(scope="module", params=SERVERS)
@@ -241,7 +241,7 @@ def test_the_inspector_lists_the_tools_without_a_complaint(
 
 @pytest.mark.spec("2.common.markdown", "3.output.structured")
 @pytest.mark.parametrize(("drop_in", "tool", "era"), IN_TURN, indirect=["drop_in"], scope="module")
-def test_the_inspector_calls_each_tool(
+def test_the_inspector_calls_a_tool_in_each_era(
     drop_in: DropInServer, upstream: UpstreamHarness, results: dict[str, Any], era: str, tool: str, tmp_path: Path
 ) -> None:
     options = ("--method", "tools/call", "--tool-name", tool, "--tool-args-json", json.dumps(drop_in.calls[tool]))

@@ -22,7 +22,7 @@ from signet.commands import serve
 from signet.transports import slots
 shipped = slots.ConnectionLimits()
 assert (shipped.head_s, shipped.body_s, shipped.write_s) == (30, 30, 30)
-serve.LIMITS = slots.ConnectionLimits(head_s=0.2, body_s=0.2)
+serve.LIMITS = slots.ConnectionLimits(head_s=0.7, body_s=0.7)
 slots.ConnectionLimits = lambda: serve.LIMITS
 del sys.argv[0]
 runpy.run_path(sys.argv[0], run_name="__main__")
@@ -127,7 +127,7 @@ def test_a_client_that_takes_its_time_over_a_request_is_given_up(
 
 def test_a_client_that_waits_for_its_answer_is_not_given_up() -> None:
     with serving_command(sys.executable, "-c", IMPATIENT, *ODD[1:]) as server:
-        reply = server.post("/mcp", rpc("tools/call", {"name": "waits", "arguments": {"n": 600}}))
+        reply = server.post("/mcp", rpc("tools/call", {"name": "waits", "arguments": {"n": 1500}}))
 
     assert reply.status == 200
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -285,14 +284,14 @@ def test_upstreams_are_warmed_at_the_start_and_closed_at_the_end(server: Server)
 
 def test_large_bodies_are_handled_in_two_threads_at_most(app: App) -> None:
     """More would leave the event loop, and so everybody else, little of the interpreter's time."""
-    lock, running, most = threading.Lock(), 0, 0
+    lock, running, most, pair = threading.Lock(), 0, 0, threading.Barrier(2)
 
     def answer(_: Request) -> Response:
         nonlocal running, most
         with lock:
             running += 1
             most = max(most, running)
-        time.sleep(0.02)
+        pair.wait(PATIENCE_S)
         with lock:
             running -= 1
         assert threading.current_thread() is not threading.main_thread()

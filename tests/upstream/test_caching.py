@@ -46,9 +46,9 @@ from signet.upstream.http import HttpUpstream
 from signet.upstream.origin import parse_origin
 
 MIB = 1_048_576
-INTERVAL_MS = 400
-APART_S = 0.35
-"""What the Bank sees of that: requests start so far apart, and one may be a little longer on its way than the next."""
+INTERVAL_MS = 600
+APART_S = 0.3
+"""What the Bank sees of that: requests start so far apart, and one may be longer on its way than the next."""
 REFUSED, FAILED = (-32602, "API_ERROR"), (-32603, "API_ERROR")
 TRANSPORT, DECODE = (-32603, "TRANSPORT_ERROR"), (-32603, "DECODE_ERROR")
 
@@ -305,7 +305,7 @@ async def turns() -> None:
 def test_a_trouble_is_shared_like_an_answer(bank: BojHarness) -> None:
     bank.order("hang")
 
-    with serving_boj(bank.url, "--timeout-ms", "400", "--retry-max", "0") as pipe:
+    with serving_boj(bank.url, "--timeout-ms", "2000", "--retry-max", "0") as pipe:
         pipe.send(*(request(CODE, SPOT, number) for number in range(5)))
         errors = [error_of(pipe.receive()) for _ in range(5)]
 

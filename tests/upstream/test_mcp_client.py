@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from processes import SIGNET, clean_env, serving
+from processes import PATIENCE_S, SIGNET, clean_env, serving
 from signet.kernel.protocol import HANDSHAKE_VERSIONS, MODERN_VERSIONS, Identity
 from signet.upstream import server_process
 from signet.upstream.mcp_client import HttpTransport, McpClient, StdioTransport
@@ -21,7 +21,6 @@ from signet.upstream.server_process import ServerProcess
 
 ME = Identity("tests", "1")
 VERSIONS = (*HANDSHAKE_VERSIONS, *MODERN_VERSIONS)
-PATIENCE_S = 30.0
 SOON_S = 0.3
 SMALL = 1 << 16
 
@@ -160,7 +159,8 @@ def test_messages_without_end_hold_up_nobody() -> None:
 
 @pytest.mark.parametrize("deaf_to", ["", "signal.SIGTERM"])
 def test_a_server_that_will_not_end_is_ended(monkeypatch: pytest.MonkeyPatch, deaf_to: str) -> None:
-    monkeypatch.setattr(server_process, "GRACE_S", SOON_S)
+    if deaf_to:
+        monkeypatch.setattr(server_process, "GRACE_S", SOON_S)
     deaf = f"signal.signal({deaf_to}, signal.SIG_IGN); " if deaf_to else ""
     server = ServerProcess(
         (sys.executable, "-c", f"import signal, time; {deaf}print('up', flush=True); time.sleep(60)")

@@ -11,12 +11,12 @@ from boj_harness import CODE, SPOT, BojHarness, call, serving_boj
 from processes import Pipe
 from signet.upstream.rate_limiter import RateLimiter
 
-APART_S = 0.15
+APART_S = 0.3
 
 
 @pytest.fixture
 def pipe(bank: BojHarness) -> Iterator[Pipe]:
-    with serving_boj(bank.url, "--min-interval-ms", "200") as pipe:
+    with serving_boj(bank.url, "--min-interval-ms", "600") as pipe:
         yield pipe
 
 
@@ -72,7 +72,7 @@ def test_redirected_requests_are_spaced_too(bank: BojHarness, pipe: Pipe) -> Non
 def test_waiting_for_a_turn_takes_nothing_from_a_requests_time(bank: BojHarness) -> None:
     """Two redirects, each of which waits longer for its turn than a request may take."""
     bank.order("redirect", hops=2)
-    with serving_boj(bank.url, "--min-interval-ms", "700", "--timeout-ms", "500", "--retry-max", "0") as pipe:
+    with serving_boj(bank.url, "--min-interval-ms", "1800", "--timeout-ms", "1500", "--retry-max", "0") as pipe:
         assert call(pipe, CODE, **SPOT)["series_count"] == 1
 
     assert len(bank.targets()) == 3

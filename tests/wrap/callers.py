@@ -206,6 +206,7 @@ class Caller:
             answer = self.request(method, params)
             if "error" in answer.message and answer.error["code"] == -32601:
                 return entries
+            assert "result" in answer.message, f"{method}: {answer.message}"
             entries += [bytes(one) for one in msgspec.json.decode(answer.written(field), type=list[msgspec.Raw])]
             if not answer.result.get("nextCursor"):
                 return entries

@@ -187,6 +187,7 @@ def two_callers_use_one_id_at_once(link: Link) -> None:
     assert answer.result["structuredContent"] == {"given": {"label": "mine"}}
     assert not held.ended.is_set()
     link.caller.cancel(held)
+    link.wait_until_seen(lambda seen: {"cancelled": link.label} in seen, "the end of the call")
 
 
 @table.case()
@@ -313,5 +314,5 @@ def a_rest_caller_is_answered(link: Link) -> None:
 def a_rest_caller_of_a_tool_that_asks_is_shown_the_questions(link: Link) -> None:
     assert link.server is not None
     reply = link.server.post("/api/tools/ask", {"label": link.label, "kind": "elicitation"})
-    assert reply.status == 422
+    assert reply.status == 422, reply
     assert "Wer? caf\u00e9" in reply.body.decode() or "Wer? caf\\u00e9" in reply.body.decode()

@@ -203,11 +203,7 @@ def a_cancelled_call_is_cancelled_at_the_server(link: Link) -> None:
     held = link.caller.start("tools/call", params)
     link.caller.wait_for(lambda: _progress(link.caller, link.label), "progress")
     link.caller.cancel(held)
-    for _ in range(400):
-        if any(one == {"cancelled": link.label} for one in link.seen()):
-            break
-    else:
-        raise AssertionError("the server was not told")
+    link.wait_until_seen(lambda seen: {"cancelled": link.label} in seen, "the end of the call")
     assert link.caller.tool("bare").result["content"] == []
 
 
@@ -282,9 +278,4 @@ def a_changed_list_of_resources_is_told(link: Link) -> None:
 @table.case(eras=("handshake",), child_eras=("handshake",), doors=("stdio",))
 def changed_roots_are_told_to_the_server(link: Link) -> None:
     link.caller.notify("notifications/roots/list_changed", {"_meta": {"label": link.label}})
-    for _ in range(200):
-        answer = link.caller.tool("seen", {"label": "notifications/roots/list_changed"})
-        if json.loads(answer.result["content"][0]["text"]):
-            break
-    else:
-        raise AssertionError("the server was not told")
+    link.wait_until_seen(bool, "the change", label="notifications/roots/list_changed")

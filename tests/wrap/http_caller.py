@@ -29,7 +29,7 @@ class HttpCaller(Caller):
         self._path = parts.path
         self._token = token
         self._session = ""
-        self._open: dict[int, http.client.HTTPConnection] = {}
+        self._open: dict[int, socket.socket] = {}
         self._threads: list[threading.Thread] = []
 
     def send(self, message: Message, pending: Pending | None = None, headers: Mapping[str, str] | None = None) -> None:
@@ -58,8 +58,8 @@ class HttpCaller(Caller):
 
     def close(self) -> None:
         """End the session and all streams."""
-        for connection in list(self._open.values()):
-            self._shut(connection)
+        for one in list(self._open.values()):
+            self._shut(one)
         if self._session:
             with contextlib.suppress(OSError, http.client.HTTPException):
                 connection = http.client.HTTPConnection(*self._address, timeout=self.patience_s)
@@ -86,8 +86,10 @@ class HttpCaller(Caller):
 
     def _post(self, message: Message, pending: Pending | None, extra: Mapping[str, str] | None) -> None:
         connection = http.client.HTTPConnection(*self._address, timeout=self.patience_s)
-        self._open[id(pending)] = connection
         try:
+            # Kept here, because the library forgets the socket of a response that ends with its connection.
+            connection.connect()
+            self._open[id(pending)] = connection.sock
             body = json.dumps(message, ensure_ascii=False).encode()
             connection.request("POST", self._path, body, {**self._headers(message), **(extra or {})})
             answer = connection.getresponse()
@@ -106,8 +108,9 @@ class HttpCaller(Caller):
 
     def _listen(self, ready: threading.Event) -> None:
         connection = http.client.HTTPConnection(*self._address, timeout=self.patience_s)
-        self._open[0] = connection
         try:
+            connection.connect()
+            self._open[0] = connection.sock
             connection.request("GET", self._path, headers={**self._headers({}), "accept": "text/event-stream"})
             answer = connection.getresponse()
             ready.set()
@@ -147,7 +150,7 @@ class HttpCaller(Caller):
             pending.resolve(event, status)
 
     @staticmethod
-    def _shut(connection: http.client.HTTPConnection | None) -> None:
-        if connection is not None and connection.sock is not None:
+    def _shut(one: socket.socket | None) -> None:
+        if one is not None:
             with contextlib.suppress(OSError):
-                connection.sock.shutdown(socket.SHUT_RDWR)
+                one.shutdown(socket.SHUT_RDWR)

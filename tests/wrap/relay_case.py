@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -48,10 +49,17 @@ class Link:
         finally:
             caller.close()
 
-    def seen(self, by: Caller | None = None) -> list[dict[str, Any]]:
+    def seen(self, label: str = "") -> list[dict[str, Any]]:
         """Return the messages that reached the server and hold the label of this case."""
-        answer = (by or self.caller).tool("seen", {"label": self.label})
+        answer = self.caller.tool("seen", {"label": label or self.label})
         return [json.loads(line) for line in json.loads(answer.result["content"][0]["text"])]
+
+    def wait_until_seen(self, holds: Callable[[list[dict[str, Any]]], bool], what: str, label: str = "") -> None:
+        """Ask the server what it has seen until something holds."""
+        deadline = time.monotonic() + self.caller.patience_s
+        while not holds(self.seen(label=label)):
+            assert time.monotonic() < deadline, f"the server never saw {what}"
+            time.sleep(0.01)
 
 
 Run = Callable[[Link], None]

@@ -8,10 +8,14 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from processes import PATIENCE_S, clean_env
 from wrap.callers import Caller, Message, Pending
+
+
+GRACE_S: Final = 3.0
+"""How long a server may go on after its input has ended; some of other people's never end by themselves."""
 
 
 class StdioCaller(Caller):
@@ -66,11 +70,12 @@ class StdioCaller(Caller):
         assert self.process.stdout is not None
         with contextlib.suppress(OSError):
             self.process.stdin.close()
-        try:
-            self.process.wait(PATIENCE_S)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        for wait_s, end in ((GRACE_S, self.process.terminate), (PATIENCE_S, self.process.kill)):
+            try:
+                self.process.wait(wait_s)
+            except subprocess.TimeoutExpired:
+                end()
+        self.process.wait()
         self._reader.join(PATIENCE_S)
         self.process.stdout.close()
         self.stderr.close()

@@ -62,11 +62,11 @@ def test_all_tools_are_learned_where_that_is_asked(tmp_path: Path) -> None:
 def test_bundles_are_files_that_can_be_compared(tmp_path: Path) -> None:
     record(tmp_path / "tape", used)
 
-    told = learn(tmp_path / "tape", "--out", tmp_path / "learned")
+    told = learn(tmp_path / "tape", "--all", "--out", tmp_path / "learned")
 
-    assert sorted(path.name for path in (tmp_path / "learned/tools").iterdir()) == ["echo.json", "no%2Fsuch.json"]
-    assert "[servers.played]" in told
-    assert "contracts = " in told
+    names = sorted(path.name for path in (tmp_path / "learned/tools").iterdir())
+    assert names == ["count.json", "echo.json", "no%2Fsuch.json"]
+    assert "[servers.played]\ncontracts = " in told
     assert run_here("contract", "diff", str(tmp_path / "learned"), str(tmp_path / "learned")).returncode == 0
 
 
@@ -81,6 +81,7 @@ def test_a_tool_that_answers_in_words_is_not_learned(tmp_path: Path) -> None:
 
     assert [path.name for path in (tmp_path / "learned/tools").iterdir()] == ["echo.json"]
     assert re.search(r"say +0 +not every result is JSON", told)
+    assert "contracts = " not in told  # nothing but structured content can be enforced
 
 
 def test_a_tape_without_results_teaches_nothing(tmp_path: Path) -> None:

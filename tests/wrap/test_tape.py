@@ -266,3 +266,18 @@ def test_a_killed_process_leaves_a_tape_that_can_be_played(tmp_path: Path) -> No
 
     assert done.returncode == -signal.SIGKILL
     assert json.loads(replay(tmp_path / "t", first)["result"]["content"][0]["text"]) == {"n": 0}
+
+
+def test_secrets_in_urls_and_headers_within_texts_are_removed_however_long_the_text(tmp_path: Path) -> None:
+    told = f"see https://h.example/?a=1&access_token={CANARY}&b=2\nAuthorization: Bearer {CANARY} or not"
+
+    async def leak(client: Client) -> Any:
+        return await client.call("echo", text=f"{'word ' * 9_000}{told}\n{'x' * 40_000}{told}", key="kept")
+
+    record(tmp_path, leak)
+
+    written = (tmp_path / "messages.jsonl").read_text()
+    assert "canary" not in written
+    assert written.count("access_token=[redacted]&b=2") == 4
+    assert written.count("Bearer [redacted] or not") == 4
+    assert '"key":"kept"' in written.replace("\\", "").replace(" ", "")

@@ -507,3 +507,21 @@ def test_what_belongs_to_no_single_call_is_played_with_none(tmp_path: Path) -> N
         return [one["params"]["data"] for one in client.heard], client.asked
 
     assert replay(tmp_path, both) == (["of the second"], [])
+
+
+def test_a_question_beside_a_list_belongs_to_the_call(tmp_path: Path) -> None:
+    written(
+        tmp_path,
+        (">", '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask"}}'),
+        (">", '{"jsonrpc":"2.0","id":2,"method":"tools/list"}'),
+        ("<", '{"jsonrpc":"2.0","id":50,"method":"elicitation/create","params":{}}'),
+        ("<", '{"jsonrpc":"2.0","id":2,"result":{"tools":[]}}'),
+        (">", '{"jsonrpc":"2.0","id":50,"result":{"action":"decline"}}'),
+        ("<", '{"jsonrpc":"2.0","id":1,"result":{"content":[]}}'),
+    )
+
+    async def ask(client: Client) -> Any:
+        reply = await client.call("ask")
+        return reply["result"], [one["method"] for one in client.asked]
+
+    assert replay(tmp_path, ask) == ({"content": []}, ["elicitation/create"])

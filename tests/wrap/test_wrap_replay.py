@@ -270,3 +270,12 @@ def test_a_tape_that_differs_from_the_lock_is_told(tmp_path: Path) -> None:
 
     assert b"tape.differs" in stderr
     assert b"the tool count differs from the lock in description" in stderr
+
+
+def test_a_tape_is_not_recorded_from_a_tape(tmp_path: Path) -> None:
+    record_echo(tmp_path / "tape")
+
+    done = run_here("wrap", "--replay", str(tmp_path / "tape"), "--record", str(tmp_path / "other"))
+
+    assert done.returncode == 2
+    assert b"--record and --replay exclude each other" in done.stderr

@@ -92,4 +92,4 @@ def run_stdio(read_settings: Callable[[], Settings], build: Callable[[Settings],
 def _notes(exchanges: ExchangeLog, server: Server) -> MessageNotes:
     from signet.transports.message_exchanges import MessageNotes
 
-    return MessageNotes(exchanges, server.pipeline.toolbox)
+    return MessageNotes(exchanges, server.pipeline.toolbox, exchanges.start, exchanges.close)

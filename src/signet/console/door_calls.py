@@ -22,6 +22,7 @@ from signet.door_messages import (
     Observation,
     read_envelope,
     read_mcp,
+    read_relayed,
     read_rest,
     write_envelope,
     write_mcp,
@@ -57,6 +58,8 @@ class NamedCall(NamedTuple):
     tool: str
     slug: str
     arguments: Any
+    is_relayed: bool = False
+    """Whether the tool is one of a wrapped server, whose own words MCP delivers."""
 
 
 class Answered(NamedTuple):
@@ -82,6 +85,10 @@ class DoorSpec(NamedTuple):
     send: Callable[[Message, Request], Awaitable[Answered]]
     """Send a message for the one who sent a request; the request notes the call if it is cancelled."""
     read: Callable[[bytes], Observation]
+
+    def reader(self, call: NamedCall) -> Callable[[bytes], Observation]:
+        """Return what reads the answer to a call."""
+        return read_relayed if call.is_relayed and self.read is read_mcp else self.read
 
 
 class DoorCalls:
@@ -129,7 +136,9 @@ class DoorCalls:
         started_s, caller = perf_counter(), _trial(asked.caller)
         channel = ClientChannel(door=STDIO_MCP, caller=caller)
         if not revision.is_modern:
-            self._server.receive(revision.initialize(0).body, channel)
+            hello = self._server.receive(revision.initialize(0).body, channel)
+            if isinstance(hello, Pending):
+                await hello.reply
         reply = self._server.receive(message.body, channel)
         if isinstance(reply, Pending):
             call = reply.call

@@ -111,15 +111,15 @@ class Doors:
         tool = self._toolbox.named(visit.body.tool)
         if tool is None:
             raise unknown_tool(visit.body.tool[:MAX_VALUE_CHARS])
-        wanted = NamedCall(tool.name, tool.slug, visit.body.arguments)
+        wanted = NamedCall(tool.name, tool.slug, visit.body.arguments, tool.relays)
         answers = await self._calls.make(wanted, visit.request)
         return Response(200, await work(lambda: encode(_compared(wanted, answers))), PRIVATE)
 
 
 def _compared(call: NamedCall, answers: list[tuple[DoorSpec, Answered, float]]) -> DoorsCompared:
     """Compare what each door told with the outcome that there was, and the outcomes with that of most calls."""
-    seen = [_observation(spec, answered) for spec, answered, _ in answers]
-    outcomes = [_outcome(answered) for _, answered, _ in answers]
+    seen = [_observation(spec, call, answered) for spec, answered, _ in answers]
+    outcomes = [_outcome(call, answered) for _, answered, _ in answers]
     known = [one for one in outcomes if one is not None] or seen
     reference = known[most_frequent([one.text() for one in known]) or 0]
     shown: list[DoorShown] = []
@@ -141,17 +141,19 @@ def _differences(spec: DoorSpec, expected: Any, found: Any, *, cause: Literal["d
     ]
 
 
-def _outcome(answered: Answered) -> Observation | None:
+def _outcome(call: NamedCall, answered: Answered) -> Observation | None:
     """Return the outcome that there was in the pipeline; None if the message was no call."""
     outcome, fault = answered.outcome, answered.fault
     if outcome is None:
         return None
-    return Observation(outcome.result) if fault is None else Observation(code=fault.code.value)
+    if fault is not None:
+        return Observation(code=fault.code.value)
+    return Observation(msgspec.json.decode(outcome.body) if call.is_relayed else outcome.result)
 
 
-def _observation(spec: DoorSpec, answered: Answered) -> Observation:
+def _observation(spec: DoorSpec, call: NamedCall, answered: Answered) -> Observation:
     """Return what a client reads; the canonical code of a REST error, which has names of its own, is the outcome's."""
-    seen = spec.read(answered.body)
+    seen = spec.reader(call)(answered.body)
     fault = answered.fault
     return Observation(seen.result, fault.code.value) if seen.code == IN_RECORD and fault is not None else seen
 

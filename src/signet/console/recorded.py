@@ -29,6 +29,8 @@ from .work import work
 __all__ = ["ARGUMENTS_NOT_KNOWN", "RecordPage", "ReplayAnswer", "ReplayRequest", "replay", "show_record"]
 
 ARGUMENTS_NOT_KNOWN: Final = "ARGUMENTS_NOT_KNOWN"
+RELAYED: Final = " relay"
+"""How the doors of requests end that were passed on to a wrapped server and are no calls."""
 AGAIN: Final = "/-/journal/{requestId}/replay"
 STAGES: Final = ("envelope", "access", "input contract", "tool", "output contract")
 FAILING: Final = {"envelope": "envelope", "access": "access", "input": "input contract", "output": "output contract"}
@@ -211,7 +213,8 @@ def _why_not(settings: Settings, call: LoggedCall | None) -> str:
 def _tool_of(parts: Parts, record: FeedRecord | None, call: LoggedCall | None) -> Tool | None:
     toolbox = parts.server.pipeline.toolbox
     if record is not None:
-        return toolbox.named(record.tool)
+        # What was relayed names a prompt or a resource, which may be called like a tool.
+        return None if record.door.endswith(RELAYED) else toolbox.named(record.tool)
     return toolbox.find(call.tool) if call is not None else None
 
 

@@ -17,6 +17,7 @@ from signet.kernel.wire import encode
 from .contract_fields import ContractField, contract_field
 from .how_to_call import MAX_BYTES, MAX_DEPTH, CallSite, CallWay, can_be_written, ways_to_call
 from .parts import Parts
+from .tool_groups import ToolGroup, tool_groups
 from .twin import Shown, Twin, Visit, cut
 from .work import work
 
@@ -45,7 +46,7 @@ class ListedTool(Shown, frozen=True):
 
 
 class ListedToolset(Shown, frozen=True):
-    """The tools of one toolset."""
+    """The tools of one toolset, or of one wrapped server."""
 
     name: str
     title: str
@@ -71,7 +72,7 @@ class ToolPage(ListedTool, frozen=True):
     id: str
     """The canonical id, by which the envelope names it."""
     toolset: str
-    """The title of its toolset."""
+    """The title of its toolset, or the name of the server that it belongs to."""
     input: ContractField
     output: ContractField
     input_schema: dict[str, Any]
@@ -102,11 +103,10 @@ def twins(parts: Parts) -> tuple[Twin, ...]:
     """Return the twins of this view."""
 
     def catalogue(visit: Visit) -> ToolCatalogue:
-        groups = zip(parts.settings.enabled(), parts.server.pipeline.toolbox.groups, strict=True)
         return ToolCatalogue(
             [
-                ListedToolset(toolset.name, toolset.title, [ListedTool(**_listed(tool, visit)) for tool in tools])
-                for (toolset, _), tools in groups
+                ListedToolset(group.name, group.title, [ListedTool(**_listed(tool, visit)) for tool in group.tools])
+                for group in tool_groups(parts)
             ]
         )
 
@@ -140,15 +140,15 @@ def twins(parts: Parts) -> tuple[Twin, ...]:
 
 
 async def _page(parts: Parts, visit: Visit) -> ToolPage:
-    toolset, tool = _find(parts, visit)
+    group, tool = _find(parts, visit)
     bundle = parts.server.pipeline.registry.load_bundle(tool.slug)
     takes, gives = msgspec.json.decode(bundle.input), msgspec.json.decode(bundle.output)
-    examples, site = list(_examples(parts, toolset, tool)), _site(parts, visit)
+    examples, site = list(_examples(parts, group.toolset, tool)), _site(parts, visit)
     first = examples[0].arguments if examples else await work(_smallest, takes)
     return ToolPage(
         **_listed(tool, visit),
         id=tool.id,
-        toolset=toolset.title,
+        toolset=group.title,
         input=contract_field(takes),
         output=contract_field(gives),
         input_schema=takes,
@@ -181,13 +181,12 @@ def _listed(tool: Tool, visit: Visit) -> dict[str, Any]:
     }
 
 
-def _find(parts: Parts, visit: Visit) -> tuple[Toolset, Tool]:
-    """Return the tool that a path names, and its toolset; raise Fault if there is none."""
-    groups = zip(parts.settings.enabled(), parts.server.pipeline.toolbox.groups, strict=True)
-    for (toolset, _), tools in groups:
-        for tool in tools:
+def _find(parts: Parts, visit: Visit) -> tuple[ToolGroup, Tool]:
+    """Return the tool that a path names, and its group; raise Fault if there is none."""
+    for group in tool_groups(parts):
+        for tool in group.tools:
             if tool.name == visit.path["name"]:
-                return toolset, tool
+                return group, tool
     raise unknown_tool(cut(visit.path["name"]))
 
 
@@ -198,11 +197,14 @@ def _site(parts: Parts, visit: Visit) -> CallSite:
     return CallSite((parts.root or seen).rstrip("/"), parts.secured)
 
 
-def _examples(parts: Parts, toolset: Toolset, tool: Tool) -> Iterator[ToolExample]:
+def _examples(parts: Parts, toolset: Toolset | None, tool: Tool) -> Iterator[ToolExample]:
     """Yield arguments that keep the contract: the tool's own, and those of the toolset's corpus.
 
-    The corpus of a toolset with a sandbox is about its sample data, so it is shown on sample data alone, and first.
+    The tools of a wrapped server have none. The corpus of a toolset with a sandbox is about its sample data, so it is
+    shown on sample data alone, and first.
     """
+    if toolset is None:
+        return
     own = [("the tool's own example", tool.example)] if tool.has_example else []
     rows = [(row[0], row[2]) for row in toolset.corpus() if row[1] == tool.name and not row[3:]]
     on_samples = (find_toolset(toolset.extends) if toolset.extends else toolset).sandbox is not None

@@ -39,6 +39,10 @@ class Relay(Protocol):
     def is_ready(self) -> bool:
         """Whether all tools are known."""
 
+    @property
+    def servers(self) -> list[str]:
+        """The names of the servers whose tools are served: the last groups of the toolbox are theirs, in this order."""
+
     async def ready(self) -> None:
         """Learn the tools of all servers; raise Fault if that cannot be done."""
 

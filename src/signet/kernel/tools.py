@@ -205,16 +205,17 @@ class Toolbox:
 
     def replace(self, *groups: tuple[Tool, ...]) -> None:
         """Hold other tools from now on; raise ValueError where two of them answer to one key."""
-        self.groups = groups
-        """The tools of each toolset."""
-        self._tools = tools = tuple(tool for group in groups for tool in group)
-        self.slugs = [tool.slug for tool in tools]
+        tools = tuple(tool for group in groups for tool in group)
         index: dict[str, Tool] = {}
         for tool in tools:
             for key in {tool.name, tool.slug, tool.id}:
                 if key in index:
                     raise ValueError(f"two enabled tools answer to {key!r}: {index[key].id} and {tool.id}")
                 index[key] = tool
+        self.groups = groups
+        """The tools of each toolset, and behind them those of each wrapped server."""
+        self._tools = tools
+        self.slugs = [tool.slug for tool in tools]
         self.find = index.get
         """Return the tool with this name, slug or canonical id, or None."""
         self.named = {tool.name: tool for tool in tools}.get

@@ -24,7 +24,7 @@ from .plan import DocumentPlan
 
 __all__ = ["key_of", "read_plan", "write_plan"]
 
-FORMAT: Final = "2"
+FORMAT: Final = "4"
 """Raised with each change of what a plan holds, or of how it is made."""
 MAX_FILES: Final = 32
 """The plans that are kept; the oldest go first."""

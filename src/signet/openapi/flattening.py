@@ -32,9 +32,8 @@ def flatten(schemas: SchemaSet, schema: Any, depth: int = 0) -> FlatObject | Non
         return None
     if schema.get("type", "object") != "object" or not ("properties" in schema or "allOf" in schema):
         return None
-    if schema.get("additionalProperties") not in {None, True, False} or (
-        schema.get("additionalProperties") is False and "allOf" in schema
-    ):
+    further = schema.get("additionalProperties")
+    if isinstance(further, dict) or (further is False and "allOf" in schema):
         return None
     properties, required = dict(schema.get("properties", {})), list(schema.get("required", ()))
     for one in schema.get("allOf", ())[:MAX_PARTS]:

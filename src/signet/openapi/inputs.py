@@ -114,11 +114,14 @@ class _InputReader:
         if not media_type:
             return
         kind, offered = kind_of(media_type), content.at(media_type)
-        sent = "application/json" if kind == "json" and "*" in media_type else media_type
-        sent = "application/octet-stream" if "*" in sent else sent
-        plan = BodyPlan(kind, sent, is_required=node.value.get("required") is True)
         schema_node = offered.at("schema")
         schema = self._schemas.convert(schema_node) if schema_node.value is not None else {}
+        if "*" in media_type:
+            # Any type is offered: a text is the content of a file, and all else is JSON.
+            resolved = self._schemas.resolved(schema)
+            kind = "binary" if isinstance(resolved, dict) and resolved.get("type") == "string" else kind
+            media_type = "application/json" if kind == "json" else "application/octet-stream"
+        plan = BodyPlan(kind, media_type, is_required=node.value.get("required") is True)
         if kind in {"json", "form", "multipart"}:
             self._fields(plan, schema, offered.at("encoding"))
         else:

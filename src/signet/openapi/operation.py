@@ -130,9 +130,9 @@ def plan_document(library: Library, name: str, include: Sequence[str]) -> Docume
     info = root.at("info")
     planner = _Planner(library, root, name.replace("-", "_"), is_3_0=version.startswith("3.0"))
     entries = list(_entries(library, root, planner.notes))
-    candidates = [_candidate(one) for one in entries]
+    chosen = select([_candidate(one) for one in entries], include)
+    # Of all of them, so that a name does not depend on the choice.
     names = tool_names((one.method, one.path, one.operation.at("operationId").value) for one in entries)
-    chosen = select(candidates, include)
     return DocumentPlan(
         operations=tuple([planner.plan(entries[place], names[place]) for place in chosen]),
         title=_line(info.at("title").value) or name,
@@ -164,10 +164,10 @@ def _entries(library: Library, root: Node, notes: Notes) -> Iterator[_Entry]:
         except RefusedReferenceError as error:
             notes.add(f"the path {shown(path)} is not served: {error}")
             continue
-        for method in METHODS:
-            operation = item.at(method)
-            if isinstance(operation.value, dict) and path.startswith("/"):
-                yield _Entry(method, path, item, operation)
+        if isinstance(item.value, dict) and path.startswith("/"):
+            for method in METHODS:
+                if isinstance(item.value.get(method), dict):
+                    yield _Entry(method, path, item, item.at(method))
 
 
 def _candidate(entry: _Entry) -> Candidate:

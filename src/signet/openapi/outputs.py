@@ -30,6 +30,7 @@ FILE: Final = {
 }
 ANY: Final = {"type": "object"}
 MAX_DEPTH: Final = 5
+NO_CONTENT: Final = ("204", "205")
 
 
 class ToolOutput(msgspec.Struct, frozen=True):
@@ -56,7 +57,8 @@ def read_output(library: Library, schemas: SchemaSet, notes: Notes, where: str, 
             return ToolOutput(ANY)
         media_types = [one for one in content.value if isinstance(one, str)] if isinstance(content.value, dict) else []
         if not media_types:
-            others.append(EMPTY)
+            # What else comes without a description may come with a body all the same.
+            others.append(EMPTY if str(status) in NO_CONTENT else ANY)
             continue
         media_type = preferred(media_types)
         accepted.append(media_type)
@@ -71,8 +73,8 @@ def read_output(library: Library, schemas: SchemaSet, notes: Notes, where: str, 
 
 def _joined(schemas: SchemaSet, found: list[Any], others: list[Any], accept: str) -> ToolOutput:
     """Return one schema for all responses."""
-    if not found:
-        return ToolOutput(others[0] if len(others) == 1 else ANY, accept=accept)
+    if not found or ANY in others:
+        return ToolOutput(others[0] if len(others) == 1 and not found else ANY, accept=accept)
     if len(found) == 1:
         root = schemas.resolved(found[0])
         if _is_object(schemas, root, 0):

@@ -34,6 +34,7 @@ PREFIX: Final = "openapi:"
 NAME: Final = re.compile(r"[a-z][a-z0-9_-]*")
 TIMEOUT_S: Final = 30.0
 RETRIES: Final = 2
+NO_ADDRESS: Final = "UPSTREAM_ADDRESS"
 ARGUMENTS: Final[Any] = dict[str, Any]
 
 
@@ -148,6 +149,9 @@ class _Service:
         names = dict.fromkeys(
             one for names in operation.security for scheme in names for one in plan.schemes[scheme].settings
         )
+        self.no_address = (
+            f"the document has no address of the service: write --base-url URL or set {_variable(name)}_BASE_URL"
+        )
         self.secrets = " or ".join(f"{_variable(name)}_{one.upper()}" for one in names)
 
     def request(self, arguments: Mapping[str, Any], settings: Any) -> ServiceRequest:
@@ -216,8 +220,9 @@ def _run(operation: OperationPlan, service: _Service) -> Callable[[Any, Context]
         try:
             response = await context.send(request)
         except Fault as fault:
+            message = fault.message if request.spec.base_url or fault.name != NO_ADDRESS else service.no_address
             # A model can act on it: ask again, or for something else.
-            raise Fault(fault.code, fault.message, name=fault.name, as_tool_result=True) from None
+            raise Fault(fault.code, message, name=fault.name, as_tool_result=True) from None
         return result_of(operation, response, service.name, service.secrets)
 
     return run

@@ -25,10 +25,12 @@ from .messages import error_object, members, notification, on_one_line, request
 
 __all__ = [
     "ASKING",
+    "NEEDS",
     "Asker",
     "Rounds",
     "asking_exchange",
     "declares",
+    "missing_capability",
     "owner_of",
     "place",
     "questions_fault",
@@ -139,6 +141,7 @@ class Rounds:
         state = token_urlsafe(32)
         questions = {f"question-{number}": one for number, one in enumerate(exchange.questions, 1)}
         exchange.questions.clear()
+        exchange.is_held = True
         timer = asyncio.get_running_loop().call_later(HOLD_S, self._drop, state)
         held = Round(exchange, questions, caller.channel.caller.principal, _digest(caller), timer)
         self._held[state] = held
@@ -161,6 +164,7 @@ class Rounds:
             raise Fault(Code.INVALID_INPUT, f"inputResponses lacks {missing[0]}", as_tool_result=False)
         held.timer.cancel()
         del self._held[state]
+        held.exchange.is_held = False
         for key, question in held.questions.items():
             question.answer(result=on_one_line(answers[key]))
         return held.exchange
@@ -239,7 +243,11 @@ def owner_of(caller: RpcRequest | None) -> str:
 
 
 def asking_exchange(dialogue: Dialogue) -> Exchange | None:
-    """Return the exchange in which a question came, if that can be told: all that are under way are of one caller."""
-    under_way = [one for one in dialogue.exchanges.values() if one.method in ASKING]
+    """Return the exchange in which a question came, if that can be told: all that are under way are of one caller.
+
+    A call that is held has asked already, and waits for its caller: others come before it.
+    """
+    every = [one for one in dialogue.exchanges.values() if one.method in ASKING]
+    under_way = [one for one in every if not one.is_held] or every
     owners = {owner_of(one.request) for one in under_way}
     return under_way[-1] if len(owners) == 1 else None

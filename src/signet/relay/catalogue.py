@@ -105,29 +105,45 @@ class Catalogue:
 
     def _take(self, server: WrappedServer, snapshot: Snapshot) -> None:
         """Serve what a server lists from now on."""
+        if server.name in self._listed and self._snapshots[server.name] == snapshot:
+            return
         self._snapshots[server.name] = snapshot
         prefix = f"{server.name}_" if self._prefixed else ""
         terms = Terms(server.name, prefix, server.modes, server.runner, self._log, server.learned)
         self._listed[server.name] = list_tools(snapshot.tools, terms)
-        listed = [one for name in self._order() for one in self._listed[name]]
-        groups: list[tuple[Tool, ...]] = [tuple(one.tool for one in self._listed[name]) for name in self._order()]
         try:
-            self._toolbox.replace(*self._own.groups, *groups)
+            self._fill()
         except ValueError as error:
             self._log("server.tools_clash", server=server.name, why=str(error))
             del self._listed[server.name]
-            return
+            self._fill()
+        listed = [one for name in self.listed for one in self._listed[name]]
         self._registry.put(
             {one.tool.slug: one.bundle for one in listed}, {one.tool.slug: one.compile for one in listed}
         )
         self.on_change()
 
+    def _fill(self) -> None:
+        """Put the tools of all servers into the toolbox, behind one's own; raise ValueError where two clash."""
+        groups: list[tuple[Tool, ...]] = [tuple(one.tool for one in self._listed[name]) for name in self.listed]
+        self._toolbox.replace(*self._own.groups, *groups)
+
     def _repinned(self, server: WrappedServer) -> None:
         if server.pinned is not None:
             self._take(server, server.pinned)
 
-    def _order(self) -> list[str]:
+    @property
+    def listed(self) -> list[str]:
+        """The names of the servers whose tools are served, in the order of their groups in the toolbox."""
         return [server.name for server in self.servers if server.name in self._listed]
+
+    def entries(self) -> list[Raw]:
+        """Return what clients are told of the tools of all servers."""
+        return [one.entry for name in self.listed for one in self._listed[name]]
+
+    def snapshot_of(self, name: str) -> Snapshot | None:
+        """Return what a server said about itself, if it was asked."""
+        return self._snapshots.get(name)
 
     async def list_tools(self, request: RpcRequest) -> bytes:
         """Return the result of `tools/list`; a list that nothing pins is read anew each time."""
@@ -135,7 +151,7 @@ class Catalogue:
         for server in self.servers:
             if server.pinned is None and server.name in self._snapshots:
                 self._take(server, await server.snapshot(request))
-        entries = [one for name in self._order() for one in self._entries(name, request)]
+        entries = [one for name in self.listed for one in self._entries(name, request)]
         own = msgspec.json.decode(listing(self._own, self._registry), type=list[Raw]) if any(self._own.groups) else []
         return self._result(request, "tools", [*own, *entries])
 
@@ -156,7 +172,7 @@ class Catalogue:
         await self.learn(request)
         entries = [
             _prefixed(one, f"{name}_") if self._prefixed and request.method == "prompts/list" else one
-            for name in self._order()
+            for name in self.listed
             for one in getattr(self._snapshots[name], MEMBERS[request.method])
         ]
         return Answer(Raw(self._result(request, LISTS[request.method][1], entries)))
@@ -191,7 +207,7 @@ class Catalogue:
 
     async def _common_hello(self, request: RpcRequest) -> bytes:
         await self.learn(request)
-        known = [self._snapshots[name] for name in self._order()]
+        known = [self._snapshots[name] for name in self.listed]
         together: dict[str, Any] = {"tools": {"listChanged": True}}
         for snapshot in known:
             for key, value in members(capabilities_for(snapshot.capabilities, same_era=False)).items():

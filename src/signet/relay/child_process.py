@@ -26,7 +26,8 @@ __all__ = ["MAX_LINE_BYTES", "ChildProcess"]
 
 MAX_LINE_BYTES: Final = 16 << 20
 """The longest line that is read; a longer line is skipped and told."""
-READ_BYTES: Final = 1 << 18
+READ_BYTES: Final = 1 << 16
+"""The size of a pipe on most systems: more would not come at once."""
 DRAIN_BYTES: Final = 4 << 20
 """How much is read of the pipes of a child that has ended; the largest pipe of most systems has 1 MiB."""
 GRACE_S: Final = 2.0

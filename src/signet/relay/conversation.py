@@ -17,7 +17,17 @@ from signet.kernel.errors import INTERNAL
 from signet.kernel.relay import RpcRequest
 from signet.kernel.wire import encode
 
-from .asking import ASKING, Asker, Rounds, asking_exchange, owner_of, place
+from .asking import (
+    ASKING,
+    NEEDS,
+    Asker,
+    Rounds,
+    asking_exchange,
+    declares,
+    missing_capability,
+    owner_of,
+    place,
+)
 from .dialogue import Answer, Dialogue, Exchange, Question
 from .messages import error_object, members
 
@@ -61,9 +71,13 @@ class Conversations:
             exchange = dialogue.start(method, raw, caller, meta=meta, more=more, param_headers=_param_headers(caller))
             answer = await reply_to(exchange)
             parts = members(answer.result)
-            if bytes(parts.get("resultType", b"")) != b'"input_required"' or caller is None or caller.era.modern:
+            if bytes(parts.get("resultType", b"")) != b'"input_required"' or caller is None:
                 return answer
-            responses = await self._ask_all(members(parts.get("inputRequests")), caller)
+            asked = members(parts.get("inputRequests"))
+            refusal = _undeclared(asked, caller)
+            if refusal is not None or caller.era.modern:
+                return refusal or answer
+            responses = await self._ask_all(asked, caller)
             if isinstance(responses, Answer):
                 return responses
             state = {"requestState": parts["requestState"]} if "requestState" in parts else {}
@@ -184,6 +198,18 @@ async def reply_to(exchange: Exchange) -> Answer:
     except asyncio.CancelledError:
         exchange.dialogue.forget(exchange)
         raise
+
+
+def _undeclared(asked: Mapping[str, Raw], caller: RpcRequest) -> Answer | None:
+    """Return the error for a caller that is asked what it does not declare, or None."""
+    if not caller.era.modern and not caller.channel.agreement.version:
+        return None  # it holds no session, and nobody knows what it declared
+    capabilities = _capabilities_of(caller)
+    for one in asked.values():
+        method = msgspec.json.decode(members(one).get("method", b'""'))
+        if method in NEEDS and not declares(capabilities, method):
+            return Answer(error=Raw(missing_capability(method)))
+    return None
 
 
 def _capabilities_of(caller: RpcRequest | None) -> Any:

@@ -86,6 +86,8 @@ class Exchange(msgspec.Struct, eq=False):
     """What the server has asked in this exchange and nobody has answered."""
     asked: asyncio.Event | None = None
     """Set with each question, where somebody waits for it."""
+    is_held: bool = False
+    """Whether it waits for its caller's answers, between two requests of the caller."""
 
 
 class Hooks(msgspec.Struct, frozen=True):

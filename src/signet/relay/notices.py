@@ -55,9 +55,9 @@ class Notices:
         }
         for name, listener in listeners.items():
             self.subscriptions_of(name).add(listener)
+        session.on_end.append(partial(self._end_session, session, owner, listeners))
         for server in self.catalogue.servers:
             self.sync(server)
-        session.on_end.append(partial(self._end_session, session, owner, listeners))
 
     def _end_session(self, session: Session, owner: str, listeners: Mapping[str, Listener]) -> None:
         self._sessions.pop(id(session), None)
@@ -81,7 +81,7 @@ class Notices:
             self._pass_unknown(dialogue, method, params)
 
     def begun(self, server: WrappedServer, dialogue: Dialogue) -> None:
-        """Ask a new instance of a server for what its listeners want."""
+        """Ask a new instance for what callers have subscribed to."""
         self.sync(server, dialogue)
 
     def lost(self, server: WrappedServer, dialogue: Dialogue) -> None:
@@ -89,11 +89,16 @@ class Notices:
         self._log("server.lost", server=server.name, why=dialogue.why_lost)
 
     def _pass_message(self, server: WrappedServer, dialogue: Dialogue, params: Raw) -> None:
-        """Pass a log message on: to the caller of the only request under way, else to the sessions that want it."""
+        """Pass a log message on: to the caller of the only request that it may be of, else to the sessions.
+
+        A server of the modern era writes none but for requests that ask for a level.
+        """
         level = msgspec.json.decode(members(params).get("level", b'"info"'))
         rank = LEVELS.index(level) if level in LEVELS else 0
         message = notification("notifications/message", on_one_line(params))
         callers = [one.request for one in dialogue.exchanges.values() if one.request is not None]
+        if dialogue.modern:
+            callers = [one for one in callers if server.conversations.level_of(one)]
         if len(callers) == 1:
             wanted = server.conversations.level_of(callers[0])
             if not callers[0].era.modern or (wanted in LEVELS and rank >= LEVELS.index(wanted)):

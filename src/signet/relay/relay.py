@@ -15,10 +15,9 @@ from msgspec import UNSET, Raw
 
 from signet.kernel.channel import ClientChannel
 from signet.kernel.errors import INTERNAL, INVALID_PARAMS, METHOD_NOT_FOUND, Fault
-from signet.kernel.outcome import Call, Door, Outcome, Pending
+from signet.kernel.outcome import Outcome, Pending
 from signet.kernel.protocol import settled_version
 from signet.kernel.relay import Answered, Handler, RpcRequest
-from signet.kernel.tools import NULL_CONTEXT
 from signet.kernel.wire import Frame, ProtocolError, Reply, encode, relayed_failure, success
 
 from .asking import owner_of
@@ -27,6 +26,7 @@ from .dialogue import Answer, Dialogue
 from .messages import HOP, error_object, members, notification, on_one_line
 from .notices import LEVELS, Notices
 from .replies import error_fault
+from .requests import call_of, check_scope
 from .subscriptions import Listener, honoured
 from .translation import error_in_era, for_handshake, for_modern
 from .wrapped_server import WrappedServer
@@ -75,6 +75,11 @@ class ServerRelay:
     def is_ready(self) -> bool:
         """Whether all tools are known."""
         return self.catalogue.is_known
+
+    @property
+    def servers(self) -> list[str]:
+        """The names of the servers whose tools are served: the last groups of the toolbox are theirs, in this order."""
+        return self.catalogue.listed
 
     async def ready(self) -> None:
         """Learn the tools of all servers; one that cannot be asked is told in the log."""
@@ -146,6 +151,7 @@ class ServerRelay:
         return self._later(request, self._journalled(request, self.catalogue.list_others(request)))
 
     def _pass_on(self, request: RpcRequest) -> Answered:
+        check_scope(request)
         return self._later(request, self._journalled(request, self._relay(request)))
 
     async def _relay(self, request: RpcRequest) -> Answer:
@@ -159,7 +165,7 @@ class ServerRelay:
     async def _journalled(self, request: RpcRequest, answering: Coroutine[Any, Any, Answer]) -> Reply:
         """Await an answer, write its record and return the reply."""
         pipeline = self._served().pipeline
-        call = _call_of(request)
+        call = call_of(request)
         started_s = pipeline.now()
         try:
             answer = await answering
@@ -193,6 +199,7 @@ class ServerRelay:
         return success(request.id, b"{}")
 
     def _subscribe(self, request: RpcRequest) -> Answered:
+        check_scope(request)
         return self._later(request, self._journalled(request, self._subscribed(request)))
 
     async def _subscribed(self, request: RpcRequest) -> Answer:
@@ -245,7 +252,7 @@ class ServerRelay:
     # Parts.
 
     def _later(self, request: RpcRequest, coroutine: Coroutine[Any, Any, Reply]) -> Pending:
-        return Pending(request.id, _replied(request, coroutine), _call_of(request))
+        return Pending(request.id, _replied(request, coroutine), call_of(request))
 
     def _served(self) -> Server:
         if self._server is None:
@@ -269,16 +276,6 @@ async def _replied(request: RpcRequest, coroutine: Coroutine[Any, Any, Reply]) -
     except Fault as fault:
         data = {"canonical_code": fault.code, **fault.data}
         return ProtocolError(fault.mcp_code, fault.message, data).reply(request.id)
-
-
-def _call_of(request: RpcRequest) -> Call:
-    """Return a request that is no call of a tool, as journal and audit log have it: its method and what it names."""
-    door = Door(request.channel.door.transport, request.method, f"{request.channel.door.name} relay")
-    parts = members(request.raw)
-    named = parts.get("uri") or parts.get("name")
-    target = msgspec.json.decode(named) if named is not None else ""
-    key = target if isinstance(target, str) and target else request.method
-    return Call(key, {}, NULL_CONTEXT, door, request.channel.caller, trace=request.channel.caller.trace)
 
 
 def in_era(request: RpcRequest, answer: Answer, dialogue: Dialogue) -> Answer:

@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 from msgspec import Raw
 
+from signet.kernel.errors import METHOD_NOT_FOUND
 from signet.lock.snapshot import Snapshot
 
 from .dialogue import Answer, Dialogue
@@ -33,23 +34,30 @@ async def list_all(method: str, ask: Ask) -> tuple[Raw, ...]:
     """Return the entries of all pages of a list; raise ValueError if the server refuses it or it has no end."""
     member = LISTS[method][1]
     entries: list[Raw] = []
-    params, size, seen = Raw(b"{}"), 0, set()
+    seen: set[bytes] = set()
+    params, size = Raw(b"{}"), 0
     for _ in range(MAX_PAGES):
         answer = await ask(method, params)
         if answer.result is None:
+            if not seen and _lacks_method(answer):
+                return ()  # some declare resources and have no templates
             raise ValueError(f"it refuses {method}: {bytes(answer.error or b'').decode(errors='replace')[:300]}")
         parts = members(answer.result)
         page = msgspec.json.decode(parts.get(member, b"[]"), type=list[Raw])
         entries += page
         size += len(answer.result)
         cursor = bytes(parts.get("nextCursor", b"null"))
-        if cursor == b"null":
+        if cursor in {b"null", b'""'}:
             return tuple(entries)
         if cursor in seen or len(entries) > MAX_ENTRIES or size > MAX_BYTES:
             break
         seen.add(cursor)
         params = Raw(b'{"cursor":' + cursor + b"}")
     raise ValueError(f"{method} has no end, or more than {MAX_ENTRIES} entries or {MAX_BYTES} bytes")
+
+
+def _lacks_method(answer: Answer) -> bool:
+    return bytes(members(answer.error).get("code", b"")) == str(METHOD_NOT_FOUND).encode()
 
 
 async def take_snapshot(dialogue: Dialogue, ask: Ask) -> Snapshot:

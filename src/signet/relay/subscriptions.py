@@ -42,14 +42,14 @@ class Listener(msgspec.Struct, eq=False):
     uris: set[str] = msgspec.field(default_factory=set)
 
     def tell(self, method: str, params: Raw) -> None:
-        """Pass a notification on, marked with the subscription where there is one."""
-        if self.subscription is None:
-            self.notify(notification(method, bytes(params) if bytes(params) != b"{}" else b""))
-            return
+        """Pass a notification on, marked with the caller's own subscription where there is one."""
         parts: dict[str, Any] = dict(members(params))
-        meta: dict[str, Any] = {k: v for k, v in members(parts.get("_meta")).items() if not k.startswith(HOP)}
-        parts["_meta"] = {**meta, SUBSCRIPTION_KEY: self.subscription}
-        self.notify(notification(method, encode(parts)))
+        meta: dict[str, Any] = {k: v for k, v in members(parts.pop("_meta", None)).items() if not k.startswith(HOP)}
+        if self.subscription is not None:
+            meta[SUBSCRIPTION_KEY] = self.subscription
+        if meta:
+            parts["_meta"] = meta
+        self.notify(notification(method, encode(parts) if parts else b""))
 
 
 class Subscriptions:
@@ -58,6 +58,8 @@ class Subscriptions:
     def __init__(self) -> None:
         self._listeners: dict[int, Listener] = {}
         self._listen: Exchange | None = None
+        self._filter: dict[str, Any] = {}
+        """What the running server of the modern era was asked for."""
         self._uris: set[str] = set()
         """The resources that the running server was asked for."""
         self._dialogue: Dialogue | None = None
@@ -90,7 +92,7 @@ class Subscriptions:
         wanted = {uri for one in self._listeners.values() for uri in one.uris}
         lists = {method for one in self._listeners.values() for method in one.lists}
         if dialogue is not self._dialogue:
-            self._dialogue, self._listen, self._uris = dialogue, None, set()
+            self._dialogue, self._listen, self._filter, self._uris = dialogue, None, {}, set()
         if dialogue.modern:
             self._sync_modern(dialogue, wanted, lists)
         elif not uris_are_known:
@@ -109,7 +111,9 @@ class Subscriptions:
         }
         if uris:
             wanted["resourceSubscriptions"] = sorted(uris)
-        before, self._listen = self._listen, None
+        if wanted == self._filter and (self._listen is None or not self._listen.reply.done()):
+            return
+        before, self._listen, self._filter = self._listen, None, wanted
         if wanted:
             params = encode({"notifications": wanted})
             self._listen = dialogue.start("subscriptions/listen", params, meta=dialogue.modern_meta({}))

@@ -40,6 +40,8 @@ FORMAT: Final = 1
 MAX_WAITING_BYTES: Final = 64 << 20
 """The size of messages that wait to be written; what comes while there are more is not recorded."""
 TAIL_BYTES: Final = 65_536
+MAX_TEXT_BYTES: Final = 65_536
+"""The beginning of what is no JSON that is written."""
 
 
 class TapeLabel(msgspec.Struct, frozen=True, kw_only=True):
@@ -234,7 +236,7 @@ class TapeWriter:
             messages = lone(item.body)
         except (ValueError, RecursionError):
             self._sequence += 1
-            text = self._redactor.message(item.body).decode(errors="replace")
+            text = self._redactor.message(item.body[:MAX_TEXT_BYTES]).decode(errors="replace")
             line = Line(number, item.direction, self._sequence, item.ms, text=text)
             yield msgspec.json.encode(line) + b"\n"
             return

@@ -3,8 +3,8 @@
     request ── notifications, requests of the server, answers to them ── reply ── what came before the next message
 
 A notification belongs to the request whose progress token or subscription it names. Any other, and a request of the
-server, belongs to the only call in flight on its connection; with several in flight nobody can tell, and it is left
-out. With none in flight it belongs to what the client sent last, and is played after it.
+server, belongs to the only call in flight on its connection, beside which lists do not count; with several in flight
+nobody can tell, and it is left out. With none it belongs to what the client sent last, and is played after it.
 """
 
 from __future__ import annotations
@@ -192,8 +192,11 @@ class TapeIndex:
 
     def _owner(self, state: _Connection) -> Exchange | None:
         """Return the exchange to which a message without a name belongs, or None."""
-        if len(state.calls) == 1:
-            return next(iter(state.calls.values()))[0]
+        calls = [exchange for exchange, _, _ in state.calls.values()]
+        # Lists are read beside calls at any time, and ask nothing.
+        speaking = [exchange for exchange in calls if not exchange.method.endswith("/list")] or calls
+        if len(speaking) == 1:
+            return speaking[0]
         last = state.last if not state.calls else None
         return last if last is not None and len(last) < MAX_AFTER else None
 

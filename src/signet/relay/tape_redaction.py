@@ -8,17 +8,25 @@ requests stay equal.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from typing import Any, Final
 
 import msgspec
 
 from signet.kernel.redaction import MIN_CHARS, REDACTED, SecretRedactor
-from signet.upstream.cassette_folder import FIELD, IN_BODY, LOOSE, WORD
+from signet.upstream.cassette_folder import FIELD, IN_BODY, LOOSE
 
 __all__ = ["TapeRedactor"]
 
 PROTOCOL_FIELDS: Final = frozenset({"progressToken"})
 """Fields of the protocol whose names sound like those of secrets."""
+WORDS: Final = ("token", "authorization", "passw", "secret", "cookie", "key")
+"""A part of each name of a secret: a text without any of them is not searched further."""
+BYTE_WORDS: Final = tuple(word.encode() for word in WORDS)
+IN_TEXT: Final = re.compile(IN_BODY.pattern.decode(), re.IGNORECASE)
+PIECE_CHARS: Final = 16_384
+"""The length of the pieces in which a text is searched, since a search holds the interpreter."""
 
 
 class TapeRedactor:
@@ -34,25 +42,30 @@ class TapeRedactor:
     def message(self, body: bytes, *, is_definition: bool = False) -> bytes:
         """Return a message without secrets; its bytes are kept where it has none."""
         body = self._known.data(body)
-        if is_definition or not WORD.search(body):
+        if is_definition or not _names_secret(body):
             return body
-        body = IN_BODY.sub(rb"\1\2%b" % REDACTED.encode(), body)
         try:
             value = msgspec.json.decode(body)
-            redacted = _redact_fields(value)
+            redacted = _redact(value)
         except (ValueError, RecursionError):
-            return LOOSE.sub(rb'\1"%b"' % REDACTED.encode(), body)
+            return LOOSE.sub(rb'\1"%b"' % REDACTED.encode(), IN_BODY.sub(rb"\1\2%b" % REDACTED.encode(), body))
         return body if redacted == value else msgspec.json.encode(redacted)
 
 
-def _redact_fields(value: Any) -> Any:
+def _names_secret(body: bytes) -> bool:
+    """Return whether a message may have the name of a secret somewhere."""
+    lowered = body.lower()
+    return any(word in lowered for word in BYTE_WORDS)
+
+
+def _redact(value: Any) -> Any:
     if isinstance(value, list):
-        return [_redact_fields(one) for one in value]
+        return [_redact(one) for one in value]
     if isinstance(value, str):
-        return _redact_json(value)
+        return _redact_text(value)
     if not isinstance(value, dict):
         return value
-    return {name: _hidden(one) if _is_secret(name) else _redact_fields(one) for name, one in value.items()}
+    return {name: _hidden(one) if _is_secret(name) else _redact(one) for name, one in value.items()}
 
 
 def _is_secret(name: str) -> bool:
@@ -64,17 +77,32 @@ def _hidden(value: Any) -> Any:
     if isinstance(value, str):
         return REDACTED
     if isinstance(value, list):
-        return [REDACTED if isinstance(one, str) else _redact_fields(one) for one in value]
-    return _redact_fields(value)
+        return [REDACTED if isinstance(one, str) else _redact(one) for one in value]
+    return _redact(value)
 
 
-def _redact_json(text: str) -> str:
-    """Return a text without secrets if it is JSON itself, as the text of many results is."""
-    if not text.lstrip().startswith(("{", "[")) or not WORD.search(text.encode(errors="replace")):
+def _redact_text(text: str) -> str:
+    """Return a text without the secrets of URLs and headers in it; JSON, as many results are, field by field."""
+    lowered = text.lower()
+    if not any(word in lowered for word in WORDS):
         return text
-    try:
-        value = msgspec.json.decode(text)
-        redacted = _redact_fields(value)
-    except (ValueError, RecursionError):
-        return text
-    return text if redacted == value else msgspec.json.encode(redacted).decode()
+    if text.lstrip().startswith(("{", "[")):
+        try:
+            value = msgspec.json.decode(text)
+            redacted = _redact(value)
+        except (ValueError, RecursionError):
+            pass
+        else:
+            return text if redacted == value else msgspec.json.encode(redacted).decode()
+    return "".join(IN_TEXT.sub(rf"\1\2{REDACTED}", piece) for piece in _pieces(text))
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Yield a text in pieces that end with a line, or where there is none, with a blank."""
+    start = 0
+    while len(text) - start > PIECE_CHARS:
+        end = start + PIECE_CHARS
+        cut = max(text.rfind("\n", start, end), text.rfind(" ", start + PIECE_CHARS // 2, end)) + 1 or end
+        yield text[start:cut]
+        start = cut
+    yield text[start:]

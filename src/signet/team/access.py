@@ -143,6 +143,9 @@ def _ignore(_: str) -> None:
 def refuse_open_door(settings: Settings, toolbox: Toolbox, *, is_local: bool) -> None:
     """Raise UsageError if others can reach the server without a token, unless every tool is public."""
     private = [tool.name for tool in toolbox if not tool.public]
+    if settings.wrapping is not None:
+        # What wrapped servers list is not known before they run, and nothing of it is public.
+        private += [f"the server {spec.name}" for spec in settings.wrapping.servers]
     if not private or is_protected(settings):
         return
     if not is_local:

@@ -53,6 +53,17 @@ class ExchangeLog:
         if fault is not None:
             raise fault
 
+    def start(self) -> None:
+        """Write that this process serves from now on; raise UsageError if that cannot be written.
+
+        Called when a signal to stop is heeded, so that a process that says so says that it stopped too.
+        """
+        if self._audit is not None:
+            try:
+                self._audit.start()
+            except OSError as error:
+                raise _unwritable(self._audit.path, error) from None
+
     def close(self) -> None:
         """Write what is left to write, once."""
         if self._audit is not None and not self._is_closed:
@@ -73,7 +84,7 @@ def open_exchange_log(
         listeners.append(telemetry.exchanged)
     if settings.audit_log is None and not listeners:
         return None
-    audit = None if settings.audit_log is None else _open_audit(settings, log, registry, starts=True)
+    audit = None if settings.audit_log is None else _open_audit(settings, log, registry)
     exchanges = ExchangeLog(audit, *listeners)
     if telemetry is not None:
         telemetry.before_close = exchanges.close
@@ -83,11 +94,11 @@ def open_exchange_log(
 def check_exchange_log(settings: Settings, log: Log, registry: SchemaRegistry) -> None:
     """Raise UsageError if the exchanges cannot be written down as the settings say."""
     if settings.audit_log is not None:
-        _open_audit(settings, log, registry, starts=False)
+        _open_audit(settings, log, registry).release()
 
 
-def _open_audit(settings: Settings, log: Log, registry: SchemaRegistry, *, starts: bool) -> AuditLog:
-    from signet.operations.audit.log import AuditLog, contract_digest
+def _open_audit(settings: Settings, log: Log, registry: SchemaRegistry) -> AuditLog:
+    from signet.operations.audit.log import AuditLog, ContractDigests
 
     path = settings.audit_log or ""
 
@@ -95,11 +106,10 @@ def _open_audit(settings: Settings, log: Log, registry: SchemaRegistry, *, start
         log.line(WARN, "audit", "audit.unwritable", why=why, file=path)
 
     try:
-        audit = AuditLog(path, settings.audit_key, partial(contract_digest, registry), warn)
-        if starts:
-            audit.start()
-        else:
-            audit.release()
+        return AuditLog(path, settings.audit_key, ContractDigests(registry), warn)
     except OSError as error:
-        raise UsageError(f"the audit log {path} cannot be written ({error.strerror})") from None
-    return audit
+        raise _unwritable(path, error) from None
+
+
+def _unwritable(path: str, error: OSError) -> UsageError:
+    return UsageError(f"the audit log {path} cannot be written ({error.strerror})")

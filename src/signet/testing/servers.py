@@ -55,6 +55,7 @@ class LoopbackServer:
         self.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         app = build_app(replace(settings, token=self.token), server)
         self._http: HttpServer = HttpServer(app, listener, ConnectionLimits())
+        self._http.open()
         self._serving = asyncio.get_running_loop().create_task(self._http.serve())
 
     async def close(self) -> None:

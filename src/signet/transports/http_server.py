@@ -119,10 +119,13 @@ class HttpServer:
         self._stopped = asyncio.Event()
         self._handshakes: set[asyncio.Task[object]] = set()
 
-    async def serve(self) -> None:
-        """Serve until `stop`, then answer the calls in flight."""
+    def open(self) -> None:
+        """Start the application, and accept connections."""
         self._app.start()
         self._loop.add_reader(self._listener, self._accept)
+
+    async def serve(self) -> None:
+        """Serve until `stop`, then answer the calls in flight."""
         await self._stopped.wait()
         self._slots.last_answers = True
         if not self._is_replaced and self._drain_s:

@@ -59,12 +59,25 @@ class Message(msgspec.Struct, frozen=True):
     started_s: float
 
 
+def _nothing() -> None:
+    """Do nothing."""
+
+
 class MessageNotes:
     """Tells a listener of each exchange; the listener raises a fault if the request has to be refused instead."""
 
-    def __init__(self, listener: Callable[[Exchange], None], toolbox: Toolbox) -> None:
+    def __init__(
+        self,
+        listener: Callable[[Exchange], None],
+        toolbox: Toolbox,
+        start: Callable[[], None] = _nothing,
+        close: Callable[[], None] = _nothing,
+    ) -> None:
+        """Tell `listener`; `start` and `close` are called when messages begin and end, while signals are heeded."""
         self._listener = listener
         self._toolbox = toolbox
+        self.start = start
+        self.close = close
 
     def begin(self, line: bytes | None) -> Message:
         """Return what has to be kept of a message that has come; None stands for a line that is too long."""

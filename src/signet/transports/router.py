@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from signet.kernel.errors import Code, Fault
 from signet.kernel.server import Server
+from signet.kernel.tools import Tool
 from signet.kernel.toolset import PageSpec
 from signet.kernel.wire import encode
 
@@ -69,8 +70,10 @@ class Router:
         self._rest = RestDoor(server.pipeline, legacy)
         self._envelope = EnvelopeDoor(server)
         self._pages = [PageDoor(server.pipeline, spec, secured=secured) for spec in pages]
-        self._openapi_page: tuple[str, bytes | None] = "", None
-        self._home = page("/", encode(about), () if console is None else ((b"vary", b"Accept"),))
+        self._openapi_page: tuple[str, object, bytes] | None = None
+        self._is_relay = server.relay is not None
+        content = self._about_now if self._is_relay else encode(about)
+        self._home = page("/", content, () if console is None else ((b"vary", b"Accept"),))
         self.is_ready = True
         """Whether load balancers are told to send requests here."""
         has_sessions = sessions is not None
@@ -103,13 +106,14 @@ class Router:
         """Return the route of a path, found by the beginning of the path."""
         if path.startswith(DISCOVERY + "/") or path in self._rest.legacy:
             endpoint = self._rest.endpoint(path)
-            access = FOR_ALL if endpoint.public else FOR_CALLERS
+            access = FOR_ALL if endpoint.public and not self._may_be_relayed(endpoint.tool) else FOR_CALLERS
             call = partial(self._rest.call, endpoint)
             answer = self._bare_discovery if path == DISCOVERY + "/" else call
             return Route(access, answer, endpoint.refuse, door=endpoint.door.name, answers_options=True)
         if path.startswith(ENVELOPE_PATH):
             tool = self._pipeline.toolbox.find(path.removeprefix(ENVELOPE_PATH))
-            access = FOR_PEOPLE if tool is None or tool.public else FOR_CALLERS
+            is_open = tool is None or tool.public
+            access = FOR_PEOPLE if is_open and not self._may_be_relayed(tool) else FOR_CALLERS
             return Route(access, self._envelope.answer, self._envelope.refuse, door="http envelope")
         if path == "/":
             return self._home
@@ -128,10 +132,12 @@ class Router:
         return self._rest.call(self._rest.endpoint(request.path), request)
 
     def _openapi(self, request: Request) -> bytes:
-        """Return the OpenAPI page, which says below which path the application is served; the last one is kept."""
-        root, kept = self._openapi_page
-        at = self._about.get("url") or request.root
-        if kept is None or root != at:
+        """Return the OpenAPI page, which says below which path the application is served; the last one is kept.
+
+        The tools of wrapped servers may change.
+        """
+        at, groups = self._about.get("url") or request.root, self._pipeline.toolbox.groups
+        if self._openapi_page is None or self._openapi_page[0] != at or self._openapi_page[1] is not groups:
             secured = self._secured
             described = describe(self._pipeline, self._about, self._rest.legacy, secured=secured, root=at)
             if self._console is not None:
@@ -139,9 +145,15 @@ class Router:
                 described["tags"].append(more["tag"])
                 described["paths"] |= more["paths"]
                 described["components"]["schemas"] |= more["schemas"]
-            kept = encode(described)
-            self._openapi_page = at, kept
-        return kept
+            self._openapi_page = at, groups, encode(described)
+        return self._openapi_page[2]
+
+    def _may_be_relayed(self, tool: Tool | None) -> bool:
+        """Return whether a tool that is not known may be one of a wrapped server, which no other page may call."""
+        return tool is None and self._is_relay
+
+    def _about_now(self, _: Request) -> bytes:
+        return encode({**self._about, "tools": [tool.name for tool in self._pipeline.toolbox]})
 
     def _ready(self, _: Request) -> bytes:
         """Return the page of `/readyz`, after compiling every contract; raise Fault where the server is stopping."""

@@ -76,6 +76,7 @@ class App:
         proxies: TrustedProxies | None = None,
         prefix: str = "",
         open_pages: Mapping[str, bytes | Callable[[Request], bytes]] = NO_PAGES,
+        on_start: Callable[[], None] = _ignore,
         on_close: Callable[[], None] = _ignore,
         console: Console | None = None,
         sessions: SessionTable | None = None,
@@ -88,6 +89,7 @@ class App:
         self._server = server
         self._guard = guard
         self._on_refusal = on_refusal
+        self._on_start = on_start
         self._on_close = on_close
         self._notes = ExchangeNotes(on_exchange, self.refuse, server.pipeline.toolbox) if on_exchange else None
         self.records_all = on_exchange is not None
@@ -186,7 +188,11 @@ class App:
             self._notes.note_left(request, response)
 
     def start(self) -> None:
-        """Begin to warm the upstreams, and take new ids: a server that forks has built the application before."""
+        """Begin to warm the upstreams, and take new ids: a server that forks has built the application before.
+
+        Raises what `on_start` raises: the process cannot serve then.
+        """
+        self._on_start()
         self._ids = new_request_ids()
         if self._server.upstreams:
             asyncio.get_running_loop().run_in_executor(None, self._server.warm)

@@ -116,6 +116,8 @@ async def _serve(service: Service, numbers: tuple[signal.Signals, ...], ready: C
     _stop_with_parent(server)
     if service.on_start is not None:
         service.on_start(server)
+    # Behind the handlers of signals: what says here that it serves is heard to say that it has stopped.
+    server.open()
     if ready is None:
         _obey_hangup(service, app, server)
         notify("READY=1")
@@ -128,6 +130,7 @@ async def _serve(service: Service, numbers: tuple[signal.Signals, ...], ready: C
         return
     factory, listener = service.beside
     second = HttpServer(factory(), listener, service.limits)
+    second.open()
     serving = asyncio.create_task(second.serve())
     await server.serve()
     second.stop()

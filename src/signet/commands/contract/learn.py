@@ -62,7 +62,7 @@ def _run(args: argparse.Namespace) -> int:
     else:
         _write(args.out, found)
         _show(learned)
-        if found:
+        if any(one.origin == "structuredContent" for one in found):
             write(f"\n{_advice(args.out, tape.label.server)}")
     if not found:
         say(f"{args.tape} has no results of which a schema could be inferred")

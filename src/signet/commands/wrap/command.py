@@ -167,6 +167,8 @@ def _servers(args: argparse.Namespace) -> tuple[ServerSpec, ...]:
     if len(given) != 1:
         which = f"{' and '.join(given)} name several" if given else "no server is named"
         raise UsageError(f"{which}: write one of {', '.join(sources)}; 'signet wrap --help' shows examples")
+    if args.tape is not None and args.tape_record is not None:
+        raise UsageError("--record and --replay exclude each other: a tape is recorded from a server")
     if args.header_file is not None and args.url is None:
         raise UsageError("--header-file is for a remote server: write --url beside it")
     common = ServerSpec(

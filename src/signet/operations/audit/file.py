@@ -23,7 +23,7 @@ from signet.files import lock, open_private, unlock
 from .chain import Seal, Tail
 from .ending import end_of, first_end_of, whole_size
 
-__all__ = ["HEAD_SUFFIX", "AuditFile", "read_head"]
+__all__ = ["EDGE_LOCK_S", "HEAD_SUFFIX", "AuditFile", "read_head"]
 
 HEAD_SUFFIX: Final = ".head"
 HEAD_BYTES: Final = 320
@@ -33,6 +33,8 @@ OUTAGE_LOCK_S: Final = 0.02
 """The same, after a line has waited in vain."""
 BUSY_LOCK_S: Final = 0.5
 """The time for which a line waits while other processes write theirs: where there are more of them than processors."""
+EDGE_LOCK_S: Final = 2.0
+"""The time for which the first and the last line of a process wait: no request waits behind them."""
 LOCK_RETRY_S: Final = 0.000_25
 LOOK_S: Final = 1.0
 """The time between two looks at whether the file has been moved away."""
@@ -68,7 +70,7 @@ class AuditFile:
             os.close(self._head)
             raise
         try:
-            self._lock()
+            self._lock(EDGE_LOCK_S)
             size = whole_size(self._file, os.fstat(self._file).st_size)
             self._tail = first_end_of(path, self._file, size, read_head(self._head), seal)
             self._adopt(self._tail)
@@ -78,13 +80,13 @@ class AuditFile:
             self.close()
             raise
 
-    def append(self, make: Make) -> None:
-        """Write the lines that `make` returns, all or none of them.
+    def append(self, make: Make, *, wait_s: float = 0.0) -> None:
+        """Write the lines that `make` returns, all or none of them; wait for the lock for `wait_s` at least.
 
         Raises:
             OSError: they cannot be written now.
         """
-        self._lock()
+        self._lock(wait_s)
         try:
             self._catch_up()
             self._write(make)
@@ -96,9 +98,9 @@ class AuditFile:
         os.close(self._file)
         os.close(self._head)
 
-    def _lock(self) -> None:
+    def _lock(self, wait_s: float) -> None:
         """Lock the head; give up soon where the process that holds the lock hangs, and later where others write."""
-        if lock(self._head):
+        if lock(self._head, wait_s=wait_s):
             self._patience_s = LOCK_S
             return
         latest_s, seen, is_hung = time.monotonic() + BUSY_LOCK_S, None, False

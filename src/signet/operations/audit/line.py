@@ -40,6 +40,8 @@ MAX_ADDRESS_CHARS: Final = 120
 METHODS: Final = frozenset({
     *("CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"),
     *("initialize", "mcp.tool.invoke", "ping", "server/discover", "tools/call", "tools/list"),
+    *("completion/complete", "logging/setLevel", "prompts/get", "prompts/list", "resources/list", "resources/read"),
+    *("resources/subscribe", "resources/templates/list", "resources/unsubscribe", "subscriptions/listen"),
 })  # fmt: skip
 """The methods that are written down by their names: of HTTP, and of messages on stdio."""
 UNKNOWN: Final = "unknown"

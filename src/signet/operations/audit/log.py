@@ -17,10 +17,10 @@ import msgspec
 
 from signet.kernel.errors import Code, Fault
 from signet.kernel.exchange import Exchange
-from signet.kernel.schemas import SchemaRegistry
+from signet.kernel.schemas import Bundle, SchemaRegistry
 
 from .chain import Seal, Tail, add_line
-from .file import AuditFile
+from .file import EDGE_LOCK_S, AuditFile
 from .line import (
     CONTINUED,
     PERIODIC,
@@ -34,7 +34,7 @@ from .line import (
     timestamp,
 )
 
-__all__ = ["UNWRITABLE", "AuditLog", "contract_digest"]
+__all__ = ["UNWRITABLE", "AuditLog", "ContractDigests", "contract_digest"]
 
 CHECKPOINT_LINES: Final = 1000
 CHECKPOINT_S: Final = 60.0
@@ -57,9 +57,9 @@ class AuditLog:
         Raises:
             OSError: the file cannot be written, or it is not an audit log.
         """
+        self.path = path
         self._seal = Seal(key)
         self._digest = digest
-        self._digests: dict[str, str] = {}
         self._warn = warn
         self._process = token_hex(4)
         self._entered = 0
@@ -74,7 +74,7 @@ class AuditLog:
         Raises:
             OSError: it cannot be written.
         """
-        self._append(_nothing)
+        self._append(_nothing, wait_s=EDGE_LOCK_S)
 
     def __call__(self, exchange: Exchange) -> None:
         """Write the line of an exchange.
@@ -83,7 +83,7 @@ class AuditLog:
             Fault: it cannot be written, so the request has to be refused.
         """
         try:
-            line = request_line(exchange, time.time(), self._digest_of)
+            line = request_line(exchange, time.time(), self._digest)
             self._append(lambda tail: self._lines(tail, line))
         except OSError as error:
             self._note_outage(error)
@@ -98,7 +98,7 @@ class AuditLog:
     def close(self) -> None:
         """Write the checkpoint that says that this process has ended, and close the file."""
         try:
-            self._append(self._checkpoint(STOPPED))
+            self._append(self._checkpoint(STOPPED), wait_s=EDGE_LOCK_S)
         except OSError as error:
             self._note_outage(error)
         self.release()
@@ -107,7 +107,7 @@ class AuditLog:
         """Close the file without a word."""
         self._file.close()
 
-    def _append(self, make: Callable[[Tail], bytes]) -> None:
+    def _append(self, make: Callable[[Tail], bytes], *, wait_s: float = 0.0) -> None:
         """Write lines, behind the checkpoint with which this process comes to a file, unless it has."""
 
         def make_all(tail: Tail) -> bytes:
@@ -119,7 +119,7 @@ class AuditLog:
             before = self._checkpoint(UNCLOSED)(tail) if is_unclosed else b""
             return before + self._checkpoint(CONTINUED if self._entered else STARTED)(tail) + make(tail)
 
-        self._file.append(make_all)
+        self._file.append(make_all, wait_s=wait_s)
         self._entered = self._file.inode
 
     def _lines(self, tail: Tail, line: RequestLine) -> bytes:
@@ -138,12 +138,6 @@ class AuditLog:
 
         return make
 
-    def _digest_of(self, slug: str) -> str:
-        digest = self._digests.get(slug)
-        if digest is None:
-            digest = self._digests[slug] = self._digest(slug)
-        return digest
-
     def _note_outage(self, error: OSError) -> None:
         if not self._refused:
             self._warn(error.strerror or os.strerror(error.errno or 0))
@@ -153,6 +147,21 @@ class AuditLog:
 def _nothing(_: Tail) -> bytes:
     """Return no line."""
     return b""
+
+
+class ContractDigests:
+    """The digests of contracts by slug, each made once, and anew where a wrapped server changed the contract."""
+
+    def __init__(self, registry: SchemaRegistry) -> None:
+        self._registry = registry
+        self._made: dict[str, tuple[Bundle, str]] = {}
+
+    def __call__(self, slug: str) -> str:
+        """Return the digest of a tool's contracts."""
+        bundle, made = self._registry.load_bundle(slug), self._made.get(slug)
+        if made is None or made[0] is not bundle:
+            made = self._made[slug] = bundle, contract_digest(self._registry, slug)
+        return made[1]
 
 
 def contract_digest(registry: SchemaRegistry, slug: str) -> str:

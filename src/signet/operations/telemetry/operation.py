@@ -31,6 +31,9 @@ OTHER: Final = "_other"
 UNKNOWN_TOOL: Final = "_unknown"
 METHODS: Final = frozenset(
     {
+        *("completion/complete", "logging/setLevel", "prompts/get", "prompts/list", "resources/list"),
+        *("resources/read", "resources/subscribe", "resources/templates/list", "resources/unsubscribe"),
+        "subscriptions/listen",
         *("initialize", "ping", "server/discover", "tools/list", "tools/call", "mcp.tool.invoke"),
         *("notifications/initialized", "notifications/cancelled", "notifications/progress"),
         "notifications/roots/list_changed",

@@ -28,7 +28,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 from signet import __version__
 from signet.kernel.errors import TABLE
-from signet.kernel.schemas import SchemaRegistry
+from signet.kernel.schemas import Bundle, SchemaRegistry
 
 from .operation import CURRENT, OTHER, Operation
 from .otlp_metrics import MetricsPush
@@ -61,7 +61,7 @@ class Tracing:
         self._tracer = self._provider.get_tracer("signet", __version__)
         self._metrics = MetricsPush(registry, resource)
         self._contracts = contracts
-        self._digests: dict[str, str] = {}
+        self._digests: dict[str, tuple[Bundle, str]] = {}
         self._facts = facts
 
     def start(self, operation: Operation) -> Any:
@@ -154,12 +154,12 @@ class Tracing:
         return {name: value for name, value in found.items() if value != ""}
 
     def _digest(self, slug: str) -> str:
-        """Return the SHA-256 of a tool's contract, as canonical JSON."""
-        if slug not in self._digests:
-            bundle = self._contracts.load_bundle(slug)
+        """Return the SHA-256 of a tool's contract, as canonical JSON; a wrapped server may change its contracts."""
+        bundle, made = self._contracts.load_bundle(slug), self._digests.get(slug)
+        if made is None or made[0] is not bundle:
             text = msgspec.json.encode({"input": bundle.input, "output": bundle.output}, order="sorted")
-            self._digests[slug] = sha256(text).hexdigest()
-        return self._digests[slug]
+            made = self._digests[slug] = bundle, sha256(text).hexdigest()
+        return made[1]
 
 
 class _ClientSpan:

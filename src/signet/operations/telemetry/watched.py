@@ -16,6 +16,7 @@ from signet.kernel.errors import Fault
 from signet.kernel.headers import VERSION
 from signet.kernel.outcome import Call, Outcome, PreparedCall
 from signet.kernel.pipeline import Pipeline
+from signet.kernel.relay import Answered, Handler, Relay
 from signet.kernel.server import Pending, RpcRequest, Server
 from signet.kernel.waiting import Waiting
 from signet.kernel.wire import Frame, Id, Reply
@@ -81,6 +82,31 @@ class WatchedPipeline(CountedPipeline):
         self._telemetry.ended(operation)
 
 
+class WatchedRelay:
+    """A relay whose handlers run as parts of operations."""
+
+    def __init__(self, relay: Relay, handle: Callable[[str, Handler, RpcRequest], Answered]) -> None:
+        self._relay = relay
+        self._handle = handle
+        self.ready = relay.ready
+        self.receive = relay.receive
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether all tools are known."""
+        return self._relay.is_ready
+
+    @property
+    def servers(self) -> list[str]:
+        """The names of the servers whose tools are served."""
+        return self._relay.servers
+
+    def handler(self, method: str, *, modern: bool) -> Handler | None:
+        """Return what answers a method in place of the server itself."""
+        found = self._relay.handler(method, modern=modern)
+        return None if found is None else partial(self._handle, method, found)
+
+
 class WatchedServer(CountedServer):
     """A server whose messages are operations."""
 
@@ -89,6 +115,8 @@ class WatchedServer(CountedServer):
         for methods in self._methods.values():
             for name, handler in methods.items():
                 methods[name] = partial(self._handle, name, handler)
+        if self.relay is not None:
+            self.relay = WatchedRelay(self.relay, self._handle)
 
     def receive(self, message: bytes, channel: ClientChannel) -> Reply | Pending | None:
         """Return the reply to one message; None where no reply is owed."""

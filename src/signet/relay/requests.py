@@ -1,0 +1,34 @@
+"""Requests that are passed on and are no calls of tools: who may make one, and what is written down of it. Pure."""
+
+from __future__ import annotations
+
+import msgspec
+
+from signet.kernel.caller import CALL_ALL
+from signet.kernel.errors import insufficient_scope
+from signet.kernel.outcome import Call, Door
+from signet.kernel.relay import RpcRequest
+from signet.kernel.tools import NULL_CONTEXT
+from signet.kernel.wire import ProtocolError
+
+from .messages import members
+
+__all__ = ["call_of", "check_scope"]
+
+
+def check_scope(request: RpcRequest) -> None:
+    """Raise ProtocolError where the caller's token is for some tools alone: what is no tool is not among them."""
+    principal = request.channel.caller.principal
+    if principal is not None and principal.scopes is not None and CALL_ALL not in principal.scopes:
+        fault = insufficient_scope(request.method, CALL_ALL)
+        raise ProtocolError(fault.mcp_code, fault.message, {"canonical_code": fault.code, **fault.data})
+
+
+def call_of(request: RpcRequest) -> Call:
+    """Return a request that is no call of a tool, as the journal has it: its method and what it names."""
+    door = Door(request.channel.door.transport, request.method, f"{request.channel.door.name} relay")
+    parts = members(request.raw)
+    named = parts.get("uri") or parts.get("name")
+    target = msgspec.json.decode(named) if named is not None else ""
+    key = target if isinstance(target, str) and target else request.method
+    return Call(key, {}, NULL_CONTEXT, door, request.channel.caller, trace=request.channel.caller.trace)
