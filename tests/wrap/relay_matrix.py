@@ -35,16 +35,10 @@ def label_of(place: Place) -> str:
 
 def run(links: Links, place: Place) -> None:
     """Run one case in one place; raise AssertionError where it does not hold."""
-    case, *where = place
-    held = False
-    try:
-        link = links.link(*where)
-        link.label = label_of(place)
-        case.run(link)
-        held = True
-    finally:
-        if not held:
-            links.discard(*where)
+    case, door, era, child_era = place
+    link = links.link(door, era, child_era)
+    link.label = label_of(place)
+    case.run(link)
 
 
 def main() -> int:
@@ -70,6 +64,8 @@ def main() -> int:
             held += 1
             print(f"+ {label_of(place)}", flush=True)
         except Exception as failure:  # noqa: BLE001 - whatever a proxy does, the next case is run
+            if "answered" in str(failure) or "never" in str(failure):
+                links.discard(door, era, child_era)  # it may hang; a wrong answer harms nobody else
             print(f"- {label_of(place)}: {type(failure).__name__} {str(failure)[:300]}", flush=True)
     links.close()
     print(f"{wrapper.name}: {held} of {tried} cases hold")
