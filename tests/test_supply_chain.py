@@ -36,7 +36,7 @@ def make(target: str, env: dict[str, str] | None = None) -> subprocess.Completed
 
 
 def test_there_is_a_lock_file_for_each_environment() -> None:
-    names = ["bench-mcp-proxy", "bench", "build", "deploy", "run", "test"]
+    names = ["bench-mcp-proxy", "bench", "build", "deploy", "run", "servers-older", "servers", "test"]
 
     assert [path.name for path in LOCKS] == [f"{name}.txt" for name in names]
 
@@ -55,8 +55,9 @@ def test_every_locked_requirement_has_a_hash_and_no_index_is_named(path: Path) -
     assert "://" not in path.read_text(encoding="utf-8")
 
 
-def test_every_npm_package_has_its_integrity_and_no_host() -> None:
-    packages = json.loads((ROOT / "package-lock.json").read_text(encoding="utf-8"))["packages"]
+@pytest.mark.parametrize("lock", ["package-lock.json", "tests/wrap/npm/package-lock.json"])
+def test_every_npm_package_has_its_integrity_and_no_host(lock: str) -> None:
+    packages = json.loads((ROOT / lock).read_text(encoding="utf-8"))["packages"]
     del packages[""]
 
     wrong = [
