@@ -217,13 +217,10 @@ class Settings(OperationSettings, frozen=True, kw_only=True, forbid_unknown_fiel
         """Return the values that must not be written anywhere."""
         own_toolsets = [toolset for toolset in _toolsets() if toolset.has_services]
         values = [self.token or "", self.audit_key or "", *[s for one in own_toolsets for s in one.secrets()]]
+        values += self.wrapping.secrets() if self.wrapping is not None else ()
         # Those of a user may have a secret as a default, from a variable of another name.
-        for own in [*self.by_toolset.values(), *map(self._given_to, own_toolsets)]:
-            values += secret_texts(own)
-        if self.wrapping is not None:
-            from signet.relay.spec_secrets import secrets_of
-
-            values += [secret for spec in self.wrapping.servers for secret in secrets_of(spec)]
+        own = [*self.by_toolset.values(), *map(self._given_to, own_toolsets)]
+        values += [text for one in own for text in secret_texts(one)]
         return tuple(dict.fromkeys(value for value in values if value.strip()))
 
     def recorded(self) -> dict[str, Any]:

@@ -21,6 +21,7 @@ __all__ = [
     "USAGE",
     "Parser",
     "add_drop_in",
+    "add_server_command",
     "add_settings",
     "print_err",
     "print_err_line",
@@ -213,6 +214,15 @@ def add_settings(command: Parser, *names: str, prefix: str = "", **texts: str | 
         texts: help texts to use in place of the settings' own.
     """
     command.pending.append(lambda: _add_settings(command, names, prefix, texts))
+
+
+def add_server_command(command: argparse.ArgumentParser) -> None:
+    """Let the words behind `--` start a server of somebody else's, which the command is about then."""
+    if isinstance(command, Parser):
+        command.behind_dashes = "server_command"
+    command.usage = f"{command.usage} [-- COMMAND ...]"
+    text = "variable that the server behind -- gets, beside PATH, HOME and the like; may be repeated"
+    command.add_argument("--env", metavar="KEY", action="append", default=[], help=text)
 
 
 def _add_settings(

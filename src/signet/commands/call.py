@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from signet.app import build_server, check
+from signet.app import build_server
 from signet.kernel.outcome import Call, Door, Outcome
 from signet.kernel.schemas import schema_of
 from signet.kernel.server import QUIET_CONTEXT, Server
@@ -20,6 +20,7 @@ from .arguments import Parser
 from .call_arguments import is_text, read_arguments
 from .terminal import show, show_error, show_result, text_of, write
 from .tool_arguments import Argument, arguments_in
+from .wrapped import known_tools, learn
 
 __all__ = ["COMMAND_LINE", "run_call", "show_help", "walk"]
 
@@ -40,13 +41,12 @@ def run_call(args: argparse.Namespace, settings: Settings) -> int:
     if args.url is not None:
         return _call_remote(args, settings)
     server = build_server(settings)
-    arguments = read_arguments(_arguments_of(server, args.name), args.pairs, args.json)
-    outcome = asyncio.run(_call_once(server, args.name, arguments))
+    outcome = asyncio.run(_call_once(server, args))
     message = ""
     if outcome.tool is None:
         from .tool_lookup import advice
 
-        message = advice(args.name, settings)
+        message = advice(args.name, settings, server.pipeline.toolbox)
     show(outcome, message)
     return 0 if outcome.fault is None else FAILED
 
@@ -62,7 +62,8 @@ def show_help(args: argparse.Namespace, settings: Settings, parser: Parser) -> i
     else:
         from .tools import find_page, local_address
 
-        page = find_page(args.name, settings, *check(settings))
+        toolbox, registry, _ = known_tools(settings)
+        page = find_page(args.name, settings, toolbox, registry)
         flags = local_address(settings, page).flags
     parser.usage = f"signet call {page.name.replace('%', '%%')} [key=value ...] [options]"
     example = f"example:\n  {page.command_line(flags)}" if page.can_be_shown else ""
@@ -120,10 +121,12 @@ def _show_remote(result: dict[str, Any]) -> int:
     return 0
 
 
-async def _call_once(server: Server, name: str, arguments: Any) -> Outcome:
+async def _call_once(server: Server, args: argparse.Namespace) -> Outcome:
     """Run one call and close the server, which also writes its journal and its recording; return the outcome."""
     try:
-        return await walk(server, name, arguments)
+        await learn(server)
+        arguments = read_arguments(_arguments_of(server, args.name), args.pairs, args.json)
+        return await walk(server, args.name, arguments)
     finally:
         await server.close()
 

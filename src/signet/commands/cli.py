@@ -16,6 +16,7 @@ from .arguments import (
     TOOLSET_FLAGS,
     USAGE,
     Parser,
+    add_server_command,
     add_settings,
     print_err,
     print_err_line,
@@ -58,6 +59,7 @@ examples:
   cat diagram.puml | signet call encodePlantUML plantumlCode=-
   signet call boj_get_data_code --sandbox db=FM08 codes=FXERD01,FXERD02
   signet call encodePlantUML --url http://127.0.0.1:8080 --json @arguments.json
+  signet call get_current_time timezone=UTC -- uvx mcp-server-time
 """
 
 SOURCE: Final = ("toolsets", "sandbox", "config", TOOLSET_FLAGS)
@@ -159,6 +161,7 @@ def _add_tools(commands: Any) -> None:
     tools.add_argument("--url", metavar="URL", help=URL_TEXT)
     tools.add_argument("--installed", action="store_true", help="list the toolsets that installed packages bring")
     add_settings(tools, *SOURCE, *SHARED, toolsets=_toolsets_text)
+    add_server_command(tools)
 
 
 def _add_call(commands: Any) -> None:
@@ -173,6 +176,7 @@ def _add_call(commands: Any) -> None:
     call.add_argument("--json", metavar="JSON", help=text)
     call.add_argument("--url", metavar="URL", help=URL_TEXT)
     add_settings(call, *SOURCE, *RECORDING, *SHARED, toolsets=_toolsets_text)
+    add_server_command(call)
     call.set_defaults(parser=call)
 
 
@@ -206,10 +210,10 @@ def settings_of_command(args: argparse.Namespace) -> Settings:
     if getattr(args, "targets", None):
         flags["toolsets"] = ",".join(filter(None, [join_targets(args.targets), flags.get("toolsets")]))
     settings = read_settings(os.environ, flags, default_log_dir=JOURNALS if "log_dir" in flags else None)
-    if settings.config:
-        from signet.configuration.wrapping import with_servers_of_file
+    if settings.config or getattr(args, "server_command", None) or getattr(args, "env", None):
+        from .wrapped import with_command
 
-        settings = with_servers_of_file(settings, is_private="port" not in flags)
+        settings = with_command(settings, args)
     return resolve(settings)
 
 

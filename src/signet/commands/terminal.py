@@ -121,6 +121,8 @@ def show(outcome: Outcome, unknown_tool: str = "") -> None:
     if outcome.tool is not None and outcome.tool.to_content is not None and on_terminal():
         # A picture has no text: its JSON is shown.
         text = text_of(outcome.tool.to_content(outcome.result)) or None
+    elif outcome.relayed is not None and outcome.relayed.structured is None and on_terminal():
+        text = text_of(msgspec.json.decode(outcome.relayed.content or b"[]")) or None
     show_result(outcome.body, text)
 
 

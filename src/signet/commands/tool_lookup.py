@@ -24,14 +24,13 @@ MAX_NAME_CHARS: Final = 100
 LIST: Final = "'signet tools' lists what there is"
 
 
-def advice(name: str, settings: Settings) -> str:
-    """Return what is wrong with a name that no served tool has, and what to do."""
+def advice(name: str, settings: Settings, toolbox: Iterable[Tool]) -> str:
+    """Return what is wrong with a name that no tool of the toolbox has, which is served, and what to do."""
     found = find_unserved(name, settings)
     if found is not None:
         toolset, _ = found
         return what_to_set(toolset, settings, subject=f"{name} belongs to")
-    served = [tool.name for toolset, _ in settings.enabled() for tool in toolset.tools()]
-    return unknown(name, served)
+    return unknown(name, [tool.name for tool in toolbox])
 
 
 def find_unserved(name: str, settings: Settings) -> tuple[Toolset, Tool] | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from signet.app import SCHEMA_ROOT, check
+from signet.app import SCHEMA_ROOT
 from signet.catalogue import TOOLSETS, find_toolset
 from signet.kernel.protocol import listing
 from signet.kernel.schemas import SchemaRegistry
@@ -22,6 +22,7 @@ from .terminal import columns, on_terminal, table, write, write_json
 from .tool_arguments import arguments_in
 from .tool_lookup import advice, find_unserved, unknown, what_to_set
 from .tool_page import Page, ServedAt, page_of, wrapped
+from .wrapped import KnownTools, known_tools
 
 if TYPE_CHECKING:
     from signet.upstream.mcp_client import ListedTool
@@ -66,24 +67,38 @@ def run_tools(args: argparse.Namespace, settings: Settings) -> int:
         from .remote import RemoteServer
 
         return _run_remote(args, RemoteServer(args.url, settings.token, settings.call_timeout_s))
-    toolbox, registry = check(settings)
+    toolbox, registry, _ = known = known_tools(settings)
     if args.names:
         pages = [find_page(name, settings, toolbox, registry) for name in args.names]
         if args.json:
             unserved = next((name for name in args.names if toolbox.find(name) is None), None)
             if unserved is not None:
-                raise UsageError(advice(unserved, settings))
-            served = Toolbox(tuple(tool for tool in toolbox if tool.name in {page.name for page in pages}))
-            write_json(listing(served, registry).decode())
+                raise UsageError(advice(unserved, settings, toolbox))
+            write_json(_listing(known, {page.name for page in pages}))
         else:
-            write("\n\n\n".join(page.text(local_address(settings, page)) for page in pages))
+            write("\n\n\n".join(_page_text(settings, page, toolbox) for page in pages))
     elif args.json:
-        write_json(listing(toolbox, registry).decode())
+        write_json(_listing(known, {tool.name for tool in toolbox}))
     else:
         write(_table([page_of(tool, registry) for tool in toolbox]))
         if on_terminal():
             write("\n" + _below(settings))
     return 0
+
+
+def _listing(known: KnownTools, names: set[str]) -> str:
+    """Return the JSON list of some tools, those of wrapped servers as these wrote them."""
+    own = Toolbox(tuple(tool for tool in known.toolbox if tool.name in names and not tool.relays))
+    listed = msgspec.json.decode(listing(own, known.registry), type=list[msgspec.Raw])
+    others = [one for one in known.entries if msgspec.json.decode(one)["name"] in names]
+    return msgspec.json.encode([*listed, *others]).decode()
+
+
+def _page_text(settings: Settings, page: Page, toolbox: Toolbox) -> str:
+    tool = toolbox.find(page.name)
+    if tool is not None and tool.relays:
+        return f"{page.head()}\n\n{page.arguments_text()}"
+    return page.text(local_address(settings, page))
 
 
 def _run_remote(args: argparse.Namespace, server: RemoteServer) -> int:
@@ -112,7 +127,7 @@ def find_page(name: str, settings: Settings, toolbox: Toolbox, registry: SchemaR
         return page_of(tool, registry)
     found = find_unserved(name, settings)
     if found is None:
-        raise UsageError(advice(name, settings))
+        raise UsageError(advice(name, settings, toolbox))
     toolset, tool = found
     root = toolset.schema_root
     others = SchemaRegistry(schema_root=SCHEMA_ROOT, tool_roots=() if root is None else (root,))

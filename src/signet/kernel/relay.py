@@ -8,11 +8,12 @@ from typing import Any, Protocol
 import msgspec
 
 from .channel import ClientChannel
-from .outcome import Pending
+from .errors import Fault
+from .outcome import Call, Outcome, Pending
 from .protocol import Era, Meta
 from .wire import NO_PARAMS, Frame, Id, Reply
 
-__all__ = ["Answered", "Handler", "Relay", "RpcRequest"]
+__all__ = ["Answered", "Handler", "Relay", "RpcRequest", "when_ready"]
 
 
 class RpcRequest(msgspec.Struct, frozen=True):
@@ -43,6 +44,9 @@ class Relay(Protocol):
     def servers(self) -> list[str]:
         """The names of the servers whose tools are served: the last groups of the toolbox are theirs, in this order."""
 
+    def entries(self) -> list[msgspec.Raw]:
+        """Return what clients are told of the tools of all servers."""
+
     async def ready(self) -> None:
         """Learn the tools of all servers; raise Fault if that cannot be done."""
 
@@ -51,3 +55,15 @@ class Relay(Protocol):
 
     def receive(self, frame: Frame, channel: ClientChannel) -> None:
         """Take a notification or a response of a client."""
+
+
+async def when_ready(
+    relay: Relay, call: Call, run: Callable[[], Answered], refuse: Callable[[Outcome], Reply]
+) -> Reply:
+    """Return the reply to a call that came before the tools were known; `refuse` writes why they cannot be."""
+    try:
+        await relay.ready()
+    except Fault as fault:
+        return refuse(Outcome(call, None, fault=fault))
+    reply = run()
+    return await reply.reply if isinstance(reply, Pending) else reply

@@ -42,7 +42,7 @@ from .protocol import (
     to_reply,
     unsupported,
 )
-from .relay import Answered, Handler, Relay, RpcRequest
+from .relay import Answered, Handler, Relay, RpcRequest, when_ready
 from .tools import Context
 from .upstream import Upstream
 from .wire import (
@@ -73,7 +73,6 @@ QUIET_CONTEXT: Final = Context(asyncio.to_thread, _ignore, {})
 """The context of a call whose client waits for the reply alone."""
 
 STDIO_ENVELOPE: Final = Door("stdio", envelope.INVOKE, "stdio envelope")
-
 
 ToReply = Callable[[ResponseId, Outcome], Reply]
 """How a door writes an outcome."""
@@ -143,7 +142,10 @@ class Server:
         except ProtocolError as error:
             return self._reject_envelope(value, error, path_key, door, caller)
         call = msgspec.structs.replace(call, idempotency_key=key) if key else call
-        return self._run(value["id"], call, envelope.answer)
+        run = partial(self._run, value["id"], call, envelope.answer)
+        if self.relay is None or self.relay.is_ready:
+            return run()
+        return Pending(value["id"], when_ready(self.relay, call, run, partial(envelope.answer, value["id"])), call)
 
     def warm(self) -> None:
         """Prepare the upstreams for their first request; slow, so not for the event loop."""
@@ -213,9 +215,9 @@ class Server:
         return success(request.id, b"{}")
 
     def _list(self, request: RpcRequest) -> Reply:
+        modern = request.era.modern
         if request.params.cursor is not None:
             raise ProtocolError(INVALID_PARAMS, "Invalid params: there is one page, ask for it without a cursor")
-        modern = request.era.modern
         if modern not in self._lists:
             toolbox, registry = self.pipeline.toolbox, self.pipeline.registry
             self._lists[modern] = list_result(toolbox, registry, request.era, self._ttl_ms)

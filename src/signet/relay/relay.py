@@ -81,6 +81,10 @@ class ServerRelay:
         """The names of the servers whose tools are served: the last groups of the toolbox are theirs, in this order."""
         return self.catalogue.listed
 
+    def entries(self) -> list[Raw]:
+        """Return what clients are told of the tools of all servers."""
+        return self.catalogue.entries()
+
     async def ready(self) -> None:
         """Learn the tools of all servers; one that cannot be asked is told in the log."""
         await self.catalogue.learn(None)

@@ -89,3 +89,9 @@ class Wrapping(msgspec.Struct, frozen=True, kw_only=True):
     """The tape that is recorded."""
     is_private: bool = False
     """Whether there is one client alone, on stdio."""
+
+    def secrets(self) -> list[str]:
+        """Return the texts of all servers that must be written nowhere."""
+        from .spec_secrets import secrets_of
+
+        return [secret for spec in self.servers for secret in secrets_of(spec)]

@@ -128,6 +128,14 @@ class TapeReader:
                 if isinstance(value, dict) and value.get("resultType", "complete") == "complete":
                     yield str(params_of(head_of(self.message(request))).get("name", "")), value
 
+    def arguments(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield the tool and the arguments of each call that the tape has a reply to, equal calls once."""
+        for exchanges in self.index.by_key.values():
+            request = exchanges[0].first(REQUEST)
+            if exchanges[0].method == "tools/call" and request is not None and exchanges[0].first(REPLY) is not None:
+                params = params_of(head_of(self.message(request)))
+                yield str(params.get("name", "")), params.get("arguments") or {}
+
     def _scan(self, file: int) -> None:
         """Index all lines; a last line without its end was cut off, and is ignored."""
         offset = 0

@@ -28,6 +28,7 @@ from signet.kernel.settings import Given
 from signet.settings import PREFIX, EnabledToolset, Settings, UsageError, known_settings, variable_of
 
 from .reach import reach_checks
+from .servers import server_checks
 
 __all__ = ["checks_of"]
 
@@ -45,6 +46,7 @@ def checks_of(environ: Mapping[str, str], flags: Mapping[str, Any]) -> list[Chec
         read, given, warnings = read_configuration(environ, flags, default_log_dir=JOURNALS)
         settings = resolve(read)
         enabled = settings.enabled()
+        servers = list(server_checks(settings))
     except UsageError as error:
         return [*checks, Check(CONFIGURED, "settings", partial(trouble, str(error), "see: signet serve --help"))]
     if settings.config:
@@ -54,9 +56,8 @@ def checks_of(environ: Mapping[str, str], flags: Mapping[str, Any]) -> list[Chec
     checks.append(Check(CONFIGURED, "contracts", partial(_contracts, enabled)))
     for toolset, own in enabled:
         checks += toolset.checks(own)
-    return sorted(
-        [*checks, *reach_checks(settings, is_port_named="port" in given)], key=lambda check: _ORDER.index(check.area)
-    )
+    reached = reach_checks(settings, is_port_named="port" in given)
+    return sorted([*checks, *reached, *servers], key=lambda check: _ORDER.index(check.area))
 
 
 _ORDER: Final = ("installed", "configured", "reachable")

@@ -19,6 +19,8 @@ from signet.app import build_server
 from signet.commands.call import walk
 from signet.commands.call_arguments import read_object
 from signet.commands.terminal import show
+from signet.commands.wrapped import learn
+from signet.configuration.wrapping import with_servers_of_file
 from signet.kernel.server import Server
 from signet.settings import Settings
 from signet.transports.pipes import claim_stdout
@@ -27,7 +29,8 @@ __all__ = ["main", "serve"]
 
 
 def _build() -> Server:
-    return build_server(Settings.read(os.environ, {}))
+    settings = Settings.read(os.environ, {})
+    return build_server(with_servers_of_file(settings, is_private=True) if settings.config else settings)
 
 
 async def _answer(server: Server, line: bytes) -> bytes:
@@ -43,6 +46,7 @@ async def _answer(server: Server, line: bytes) -> bytes:
 async def serve(server: Server, wire: BinaryIO) -> None:
     """Answer each line of standard input until it ends."""
     try:
+        await learn(server)
         while line := await asyncio.to_thread(sys.stdin.buffer.readline):
             wire.write(await _answer(server, line) + b"\n")
             wire.flush()

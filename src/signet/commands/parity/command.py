@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import signal
 import sys
 from collections.abc import Iterator
-from typing import Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 import msgspec
 
 from signet.catalogue import TOOLSETS, find_toolset
-from signet.commands.arguments import printable
+from signet.commands.arguments import add_server_command, printable
 from signet.commands.terminal import Cell, columns, on_terminal, table, write, write_json
-from signet.settings import load_toolsets
+from signet.settings import UsageError, load_toolsets
 
 from .channels import CHANNELS
 from .corpus import built_in, read_corpus, with_slugs
 from .engine import ProgressCallback, run_corpus
 from .report import OK, SAME, ParityReport, ReportRow
+
+if TYPE_CHECKING:
+    from signet.relay.server_spec import ServerSpec
 
 __all__ = ["add"]
 
@@ -29,15 +33,21 @@ PIPE_WIDTH: Final = 160
 CHECK_MARK: Final = "✓"
 ASCII_CHECK_MARK: Final = "ok"
 
+TAPE_TEXT: Final = """calls to run: those of a recording by 'signet wrap --record'; the server behind -- answers those of
+    tools that only read, and without one the recording itself answers all"""
+TAPE_SERVER: Final = "tape"
 EPILOG: Final = """\
 A corpus is a file with one JSON object per line: {"name": its row in the table, "tool": the tool's name,
 "arguments": {…}, "order": [faults that the sandbox injects into this call]}. The built-in corpus covers every tool and
-every kind of error. The exit status is 0 if all results agree, 1 if some differ, 2 if the corpus cannot be read.
+every kind of error. For a server behind -- the calls are made up, and tools are called that say that they only read.
+The exit status is 0 if all results agree, 1 if some differ, 2 if the corpus cannot be read.
 
 examples:
   signet parity
   signet parity --toolsets plantuml --json
   signet parity --corpus calls.jsonl
+  signet parity -- uvx mcp-server-time
+  signet parity --tape tape
 """
 
 
@@ -49,11 +59,17 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--toolsets", metavar="A,B", default="", help="toolsets to run, separated by commas (default: all)"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--tape", metavar="TAPE", help=TAPE_TEXT)
+    parser.add_argument("--config", metavar="FILE", help="run the read-only tools of the servers of this signet.toml")
+    parser.usage = "signet parity [options]"
+    add_server_command(parser)
     parser.set_defaults(run=_run)
 
 
 def _run(args: argparse.Namespace) -> int:
     """Run the corpus and print the report."""
+    if args.server_command or args.tape or args.config:
+        return _run_servers(args)
     toolsets = load_toolsets(args.toolsets or ",".join(TOOLSETS))
     calls = read_corpus(args.corpus) if args.corpus is not None else built_in(toolsets)
     calls = with_slugs(calls, [tool for name in toolsets for tool in find_toolset(name).tools()])
@@ -61,6 +77,48 @@ def _run(args: argparse.Namespace) -> int:
     signal.signal(signal.SIGTERM, _leave)
     with _progress(len(calls) * len(CHANNELS)) as on_progress:
         report = run_corpus(calls, toolsets, on_progress=on_progress)
+    return _show(report, args)
+
+
+def _run_servers(args: argparse.Namespace) -> int:
+    """Run the calls of a tape, or made-up ones of tools that only read, on wrapped servers."""
+    from .servers import calls_of_tape, made_up_calls, run_servers, tools_of
+
+    if args.corpus or args.toolsets:
+        raise UsageError("--corpus and --toolsets are for toolsets: leave them out, or leave the server out")
+    signal.signal(signal.SIGTERM, _leave)
+    specs = _specs(args)
+    calls = []
+    for spec in specs:
+        listed = tools_of(spec)
+        calls += calls_of_tape(args.tape, listed, reads_only=not spec.tape) if args.tape else made_up_calls(listed)
+    if not calls:
+        raise UsageError("there is nothing to call: no tool says that it only reads; a --tape has calls of all tools")
+    with _progress(len(calls) * len(CHANNELS)) as on_progress:
+        return _show(run_servers(calls, specs, on_progress), args)
+
+
+def _specs(args: argparse.Namespace) -> tuple[ServerSpec, ...]:
+    """Return the servers to call: that behind `--`, those of a file, or that of the tape itself."""
+    from signet.commands.wrapped import spec_of
+    from signet.configuration.file import find_file
+    from signet.configuration.servers import read_servers
+    from signet.relay.server_spec import ServerSpec
+
+    spec = spec_of(args)
+    if spec is not None:
+        return (spec,)
+    if args.config is None:
+        return (ServerSpec(name=TAPE_SERVER, tape=args.tape),)
+    file = find_file(os.environ, {"config": args.config})
+    specs = tuple(one for one in read_servers(file, os.environ) if not one.openapi) if file is not None else ()
+    if not specs:
+        raise UsageError(f"{args.config} names no server: write [servers.NAME] into it")
+    return specs
+
+
+def _show(report: ParityReport, args: argparse.Namespace) -> int:
+    """Print a report, and return the exit status."""
     if args.json:
         write_json(msgspec.json.encode({"agrees": report.agrees, **msgspec.to_builtins(report)}).decode())
     else:

@@ -16,6 +16,7 @@ import msgspec
 
 from signet.app import SAMPLE_TOKEN
 from signet.catalogue import find_toolset, target_of
+from signet.door_messages import read_mcp, read_relayed
 from signet.journal.record import METHOD, VOLATILE
 from signet.journal.retention import FOLDER, LATEST
 from signet.kernel.ids import deterministic
@@ -54,6 +55,9 @@ class ChannelRunner:
 
     def __init__(self, channel: Channel, command: Sequence[str], environ: Mapping[str, str], log_dir: str) -> None:
         self.channel = channel
+        self.read = channel.read
+        self.find = _first
+        """Return the reply among the texts of an exchange."""
         self.log_dir = log_dir
         self.process = ServerProcess(command, {**environ, f"{PREFIX}LOG_DIR": log_dir})
         self._transport: Transport | None = None
@@ -63,7 +67,7 @@ class ChannelRunner:
         """Make one call; a channel that failed to answer once is not asked again."""
         if self._failure is None:
             try:
-                return self.channel.read(self._connected().exchange(self.channel.write(call), _first))
+                return self.read(self._connected().exchange(self.channel.write(call), self.find))
             except (OSError, EOFError, ValueError, HTTPException) as error:
                 self._failure = self._describe(error)
         return Observation(self._failure, NO_ANSWER)
@@ -77,7 +81,7 @@ class ChannelRunner:
         if self._transport is None:
             self._transport = self._connect()
             if self.channel.handshake is not None:
-                self._transport.exchange(self.channel.handshake.initialize(0), _first)
+                self._transport.exchange(self.channel.handshake.initialize(0), self.find)
                 self._transport.notify(self.channel.handshake.initialized())
         return self._transport
 
@@ -104,6 +108,12 @@ def _first(texts: Iterator[bytes]) -> bytes:
     return next(texts, b"").rstrip(b"\n")
 
 
+def _reply(texts: Iterator[bytes]) -> bytes:
+    """Return the reply among messages: a stream begins with an event without one, and a server may notify first."""
+    lines = (text.rstrip(b"\n") for text in texts if text.strip())
+    return next((line for line in lines if "method" not in msgspec.json.decode(line, type=dict[str, msgspec.Raw])), b"")
+
+
 def run_corpus(
     calls: list[CorpusCall],
     toolsets: Sequence[str],
@@ -111,16 +121,19 @@ def run_corpus(
     commands: Mapping[str, Sequence[str]] = COMMANDS,
     settings: Mapping[str, str] | None = None,
     on_progress: ProgressCallback = lambda _, __: None,
+    is_relayed: bool = False,
 ) -> ParityReport:
     """Run calls through every channel and compare the replies and the journal records.
 
     `commands` maps the name of a channel, or the kind of command it needs, to a command line; `settings` are further
-    environment variables for all processes.
+    environment variables for all processes. Tools of wrapped servers are relayed: MCP delivers their own words.
     """
     with tempfile.TemporaryDirectory(prefix="signet-parity-") as folder:
         with _sandboxes(toolsets) as sandboxes:
             environ = _environ(toolsets, {**_upstream_variables(sandboxes), **(settings or {})})
             with _runners(commands, environ, folder) as runners:
+                for runner in runners if is_relayed else ():
+                    runner.find, runner.read = _reply, read_relayed if runner.read is read_mcp else runner.read
                 replies = [_call_all(call, runners, sandboxes, on_progress) for call in calls]
         # The processes have ended, so their journals are complete.
         journals = [_records(runner.log_dir, calls) for runner in runners]

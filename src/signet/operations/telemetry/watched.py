@@ -88,6 +88,7 @@ class WatchedRelay:
     def __init__(self, relay: Relay, handle: Callable[[str, Handler, RpcRequest], Answered]) -> None:
         self._relay = relay
         self._handle = handle
+        self.entries = relay.entries
         self.ready = relay.ready
         self.receive = relay.receive
 

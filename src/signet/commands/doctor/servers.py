@@ -1,0 +1,52 @@
+"""Checks of wrapped servers: each starts, or answers, and lists what it has."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from functools import partial
+from typing import Final
+
+from signet.configuration.servers import servers_of
+from signet.kernel.checkup import REACHABLE, Check, Finding, ok, trouble
+from signet.lock.snapshot import Snapshot
+from signet.relay.link import LinkError
+from signet.relay.server_snapshot import SnapshotError, take_snapshot
+from signet.relay.server_spec import ServerSpec
+from signet.relay.tape_reader import TapeReader
+from signet.settings import Settings
+
+__all__ = ["read_server", "server_checks"]
+
+LIST_S: Final = 30.0
+"""How long a server may take to start and to list what it has: a launcher may have to fetch it first."""
+
+
+def server_checks(settings: Settings) -> Iterator[Check]:
+    """Yield a check of each server of `signet.toml`; raise UsageError if one is not written as it must be."""
+    for spec in servers_of(settings) if settings.config else ():
+        if not spec.openapi:
+            yield Check(REACHABLE, f"server {spec.name}", partial(_server, spec))
+
+
+async def _server(spec: ServerSpec) -> Finding:
+    try:
+        snapshot = await asyncio.to_thread(read_server, spec, LIST_S)
+    except SnapshotError as error:
+        return trouble(str(error), f"mend [servers.{spec.name}]; 'signet tools' lists what is served")
+    tools = len(snapshot.tools)
+    return ok(f"it lists {tools} {'tool' if tools == 1 else 'tools'}, and speaks {snapshot.version}")
+
+
+def read_server(spec: ServerSpec, timeout_s: float) -> Snapshot:
+    """Return what a server, or the recording of one, says about itself; raise SnapshotError if it cannot be read."""
+    if not spec.tape:
+        return take_snapshot(spec, timeout_s)
+    tape = TapeReader(spec.tape)
+    try:
+        tape.load()
+        return tape.snapshot()
+    except LinkError as error:
+        raise SnapshotError(str(error)) from None
+    finally:
+        tape.close()

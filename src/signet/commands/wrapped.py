@@ -1,0 +1,86 @@
+"""The servers of others that a command is about beside one's own tools: `-- COMMAND …`, or `[servers.*]`."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+from typing import NamedTuple
+
+from msgspec import Raw
+
+from signet.kernel.errors import Fault
+from signet.kernel.schemas import SchemaRegistry
+from signet.kernel.server import Server
+from signet.kernel.tools import Toolbox
+from signet.relay.server_spec import ServerSpec, Wrapping, default_name
+from signet.settings import Settings, UsageError
+
+__all__ = ["KnownTools", "known_tools", "learn", "spec_of", "with_command"]
+
+
+class KnownTools(NamedTuple):
+    """All tools that are served with some settings, those of wrapped servers among them."""
+
+    toolbox: Toolbox
+    registry: SchemaRegistry
+    entries: list[Raw]
+    """What clients are told of the tools of wrapped servers."""
+
+
+def spec_of(args: argparse.Namespace) -> ServerSpec | None:
+    """Return the server that the words behind `--` start, if there are any.
+
+    Raises:
+        UsageError: a variable that it should get is not set.
+    """
+    command: tuple[str, ...] = tuple(getattr(args, "server_command", ()))
+    names: list[str] = getattr(args, "env", [])
+    if not command:
+        if names:
+            raise UsageError("--env is for a server: write '-- COMMAND …' behind it")
+        return None
+    missing = next((name for name in names if name not in os.environ), None)
+    if missing is not None:
+        raise UsageError(f"--env {missing}: the variable is not set")
+    return ServerSpec(name=default_name(command), command=command, env=tuple((one, os.environ[one]) for one in names))
+
+
+def with_command(settings: Settings, args: argparse.Namespace) -> Settings:
+    """Return settings that serve the server behind `--` alone, where one is named, else those of `signet.toml` too."""
+    from signet.configuration.wrapping import with_servers, with_servers_of_file
+
+    spec = spec_of(args)
+    if spec is None:
+        return with_servers_of_file(settings, is_private=not hasattr(args, "port")) if settings.config else settings
+    if settings.toolsets:
+        raise UsageError("the words behind -- start a server: leave --toolsets and targets out")
+    return with_servers(settings, Wrapping(servers=(spec,), is_private=True))
+
+
+async def learn(server: Server) -> None:
+    """Learn the tools of wrapped servers; raise UsageError if the only one cannot be asked."""
+    if server.relay is not None:
+        try:
+            await server.relay.ready()
+        except Fault as fault:
+            raise UsageError(fault.message) from None
+
+
+def known_tools(settings: Settings) -> KnownTools:
+    """Return all tools; wrapped servers are started for it, and ended again."""
+    from signet.app import build_server, check
+
+    if settings.wrapping is None:
+        return KnownTools(*check(settings), [])
+    server = build_server(settings)
+    entries = asyncio.run(_learnt(server))
+    return KnownTools(server.pipeline.toolbox, server.pipeline.registry, entries)
+
+
+async def _learnt(server: Server) -> list[Raw]:
+    try:
+        await learn(server)
+        return server.relay.entries() if server.relay is not None else []
+    finally:
+        await server.close()
