@@ -31,10 +31,10 @@ COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-has
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
-.PHONY: help demo test coverage ways check attack bench load load-wrapped clients measure docs screenshots contracts lock sbom audit tools clean
+.PHONY: help demo test coverage ways check attack bench load load-wrapped clients servers wrapped-servers measure docs screenshots contracts lock sbom audit tools clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(DEMO_STAMP) ## Install and start the server on sample data (PORT=8080)
 	@exec $(BIN)/signet serve --sandbox --port $(PORT)
@@ -76,6 +76,12 @@ clients: $(TEST_STAMP) tools ## Run real clients and write docs/clients.md (ARGS
 	@command -v $(UV) >/dev/null || { echo "make clients needs uv: pip install uv"; exit 1; }
 	@UV=$(UV) $(BIN)/python clients/run.py $(ARGS)
 
+servers: ## Install other people's servers below build/servers, from npm and PyPI
+	@PYTHON=$(PYTHON) scripts/install_servers.sh
+
+wrapped-servers: $(TEST_STAMP) tools servers ## Wrap other people's servers and write docs/wrapped-servers.md (ARGS="--only NAME")
+	@PYTHONPATH=tests $(BIN)/python -m wrap.wrapped_servers $(ARGS)
+
 measure: $(TEST_STAMP) ## Measure the source tree: modules, lines, functions, the road of a call
 	@$(BIN)/python scripts/measure_house.py $(ARGS)
 
@@ -97,6 +103,8 @@ lock: ## Write requirements/*.txt anew from pyproject.toml and requirements/*.in
 	$(COMPILE) pyproject.toml requirements/build.in requirements/test.in -o requirements/test.txt
 	$(COMPILE) pyproject.toml --extra otel requirements/build.in requirements/bench.in -o requirements/bench.txt
 	$(COMPILE) requirements/bench-mcp-proxy.in -o requirements/bench-mcp-proxy.txt
+	$(COMPILE) requirements/servers.in -o requirements/servers.txt
+	$(COMPILE) requirements/servers-older.in -o requirements/servers-older.txt
 	$(COMPILE) pyproject.toml --extra redis --extra oauth --extra otel -c requirements/test.txt -o requirements/deploy.txt
 
 sbom: $(TEST_STAMP) ## Write the bill of materials (CycloneDX) of the locked dependencies to build/sbom.cdx.json

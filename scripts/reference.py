@@ -31,6 +31,8 @@ READS_NO_ENVIRONMENT = tuple(
     for command in (
         "sandbox",
         "contract",
+        "lock",
+        "preflight",
         "parity",
         "replay",
         "boj databases",

@@ -72,7 +72,7 @@ def _fresh() -> Iterator[None]:
     Signals are handled after the block as before it.
     """
     path = list(sys.path)
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     sys.path[:] = [place for place in path if not place.startswith(FOLDERS)]
     known = [list(catalogue.TOOLSETS), dict(catalogue._registered), dict(catalogue._loaded)]
     # A file that is written twice within a second, with one size, has the bytecode of the first.

@@ -36,6 +36,11 @@ NOTE = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
 class Wrapped:
     """Answers `tools/call` in place of a wrapped server."""
 
+    is_ready = True
+
+    async def ready(self) -> None:
+        """Do nothing: no tool has to be learnt."""
+
     def __init__(self) -> None:
         self.gate = asyncio.Event()
         """What the tool `wait` waits for."""

@@ -248,10 +248,6 @@ def build_app(settings: Settings, server: Server | None = None) -> App:
         console = _open_console(settings, server, watch, guard, root=str(public_url or ""), on_exchange=listener)
     on_refusal = _told_of_refusals(refusal_log(settings), watch) if watch is not None else refusal_log(settings)
     app = partial(App, server, guard, about, legacy, on_refusal, pages=pages, prefix=prefix, console=console)
-    if server.relay is not None:
-        from signet.transports.sessions import SessionTable
-
-        app = partial(app, sessions=SessionTable())
     app = partial(app, proxies=open_proxies(settings), open_pages=open_pages(settings))
     return app(on_exchange=listener, on_start=on_start, on_close=on_close)
 

@@ -133,7 +133,7 @@ class Log:
 class LimitedLog:
     """Writes at most some lines a second, so that nobody can fill a disk with what he is refused."""
 
-    def __init__(self, log: Log, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(self, log: Log | DroppingLog, clock: Callable[[], float] = monotonic) -> None:
         self._log = log
         self._clock = clock
         self._second = -1

@@ -40,7 +40,7 @@ REFUSED_ANYWAY = {
 
 @pytest.fixture(scope="module")
 def impatient() -> Iterator[Server]:
-    limits = {"head_s": 1, "body_s": 1, "idle_s": 1}
+    limits = {"head_s": 2, "body_s": 2, "idle_s": 2}
     with serving_limited("--toolsets", "plantuml", "--log", "off", **limits) as running:
         yield running
 

@@ -128,8 +128,10 @@ VIEWS = {
 def test_every_view_is_drawn_and_docs_has_its_picture(visit: Open, busy: Server, tmp_path: Path, scheme: str) -> None:
     person = visit(busy, color_scheme=scheme, reduced_motion="reduce", timezone_id="UTC", locale="en-GB")
     names = [f"{view}-{scheme}.png" for view in VIEWS]
-    for name, show in zip(names, VIEWS.values(), strict=True):
-        show(person.page, person.go)
+    # Each view once, by light or by dark; all of them twice where the pictures are wanted.
+    drawn = names if IS_WRITING else names[list(PAPERS).index(scheme) :: len(PAPERS)]
+    for name in drawn:
+        VIEWS[name.partition("-")[0]](person.page, person.go)
         expect(person.page.get_by_role("alert")).to_have_count(0)
         take(person.page, tmp_path / name)
         if IS_WRITING:
@@ -137,7 +139,7 @@ def test_every_view_is_drawn_and_docs_has_its_picture(visit: Open, busy: Server,
             shutil.copy(tmp_path / name, PICTURES / name)
     person.assert_quiet()
 
-    for path in [folder / name for folder in (tmp_path, PICTURES) for name in names]:
+    for path in [*(tmp_path / name for name in drawn), *(PICTURES / name for name in names)]:
         assert_is_a_picture(path, scheme)
     assert sorted(path.name for path in PICTURES.glob(f"*-{scheme}.png")) == sorted(names)
 

@@ -264,3 +264,36 @@ def test_bytes_that_are_equal_are_not_even_parsed() -> None:
 
     assert compare(snapshot(bytes(broken)), snapshot(bytes(broken))) == ()
     assert json.loads(bytes(broken))["name"] == "read"
+
+
+ODD: list[Any] = [
+    None, True, 7, 1e300, 10**30, "", "\x1b[2J", [], [1], {}, {"a": 1}, {"properties": []}, {"properties": {"a": None}},
+    {"type": 7}, {"$ref": "#/x"}, {"required": "a"}, {"pattern": "("}, {"enum": []}, [{"name": 1}], [{"name": "a"}] * 2,
+    {"ui": 7}, {"ui": {"csp": 7, "resourceUri": [1]}}, {"ui": [{}]}, {"readOnlyHint": "yes"},
+]  # fmt: skip
+FIELDS = (
+    "inputSchema",
+    "outputSchema",
+    "annotations",
+    "icons",
+    "_meta",
+    "arguments",
+    "execution",
+    "description",
+    "title",
+)
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_a_field_of_any_type_is_compared_and_never_let_through_in_silence(field: str) -> None:
+    """A value that is no schema, no list, no text: it is told, unless it is absent or not pinned."""
+    for value in ODD:
+        new = changed(**{field: value})
+        verdicts = {change.verdict for change in compare(snapshot(TOOL), snapshot(new))}
+        verdicts |= {change.verdict for change in compare(snapshot(new), snapshot(TOOL))}
+        absent = value in (None, TOOL.get(field)) or (field == "_meta" and '"ui"' not in json.dumps(value))
+        hints = field == "annotations"
+        assert verdicts or absent or hints, value
+        assert verdicts <= {"compatible", "text", "widened", "breaking"}
+    for value in ODD:
+        compare(snapshot(prompts=[{"name": "p"}]), snapshot(prompts=[{"name": "p", field: value}]))

@@ -189,3 +189,13 @@ def test_a_server_that_stands_twice_is_refused(tmp_path: Path) -> None:
     file.write_text(json.dumps(content))
 
     assert "has the server 'files' twice" in refusal(str(file))
+
+
+def test_an_entry_that_stands_twice_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "signet.lock"
+    write(file, locked(TOOL))
+    content = json.loads(file.read_text())
+    content["servers"][0]["tools"] *= 2
+    file.write_text(json.dumps(content))
+
+    assert "was changed by hand: the tool 'read'" in refusal(str(file))

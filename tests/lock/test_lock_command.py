@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from here import signet_here
-from processes import ROOT
+from lock.test_server_snapshot import is_running
+from processes import PATIENCE_S, ROOT, SIGNET, clean_env
 from terminals import Screen
 
 SERVER = (sys.executable, str(ROOT / "tests/lock/changing_server.py"))
@@ -203,6 +207,26 @@ def test_no_control_of_a_server_reaches_a_terminal(pinned: Path, server: str) ->
     assert "\x1b[2J" not in seen
     assert "\x1b]0" not in seen
     assert "\x1b[1;35m" in seen, "colours are there on a terminal"
+
+
+def test_a_command_that_is_terminated_ends_the_server_that_it_started(tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    environ = clean_env({"PIDS": str(pids)})
+    words = ("lock", "--env", "PIDS", "--", *SERVER, "grandchild", "silent", "stubborn")
+    with subprocess.Popen([SIGNET, *words], cwd=tmp_path, env=environ, stderr=subprocess.DEVNULL) as process:
+        wait_until(lambda: pids.exists() and pids.read_text().endswith("\n"))
+        process.terminate()
+        status = process.wait(PATIENCE_S)
+
+    assert status == 128 + 15
+    wait_until(lambda: not is_running(int(pids.read_text())))
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 TOML = """

@@ -17,6 +17,7 @@ import pytest
 
 from lock import changing_server
 from processes import PATIENCE_S, ROOT
+from signet.lock.comparison import compare
 from signet.lock.snapshot import Snapshot
 from signet.relay.server_snapshot import SnapshotError, take_snapshot
 from signet.relay.server_spec import ServerSpec, default_name
@@ -205,3 +206,41 @@ def test_a_server_without_a_name_is_named_by_its_package_its_file_or_its_host(
     command: tuple[str, ...], url: str, name: str
 ) -> None:
     assert default_name(command, url) == name
+
+
+OFFICIAL = """
+from mcp.server import MCPServer
+
+server = MCPServer("official", instructions="Add.")
+
+@server.tool()
+def add(a: int, b: int = 0) -> int:
+    "Add two numbers."
+    return a + b
+
+@server.prompt()
+def hello(name: str) -> str:
+    return name
+
+@server.resource("a://b/{c}")
+def one(c: str) -> str:
+    return c
+
+server.run()
+"""
+
+
+def test_a_server_of_the_official_sdk_is_read_alike_in_both_eras(tmp_path: Path) -> None:
+    script = tmp_path / "official.py"
+    script.write_text(OFFICIAL)
+
+    modern, handshake = (
+        take_snapshot(ServerSpec(name="official", command=(sys.executable, str(script)), era=era), PATIENCE_S)
+        for era in ("auto", "handshake")
+    )
+
+    assert (modern.era, handshake.era) == ("modern", "handshake")
+    assert [tool["name"] for tool in values(modern)["tools"]] == ["add"]
+    assert [template["uriTemplate"] for template in values(modern)["templates"]] == ["a://b/{c}"]
+    assert modern.instructions == "Add."
+    assert compare(handshake, modern) == ()

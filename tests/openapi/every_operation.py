@@ -1,4 +1,4 @@
-"""Calls of every operation of a document, each with values for all that it takes, against a mock of the same document."""
+"""Calls of every operation of a document, with values for all that it takes, against a mock of the same document."""
 
 from __future__ import annotations
 
@@ -96,9 +96,7 @@ class Sample:
             text_like = "text" in media_type or "xml" in media_type
             self.arguments["body"] = "some text" if text_like else base64.b64encode(data).decode()
             self.body = b"some text" if text_like else data
-        elif "body" in takes and takes["body"] is not None and not isinstance(self.body, dict):
-            self.arguments["body"] = self.body
-        elif (
+        elif ("body" in takes and takes["body"] is not None and not isinstance(self.body, dict)) or (
             isinstance(self.body, dict)
             and "body" in takes
             and "body" not in mock.requests.schema(schema).get("properties", {})

@@ -1,4 +1,4 @@
-"""A document to the measure of the largest that are published: hundreds of operations, megabytes of schemas in circles."""
+"""A document to the measure of the largest that are published: hundreds of operations, schemas in circles."""
 
 from __future__ import annotations
 

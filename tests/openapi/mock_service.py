@@ -1,7 +1,7 @@
 """A service made from an OpenAPI document: it reads each request by the document itself, and answers with an example.
 
-It shares no line with the code under test: parameters are decoded here by the tables of the specification, and bodies by
-the standard library.
+It shares no line with the code under test: parameters are decoded here by the tables of the specification, and bodies
+by the standard library.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Calls of a document's tools, as a service sees them: paths, bodies, secrets, addresses; and what becomes of answers."""
+"""Calls of a document's tools as a service sees them: paths, bodies, secrets, addresses; and the answers."""
 
 from __future__ import annotations
 
@@ -37,8 +37,15 @@ def body_of(folder: Path, media_type: str, schema: Any, arguments: Any, encoding
     return dict(got["headers"])["content-type"], base64.b64decode(got["body"]).decode("latin-1")
 
 
-OBJECT = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "array", "items": {"type": "integer"}},
-                                           "c": {"type": "object"}, "f": {"type": "string", "format": "binary"}}}  # fmt: skip
+OBJECT: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "a": {"type": "string"},
+        "b": {"type": "array", "items": {"type": "integer"}},
+        "c": {"type": "object"},
+        "f": {"type": "string", "format": "binary"},
+    },
+}
 
 
 @pytest.mark.parametrize(
@@ -182,14 +189,16 @@ def test_several_keys_have_variables_of_their_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("status", "kind", "body", "code", "message"),
     [
-        (401, "application/json", b'{"message": "who?"}', Code.UNAUTHORIZED, "svc answered 401 Unauthorized: who? (set T)"),
+        (401, "application/json", b'{"message": "who?"}', Code.UNAUTHORIZED,
+         "svc answered 401 Unauthorized: who? (set T)"),
         (403, "", b"", Code.UNAUTHORIZED, "svc answered 403 Forbidden"),
         (404, "application/problem+json", b'{"title": "Gone", "detail": "No pet 7"}', Code.NOT_FOUND,
          "svc answered 404 Not Found: Gone: No pet 7"),
         (422, "application/json", b'{"errors": [{"message": "bad"}]}', Code.INVALID_INPUT,
          "svc answered 422 Unprocessable Entity: bad"),
         (429, "text/plain", b"slow\ndown\x1b", Code.INVALID_INPUT, "svc answered 429 Too Many Requests: slow down"),
-        (500, "text/html; charset=latin-1", b"\xe9", Code.INTERNAL_ERROR, "svc answered 500 Internal Server Error: \xe9"),
+        (500, "text/html; charset=latin-1", b"\xe9", Code.INTERNAL_ERROR,
+         "svc answered 500 Internal Server Error: \xe9"),
         (599, "application/json", b"{", Code.INTERNAL_ERROR, "svc answered 599: {"),
         (302, "", b"", Code.INTERNAL_ERROR, "svc answered 302 Found"),
     ],

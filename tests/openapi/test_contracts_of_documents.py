@@ -13,6 +13,10 @@ from signet.openapi.toolset import DocumentError
 from .documents import contracts, document, made, operation, written
 
 
+def result(schema: Any) -> Any:
+    return {"type": "object", "properties": {"result": schema}, "required": ["result"]}
+
+
 def prop(folder: Path, schema: Any, version: str = "3.0.3", **components: Any) -> Any:
     """Return the schema of an argument `a`, whose property has a schema."""
     body = {"type": "object", "properties": {"a": schema}}
@@ -173,9 +177,9 @@ def test_read_only_is_not_asked_for_and_write_only_not_promised(tmp_path: Path) 
     ("responses", "output"),
     [
         ({"200": {"type": "array", "items": {"type": "string"}}},
-         {"type": "object", "properties": {"result": {"type": "array", "items": {"type": "string"}}}, "required": ["result"]}),
+         result({"type": "array", "items": {"type": "string"}})),
         ({"200": {"type": "string"}},
-         {"type": "object", "properties": {"result": {"type": "string"}}, "required": ["result"]}),
+         result({"type": "string"})),
         ({"201": {"type": "object", "properties": {"a": {}}}}, {"type": "object", "properties": {"a": {}}}),
         ({"200": {"properties": {"a": {}}}, "404": {"type": "string"}}, {"type": "object", "properties": {"a": {}}}),
         ({"200": {"type": "object"}, "204": None},
@@ -183,9 +187,9 @@ def test_read_only_is_not_asked_for_and_write_only_not_promised(tmp_path: Path) 
           {"type": "object", "properties": {"status": {"type": "integer"}}, "required": ["status"]}]}),
         ({"204": None}, {"type": "object", "properties": {"status": {"type": "integer"}}, "required": ["status"]}),
         ({"200": {"type": "string"}, "202": {"type": "integer"}},
-         {"type": "object", "properties": {"result": {"anyOf": [{"type": "string"}, {"type": "integer"}]}}, "required": ["result"]}),
+         result({"anyOf": [{"type": "string"}, {"type": "integer"}]})),
         ({"200": {"type": ["object", "null"]}},
-         {"type": "object", "properties": {"result": {"type": ["object", "null"]}}, "required": ["result"]}),
+         result({"type": ["object", "null"]})),
         ({"default": {"type": "string"}}, {"type": "object"}),
     ],
 )  # fmt: skip

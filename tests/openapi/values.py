@@ -7,11 +7,10 @@ from typing import Any
 
 TEXT = "ä/b?c&d=e,f%g+h"
 """What an encoding must carry; without the delimiters of the styles that have no way to write them."""
-CANDIDATES = ("a", "A1", "top", "first", "a.json", "abc-def", "2026-01-02", "1", "1.0", "1.0.0", "#aabbcc", "aaaaaaaaaaaa", "http://a.example", "a@b.example",
-              "0123456789abcdef0123456789abcdef", "/guides/a", "+15555550100", "https://a.example/b", "12:30", "true",
-              "aaaa-aaaa", "2026-01-02T03:04:05Z", "0123456789abcdef01234567", "/branches/1.0/categories/guides/a",
-              "01234567-89ab-cdef-0123-456789abcdef", "/branches/1.0/guides/a", "/images/0123456789abcdef01234567", "octo-org/octo-repo", "v1.0.0",
-              "sha256:" + "a" * 64, "a" * 40, "/1.0/reference/a", "/users/a@b.example")  # fmt: skip
+CANDIDATES = ("a", "A1", "top", "first", "a.json", "abc-def", "2026-01-02", "1", "1.0", "1.0.0", "#aabbcc",
+              "aaaaaaaaaaaa", "http://a.example", "a@b.example", "0123456789abcdef0123456789abcdef",
+              "+15555550100", "12:30", "true", "aaaa-aaaa", "2026-01-02T03:04:05Z", "0123456789abcdef01234567",
+              "01234567-89ab-cdef-0123-456789abcdef")  # fmt: skip
 
 
 def look_up(document: Any, reference: str) -> Any:
@@ -119,7 +118,7 @@ class Values:
         if schema.get("maximum") is not None:
             value = min(value, schema["maximum"])
         step = schema.get("multipleOf")
-        value = step if step else value
+        value = step or value
         return int(value) if kind == "integer" else value + 0.0
 
 

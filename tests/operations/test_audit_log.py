@@ -165,7 +165,7 @@ def test_neither_a_token_nor_text_of_callers_is_in_it(secured: tuple[Server, Pat
 @pytest.fixture
 def waiting(tmp_path: Path) -> Iterator[tuple[Server, Path]]:
     log = tmp_path / "audit.log"
-    with serving_limited("--toolsets", "waiting", "--no-journal", "--audit-log", str(log), head_s=0.3) as server:
+    with serving_limited("--toolsets", "waiting", "--no-journal", "--audit-log", str(log), head_s=1.5) as server:
         yield server, log
 
 

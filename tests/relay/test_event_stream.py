@@ -37,7 +37,7 @@ def test_an_event_that_is_not_whole_is_none() -> None:
     assert (events, parser.last_id) == ([], "")
 
 
-@pytest.mark.parametrize("field", [b"id: 2\0", b"id: " + b"x" * 5000])
+@pytest.mark.parametrize("field", [b"id: 2\0", b"id: 2\x07", b"id: " + b"x" * 5000])
 def test_an_id_that_no_header_can_carry_is_left_out(field: bytes) -> None:
     events, parser = parse(b"id: 1\ndata: a\n\n", field + b"\ndata: b\n\n", limit=9000)
 

@@ -342,7 +342,8 @@ def test_a_cut_stream_that_cannot_be_resumed_ends_in_an_error(how: str) -> None:
     assert resumes == (1 if how == "refused" else 5)
 
 
-def test_the_standing_stream_is_opened_again_where_it_ended() -> None:
+@pytest.mark.parametrize("refusal", [503, 409, 429])
+def test_the_standing_stream_is_opened_again_where_it_ended(refusal: int) -> None:
     asked_for: list[str | None] = []
 
     async def script(asked: Asked, writer: asyncio.StreamWriter) -> None:
@@ -350,7 +351,7 @@ def test_the_standing_stream_is_opened_again_where_it_ended() -> None:
             return None
         asked_for.append(asked.headers.get("last-event-id"))
         if len(asked_for) == 2:
-            return say(writer, 503)
+            return say(writer, refusal)
         begin(writer)
         number = str(len(asked_for))
         writer.write(b"retry: 1\n" + event(b'{"jsonrpc":"2.0","method":"n' + number.encode() + b'"}', number))

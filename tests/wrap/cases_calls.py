@@ -6,7 +6,6 @@ import json
 from decimal import Decimal
 from typing import Any
 
-
 from wrap.callers import PREFIX
 from wrap.relay_case import Link, Table
 from wrap.scripted_server import BIG, PROMPTS, RESOURCES, TEMPLATES, TOOLS
@@ -123,8 +122,8 @@ def a_request_to_the_server_is_of_its_own_era(link: Link) -> None:
 @table.case()
 def arguments_reach_the_server_as_they_are(link: Link) -> None:
     given = {
-        "label": link.label, "n": 12345678901234567890123, "f": 0.1, "nothing": None, "deep": {"z": [[], {}], "a": "\u2028"},
-        "emoji": "\U0001f600", "empty": "",
+        "label": link.label, "n": 12345678901234567890123, "f": 0.1, "nothing": None,
+        "deep": {"z": [[], {}], "a": "\u2028"}, "emoji": "\U0001f600", "empty": "",
     }  # fmt: skip
     assert link.caller.tool("echo", given).result["structuredContent"] == {"given": given}
 
@@ -139,7 +138,10 @@ def deep_arguments_are_carried(link: Link) -> None:
     deep: Any = 1
     for _ in range(60):
         deep = {"d": [deep]}
-    assert link.caller.tool("echo", {"label": link.label, "deep": deep}).result["structuredContent"]["given"]["deep"] == deep
+    assert (
+        link.caller.tool("echo", {"label": link.label, "deep": deep}).result["structuredContent"]["given"]["deep"]
+        == deep
+    )
 
 
 @table.case()

@@ -160,7 +160,9 @@ def two_callers_use_one_token_at_once(link: Link) -> None:
 
 def _logs(link: Link) -> list[str]:
     told = link.caller.notifications("notifications/message")
-    return [one["level"] for one in told if isinstance(one.get("data"), dict) and one["data"].get("label") == link.label]
+    return [
+        one["level"] for one in told if isinstance(one.get("data"), dict) and one["data"].get("label") == link.label
+    ]
 
 
 def _log(link: Link, level: str) -> None:
@@ -220,7 +222,11 @@ def _watching(link: Link, wanted: Message) -> Pending | None:
     acknowledged = "notifications/subscriptions/acknowledged"
 
     def ours() -> list[Message]:
-        return [one for one in link.caller.notifications(acknowledged) if one["_meta"][f"{PREFIX}subscriptionId"] == stream.id]
+        return [
+            one
+            for one in link.caller.notifications(acknowledged)
+            if one["_meta"][f"{PREFIX}subscriptionId"] == stream.id
+        ]
 
     link.caller.wait_for(ours, "the acknowledgement")
     assert ours()[0]["notifications"] == wanted

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import subprocess
 import zipfile
@@ -82,7 +83,7 @@ def _repository(folder: Path) -> None:
     _notes(folder)
     stamp = "2026-01-02T03:04:05+00:00"
     env = {
-        "PATH": "/usr/bin:/bin", "HOME": str(folder), "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null",
+        "PATH": "/usr/bin:/bin", "HOME": str(folder), "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull,
         "GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@example.invalid", "GIT_AUTHOR_DATE": stamp,
         "GIT_COMMITTER_NAME": "Ada", "GIT_COMMITTER_EMAIL": "ada@example.invalid", "GIT_COMMITTER_DATE": stamp,
     }  # fmt: skip

@@ -146,9 +146,29 @@ def floods_notifications(request_id):
     answer(request_id, "hurt")
 
 
+def floods_replies(request_id):
+    for number in range(20_000):
+        send({"id": 1_000_000 + number, "result": {}})
+    answer(request_id, "hurt")
+
+
+def floods_questions(request_id):
+    for number in range(5_000):
+        send({"id": f"q{number}", "method": "roots/list"})
+    for _ in range(5_000):
+        sys.stdin.buffer.readline()
+    answer(request_id, "hurt")
+
+
 def floods_stderr(request_id):
     for _ in range(200):
         os.write(2, b"noise\n" * 10_000)
+    answer(request_id, "hurt")
+
+
+def writes_long_lines_to_stderr(request_id):
+    for text in (b'"' * 8000,) * 60 + ("\u202e".encode() * 2600,) * 60:
+        os.write(2, text + b"\n")
     answer(request_id, "hurt")
 
 
@@ -193,8 +213,11 @@ HURTS = {
     "dies in a call": lambda _: os.kill(os.getpid(), signal.SIGKILL),
     "dies after half an answer": dies_after_half_an_answer,
     "floods stderr": floods_stderr,
+    "long lines on stderr": writes_long_lines_to_stderr,
     "floods notifications": floods_notifications,
     "floods stdout": floods_stdout,
+    "floods replies": floods_replies,
+    "floods questions": floods_questions,
     "asks with one id": asks_with_one_id_for_all,
     "asks for the unknown": asks_for_the_unknown,
     "breaks its schema": lambda n: send({"id": n, "result": {"content": [], "structuredContent": {"text": 5}}}),
@@ -203,6 +226,7 @@ HURTS = {
     ),
     "no object": lambda n: send({"id": n, "result": 5}),
     "error without words": lambda n: send({"id": n, "error": "bad"}),
+    "tells its id": lambda n: answer(n, str(os.getpid())),
     "null for an error": lambda n: send({"id": n, "result": text_of("hurt"), "error": None}),
     "changes its list": changes_its_list,
 }

@@ -114,7 +114,7 @@ class HttpCaller(Caller):
             connection.request("GET", self._path, headers={**self._headers({}), "accept": "text/event-stream"})
             answer = connection.getresponse()
             ready.set()
-            if answer.status == 200:  # noqa: PLR2004 - OK
+            if answer.status == 200:
                 for event in self._events(answer):
                     self._take(event, None, 200)
         except (OSError, ValueError, AttributeError, http.client.HTTPException):

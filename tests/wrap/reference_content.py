@@ -1,4 +1,4 @@
-"""What the reference server says: tools, prompts, resources and questions, named as the conformance suite names them."""
+"""What the reference server says: its tools, prompts, resources and questions, by the conformance suite's names."""
 
 from __future__ import annotations
 
@@ -106,7 +106,9 @@ DEFAULTS = form(
 
 
 def _titled(word: str) -> list[dict[str, str]]:
-    return [{"const": f"value{n}", "title": f"{place} {word}"} for n, place in enumerate(("First", "Second", "Third"), 1)]
+    return [
+        {"const": f"value{n}", "title": f"{place} {word}"} for n, place in enumerate(("First", "Second", "Third"), 1)
+    ]
 
 
 _OPTIONS = ["option1", "option2", "option3"]

@@ -1,4 +1,4 @@
-"""A server of every capability, written with the official SDK: `reference_server.py stdio` or `reference_server.py serve`.
+"""A server of every capability, written with the official SDK: `reference_server.py stdio` or `… serve`.
 
 Its fixtures have the names that the conformance suite calls. In each era it asks for input in that era's own way:
 a request of its own in the handshake era, an `input_required` result in the modern one.
@@ -118,7 +118,9 @@ async def _asking_tool(ctx: Context, params: types.CallToolRequestParams) -> Any
 async def _two_rounds(ctx: Context, params: types.CallToolRequestParams) -> Any:
     if ctx.protocol_version != MODERN:
         told = [await _ask(ctx, params, step) for step in STEPS]
-        return _result(" ".join(_told(answers) for answers in told if not isinstance(answers, types.InputRequiredResult)))
+        return _result(
+            " ".join(_told(answers) for answers in told if not isinstance(answers, types.InputRequiredResult))
+        )
     step = 1 if params.request_state == "second" else 0
     answers = await _ask(ctx, params, STEPS[step], ("first", "second")[step])
     if isinstance(answers, types.InputRequiredResult):

@@ -59,8 +59,10 @@ def main() -> int:
     links = Links(wrapper)
     held = tried = 0
     for place in PLACES:
-        case, door, era, child_era = place
-        if options.only not in label_of(place) or (options.wrapper == "direct" and (door == "http" or era != child_era)):
+        _, door, era, child_era = place
+        if options.only not in label_of(place) or (
+            options.wrapper == "direct" and (door == "http" or era != child_era)
+        ):
             continue
         tried += 1
         try:

@@ -17,10 +17,11 @@ PAGE = 4
 BIG = 1_000_000
 
 SCHEMA = '{"type":"object","properties":{"label":{"type":"string"}}}'
+GIVEN = '{"type":"object","properties":{"given":{}},"required":["given"]}'
 ODD = (
     '{"inputSchema":{"properties":{"z":{"type":"number","maximum":1E3,"default":1.50},"label":{"type":"string"},'
-    '"a":{"type":"string","description":"caf\\u00e9 \\/ \\u2028"}},"type":"object","x-vendor":{"deep":[1.0,-0.0,2e-7]}},'
-    '"name":"odd","icons":[{"src":"data:,x","sizes":["48x48"]}],"annotations":{"readOnlyHint":true,"vendorHint":1.0},'
+    '"a":{"type":"string","description":"caf\\u00e9 \\/ \\u2028"}},"type":"object","x-vendor":{"deep":[1.0,-0.0,2e-7]}}'
+    ',"name":"odd","icons":[{"src":"data:,x","sizes":["48x48"]}],"annotations":{"readOnlyHint":true,"vendorHint":1.0},'
     '"_meta":{"vendor/x":{"b":1,"a":2}},"title":"Ödd","description":"writes things in its own way","vendorField":null}'
 )
 TOOLS = [
@@ -32,8 +33,7 @@ TOOLS = [
             "grow", "twice", "big", "vendor_question", "we.ird-name_2", "bare",
         )
     ),
-    '{"name":"echo","description":"echo","inputSchema":{"type":"object","properties":{"label":{"type":"string"}}},'
-    '"outputSchema":{"type":"object","properties":{"given":{}},"required":["given"]}}',
+    f'{{"name":"echo","inputSchema":{SCHEMA},"outputSchema":{GIVEN},"description":"echo"}}',
 ]  # fmt: skip
 PROMPTS = [
     '{"name":"greet","arguments":[{"name":"who","required":true,"vendor":1.0}],"title":"Gr\\u00fc\\u00dfe"}',
@@ -382,7 +382,8 @@ class Scripted:
     def tool_stray(self, args: Params, params: Params, key: Any) -> str:
         for line in (
             "Server ready on port 1!", "", "{not json", "[1,2]", '"text"', "7", "null", "{}",
-            '{"jsonrpc":"2.0","id":"nobody-asked","result":{}}', '{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":""}}',
+            '{"jsonrpc":"2.0","id":"nobody-asked","result":{}}',
+            '{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":""}}',
             '{"jsonrpc":"2.0","method":"notifications/vendor/thing","params":{"x":1}}',
             '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"nobody","progress":1}}',
             '{"jsonrpc":"2.0","method":"notifications/message","params":{}}', '{"jsonrpc":"2.0","method":7}',
@@ -391,7 +392,9 @@ class Scripted:
         return self.text("survived")
 
     def tool_twice(self, args: Params, params: Params, key: Any) -> str:
-        self.write(f'{{"jsonrpc":"2.0","id":{json.dumps(key)},"result":{self.completed(self.text("one"), "tools/call")}}}')
+        self.write(
+            f'{{"jsonrpc":"2.0","id":{json.dumps(key)},"result":{self.completed(self.text("one"), "tools/call")}}}'
+        )
         return self.text("two")
 
     def tool_big(self, args: Params, params: Params, key: Any) -> str:

@@ -13,7 +13,6 @@ from typing import Any, Final
 from processes import PATIENCE_S, clean_env
 from wrap.callers import Caller, Message, Pending
 
-
 GRACE_S: Final = 3.0
 """How long a server may go on after its input has ended; some of other people's never end by themselves."""
 

@@ -37,7 +37,10 @@ def names(client: Door) -> set[str]:
         ("answers twice", "hurt"),
         ("floods stderr", "hurt"),
         ("floods notifications", "hurt"),
+        ("long lines on stderr", "hurt"),
         ("floods stdout", "hurt"),
+        ("floods replies", "hurt"),
+        ("floods questions", "hurt"),
         ("asks with one id", "3 responses to ['1']"),
         ("asks for the unknown", "codes [-32601, -32601]"),
         ("null for an error", "hurt"),
@@ -170,3 +173,21 @@ def test_whoever_kills_the_wrapper_leaves_no_server_behind(door: str) -> None:
 
         process.kill()
         process.wait()
+
+
+@pytest.mark.parametrize(
+    ("pool", "count"), [("shared", {"stdio": 1, "http": 1}), ("session", {"stdio": 1, "http": 4}), ("call", 4)]
+)
+def test_a_caller_without_a_session_shares_a_server_with_nobody_unless_all_do(
+    door: str, pool: str, count: int | dict[str, int]
+) -> None:
+    """One caller must not see what another has left in the server."""
+    with wrapping(door, "tells its id", flags=("--pool", pool)) as client:
+        found = {call(client, "hurt") for _ in range(4)}
+        deadline = time.monotonic() + PATIENCE_S
+        while len(processes_of(client.marker)) > 2 and time.monotonic() < deadline:
+            time.sleep(0.02)
+
+        assert {kind for kind, _ in found} == {"result"}
+        assert len(found) == (count if isinstance(count, int) else count[door])
+        assert len(processes_of(client.marker)) <= 2, "the wrapper, and one server"

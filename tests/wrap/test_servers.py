@@ -17,6 +17,7 @@ def test_a_server_says_the_same_through_both_doors_in_both_eras_and_from_a_tape(
 
         found = trial.run()
 
-    assert len(trial.said.lists["tools/list"]) > 0
-    assert len(trial.said.answers) == len(server.calls) + len(server.reads) + len(server.prompts)
+    said = trial.spoken["handshake"]
+    assert len(said.lists["tools/list"]) > 0
+    assert len(said.answers) == len(server.calls) + len(server.reads) + len(server.prompts)
     assert found == {leg: [] for leg in LEGS}

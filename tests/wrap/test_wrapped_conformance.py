@@ -91,5 +91,9 @@ def test_the_wrapped_server_is_not_worse_in_any_check(
 
     passed = {key for key, status in known.items() if status == "SUCCESS"}
     assert sorted(passed - set(after)) == []
-    worse = {key: (known.get(key), status) for key, status in after.items() if FAULTS[status] > FAULTS[known.get(key, "INFO")]}
+    worse = {
+        key: (known.get(key), status)
+        for key, status in after.items()
+        if FAULTS[status] > FAULTS[known.get(key, "INFO")]
+    }
     assert worse == {}

@@ -87,9 +87,7 @@ def differences(expected: Transcript, seen: Transcript) -> list[str]:
         now = seen.lists[method]
         if len(entries) != len(now):
             lines.append(f"{method}: {len(entries)} entries are now {len(now)}")
-        lines += [
-            f"{method}: {_apart(old, new)}" for old, new in zip(entries, now, strict=False) if old != new
-        ]
+        lines += [f"{method}: {_apart(old, new)}" for old, new in zip(entries, now, strict=False) if old != new]
     for key, words in expected.answers.items():
         if words != seen.answers[key]:
             lines.append(f"{key}: {_apart(words.encode(), seen.answers[key].encode())}")

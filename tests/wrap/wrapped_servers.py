@@ -62,8 +62,8 @@ class Trial:
     page: str
     wrapper: Wrapper = WRAP
     found: dict[str, list[str]] = field(default_factory=dict)
-    child_era: str = "handshake"
-    said: Transcript = field(default_factory=Transcript)
+    spoken: dict[str, Transcript] = field(default_factory=dict)
+    """What the server says directly, in each era that it speaks."""
 
     @property
     def places(self) -> dict[str, str]:
@@ -95,29 +95,38 @@ class Trial:
         with on_stdio(DIRECT, self.command, era, env=self.env) as caller:
             return converse(caller, self.server, self.places)
 
-    def baseline(self) -> None:
-        """Find out what the server says in the newest era that it speaks."""
-        try:
-            self.said, self.child_era = self.direct("modern"), "modern"
-        except AssertionError:
-            self.said, self.child_era = self.direct("handshake"), "handshake"
+    @property
+    def speaks(self) -> str:
+        return " and ".join(self.spoken)
 
-    def compare(self, leg: str, era: str, wrapper: Wrapper, command: Sequence[str]) -> None:
+    def baseline(self) -> None:
+        """Find out what the server says, in each era that it speaks."""
+        self.spoken["handshake"] = self.direct("handshake")
+        with contextlib.suppress(AssertionError):
+            self.spoken["modern"] = self.direct("modern")
+
+    def expected(self, era: str) -> Transcript:
+        """Return what is to be heard by a caller of an era: the server is spoken to in that era if it can be."""
+        return self.spoken.get(era, self.spoken["handshake"])
+
+    def compare(self, leg: str, era: str, wrapper: Wrapper, command: Sequence[str], child_era: str = "") -> None:
         """Have one conversation on stdio, and keep how it differs."""
         self.prepare()
         try:
             with on_stdio(wrapper, command, era, env=self.env) as caller:
-                self.found[leg] = differences(self.said, converse(caller, self.server, self.places))
+                said = converse(caller, self.server, self.places)
+                self.found[leg] = differences(self.expected(child_era or era), said)
         except (AssertionError, OSError) as failure:
             self.found[leg] = [str(failure)[:600]]
 
-    def serve(self, leg: str, wrapper: Wrapper, command: Sequence[str]) -> None:
-        """Have a conversation in each era over HTTP, with one server, and keep how they differ."""
+    def serve(self, leg: str, wrapper: Wrapper, command: Sequence[str], child_era: str = "") -> None:
+        """Have a conversation in each era over HTTP, and keep how they differ."""
         for era in ERAS:
             self.prepare()
             try:
                 with serving_wrapped(wrapper, command, env=self.env) as server, on_http(server, era) as caller:
-                    self.found[f"{leg} {era}"] = differences(self.said, converse(caller, self.server, self.places))
+                    said = converse(caller, self.server, self.places)
+                    self.found[f"{leg} {era}"] = differences(self.expected(child_era or era), said)
             except (AssertionError, OSError) as failure:
                 self.found[f"{leg} {era}"] = [str(failure)[:600]]
 
@@ -128,11 +137,12 @@ class Trial:
             self.compare(f"stdio {era}", era, self.flags(), self.command)
         self.serve("HTTP", self.flags(), self.command)
         tape = str(self.folder / "tape")
-        self.compare("recorded", ERAS[0], self.flags("--record", tape), self.command)
+        # A tape is of one era: that of the caller who spoke when it was made.
+        self.compare("recorded", "handshake", self.flags("--record", tape), self.command)
         replay = self.wrapper.with_flags("--replay", tape)
         for era in ERAS:
-            self.compare(f"replayed stdio {era}", era, replay.ended(), [])
-        self.serve("replayed HTTP", replay.ended(), [])
+            self.compare(f"replayed stdio {era}", era, replay.ended(), [], "handshake")
+        self.serve("replayed HTTP", replay.ended(), [], "handshake")
         return self.found
 
 
@@ -156,13 +166,14 @@ def version_of(server: Listed) -> str:
 
 def row(trial: Trial) -> str:
     """Return the line of a server in the table."""
-    counts = [len(trial.said.lists[method]) for method in trial.said.lists]
+    said = trial.spoken["handshake"]
+    counts = [len(entries) for entries in said.lists.values()]
     good = {leg: not trial.found.get(leg, ["not run"]) for leg in LEGS}
     cells = [
         f"`{trial.server.package}` ({version_of(trial.server)})",
-        trial.child_era,
+        trial.speaks,
         f"{counts[0]} / {counts[1]} + {counts[2]} / {counts[3]}",
-        str(len(trial.said.answers)),
+        str(len(said.answers)),
         *("yes" if all(good[leg] for leg in legs) else "**no**" for legs in (LEGS[:2], LEGS[2:4], LEGS[4:])),
     ]
     return f"| {' | '.join(cells)} |"
@@ -175,12 +186,12 @@ installs the pinned versions, starts each server, and compares what it says thro
 directly.
 
 - **Lists** (tools / resources + templates / prompts) are compared byte by byte: key order and the spelling of numbers
-  too. **Asked** counts the calls, resources and prompts whose whole results are compared; the fields that one era of the
-  protocol has and the other has not (`resultType`, `ttlMs`, `cacheScope`, the hop's own `_meta`) are left out.
-- **stdio** and **HTTP** stand for a caller of the handshake era (2025-11-25) and one of the modern era (2026-07-28) each;
-  the column **speaks** says which era the server itself speaks.
-- **Replayed**: the conversation was recorded with `--record` and then played with `--replay`, without the server, through
-  both doors in both eras.
+  too. **Asked** counts the calls, resources and prompts whose whole results are compared; the fields that one era of
+  the protocol has and the other has not (`resultType`, `ttlMs`, `cacheScope`, the hop's own `_meta`) are left out.
+- **stdio** and **HTTP** stand for a caller of the handshake era (2025-11-25) and one of the modern era (2026-07-28)
+  each; the column **speaks** says which eras the server itself speaks. It is spoken to in the caller's, if it can be.
+- **Replayed**: the conversation was recorded with `--record` and then played with `--replay`, without the server,
+  through both doors in both eras.
 
 | server | speaks | lists | asked | stdio | HTTP | replayed |
 |---|---|---|---|---|---|---|
@@ -202,11 +213,12 @@ def tried(server: Listed, page: str, *, direct: bool) -> Trial:
         trial = Trial(server, Path(folder), page)
         if direct:
             trial.baseline()
-            trial.found["direct again"] = differences(trial.said, trial.direct(trial.child_era))
+            for era, said in trial.spoken.items():
+                trial.found[f"direct again {era}"] = differences(said, trial.direct(era))
         else:
             trial.run()
     wrong = {leg: lines for leg, lines in trial.found.items() if lines}
-    print(f"{'FAIL' if wrong else 'ok  '} {server.name} ({trial.child_era})", flush=True)
+    print(f"{'FAIL' if wrong else 'ok  '} {server.name} ({trial.speaks})", flush=True)
     for leg, lines in wrong.items():
         for line in lines[:6]:
             print(f"     {leg}: {line}", flush=True)

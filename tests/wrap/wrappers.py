@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from processes import ROOT, SIGNET, Server, serving_command
-from wrap.callers import Caller
 from wrap.http_caller import HttpCaller
 from wrap.stdio_caller import StdioCaller
 
@@ -75,6 +74,3 @@ def on_http(server: Server, era: str, capabilities: Mapping[str, Any] | None = N
         yield caller
     finally:
         caller.close()
-
-
-__all__ = ["DIRECT", "DOORS", "FASTMCP", "PYTHON", "WRAP", "Caller", "Wrapper", "on_http", "on_stdio", "serving_wrapped"]

@@ -90,7 +90,7 @@ def plan_security(own: Node, general: Node, schemes: dict[str, SchemePlan]) -> t
 
 def settings_struct(plan: DocumentPlan, name: str) -> type[Any]:
     """Return the settings of a toolset: the address of its service, and the secrets of its schemes."""
-    address = setting("address of the service, in place of the document's own", metavar="URL", flag=True)
+    address = setting("address of the service, in place of the document's own", metavar="URL")
     fields: list[Any] = [("base_url", Annotated[str | None, address], None)]
     for one in plan.setting_names():
         text = TEXTS.get(one, "API key that the service is sent")

@@ -34,6 +34,7 @@ __all__ = [
     "owner_of",
     "place",
     "questions_fault",
+    "session_of",
     "what_asks",
 ]
 
@@ -233,21 +234,23 @@ def _keep(question: Question, exchange: Exchange) -> None:
         exchange.asked.set()
 
 
-def owner_of(caller: RpcRequest | None) -> str:
-    """Return which client a request is of: all of a stdio connection are one."""
+def session_of(caller: RpcRequest | None) -> str:
+    """Return the session that a request is of: a stdio connection is one; empty over HTTP without a session."""
     if caller is None:
         return ""
-    channel = caller.channel
-    if channel.door.transport == "stdio":
-        return "stdio"
-    return channel.agreement.id or f"{id(channel)}"
+    return "stdio" if caller.channel.door.transport == "stdio" else caller.channel.agreement.id
+
+
+def owner_of(caller: RpcRequest | None) -> str:
+    """Return which client a request under way is of; without a session, each request is of another."""
+    return session_of(caller) or ("" if caller is None else f"{id(caller.channel)}")
 
 
 def asking_exchange(dialogue: Dialogue) -> Exchange | None:
     """Return the exchange in which a question came, if that can be told: all that may ask are of one caller.
 
-    A call that is held has asked already, and waits for its caller: others come before it. Where calls of several callers
-    are under way, it is the one whose tool has asked before: of these there is one at a time.
+    A call that is held has asked already, and waits for its caller: others come before it. Where calls of several
+    callers are under way, it is the one whose tool has asked before: of these there is one at a time.
     """
     every = [one for one in dialogue.exchanges.values() if one.method in ASKING]
     under_way = [one for one in every if not one.is_held] or every

@@ -27,6 +27,7 @@ from .asking import (
     missing_capability,
     owner_of,
     place,
+    what_asks,
 )
 from .dialogue import Answer, Dialogue, Exchange, Question
 from .messages import error_object, members
@@ -111,9 +112,9 @@ class Conversations:
     async def _start_in_handshake(
         self, dialogue: Dialogue, method: str, raw: Raw, caller: RpcRequest | None, more: Mapping[str, Any] | None
     ) -> Exchange:
-        """Send a request; to a server that asks its callers, one at a time: only so it is known whom it asks."""
+        """Send a request; those for a tool that has asked before one at a time: only so it is known whom it asks."""
         self._set_level(dialogue, caller)
-        if not (self._is_shared and dialogue.asks and method in ASKING):
+        if not (self._is_shared and dialogue.askers and what_asks(method, caller) in dialogue.askers):
             return dialogue.start(method, raw, caller, more=more)
         await dialogue.turn.acquire()
         exchange = dialogue.start(method, raw, caller, more=more)

@@ -114,8 +114,8 @@ class Dialogue:
         """The result of `initialize` or `server/discover`."""
         self.is_lost = False
         self.why_lost = ""
-        self.asks = False
-        """Whether the server has ever asked its caller something."""
+        self.askers: set[tuple[str, str]] = set()
+        """The requests in which the server has asked its caller something: the method, and the tool or prompt."""
         self.level = ""
         """The log level that was set last, in the handshake era."""
         self.turn = asyncio.Lock()
@@ -229,7 +229,6 @@ class Dialogue:
         elif method not in QUESTIONS or number in self.questions:
             self.send_response(number, error=error_object(METHOD_NOT_FOUND, "Method not found"))
         else:
-            self.asks = True
             question = self.questions[number] = Question(self, number, method, params)
             self._hooks.asked(question)
 

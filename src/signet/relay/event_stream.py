@@ -12,6 +12,8 @@ import msgspec
 __all__ = ["Event", "EventParser"]
 
 BOM: Final = b"\xef\xbb\xbf"
+DATA: Final = len(b"data:")
+DATA_SPACE: Final = len(b"data: ")
 MAX_RETRY_DIGITS: Final = 9
 MAX_ID_BYTES: Final = 4_096
 """The longest event id that is kept: it is sent back in a header."""
@@ -58,9 +60,13 @@ class EventParser:
         *whole, rest = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
         events: list[Event] = []
         for line in whole:
-            self._hold(line)
-            found = self._take_line(b"".join(self._line))
-            self._line.clear()
+            if self._line:
+                self._hold(line)
+                found = self._take_line(b"".join(self._line))
+                self._line.clear()
+            else:
+                self._weigh(line)
+                found = self._take_line(line)
             if found is not None:
                 events.append(found)
         if rest:
@@ -74,10 +80,13 @@ class EventParser:
         return parser
 
     def _hold(self, part: bytes) -> None:
+        self._weigh(part)
+        self._line.append(part)
+
+    def _weigh(self, part: bytes) -> None:
         self._held_bytes += len(part)
         if self._held_bytes > self._max_bytes:
             raise ValueError(f"an event is larger than {self._max_bytes} bytes")
-        self._line.append(part)
 
     def _take_line(self, line: bytes) -> Event | None:
         """Read one line; return the event that it ends."""
@@ -86,10 +95,14 @@ class EventParser:
             line = line.removeprefix(BOM)
         if not line:
             return self._end_event()
+        if line.startswith(b"data:"):
+            # A message may be large: it is copied once.
+            self._data.append(line[DATA_SPACE:] if line.startswith(b"data: ") else line[DATA:])
+            return None
         field, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
         if field == b"data":
-            self._data.append(value)
+            self._data.append(b"")
         else:
             # Nothing of it is kept but a few bytes: a comment may be repeated for ever without ending an event.
             self._held_bytes -= len(line)
@@ -99,8 +112,8 @@ class EventParser:
     def _take_field(self, field: bytes, value: bytes) -> None:
         if field == b"event":
             self._name = value[:MAX_ID_BYTES].decode(errors="replace")
-        elif field == b"id" and b"\0" not in value and len(value) <= MAX_ID_BYTES:
-            self._id = value.decode(errors="replace")
+        elif field == b"id" and len(value) <= MAX_ID_BYTES and (text := value.decode(errors="replace")).isprintable():
+            self._id = text
         elif field == b"retry" and value.isdigit() and len(value) <= MAX_RETRY_DIGITS:
             self.retry_ms = int(value)
 

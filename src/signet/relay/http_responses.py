@@ -6,10 +6,12 @@ import asyncio
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
+from .event_stream import Event, EventParser
+
 if TYPE_CHECKING:
     from aiohttp import ClientResponse
 
-__all__ = ["check_encoding", "content_type", "delay_s", "drain", "read_body", "status_text"]
+__all__ = ["check_encoding", "content_type", "delay_s", "drain", "read_body", "read_events", "status_text"]
 
 LINGER_S: Final = 0.2
 """How long the end of a stream is awaited after its reply, so that the connection can be used again."""
@@ -17,6 +19,8 @@ RETRY_S: Final = 1.0
 MIN_RETRY_S: Final = 0.05
 MAX_RETRY_S: Final = 30.0
 MAX_DOUBLINGS: Final = 10
+PIECE_BYTES: Final = 16_384
+"""The bytes that are read in one turn: a server may send a line end in each of them."""
 
 
 def content_type(response: ClientResponse) -> str:
@@ -48,6 +52,15 @@ async def read_body(response: ClientResponse, limit: int, address: str) -> bytes
         if len(body) > limit:
             raise ValueError(f"{address} answers with more than {limit} bytes")
     return bytes(body)
+
+
+async def read_events(parser: EventParser, chunk: bytes) -> list[Event]:
+    """Return the events that a chunk completes; between two pieces of it, others get their turn."""
+    events = parser.feed(chunk[:PIECE_BYTES])
+    for at in range(PIECE_BYTES, len(chunk), PIECE_BYTES):
+        await asyncio.sleep(0)
+        events += parser.feed(chunk[at : at + PIECE_BYTES])
+    return events
 
 
 async def drain(response: ClientResponse) -> None:

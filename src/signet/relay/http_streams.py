@@ -10,7 +10,7 @@ from signet.kernel.headers import VERSION
 from signet.kernel.protocol import MODERN_VERSIONS
 
 from .event_stream import EventParser
-from .http_responses import check_encoding, content_type, delay_s, drain, read_body, status_text
+from .http_responses import check_encoding, content_type, delay_s, drain, read_body, read_events, status_text
 from .link import Outgoing
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ MAX_RESUMES: Final = 5
 """The connections in a row without any event after which the rest of a cut stream is given up."""
 OLD_STATUSES: Final = (404, 405)
 """How a server that knows only the transport of 2024-11-05 answers the first POST."""
+LATER: Final = (408, 409, 429)
+"""The refusals of a stream that may be taken back: 409 says that the old connection has not been missed yet."""
 ADVICE: Final = {401: ": check the headers that are sent to it", 403: ": check the headers that are sent to it"}
 
 
@@ -193,7 +195,7 @@ class HttpStreams:
         count = 0
         try:
             while chunk := await response.content.readany():
-                for event in parser.feed(chunk):
+                for event in await read_events(parser, chunk):
                     count += 1
                     is_reply = bool(event.data) and not event.name and self._inbox.take(event.data, request_id)
                     if post is not None and is_reply:
@@ -224,7 +226,7 @@ class HttpStreams:
                     if content_type(response) == EVENTS and response.status == HTTPStatus.OK:
                         parser = parser.resumed()
                         count = await self._read_events(response, parser, post)
-                    elif response.status < HTTPStatus.INTERNAL_SERVER_ERROR:
+                    elif response.status < HTTPStatus.INTERNAL_SERVER_ERROR and response.status not in LATER:
                         return
             except (aiohttp.ClientError, OSError, ValueError) as error:
                 self._inbox.note(self._endpoint.describe(error))
@@ -254,7 +256,7 @@ class HttpStreams:
             async with self._endpoint.ask("GET", {"accept": EVENTS}) as response:
                 is_stream = content_type(response) == EVENTS and response.status == HTTPStatus.OK
                 while is_stream and (chunk := await response.content.readany()):
-                    for event in parser.feed(chunk):
+                    for event in await read_events(parser, chunk):
                         if event.name == "endpoint" and not named.done():
                             named.set_result(self._endpoint.join(event.data.decode(errors="replace")))
                         elif event.data and not event.name:

@@ -49,26 +49,24 @@ def open_relay(
         ValueError: the policy of the lock is none, or learned contracts cannot be read.
     """
     relay = ServerRelay(log)
+    notices = relay.notices
     listeners = Listeners(
-        notified=relay.notices.notified,
-        begun=relay.notices.begun,
-        lost=relay.notices.lost,
-        sessions=relay.notices.sessions,
-        log=log,
+        notified=notices.notified, begun=notices.begun, lost=notices.lost, sessions=notices.sessions, log=log
     )
     lock = _lock_of(wrapping, log)
     servers = []
     for spec in wrapping.servers:
+        locked = lock.servers.get(spec.name) if lock is not None else None
         links = _Links(spec, wrapping, secrets, log)
-        links.open_tape(lock.servers.get(spec.name) if lock is not None else None)
+        links.open_tape(locked)
         server = WrappedServer(spec, links.link, listeners, is_private=wrapping.is_private)
         relay.on_close.append(links.close)
-        if lock is not None and spec.name in lock.servers:
-            _pin(server, lock.servers[spec.name], wrapping, log)
+        if locked is not None:
+            _pin(server, locked, wrapping, log)
         elif lock is not None:
             log("lock.unpinned", server=spec.name, why=f"{wrapping.lock_file} pins no server of this name")
         servers.append(server)
-    relay.catalogue = relay.notices.catalogue = Catalogue(
+    relay.catalogue = notices.catalogue = Catalogue(
         servers, toolbox, registry, identity, prefixed=wrapping.prefixed, log=log, instructions=instructions
     )
     return relay

@@ -18,7 +18,7 @@ from signet.kernel.tools import Context
 from signet.kernel.wire import encode
 from signet.lock.snapshot import Snapshot
 
-from .asking import owner_of
+from .asking import session_of
 from .conversation import Conversations, reply_to
 from .dialogue import Answer, Dialogue, Hooks, LostError
 from .learned import learned_outputs
@@ -74,6 +74,8 @@ class WrappedServer:
         self._turns = asyncio.Semaphore(MAX_IN_FLIGHT)
         self._waiting = 0
         self.pool = Pool(spec.name, spec.pool)
+        self._singles: set[Dialogue] = set()
+        """The instances that were started for one call each."""
         self.modes = dict(spec.validation)
         self.learned = learned_outputs(spec.contracts) if spec.contracts else {}
         self.pinned: Snapshot | None = None
@@ -87,7 +89,7 @@ class WrappedServer:
 
     async def dialogue(self, caller: RpcRequest | None) -> Dialogue:
         """Return the running instance for a caller, started now if there is none; raise Fault if it does not start."""
-        owner = owner_of(caller)
+        owner = session_of(caller)
         ready = self.pool.ready(owner)
         return ready if ready is not None else await self.pool.dialogue(owner, partial(self._begin, caller))
 
@@ -183,7 +185,8 @@ class WrappedServer:
 
     def _close_single(self, dialogue: Dialogue) -> None:
         """End an instance that was started for one call, unless that call is held."""
-        if self.spec.pool == "call" and not self.conversations.rounds.holds(dialogue):
+        if dialogue in self._singles and not self.conversations.rounds.holds(dialogue):
+            self._singles.discard(dialogue)
             self.pool.close_later(dialogue)
 
     def _check_lock(self, method: str, raw: Raw, more: Mapping[str, Any] | None) -> None:
@@ -212,9 +215,12 @@ class WrappedServer:
             await self._turns.acquire()
 
     async def _dialogue_for(self, caller: RpcRequest | None) -> Dialogue:
-        if self.spec.pool == "call":
-            return await self.pool.single(partial(self._begin, caller))
-        return await self.dialogue(caller)
+        """Return the instance for a request; a caller without a session shares none with others that have none."""
+        if self.spec.pool == "shared" or (self.spec.pool == "session" and session_of(caller)):
+            return await self.dialogue(caller)
+        dialogue = await self.pool.single(partial(self._begin, caller))
+        self._singles.add(dialogue)
+        return dialogue
 
     def _lost(self, method: str, error: LostError, *, may_repeat: bool) -> Fault:
         happened = "it was not carried out" if not error.was_sent else "it may have happened"

@@ -8,7 +8,7 @@ from signet.kernel.protocol import Identity
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.server import Server
 from signet.kernel.tools import Toolbox
-from signet.logs import INFO, WARN, Log
+from signet.logs import INFO, WARN, DroppingLog, LimitedLog, Log
 from signet.settings import Settings, UsageError
 
 if TYPE_CHECKING:
@@ -19,6 +19,12 @@ __all__ = ["relay_of", "served"]
 WARNED = frozenset({"server.lost", "server.not_listed", "server.schema_unusable", "server.tools_clash", "lock.note",
                     "tape.differs", "tape.unwritten"})  # fmt: skip
 """What is wrong, or changed; the rest is told for those who look."""
+NOISE = frozenset({"server.stray_reply", "server.stray_line", "server.notification_dropped", "server.question_refused"})
+"""What a server may say again and again: a few lines a second are enough. Its standard error is bounded already."""
+PLAIN_CHARS = 1_700
+ODD_CHARS = 550
+"""How much of a server's words is logged: in plain letters, which quoting may double, or in others, which it may make
+six times as long. A line must fit into the least room that a pipe tells of (4 KiB): nobody may read our stderr."""
 
 
 def relay_of(
@@ -30,14 +36,24 @@ def relay_of(
     from signet.relay.link import LinkError
     from signet.relay.opening import LockError, open_relay
 
+    all_of_it = DroppingLog(log)
+    some_of_it = LimitedLog(all_of_it)
+
     def note(event: str, **facts: object) -> None:
-        log.line(WARN if event in WARNED else INFO, "server", event, **facts)
+        chosen = some_of_it if event in NOISE else all_of_it
+        short = {name: _short(fact) if isinstance(fact, str) else fact for name, fact in facts.items()}
+        chosen.line(WARN if event in WARNED else INFO, "server", event, **short)
 
     secrets = settings.secrets()
     try:
         return open_relay(settings.wrapping, toolbox, registry, identity, log=note, secrets=secrets)
     except (LockError, LinkError, ValueError) as error:
         raise UsageError(str(error)) from None
+
+
+def _short(text: str) -> str:
+    chars = PLAIN_CHARS if text.isascii() and text.isprintable() else ODD_CHARS
+    return text if len(text) <= chars else text[:chars] + "…"
 
 
 def served(server: Server, relay: ServerRelay | None) -> Server:

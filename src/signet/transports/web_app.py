@@ -51,6 +51,15 @@ def _ignore(*_: object) -> None:
     """Do nothing: nobody wants to know."""
 
 
+def _open_sessions(server: Server) -> SessionTable | None:
+    """Return a table of sessions where wrapped servers are served; own tools need none."""
+    if server.relay is None:
+        return None
+    from .sessions import SessionTable
+
+    return SessionTable()
+
+
 class App:
     """The web application of one server."""
 
@@ -74,7 +83,8 @@ class App:
     ) -> None:
         """Serve a server's doors, also below `prefix`; `on_exchange` gets each exchange before its answer.
 
-        It may refuse it by a fault. Anybody may read the `open_pages`. Where there are `sessions`, MCP has them.
+        It may refuse it by a fault. Anybody may read the `open_pages`. The `sessions` are those of a server that
+        relays, which has new ones by default.
         """
         self._server = server
         self._guard = guard
@@ -85,7 +95,7 @@ class App:
         self.records_all = on_exchange is not None
         self._ids = new_request_ids()
         secured = guard.authenticator is not None
-        self._sessions = sessions
+        self._sessions = sessions = _open_sessions(server) if sessions is None else sessions
         self._router = Router(server, about, legacy or {}, pages, secured=secured, console=console, sessions=sessions)
         self._routes = self._router.routes
         self._routes |= {path: open_page(content) for path, content in open_pages.items()}

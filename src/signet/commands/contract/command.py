@@ -48,6 +48,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="compare two contract sets: compatible or breaking, with an example",
         description="Compare two contract sets tool by tool: compatible, or breaking with an example that shows why.",
         epilog=EPILOG,
+        usage="signet contract diff OLD NEW [options]",
         formatter_class=parser.formatter_class,
     )
     diff.add_argument("old", metavar="OLD", help="the contract set that clients rely on")

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from signet.commands.lock.sources import add_sources, read_specs
+from signet.commands.lock.sources import add_sources, read_specs, unwind_on_signals
 from signet.commands.terminal import say, write_json
 from signet.files import open_regular
 from signet.lock.snapshot import KINDS, Snapshot, compact, name_of
@@ -56,6 +56,7 @@ def add_snapshot(actions: Any, formatter: Any) -> None:
 
 def _run(args: argparse.Namespace) -> int:
     """Ask the server and print what it says."""
+    unwind_on_signals()
     specs = read_specs(args)
     if len(specs) > 1:
         raise UsageError(f"there are several servers: write --name and one of {', '.join(one.name for one in specs)}")

@@ -20,7 +20,7 @@ from signet.relay.server_spec import ServerSpec
 from signet.settings import UsageError
 
 from .report import as_json, as_text, pinned_line
-from .sources import add_lock_file, add_sources, read_specs
+from .sources import add_lock_file, add_sources, read_specs, unwind_on_signals
 
 __all__ = ["BLOCKED", "CHANGED", "UNREADABLE", "add"]
 
@@ -71,6 +71,7 @@ def _run(args: argparse.Namespace) -> int:
     """Ask the servers, compare, and write what is accepted."""
     if args.check and (args.accept or args.accept_all):
         raise UsageError("--check writes nothing: leave out --accept and --accept-all")
+    unwind_on_signals()
     specs = read_specs(args)
     try:
         is_first = not args.check and not os.path.lexists(args.lock_file)

@@ -18,7 +18,7 @@ from signet.settings import UsageError
 
 from .command import BLOCKED, CHANGED, UNREADABLE
 from .report import as_json
-from .sources import add_lock_file, add_sources, read_specs
+from .sources import add_lock_file, add_sources, read_specs, unwind_on_signals
 
 __all__ = ["add"]
 
@@ -54,6 +54,7 @@ def _run(args: argparse.Namespace) -> int:
         policy = parse_policy(args.lock)
     except ValueError as error:
         raise UsageError(f"--lock: {error}") from None
+    unwind_on_signals()
     specs = read_specs(args)
     try:
         lock = read_lock(args.lock_file)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
-from typing import Final
+import signal
+from typing import Final, NoReturn
 
 from signet.commands.arguments import Parser
 from signet.configuration.client_file import holds_client_servers, read_client_file
@@ -15,7 +16,7 @@ from signet.lock.file import DEFAULT_PATH
 from signet.relay.server_spec import ServerSpec, default_name
 from signet.settings import UsageError
 
-__all__ = ["add_lock_file", "add_sources", "read_specs"]
+__all__ = ["add_lock_file", "add_sources", "read_specs", "unwind_on_signals"]
 
 TIMEOUT_S: Final = 60.0
 MAX_TIMEOUT_S: Final = 3_600.0
@@ -33,7 +34,7 @@ def add_sources(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--env", metavar="KEY", action="append", default=[], help=text)
     text = "name of the server in the lock (default: by its package, file or host); or one of the configured servers"
     parser.add_argument("--name", metavar="NAME", help=text)
-    text = "signet.toml, or the file of a client with its servers, such as mcp.json (default: ./signet.toml)"
+    text = "signet.toml, or a client's file of servers, such as mcp.json (default: SIGNET_CONFIG, or ./signet.toml)"
     parser.add_argument("--config", metavar="FILE", help=text)
     text = "protocol era to speak with the server: auto, handshake or modern (default: auto)"
     parser.add_argument("--era", choices=CHOICES["era"], default="auto", help=text)
@@ -52,6 +53,17 @@ def _seconds(text: str) -> float:
     if not 0 < value <= MAX_TIMEOUT_S:
         raise ValueError(text)
     return value
+
+
+def unwind_on_signals() -> None:
+    """Unwind on the signals that end a process, so that every server that was started is ended."""
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), _stop)
+
+
+def _stop(number: int, _: object) -> NoReturn:
+    raise SystemExit(128 + number)
 
 
 def read_specs(args: argparse.Namespace) -> tuple[ServerSpec, ...]:

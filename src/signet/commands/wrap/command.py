@@ -154,8 +154,8 @@ def _settings(args: argparse.Namespace) -> Settings:
     return with_servers(replace(settings, toolsets=""), wrapping)
 
 
-def _servers(args: argparse.Namespace) -> tuple[ServerSpec, ...]:
-    """Return the servers that the command line names."""
+def _check_source(args: argparse.Namespace) -> None:
+    """Raise UsageError unless the flags name one server, and fit it."""
     sources = {
         "-- COMMAND": bool(args.command),
         "--url": args.url is not None,
@@ -171,6 +171,11 @@ def _servers(args: argparse.Namespace) -> tuple[ServerSpec, ...]:
         raise UsageError("--record and --replay exclude each other: a tape is recorded from a server")
     if args.header_file is not None and args.url is None:
         raise UsageError("--header-file is for a remote server: write --url beside it")
+
+
+def _servers(args: argparse.Namespace) -> tuple[ServerSpec, ...]:
+    """Return the servers that the command line names."""
+    _check_source(args)
     common = ServerSpec(
         name=plain_name(args.name) if args.name else "",
         era=args.era,
