@@ -147,7 +147,19 @@ class Rounds:
         timer = asyncio.get_running_loop().call_later(HOLD_S, self._drop, state)
         held = Round(exchange, questions, caller.channel.caller.principal, _digest(caller), timer)
         self._held[state] = held
+        exchange.end_turn()  # its caller may never come back
         return input_required(questions, state)
+
+    def find(self, state: str, caller: RpcRequest) -> Exchange | None:
+        """Return the held call that a state stands for; None if it is not ours.
+
+        Raises:
+            Fault: it is another caller's or another call's.
+        """
+        held = self._held.get(state)
+        if held is not None and (held.principal != caller.channel.caller.principal or held.digest != _digest(caller)):
+            raise Fault(Code.INVALID_INPUT, "the requestState belongs to another call", as_tool_result=False)
+        return held.exchange if held is not None else None
 
     def resume(self, state: str, caller: RpcRequest) -> Exchange | None:
         """Return the call that a state stands for, with its answers sent to the server; None if it is not ours.
@@ -156,10 +168,8 @@ class Rounds:
             Fault: it is another caller's, another call's, or an answer is missing.
         """
         held = self._held.get(state)
-        if held is None:
+        if self.find(state, caller) is None or held is None:
             return None
-        if held.principal != caller.channel.caller.principal or held.digest != _digest(caller):
-            raise Fault(Code.INVALID_INPUT, "the requestState belongs to another call", as_tool_result=False)
         answers = members(members(caller.raw).get("inputResponses"))
         missing = [key for key in held.questions if key not in answers]
         if missing:

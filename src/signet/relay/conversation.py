@@ -13,7 +13,7 @@ import msgspec
 from msgspec import UNSET, Raw
 
 from signet.kernel.channel import Session
-from signet.kernel.errors import INTERNAL
+from signet.kernel.errors import INTERNAL, Fault
 from signet.kernel.relay import RpcRequest
 from signet.kernel.wire import encode
 
@@ -118,7 +118,8 @@ class Conversations:
             return dialogue.start(method, raw, caller, more=more)
         await dialogue.turn.acquire()
         exchange = dialogue.start(method, raw, caller, more=more)
-        exchange.reply.add_done_callback(lambda _: dialogue.turn.release())
+        exchange.is_serial = exchange.has_turn = True
+        exchange.reply.add_done_callback(lambda _: exchange.end_turn())
         return exchange
 
     async def go_on(self, exchange: Exchange, caller: RpcRequest | None) -> Answer:
@@ -150,12 +151,24 @@ class Conversations:
         dialogue.forget(exchange, "the caller cannot be asked")
         return Answer(Raw(encode({"resultType": "input_required", "inputRequests": questions})))
 
-    def resumed(self, caller: RpcRequest | None) -> Exchange | None:
+    async def resumed(self, caller: RpcRequest | None) -> Exchange | None:
         """Return the held call that a request goes on with; raise Fault if it is not the caller's."""
         if caller is None or not caller.era.modern or b"requestState" not in bytes(caller.raw):
             return None
         state = msgspec.json.decode(members(caller.raw).get("requestState", b'""'))
-        return self.rounds.resume(state, caller) if isinstance(state, str) and state else None
+        held = self.rounds.find(state, caller) if isinstance(state, str) and state else None
+        if held is None:
+            return None
+        if held.is_serial:
+            await held.take_turn()
+        try:
+            exchange = self.rounds.resume(state, caller)
+        except Fault:
+            held.end_turn()
+            raise
+        if exchange is None or exchange.reply.done():
+            held.end_turn()  # it was dropped, or the server was gone, while this waited
+        return exchange
 
     def asked(self, question: Question) -> None:
         """Bring a question of the server to the caller that it is for, or refuse it with the reason."""

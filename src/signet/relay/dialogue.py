@@ -88,6 +88,20 @@ class Exchange(msgspec.Struct, eq=False):
     """Set with each question, where somebody waits for it."""
     is_held: bool = False
     """Whether it waits for its caller's answers, between two requests of the caller."""
+    is_serial: bool = False
+    """Whether it is one of those that go on one at a time."""
+    has_turn: bool = False
+
+    async def take_turn(self) -> None:
+        """Wait until it is this exchange's turn."""
+        await self.dialogue.turn.acquire()
+        self.has_turn = True
+
+    def end_turn(self) -> None:
+        """Let the next exchange go on, if it is this one's turn."""
+        if self.has_turn:
+            self.has_turn = False
+            self.dialogue.turn.release()
 
 
 class Hooks(msgspec.Struct, frozen=True):

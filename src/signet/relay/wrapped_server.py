@@ -159,7 +159,7 @@ class WrappedServer:
 
         A request that a server may have got is sent to its successor only if it changes nothing.
         """
-        held = self.conversations.resumed(caller)
+        held = await self.conversations.resumed(caller)
         if held is not None:
             try:
                 return await self.conversations.go_on(held, caller), held.dialogue
