@@ -106,6 +106,17 @@ def a_caller_is_not_asked_what_it_cannot_answer(link: Link) -> None:
     assert refused, answer.message
 
 
+@table.case(eras=("modern",))
+def a_question_that_is_never_answered_holds_nobody_up(link: Link) -> None:
+    params = {"name": "ask", "arguments": {"label": link.label, "kind": "elicitation"}}
+    for _ in range(2):
+        assert link.caller.request("tools/call", params).result["resultType"] == "input_required"
+    with link.another() as other:
+        _answering(other, "elicitation/create", FORM)
+        answer = other.tool("ask", {"label": link.label, "kind": "elicitation"})
+    assert json.loads(answer.result["content"][0]["text"]) == [{"k1": FORM}]
+
+
 @table.case(child_eras=("handshake",))
 def an_unknown_question_is_refused(link: Link) -> None:
     answer = link.caller.tool("vendor_question", {"label": link.label})
