@@ -11,6 +11,7 @@ import msgspec
 from msgspec import UNSET, Raw
 
 from signet.kernel.channel import Session
+from signet.kernel.relay import RpcRequest
 from signet.kernel.wire import encode
 
 from .catalogue import Catalogue
@@ -96,7 +97,7 @@ class Notices:
         level = msgspec.json.decode(members(params).get("level", b'"info"'))
         rank = LEVELS.index(level) if level in LEVELS else 0
         message = notification("notifications/message", on_one_line(params))
-        callers = [one.request for one in dialogue.exchanges.values() if one.request is not None]
+        callers = _callers(dialogue)
         if dialogue.modern:
             callers = [one for one in callers if server.conversations.level_of(one)]
         if len(callers) == 1:
@@ -111,7 +112,7 @@ class Notices:
             self._log("server.notification_dropped", server=server.name, method="notifications/message")
 
     def _pass_unknown(self, dialogue: Dialogue, method: str, params: Raw) -> None:
-        callers = [one.request for one in dialogue.exchanges.values() if one.request is not None]
+        callers = _callers(dialogue)
         message = notification(method, b"" if bytes(params) == b"{}" else on_one_line(params))
         if len(callers) == 1 and callers[0].era.modern == dialogue.modern:
             callers[0].channel.notify(message)
@@ -158,6 +159,11 @@ class Notices:
             timer.cancel()
         for task in self._tasks:
             task.cancel()
+
+
+def _callers(dialogue: Dialogue) -> list[RpcRequest]:
+    """Return the requests under way in which the server can be at work: one that is held waits for its caller."""
+    return [one.request for one in dialogue.exchanges.values() if one.request is not None and not one.is_held]
 
 
 def _pass_progress(dialogue: Dialogue, params: Raw) -> None:
