@@ -37,8 +37,7 @@ __all__ = [
 ]
 
 NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
-TABLES: Final = ("by_toolset", "limits", "origins", "wrapping")
-"""The fields that no flag and no variable sets."""
+TABLES: Final = ("by_toolset", "limits", "origins", "wrapping")  # the fields that no flag and no variable sets
 
 
 class UsageError(Exception):
@@ -216,11 +215,11 @@ class Settings(OperationSettings, frozen=True, kw_only=True, forbid_unknown_fiel
     def secrets(self) -> tuple[str, ...]:
         """Return the values that must not be written anywhere."""
         own_toolsets = [toolset for toolset in _toolsets() if toolset.has_services]
-        values = [self.token or "", self.audit_key or "", *[s for one in own_toolsets for s in one.secrets()]]
-        values += self.wrapping.secrets() if self.wrapping is not None else ()
+        values = [self.token or "", self.audit_key or "", *(self.wrapping.secrets() if self.wrapping else ())]
+        values += [secret for toolset in own_toolsets for secret in toolset.secrets()]
         # Those of a user may have a secret as a default, from a variable of another name.
-        own = [*self.by_toolset.values(), *map(self._given_to, own_toolsets)]
-        values += [text for one in own for text in secret_texts(one)]
+        for own in [*self.by_toolset.values(), *map(self._given_to, own_toolsets)]:
+            values += secret_texts(own)
         return tuple(dict.fromkeys(value for value in values if value.strip()))
 
     def recorded(self) -> dict[str, Any]:

@@ -26,7 +26,15 @@ from signet.upstream.server_process import within
 
 from .result import CheckResult, Subject
 
-__all__ = ["call_example", "check_example", "check_wrong_input", "example_value"]
+__all__ = [
+    "MAX_WRONG",
+    "call_example",
+    "check_example",
+    "check_wrong_input",
+    "example_value",
+    "judge_wrong_input",
+    "wrong_inputs",
+]
 
 GRACE_S: Final = 5.0
 """How long a call may outlast its own limit: a function on the event loop cannot be given up by it."""
@@ -108,10 +116,15 @@ async def _call_once(server: Server, name: str, arguments: Any) -> Outcome:
 def check_wrong_input(subject: Subject, settings: Settings, schema: dict[str, Any]) -> CheckResult:
     """Call a tool, whose function is taken out, with arguments that break its contract."""
     tool = subject.tool
-    tried = list(islice(_wrong_inputs(tool, schema), MAX_WRONG))
+    tried = list(islice(wrong_inputs(tool, schema), MAX_WRONG))
+    return judge_wrong_input(subject, tried, _refusals(tool, tried, settings) if tried else [])
+
+
+def judge_wrong_input(subject: Subject, tried: list[Any], outcomes: list[Outcome | None]) -> CheckResult:
+    """Return what became of arguments that break a tool's contract; None stands for a call that reached the tool."""
     if not tried:
         return subject.warning("wrong-input", "its input contract takes any arguments: say what it needs")
-    for arguments, outcome in zip(tried, _refusals(tool, tried, settings), strict=True):
+    for arguments, outcome in zip(tried, outcomes, strict=True):
         shown = msgspec.json.encode(arguments).decode()[:MAX_CHARS]
         if outcome is None or outcome.fault is None:
             return subject.failed("wrong-input", f"{shown} breaks the input contract, and the tool is run with it")
@@ -141,7 +154,7 @@ def _refusals(tool: Tool, calls: list[Any], settings: Settings) -> list[Outcome 
     return asyncio.run(call_all())
 
 
-def _wrong_inputs(tool: Tool, schema: dict[str, Any]) -> Iterator[Any]:
+def wrong_inputs(tool: Tool, schema: dict[str, Any]) -> Iterator[Any]:
     """Yield arguments that break a contract: far from valid ones, and close to them."""
     is_valid = compiled(schema, formats=False).is_valid
     for value in _odd_inputs(tool, schema):

@@ -18,13 +18,17 @@ from signet.app import open_toolbox, resolve
 from signet.authoring.drift import orphans_of
 from signet.authoring.frozen import BrokenContractError
 from signet.catalogue import loaded_files
-from signet.commands.arguments import TOOLSET_FLAGS, Parser, add_settings, redirect_to_null
+from signet.commands.arguments import TOOLSET_FLAGS, Parser, add_server_command, add_settings, redirect_to_null
 from signet.commands.terminal import write, write_json
+from signet.commands.wrapped import spec_of
 from signet.configuration.reading import read_settings
+from signet.configuration.servers import servers_of
 from signet.configuration.values import join_targets
 from signet.files import replacing
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.setting_types import split_list
+from signet.lock.file import DEFAULT_PATH
+from signet.relay.server_spec import ServerSpec
 from signet.settings import EnabledToolset, Settings, UsageError, known_settings
 
 from .calls import check_example, check_wrong_input
@@ -34,6 +38,8 @@ from .doors import check_parity
 from .project import targets_of_project
 from .report import FORMATS
 from .result import CHECKS, CheckReport, CheckResult, State, Subject
+from .server_calls import check_servers
+from .servers import SERVER_CHECKS
 
 __all__ = ["add"]
 
@@ -44,12 +50,15 @@ EPILOG: Final = """\
 Without a target it takes the toolsets of the settings, else the entry points of pyproject.toml. The examples of the
 tools are called once here and once through each of eight doors, and twice more here where a tool does not answer alike;
 with --replay they are answered from a recording.
+Behind -- stands the command of a server of somebody else's, which is started and checked; so are the servers of
+signet.toml. Their tools are called with --call only, and of those only the ones that say that they only read.
 The exit status is 0 if all checks hold, with or without warnings, 1 if one fails, 2 if they cannot be run.
 
 examples:
   signet check tools.py
   signet check tools.py --replay tests/cassette --format junit --output check.xml
   signet check boj --sandbox
+  signet check --call -- uvx mcp-server-time
 """
 
 
@@ -61,10 +70,14 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=text)
     parser.add_argument("--format", choices=FORMATS, default="text", help="form of the report (default: text)")
     parser.add_argument("--output", metavar="FILE", help="write the report to FILE, and print it as text")
+    text = "call the tools of a server that say that they only read, with made-up arguments (default: call none)"
+    parser.add_argument("--call", action="store_true", help=text)
+    parser.add_argument("--lock-file", metavar="FILE", default=DEFAULT_PATH, help=f"lock (default: ./{DEFAULT_PATH})")
     parser.add_argument("--strict", action="store_true", help="let warnings fail the check")
     if isinstance(parser, Parser):
         parser.behind = "targets"
         add_settings(parser, "sandbox", "config", TOOLSET_FLAGS, "replay", "call_timeout_s")
+    add_server_command(parser)
     parser.set_defaults(run=_run)
 
 
@@ -75,9 +88,12 @@ def _run(args: argparse.Namespace) -> int:
     if args.output is not None:
         _try_output(args.output)
     with _output_kept() as on_progress:
-        settings, targets = _settings(args)
-        results = run_checks(settings, targets, on_progress)
-    report = CheckReport(targets, results, args.strict)
+        settings, targets, specs = _settings(args)
+        results = run_checks(settings, targets, on_progress) if targets else []
+        prefixed = not args.server_command
+        results += check_servers(specs, settings, on_progress, args.lock_file, prefixed=prefixed, makes_calls=args.call)
+    rules = {**CHECKS, **SERVER_CHECKS} if specs else CHECKS
+    report = CheckReport([*targets, *(spec.name for spec in specs)], results, args.strict, rules=rules)
     _write(report, args.format, args.output)
     status = 0 if report.passes else FAILED
     _leave(status)
@@ -88,19 +104,23 @@ def _stop(*_: object) -> NoReturn:
     raise SystemExit(TERMINATED)
 
 
-def _settings(args: argparse.Namespace) -> tuple[Settings, list[str]]:
-    """Return the settings of the run, and its targets; raise UsageError if there are none."""
+def _settings(args: argparse.Namespace) -> tuple[Settings, list[str], tuple[ServerSpec, ...]]:
+    """Return the settings of the run, its targets and the servers to check; raise UsageError if there are none."""
     known = known_settings()
     flags = {name: value for name, value in vars(args).items() if name in known}
     if args.targets:
         flags["toolsets"] = join_targets(args.targets)
-    settings = read_settings(os.environ, flags)
-    if not settings.toolsets:
+    settings, spec = read_settings(os.environ, flags), spec_of(args)
+    if spec is not None and args.targets:
+        raise UsageError("a target is of your own, and the words behind -- start a server: write one of the two")
+    specs = (spec,) if spec is not None else servers_of(settings) if not args.targets else ()
+    specs = tuple(one for one in specs if not one.openapi)
+    if not settings.toolsets and not specs:
         flags["toolsets"] = join_targets(targets_of_project())
         settings = read_settings(os.environ, flags)
-    targets = split_list(settings.toolsets)
+    targets = [] if spec is not None else split_list(settings.toolsets)
     fixed = msgspec.structs.replace(settings, journal=False, record=None, validation="enforce", log="off")
-    return resolve(fixed), targets
+    return (resolve(fixed) if targets else fixed), targets, specs
 
 
 def run_checks(settings: Settings, targets: list[str], on_progress: Callable[[str], None]) -> list[CheckResult]:

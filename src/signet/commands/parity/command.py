@@ -18,7 +18,7 @@ from signet.commands.terminal import Cell, columns, on_terminal, table, write, w
 from signet.settings import UsageError, load_toolsets
 
 from .channels import CHANNELS
-from .corpus import built_in, read_corpus, with_slugs
+from .corpus import CorpusCall, built_in, read_corpus, with_slugs
 from .engine import ProgressCallback, run_corpus
 from .report import OK, SAME, ParityReport, ReportRow
 
@@ -33,8 +33,8 @@ PIPE_WIDTH: Final = 160
 CHECK_MARK: Final = "✓"
 ASCII_CHECK_MARK: Final = "ok"
 
-TAPE_TEXT: Final = """calls to run: those of a recording by 'signet wrap --record'; the server behind -- answers those of
-    tools that only read, and without one the recording itself answers all"""
+TAPE_TEXT: Final = """calls to run: those of a tape of 'signet wrap --record'; the server behind -- answers those of
+    tools that only read, and without one the tape itself answers all"""
 TAPE_SERVER: Final = "tape"
 EPILOG: Final = """\
 A corpus is a file with one JSON object per line: {"name": its row in the table, "tool": the tool's name,
@@ -88,7 +88,7 @@ def _run_servers(args: argparse.Namespace) -> int:
         raise UsageError("--corpus and --toolsets are for toolsets: leave them out, or leave the server out")
     signal.signal(signal.SIGTERM, _leave)
     specs = _specs(args)
-    calls = []
+    calls: list[CorpusCall] = []
     for spec in specs:
         listed = tools_of(spec)
         calls += calls_of_tape(args.tape, listed, reads_only=not spec.tape) if args.tape else made_up_calls(listed)
