@@ -40,6 +40,7 @@ MERGES = "a0: &a0 {k: 1}\n" + "".join(f"a{n}: &a{n}\n  <<: [{', '.join([f'*a{n -
         ("{a: " * 500 + "1" + "}" * 500, "a.yaml", "more than 300 deep"),
         ('{"a": 1, "a": 2}', "a.json", "the key 'a' stands twice"),
         ('{"a": NaN}', "a.json", "NaN is no JSON number"),
+        ('{"a": "\\ud800"}', "a.json", "half a surrogate pair"),
         ('{"a": ', "a.json", "is no JSON that can be used"),
     ],
 )
