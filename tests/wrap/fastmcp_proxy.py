@@ -5,9 +5,23 @@ from __future__ import annotations
 import os
 import socket
 import sys
+import threading
+import time
 
 from fastmcp.client.transports import StdioTransport
 from fastmcp.server import create_proxy
+
+
+def announce(port: int) -> None:
+    """Say where the proxy listens, once it does."""
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            time.sleep(0.05)
+        else:
+            print(f"listening on http://127.0.0.1:{port}", file=sys.stderr, flush=True)
+            return
 
 
 def main() -> None:
@@ -19,7 +33,7 @@ def main() -> None:
         return
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    print(f"listening on http://127.0.0.1:{port}", file=sys.stderr, flush=True)
+    threading.Thread(target=announce, args=(port,), daemon=True).start()
     proxy.run(transport="http", host="127.0.0.1", port=port, path="/mcp", show_banner=False)
 
 
