@@ -215,12 +215,11 @@ class Settings(OperationSettings, frozen=True, kw_only=True, forbid_unknown_fiel
 
     def secrets(self) -> tuple[str, ...]:
         """Return the values that must not be written anywhere."""
-        own_toolsets = [toolset for toolset in _toolsets() if toolset.has_services]
-        values = [self.token or "", self.audit_key or "", *[s for one in own_toolsets for s in one.secrets()]]
-        values += self.wrapping.secrets() if self.wrapping is not None else ()
+        own_toolsets = [one for one in _toolsets() if one.has_services]
+        values = [self.token or "", self.audit_key or "", *(self.wrapping.secrets() if self.wrapping else ())]
         # Those of a user may have a secret as a default, from a variable of another name.
-        own = [*self.by_toolset.values(), *map(self._given_to, own_toolsets)]
-        values += [text for one in own for text in secret_texts(one)]
+        given = (*self.by_toolset.values(), *map(self._given_to, own_toolsets))
+        values += [s for own in given for s in secret_texts(own)] + [s for one in own_toolsets for s in one.secrets()]
         return tuple(dict.fromkeys(value for value in values if value.strip()))
 
     def recorded(self) -> dict[str, Any]:
