@@ -37,6 +37,7 @@ class Wrapped:
     """Answers `tools/call` in place of a wrapped server."""
 
     is_ready = True
+    servers = ("wrapped",)
 
     async def ready(self) -> None:
         """Do nothing: no tool has to be learnt."""
@@ -213,6 +214,7 @@ async def serving_sessions(limits: SessionLimits | None = None, *, secured: bool
     listener = bind("127.0.0.1", 0)
     server = HttpServer(app, listener, ConnectionLimits(linger_s=0.1))
     url = f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
+    server.open()
     task = asyncio.get_running_loop().create_task(server.serve())
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as http:
         try:

@@ -36,7 +36,7 @@ def make(target: str, env: dict[str, str] | None = None) -> subprocess.Completed
 
 
 def test_there_is_a_lock_file_for_each_environment() -> None:
-    names = ["bench-mcp-proxy", "bench", "build", "deploy", "run", "test"]
+    names = ["bench-mcp-proxy", "bench", "build", "deploy", "run", "servers-older", "servers", "test"]
 
     assert [path.name for path in LOCKS] == [f"{name}.txt" for name in names]
 

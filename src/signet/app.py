@@ -125,10 +125,8 @@ def build_server(
     Raises UsageError where the settings name a thing that cannot be used.
     """
     log = open_log(settings, name)
-    enabled = settings.enabled()
-    toolbox, registry = open_toolbox(
-        enabled, _watched(log, variant) if settings.dev else variant, on_drift or _on_drift(settings, log)
-    )
+    enabled, variant = settings.enabled(), _watched(log, variant) if settings.dev else variant
+    toolbox, registry = open_toolbox(enabled, variant, on_drift or _on_drift(settings, log))
     telemetry, store = open_telemetry(settings, log, registry), open_store(settings, log)
     run = open_run(settings, log, store, _visitor(watch, telemetry))
     runtimes = list(map(run.runtime, enabled))

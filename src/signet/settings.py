@@ -37,8 +37,7 @@ __all__ = [
 ]
 
 NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
-TABLES: Final = ("by_toolset", "limits", "origins", "wrapping")
-"""The fields that no flag and no variable sets."""
+TABLES: Final = ("by_toolset", "limits", "origins", "wrapping")  # the fields that no flag and no variable sets
 
 
 class UsageError(Exception):
@@ -215,11 +214,12 @@ class Settings(OperationSettings, frozen=True, kw_only=True, forbid_unknown_fiel
 
     def secrets(self) -> tuple[str, ...]:
         """Return the values that must not be written anywhere."""
-        own_toolsets = [one for one in _toolsets() if one.has_services]
+        own_toolsets = [toolset for toolset in _toolsets() if toolset.has_services]
         values = [self.token or "", self.audit_key or "", *(self.wrapping.secrets() if self.wrapping else ())]
+        values += [secret for toolset in own_toolsets for secret in toolset.secrets()]
         # Those of a user may have a secret as a default, from a variable of another name.
-        given = (*self.by_toolset.values(), *map(self._given_to, own_toolsets))
-        values += [s for own in given for s in secret_texts(own)] + [s for one in own_toolsets for s in one.secrets()]
+        for own in [*self.by_toolset.values(), *map(self._given_to, own_toolsets)]:
+            values += secret_texts(own)
         return tuple(dict.fromkeys(value for value in values if value.strip()))
 
     def recorded(self) -> dict[str, Any]:

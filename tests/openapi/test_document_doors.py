@@ -54,13 +54,14 @@ def test_each_door_calls_a_tool_of_a_document(tmp_path: Path) -> None:
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "getPet", "arguments": ARGUMENTS}}
     with echo() as service:
         env = environ(tmp_path, service.url)
-        flags = ("--toolsets", f"openapi:{path}#tag:pets", "--log-dir", str(tmp_path / "log"))
+        flags = ("--toolsets", f"openapi:{path}#tag:pets", "--log-dir", str(tmp_path / "log"), "--log", "debug")
         with serving(*flags, env=env) as server:
             headers = {"accept": "application/json, text/event-stream"}
             by_mcp = server.post("/mcp", call, headers).json()["result"]["structuredContent"]
             by_rest = server.post("/api/tools/getPet", ARGUMENTS).json()
             by_envelope = server.post("/mcp/tool/pets.get_pet", invocation("pets.get_pet", ARGUMENTS)).json()
             described = server.ask("GET", "/openapi.json").json()
+            in_console = server.ask("GET", "/-/tools").json()
             told = server.stderr()
         with piping(SIGNET, "stdio", *flags, env=env) as pipe:
             listed = pipe.ask({"jsonrpc": "2.0", "id": 2, "method": "tools/list"})["result"]["tools"]
@@ -73,6 +74,8 @@ def test_each_door_calls_a_tool_of_a_document(tmp_path: Path) -> None:
     assert listed[0]["outputSchema"]["required"] == ["method"]
     assert listed[0]["annotations"]["readOnlyHint"] is True
     assert "/api/tools/getPet" in described["paths"]
+    assert "getPet" in json.dumps(in_console)
+    assert "upstream.ask" in told
     lines = [one.read_text() for one in (tmp_path / "log").rglob("*.jsonl")]
     assert sum(text.count("pets.get_pet") for text in lines) >= 4
     assert SECRET not in told + "".join(lines) + json.dumps(results)

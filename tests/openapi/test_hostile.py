@@ -40,6 +40,7 @@ MERGES = "a0: &a0 {k: 1}\n" + "".join(f"a{n}: &a{n}\n  <<: [{', '.join([f'*a{n -
         ("{a: " * 500 + "1" + "}" * 500, "a.yaml", "more than 300 deep"),
         ('{"a": 1, "a": 2}', "a.json", "the key 'a' stands twice"),
         ('{"a": NaN}', "a.json", "NaN is no JSON number"),
+        ('{"a": "\\ud800"}', "a.json", "half a surrogate pair"),
         ('{"a": ', "a.json", "is no JSON that can be used"),
     ],
 )
@@ -252,6 +253,21 @@ def test_what_is_no_document_is_refused_with_a_sentence(tmp_path: Path, value: A
         open_toolset(written(tmp_path, value), name="test", environ={})
 
     assert told in str(caught.value)
+
+
+@pytest.mark.parametrize("where", ["servers", "own"])
+def test_a_public_document_cannot_lead_to_an_address_that_is_not_public(
+    monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    inside = [{"url": "http://169.254.169.254/latest"}]
+    value = document({"/x": {"get": {**operation(), **({"servers": inside} if where == "own" else {})}}})
+    value |= {"servers": inside if where == "servers" else [{"url": "https://api.example"}]}
+    monkeypatch.setattr("signet.openapi.fetching.fetch", lambda *_: json.dumps(value).encode())
+    url = "https://docs.example/openapi.json"
+
+    with pytest.raises(DocumentError, match="which is not public: write it with --base-url"):
+        open_toolset(url, name="test", environ={})
+    assert open_toolset(url, name="test", environ={}, base_url="http://127.0.0.1:1").name == "test"
 
 
 def test_a_missing_file_is_told(tmp_path: Path) -> None:

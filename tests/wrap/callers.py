@@ -137,11 +137,11 @@ class Caller:
                 "capabilities": self.capabilities,
                 "clientInfo": {"name": "raw", "version": "1"},
             }
-            self.greeting = self.request("initialize", hello).result
+            self.greeting = self.start("initialize", hello).wait(PATIENCE_S).result
             self.notify("notifications/initialized")
             self.greeted()
         else:
-            self.greeting = self.request("server/discover").result
+            self.greeting = self.start("server/discover").wait(PATIENCE_S).result
         return self
 
     def greeted(self) -> None:

@@ -265,7 +265,7 @@ PYPI = (
     Listed(
         "fetch",
         "mcp-server-fetch",
-        _newest("mcp-server-fetch", "--ignore-robots-txt"),
+        _newest("mcp-server-fetch", "--ignore-robots-txt", "--allow-private-ips"),
         calls=(("fetch", {"url": "{web}/page"}), ("fetch", {"url": "{web}/page", "raw": True})),
         prompts=(("fetch", {"url": "{web}/page"}),),
     ),
@@ -287,7 +287,6 @@ PYPI = (
         "mcp-server-motherduck",
         _newest("mcp-server-motherduck", "--db-path", ":memory:", "--read-write"),
         calls=(("execute_query", {"sql": "select 1.5 as a, 'b' as c"}), ("list_databases", {})),
-        env={"SSL_CERT_FILE": ""},  # its libraries read the authorities of the machine when they are loaded
     ),
     Listed(
         "alchemy",

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable
 from hashlib import sha256
 from typing import Any, Final, NoReturn
+
+import msgspec
 
 from signet.files import open_regular
 
@@ -23,6 +26,8 @@ MAX_BYTES: Final = 16_777_216
 """The most bytes of a document, and of all that it refers to."""
 MAX_FILES: Final = 200
 YAML_NAMES: Final = (".yaml", ".yml")
+SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
+"""How half of a surrogate pair is written in JSON."""
 
 Fetch = Callable[[str, int, bool], bytes]
 """Called with a URL, the most bytes, and whether redirects are followed."""
@@ -132,8 +137,17 @@ def parse_document(data: bytes, name: str) -> Any:
     except UnicodeDecodeError:
         raise DocumentError(f"{name} is not UTF-8 text") from None
     path = name.partition("?")[0].lower()
-    if path.endswith(YAML_NAMES) or text.lstrip()[:1] not in {"{", "["}:
-        return parse_yaml(text, name)
+    is_yaml = path.endswith(YAML_NAMES) or text.lstrip()[:1] not in {"{", "["}
+    value = parse_yaml(text, name) if is_yaml else _parse_json(text, name)
+    if SURROGATE.search(text):
+        try:
+            msgspec.json.encode(value)
+        except UnicodeEncodeError:
+            raise DocumentError(f"{name} has half a surrogate pair in a text: it is not Unicode") from None
+    return value
+
+
+def _parse_json(text: str, name: str) -> Any:
     try:
         return json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
     except RecursionError:

@@ -25,6 +25,7 @@ __all__ = ["Credentials", "credentials", "plan_schemes", "plan_security", "setti
 
 ALIEN: Final = re.compile(r"[^A-Za-z0-9]+")
 FRAMING: Final = frozenset(("host", "content-length", "transfer-encoding", "connection", "content-type", "cookie"))
+PLACES: Final = ("header", "query", "cookie")
 UNSTATED: Final = "unstated"
 """The name of the scheme of a document that states none: a token is sent if there is one."""
 TEXTS: Final = {
@@ -57,7 +58,7 @@ def plan_schemes(library: Library, root: Node, notes: Notes) -> dict[str, Scheme
             stated[name] = scheme
     if not stated:
         return {UNSTATED: SchemePlan("bearer", ("token",))}
-    keys = {(one.get("in"), one.get("name")) for one in stated.values() if one.get("type") == "apiKey"}
+    keys = {(str(one.get("in")), str(one.get("name"))) for one in stated.values() if one.get("type") == "apiKey"}
     found = {name: _scheme(name, one, is_only=len(keys) == 1) for name, one in stated.items()}
     for name in [name for name, one in found.items() if one is None]:
         notes.add(f"the security scheme {shown(name)} is not used: Signet knows no {shown(stated[name].get('type'))}")
@@ -65,13 +66,13 @@ def plan_schemes(library: Library, root: Node, notes: Notes) -> dict[str, Scheme
 
 
 def _scheme(name: str, scheme: dict[str, Any], *, is_only: bool) -> SchemePlan | None:
-    kind, how = scheme.get("type"), str(scheme.get("scheme", "")).lower()
+    kind, how = str(scheme.get("type")), str(scheme.get("scheme", "")).lower()
     if kind in {"oauth2", "openIdConnect"} or (kind == "http" and how == "bearer"):
         return SchemePlan("bearer", ("token",))
     if kind == "http" and how == "basic":
         return SchemePlan("basic", ("username", "password"))
     place, key = scheme.get("in"), scheme.get("name")
-    if kind != "apiKey" or place not in {"header", "query", "cookie"} or not isinstance(key, str):
+    if kind != "apiKey" or place not in PLACES or not isinstance(key, str):
         return None
     if place != "query" and (not HEADER.fullmatch(key) or (place == "header" and key.lower() in FRAMING)):
         return None

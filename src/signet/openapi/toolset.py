@@ -78,19 +78,11 @@ def open_toolset(
     if not NAME.fullmatch(name):
         raise DocumentError(f"'{shown(name)}' cannot name a server: write small letters, digits, _ and -")
     library = Library(source)
-    try:
-        plan = _plan(library, name, include)
-    except DocumentError as error:
-        raise DocumentError(
-            str(error) if str(error).startswith(shown(source)) else f"{shown(source)}: {error}"
-        ) from None
-    except RecursionError:
-        raise DocumentError(f"{shown(source)} is nested too deeply: it cannot be used") from None
+    plan = _open_plan(library, source, name, include)
     address = base_url or environ.get(f"{_variable(name)}_BASE_URL", "").strip()
     _check_address(address or address_of(plan.servers), plan, library.root, is_given=bool(address))
-    tell = note or (lambda text: sys.stderr.write(f"signet: {text}\n") and None)
     for text in plan.notes:
-        tell(f"{shown(source)}: {text}")
+        (note or _tell)(f"{shown(source)}: {text}")
     tools = tuple([_tool(one, _Service(plan, one, name, address)) for one in plan.operations])
     return Toolset(
         name=name,
@@ -101,6 +93,21 @@ def open_toolset(
         has_services=True,
         is_foreign=True,
     )
+
+
+def _tell(text: str) -> None:
+    sys.stderr.write(f"signet: {text}\n")
+
+
+def _open_plan(library: Library, source: str, name: str, include: Sequence[str]) -> DocumentPlan:
+    """Return the plan of a document; raise DocumentError, which names the document."""
+    try:
+        return _plan(library, name, include)
+    except DocumentError as error:
+        text = str(error)
+        raise DocumentError(text if text.startswith(shown(source)) else f"{shown(source)}: {text}") from None
+    except RecursionError:
+        raise DocumentError(f"{shown(source)} is nested too deeply: it cannot be used") from None
 
 
 def _plan(library: Library, name: str, include: Sequence[str]) -> DocumentPlan:
