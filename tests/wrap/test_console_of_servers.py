@@ -110,24 +110,28 @@ def test_what_is_relayed_is_written_down_by_method_and_target(server: Server, fo
     read = ask(server, "resources/read", uri="weather://today")
     prompted = ask(server, "prompts/get", name="report")
     wrong = ask(server, "tools/call", name="weather", arguments={"city": SECRET, "api_key": SECRET})
+    leaking = ask(server, "resources/read", uri=f"weather://{SECRET}")
 
     assert "structuredContent" in called["result"]
     assert read["result"]["contents"][0]["text"] == "clear"
     assert prompted["result"]["messages"][0]["role"] == "user"
     assert wrong["result"]["isError"] is True
-    told = [(one["tool"], one["route"], one["code"]) for one in reversed(records(server, before + 4)[:4])]
+    assert "result" in leaking
+    told = [(one["tool"], one["route"], one["code"]) for one in reversed(records(server, before + 5)[:5])]
     assert told == [
         ("weather", "/mcp", "OK"),
         ("weather://today", "resources/read", "OK"),
         ("report", "prompts/get", "OK"),
         ("weather", "/mcp", "INVALID_INPUT"),
+        ("weather://[redacted]", "resources/read", "OK"),
     ]
     audited = [json.loads(line) for line in (folder / "audit.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert [one["tool"] for one in audited if one.get("door") == "http mcp"][-4:] == [
+    assert [one["tool"] for one in audited if one.get("door") == "http mcp"][-5:] == [
         "weather.weather",
         None,
         None,
         "weather.weather",
+        None,
     ]
     assert 'door="http mcp" tool=weather.weather' in server.stderr()
     assert [one.name for one in folder.rglob("*") if one.is_file() and SECRET.encode() in one.read_bytes()] == []

@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from signet import __version__
@@ -152,7 +153,7 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, **facts: Any) -> None:
         super().__init__(**{"allow_abbrev": False, "formatter_class": HelpFormatter, "add_help": False, **facts})
-        self.pending: list[Callable[[], None]] = []
+        self.pending: list[Callable[[], object]] = []
         self._is_loaded = False
 
     def load(self) -> None:
@@ -218,11 +219,15 @@ def add_settings(command: Parser, *names: str, prefix: str = "", **texts: str | 
 
 def add_server_command(command: argparse.ArgumentParser) -> None:
     """Let the words behind `--` start a server of somebody else's, which the command is about then."""
+    command.usage = f"{command.usage}\n         [-- COMMAND ...]"
+    text = "variable that the server behind -- gets, beside PATH, HOME and the like; may be repeated"
+    add = partial(command.add_argument, "--env", metavar="KEY", action="append", default=[], help=text)
     if isinstance(command, Parser):
         command.behind_dashes = "server_command"
-    command.usage = f"{command.usage} [-- COMMAND ...]"
-    text = "variable that the server behind -- gets, beside PATH, HOME and the like; may be repeated"
-    command.add_argument("--env", metavar="KEY", action="append", default=[], help=text)
+        # Behind the flags that were asked for before it.
+        command.pending.append(add)
+    else:
+        add()
 
 
 def _add_settings(

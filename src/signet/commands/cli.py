@@ -160,8 +160,9 @@ def _add_tools(commands: Any) -> None:
     tools.add_argument("--json", action="store_true", help="print JSON, with the contracts")
     tools.add_argument("--url", metavar="URL", help=URL_TEXT)
     tools.add_argument("--installed", action="store_true", help="list the toolsets that installed packages bring")
-    add_settings(tools, *SOURCE, *SHARED, toolsets=_toolsets_text)
+    add_settings(tools, *SOURCE, toolsets=_toolsets_text)
     add_server_command(tools)
+    add_settings(tools, *SHARED)
 
 
 def _add_call(commands: Any) -> None:
@@ -175,8 +176,9 @@ def _add_call(commands: Any) -> None:
     text = "all arguments as one JSON object, or @ and a file with it, or - for standard input"
     call.add_argument("--json", metavar="JSON", help=text)
     call.add_argument("--url", metavar="URL", help=URL_TEXT)
-    add_settings(call, *SOURCE, *RECORDING, *SHARED, toolsets=_toolsets_text)
+    add_settings(call, *SOURCE, *RECORDING, toolsets=_toolsets_text)
     add_server_command(call)
+    add_settings(call, *SHARED)
     call.set_defaults(parser=call)
 
 
