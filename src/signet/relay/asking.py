@@ -28,20 +28,22 @@ __all__ = [
     "NEEDS",
     "Asker",
     "Rounds",
+    "answered_quietly",
     "asking_exchange",
     "declares",
     "missing_capability",
+    "name_in",
     "owner_of",
     "place",
     "questions_fault",
     "session_of",
-    "what_asks",
 ]
 
 HOLD_S: Final = 600.0
 """How long a call that waits for its caller's answers is kept."""
 MAX_HELD: Final = 1024
 MAX_ASKED: Final = 4096
+MAX_QUIET: Final = 10_000
 ASKING: Final = frozenset({"tools/call", "prompts/get", "resources/read", "completion/complete"})
 """The requests during which a server may ask."""
 NEEDS: Final = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
@@ -241,27 +243,51 @@ def session_of(caller: RpcRequest | None) -> str:
     return "stdio" if caller.channel.door.transport == "stdio" else caller.channel.agreement.id
 
 
-def owner_of(caller: RpcRequest | None) -> str:
+def owner_of(caller: RpcRequest) -> str:
     """Return which client a request under way is of; without a session, each request is of another."""
-    return session_of(caller) or ("" if caller is None else f"{id(caller.channel)}")
+    return session_of(caller) or f"{id(caller.channel)}"
+
+
+def _owner(exchange: Exchange) -> str:
+    """Return which client an exchange is of; through other doors than MCP, each is of another."""
+    return owner_of(exchange.request) if exchange.request is not None else f"exchange {exchange.id}"
 
 
 def asking_exchange(dialogue: Dialogue) -> Exchange | None:
-    """Return the exchange in which a question came, if that can be told: all that may ask are of one caller.
+    """Return the exchange in which a question came, if that can be told: all that may ask are of one client.
 
-    A call that is held has asked already, and waits for its caller: others come before it. Where calls of several
-    callers are under way, it is the one whose tool has asked before: of these there is one at a time.
+    Where calls of several clients are under way, those of tools that have answered without a question are left out;
+    of those that have asked there is one at a time. If it cannot be told, none of these calls shows that its tool asks
+    nothing. Of one client's calls, one that is held has asked already: others come before it.
     """
     every = [one for one in dialogue.exchanges.values() if one.method in ASKING]
-    under_way = [one for one in every if not one.is_held] or every
-    if len({owner_of(one.request) for one in under_way}) > 1:
-        under_way = [one for one in under_way if what_asks(one.method, one.request) in dialogue.askers]
-    if len({owner_of(one.request) for one in under_way}) != 1:
+    if len({_owner(one) for one in every}) > 1:
+        may_ask = [one for one in every if (one.method, one.name) not in dialogue.quiet]
+        if len({_owner(one) for one in may_ask}) != 1:
+            for one in every:
+                one.is_suspect = True
+                dialogue.quiet.discard((one.method, one.name))
+            return None
+        every = may_ask
+    if not every:
         return None
-    dialogue.askers.add(what_asks(under_way[-1].method, under_way[-1].request))
-    return under_way[-1]
+    running = [one for one in every if not one.is_held] or every
+    found = ([one for one in running if (one.method, one.name) in dialogue.askers] or running)[-1]
+    dialogue.askers.add((found.method, found.name))
+    return found
 
 
-def what_asks(method: str, caller: RpcRequest | None) -> tuple[str, str]:
-    """Return what a request is for: its method, and the tool or prompt that it names."""
-    return method, getattr(caller.params, "name", "") if caller is not None else ""
+def answered_quietly(exchange: Exchange) -> None:
+    """Note that a request was answered, and that nothing was asked in it."""
+    what, dialogue = (exchange.method, exchange.name), exchange.dialogue
+    if not exchange.is_suspect and what not in dialogue.askers and len(dialogue.quiet) < MAX_QUIET:
+        dialogue.quiet.add(what)
+
+
+def name_in(raw: Raw, caller: RpcRequest | None, more: Mapping[str, Any] | None) -> str:
+    """Return the tool or prompt that a request names, as the server knows it; empty if it names none."""
+    name = (more or {}).get("name")
+    if name is None:
+        named = members(raw).get("name") if caller is None else None
+        name = getattr(caller.params, "name", "") if caller is not None else msgspec.json.decode(named or b'""')
+    return name if isinstance(name, str) else ""

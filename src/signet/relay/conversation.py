@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -22,12 +23,13 @@ from .asking import (
     NEEDS,
     Asker,
     Rounds,
+    answered_quietly,
     asking_exchange,
     declares,
     missing_capability,
+    name_in,
     owner_of,
     place,
-    what_asks,
 )
 from .dialogue import Answer, Dialogue, Exchange, Question
 from .messages import error_object, members
@@ -114,11 +116,16 @@ class Conversations:
     ) -> Exchange:
         """Send a request; those for a tool that has asked before one at a time: only so it is known whom it asks."""
         self._set_level(dialogue, caller)
-        if not (self._is_shared and dialogue.askers and what_asks(method, caller) in dialogue.askers):
-            return dialogue.start(method, raw, caller, more=more)
-        await dialogue.turn.acquire()
+        name = name_in(raw, caller, more) if method in ASKING else ""
+        has_asked = self._is_shared and dialogue.askers and (method, name) in dialogue.askers
+        if has_asked:
+            await dialogue.turn.acquire()
         exchange = dialogue.start(method, raw, caller, more=more)
-        exchange.reply.add_done_callback(lambda _: dialogue.turn.release())
+        exchange.name = name
+        if has_asked:
+            exchange.reply.add_done_callback(lambda _: dialogue.turn.release())
+        elif self._is_shared and (method, name) not in dialogue.quiet:
+            exchange.reply.add_done_callback(partial(_quiet, exchange))
         return exchange
 
     async def go_on(self, exchange: Exchange, caller: RpcRequest | None) -> Answer:
@@ -190,6 +197,11 @@ class Conversations:
         if level and level != dialogue.level:
             dialogue.level = level
             dialogue.start("logging/setLevel", encode({"level": level}))
+
+
+def _quiet(exchange: Exchange, reply: asyncio.Future[Answer]) -> None:
+    if not reply.cancelled() and reply.exception() is None:
+        answered_quietly(exchange)
 
 
 async def reply_to(exchange: Exchange) -> Answer:

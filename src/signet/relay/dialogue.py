@@ -86,6 +86,10 @@ class Exchange(msgspec.Struct, eq=False):
     """What the server has asked in this exchange and nobody has answered."""
     asked: asyncio.Event | None = None
     """Set with each question, where somebody waits for it."""
+    name: str = ""
+    """The tool or prompt that it names."""
+    is_suspect: bool = False
+    """Whether a question that was refused may have been of this exchange."""
     is_held: bool = False
     """Whether it waits for its caller's answers, between two requests of the caller."""
 
@@ -116,6 +120,8 @@ class Dialogue:
         self.why_lost = ""
         self.askers: set[tuple[str, str]] = set()
         """The requests in which the server has asked its caller something: the method, and the tool or prompt."""
+        self.quiet: set[tuple[str, str]] = set()
+        """The requests that were answered without a question, likewise."""
         self.level = ""
         """The log level that was set last, in the handshake era."""
         self.turn = asyncio.Lock()
