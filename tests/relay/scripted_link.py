@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from msgspec import Raw
 
+from processes import PATIENCE_S
 from signet.kernel.channel import HTTP_MCP, ClientChannel, Session
 from signet.kernel.protocol import NO_META, CallParams, Identity, Meta, RequestPreamble, eras
 from signet.kernel.relay import RpcRequest
 from signet.relay.dialogue import Dialogue, Hooks
 from signet.relay.link import Outgoing
+from signet.relay.notices import Notices
+from signet.relay.server_spec import ServerSpec
+from signet.relay.wrapped_server import Listeners, WrappedServer
 
 HANDSHAKE, MODERN = eras(Identity("test", "1"))
 
@@ -76,3 +82,48 @@ def requesting(method: str, session: Session, *, modern: bool = False, **params:
     channel = ClientChannel(nothing, door=HTTP_MCP, agreement=session)
     era = MODERN if modern else HANDSHAKE
     return RpcRequest(8, RequestPreamble(), NO_META, channel, era, method, Raw(json.dumps(params).encode()))
+
+
+class AnsweringLink(ScriptedLink):
+    """A server of one era that answers each method with a fixed result, soon; other requests wait for the test."""
+
+    def __init__(self, answers: dict[str, Any], *, modern: bool = False) -> None:
+        super().__init__()
+        able = {"tools": {}, "resources": {"subscribe": True}, "logging": {}}
+        hello = {"capabilities": able, "serverInfo": {"name": "scripted", "version": "1"}}
+        first = {"server/discover": {**hello, "supportedVersions": ["2026-07-28"]}}
+        older = {"initialize": {**hello, "protocolVersion": "2025-11-25"}}
+        lists = {"tools/list": {"tools": []}, "resources/list": {"resources": []}}
+        templates = {"resources/templates/list": {"resourceTemplates": []}, "resources/subscribe": {}}
+        self.answers = {**(first if modern else older), **lists, **templates, **answers}
+        self.refused = "initialize" if modern else "server/discover"
+
+    def send(self, message: Outgoing) -> None:
+        super().send(message)
+        loop = asyncio.get_running_loop()
+        if message.method == self.refused:
+            error = {"code": -32601, "message": "Method not found"}
+            loop.call_soon(partial(self.say, id=message.id, error=error))
+        elif message.id is not None and self.answers.get(message.method) is not None:
+            loop.call_soon(partial(self.say, id=message.id, result=self.answers[message.method]))
+
+
+def wrapped(links: list[AnsweringLink], notices: Notices | None = None, **spec: Any) -> WrappedServer:
+    """Return a wrapped server whose instances are these, one after the other."""
+    left = iter(links)
+    told = notices or Notices(nothing)
+    listeners = Listeners(
+        notified=told.notified if notices else nothing,
+        begun=told.begun if notices else nothing,
+        lost=nothing,
+        sessions=told.sessions,
+        log=nothing,
+    )
+    return WrappedServer(ServerSpec(name="s", **spec), lambda: next(left), listeners, is_private=False)
+
+
+async def until(condition: Callable[[], object]) -> None:
+    """Let others go on until a condition holds."""
+    async with asyncio.timeout(PATIENCE_S):
+        while not condition():
+            await asyncio.sleep(0)

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import UNSET, Raw
 
 from signet.kernel.channel import Session
-from signet.kernel.errors import INTERNAL
+from signet.kernel.errors import INTERNAL, Code, Fault
 from signet.kernel.relay import RpcRequest
 from signet.kernel.wire import encode
 
@@ -31,7 +31,7 @@ from .asking import (
     owner_of,
     place,
 )
-from .dialogue import Answer, Dialogue, Exchange, Question
+from .dialogue import Answer, Dialogue, Exchange, LostError, Question
 from .messages import error_object, members
 
 __all__ = ["Conversations", "reply_to"]
@@ -67,12 +67,19 @@ class Conversations:
     ) -> Answer:
         """Return the server's answer to a request of a caller; raise LostError if the server is gone before it."""
         if not dialogue.modern:
+            if _state_of(caller):
+                why = "the requestState is not known any more, and the call may have happened: begin without it"
+                raise Fault(Code.INVALID_INPUT, why, as_tool_result=False)
             exchange = await self._start_in_handshake(dialogue, method, raw, caller, more)
             return await self.go_on(exchange, caller)
         meta = dialogue.modern_meta(_capabilities_of(caller), self.level_of(caller))
-        for _ in range(MAX_ROUNDS):
+        for number in range(MAX_ROUNDS):
             exchange = dialogue.start(method, raw, caller, meta=meta, more=more, param_headers=_param_headers(caller))
-            answer = await reply_to(exchange)
+            try:
+                answer = await reply_to(exchange)
+            except LostError as error:
+                # The server has got the earlier rounds.
+                raise LostError(str(error), was_sent=error.was_sent or number > 0) from None
             parts = members(answer.result)
             if bytes(parts.get("resultType", b"")) != b'"input_required"' or caller is None:
                 return answer
@@ -159,10 +166,8 @@ class Conversations:
 
     def resumed(self, caller: RpcRequest | None) -> Exchange | None:
         """Return the held call that a request goes on with; raise Fault if it is not the caller's."""
-        if caller is None or not caller.era.modern or b"requestState" not in bytes(caller.raw):
-            return None
-        state = msgspec.json.decode(members(caller.raw).get("requestState", b'""'))
-        return self.rounds.resume(state, caller) if isinstance(state, str) and state else None
+        state = _state_of(caller)
+        return self.rounds.resume(state, caller) if state and caller is not None else None
 
     def asked(self, question: Question) -> None:
         """Bring a question of the server to the caller that it is for, or refuse it with the reason."""
@@ -197,6 +202,14 @@ class Conversations:
         if level and level != dialogue.level:
             dialogue.level = level
             dialogue.start("logging/setLevel", encode({"level": level}))
+
+
+def _state_of(caller: RpcRequest | None) -> str:
+    """Return the state with which a caller of the modern era goes on with a call; empty if there is none."""
+    if caller is None or not caller.era.modern or b"requestState" not in bytes(caller.raw):
+        return ""
+    state = msgspec.json.decode(members(caller.raw).get("requestState", b'""'))
+    return state if isinstance(state, str) else ""
 
 
 def _quiet(exchange: Exchange, reply: asyncio.Future[Answer]) -> None:

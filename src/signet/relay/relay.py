@@ -160,10 +160,11 @@ class ServerRelay:
 
     async def _relay(self, request: RpcRequest) -> Answer:
         server, more = await self.catalogue.route(request)
-        answer, dialogue = await server.exchange(request.method, request.raw, request, more=more)
-        is_own = request.method not in ROUTED
-        if is_own and dialogue.modern != request.era.modern:
+        reads = request.method in ROUTED
+        if not reads and (await server.dialogue(request)).modern != request.era.modern:
             return Answer(error=Raw(error_object(METHOD_NOT_FOUND, "Method not found")))
+        raw, method = request.raw, request.method
+        answer, dialogue = await server.exchange(method, raw, request, may_repeat=reads, more=more)
         return in_era(request, answer, dialogue)
 
     async def _journalled(self, request: RpcRequest, answering: Coroutine[Any, Any, Answer]) -> Reply:
