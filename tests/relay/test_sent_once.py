@@ -49,7 +49,7 @@ def test_a_method_that_nobody_knows_here_is_not_sent_again() -> None:
     async def run() -> None:
         links = [AnsweringLink({}), AnsweringLink({"vendor/pay": {}})]
         server = wrapped(links)
-        task = asyncio.ensure_future(relaying(server)._relay(requesting("vendor/pay", SESSION)))  # noqa: SLF001 - as handlers do
+        task = asyncio.ensure_future(relaying(server)._relay(requesting("vendor/pay", SESSION)))
         await until(lambda: links[0].requests("vendor/pay"))
 
         links[0].lose("it ended")
@@ -67,7 +67,7 @@ def test_a_method_of_the_other_era_is_refused_before_the_server_has_it() -> None
         link = AnsweringLink({"vendor/pay": {}})
         server = wrapped([link])
 
-        answer = await relaying(server)._relay(requesting("vendor/pay", SESSION, modern=True))  # noqa: SLF001 - as above
+        answer = await relaying(server)._relay(requesting("vendor/pay", SESSION, modern=True))
 
         assert b"Method not found" in bytes(answer.error or b"")
         assert link.requests("vendor/pay") == []

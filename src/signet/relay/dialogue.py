@@ -23,8 +23,11 @@ from .messages import (
     Incoming,
     error_object,
     guessed_id,
+    is_a,
     members,
+    name_in,
     notification,
+    number_of,
     parse_incoming,
     request,
     response,
@@ -159,7 +162,7 @@ class Dialogue:
         if caller is not None and caller.meta.progress_token is not UNSET:
             hop["progressToken"] = number
         params = rewritten_params(raw, hop, more)
-        name = "" if not self.modern else _name_in(method, params)
+        name = "" if not self.modern else name_in(method, params)
         self._link.send(Outgoing(request(number, method, params), method, name, self.version, number, param_headers))
         return exchange
 
@@ -211,8 +214,7 @@ class Dialogue:
             self._asked(message.id, message.method, message.params)
 
     def _replied(self, message: Incoming) -> None:
-        number = message.id if type(message.id) is int else None
-        exchange = self.exchanges.pop(number, None) if number is not None else None
+        exchange = self.exchanges.pop(number_of(message.id), None)
         if exchange is None:
             self._hooks.log("server.stray_reply", id=str(message.id)[:50])
         elif not exchange.reply.done():
@@ -274,19 +276,7 @@ def _answer_of(message: Incoming) -> Answer:
     if error is None or (result is not None and bytes(error) == b"null"):
         return Answer(result)
     parts = members(error)
-    if _is_a(int, parts.get("code")) and _is_a(str, parts.get("message")):
+    if is_a(int, parts.get("code")) and is_a(str, parts.get("message")):
         return Answer(error=error)
-    why = f"the server's error is no JSON-RPC error: {bytes(error).decode()[:200]}"
+    why = f"the server's error is no JSON-RPC error: {bytes(error)[:200].decode(errors='replace')}"
     return Answer(error=Raw(error_object(INTERNAL, why)))
-
-
-def _is_a(kind: type, value: Raw | None) -> bool:
-    return value is not None and type(msgspec.json.decode(value)) is kind
-
-
-def _name_in(method: str, params: bytes) -> str:
-    """Return what the `Mcp-Name` header says: the tool, the prompt or the resource of a request."""
-    key = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}.get(method)
-    value = members(params).get(key) if key is not None else None
-    name = msgspec.json.decode(value) if value is not None else ""
-    return name if isinstance(name, str) else ""

@@ -281,6 +281,8 @@ async def _replied(request: RpcRequest, coroutine: Coroutine[Any, Any, Reply]) -
     except Fault as fault:
         data = {"canonical_code": fault.code, **fault.data}
         return ProtocolError(fault.mcp_code, fault.message, data).reply(request.id)
+    except Exception as error:  # noqa: BLE001 - a request that nobody answers would wait for ever
+        return ProtocolError(INTERNAL, f"{request.method} failed: {type(error).__name__}").reply(request.id)
 
 
 def in_era(request: RpcRequest, answer: Answer, dialogue: Dialogue) -> Answer:
