@@ -125,5 +125,5 @@ def wrapped(links: list[AnsweringLink], notices: Notices | None = None, **spec: 
 async def until(condition: Callable[[], object]) -> None:
     """Let others go on until a condition holds."""
     async with asyncio.timeout(PATIENCE_S):
-        while not condition():
+        while not condition():  # noqa: ASYNC110 - the condition is another's state, which sets no event
             await asyncio.sleep(0)

@@ -22,7 +22,7 @@ from signet.relay.listing import Terms, list_tools
 from signet.relay.pool import Pool
 from signet.relay.relay import _replied
 
-from .scripted_link import AnsweringLink, ScriptedLink, calling, nothing, opened, wrapped
+from .scripted_link import AnsweringLink, ScriptedLink, calling, nothing, opened, until, wrapped
 
 SCHEMAS = Path(__file__).parents[2] / "src/signet/schemas"
 
@@ -116,8 +116,7 @@ def test_an_instance_of_one_call_ends_with_the_server() -> None:
         server = wrapped([link], pool="call")
         caller: RpcRequest = calling("ask", [], modern=True)
         calls = asyncio.ensure_future(server.exchange("tools/call", caller.raw, caller))
-        while not link.requests("tools/call"):
-            await asyncio.sleep(0)
+        await until(lambda: link.requests("tools/call"))
         asked: Any = {"method": "elicitation/create", "params": {}}
         link.say(id=9, **asked)
         await calls

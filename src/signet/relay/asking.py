@@ -24,28 +24,19 @@ from .dialogue import Answer, Dialogue, Exchange, Question
 from .messages import error_object, members, notification, on_one_line, request
 
 __all__ = [
-    "ASKING",
     "NEEDS",
     "Asker",
     "Rounds",
-    "answered_quietly",
-    "asking_exchange",
     "declares",
     "missing_capability",
-    "name_in",
-    "owner_of",
     "place",
     "questions_fault",
-    "session_of",
 ]
 
 HOLD_S: Final = 600.0
 """How long a call that waits for its caller's answers is kept."""
 MAX_HELD: Final = 1024
 MAX_ASKED: Final = 4096
-MAX_QUIET: Final = 10_000
-ASKING: Final = frozenset({"tools/call", "prompts/get", "resources/read", "completion/complete"})
-"""The requests during which a server may ask."""
 NEEDS: Final = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
 """The capability of a client that answers each question."""
 
@@ -102,13 +93,20 @@ class Asker:
         number, answer = self.ask(notify, channel, question.method, question.params)
 
         def answered(done: asyncio.Future[Answer]) -> None:
-            if not done.cancelled():
-                reply = done.result()
-                result = on_one_line(reply.result) if reply.result is not None else None
-                question.answer(result=result, error=None if reply.error is None else on_one_line(reply.error))
+            if done.cancelled():
+                question.answer(error=error_object(INTERNAL, "the caller does not wait for this call any more"))
+                return
+            reply = done.result()
+            result = on_one_line(reply.result) if reply.result is not None else None
+            question.answer(result=result, error=None if reply.error is None else on_one_line(reply.error))
 
         answer.add_done_callback(answered)
         question.withdraw = lambda: self._withdraw(number, answer, notify)
+
+    def end(self, session: str) -> None:
+        """Wait no more for the answers of a session that has ended."""
+        for asked in [one for one in self._asked.values() if one.session == session]:
+            asked.answer.cancel()
 
     @staticmethod
     def _withdraw(number: str, answer: asyncio.Future[Answer], notify: Callable[[bytes], None]) -> None:
@@ -228,66 +226,11 @@ def place(question: Question, exchange: Exchange, asker: Asker) -> None:
             question.answer(error=error_object(METHOD_NOT_FOUND, f"the caller declares no {NEEDS[question.method]}"))
         else:
             asker.pass_on(question, caller.channel.notify, caller.channel)
+            # A call that has ended, or was given up, does not leave its caller with the question.
+            exchange.reply.add_done_callback(lambda _: question.give_up())
 
 
 def _keep(question: Question, exchange: Exchange) -> None:
     exchange.questions.append(question)
     if exchange.asked is not None:
         exchange.asked.set()
-
-
-def session_of(caller: RpcRequest | None) -> str:
-    """Return the session that a request is of: a stdio connection is one; empty over HTTP without a session."""
-    if caller is None:
-        return ""
-    return "stdio" if caller.channel.door.transport == "stdio" else caller.channel.agreement.id
-
-
-def owner_of(caller: RpcRequest) -> str:
-    """Return which client a request under way is of; without a session, each request is of another."""
-    return session_of(caller) or f"{id(caller.channel)}"
-
-
-def _owner(exchange: Exchange) -> str:
-    """Return which client an exchange is of; through other doors than MCP, each is of another."""
-    return owner_of(exchange.request) if exchange.request is not None else f"exchange {exchange.id}"
-
-
-def asking_exchange(dialogue: Dialogue) -> Exchange | None:
-    """Return the exchange in which a question came, if that can be told: all that may ask are of one client.
-
-    Where calls of several clients are under way, those of tools that have answered without a question are left out;
-    of those that have asked there is one at a time. If it cannot be told, none of these calls shows that its tool asks
-    nothing. Of one client's calls, one that is held has asked already: others come before it.
-    """
-    every = [one for one in dialogue.exchanges.values() if one.method in ASKING]
-    if len({_owner(one) for one in every}) > 1:
-        may_ask = [one for one in every if (one.method, one.name) not in dialogue.quiet]
-        if len({_owner(one) for one in may_ask}) != 1:
-            for one in every:
-                one.is_suspect = True
-                dialogue.quiet.discard((one.method, one.name))
-            return None
-        every = may_ask
-    if not every:
-        return None
-    running = [one for one in every if not one.is_held] or every
-    found = ([one for one in running if (one.method, one.name) in dialogue.askers] or running)[-1]
-    dialogue.askers.add((found.method, found.name))
-    return found
-
-
-def answered_quietly(exchange: Exchange) -> None:
-    """Note that a request was answered, and that nothing was asked in it."""
-    what, dialogue = (exchange.method, exchange.name), exchange.dialogue
-    if not exchange.is_suspect and what not in dialogue.askers and len(dialogue.quiet) < MAX_QUIET:
-        dialogue.quiet.add(what)
-
-
-def name_in(raw: Raw, caller: RpcRequest | None, more: Mapping[str, Any] | None) -> str:
-    """Return the tool or prompt that a request names, as the server knows it; empty if it names none."""
-    name = (more or {}).get("name")
-    if name is None:
-        named = members(raw).get("name") if caller is None else None
-        name = getattr(caller.params, "name", "") if caller is not None else msgspec.json.decode(named or b'""')
-    return name if isinstance(name, str) else ""

@@ -75,6 +75,11 @@ class Question(msgspec.Struct, eq=False):
             self.dialogue.questions.pop(self.id, None)
             self.dialogue.send_response(self.id, result=result, error=error)
 
+    def give_up(self) -> None:
+        """Tell the caller, where it was asked, that its answer is not needed any more."""
+        if self.withdraw is not None:
+            self.withdraw()
+
 
 class Exchange(msgspec.Struct, eq=False):
     """A request that is under way, and whoever waits for it."""
@@ -227,8 +232,7 @@ class Dialogue:
             question = self.questions.pop(named, None) if isinstance(named, int | str) else None
             if question is not None:
                 question.is_open = False
-                if question.withdraw is not None:
-                    question.withdraw()
+                question.give_up()
         self._hooks.notified(self, method, params)
 
     def _asked(self, number: int | str, method: str, params: Raw) -> None:
@@ -261,6 +265,7 @@ class Dialogue:
         exchanges, self.exchanges = self.exchanges, {}
         for question in [*self.questions.values()]:
             question.is_open = False
+            question.give_up()
         self.questions.clear()
         for exchange in exchanges.values():
             if not exchange.reply.done():

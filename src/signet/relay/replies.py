@@ -10,14 +10,15 @@ from msgspec import UNSET, Raw, UnsetType
 
 from signet.kernel.errors import INTERNAL, INVALID_PARAMS, METHOD_NOT_FOUND, Code, Fault
 from signet.kernel.outcome import Relayed
+from signet.kernel.relay import RpcRequest
 from signet.kernel.wire import encode
 
 from .asking import questions_fault
-from .dialogue import Answer
+from .dialogue import Answer, Dialogue
 from .messages import members, on_one_line
 from .translation import RESOURCE_NOT_FOUND, error_in_era, for_handshake, for_modern
 
-__all__ = ["error_fault", "relayed"]
+__all__ = ["error_fault", "in_era", "relayed"]
 
 CODES: Final = {
     INVALID_PARAMS: Code.INVALID_INPUT,
@@ -118,3 +119,17 @@ def _error_in_era(reply: Relayed, modern: bool, *, method: str) -> bytes:  # noq
 
 def _result_in_era(reply: Relayed, modern: bool, *, server_info: Raw | None) -> bytes:  # noqa: FBT001 - as above
     return for_modern("tools/call", reply.body, server_info) if modern else for_handshake("tools/call", reply.body)
+
+
+def in_era(request: RpcRequest, answer: Answer, dialogue: Dialogue) -> Answer:
+    """Return an answer as the era of the caller writes it."""
+    if dialogue.modern == request.era.modern:
+        return answer
+    if answer.error is not None:
+        return Answer(error=Raw(error_in_era(request.method, answer.error, modern=request.era.modern)))
+    result = answer.result or Raw(b"{}")
+    if request.era.modern:
+        if bytes(members(result).get("resultType", b"")) == b'"input_required"':
+            return answer
+        return Answer(Raw(for_modern(request.method, result, dialogue.hello.get("serverInfo"))))
+    return Answer(Raw(for_handshake(request.method, result)))

@@ -18,7 +18,7 @@ from signet.kernel.tools import Context
 from signet.kernel.wire import encode
 from signet.lock.snapshot import Snapshot
 
-from .asking import session_of
+from .attribution import session_of
 from .conversation import Conversations, reply_to
 from .dialogue import Answer, Dialogue, Hooks, LostError
 from .learned import learned_outputs
