@@ -57,9 +57,8 @@ def relayed(name: str, answer: Answer, *, modern: bool, server_info: Raw | None,
     if relax and result.structured is not UNSET:
         body, result = _as_text(body, result)
     translate_result = partial(_result_in_era, server_info=server_info)
-    fault, is_final = None, result.task is UNSET
-    if result.kind != "complete":
-        is_final = False
+    fault, asks = None, result.kind == "input_required"
+    if asks:
         if not by_mcp:
             fault = questions_fault(
                 name, {key: msgspec.json.decode(one) for key, one in members(_given(result.questions)).items()}
@@ -67,16 +66,22 @@ def relayed(name: str, answer: Answer, *, modern: bool, server_info: Raw | None,
     elif result.is_error is True:
         fault = Fault(Code.INTERNAL_ERROR, _text_of(_given(result.content)), name="TOOL_ERROR", as_tool_result=True)
     # The state of a question is of the era in which it is asked already.
-    is_written = result.kind != "complete" and not modern
+    is_written = asks and not modern
     return Relayed(
         body,
         modern or is_written,
         _given(result.structured),
         _given(result.content),
         fault,
-        is_final=is_final,
+        is_final=not asks and not _is_task(result),
         in_era=translate_result,
     )
+
+
+def _is_task(result: _Result) -> bool:
+    """Return whether a result stands for a task that goes on: one that has content ends the call, whatever it says."""
+    is_named = result.task is not UNSET or result.kind == "task"
+    return is_named and result.content is UNSET and result.structured is UNSET
 
 
 def _given(value: Raw | UnsetType) -> Raw | None:
