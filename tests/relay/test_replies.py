@@ -18,6 +18,7 @@ from signet.relay.replies import relayed
         (b'{"resultType":7,"structuredContent":{"n":1}}', True),
         (b'{"task":{"taskId":"1"},"structuredContent":{"n":1}}', True),
         (b'{"resultType":"task","content":[]}', True),
+        (b'{"resultType":"input_required","inputRequests":{},"structuredContent":{"n":1}}', True),
         (b'{"task":{"taskId":"1"}}', False),
         (b'{"resultType":"task","taskId":"1"}', False),
         (b'{"resultType":"input_required","inputRequests":{}}', False),

@@ -57,7 +57,8 @@ def relayed(name: str, answer: Answer, *, modern: bool, server_info: Raw | None,
     if relax and result.structured is not UNSET:
         body, result = _as_text(body, result)
     translate_result = partial(_result_in_era, server_info=server_info)
-    fault, asks = None, result.kind == "input_required"
+    has_content = result.content is not UNSET or result.structured is not UNSET
+    fault, asks = None, result.kind == "input_required" and not has_content
     if asks:
         if not by_mcp:
             fault = questions_fault(
@@ -73,15 +74,10 @@ def relayed(name: str, answer: Answer, *, modern: bool, server_info: Raw | None,
         _given(result.structured),
         _given(result.content),
         fault,
-        is_final=not asks and not _is_task(result),
+        # One that has content ends the call, whatever else it says.
+        is_final=has_content or not (asks or result.task is not UNSET or result.kind == "task"),
         in_era=translate_result,
     )
-
-
-def _is_task(result: _Result) -> bool:
-    """Return whether a result stands for a task that goes on: one that has content ends the call, whatever it says."""
-    is_named = result.task is not UNSET or result.kind == "task"
-    return is_named and result.content is UNSET and result.structured is UNSET
 
 
 def _given(value: Raw | UnsetType) -> Raw | None:
