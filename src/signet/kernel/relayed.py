@@ -31,15 +31,26 @@ def finish_relayed(
         return Outcome(call, tool, fault=_promise_broken_by_size(tool, reply), shadow_violation=shadow_violation)
     fault, result = None, None
     if checks and prepared.io.promises_output:
-        if reply.structured is None:
-            missing = ContractError([("", "the result has no structuredContent")])
-            fault = broken_promise(tool.name, missing).at("output")
-        else:
-            contract, result = prepared.io.output_validator, decode_in_chunks(reply.structured)
-            fault = None if contract.is_valid(result) else broken(tool, contract, result)
+        fault, result = _checked(prepared, reply, broken)
     if fault is not None and enforces:
         return Outcome(call, tool, fault=fault, shadow_violation=shadow_violation)
     return Outcome(call, tool, result, _value_of(reply), None, shadow_violation or fault, relayed=reply)
+
+
+def _checked(
+    prepared: PreparedCall, reply: Relayed, broken: Callable[[Tool, Contract, object], Fault]
+) -> tuple[Fault | None, object]:
+    """Return the fault of structured content that breaks its contract, and its value."""
+    tool, contract = prepared.tool, prepared.io.output_validator
+    if reply.structured is None:
+        missing = ContractError([("", "the result has no structuredContent")])
+        return broken_promise(tool.name, missing).at("output"), None
+    try:
+        result = decode_in_chunks(reply.structured)
+        return None if contract.is_valid(result) else broken(tool, contract, result), result
+    except (ValueError, RecursionError) as error:
+        # JSON by its grammar, and yet no value: a number may be out of range.
+        return broken_promise(tool.name, error).at("output"), None
 
 
 def _value_of(reply: Relayed) -> bytes:

@@ -24,26 +24,19 @@ from .dialogue import Answer, Dialogue, Exchange, Question
 from .messages import error_object, members, notification, on_one_line, request
 
 __all__ = [
-    "ASKING",
     "NEEDS",
     "Asker",
     "Rounds",
-    "asking_exchange",
     "declares",
     "missing_capability",
-    "owner_of",
     "place",
     "questions_fault",
-    "session_of",
-    "what_asks",
 ]
 
 HOLD_S: Final = 600.0
 """How long a call that waits for its caller's answers is kept."""
 MAX_HELD: Final = 1024
 MAX_ASKED: Final = 4096
-ASKING: Final = frozenset({"tools/call", "prompts/get", "resources/read", "completion/complete"})
-"""The requests during which a server may ask."""
 NEEDS: Final = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
 """The capability of a client that answers each question."""
 
@@ -100,13 +93,20 @@ class Asker:
         number, answer = self.ask(notify, channel, question.method, question.params)
 
         def answered(done: asyncio.Future[Answer]) -> None:
-            if not done.cancelled():
-                reply = done.result()
-                result = on_one_line(reply.result) if reply.result is not None else None
-                question.answer(result=result, error=None if reply.error is None else on_one_line(reply.error))
+            if done.cancelled():
+                question.answer(error=error_object(INTERNAL, "the caller does not wait for this call any more"))
+                return
+            reply = done.result()
+            result = on_one_line(reply.result) if reply.result is not None else None
+            question.answer(result=result, error=None if reply.error is None else on_one_line(reply.error))
 
         answer.add_done_callback(answered)
         question.withdraw = lambda: self._withdraw(number, answer, notify)
+
+    def end(self, session: str) -> None:
+        """Wait no more for the answers of a session that has ended."""
+        for asked in [one for one in self._asked.values() if one.session == session]:
+            asked.answer.cancel()
 
     @staticmethod
     def _withdraw(number: str, answer: asyncio.Future[Answer], notify: Callable[[bytes], None]) -> None:
@@ -236,42 +236,11 @@ def place(question: Question, exchange: Exchange, asker: Asker) -> None:
             question.answer(error=error_object(METHOD_NOT_FOUND, f"the caller declares no {NEEDS[question.method]}"))
         else:
             asker.pass_on(question, caller.channel.notify, caller.channel)
+            # A call that has ended, or was given up, does not leave its caller with the question.
+            exchange.reply.add_done_callback(lambda _: question.give_up())
 
 
 def _keep(question: Question, exchange: Exchange) -> None:
     exchange.questions.append(question)
     if exchange.asked is not None:
         exchange.asked.set()
-
-
-def session_of(caller: RpcRequest | None) -> str:
-    """Return the session that a request is of: a stdio connection is one; empty over HTTP without a session."""
-    if caller is None:
-        return ""
-    return "stdio" if caller.channel.door.transport == "stdio" else caller.channel.agreement.id
-
-
-def owner_of(caller: RpcRequest | None) -> str:
-    """Return which client a request under way is of; without a session, each request is of another."""
-    return session_of(caller) or ("" if caller is None else f"{id(caller.channel)}")
-
-
-def asking_exchange(dialogue: Dialogue) -> Exchange | None:
-    """Return the exchange in which a question came, if that can be told: all that may ask are of one caller.
-
-    A call that is held has asked already, and waits for its caller: others come before it. Where calls of several
-    callers are under way, it is the one whose tool has asked before: of these there is one at a time.
-    """
-    every = [one for one in dialogue.exchanges.values() if one.method in ASKING]
-    under_way = [one for one in every if not one.is_held] or every
-    if len({owner_of(one.request) for one in under_way}) > 1:
-        under_way = [one for one in under_way if what_asks(one.method, one.request) in dialogue.askers]
-    if len({owner_of(one.request) for one in under_way}) != 1:
-        return None
-    dialogue.askers.add(what_asks(under_way[-1].method, under_way[-1].request))
-    return under_way[-1]
-
-
-def what_asks(method: str, caller: RpcRequest | None) -> tuple[str, str]:
-    """Return what a request is for: its method, and the tool or prompt that it names."""
-    return method, getattr(caller.params, "name", "") if caller is not None else ""

@@ -7,29 +7,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final
 
 import msgspec
 from msgspec import UNSET, Raw
 
 from signet.kernel.channel import Session
-from signet.kernel.errors import INTERNAL, Fault
+from signet.kernel.errors import INTERNAL, Code, Fault
 from signet.kernel.relay import RpcRequest
 from signet.kernel.wire import encode
 
-from .asking import (
-    ASKING,
-    NEEDS,
-    Asker,
-    Rounds,
-    asking_exchange,
-    declares,
-    missing_capability,
-    owner_of,
-    place,
-    what_asks,
-)
-from .dialogue import Answer, Dialogue, Exchange, Question
+from .asking import NEEDS, Asker, Rounds, declares, missing_capability, place
+from .attribution import ASKING, answered_quietly, asking_exchange, name_in, owner_of
+from .dialogue import Answer, Dialogue, Exchange, LostError, Question
 from .messages import error_object, members
 
 __all__ = ["Conversations", "reply_to"]
@@ -65,12 +56,19 @@ class Conversations:
     ) -> Answer:
         """Return the server's answer to a request of a caller; raise LostError if the server is gone before it."""
         if not dialogue.modern:
+            if _state_of(caller):
+                why = "the requestState is not known any more, and the call may have happened: begin without it"
+                raise Fault(Code.INVALID_INPUT, why, as_tool_result=False)
             exchange = await self._start_in_handshake(dialogue, method, raw, caller, more)
             return await self.go_on(exchange, caller)
         meta = dialogue.modern_meta(_capabilities_of(caller), self.level_of(caller))
-        for _ in range(MAX_ROUNDS):
+        for number in range(MAX_ROUNDS):
             exchange = dialogue.start(method, raw, caller, meta=meta, more=more, param_headers=_param_headers(caller))
-            answer = await reply_to(exchange)
+            try:
+                answer = await reply_to(exchange)
+            except LostError as error:
+                # The server has got the earlier rounds.
+                raise LostError(str(error), was_sent=error.was_sent or number > 0) from None
             parts = members(answer.result)
             if bytes(parts.get("resultType", b"")) != b'"input_required"' or caller is None:
                 return answer
@@ -114,12 +112,17 @@ class Conversations:
     ) -> Exchange:
         """Send a request; those for a tool that has asked before one at a time: only so it is known whom it asks."""
         self._set_level(dialogue, caller)
-        if not (self._is_shared and dialogue.askers and what_asks(method, caller) in dialogue.askers):
-            return dialogue.start(method, raw, caller, more=more)
-        await dialogue.turn.acquire()
+        name = name_in(raw, caller, more) if method in ASKING else ""
+        has_asked = self._is_shared and dialogue.askers and (method, name) in dialogue.askers
+        if has_asked:
+            await dialogue.turn.acquire()
         exchange = dialogue.start(method, raw, caller, more=more)
-        exchange.is_serial = exchange.has_turn = True
-        exchange.reply.add_done_callback(lambda _: exchange.end_turn())
+        exchange.name = name
+        if has_asked:
+            exchange.is_serial = exchange.has_turn = True
+            exchange.reply.add_done_callback(lambda _: exchange.end_turn())
+        elif self._is_shared and (method, name) not in dialogue.quiet:
+            exchange.reply.add_done_callback(partial(_quiet, exchange))
         return exchange
 
     async def go_on(self, exchange: Exchange, caller: RpcRequest | None) -> Answer:
@@ -153,11 +156,9 @@ class Conversations:
 
     async def resumed(self, caller: RpcRequest | None) -> Exchange | None:
         """Return the held call that a request goes on with; raise Fault if it is not the caller's."""
-        if caller is None or not caller.era.modern or b"requestState" not in bytes(caller.raw):
-            return None
-        state = msgspec.json.decode(members(caller.raw).get("requestState", b'""'))
-        held = self.rounds.find(state, caller) if isinstance(state, str) and state else None
-        if held is None:
+        state = _state_of(caller)
+        held = self.rounds.find(state, caller) if state and caller is not None else None
+        if held is None or caller is None:
             return None
         if held.is_serial:
             await held.take_turn()
@@ -178,6 +179,7 @@ class Conversations:
             place(question, exchange, self.asker)
             return
         standing = [one for one in self._sessions() if one.notify is not None]
+        standing = [one for one in standing if len(standing) == 1 and declares(one.capabilities, question.method)]
         if not any(one.method in ASKING for one in dialogue.exchanges.values()) and len(standing) == 1:
             self.asker.pass_on(question, standing[0].notify, standing[0])  # type: ignore[arg-type]
             return
@@ -203,6 +205,19 @@ class Conversations:
         if level and level != dialogue.level:
             dialogue.level = level
             dialogue.start("logging/setLevel", encode({"level": level}))
+
+
+def _state_of(caller: RpcRequest | None) -> str:
+    """Return the state with which a caller of the modern era goes on with a call; empty if there is none."""
+    if caller is None or not caller.era.modern or b"requestState" not in bytes(caller.raw):
+        return ""
+    state = msgspec.json.decode(members(caller.raw).get("requestState", b'""'))
+    return state if isinstance(state, str) else ""
+
+
+def _quiet(exchange: Exchange, reply: asyncio.Future[Answer]) -> None:
+    if not reply.cancelled() and reply.exception() is None:
+        answered_quietly(exchange)
 
 
 async def reply_to(exchange: Exchange) -> Answer:

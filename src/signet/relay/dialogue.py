@@ -23,8 +23,11 @@ from .messages import (
     Incoming,
     error_object,
     guessed_id,
+    is_a,
     members,
+    name_in,
     notification,
+    number_of,
     parse_incoming,
     request,
     response,
@@ -72,6 +75,11 @@ class Question(msgspec.Struct, eq=False):
             self.dialogue.questions.pop(self.id, None)
             self.dialogue.send_response(self.id, result=result, error=error)
 
+    def give_up(self) -> None:
+        """Tell the caller, where it was asked, that its answer is not needed any more."""
+        if self.withdraw is not None:
+            self.withdraw()
+
 
 class Exchange(msgspec.Struct, eq=False):
     """A request that is under way, and whoever waits for it."""
@@ -86,6 +94,10 @@ class Exchange(msgspec.Struct, eq=False):
     """What the server has asked in this exchange and nobody has answered."""
     asked: asyncio.Event | None = None
     """Set with each question, where somebody waits for it."""
+    name: str = ""
+    """The tool or prompt that it names."""
+    is_suspect: bool = False
+    """Whether a question that was refused may have been of this exchange."""
     is_held: bool = False
     """Whether it waits for its caller's answers, between two requests of the caller."""
     is_serial: bool = False
@@ -130,6 +142,8 @@ class Dialogue:
         self.why_lost = ""
         self.askers: set[tuple[str, str]] = set()
         """The requests in which the server has asked its caller something: the method, and the tool or prompt."""
+        self.quiet: set[tuple[str, str]] = set()
+        """The requests that were answered without a question, likewise."""
         self.level = ""
         """The log level that was set last, in the handshake era."""
         self.turn = asyncio.Lock()
@@ -167,7 +181,7 @@ class Dialogue:
         if caller is not None and caller.meta.progress_token is not UNSET:
             hop["progressToken"] = number
         params = rewritten_params(raw, hop, more)
-        name = "" if not self.modern else _name_in(method, params)
+        name = "" if not self.modern else name_in(method, params)
         self._link.send(Outgoing(request(number, method, params), method, name, self.version, number, param_headers))
         return exchange
 
@@ -219,8 +233,7 @@ class Dialogue:
             self._asked(message.id, message.method, message.params)
 
     def _replied(self, message: Incoming) -> None:
-        number = message.id if type(message.id) is int else None
-        exchange = self.exchanges.pop(number, None) if number is not None else None
+        exchange = self.exchanges.pop(number_of(message.id), None)
         if exchange is None:
             self._hooks.log("server.stray_reply", id=str(message.id)[:50])
         elif not exchange.reply.done():
@@ -233,8 +246,7 @@ class Dialogue:
             question = self.questions.pop(named, None) if isinstance(named, int | str) else None
             if question is not None:
                 question.is_open = False
-                if question.withdraw is not None:
-                    question.withdraw()
+                question.give_up()
         self._hooks.notified(self, method, params)
 
     def _asked(self, number: int | str, method: str, params: Raw) -> None:
@@ -267,6 +279,7 @@ class Dialogue:
         exchanges, self.exchanges = self.exchanges, {}
         for question in [*self.questions.values()]:
             question.is_open = False
+            question.give_up()
         self.questions.clear()
         for exchange in exchanges.values():
             if not exchange.reply.done():
@@ -282,19 +295,7 @@ def _answer_of(message: Incoming) -> Answer:
     if error is None or (result is not None and bytes(error) == b"null"):
         return Answer(result)
     parts = members(error)
-    if _is_a(int, parts.get("code")) and _is_a(str, parts.get("message")):
+    if is_a(int, parts.get("code")) and is_a(str, parts.get("message")):
         return Answer(error=error)
-    why = f"the server's error is no JSON-RPC error: {bytes(error).decode()[:200]}"
+    why = f"the server's error is no JSON-RPC error: {bytes(error)[:200].decode(errors='replace')}"
     return Answer(error=Raw(error_object(INTERNAL, why)))
-
-
-def _is_a(kind: type, value: Raw | None) -> bool:
-    return value is not None and type(msgspec.json.decode(value)) is kind
-
-
-def _name_in(method: str, params: bytes) -> str:
-    """Return what the `Mcp-Name` header says: the tool, the prompt or the resource of a request."""
-    key = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}.get(method)
-    value = members(params).get(key) if key is not None else None
-    name = msgspec.json.decode(value) if value is not None else ""
-    return name if isinstance(name, str) else ""

@@ -16,8 +16,11 @@ __all__ = [
     "Incoming",
     "error_object",
     "guessed_id",
+    "is_a",
     "members",
+    "name_in",
     "notification",
+    "number_of",
     "on_one_line",
     "parse_incoming",
     "request",
@@ -27,6 +30,7 @@ __all__ = [
 
 HOP: Final = "io.modelcontextprotocol/"
 """The prefix of the `_meta` keys that hold for one hop: each side of a relay has its own."""
+MAX_ID_DIGITS: Final = 16
 NOTHING: Final = Raw(b"{}")
 ID: Final = re.compile(rb'"id"\s*:\s*([0-9]{1,15})\s*[,}]')
 
@@ -119,3 +123,26 @@ def response(number: object, *, result: bytes | None = None, error: bytes | None
 def error_object(code: int, message: str, data: object = None) -> bytes:
     """Return the error of a response."""
     return encode({"code": code, "message": message} | ({} if data is None else {"data": data}))
+
+
+def number_of(given: object) -> int:
+    """Return the id of ours that a reply repeats, by servers that keep the value and not the type too; else 0."""
+    if isinstance(given, str):
+        return int(given) if given.isdecimal() and len(given) < MAX_ID_DIGITS else 0
+    return int(given) if isinstance(given, int | float) and given == given // 1 else 0
+
+
+def is_a(kind: type, value: Raw | None) -> bool:
+    """Return whether a part of a message is a value of a type, exactly."""
+    try:
+        return value is not None and type(msgspec.json.decode(value)) is kind
+    except (ValueError, RecursionError):
+        return False
+
+
+def name_in(method: str, params: bytes) -> str:
+    """Return what the `Mcp-Name` header says: the tool, the prompt or the resource of a request."""
+    key = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}.get(method)
+    value = members(params).get(key) if key is not None else None
+    name = msgspec.json.decode(value) if value is not None else ""
+    return name if isinstance(name, str) else ""

@@ -65,6 +65,7 @@ class Notices:
         for server in self.catalogue.servers:
             self.subscriptions_of(server.name).remove(listeners[server.name])
             server.conversations.levels.pop(owner, None)
+            server.conversations.asker.end(session.id)
             self.sync(server)
             server.pool.end(owner)
 

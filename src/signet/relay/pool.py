@@ -66,6 +66,12 @@ class Pool:
             return await asyncio.shield(opened)
         except LinkError as error:
             raise self._no_start(str(error)) from None
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if not opened.cancelled() or (task is not None and task.cancelling()):
+                raise
+            # Not the caller gave up: the start did.
+            raise self._no_start("it was ended before it had begun") from None
 
     async def single(self, begin: Begin) -> Dialogue:
         """Return a dialogue for one call; its user ends it."""
@@ -139,6 +145,6 @@ async def _close(opened: asyncio.Future[Dialogue]) -> None:
         opened.cancel()
     try:
         dialogue = await opened
-    except (LinkError, asyncio.CancelledError):
+    except (LinkError, Fault, asyncio.CancelledError):
         return
     await dialogue.close()

@@ -20,15 +20,14 @@ from signet.kernel.protocol import settled_version
 from signet.kernel.relay import Answered, Handler, RpcRequest
 from signet.kernel.wire import Frame, ProtocolError, Reply, encode, relayed_failure, success
 
-from .asking import owner_of
+from .attribution import owner_of, session_of
 from .catalogue import Catalogue
-from .dialogue import Answer, Dialogue
+from .dialogue import Answer
 from .messages import HOP, error_object, members, notification, on_one_line
 from .notices import LEVELS, Notices
-from .replies import error_fault
+from .replies import error_fault, in_era
 from .requests import call_of, check_scope
 from .subscriptions import Listener, honoured
-from .translation import error_in_era, for_handshake, for_modern
 from .wrapped_server import WrappedServer
 
 if TYPE_CHECKING:
@@ -160,10 +159,11 @@ class ServerRelay:
 
     async def _relay(self, request: RpcRequest) -> Answer:
         server, more = await self.catalogue.route(request)
-        answer, dialogue = await server.exchange(request.method, request.raw, request, more=more)
-        is_own = request.method not in ROUTED
-        if is_own and dialogue.modern != request.era.modern:
+        reads = request.method in ROUTED
+        if not reads and (await server.dialogue(request)).modern != request.era.modern:
             return Answer(error=Raw(error_object(METHOD_NOT_FOUND, "Method not found")))
+        raw, method = request.raw, request.method
+        answer, dialogue = await server.exchange(method, raw, request, may_repeat=reads, more=more)
         return in_era(request, answer, dialogue)
 
     async def _journalled(self, request: RpcRequest, answering: Coroutine[Any, Any, Answer]) -> Reply:
@@ -194,7 +194,8 @@ class ServerRelay:
         """Set the level that a session wants; a server of the modern era is told with each request."""
         for server in self.catalogue.servers:
             dialogue = await server.dialogue(request)
-            server.conversations.levels[owner_of(request)] = level
+            if session_of(request):
+                server.conversations.levels[owner_of(request)] = level
             if not dialogue.modern:
                 answer, _ = await server.exchange("logging/setLevel", request.raw, request)
                 if answer.error is not None and self.catalogue.sole is not None:
@@ -241,11 +242,11 @@ class ServerRelay:
             opened.append((server, Listener(request.channel.notify, request.id, lists, uris)))
         params = {"notifications": told, "_meta": {HOP + "subscriptionId": request.id}}
         request.channel.notify(notification("notifications/subscriptions/acknowledged", encode(params)))
-        for server, listener in opened:
-            self.notices.subscriptions_of(server.name).add(listener)
-            if listener.uris or listener.lists:
-                self.notices.sync(server, await server.dialogue(request))
         try:
+            for server, listener in opened:
+                self.notices.subscriptions_of(server.name).add(listener)
+                if listener.uris or listener.lists:
+                    self.notices.sync(server, await server.dialogue(request))
             await asyncio.get_running_loop().create_future()
         finally:
             for server, listener in opened:
@@ -280,17 +281,5 @@ async def _replied(request: RpcRequest, coroutine: Coroutine[Any, Any, Reply]) -
     except Fault as fault:
         data = {"canonical_code": fault.code, **fault.data}
         return ProtocolError(fault.mcp_code, fault.message, data).reply(request.id)
-
-
-def in_era(request: RpcRequest, answer: Answer, dialogue: Dialogue) -> Answer:
-    """Return an answer as the era of the caller writes it."""
-    if dialogue.modern == request.era.modern:
-        return answer
-    if answer.error is not None:
-        return Answer(error=Raw(error_in_era(request.method, answer.error, modern=request.era.modern)))
-    result = answer.result or EMPTY
-    if request.era.modern:
-        if bytes(members(result).get("resultType", b"")) == b'"input_required"':
-            return answer
-        return Answer(Raw(for_modern(request.method, result, dialogue.hello.get("serverInfo"))))
-    return Answer(Raw(for_handshake(request.method, result)))
+    except Exception as error:  # noqa: BLE001 - a request that nobody answers would wait for ever
+        return ProtocolError(INTERNAL, f"{request.method} failed: {type(error).__name__}").reply(request.id)

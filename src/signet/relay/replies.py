@@ -10,14 +10,15 @@ from msgspec import UNSET, Raw, UnsetType
 
 from signet.kernel.errors import INTERNAL, INVALID_PARAMS, METHOD_NOT_FOUND, Code, Fault
 from signet.kernel.outcome import Relayed
+from signet.kernel.relay import RpcRequest
 from signet.kernel.wire import encode
 
 from .asking import questions_fault
-from .dialogue import Answer
+from .dialogue import Answer, Dialogue
 from .messages import members, on_one_line
 from .translation import RESOURCE_NOT_FOUND, error_in_era, for_handshake, for_modern
 
-__all__ = ["error_fault", "relayed"]
+__all__ = ["error_fault", "in_era", "relayed"]
 
 CODES: Final = {
     INVALID_PARAMS: Code.INVALID_INPUT,
@@ -56,9 +57,9 @@ def relayed(name: str, answer: Answer, *, modern: bool, server_info: Raw | None,
     if relax and result.structured is not UNSET:
         body, result = _as_text(body, result)
     translate_result = partial(_result_in_era, server_info=server_info)
-    fault, is_final = None, result.task is UNSET
-    if result.kind != "complete":
-        is_final = False
+    has_content = result.content is not UNSET or result.structured is not UNSET
+    fault, asks = None, result.kind == "input_required" and not has_content
+    if asks:
         if not by_mcp:
             fault = questions_fault(
                 name, {key: msgspec.json.decode(one) for key, one in members(_given(result.questions)).items()}
@@ -66,14 +67,15 @@ def relayed(name: str, answer: Answer, *, modern: bool, server_info: Raw | None,
     elif result.is_error is True:
         fault = Fault(Code.INTERNAL_ERROR, _text_of(_given(result.content)), name="TOOL_ERROR", as_tool_result=True)
     # The state of a question is of the era in which it is asked already.
-    is_written = result.kind != "complete" and not modern
+    is_written = asks and not modern
     return Relayed(
         body,
         modern or is_written,
         _given(result.structured),
         _given(result.content),
         fault,
-        is_final=is_final,
+        # One that has content ends the call, whatever else it says.
+        is_final=has_content or not (asks or result.task is not UNSET or result.kind == "task"),
         in_era=translate_result,
     )
 
@@ -118,3 +120,17 @@ def _error_in_era(reply: Relayed, modern: bool, *, method: str) -> bytes:  # noq
 
 def _result_in_era(reply: Relayed, modern: bool, *, server_info: Raw | None) -> bytes:  # noqa: FBT001 - as above
     return for_modern("tools/call", reply.body, server_info) if modern else for_handshake("tools/call", reply.body)
+
+
+def in_era(request: RpcRequest, answer: Answer, dialogue: Dialogue) -> Answer:
+    """Return an answer as the era of the caller writes it."""
+    if dialogue.modern == request.era.modern:
+        return answer
+    if answer.error is not None:
+        return Answer(error=Raw(error_in_era(request.method, answer.error, modern=request.era.modern)))
+    result = answer.result or Raw(b"{}")
+    if request.era.modern:
+        if bytes(members(result).get("resultType", b"")) == b'"input_required"':
+            return answer
+        return Answer(Raw(for_modern(request.method, result, dialogue.hello.get("serverInfo"))))
+    return Answer(Raw(for_handshake(request.method, result)))

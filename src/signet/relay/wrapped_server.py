@@ -18,7 +18,7 @@ from signet.kernel.tools import Context
 from signet.kernel.wire import encode
 from signet.lock.snapshot import Snapshot
 
-from .asking import session_of
+from .attribution import session_of
 from .conversation import Conversations, reply_to
 from .dialogue import Answer, Dialogue, Hooks, LostError
 from .learned import learned_outputs
@@ -230,7 +230,7 @@ class WrappedServer:
 
     async def close(self) -> None:
         """End all running instances."""
-        await self.pool.close()
+        await asyncio.gather(self.pool.close(), *[one.close() for one in self._singles])
 
     async def snapshot(self, caller: RpcRequest | None) -> Snapshot:
         """Return everything that the server says about itself; raise Fault if it cannot be asked."""
@@ -245,8 +245,9 @@ class WrappedServer:
 
         try:
             return await take_snapshot(dialogue, ask)
-        except (ValueError, LostError) as error:
-            message = f"the server {self.name} cannot be listed: {error}"
+        except (ValueError, LostError, TimeoutError) as error:
+            why = str(error) or f"it does not answer within {LIST_S:g} s"
+            message = f"the server {self.name} cannot be listed: {why}"
             raise Fault(Code.INTERNAL_ERROR, message, status=502, as_tool_result=False) from None
 
     def introduced(self, dialogue: Dialogue) -> Snapshot:

@@ -1,0 +1,77 @@
+"""Attribution: which client, and which of its calls, a question of a server is for. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+from msgspec import Raw
+
+from signet.kernel.relay import RpcRequest
+
+from .dialogue import Dialogue, Exchange
+from .messages import members
+
+__all__ = ["ASKING", "answered_quietly", "asking_exchange", "name_in", "owner_of", "session_of"]
+
+MAX_QUIET: Final = 10_000
+ASKING: Final = frozenset({"tools/call", "prompts/get", "resources/read", "completion/complete"})
+"""The requests during which a server may ask."""
+
+
+def session_of(caller: RpcRequest | None) -> str:
+    """Return the session that a request is of: a stdio connection is one; empty over HTTP without a session."""
+    if caller is None:
+        return ""
+    return "stdio" if caller.channel.door.transport == "stdio" else caller.channel.agreement.id
+
+
+def owner_of(caller: RpcRequest) -> str:
+    """Return which client a request under way is of; without a session, each request is of another."""
+    return session_of(caller) or f"{id(caller.channel)}"
+
+
+def _owner(exchange: Exchange) -> str:
+    """Return which client an exchange is of; through other doors than MCP, each is of another."""
+    return owner_of(exchange.request) if exchange.request is not None else f"exchange {exchange.id}"
+
+
+def asking_exchange(dialogue: Dialogue) -> Exchange | None:
+    """Return the exchange in which a question came, if that can be told: all that may ask are of one client.
+
+    Where calls of several clients are under way, those of tools that have answered without a question are left out;
+    of those that have asked there is one at a time. If it cannot be told, none of these calls shows that its tool asks
+    nothing. Of one client's calls, one that is held has asked already: others come before it.
+    """
+    every = [one for one in dialogue.exchanges.values() if one.method in ASKING]
+    if len({_owner(one) for one in every}) > 1:
+        may_ask = [one for one in every if (one.method, one.name) not in dialogue.quiet]
+        if len({_owner(one) for one in may_ask}) != 1:
+            for one in every:
+                one.is_suspect = True
+                dialogue.quiet.discard((one.method, one.name))
+            return None
+        every = may_ask
+    if not every:
+        return None
+    running = [one for one in every if not one.is_held] or every
+    found = ([one for one in running if (one.method, one.name) in dialogue.askers] or running)[-1]
+    dialogue.askers.add((found.method, found.name))
+    return found
+
+
+def answered_quietly(exchange: Exchange) -> None:
+    """Note that a request was answered, and that nothing was asked in it."""
+    what, dialogue = (exchange.method, exchange.name), exchange.dialogue
+    if not exchange.is_suspect and what not in dialogue.askers and len(dialogue.quiet) < MAX_QUIET:
+        dialogue.quiet.add(what)
+
+
+def name_in(raw: Raw, caller: RpcRequest | None, more: Mapping[str, Any] | None) -> str:
+    """Return the tool or prompt that a request names, as the server knows it; empty if it names none."""
+    name = (more or {}).get("name")
+    if name is None:
+        named = members(raw).get("name") if caller is None else None
+        name = getattr(caller.params, "name", "") if caller is not None else msgspec.json.decode(named or b'""')
+    return name if isinstance(name, str) else ""
