@@ -18,6 +18,7 @@ from signet.kernel.errors import INTERNAL, METHOD_NOT_FOUND
 from signet.kernel.protocol import CAPABILITIES_KEY, VERSION_KEY
 from signet.kernel.relay import RpcRequest
 
+from .blocking import Blocked
 from .link import Link, Outgoing
 from .messages import (
     Incoming,
@@ -121,6 +122,12 @@ class Dialogue:
         self.turn = asyncio.Lock()
         """Held by the one request during which a server that several callers share may ask."""
         self._strays = 0
+        self.blocked: Blocked = {}
+        """What the lock blocks of this instance."""
+        self.is_changed = False
+        """Whether its lists changed since they were compared with the lock."""
+        self.judging: asyncio.Future[None] | None = None
+        """The comparison that is being made."""
 
     async def open(self) -> None:
         """Open the link; raise LinkError if that fails."""
