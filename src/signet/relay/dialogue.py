@@ -25,6 +25,7 @@ from .messages import (
     error_object,
     guessed_id,
     members,
+    name_in,
     notification,
     parse_incoming,
     request,
@@ -38,6 +39,10 @@ CLIENT_INFO_KEY: Final = "io.modelcontextprotocol/clientInfo"
 CLIENT_INFO: Final = {"name": "signet", "version": __version__}
 QUESTIONS: Final = frozenset({"elicitation/create", "sampling/createMessage", "roots/list"})
 """The requests of a server that are passed on to the caller."""
+MAX_QUESTIONS: Final = 256
+"""The questions of one instance that may be open at once."""
+MAX_OPEN_BYTES: Final = 64 << 20
+"""The most that a question may have times the number of those that are open already."""
 
 
 class LostError(Exception):
@@ -65,6 +70,13 @@ class Question(msgspec.Struct, eq=False):
     is_open: bool = True
     withdraw: Callable[[], None] | None = None
     """Tell the caller that its answer is not needed any more, where it was asked."""
+
+    def give_up(self, why: str) -> None:
+        """Tell the server that nobody answers, and the caller that nobody waits."""
+        if self.is_open:
+            if self.withdraw is not None:
+                self.withdraw()
+            self.answer(error=error_object(INTERNAL, why))
 
     def answer(self, *, result: bytes | None = None, error: bytes | None = None) -> None:
         """Send the caller's answer; once."""
@@ -160,7 +172,7 @@ class Dialogue:
         if caller is not None and caller.meta.progress_token is not UNSET:
             hop["progressToken"] = number
         params = rewritten_params(raw, hop, more)
-        name = "" if not self.modern else _name_in(method, params)
+        name = "" if not self.modern else name_in(method, params)
         self._link.send(Outgoing(request(number, method, params), method, name, self.version, number, param_headers))
         return exchange
 
@@ -200,10 +212,11 @@ class Dialogue:
     def receive(self, text: bytes) -> None:
         """Take one message of the server; what is no message is counted and passed over."""
         try:
-            message = parse_incoming(text)
-        except ValueError as error:
+            self._take(parse_incoming(text))
+        except (ValueError, TypeError, RecursionError) as error:
             self._stray(text, error)
-            return
+
+    def _take(self, message: Incoming) -> None:
         if message.method is UNSET:
             self._replied(message)
         elif message.id is UNSET:
@@ -235,11 +248,13 @@ class Dialogue:
             self.send_response(number, result=b"{}")
         elif method not in QUESTIONS or number in self.questions:
             self.send_response(number, error=error_object(METHOD_NOT_FOUND, "Method not found"))
+        elif len(self.questions) >= MAX_QUESTIONS or len(self.questions) * len(bytes(params)) > MAX_OPEN_BYTES:
+            self.send_response(number, error=error_object(INTERNAL, "too many questions wait for an answer"))
         else:
             question = self.questions[number] = Question(self, number, method, params)
             self._hooks.asked(question)
 
-    def _stray(self, text: bytes, error: ValueError) -> None:
+    def _stray(self, text: bytes, error: Exception) -> None:
         """Pass over a line that is no message, unless a call seems to wait for it."""
         number = guessed_id(text)
         exchange = self.exchanges.pop(number, None) if number is not None else None
@@ -283,11 +298,3 @@ def _answer_of(message: Incoming) -> Answer:
 
 def _is_a(kind: type, value: Raw | None) -> bool:
     return value is not None and type(msgspec.json.decode(value)) is kind
-
-
-def _name_in(method: str, params: bytes) -> str:
-    """Return what the `Mcp-Name` header says: the tool, the prompt or the resource of a request."""
-    key = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}.get(method)
-    value = members(params).get(key) if key is not None else None
-    name = msgspec.json.decode(value) if value is not None else ""
-    return name if isinstance(name, str) else ""

@@ -17,6 +17,7 @@ __all__ = [
     "error_object",
     "guessed_id",
     "members",
+    "name_in",
     "notification",
     "on_one_line",
     "parse_incoming",
@@ -119,3 +120,11 @@ def response(number: object, *, result: bytes | None = None, error: bytes | None
 def error_object(code: int, message: str, data: object = None) -> bytes:
     """Return the error of a response."""
     return encode({"code": code, "message": message} | ({} if data is None else {"data": data}))
+
+
+def name_in(method: str, params: bytes) -> str:
+    """Return what the `Mcp-Name` header says: the tool, the prompt or the resource of a request."""
+    key = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}.get(method)
+    value = members(params).get(key) if key is not None else None
+    name = msgspec.json.decode(value) if value is not None else ""
+    return name if isinstance(name, str) else ""
