@@ -91,6 +91,11 @@ class Asker:
     def pass_on(self, question: Question, notify: Callable[[bytes], None], channel: ClientChannel | Session) -> None:
         """Ask the caller what the server asks, and send its answer to the server."""
         number, answer = self.ask(notify, channel, question.method, question.params)
+        if isinstance(channel, Session):
+            # No request ends with it.
+            why = "nobody answered in time"
+            timer = asyncio.get_running_loop().call_later(HOLD_S, question.give_up, why)
+            answer.add_done_callback(lambda _: timer.cancel())
 
         def answered(done: asyncio.Future[Answer]) -> None:
             if done.cancelled():
@@ -219,8 +224,9 @@ def missing_capability(method: str) -> bytes:
 
 
 def place(question: Question, exchange: Exchange, asker: Asker) -> None:
-    """Bring a question to the caller of the exchange that it belongs to."""
+    """Bring a question to the caller of the exchange that it belongs to, and with whose end it ends."""
     caller = exchange.request
+    exchange.reply.add_done_callback(lambda _: question.give_up("the request in which it was asked has ended"))
     if caller is None:
         _keep(question, exchange)
     elif caller.era.modern:

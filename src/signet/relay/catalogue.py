@@ -22,7 +22,7 @@ from signet.kernel.tools import Tool, Toolbox
 from signet.kernel.wire import ProtocolError, encode
 from signet.lock.snapshot import Snapshot
 
-from .dialogue import Answer
+from .dialogue import Answer, Dialogue
 from .listing import Listed, Terms, list_tools
 from .messages import members
 from .snapshots import LISTS
@@ -88,18 +88,17 @@ class Catalogue:
                         raise
                     self._log("server.not_listed", server=server.name, why=fault.message)
 
-    async def learn_again(self, server: WrappedServer) -> bool:
-        """Read a server's lists again; return whether what is listed has changed."""
+    async def learn_again(self, server: WrappedServer, dialogue: Dialogue) -> bool:
+        """Read the lists of a running instance again; return whether what is listed has changed."""
         before = self._snapshots.get(server.name)
         try:
-            now = await server.snapshot(None)
+            if server.pinned is not None:
+                await server.heed_changes(dialogue)
+                return self._snapshots[server.name] != before
+            now = await server.snapshot_of(dialogue)
         except Fault as fault:
             self._log("server.not_listed", server=server.name, why=fault.message)
             return False
-        if server.pinned is not None:
-            if server.on_begun is not None:
-                server.on_begun(now)
-            return self._snapshots[server.name] != before
         self._take(server, now)
         return before is None or now != before
 

@@ -179,11 +179,12 @@ class Conversations:
             place(question, exchange, self.asker)
             return
         standing = [one for one in self._sessions() if one.notify is not None]
-        standing = [one for one in standing if len(standing) == 1 and declares(one.capabilities, question.method)]
-        if not any(one.method in ASKING for one in dialogue.exchanges.values()) and len(standing) == 1:
-            self.asker.pass_on(question, standing[0].notify, standing[0])  # type: ignore[arg-type]
-            return
         why = "it cannot be told which caller the question is for"
+        if not any(one.method in ASKING for one in dialogue.exchanges.values()) and len(standing) == 1:
+            if declares(standing[0].capabilities, question.method):
+                self.asker.pass_on(question, standing[0].notify, standing[0])  # type: ignore[arg-type]
+                return
+            why = f"the caller declares no {NEEDS[question.method]}"
         question.answer(error=error_object(INTERNAL, why))
         self._log("server.question_refused", method=question.method, why=why)
 
@@ -236,7 +237,7 @@ def _undeclared(asked: Mapping[str, Raw], caller: RpcRequest) -> Answer | None:
     capabilities = _capabilities_of(caller)
     for one in asked.values():
         method = msgspec.json.decode(members(one).get("method", b'""'))
-        if method in NEEDS and not declares(capabilities, method):
+        if isinstance(method, str) and method in NEEDS and not declares(capabilities, method):
             return Answer(error=Raw(missing_capability(method)))
     return None
 

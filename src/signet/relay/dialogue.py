@@ -18,6 +18,7 @@ from signet.kernel.errors import INTERNAL, METHOD_NOT_FOUND
 from signet.kernel.protocol import CAPABILITIES_KEY, VERSION_KEY
 from signet.kernel.relay import RpcRequest
 
+from .blocking import Blocked
 from .link import Link, Outgoing
 from .messages import (
     Incoming,
@@ -40,6 +41,10 @@ CLIENT_INFO_KEY: Final = "io.modelcontextprotocol/clientInfo"
 CLIENT_INFO: Final = {"name": "signet", "version": __version__}
 QUESTIONS: Final = frozenset({"elicitation/create", "sampling/createMessage", "roots/list"})
 """The requests of a server that are passed on to the caller."""
+MAX_QUESTIONS: Final = 256
+"""The questions of one instance that may be open at once."""
+MAX_OPEN_BYTES: Final = 64 << 20
+"""The most that a question may have times the number of those that are open already."""
 
 
 class LostError(Exception):
@@ -67,6 +72,13 @@ class Question(msgspec.Struct, eq=False):
     is_open: bool = True
     withdraw: Callable[[], None] | None = None
     """Tell the caller that its answer is not needed any more, where it was asked."""
+
+    def give_up(self, why: str) -> None:
+        """Tell the server that nobody answers, and the caller that nobody waits."""
+        if self.is_open:
+            if self.withdraw is not None:
+                self.withdraw()
+            self.answer(error=error_object(INTERNAL, why))
 
     def answer(self, *, result: bytes | None = None, error: bytes | None = None) -> None:
         """Send the caller's answer; once."""
@@ -149,6 +161,12 @@ class Dialogue:
         self.turn = asyncio.Lock()
         """Held by the one request during which a server that several callers share may ask."""
         self._strays = 0
+        self.blocked: Blocked = {}
+        """What the lock blocks of this instance."""
+        self.is_changed = False
+        """Whether its lists changed since they were compared with the lock."""
+        self.judging: asyncio.Future[None] | None = None
+        """The comparison that is being made."""
 
     async def open(self) -> None:
         """Open the link; raise LinkError if that fails."""
@@ -221,10 +239,11 @@ class Dialogue:
     def receive(self, text: bytes) -> None:
         """Take one message of the server; what is no message is counted and passed over."""
         try:
-            message = parse_incoming(text)
-        except ValueError as error:
+            self._take(parse_incoming(text))
+        except (ValueError, TypeError, RecursionError) as error:
             self._stray(text, error)
-            return
+
+    def _take(self, message: Incoming) -> None:
         if message.method is UNSET:
             self._replied(message)
         elif message.id is UNSET:
@@ -254,11 +273,13 @@ class Dialogue:
             self.send_response(number, result=b"{}")
         elif method not in QUESTIONS or number in self.questions:
             self.send_response(number, error=error_object(METHOD_NOT_FOUND, "Method not found"))
+        elif len(self.questions) >= MAX_QUESTIONS or len(self.questions) * len(bytes(params)) > MAX_OPEN_BYTES:
+            self.send_response(number, error=error_object(INTERNAL, "too many questions wait for an answer"))
         else:
             question = self.questions[number] = Question(self, number, method, params)
             self._hooks.asked(question)
 
-    def _stray(self, text: bytes, error: ValueError) -> None:
+    def _stray(self, text: bytes, error: Exception) -> None:
         """Pass over a line that is no message, unless a call seems to wait for it."""
         number = guessed_id(text)
         exchange = self.exchanges.pop(number, None) if number is not None else None

@@ -76,7 +76,7 @@ class Notices:
         elif method == "notifications/message":
             self._pass_message(server, dialogue, params)
         elif method in LIST_CHANGES:
-            self._changed(server, method)
+            self._changed(server, dialogue, method)
         elif method == "notifications/resources/updated":
             self.subscriptions_of(server.name).tell(method, params)
         elif method not in {"notifications/cancelled", "notifications/subscriptions/acknowledged"}:
@@ -124,19 +124,21 @@ class Notices:
         else:
             self._log("server.notification_dropped", method=method[:100])
 
-    def _changed(self, server: WrappedServer, method: str) -> None:
-        """Read the lists again, once for several changes that come together, then tell the callers."""
-        key = f"{server.name} {method}"
+    def _changed(self, server: WrappedServer, dialogue: Dialogue, method: str) -> None:
+        """Read the lists of an instance again, once for several changes that come together, then tell the callers."""
+        dialogue.is_changed = True
+        key = f"{server.name} {method} {id(dialogue)}"
         if key not in self._changes:
             loop = asyncio.get_running_loop()
-            self._changes[key] = loop.call_later(CHANGE_PAUSE_S, self._read_again, server, method, key)
+            self._changes[key] = loop.call_later(CHANGE_PAUSE_S, self._read_again, server, dialogue, method, key)
 
-    def _read_again(self, server: WrappedServer, method: str, key: str) -> None:
+    def _read_again(self, server: WrappedServer, dialogue: Dialogue, method: str, key: str) -> None:
         del self._changes[key]
-        self._in_background(self._learn_again(server, method))
+        if not dialogue.is_lost:
+            self._in_background(self._learn_again(server, dialogue, method))
 
-    async def _learn_again(self, server: WrappedServer, method: str) -> None:
-        if await self.catalogue.learn_again(server):
+    async def _learn_again(self, server: WrappedServer, dialogue: Dialogue, method: str) -> None:
+        if await self.catalogue.learn_again(server, dialogue):
             self.subscriptions_of(server.name).tell(method, EMPTY)
 
     def subscriptions_of(self, name: str) -> Subscriptions:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable
 from functools import partial
@@ -16,6 +17,7 @@ from signet.lock.file import Lock, LockedServer, LockError, read_lock
 from signet.lock.policy import judge, parse_policy
 from signet.lock.snapshot import Snapshot
 
+from .blocking import Blocked
 from .catalogue import Catalogue
 from .link import Link
 from .relay import ServerRelay
@@ -86,17 +88,18 @@ def _pin(server: WrappedServer, locked: LockedServer, wrapping: Wrapping, log: L
     policy = parse_policy(wrapping.lock)
     server.pinned = locked.snapshot
 
-    def begun(now: Snapshot) -> None:
-        judgement = judge(locked, now, policy)
+    async def judged(now: Snapshot) -> Blocked:
+        # Schemas that a server chose are compared: that must not hold up the others.
+        judgement = await asyncio.to_thread(judge, locked, now, policy)
         for note in judgement.notes:
             log("lock.note", server=server.name, what=note)
-        server.blocked = judgement.blocked
         if judgement.served != server.pinned:
             server.pinned = judgement.served
             if server.on_repinned is not None:
                 server.on_repinned()
+        return judgement.blocked
 
-    server.on_begun = begun
+    server.judge = judged
 
 
 class _Links(msgspec.Struct):

@@ -81,7 +81,7 @@ class Subscriptions:
         """Pass a notification on to those who want it."""
         if method == "notifications/resources/updated":
             uri = msgspec.json.decode(members(params).get("uri", b'""'))
-            wanting = [one for one in self._listeners.values() if uri in one.uris]
+            wanting = [one for one in self._listeners.values() if isinstance(uri, str) and uri in one.uris]
         else:
             wanting = [one for one in self._listeners.values() if method in one.lists]
         for listener in wanting:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -19,11 +19,11 @@ from signet.kernel.wire import encode
 from signet.lock.snapshot import Snapshot
 
 from .attribution import session_of
+from .blocking import Blocked, check_lock
 from .conversation import Conversations, reply_to
 from .dialogue import Answer, Dialogue, Hooks, LostError
 from .learned import learned_outputs
 from .link import Link
-from .messages import members
 from .negotiation import CALLERS, Introduction, introduce
 from .pool import Pool
 from .replies import relayed
@@ -34,12 +34,6 @@ __all__ = ["WrappedServer"]
 
 MAX_IN_FLIGHT: Final = 256
 """The requests that one instance has to answer at once; others wait for their turn."""
-LOCKED: Final = {
-    "tools/call": ("tool", "name"),
-    "prompts/get": ("prompt", "name"),
-    "resources/read": ("resource", "uri"),
-}
-"""The kind of what a request names, in the lock, and the member that names it."""
 MAX_WAITING: Final = 768
 LIST_S: Final = 30.0
 """How long a server may take for one page of a list."""
@@ -80,10 +74,8 @@ class WrappedServer:
         self.learned = learned_outputs(spec.contracts) if spec.contracts else {}
         self.pinned: Snapshot | None = None
         """What is served of the server, where a lock pins it."""
-        self.blocked: Mapping[tuple[str, str], str] = {}
-        """What the lock blocks, with the reason: by its kind and its name."""
-        self.on_begun: Callable[[Snapshot], None] | None = None
-        """Called with what a new instance says about itself, before it is used."""
+        self.judge: Callable[[Snapshot], Awaitable[Blocked]] | None = None
+        """Return what the lock blocks of an instance, by what it says about itself."""
         self.on_repinned: Callable[[], None] | None = None
         """Called when the lock lets something else be served."""
 
@@ -95,14 +87,35 @@ class WrappedServer:
 
     async def _begin(self, caller: RpcRequest | None) -> Dialogue:
         dialogue = await introduce(self._make_dialogue, self._introduction(caller))
-        if self.on_begun is not None:
+        if self.judge is not None:
             try:
-                self.on_begun(await self._snapshot_of(dialogue))
+                await self._judge(dialogue, self.judge)
             except BaseException:
                 await dialogue.close()
                 raise
         self._listeners.begun(self, dialogue)
         return dialogue
+
+    async def _judge(self, dialogue: Dialogue, judge: Callable[[Snapshot], Awaitable[Blocked]]) -> None:
+        """Judge an instance by the lock; a change that it tells meanwhile is judged again."""
+        dialogue.is_changed = False
+        try:
+            dialogue.blocked = await judge(await self.snapshot_of(dialogue))
+        except BaseException:
+            dialogue.is_changed = True
+            raise
+
+    async def heed_changes(self, dialogue: Dialogue) -> None:
+        """Judge an instance that has told of changes before it is used; raise Fault if it cannot be listed.
+
+        All who wait share a judgement, and none goes by one that began before the change was told.
+        """
+        for _ in range(2):
+            if dialogue.is_changed and dialogue.judging is None and self.judge is not None:
+                dialogue.judging = asyncio.ensure_future(self._judge(dialogue, self.judge))
+                dialogue.judging.add_done_callback(partial(_judged, dialogue))
+            if dialogue.judging is not None:
+                await asyncio.shield(dialogue.judging)
 
     def _make_dialogue(self) -> Dialogue:
         listeners = self._listeners
@@ -172,7 +185,9 @@ class WrappedServer:
             for is_last in (False, True):
                 dialogue = await self._dialogue_for(caller)
                 try:
-                    self._check_lock(method, raw, more)
+                    if self.pinned is not None:
+                        await self.heed_changes(dialogue)
+                        check_lock(self.pinned, dialogue.blocked, method, raw, more)
                     return await self.conversations.converse(dialogue, method, raw, caller, more), dialogue
                 except LostError as error:
                     if is_last or (error.was_sent and not may_repeat):
@@ -188,17 +203,6 @@ class WrappedServer:
         if dialogue in self._singles and not self.conversations.rounds.holds(dialogue):
             self._singles.discard(dialogue)
             self.pool.close_later(dialogue)
-
-    def _check_lock(self, method: str, raw: Raw, more: Mapping[str, Any] | None) -> None:
-        """Raise Fault if the lock blocks what a request names."""
-        if not self.blocked or method not in LOCKED:
-            return
-        kind, member = LOCKED[method]
-        named = (more or {}).get(member) or msgspec.json.decode(members(raw).get(member, b'""'))
-        why = self.blocked.get((kind, named)) if isinstance(named, str) else None
-        if why is not None:
-            data = {"retryable": False}
-            raise Fault(Code.UNAUTHORIZED, why, name="BLOCKED_BY_LOCK", status=403, as_tool_result=True, data=data)
 
     async def _enter(self) -> None:
         """Wait for a turn; refuse where too many wait already."""
@@ -234,9 +238,11 @@ class WrappedServer:
 
     async def snapshot(self, caller: RpcRequest | None) -> Snapshot:
         """Return everything that the server says about itself; raise Fault if it cannot be asked."""
-        return await self._snapshot_of(await self.dialogue(caller))
+        return await self.snapshot_of(await self.dialogue(caller))
 
-    async def _snapshot_of(self, dialogue: Dialogue) -> Snapshot:
+    async def snapshot_of(self, dialogue: Dialogue) -> Snapshot:
+        """Return everything that an instance says about itself; raise Fault if it cannot be asked."""
+
         async def ask(method: str, params: Raw) -> Answer:
             meta = dialogue.modern_meta({}) if dialogue.modern else None
             exchange = dialogue.start(method, params, meta=meta)
@@ -257,3 +263,10 @@ class WrappedServer:
     def runner(self, name: str, annotations: Mapping[str, bool]) -> Callable[[Any, Any], Any]:
         """Return what calls a tool."""
         return partial(self.call, name, annotations)
+
+
+def _judged(dialogue: Dialogue, judging: asyncio.Future[None]) -> None:
+    """Note that an instance was judged; whoever waits gets the error, and nobody may."""
+    dialogue.judging = None
+    if not judging.cancelled():
+        judging.exception()

@@ -6,6 +6,7 @@ Stateless, unless wrapped servers are served: then clients of the handshake era 
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, Final
 
@@ -61,6 +62,10 @@ STREAM: Final = (
 )
 
 
+MAX_UNREAD_BYTES: Final = 8 << 20
+"""The size of the messages before a reply that a client may leave unread; further ones are dropped until it reads."""
+
+
 class McpDoor:
     """Answers `/mcp`."""
 
@@ -84,9 +89,8 @@ class McpDoor:
             return Response(405, body, (JSON, (b"allow", b"POST, OPTIONS")), refusal="METHOD_NOT_ALLOWED")
         progress = _Progress()
         streams = "text/event-stream" in request.headers.get("accept", "")
-        channel = ClientChannel(
-            progress.push, door=HTTP_MCP, can_ask=streams, headers=request.headers, caller=request.caller
-        )
+        notify = progress.push if streams else _drop
+        channel = ClientChannel(notify, door=HTTP_MCP, can_ask=streams, headers=request.headers, caller=request.caller)
         reply = self._server.receive(request.body, channel)
         if isinstance(reply, Pending):
             request.call = reply.call
@@ -106,12 +110,16 @@ class _Progress:
     """The messages that a call sends before its reply."""
 
     def __init__(self) -> None:
-        self._messages: list[bytes] = []
+        self._messages: deque[bytes] = deque()
+        self._unread_bytes = 0
         self._wake: asyncio.Event | None = None
 
     def push(self, message: bytes) -> None:
-        """Queue a message."""
+        """Queue a message, unless the client leaves too much unread: a wrapped server may report without end."""
+        if self._messages and self._unread_bytes + len(message) > MAX_UNREAD_BYTES:
+            return
         self._messages.append(message)
+        self._unread_bytes += len(message)
         if self._wake is not None:
             self._wake.set()
 
@@ -138,18 +146,21 @@ class _Progress:
         try:
             while True:
                 wake.clear()
-                messages, self._messages = self._messages, []
-                for message in messages:
+                while self._messages:
+                    message = self._messages.popleft()
+                    self._unread_bytes -= len(message)
                     yield _event(message)
                 if call.done():
                     break
                 await wake.wait()
-            for message in self._messages:
-                yield _event(message)
             request.outcome, request.is_answered = call.result().outcome, True
             yield _event(call.result().body)
         finally:
             call.cancel()
+
+
+def _drop(message: bytes) -> None:
+    """Pass over a message before the reply: the client takes no stream."""
 
 
 def _event(message: bytes) -> bytes:

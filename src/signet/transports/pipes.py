@@ -86,6 +86,11 @@ class NonBlockingWriter:
         self.drained = asyncio.Event()
         self.drained.set()
 
+    @property
+    def backlog_bytes(self) -> int:
+        """The size of what the pipe did not take yet."""
+        return len(self._backlog)
+
     def write(self, data: bytes) -> None:
         """Write as much as the pipe takes now, and the rest when it is writable again."""
         if self.broken:

@@ -30,6 +30,8 @@ __all__ = ["Conversation", "serve"]
 
 READ_BYTES: Final = 1 << 16
 """The size of a pipe: a larger buffer would never be filled, and the heap returns it to the system after each read."""
+MAX_UNREAD_BYTES: Final = 8 << 20
+"""The size of unread output above which a client gets no more notifications, until it reads."""
 WARM_AFTER_S: Final = 0.2
 """The delay from the first message to the warming of upstreams: by then the client has its list of tools."""
 LOOK_EVERY_S: Final = 0.1
@@ -224,7 +226,9 @@ class Conversation:
 
     def _notify(self, message: bytes) -> None:
         # A client that has hung up waits for replies alone, and some take a report for a fault; a file has no client.
-        if self._is_file or not self._ended.is_set():
+        is_wanted = self._is_file or not self._ended.is_set()
+        # A wrapped server may report without end to a client that does not read: replies alone wait for it then.
+        if is_wanted and self._out.backlog_bytes <= MAX_UNREAD_BYTES:
             self._out.write(message + b"\n")
 
     def _cancel(self, request_id: Id) -> None:
