@@ -66,6 +66,13 @@ def children(pid: int) -> list[int]:
     return found
 
 
+@pytest.fixture
+def new_children() -> Callable[[], set[int]]:
+    """Return what tells the children that this process has got since the test began; a browser may be one before."""
+    before = set(children(os.getpid()))
+    return lambda: set(children(os.getpid())) - before
+
+
 def is_running(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
@@ -158,7 +165,9 @@ def test_a_child_knows_no_variable_and_ends_with_its_server(how: signal.Signals)
         wait_until(lambda: not any(map(is_running, found)))
 
 
-def test_whoever_waits_too_long_for_another_comparison_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whoever_waits_too_long_for_another_comparison_is_told(
+    monkeypatch: pytest.MonkeyPatch, new_children: Callable[[], set[int]]
+) -> None:
     monkeypatch.setattr(comparison, "WAIT_S", 0.01)
     question = json.dumps({**many_choices(), "not_served": []}).encode()
 
@@ -175,10 +184,12 @@ def test_whoever_waits_too_long_for_another_comparison_is_told(monkeypatch: pyte
         assert refused.value.message.endswith("ask again in a few seconds")
 
     asyncio.run(test())
-    wait_until(lambda: not children(os.getpid()))
+    wait_until(lambda: not new_children())
 
 
-def test_an_answer_about_known_sets_is_kept_and_others_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_about_known_sets_is_kept_and_others_are_not(
+    monkeypatch: pytest.MonkeyPatch, new_children: Callable[[], set[int]]
+) -> None:
     asked_children = []
     ask_child = comparison._ask_child
     monkeypatch.setattr(comparison, "_ask_child", lambda *args: asked_children.append(1) or ask_child(*args))
@@ -193,16 +204,16 @@ def test_an_answer_about_known_sets_is_kept_and_others_are_not(monkeypatch: pyte
         assert len(asked_children) == 3
 
     asyncio.run(test())
-    assert children(os.getpid()) == []
+    assert new_children() == set()
 
 
-def test_a_fault_of_the_comparison_is_not_told_as_one_of_the_sets() -> None:
+def test_a_fault_of_the_comparison_is_not_told_as_one_of_the_sets(new_children: Callable[[], set[int]]) -> None:
     async def test() -> None:
         with pytest.raises(Fault, match="a fault of the server, not of the sets"):
             await Comparison().answer(b"no question", keep=True)
 
     asyncio.run(test())
-    assert children(os.getpid()) == []
+    assert new_children() == set()
 
 
 def test_paths_cost_no_more_than_what_is_shown_of_them() -> None:

@@ -9,6 +9,7 @@ import os
 import re
 import signal
 import socket
+import subprocess
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -19,7 +20,19 @@ import pytest
 
 from audit_logs import events_in, lines_in, requests_in, wait_for_requests, wait_for_started
 from channels import invocation, rpc
-from processes import LIMITED, PATIENCE_S, ROOT, SIGNET, Server, piping, run, serving, serving_extended, serving_limited
+from processes import (
+    LIMITED,
+    PATIENCE_S,
+    ROOT,
+    SIGNET,
+    Server,
+    clean_env,
+    piping,
+    run,
+    serving,
+    serving_extended,
+    serving_limited,
+)
 
 CALL = {"name": "encodePlantUML", "arguments": {"plantumlCode": "A"}}
 FOREVER = {"name": "waiting_forever", "arguments": {}}
@@ -370,3 +383,25 @@ def test_a_file_that_cannot_be_written_keeps_the_server_from_starting(
     assert done.returncode == 2
     assert done.stderr.startswith(f"signet: the audit log {path} cannot be written (".encode())
     assert kind != "another file" or path.read_bytes() == b"something else\n"
+
+
+@pytest.mark.parametrize("command", [("serve", "--port", "0"), ("stdio",)])
+def test_a_disk_that_is_full_at_the_start_keeps_the_server_from_starting(
+    tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    path = tmp_path / "audit.log"
+    limited = ("sh", "-c", 'ulimit -f 0; exec "$0" "$@"', SIGNET, *command)
+    flags = ("--toolsets", "plantuml", "--no-journal", "--audit-log", str(path))
+
+    done = subprocess.run(
+        [*limited, *flags],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        env=clean_env(),
+        timeout=PATIENCE_S,
+        check=False,
+    )
+
+    assert done.returncode == 2
+    assert f"signet: the audit log {path} cannot be written (File too large)".encode() in done.stderr
+    assert path.read_bytes() == b""

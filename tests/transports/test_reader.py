@@ -123,7 +123,7 @@ def test_a_request_has_at_most_128_headers(count: int) -> None:
         assert caught.value.fault.status == 431
 
 
-@pytest.mark.parametrize("cut", [1, 1000, 65_536, 65_537], ids=str)
+@pytest.mark.parametrize("cut", [7, 1000, 65_536, 65_537], ids=str)
 @pytest.mark.parametrize(("size", "fits"), [(65_536, True), (65_537, False)])
 def test_a_head_has_at_most_64_kibibytes_however_it_comes(size: int, fits: bool, cut: int) -> None:
     start = b"GET / HTTP/1.1\r\nHost: localhost\r\nX: "

@@ -209,7 +209,7 @@ def test_a_question_asked_again_after_its_answer_is_a_new_request(bank: BojHarne
 @pytest.mark.spec("3.polite.shared", "3.retry.cancel")
 @pytest.mark.parametrize("leaver", [0, 1, 4], ids=["the first", "another", "the last"])
 def test_a_caller_who_leaves_takes_nothing_from_the_others(bank: BojHarness, pipe: Pipe, leaver: int) -> None:
-    bank.order("slow", delay_s=0.8)
+    bank.order("slow", delay_s=2.5)
 
     pipe.send(*(request(CODE, SPOT, number) for number in range(5)))
     bank.once(lambda seen: len(seen) == 1)
