@@ -18,6 +18,7 @@ from signet.kernel.tools import NULL_CONTEXT, Toolbox
 from signet.kernel.wire import Reply
 from signet.lock.snapshot import Snapshot
 from signet.relay import wrapped_server
+from signet.relay.blocking import Blocked
 from signet.relay.listing import Terms, list_tools
 from signet.relay.pool import Pool
 from signet.relay.relay import _replied
@@ -101,8 +102,11 @@ def test_whoever_waits_for_a_start_that_is_ended_is_told() -> None:
 def test_a_server_that_could_not_be_listed_is_ended_without_a_failure() -> None:
     async def run() -> None:
         server = wrapped([AnsweringLink({"tools/list": {"tools": 1}})])
-        seen: list[Snapshot] = []
-        server.on_begun = seen.append
+
+        async def judge(_: Snapshot) -> Blocked:
+            raise AssertionError("there is nothing to judge")
+
+        server.judge = judge
         with pytest.raises(Fault, match="cannot be listed"):
             await server.dialogue(None)
         await server.close()

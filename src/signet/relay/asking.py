@@ -242,8 +242,6 @@ def place(question: Question, exchange: Exchange, asker: Asker) -> None:
             question.answer(error=error_object(METHOD_NOT_FOUND, f"the caller declares no {NEEDS[question.method]}"))
         else:
             asker.pass_on(question, caller.channel.notify, caller.channel)
-            # A call that has ended, or was given up, does not leave its caller with the question.
-            exchange.reply.add_done_callback(lambda _: question.give_up())
 
 
 def _keep(question: Question, exchange: Exchange) -> None:

@@ -19,6 +19,7 @@ from signet.kernel.protocol import CAPABILITIES_KEY, VERSION_KEY
 from signet.kernel.relay import RpcRequest
 
 from .blocking import Blocked
+from .exchange import Answer, Exchange, LostError, Question
 from .link import Link, Outgoing
 from .messages import (
     Incoming,
@@ -45,87 +46,6 @@ MAX_QUESTIONS: Final = 256
 """The questions of one instance that may be open at once."""
 MAX_OPEN_BYTES: Final = 64 << 20
 """The most that a question may have times the number of those that are open already."""
-
-
-class LostError(Exception):
-    """The server was gone before it answered; the text says why, `was_sent` whether it may have got the request."""
-
-    def __init__(self, why: str, *, was_sent: bool = True) -> None:
-        super().__init__(why)
-        self.was_sent = was_sent
-
-
-class Answer(msgspec.Struct, frozen=True, gc=False):
-    """The reply to a request: one of both members is there."""
-
-    result: Raw | None = None
-    error: Raw | None = None
-
-
-class Question(msgspec.Struct, eq=False):
-    """A request of the server that the caller answers."""
-
-    dialogue: Dialogue
-    id: int | str
-    method: str
-    params: Raw
-    is_open: bool = True
-    withdraw: Callable[[], None] | None = None
-    """Tell the caller that its answer is not needed any more, where it was asked."""
-
-    def give_up(self, why: str) -> None:
-        """Tell the server that nobody answers, and the caller that nobody waits."""
-        if self.is_open:
-            if self.withdraw is not None:
-                self.withdraw()
-            self.answer(error=error_object(INTERNAL, why))
-
-    def answer(self, *, result: bytes | None = None, error: bytes | None = None) -> None:
-        """Send the caller's answer; once."""
-        if self.is_open:
-            self.is_open = False
-            self.dialogue.questions.pop(self.id, None)
-            self.dialogue.send_response(self.id, result=result, error=error)
-
-    def give_up(self) -> None:
-        """Tell the caller, where it was asked, that its answer is not needed any more."""
-        if self.withdraw is not None:
-            self.withdraw()
-
-
-class Exchange(msgspec.Struct, eq=False):
-    """A request that is under way, and whoever waits for it."""
-
-    id: int
-    method: str
-    dialogue: Dialogue
-    request: RpcRequest | None
-    """The caller's request; None through doors other than MCP, and for those of our own."""
-    reply: asyncio.Future[Answer]
-    questions: list[Question] = msgspec.field(default_factory=list)
-    """What the server has asked in this exchange and nobody has answered."""
-    asked: asyncio.Event | None = None
-    """Set with each question, where somebody waits for it."""
-    name: str = ""
-    """The tool or prompt that it names."""
-    is_suspect: bool = False
-    """Whether a question that was refused may have been of this exchange."""
-    is_held: bool = False
-    """Whether it waits for its caller's answers, between two requests of the caller."""
-    is_serial: bool = False
-    """Whether it is one of those that go on one at a time."""
-    has_turn: bool = False
-
-    async def take_turn(self) -> None:
-        """Wait until it is this exchange's turn."""
-        await self.dialogue.turn.acquire()
-        self.has_turn = True
-
-    def end_turn(self) -> None:
-        """Let the next exchange go on, if it is this one's turn."""
-        if self.has_turn:
-            self.has_turn = False
-            self.dialogue.turn.release()
 
 
 class Hooks(msgspec.Struct, frozen=True):
@@ -264,8 +184,7 @@ class Dialogue:
             named = msgspec.json.decode(number) if number is not None else None
             question = self.questions.pop(named, None) if isinstance(named, int | str) else None
             if question is not None:
-                question.is_open = False
-                question.give_up()
+                question.take_back()
         self._hooks.notified(self, method, params)
 
     def _asked(self, number: int | str, method: str, params: Raw) -> None:
@@ -299,8 +218,7 @@ class Dialogue:
         self.is_lost, self.why_lost = True, self.why_lost or why
         exchanges, self.exchanges = self.exchanges, {}
         for question in [*self.questions.values()]:
-            question.is_open = False
-            question.give_up()
+            question.take_back()
         self.questions.clear()
         for exchange in exchanges.values():
             if not exchange.reply.done():
