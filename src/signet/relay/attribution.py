@@ -8,12 +8,13 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw
 
+from signet.kernel.channel import Session
 from signet.kernel.relay import RpcRequest
 
 from .dialogue import Dialogue, Exchange
 from .messages import members
 
-__all__ = ["ASKING", "answered_quietly", "asking_exchange", "name_in", "owner_of", "session_of"]
+__all__ = ["ASKING", "answered_quietly", "asking_exchange", "name_in", "owner_of", "owner_of_session", "session_of"]
 
 MAX_QUIET: Final = 10_000
 ASKING: Final = frozenset({"tools/call", "prompts/get", "resources/read", "completion/complete"})
@@ -25,6 +26,11 @@ def session_of(caller: RpcRequest | None) -> str:
     if caller is None:
         return ""
     return "stdio" if caller.channel.door.transport == "stdio" else caller.channel.agreement.id
+
+
+def owner_of_session(session: Session) -> str:
+    """Return what the requests of a session are known by."""
+    return session.id or "stdio"
 
 
 def owner_of(caller: RpcRequest) -> str:

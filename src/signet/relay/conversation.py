@@ -19,7 +19,7 @@ from signet.kernel.relay import RpcRequest
 from signet.kernel.wire import encode
 
 from .asking import NEEDS, Asker, Rounds, declares, missing_capability, place
-from .attribution import ASKING, answered_quietly, asking_exchange, name_in, owner_of
+from .attribution import ASKING, answered_quietly, asking_exchange, name_in, owner_of, owner_of_session
 from .dialogue import Answer, Dialogue, Exchange, LostError, Question
 from .messages import error_object, members
 
@@ -179,6 +179,7 @@ class Conversations:
             place(question, exchange, self.asker)
             return
         standing = [one for one in self._sessions() if one.notify is not None]
+        standing = [one for one in standing if dialogue.owner in (None, owner_of_session(one))]
         why = "it cannot be told which caller the question is for"
         if not any(one.method in ASKING for one in dialogue.exchanges.values()) and len(standing) == 1:
             if declares(standing[0].capabilities, question.method):

@@ -60,7 +60,9 @@ class Hooks(msgspec.Struct, frozen=True):
 class Dialogue:
     """The requests that are under way with one running server."""
 
-    def __init__(self, link: Link, hooks: Hooks) -> None:
+    def __init__(self, link: Link, hooks: Hooks, owner: str | None = None) -> None:
+        """Speak over a link; `owner` is the session whose own server it is, None if it is of all."""
+        self.owner = owner
         self._link = link
         self._hooks = hooks
         self._next = 0

@@ -14,6 +14,7 @@ from signet.kernel.channel import Session
 from signet.kernel.relay import RpcRequest
 from signet.kernel.wire import encode
 
+from .attribution import owner_of_session
 from .catalogue import Catalogue
 from .dialogue import Dialogue
 from .messages import members, notification, on_one_line
@@ -45,13 +46,17 @@ class Notices:
         """Return the sessions of clients that can be told something at any time."""
         return list(self._sessions.values())
 
+    def sessions_of(self, dialogue: Dialogue) -> list[Session]:
+        """Return the sessions that share an instance, or the one whose own it is."""
+        return [one for one in self._sessions.values() if dialogue.owner in (None, owner_of_session(one))]
+
     def open_session(self, session: Session, owner: str) -> None:
         """Tell a session of changes from now on, until it ends."""
         if id(session) in self._sessions or session.notify is None:
             return
         self._sessions[id(session)] = session
         listeners = {
-            name: Listener(session.notify, lists=frozenset(LIST_CHANGES))
+            name: Listener(session.notify, lists=frozenset(LIST_CHANGES), owner=owner)
             for name in [one.name for one in self.catalogue.servers]
         }
         for name, listener in listeners.items():
@@ -78,7 +83,7 @@ class Notices:
         elif method in LIST_CHANGES:
             self._changed(server, dialogue, method)
         elif method == "notifications/resources/updated":
-            self.subscriptions_of(server.name).tell(method, params)
+            self.subscriptions_of(server.name).tell(method, params, dialogue.owner)
         elif method not in {"notifications/cancelled", "notifications/subscriptions/acknowledged"}:
             self._pass_unknown(dialogue, method, params)
 
@@ -103,13 +108,15 @@ class Notices:
             callers = [one for one in callers if server.conversations.level_of(one)]
         if len(callers) == 1:
             wanted = server.conversations.level_of(callers[0])
-            if not callers[0].era.modern or (wanted in LEVELS and rank >= LEVELS.index(wanted)):
+            if _is_wanted(rank, wanted) and (wanted or not callers[0].era.modern):
                 callers[0].channel.notify(message)
             return
-        for session in self._sessions.values():
-            if session.notify is not None:
+        sessions = self.sessions_of(dialogue)
+        for session in sessions:
+            wanted = server.conversations.levels.get(owner_of_session(session), "")
+            if session.notify is not None and _is_wanted(rank, wanted):
                 session.notify(message)
-        if not self._sessions:
+        if not sessions:
             self._log("server.notification_dropped", server=server.name, method="notifications/message")
 
     def _pass_unknown(self, dialogue: Dialogue, method: str, params: Raw) -> None:
@@ -117,8 +124,8 @@ class Notices:
         message = notification(method, b"" if bytes(params) == b"{}" else on_one_line(params))
         if len(callers) == 1 and callers[0].era.modern == dialogue.modern:
             callers[0].channel.notify(message)
-        elif len(self._sessions) == 1 and not dialogue.modern:
-            notify = next(iter(self._sessions.values())).notify
+        elif len(sessions := self.sessions_of(dialogue)) == 1 and not dialogue.modern:
+            notify = sessions[0].notify
             if notify is not None:
                 notify(message)
         else:
@@ -167,6 +174,11 @@ class Notices:
 def _callers(dialogue: Dialogue) -> list[RpcRequest]:
     """Return the requests under way in which the server can be at work: one that is held waits for its caller."""
     return [one.request for one in dialogue.exchanges.values() if one.request is not None and not one.is_held]
+
+
+def _is_wanted(rank: int, level: str) -> bool:
+    """Return whether a message is as grave as the level that somebody asked for."""
+    return rank >= (LEVELS.index(level) if level in LEVELS else 0)
 
 
 def _pass_progress(dialogue: Dialogue, params: Raw) -> None:

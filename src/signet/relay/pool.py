@@ -44,11 +44,14 @@ class Pool:
         return [one.result() for one in done]
 
     def ready(self, owner: str) -> Dialogue | None:
-        """Return the dialogue of an owner if there is one that can be used at once."""
-        opened = self._open.get(self._key(owner))
+        """Return the dialogue of an owner if there is one that can be used at once; it counts as used."""
+        key = self._key(owner)
+        opened = self._open.get(key)
         if opened is None or not opened.done() or opened.cancelled() or opened.exception() is not None:
             return None
         dialogue = opened.result()
+        if self._kind == "session":
+            self._open[key] = self._open.pop(key)
         return None if dialogue.is_lost else dialogue
 
     async def dialogue(self, owner: str, begin: Begin) -> Dialogue:
@@ -56,12 +59,10 @@ class Pool:
         key = self._key(owner)
         ready = self.ready(owner)
         if ready is not None:
-            if self._kind == "session":
-                self._open[key] = self._open.pop(key)
             return ready
         opened = self._open.get(key)
         if opened is None or opened.done():
-            opened = self._open[key] = self._start(begin)
+            opened = self._open[key] = self._start(key, begin)
         try:
             return await asyncio.shield(opened)
         except LinkError as error:
@@ -106,13 +107,14 @@ class Pool:
     def _key(self, owner: str) -> str:
         return owner if self._kind == "session" else ""
 
-    def _start(self, begin: Begin) -> asyncio.Future[Dialogue]:
+    def _start(self, key: str, begin: Begin) -> asyncio.Future[Dialogue]:
         self._check_pause()
         if self.is_closed:
             raise Fault(Code.INTERNAL_ERROR, f"{self._name} is being ended", as_tool_result=False)
-        if len(self._open) >= MAX_SESSIONS:
+        if len(self._open) >= MAX_SESSIONS and key not in self._open:
             oldest = next(iter(self._open))
-            self._later(_close(self._open.pop(oldest)))
+            idle = next((one for one, opened in self._open.items() if _is_idle(opened)), oldest)
+            self._later(_close(self._open.pop(idle)))
         task = asyncio.ensure_future(begin())
         task.add_done_callback(self._settle)
         return task
@@ -137,6 +139,14 @@ class Pool:
     def _no_start(self, why: str) -> Fault:
         message = f"the server {self._name} does not start: {why}"
         return Fault(Code.INTERNAL_ERROR, message, name="SERVER_NOT_STARTED", status=502, as_tool_result=False)
+
+
+def _is_idle(opened: asyncio.Future[Dialogue]) -> bool:
+    """Return whether no caller waits for a dialogue."""
+    if not opened.done():
+        return False
+    has_failed = opened.cancelled() or opened.exception() is not None
+    return has_failed or all(one.request is None for one in opened.result().exchanges.values())
 
 
 async def _close(opened: asyncio.Future[Dialogue]) -> None:

@@ -216,14 +216,18 @@ class ServerRelay:
             return Answer(error=Raw(error_object(INTERNAL, why)))
         uri = msgspec.json.decode(members(request.raw).get("uri", b'""'))
         dialogue = await server.dialogue(request)
-        if not dialogue.modern:
+        subscriptions = self.notices.subscriptions_of(server.name)
+        listener = subscriptions.of(session.notify)
+        is_left = request.method == "resources/unsubscribe"
+        is_kept = (
+            is_left and listener is not None and dialogue.owner is None and subscriptions.wants(str(uri), listener)
+        )
+        if not dialogue.modern and not is_kept:
             answer, _ = await server.exchange(request.method, request.raw, request)
             if answer.error is not None:
                 return answer
-        subscriptions = self.notices.subscriptions_of(server.name)
-        listener = subscriptions.of(session.notify)
         if listener is not None and isinstance(uri, str):
-            (listener.uris.add if request.method == "resources/subscribe" else listener.uris.discard)(uri)
+            (listener.uris.discard if is_left else listener.uris.add)(uri)
             subscriptions.sync(dialogue, uris_are_known=not dialogue.modern)
         return Answer(EMPTY)
 

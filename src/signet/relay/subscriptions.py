@@ -40,6 +40,8 @@ class Listener(msgspec.Struct, eq=False):
     lists: frozenset[str] = frozenset()
     """The notifications about lists that are wanted."""
     uris: set[str] = msgspec.field(default_factory=set)
+    owner: str = ""
+    """The session that it is of."""
 
     def tell(self, method: str, params: Raw) -> None:
         """Pass a notification on, marked with the caller's own subscription where there is one."""
@@ -52,17 +54,21 @@ class Listener(msgspec.Struct, eq=False):
         self.notify(notification(method, encode(parts) if parts else b""))
 
 
+class _Asked(msgspec.Struct, eq=False):
+    """What one running server was asked for."""
+
+    uris: set[str] = msgspec.field(default_factory=set)
+    filter: dict[str, Any] = msgspec.field(default_factory=dict)
+    listen: Exchange | None = None
+    """The stream of a server of the modern era."""
+
+
 class Subscriptions:
     """The listeners of one server's callers, and what the server is asked for on their behalf."""
 
     def __init__(self) -> None:
         self._listeners: dict[int, Listener] = {}
-        self._listen: Exchange | None = None
-        self._filter: dict[str, Any] = {}
-        """What the running server of the modern era was asked for."""
-        self._uris: set[str] = set()
-        """The resources that the running server was asked for."""
-        self._dialogue: Dialogue | None = None
+        self._asked: dict[Dialogue, _Asked] = {}
 
     def add(self, listener: Listener) -> None:
         """Tell a listener from now on."""
@@ -77,48 +83,54 @@ class Subscriptions:
         own = (one for one in self._listeners.values() if one.notify == notify and one.subscription is None)
         return next(own, None)
 
-    def tell(self, method: str, params: Raw) -> None:
-        """Pass a notification on to those who want it."""
+    def tell(self, method: str, params: Raw, owner: str | None = None) -> None:
+        """Pass a notification on to those who want it: all, or the owner of the instance that it came from."""
         if method == "notifications/resources/updated":
             uri = msgspec.json.decode(members(params).get("uri", b'""'))
             wanting = [one for one in self._listeners.values() if isinstance(uri, str) and uri in one.uris]
         else:
             wanting = [one for one in self._listeners.values() if method in one.lists]
-        for listener in wanting:
+        for listener in [one for one in wanting if owner in (None, one.owner)]:
             listener.tell(method, params)
 
-    def sync(self, dialogue: Dialogue, *, uris_are_known: bool = False) -> None:
-        """Ask a running server for what all listeners want together; `uris_are_known` if it was asked for those."""
-        wanted = {uri for one in self._listeners.values() for uri in one.uris}
-        lists = {method for one in self._listeners.values() for method in one.lists}
-        if dialogue is not self._dialogue:
-            self._dialogue, self._listen, self._filter, self._uris = dialogue, None, {}, set()
-        if dialogue.modern:
-            self._sync_modern(dialogue, wanted, lists)
-        elif not uris_are_known:
-            for uri in wanted - self._uris:
-                dialogue.start("resources/subscribe", encode({"uri": uri}))
-            for uri in self._uris - wanted:
-                dialogue.start("resources/unsubscribe", encode({"uri": uri}))
-        self._uris = wanted
+    def wants(self, uri: str, beside: Listener) -> bool:
+        """Return whether somebody else wants to hear of a resource."""
+        return any(uri in one.uris for one in self._listeners.values() if one is not beside)
 
-    def _sync_modern(self, dialogue: Dialogue, uris: set[str], lists: set[str]) -> None:
-        capabilities = members(dialogue.hello.get("capabilities"))
-        wanted: dict[str, Any] = {
-            member: True
-            for method, (member, capability) in LIST_CHANGES.items()
-            if method in lists and bytes(members(capabilities.get(capability)).get("listChanged", b"")) == b"true"
-        }
-        if uris:
-            wanted["resourceSubscriptions"] = sorted(uris)
-        if wanted == self._filter and (self._listen is None or not self._listen.reply.done()):
-            return
-        before, self._listen, self._filter = self._listen, None, wanted
-        if wanted:
-            params = encode({"notifications": wanted})
-            self._listen = dialogue.start("subscriptions/listen", params, meta=dialogue.modern_meta({}))
-        if before is not None and not before.reply.done():
-            dialogue.forget(before, "another subscription takes its place")
+    def sync(self, dialogue: Dialogue, *, uris_are_known: bool = False) -> None:
+        """Ask a running server for what its listeners want together; `uris_are_known` if it was asked for those."""
+        for gone in [one for one in self._asked if one.is_lost]:
+            del self._asked[gone]
+        listeners = [one for one in self._listeners.values() if dialogue.owner in (None, one.owner)]
+        wanted = {uri for one in listeners for uri in one.uris}
+        asked = self._asked.setdefault(dialogue, _Asked())
+        if dialogue.modern:
+            _sync_modern(dialogue, asked, wanted, {method for one in listeners for method in one.lists})
+        elif not uris_are_known:
+            for uri in wanted - asked.uris:
+                dialogue.start("resources/subscribe", encode({"uri": uri}))
+            for uri in asked.uris - wanted:
+                dialogue.start("resources/unsubscribe", encode({"uri": uri}))
+        asked.uris = wanted
+
+
+def _sync_modern(dialogue: Dialogue, asked: _Asked, uris: set[str], lists: set[str]) -> None:
+    capabilities = members(dialogue.hello.get("capabilities"))
+    wanted: dict[str, Any] = {
+        member: True
+        for method, (member, capability) in LIST_CHANGES.items()
+        if method in lists and bytes(members(capabilities.get(capability)).get("listChanged", b"")) == b"true"
+    }
+    if uris:
+        wanted["resourceSubscriptions"] = sorted(uris)
+    if wanted == asked.filter and (asked.listen is None or not asked.listen.reply.done()):
+        return
+    before, asked.listen, asked.filter = asked.listen, None, wanted
+    if wanted:
+        params = encode({"notifications": wanted})
+        asked.listen = dialogue.start("subscriptions/listen", params, meta=dialogue.modern_meta({}))
+    if before is not None and not before.reply.done():
+        dialogue.forget(before, "another subscription takes its place")
 
 
 def honoured(wanted: dict[str, Any], capabilities: Raw | bytes) -> tuple[dict[str, Any], frozenset[str], set[str]]:

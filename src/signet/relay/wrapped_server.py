@@ -83,10 +83,11 @@ class WrappedServer:
         """Return the running instance for a caller, started now if there is none; raise Fault if it does not start."""
         owner = session_of(caller)
         ready = self.pool.ready(owner)
-        return ready if ready is not None else await self.pool.dialogue(owner, partial(self._begin, caller))
+        begin = partial(self._begin, caller, owner if self.spec.pool == "session" else None)
+        return ready if ready is not None else await self.pool.dialogue(owner, begin)
 
-    async def _begin(self, caller: RpcRequest | None) -> Dialogue:
-        dialogue = await introduce(self._make_dialogue, self._introduction(caller))
+    async def _begin(self, caller: RpcRequest | None, owner: str | None) -> Dialogue:
+        dialogue = await introduce(partial(self._make_dialogue, owner), self._introduction(caller))
         if self.judge is not None:
             try:
                 await self._judge(dialogue, self.judge)
@@ -117,7 +118,7 @@ class WrappedServer:
             if dialogue.judging is not None:
                 await asyncio.shield(dialogue.judging)
 
-    def _make_dialogue(self) -> Dialogue:
+    def _make_dialogue(self, owner: str | None) -> Dialogue:
         listeners = self._listeners
         hooks = Hooks(
             notified=partial(listeners.notified, self),
@@ -125,7 +126,7 @@ class WrappedServer:
             lost=lambda dialogue, _: listeners.lost(self, dialogue),
             log=listeners.log,
         )
-        return Dialogue(self._make_link(), hooks)
+        return Dialogue(self._make_link(), hooks, None if self._is_private else owner)
 
     def _introduction(self, caller: RpcRequest | None) -> Introduction:
         if caller is None:
@@ -222,7 +223,7 @@ class WrappedServer:
         """Return the instance for a request; a caller without a session shares none with others that have none."""
         if self.spec.pool == "shared" or (self.spec.pool == "session" and session_of(caller)):
             return await self.dialogue(caller)
-        dialogue = await self.pool.single(partial(self._begin, caller))
+        dialogue = await self.pool.single(partial(self._begin, caller, session_of(caller)))
         self._singles.add(dialogue)
         return dialogue
 
