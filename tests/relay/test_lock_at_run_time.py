@@ -12,8 +12,12 @@ import pytest
 from lock.snapshots import TOOL, snapshot
 from processes import PATIENCE_S
 from signet.kernel.errors import Fault
+from signet.kernel.schemas import SchemaRegistry
+from signet.kernel.tools import Toolbox
+from signet.relay.opening import LockError, open_relay
+from signet.relay.server_spec import Wrapping
 
-from .listing_link import ScriptedLink, caller, relay_of
+from .listing_link import IDENTITY, ScriptedLink, caller, relay_of
 
 CHANGED = {**TOOL, "annotations": {"destructiveHint": True}}
 LIST_CHANGED = "notifications/tools/list_changed"
@@ -116,3 +120,11 @@ def test_what_is_blocked_is_blocked_by_every_request_that_leads_to_it(
 
     run(work())
     assert (method in link.got) == (expected == "answered")
+
+
+def test_a_lock_that_cannot_be_looked_at_is_refused_and_not_taken_for_none(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    wrapping = Wrapping(servers=(), lock_file=str(tmp_path / "file/signet.lock"))
+
+    with pytest.raises(LockError, match=r"cannot be read \(Not a directory\)"):
+        open_relay(wrapping, Toolbox(), SchemaRegistry(schema_root=tmp_path), IDENTITY, log=lambda *_, **__: None)

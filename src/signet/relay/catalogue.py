@@ -23,7 +23,7 @@ from signet.kernel.wire import ProtocolError, encode
 from signet.lock.snapshot import Snapshot
 
 from .dialogue import Answer, Dialogue
-from .listing import Listed, Terms, list_tools
+from .listing import Listed, Terms, list_tools, name_of, with_prefix
 from .messages import members
 from .snapshots import LISTS
 from .translation import capabilities_for, for_handshake, for_modern, listed_for_handshake
@@ -109,7 +109,7 @@ class Catalogue:
         self._snapshots[server.name] = snapshot
         prefix = f"{server.name}_" if self._prefixed else ""
         terms = Terms(server.name, prefix, server.modes, server.runner, self._log, server.learned)
-        self._listed[server.name] = list_tools(snapshot.tools, terms)
+        self._listed[server.name] = [one for one in list_tools(snapshot.tools, terms) if self._is_own(server, one)]
         try:
             self._fill()
         except ValueError as error:
@@ -121,6 +121,18 @@ class Catalogue:
             {one.tool.slug: one.bundle for one in listed}, {one.tool.slug: one.compile for one in listed}
         )
         self.on_change()
+
+    def _is_own(self, server: WrappedServer, listed: Listed) -> bool:
+        """Return whether a name is a server's own, and not in the room of another whose name goes on where its ends."""
+        if not self._prefixed or self._owner(listed.tool.name) is server:
+            return True
+        self._log("server.tool_left_out", tool=listed.tool.name[:100], why="its name is in the room of another server")
+        return False
+
+    def _owner(self, name: str) -> WrappedServer | None:
+        """Return the server whose name a prefixed name begins with; of several, the longest."""
+        found = [server for server in self.servers if name.startswith(f"{server.name}_")]
+        return max(found, key=lambda server: len(server.name), default=None)
 
     def _fill(self) -> None:
         """Put the tools of all servers into the toolbox, behind one's own; raise ValueError where two clash."""
@@ -169,12 +181,18 @@ class Catalogue:
                 return Answer(Raw(for_modern(request.method, answer.result, dialogue.hello.get("serverInfo"))))
             return Answer(Raw(for_handshake(request.method, answer.result)))
         await self.learn(request)
-        entries = [
-            _prefixed(one, f"{name}_") if self._prefixed and request.method == "prompts/list" else one
-            for name in self.listed
-            for one in getattr(self._snapshots[name], MEMBERS[request.method])
-        ]
+        entries = [one for server in self.servers for one in self._others(server, request.method)]
         return Answer(Raw(self._result(request, LISTS[request.method][1], entries)))
+
+    def _others(self, server: WrappedServer, method: str) -> list[Raw]:
+        """Return what a server whose tools are served lists of another kind; of its prompts, those in its own room."""
+        if server.name not in self._listed:
+            return []
+        entries: tuple[Raw, ...] = getattr(self._snapshots[server.name], MEMBERS[method])
+        if method != "prompts/list" or not self._prefixed:
+            return [*entries]
+        named = [with_prefix(one, f"{server.name}_") for one in entries]
+        return [one for one in named if self._owner(name_of(members(one))) is server]
 
     def _result(self, request: RpcRequest, member: str, entries: list[Raw]) -> bytes:
         body = encode({member: entries})
@@ -254,11 +272,11 @@ class Catalogue:
         if request.method == "completion/complete":
             name, uri = _text(reference.get("name")), _text(reference.get("uri"))
         if name:
-            for server in self.servers:
-                if name.startswith(f"{server.name}_"):
-                    own = name.removeprefix(f"{server.name}_")
-                    is_completion = request.method == "completion/complete"
-                    return server, {"ref": {**reference, "name": own}} if is_completion else {"name": own}
+            server = self._owner(name)
+            if server is not None:
+                own = name.removeprefix(f"{server.name}_")
+                is_completion = request.method == "completion/complete"
+                return server, {"ref": {**reference, "name": own}} if is_completion else {"name": own}
             raise ProtocolError(INVALID_PARAMS, f"Invalid params: no server has {name[:200]!r}")
         return self._server_of(uri), None
 
@@ -275,11 +293,6 @@ class Catalogue:
                 if beginning and uri.startswith(beginning):
                     return server
         raise ProtocolError(INVALID_PARAMS, f"Invalid params: no server lists the resource {uri[:200]!r}")
-
-
-def _prefixed(entry: Raw, prefix: str) -> Raw:
-    parts: dict[str, Any] = dict(members(entry))
-    return Raw(encode({**parts, "name": prefix + _text(parts.get("name"))}))
 
 
 def _text(value: Raw | None) -> str:

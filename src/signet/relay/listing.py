@@ -16,7 +16,7 @@ from signet.kernel.wire import encode
 
 from .messages import members, on_one_line
 
-__all__ = ["Listed", "Terms", "list_tools", "name_of", "slug_for"]
+__all__ = ["Listed", "Terms", "list_tools", "name_of", "slug_for", "with_prefix"]
 
 MAX_RESULT_BYTES: Final = 16 << 20
 HINTS: Final = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
@@ -100,6 +100,12 @@ def _listed(entry: Raw, parts: dict[str, Raw], slug: str, terms: Terms) -> Liste
 def name_of(parts: Mapping[str, Raw]) -> str:
     """Return the name of a listed entry; empty if it has none."""
     return _text(parts, "name")
+
+
+def with_prefix(entry: Raw, prefix: str) -> Raw:
+    """Return a listed entry under a name with something before it."""
+    parts: dict[str, Any] = dict(members(entry))
+    return Raw(encode({**parts, "name": prefix + name_of(parts)}))
 
 
 def _text(parts: Mapping[str, Raw], key: str) -> str:

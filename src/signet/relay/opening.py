@@ -18,6 +18,7 @@ from signet.lock.policy import judge, parse_policy
 from signet.lock.snapshot import Snapshot
 
 from .blocking import Blocked
+from .bounded_log import BoundedLog
 from .catalogue import Catalogue
 from .link import Link
 from .relay import ServerRelay
@@ -50,6 +51,7 @@ def open_relay(
         LinkError: a tape cannot be recorded or replayed.
         ValueError: the policy of the lock is none, or learned contracts cannot be read.
     """
+    log = BoundedLog(log)
     relay = ServerRelay(log)
     notices = relay.notices
     listeners = Listeners(
@@ -77,9 +79,13 @@ def open_relay(
 def _lock_of(wrapping: Wrapping, log: Log) -> Lock | None:
     if parse_policy(wrapping.lock).is_off:
         return None
-    if not os.path.lexists(wrapping.lock_file):
+    try:
+        os.lstat(wrapping.lock_file)
+    except FileNotFoundError:
         log("lock.missing", why=f"nothing is pinned: write {wrapping.lock_file} with 'signet lock'")
         return None
+    except (OSError, ValueError):
+        pass  # There may be one behind what cannot be looked at: reading it says why it cannot be.
     return read_lock(wrapping.lock_file)
 
 
