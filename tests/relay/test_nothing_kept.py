@@ -33,7 +33,7 @@ def test_a_call_that_is_given_up_takes_its_question_along() -> None:
         assert (told[1]["method"], told[1]["params"]) == ("notifications/cancelled", {"requestId": told[0]["id"]})
         await until(lambda: any(one.get("id") == 5 for one in link.sent))
         assert "error" in link.response(5)
-        assert (talk.asker._asked, dialogue.questions) == ({}, {})
+        await until(lambda: (talk.asker._asked, dialogue.questions) == ({}, {}))
 
     asyncio.run(run())
 

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Raw
 
 from signet.kernel.errors import INVALID_PARAMS, Fault
-from signet.kernel.protocol import MODERN_VERSIONS, Identity, listing, settled_version
+from signet.kernel.protocol import Identity, listing
 from signet.kernel.relay import RpcRequest
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.tools import Tool, Toolbox
@@ -23,6 +23,7 @@ from signet.kernel.wire import ProtocolError, encode
 from signet.lock.snapshot import Snapshot
 
 from .dialogue import Answer, Dialogue
+from .hello import hello_as_said, hello_of
 from .listing import Listed, Terms, list_tools, name_of, with_prefix
 from .messages import members
 from .snapshots import LISTS
@@ -31,7 +32,6 @@ from .wrapped_server import WrappedServer
 
 __all__ = ["Catalogue"]
 
-OPEN: Final = b"{"
 MEMBERS: Final = {"prompts/list": "prompts", "resources/list": "resources", "resources/templates/list": "templates"}
 """The field of a snapshot that holds each list."""
 
@@ -64,7 +64,9 @@ class Catalogue:
         self._log = log
         self._snapshots: dict[str, Snapshot] = {}
         self._listed: dict[str, list[Listed]] = {}
-        self._learning: asyncio.Future[None] | None = None
+        self._learning: dict[str, asyncio.Future[None]] = {}
+        self._failed: set[str] = set()
+        """The servers that could not be read before."""
         self.on_change: Callable[[], None] = _nothing
         self.sole = self.servers[0] if len(self.servers) == 1 and not prefixed and not any(toolbox.groups) else None
         for server in self.servers:
@@ -77,16 +79,39 @@ class Catalogue:
         """Whether the tools of all servers are known."""
         return len(self._snapshots) == len(self.servers)
 
-    async def learn(self, caller: RpcRequest | None) -> None:
-        """Read what is not known yet; a server that cannot be asked is told in the log, and asked again next time."""
-        for server in self.servers:
-            if server.name not in self._snapshots:
-                try:
-                    self._take(server, await server.snapshot(caller))
-                except Fault as fault:
-                    if self.sole is not None:
-                        raise
-                    self._log("server.not_listed", server=server.name, why=fault.message)
+    async def learn(self, caller: RpcRequest | None, *, patient: bool = False) -> None:
+        """Read what is not known yet, once for all who wait for it.
+
+        One of several servers that cannot be asked is told in the log, and asked again next time; only who is
+        `patient` waits for it then.
+        """
+        unknown = [server for server in self.servers if server.name not in self._snapshots]
+        reading = {server.name: self._reading(server, caller) for server in unknown}
+        awaited = [one for name, one in reading.items() if patient or name not in self._failed]
+        if awaited:
+            await asyncio.gather(*map(asyncio.shield, awaited))
+
+    def _reading(self, server: WrappedServer, caller: RpcRequest | None) -> asyncio.Future[None]:
+        """Return what reads a server, begun now unless it is under way."""
+        if server.name not in self._learning:
+            task = self._learning[server.name] = asyncio.ensure_future(self._read(server, caller))
+            task.add_done_callback(lambda done: self._has_read(server.name, done))
+        return self._learning[server.name]
+
+    def _has_read(self, name: str, done: asyncio.Future[None]) -> None:
+        del self._learning[name]
+        if not done.cancelled():
+            done.exception()  # whoever waits gets it; nobody may
+
+    async def _read(self, server: WrappedServer, caller: RpcRequest | None) -> None:
+        try:
+            self._take(server, await server.snapshot(caller))
+            self._failed.discard(server.name)
+        except Fault as fault:
+            if self.sole is not None:
+                raise
+            self._failed.add(server.name)
+            self._log("server.not_listed", server=server.name, why=fault.message)
 
     async def learn_again(self, server: WrappedServer, dialogue: Dialogue) -> bool:
         """Read the lists of a running instance again; return whether what is listed has changed."""
@@ -99,8 +124,9 @@ class Catalogue:
         except Fault as fault:
             self._log("server.not_listed", server=server.name, why=fault.message)
             return False
+        # Another reader may have seen the change first: those who listen are told all the same.
         self._take(server, now)
-        return before is None or now != before
+        return True
 
     def _take(self, server: WrappedServer, snapshot: Snapshot) -> None:
         """Serve what a server lists from now on."""
@@ -158,10 +184,8 @@ class Catalogue:
 
     async def list_tools(self, request: RpcRequest) -> bytes:
         """Return the result of `tools/list`; a list that nothing pins is read anew each time."""
-        await self.learn(request)
-        for server in self.servers:
-            if server.pinned is None and server.name in self._snapshots:
-                self._take(server, await server.snapshot(request))
+        known = [one for one in self.servers if one.pinned is None and one.name in self._snapshots]
+        await asyncio.gather(self.learn(request, patient=True), *[self._read(one, request) for one in known])
         entries = [one for name in self.listed for one in self._entries(name, request)]
         own = msgspec.json.decode(listing(self._own, self._registry), type=list[Raw]) if any(self._own.groups) else []
         return self._result(request, "tools", [*own, *entries])
@@ -180,7 +204,7 @@ class Catalogue:
             if request.era.modern:
                 return Answer(Raw(for_modern(request.method, answer.result, dialogue.hello.get("serverInfo"))))
             return Answer(Raw(for_handshake(request.method, answer.result)))
-        await self.learn(request)
+        await self.learn(request, patient=True)
         entries = [one for server in self.servers for one in self._others(server, request.method)]
         return Answer(Raw(self._result(request, LISTS[request.method][1], entries)))
 
@@ -213,14 +237,11 @@ class Catalogue:
         if self.sole is None:
             return await self._common_hello(request)
         if self.sole.pinned is not None:
-            return self._hello_of(request, self.sole.pinned)
+            return hello_of(request, self.sole.pinned)
         dialogue = await self.sole.dialogue(request)
         if dialogue.modern == request.era.modern:
-            hello: dict[str, Any] = dict(dialogue.hello)
-            if not dialogue.modern:
-                hello["protocolVersion"] = settled_version(request.params.version)
-            return encode(hello)
-        return self._hello_of(request, self.sole.introduced(dialogue))
+            return hello_as_said(request, dialogue.hello)
+        return hello_of(request, self.sole.introduced(dialogue))
 
     async def _common_hello(self, request: RpcRequest) -> bytes:
         await self.learn(request)
@@ -233,23 +254,10 @@ class Catalogue:
         text = "\n".join((*texts, self._instructions) if self._instructions else texts)
         info = Raw(encode(self._identity))
         era = "modern" if request.era.modern else "handshake"
-        return self._hello_of(
+        return hello_of(
             request,
             Snapshot(era=era, version="", server_info=info, capabilities=Raw(encode(together)), instructions=text),
         )
-
-    def _hello_of(self, request: RpcRequest, snapshot: Snapshot) -> bytes:
-        same = (snapshot.era == "modern") == request.era.modern
-        capabilities = Raw(capabilities_for(snapshot.capabilities, same_era=same))
-        said = {"instructions": snapshot.instructions} if snapshot.instructions else {}
-        if not request.era.modern:
-            version = settled_version(request.params.version)
-            info = snapshot.server_info
-            return encode({"protocolVersion": version, "capabilities": capabilities, "serverInfo": info, **said})
-        result = encode({"supportedVersions": MODERN_VERSIONS, "capabilities": capabilities, **said})
-        meta = {"io.modelcontextprotocol/serverInfo": snapshot.server_info}
-        tail = b',"ttlMs":0,"cacheScope":"private","resultType":"complete","_meta":' + encode(meta) + b"}"
-        return result[:-1] + tail
 
     async def capabilities_of(self, server: WrappedServer, caller: RpcRequest) -> Raw:
         """Return what a server can do."""
@@ -265,7 +273,6 @@ class Catalogue:
         """
         if self.sole is not None:
             return self.sole, None
-        await self.learn(request)
         parts = members(request.raw)
         reference = members(parts.get("ref"))
         name, uri = _text(parts.get("name")), _text(parts.get("uri"))
@@ -278,6 +285,7 @@ class Catalogue:
                 is_completion = request.method == "completion/complete"
                 return server, {"ref": {**reference, "name": own}} if is_completion else {"name": own}
             raise ProtocolError(INVALID_PARAMS, f"Invalid params: no server has {name[:200]!r}")
+        await self.learn(request)
         return self._server_of(uri), None
 
     def _server_of(self, uri: str) -> WrappedServer:

@@ -139,7 +139,7 @@ class ServerRelay:
 
     def _call(self, request: RpcRequest) -> Answered:
         server = self._served()
-        if self.catalogue.is_known:
+        if self.catalogue.is_known or server.pipeline.toolbox.named(request.params.name) is not None:
             return server.call(request)
         return self._later(request, self._call_when_known(request))
 

@@ -1,0 +1,158 @@
+"""What servers list is read once for all who wait, and one that is dead delays nobody else."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from msgspec.json import decode
+
+from processes import PATIENCE_S
+from signet.kernel.channel import Session
+from signet.kernel.outcome import Pending
+from signet.kernel.pipeline import Pipeline
+from signet.kernel.protocol import Identity, ListParams
+from signet.kernel.schemas import SchemaRegistry
+from signet.kernel.server import Server
+from signet.kernel.tools import Toolbox
+from signet.relay.catalogue import Catalogue
+from signet.relay.notices import Notices
+from signet.relay.relay import ServerRelay
+from signet.relay.server_spec import ServerSpec
+from signet.relay.wrapped_server import Listeners, WrappedServer
+
+from .scripted_link import AnsweringLink, calling, nothing, requesting, until
+
+SCHEMAS = Path(__file__).parents[2] / "src/signet/schemas"
+TOOLS = {"tools/list": {"tools": [{"name": "echo", "inputSchema": {"type": "object"}}]}}
+SESSION = Session(id="one", version="2025-11-25")
+
+
+def relaying(**links: AnsweringLink) -> ServerRelay:
+    """Return a relay in front of some servers, each with one instance."""
+    relay, notices = ServerRelay(nothing), Notices(nothing)
+    listeners = Listeners(notified=nothing, begun=nothing, lost=nothing, sessions=notices.sessions, log=nothing)
+    servers = []
+    for name, link in links.items():
+        left = iter([link])
+        servers.append(WrappedServer(ServerSpec(name=name), lambda left=left: next(left), listeners, is_private=False))  # type: ignore[misc]
+    toolbox, registry = Toolbox(), SchemaRegistry(schema_root=SCHEMAS)
+    identity = Identity("test", "1")
+    relay.catalogue = relay.notices.catalogue = Catalogue(
+        servers, toolbox, registry, identity, prefixed=len(links) > 1, log=nothing
+    )
+    relay.serve(Server(Pipeline(toolbox, registry), identity, "", relay=relay))
+    return relay
+
+
+def lists(link: AnsweringLink) -> int:
+    return len(link.requests("tools/list"))
+
+
+def test_many_who_wait_read_the_lists_once() -> None:
+    async def run() -> None:
+        link = AnsweringLink(TOOLS)
+        relay = relaying(a=link)
+        await asyncio.gather(*[relay.catalogue.learn(None) for _ in range(50)])
+
+        assert lists(link) == 1
+        await relay.close()
+
+    asyncio.run(run())
+
+
+def test_whoever_gives_up_does_not_end_the_reading_of_others() -> None:
+    async def run() -> None:
+        link = AnsweringLink({"tools/list": None})
+        relay = relaying(a=link)
+        first, second = [asyncio.ensure_future(relay.catalogue.learn(None)) for _ in range(2)]
+        await until(lambda: lists(link))
+        first.cancel()
+        link.say(id=link.requests("tools/list")[0]["id"], result=TOOLS["tools/list"])
+        await second
+
+        assert (lists(link), relay.is_ready) == (1, True)
+        await relay.close()
+
+    asyncio.run(run())
+
+
+def test_the_first_list_is_read_once() -> None:
+    async def run() -> None:
+        link = AnsweringLink(TOOLS)
+        relay = relaying(a=link)
+        request = requesting("tools/list", SESSION)
+        listed: dict[str, Any] = decode(await relay.catalogue.list_tools(request))
+
+        assert ([one["name"] for one in listed["tools"]], lists(link)) == (["echo"], 1)
+        await relay.close()
+
+    asyncio.run(run())
+
+
+def test_a_server_that_hangs_delays_no_call_of_another() -> None:
+    async def run() -> None:
+        well, hung = AnsweringLink({**TOOLS, "tools/call": {"content": []}}), AnsweringLink({"initialize": None})
+        hung.refused = ""
+        relay = relaying(well=well, hung=hung)
+        learning = asyncio.ensure_future(relay.catalogue.learn(None))
+        await until(lambda: relay.servers == ["well"])
+        handler = relay.handler("tools/call", modern=False)
+        assert handler is not None
+        pending = handler(calling("well_echo", []))
+        assert isinstance(pending, Pending)
+
+        reply = await asyncio.wait_for(pending.reply, PATIENCE_S)
+
+        assert (reply.code, learning.done()) == (0, False)
+        learning.cancel()
+        await relay.close()
+
+    asyncio.run(run())
+
+
+def test_a_server_that_is_gone_does_not_take_the_lists_of_others_along() -> None:
+    async def run() -> None:
+        well, gone = AnsweringLink(TOOLS), AnsweringLink(TOOLS)
+        relay = relaying(well=well, gone=gone)
+        await relay.catalogue.learn(None)
+        gone.answers["tools/list"] = {"tools": 1}
+        handler = relay.handler("tools/list", modern=False)
+        assert handler is not None
+        request = requesting("tools/list", SESSION)
+        pending = handler(type(request)(1, ListParams(), request.meta, request.channel, request.era, "tools/list"))
+        assert isinstance(pending, Pending)
+
+        reply: dict[str, Any] = decode((await pending.reply).body)
+
+        assert {one["name"] for one in reply["result"]["tools"]} >= {"well_echo"}
+        await relay.close()
+
+    asyncio.run(run())
+
+
+def test_a_change_that_one_client_has_seen_is_told_to_the_others() -> None:
+    async def run() -> None:
+        link = AnsweringLink(TOOLS)
+        relay = relaying(a=link)
+        await relay.catalogue.learn(None)
+        link.answers["tools/list"] = {"tools": []}
+        await relay.catalogue.list_tools(requesting("tools/list", SESSION))
+
+        assert await relay.catalogue.learn_again(relay.catalogue.servers[0])
+        await relay.close()
+
+    asyncio.run(run())
+
+
+def test_a_caller_is_told_only_revisions_that_are_served() -> None:
+    async def run() -> None:
+        said = {"supportedVersions": ["2026-07-28", "2099-01-01"], "capabilities": {}, "x": 1}
+        relay = relaying(a=AnsweringLink({"server/discover": said}, modern=True))
+        hello: dict[str, Any] = decode(await relay.catalogue.hello(requesting("server/discover", SESSION, modern=True)))
+
+        assert hello == {**said, "supportedVersions": ["2026-07-28"]}
+        await relay.close()
+
+    asyncio.run(run())
