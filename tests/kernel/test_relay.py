@@ -1,4 +1,4 @@
-"""The port to wrapped servers: a relay answers methods in the server's place, and takes what clients say by themselves."""
+"""The port to wrapped servers: a relay answers in the server's place, and takes what clients say by themselves."""
 
 from __future__ import annotations
 

@@ -140,7 +140,8 @@ def test_a_change_that_one_client_has_seen_is_told_to_the_others() -> None:
         link.answers["tools/list"] = {"tools": []}
         await relay.catalogue.list_tools(requesting("tools/list", SESSION))
 
-        assert await relay.catalogue.learn_again(relay.catalogue.servers[0])
+        server = relay.catalogue.servers[0]
+        assert await relay.catalogue.learn_again(server, server.pool.dialogues[0])
         await relay.close()
 
     asyncio.run(run())

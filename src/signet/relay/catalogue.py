@@ -26,7 +26,7 @@ from .dialogue import Answer, Dialogue
 from .hello import hello_as_said, hello_of
 from .listing import Listed, Terms, list_tools, name_of, with_prefix
 from .messages import members
-from .snapshots import LISTS
+from .snapshots import LISTS, has_template_for, lists_resource, text_of
 from .translation import capabilities_for, for_handshake, for_modern, listed_for_handshake
 from .wrapped_server import WrappedServer
 
@@ -275,9 +275,9 @@ class Catalogue:
             return self.sole, None
         parts = members(request.raw)
         reference = members(parts.get("ref"))
-        name, uri = _text(parts.get("name")), _text(parts.get("uri"))
+        name, uri = text_of(parts.get("name")), text_of(parts.get("uri"))
         if request.method == "completion/complete":
-            name, uri = _text(reference.get("name")), _text(reference.get("uri"))
+            name, uri = text_of(reference.get("name")), text_of(reference.get("uri"))
         if name:
             server = self._owner(name)
             if server is not None:
@@ -290,19 +290,8 @@ class Catalogue:
 
     def _server_of(self, uri: str) -> WrappedServer:
         """Return the server that lists a resource; else the first whose templates begin like it."""
-        for server in self.servers:
-            snapshot = self._snapshots.get(server.name)
-            if snapshot is not None and any(_text(members(one).get("uri")) == uri for one in snapshot.resources):
-                return server
-        for server in self.servers:
-            snapshot = self._snapshots.get(server.name)
-            for one in snapshot.templates if snapshot is not None else ():
-                beginning = _text(members(one).get("uriTemplate")).partition("{")[0]
-                if beginning and uri.startswith(beginning):
+        for has in (lists_resource, has_template_for):
+            for server in self.servers:
+                if server.name in self._snapshots and has(self._snapshots[server.name], uri):
                     return server
         raise ProtocolError(INVALID_PARAMS, f"Invalid params: no server lists the resource {uri[:200]!r}")
-
-
-def _text(value: Raw | None) -> str:
-    text = msgspec.json.decode(value) if value is not None else ""
-    return text if isinstance(text, str) else ""
