@@ -91,7 +91,8 @@ class Notices:
     def _pass_message(self, server: WrappedServer, dialogue: Dialogue, params: Raw) -> None:
         """Pass a log message on: to the caller of the only request that it may be of, else to the sessions.
 
-        A server of the modern era writes none but for requests that ask for a level.
+        A server of the modern era writes none but for requests that ask for a level. What may be of somebody's call
+        is told to nobody else.
         """
         level = msgspec.json.decode(members(params).get("level", b'"info"'))
         rank = LEVELS.index(level) if level in LEVELS else 0
@@ -99,15 +100,18 @@ class Notices:
         callers = [one.request for one in dialogue.exchanges.values() if one.request is not None]
         if dialogue.modern:
             callers = [one for one in callers if server.conversations.level_of(one)]
-        if len(callers) == 1:
+        concerned = {one.channel.caller.key for one in callers} | _through_other_doors(dialogue)
+        if len(callers) == len(concerned) == 1:
             wanted = server.conversations.level_of(callers[0])
             if not callers[0].era.modern or (wanted in LEVELS and rank >= LEVELS.index(wanted)):
                 callers[0].channel.notify(message)
             return
-        for session in self._sessions.values():
-            if session.notify is not None:
-                session.notify(message)
-        if not self._sessions:
+        sessions = [one for one in self._sessions.values() if one.notify is not None]
+        concerned = concerned or {one.principal for one in sessions}
+        hearing = [one for one in sessions if concerned == {one.principal}]
+        for session in hearing:
+            session.notify(message)  # type: ignore[misc] # chosen above
+        if not hearing:
             self._log("server.notification_dropped", server=server.name, method="notifications/message")
 
     def _pass_unknown(self, dialogue: Dialogue, method: str, params: Raw) -> None:
@@ -116,8 +120,9 @@ class Notices:
         if len(callers) == 1 and callers[0].era.modern == dialogue.modern:
             callers[0].channel.notify(message)
         elif len(self._sessions) == 1 and not dialogue.modern:
-            notify = next(iter(self._sessions.values())).notify
-            if notify is not None:
+            session = next(iter(self._sessions.values()))
+            notify = session.notify
+            if notify is not None and {one.channel.caller.key for one in callers} <= {session.principal}:
                 notify(message)
         else:
             self._log("server.notification_dropped", method=method[:100])
@@ -160,6 +165,11 @@ class Notices:
             timer.cancel()
         for task in self._tasks:
             task.cancel()
+
+
+def _through_other_doors(dialogue: Dialogue) -> set[str | None]:
+    """Return whose calls through doors other than MCP are under way: nobody knows, and each may be of another."""
+    return {None for one in dialogue.exchanges.values() if one.request is None and one.method == "tools/call"}
 
 
 def _pass_progress(dialogue: Dialogue, params: Raw) -> None:
