@@ -76,7 +76,17 @@ class ScriptedLink:
         """Nothing runs."""
 
 
-def relay_of(folder: Path, links: dict[str, list[ScriptedLink]], pinned: Snapshot | None, **spec: Any) -> ServerRelay:
+def unheard(*_: object, **__: object) -> None:
+    """Log nothing."""
+
+
+def relay_of(
+    folder: Path,
+    links: dict[str, list[ScriptedLink]],
+    pinned: Snapshot | None,
+    log: Callable[..., None] = unheard,
+    **spec: Any,
+) -> ServerRelay:
     """Return the relay of some servers, the n-th instance of each with the n-th link; a lock pins all alike."""
     lock_file = folder / "signet.lock"
     if pinned is not None:
@@ -84,10 +94,7 @@ def relay_of(folder: Path, links: dict[str, list[ScriptedLink]], pinned: Snapsho
     specs = tuple(ServerSpec(name=name, command=("none",), era="handshake", **spec) for name in links)
     wrapping = Wrapping(servers=specs, lock_file=str(lock_file), prefixed=len(links) > 1)
     registry = SchemaRegistry(schema_root=folder)
-    logged: list[tuple[str, dict[str, Any]]] = []
-    relay = open_relay(
-        wrapping, Toolbox(), registry, IDENTITY, log=lambda event, **fields: logged.append((event, fields))
-    )
+    relay = open_relay(wrapping, Toolbox(), registry, IDENTITY, log=log)
     for server in relay.catalogue.servers:
         waiting = iter(links[server.name])
         server._make_link = lambda waiting=waiting: next(waiting)

@@ -128,3 +128,25 @@ def test_a_lock_that_cannot_be_looked_at_is_refused_and_not_taken_for_none(tmp_p
 
     with pytest.raises(LockError, match=r"cannot be read \(Not a directory\)"):
         open_relay(wrapping, Toolbox(), SchemaRegistry(schema_root=tmp_path), IDENTITY, log=lambda *_, **__: None)
+
+
+def test_a_change_is_told_once_for_as_long_as_it_lasts_and_many_are_counted(tmp_path: Path) -> None:
+    link = ScriptedLink(tools=[TOOL, *({**TOOL, "name": f"new {number}"} for number in range(150))])
+    told: list[str] = []
+
+    def log(event: str, **fields: str) -> None:
+        if event == "lock.note":
+            told.append(fields["what"])
+
+    async def work() -> None:
+        server = relay_of(tmp_path, {"s": [link]}, snapshot(TOOL), log).catalogue.servers[0]
+        for _ in range(3):
+            assert await outcome(server, "tools/call", CALL) == "answered"
+            link.say(method=LIST_CHANGED)
+        link.lists["tools"] = [CHANGED]
+        assert await outcome(server, "tools/call", CALL) == "BLOCKED_BY_LOCK"
+
+    run(work())
+    assert len(told) == 102
+    assert told[100] == "51 more; look with 'signet lock'"
+    assert "destructiveHint" in told[101]

@@ -77,3 +77,16 @@ def test_a_server_of_one_era_is_spoken_to_in_that_era_whatever_is_preferred(pref
 def test_an_era_that_a_server_does_not_speak_is_told() -> None:
     with pytest.raises(LinkError, match=r"^it refuses to begin: Method not found$"):
         begin("plain", only="modern")
+
+
+def test_the_last_words_of_a_server_are_told_without_its_secrets() -> None:
+    script = "import os, sys; sys.exit('refused: ' + os.environ['SERVICE_KEY'])"
+    env = (("SERVICE_KEY", "opensesame-1234"),)
+    spec = ServerSpec(name="s", command=(sys.executable, "-I", "-S", "-c", script), env=env)
+    hooks = Hooks(notified=nothing, asked=nothing, lost=nothing, log=nothing)
+
+    async def run() -> None:
+        await introduce(lambda: Dialogue(ChildLink(spec, nothing), hooks), Introduction(only="handshake"))
+
+    with pytest.raises(LinkError, match=r"exit code 1; .*: refused: \[redacted\]$"):
+        asyncio.run(asyncio.wait_for(run(), PATIENCE_S))

@@ -26,6 +26,8 @@ class Session(msgspec.Struct):
 
     id: str = ""
     """Empty where nothing lasts, and on stdio."""
+    principal: str | None = None
+    """The key of the one who holds it; None where nobody has to say who they are."""
     version: str = ""
     """The version that `initialize` settled."""
     capabilities: Mapping[str, Any] = msgspec.field(default_factory=dict)

@@ -44,7 +44,7 @@ class ContractError(ValueError):
 class Contract:
     """One compiled JSON Schema."""
 
-    __slots__ = ("_plain", "_schema", "_validator", "fingerprint", "is_valid")
+    __slots__ = ("_compile", "_plain", "_schema", "_validator", "fingerprint", "is_valid")
 
     def __init__(self, schema: object, fingerprint: str, draft: Any = None) -> None:
         """Compile a schema; `draft` is the validator's class where the schema is of an older draft."""
@@ -52,6 +52,7 @@ class Contract:
             from jsonschema_rs import Draft202012Validator as draft  # noqa: N813 - it stands in the place of any other
 
         self._schema = schema
+        self._compile = draft
         self._validator = draft(schema, retriever=_no_network)
         self._plain: tuple[object, Draft202012Validator, frozenset[str]] | None = None
         self.fingerprint = fingerprint
@@ -73,11 +74,9 @@ class Contract:
         return self._plain
 
     def _compile_plain(self) -> tuple[object, Draft202012Validator, frozenset[str]]:
-        from jsonschema_rs import Draft202012Validator
-
         schema, nullable = plain_view(self._schema)
         is_same = schema is self._schema
-        return schema, self._validator if is_same else Draft202012Validator(schema, retriever=_no_network), nullable
+        return schema, self._validator if is_same else self._compile(schema, retriever=_no_network), nullable
 
     def validate(self, instance: object) -> None:
         """Raise ContractError, which holds each place, if a value breaks the contract."""

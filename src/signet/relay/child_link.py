@@ -30,7 +30,7 @@ class ChildLink:
             cwd=self._spec.cwd,
             on_line=receive,
             on_stderr=self._on_stderr,
-            on_exit=lost,
+            on_exit=lambda why: lost(self._without_secrets(why)),
             on_long_line=lambda begin, end: receive(begin + end),
         )
         try:
@@ -38,6 +38,14 @@ class ChildLink:
         except OSError as error:
             raise LinkError(str(error)) from None
         self._child = child
+
+    def _without_secrets(self, sentence: str) -> str:
+        """Return a sentence that callers may read: it ends with words of the child, which may be its own key."""
+        from signet.kernel.redaction import SecretRedactor
+
+        from .spec_secrets import secrets_of
+
+        return SecretRedactor(secrets_of(self._spec)).text(sentence)
 
     def send(self, message: Outgoing) -> None:
         """Write a line."""

@@ -15,10 +15,15 @@ from signet.kernel.tools import Tool
 from signet.kernel.wire import encode
 
 from .messages import members, on_one_line
+from .schema_cost import check_cost
 
 __all__ = ["Listed", "Terms", "list_tools", "name_of", "slug_for", "with_prefix"]
 
 MAX_RESULT_BYTES: Final = 16 << 20
+MAX_SCHEMA_BYTES: Final = 1 << 20
+"""A larger schema checks nothing: to compile it takes too long."""
+MAX_STEPS: Final = 10_000
+"""How far a pattern is tried on a text that it may match in many ways; a text that needs more does not match."""
 HINTS: Final = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 ANYTHING: Final = Raw(b'{"type":"object"}')
 ODD: Final = re.compile(r"[^a-z0-9_.]+")
@@ -139,7 +144,11 @@ def _compile(bundle: Bundle, *, promises_output: bool, note: Note) -> ToolIO:
 
 def _contract(raw: Raw, side: str, note: Note) -> Contract | None:
     try:
-        return _compiled(msgspec.json.decode(raw))
+        if len(bytes(raw)) > MAX_SCHEMA_BYTES:
+            raise ValueError(f"it is larger than {MAX_SCHEMA_BYTES:,} bytes")  # noqa: TRY301 - told like all others
+        schema = msgspec.json.decode(raw)
+        check_cost(schema)
+        return _compiled(schema)
     except (ValueError, RecursionError) as error:
         why = str(error).partition("\n")[0][:200]
         note("server.schema_unusable", side=side, why=f"{why}; values are not checked")
@@ -158,4 +167,5 @@ def _compiled(schema: Any) -> Contract:
     }
     named = schema.get("$schema") if isinstance(schema, dict) else None
     draft = next((drafts[key] for key in drafts if isinstance(named, str) and key in named), None)
-    return Contract(schema, "", draft)
+    options = jsonschema_rs.FancyRegexOptions(backtrack_limit=MAX_STEPS)
+    return Contract(schema, "", partial(draft or jsonschema_rs.Draft202012Validator, pattern_options=options))

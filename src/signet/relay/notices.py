@@ -98,7 +98,8 @@ class Notices:
     def _pass_message(self, server: WrappedServer, dialogue: Dialogue, params: Raw) -> None:
         """Pass a log message on: to the caller of the only request that it may be of, else to the sessions.
 
-        A server of the modern era writes none but for requests that ask for a level.
+        A server of the modern era writes none but for requests that ask for a level. What may be of somebody's call
+        is told to nobody else.
         """
         level = msgspec.json.decode(members(params).get("level", b'"info"'))
         rank = LEVELS.index(level) if level in LEVELS else 0
@@ -106,17 +107,20 @@ class Notices:
         callers = _callers(dialogue)
         if dialogue.modern:
             callers = [one for one in callers if server.conversations.level_of(one)]
-        if len(callers) == 1:
+        concerned = {one.channel.caller.key for one in callers} | _through_other_doors(dialogue)
+        if len(callers) == len(concerned) == 1:
             wanted = server.conversations.level_of(callers[0])
             if _is_wanted(rank, wanted) and (wanted or not callers[0].era.modern):
                 callers[0].channel.notify(message)
             return
-        sessions = self.sessions_of(dialogue)
-        for session in sessions:
+        sessions = [one for one in self.sessions_of(dialogue) if one.notify is not None]
+        concerned = concerned or {one.principal for one in sessions}
+        hearing = [one for one in sessions if concerned == {one.principal}]
+        for session in hearing:
             wanted = server.conversations.levels.get(owner_of_session(session), "")
             if session.notify is not None and _is_wanted(rank, wanted):
                 session.notify(message)
-        if not sessions:
+        if not hearing:
             self._log("server.notification_dropped", server=server.name, method="notifications/message")
 
     def _pass_unknown(self, dialogue: Dialogue, method: str, params: Raw) -> None:
@@ -126,7 +130,7 @@ class Notices:
             callers[0].channel.notify(message)
         elif len(sessions := self.sessions_of(dialogue)) == 1 and not dialogue.modern:
             notify = sessions[0].notify
-            if notify is not None:
+            if notify is not None and {one.channel.caller.key for one in callers} <= {sessions[0].principal}:
                 notify(message)
         else:
             self._log("server.notification_dropped", method=method[:100])
@@ -179,6 +183,11 @@ def _callers(dialogue: Dialogue) -> list[RpcRequest]:
 def _is_wanted(rank: int, level: str) -> bool:
     """Return whether a message is as grave as the level that somebody asked for."""
     return rank >= (LEVELS.index(level) if level in LEVELS else 0)
+
+
+def _through_other_doors(dialogue: Dialogue) -> set[str | None]:
+    """Return whose calls through doors other than MCP are under way: nobody knows, and each may be of another."""
+    return {None for one in dialogue.exchanges.values() if one.request is None and one.method == "tools/call"}
 
 
 def _pass_progress(dialogue: Dialogue, params: Raw) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -18,7 +18,6 @@ from signet.lock.policy import judge, parse_policy
 from signet.lock.snapshot import Snapshot
 
 from .blocking import Blocked
-from .bounded_log import BoundedLog
 from .catalogue import Catalogue
 from .link import Link
 from .relay import ServerRelay
@@ -31,6 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LockError", "open_relay"]
 
+MAX_NOTES: Final = 100
+"""How many changes of a server are told at once, each of them once for as long as it lasts."""
 Log = Callable[..., None]
 
 
@@ -51,7 +52,6 @@ def open_relay(
         LinkError: a tape cannot be recorded or replayed.
         ValueError: the policy of the lock is none, or learned contracts cannot be read.
     """
-    log = BoundedLog(log)
     relay = ServerRelay(log)
     notices = relay.notices
     listeners = Listeners(
@@ -93,12 +93,18 @@ def _pin(server: WrappedServer, locked: LockedServer, wrapping: Wrapping, log: L
     """Serve what is pinned, and judge each new instance by it before it is used."""
     policy = parse_policy(wrapping.lock)
     server.pinned = locked.snapshot
+    told: set[str] = set()
 
     async def judged(now: Snapshot) -> Blocked:
         # Schemas that a server chose are compared: that must not hold up the others.
         judgement = await asyncio.to_thread(judge, locked, now, policy)
-        for note in judgement.notes:
+        fresh = [note for note in judgement.notes if note not in told]
+        told.clear()
+        told.update(judgement.notes)
+        for note in fresh[:MAX_NOTES]:
             log("lock.note", server=server.name, what=note)
+        if len(fresh) > MAX_NOTES:
+            log("lock.note", server=server.name, what=f"{len(fresh) - MAX_NOTES} more; look with 'signet lock'")
         if judgement.served != server.pinned:
             server.pinned = judgement.served
             if server.on_repinned is not None:

@@ -19,7 +19,8 @@ __all__ = ["relay_of", "served"]
 WARNED = frozenset({"server.lost", "server.not_listed", "server.schema_unusable", "server.tools_clash", "lock.note",
                     "tape.differs", "tape.unwritten"})  # fmt: skip
 """What is wrong, or changed; the rest is told for those who look."""
-NOISE = frozenset({"server.stray_reply", "server.stray_line", "server.notification_dropped", "server.question_refused"})
+NOISE = frozenset({"server.stray_reply", "server.stray_line", "server.notification_dropped", "server.question_refused",
+                   "server.tool_left_out", "server.not_listed"})  # fmt: skip
 """What a server may say again and again: a few lines a second are enough. Its standard error is bounded already."""
 PLAIN_CHARS = 1_700
 ODD_CHARS = 550

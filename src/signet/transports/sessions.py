@@ -106,7 +106,7 @@ class HttpSession:
         """What it is counted by: the principal, or the address if nobody has to say who they are."""
         self.principal = principal
         self.standing = EventLog(STANDING, budget, is_awaited=False)
-        self.agreement = Session(id=secrets.token_urlsafe(24), notify=self.standing.push)
+        self.agreement = Session(id=secrets.token_urlsafe(24), principal=principal, notify=self.standing.push)
         self.streams: dict[str, CallStream] = {}
         """By name, in the order in which they began."""
         self.used_s = monotonic()

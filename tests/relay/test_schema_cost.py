@@ -1,0 +1,67 @@
+"""Schemas of somebody else's that cost too much to check: they are told, and check nothing."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from msgspec import Raw
+
+from signet.relay.listing import Terms, list_tools
+from signet.relay.schema_cost import check_cost
+
+
+def doubling(levels: int, place: str) -> dict[str, Any]:
+    """Return definitions each of which refers to the next twice: for the same value, or for its part."""
+    definitions: dict[str, Any] = {f"d{levels}": {"$anchor": f"a{levels}", "type": ["object", "string"]}}
+    for number in range(levels):
+        name = f"#a{number + 1}" if place == "anchor" else f"#/$defs/d{number + 1}"
+        both: dict[str, Any] = {"allOf": [{"$ref": name}, {"$ref": name}]}
+        part = {"properties": {"p": both}} if place == "part" else both
+        definitions[f"d{number}"] = {"$anchor": f"a{number}", **part}
+    return {"$ref": "#/$defs/d0", "$defs": definitions}
+
+
+@pytest.mark.parametrize("place", ["same", "part", "anchor"])
+def test_references_that_double_are_refused_and_few_of_them_are_not(place: str) -> None:
+    check_cost(doubling(8, place))
+    with pytest.raises(ValueError, match="more than 50,000 times"):
+        check_cost(doubling(40, place))
+
+
+def test_a_wide_tree_and_references_in_a_circle_cost_little() -> None:
+    leaf = {"anyOf": [{"type": "string"}, {"$ref": "#/$defs/tree"}]}
+    tree = {"type": "object", "properties": {f"p{n}": leaf for n in range(3_000)}, "items": {"$ref": "#"}}
+    check_cost({"$defs": {"tree": tree}, "$ref": "#/$defs/tree"})
+
+
+@pytest.mark.parametrize(
+    ("schema", "why"),
+    [
+        (doubling(60, "same"), "its references make it look at a value more than 50,000 times"),
+        ({"type": "object", "description": "x" * (1 << 20)}, "it is larger than 1,048,576 bytes"),
+    ],
+)
+def test_a_schema_that_costs_too_much_is_told_and_checks_nothing(schema: dict[str, Any], why: str) -> None:
+    told: list[str] = []
+
+    def note(_: str, **fields: str) -> None:
+        told.append(fields["why"])
+
+    entry = Raw(json.dumps({"name": "t", "inputSchema": schema}).encode())
+    (listed,) = list_tools([entry], Terms("s", "", {}, lambda *_: print, note))
+
+    assert listed.compile().input_validator.is_valid({"p": {}})
+    assert told == [f"{why}; values are not checked"]
+
+
+def test_a_pattern_that_tries_for_ever_is_given_up_and_an_honest_one_with_a_look_ahead_holds() -> None:
+    schema = {"type": "object", "properties": {"bad": {"pattern": "(x+x+)+y(?!z)"}, "good": {"pattern": "^(?!no).+$"}}}
+    entry = Raw(json.dumps({"name": "t", "inputSchema": schema}).encode())
+    (listed,) = list_tools([entry], Terms("s", "", {}, lambda *_: print, print))
+    contract = listed.compile().input_validator
+
+    assert contract.is_valid({"bad": "xxxxy", "good": "yes"})
+    assert not contract.is_valid({"bad": "x" * 200})
+    assert not contract.is_valid({"good": "no"})
