@@ -150,6 +150,6 @@ def test_a_log_filter_that_is_none_is_refused_with_what_there_is() -> None:
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr.decode() == (
         "signet: 'verbose' is not a log directive; write a level (off, error, warn, info, debug, trace) or target=level"
-        " (targets: signet, access, audit, call, contract, http, journal, record, store, telemetry, upstream)"
+        " (targets: signet, access, audit, call, contract, http, journal, record, server, store, telemetry, upstream)"
         + os.linesep
     )
