@@ -30,7 +30,6 @@ __all__ = [
 
 HOP: Final = "io.modelcontextprotocol/"
 """The prefix of the `_meta` keys that hold for one hop: each side of a relay has its own."""
-MAX_ID_DIGITS: Final = 16
 NOTHING: Final = Raw(b"{}")
 ID: Final = re.compile(rb'"id"\s*:\s*([0-9]{1,15})\s*[,}]')
 
@@ -126,10 +125,9 @@ def error_object(code: int, message: str, data: object = None) -> bytes:
 
 
 def number_of(given: object) -> int:
-    """Return the id of ours that a reply repeats, by servers that keep the value and not the type too; else 0."""
-    if isinstance(given, str):
-        return int(given) if given.isdecimal() and len(given) < MAX_ID_DIGITS else 0
-    return int(given) if isinstance(given, int | float) and given == given // 1 else 0
+    """Return the id of ours that a reply repeats, by servers that write 1.0 for 1 too; else 0."""
+    is_number = isinstance(given, int | float) and not isinstance(given, bool)
+    return int(given) if is_number and given == given // 1 else 0  # type: ignore[operator]
 
 
 def is_a(kind: type, value: Raw | None) -> bool:
