@@ -13,9 +13,9 @@ from msgspec import Raw
 from signet.kernel.schemas import Bundle, Contract, ToolIO
 from signet.kernel.tools import Tool
 from signet.kernel.wire import encode
+from signet.lock.schema_cost import check_cost
 
 from .messages import members, on_one_line
-from .schema_cost import check_cost
 
 __all__ = ["Listed", "Terms", "list_tools", "name_of", "slug_for", "with_prefix"]
 
