@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from processes import PATIENCE_S
+from signet.relay.listing import slug_for
 
 from .listing_link import ScriptedLink, caller, relay_of
 
@@ -38,3 +39,19 @@ def test_a_server_cannot_stand_for_another_whose_name_begins_like_its_own(tmp_pa
         assert (server.name, more) == ("my_git", {"name": "help"})
 
     run(work())
+
+
+def test_names_that_have_one_slug_are_told_apart_in_few_steps() -> None:
+    class Counting(set[str]):
+        looks = 0
+
+        def __contains__(self, item: object) -> bool:
+            self.looks += 1
+            return super().__contains__(item)
+
+    taken = Counting()
+    slugs = [slug_for(f"s.{chr(0x4E00 + number)}", taken) for number in range(500)]
+
+    assert slugs[:3] == ["s", "s_2", "s_3"]
+    assert len(set(slugs)) == 500
+    assert taken.looks < 500 * 25

@@ -16,6 +16,7 @@ from signet.compatibility.satisfaction import example_of
 from signet.compatibility.verdict import Side, compare_schemas
 
 from .digest import canonical
+from .schema_cost import check_cost
 from .words import danger_of, property_paths, schema_words
 
 __all__ = ["RANKS", "FieldChange", "compare_field"]
@@ -25,6 +26,8 @@ RANKS: Final[dict[str, int]] = {"same": 0, "compatible": 1, "text": 2, "widened"
 """The verdicts, the worst last."""
 MAX_SCHEMA_BYTES: Final = 262_144
 """A larger schema is not compared: its change counts as breaking."""
+MAX_COST: Final = 5_000
+"""A schema that looks at a value more often is not compared: thousands of values are tried on it."""
 SIDES: Final[dict[str, Side]] = {"inputSchema": "input", "outputSchema": "output"}
 DEFAULTS: Final = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": True}
 REACHES: Final = ("resourceUri", "csp", "permissions", "domain")
@@ -122,7 +125,9 @@ def _flaw(field: str, old: Any, new: Any, *, prove: bool) -> FieldChange | None:
         why = "it is no schema"
     else:
         try:
-            property_paths(old), property_paths(new)
+            for one in (old, new):
+                property_paths(one)
+                check_cost(one, MAX_COST)
         except ValueError as error:
             why = str(error)
     return FieldChange(field, "breaking", why, UNSET, old, new) if why else None

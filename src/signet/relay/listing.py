@@ -13,9 +13,9 @@ from msgspec import Raw
 from signet.kernel.schemas import Bundle, Contract, ToolIO
 from signet.kernel.tools import Tool
 from signet.kernel.wire import encode
+from signet.lock.schema_cost import check_cost
 
 from .messages import members, on_one_line
-from .schema_cost import check_cost
 
 __all__ = ["Listed", "Terms", "list_tools", "name_of", "slug_for", "with_prefix"]
 
@@ -24,6 +24,7 @@ MAX_SCHEMA_BYTES: Final = 1 << 20
 """A larger schema checks nothing: to compile it takes too long."""
 MAX_STEPS: Final = 10_000
 """How far a pattern is tried on a text that it may match in many ways; a text that needs more does not match."""
+MAX_NUMBER: Final = 20
 HINTS: Final = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 ANYTHING: Final = Raw(b'{"type":"object"}')
 ODD: Final = re.compile(r"[^a-z0-9_.]+")
@@ -124,14 +125,23 @@ def _annotations(parts: Mapping[str, Raw]) -> dict[str, bool]:
 
 
 def slug_for(name: str, taken: set[str]) -> str:
-    """Return a slug for a name: lower case, other characters as `_`, a number behind it if it is taken."""
+    """Return a slug for a name: lower case, other characters as `_`, a number behind it if it is taken.
+
+    Where many names have one slug, what is behind it is made from the name.
+    """
     base = slug = ODD.sub("_", name.lower()).strip("._") or "tool"
     number = 1
     while slug in taken:
         number += 1
-        slug = f"{base}_{number}"
+        slug = f"{base}_{number}" if number < MAX_NUMBER else f"{base}_{_mark(name, number)}"
     taken.add(slug)
     return slug
+
+
+def _mark(name: str, number: int) -> str:
+    from hashlib import sha256
+
+    return sha256(f"{number} {name}".encode()).hexdigest()[:16]
 
 
 def _compile(bundle: Bundle, *, promises_output: bool, note: Note) -> ToolIO:

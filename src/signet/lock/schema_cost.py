@@ -23,10 +23,10 @@ INSIDE: Final = ("additionalProperties", "items", "prefixItems", "additionalItem
 REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 
 
-def check_cost(schema: Any) -> None:
+def check_cost(schema: Any, limit: int = MAX_COST) -> None:
     """Raise ValueError if a schema may look at a value too often, or is nested too deeply."""
-    if _Costs(schema).of(schema, 0) > MAX_COST:
-        raise ValueError(f"its references make it look at a value more than {MAX_COST:,} times")
+    if _Costs(schema).of(schema, 0) > limit:
+        raise ValueError(f"its references make it look at a value more than {limit:,} times")
 
 
 class _Costs:

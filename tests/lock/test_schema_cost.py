@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
+from signet.lock.comparison import compare
+from signet.lock.schema_cost import check_cost
 from signet.relay.listing import Terms, list_tools
-from signet.relay.schema_cost import check_cost
+
+from .snapshots import TOOL, snapshot
 
 
 def doubling(levels: int, place: str) -> dict[str, Any]:
@@ -34,6 +37,18 @@ def test_a_wide_tree_and_references_in_a_circle_cost_little() -> None:
     leaf = {"anyOf": [{"type": "string"}, {"$ref": "#/$defs/tree"}]}
     tree = {"type": "object", "properties": {f"p{n}": leaf for n in range(3_000)}, "items": {"$ref": "#"}}
     check_cost({"$defs": {"tree": tree}, "$ref": "#/$defs/tree"})
+
+
+def test_a_change_of_a_schema_that_costs_too_much_is_not_compared_and_counts_as_breaking() -> None:
+    before, after = doubling(40, "same"), doubling(40, "same")
+    after["$defs"]["d40"]["type"] = "object"
+
+    (change,) = compare(snapshot({**TOOL, "inputSchema": before}), snapshot({**TOOL, "inputSchema": after}))
+
+    assert (change.verdict, change.fields[0].why) == (
+        "breaking",
+        "its references make it look at a value more than 5,000 times",
+    )
 
 
 @pytest.mark.parametrize(
