@@ -88,7 +88,7 @@ def test_structured_content_that_is_no_value_breaks_its_promise() -> None:
 def test_whoever_waits_for_a_start_that_is_ended_is_told() -> None:
     async def run() -> None:
         pool = Pool("s", "session")
-        waiting = asyncio.ensure_future(pool.dialogue("one", asyncio.get_running_loop().create_future))  # type: ignore[arg-type]
+        waiting = asyncio.ensure_future(pool.dialogue("one", asyncio.get_running_loop().create_future))
         await asyncio.sleep(0)
         pool.end("one")
         with pytest.raises(Fault, match="ended before it had begun"):

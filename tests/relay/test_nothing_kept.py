@@ -11,7 +11,7 @@ from signet.relay.conversation import Conversations
 from .scripted_link import ScriptedLink, calling, nothing, opened, until
 
 ASK: dict[str, Any] = {"method": "elicitation/create", "params": {"message": "Who?"}}
-ABLE = {"elicitation": {}}
+ABLE: dict[str, Any] = {"elicitation": {}}
 
 
 def asking(*sessions: Session) -> Conversations:
