@@ -60,6 +60,10 @@ STREAM: Final = (
     (b"x-accel-buffering", b"no"),
 )
 
+MAX_UNREAD_BYTES: Final = 4 << 20
+"""The size of the messages of one call that its client has not read."""
+QUESTION: Final = b'{"jsonrpc":"2.0","id":'
+
 
 class McpDoor:
     """Answers `/mcp`."""
@@ -84,9 +88,8 @@ class McpDoor:
             return Response(405, body, (JSON, (b"allow", b"POST, OPTIONS")), refusal="METHOD_NOT_ALLOWED")
         progress = _Progress()
         streams = "text/event-stream" in request.headers.get("accept", "")
-        channel = ClientChannel(
-            progress.push, door=HTTP_MCP, can_ask=streams, headers=request.headers, caller=request.caller
-        )
+        notify = progress.push if streams else _ignore
+        channel = ClientChannel(notify, door=HTTP_MCP, can_ask=streams, headers=request.headers, caller=request.caller)
         reply = self._server.receive(request.body, channel)
         if isinstance(reply, Pending):
             request.call = reply.call
@@ -107,11 +110,15 @@ class _Progress:
 
     def __init__(self) -> None:
         self._messages: list[bytes] = []
+        self._size = 0
         self._wake: asyncio.Event | None = None
 
     def push(self, message: bytes) -> None:
-        """Queue a message."""
+        """Queue a message; a client that reads too slowly misses notifications, and no questions."""
+        if self._size > MAX_UNREAD_BYTES and not message.startswith(QUESTION):
+            return
         self._messages.append(message)
+        self._size += len(message)
         if self._wake is not None:
             self._wake.set()
 
@@ -138,7 +145,7 @@ class _Progress:
         try:
             while True:
                 wake.clear()
-                messages, self._messages = self._messages, []
+                messages, self._messages, self._size = self._messages, [], 0
                 for message in messages:
                     yield _event(message)
                 if call.done():
@@ -150,6 +157,10 @@ class _Progress:
             yield _event(call.result().body)
         finally:
             call.cancel()
+
+
+def _ignore(_: bytes) -> None:
+    """Do nothing: the client takes its reply alone."""
 
 
 def _event(message: bytes) -> bytes:

@@ -35,6 +35,12 @@ WARM_AFTER_S: Final = 0.2
 LOOK_EVERY_S: Final = 0.1
 """The time between two looks at whether anybody still reads, while the last calls are in flight."""
 
+REPORTS: Final = (
+    b'{"jsonrpc":"2.0","method":"notifications/progress"',
+    b'{"jsonrpc":"2.0","method":"notifications/message"',
+)
+"""What a client that does not read misses: a wrapped server may report without end."""
+
 
 def serve(
     server: Server, wire: int, *, source: int = 0, in_thread: bool = False, notes: MessageNotes | None = None
@@ -224,7 +230,8 @@ class Conversation:
 
     def _notify(self, message: bytes) -> None:
         # A client that has hung up waits for replies alone, and some take a report for a fault; a file has no client.
-        if self._is_file or not self._ended.is_set():
+        is_unread = self._out.halted and message.startswith(REPORTS)
+        if not is_unread and (self._is_file or not self._ended.is_set()):
             self._out.write(message + b"\n")
 
     def _cancel(self, request_id: Id) -> None:
