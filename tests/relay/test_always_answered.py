@@ -20,7 +20,7 @@ from signet.lock.snapshot import Snapshot
 from signet.relay import wrapped_server
 from signet.relay.listing import Terms, list_tools
 from signet.relay.pool import Pool
-from signet.relay.relay import _replied
+from signet.relay.requests import replied
 
 from .scripted_link import AnsweringLink, ScriptedLink, calling, nothing, opened, until, wrapped
 
@@ -133,6 +133,6 @@ def test_a_request_that_cannot_be_handled_is_answered() -> None:
         raise KeyError("x")
 
     request = calling("t", [])
-    reply = asyncio.run(_replied(request, broken()))
+    reply = asyncio.run(replied(request, broken()))
 
     assert (reply.code, b"KeyError" in reply.body) == (-32603, True)

@@ -156,3 +156,16 @@ def test_a_caller_is_told_only_revisions_that_are_served() -> None:
         await relay.close()
 
     asyncio.run(run())
+
+
+def test_a_level_is_set_where_servers_run() -> None:
+    async def run() -> None:
+        well, dead = AnsweringLink({"logging/setLevel": {}}), AnsweringLink({"initialize": {"protocolVersion": "?"}})
+        dead.answers["server/discover"], dead.refused = {}, ""
+        relay = relaying(dead=dead, well=well)
+        reply = await relay._set_levels(requesting("logging/setLevel", SESSION, level="error"), "error")
+
+        assert (reply.code, len(well.requests("logging/setLevel"))) == (0, 1)
+        await relay.close()
+
+    asyncio.run(run())
