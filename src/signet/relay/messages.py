@@ -30,7 +30,6 @@ __all__ = [
 
 HOP: Final = "io.modelcontextprotocol/"
 """The prefix of the `_meta` keys that hold for one hop: each side of a relay has its own."""
-MAX_ID_DIGITS: Final = 16
 NOTHING: Final = Raw(b"{}")
 ID: Final = re.compile(rb'"id"\s*:\s*([0-9]{1,15})\s*[,}]')
 
@@ -126,9 +125,7 @@ def error_object(code: int, message: str, data: object = None) -> bytes:
 
 
 def number_of(given: object) -> int:
-    """Return the id of ours that a reply repeats, by servers that keep the value and not the type too; else 0."""
-    if isinstance(given, str):
-        return int(given) if given.isdecimal() and len(given) < MAX_ID_DIGITS else 0
+    """Return the id of ours that a reply repeats, also by servers that write all numbers as 1.0; else 0."""
     return int(given) if isinstance(given, int | float) and given == given // 1 else 0
 
 
