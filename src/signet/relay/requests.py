@@ -46,5 +46,6 @@ async def replied(request: RpcRequest, coroutine: Coroutine[Any, Any, Reply]) ->
     except Fault as fault:
         data = {"canonical_code": fault.code, **fault.data}
         return ProtocolError(fault.mcp_code, fault.message, data).reply(request.id)
-    except Exception as error:  # noqa: BLE001 - a request that nobody answers would wait for ever
+    except (ValueError, TypeError, LookupError, RecursionError) as error:
+        # What a server or a client wrote is not always what it seems; a request without an answer waits for ever.
         return ProtocolError(INTERNAL, f"{request.method} failed: {type(error).__name__}").reply(request.id)
