@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,7 @@ from signet.relay.listing import Listed, Terms, list_tools
 from signet.relay.messages import notification, request
 from signet.relay.pool import Pool
 from signet.transports import http
+from signet.transports.stdio import Conversation
 
 from .scripted_link import ScriptedLink, nothing, opened
 
@@ -79,3 +82,25 @@ def test_a_start_for_one_call_ends_the_pauses_and_none_is_made_after_the_end() -
             await pool.single(begin)
 
     asyncio.run(run())
+
+
+def test_a_client_on_stdio_that_does_not_read_misses_reports_alone() -> None:
+    async def run() -> bytes:
+        source, wire = os.pipe()
+        os.set_blocking(source, False)
+        try:
+            talk = Conversation(None, wire, source)  # type: ignore[arg-type]
+            talk.open()
+            talk._out.halted = True
+            for method in ("notifications/progress", "notifications/message", "notifications/tools/list_changed"):
+                talk._notify(notification(method))
+            talk._notify(request("q", "roots/list", b"{}"))
+            return os.read(source, 10_000)
+        finally:
+            os.close(source)
+            os.close(wire)
+
+    assert [json.loads(line)["method"] for line in asyncio.run(run()).splitlines()] == [
+        "notifications/tools/list_changed",
+        "roots/list",
+    ]

@@ -166,3 +166,14 @@ def test_the_level_of_a_server_is_that_of_its_most_curious_session_also_after_a_
         await scene.relay.close()
 
     asyncio.run(run())
+
+
+def test_the_level_of_a_caller_without_a_session_is_not_kept() -> None:
+    async def run() -> None:
+        scene = Scene([AnsweringLink({"logging/setLevel": {}})], "shared")
+        await scene.relay._set_levels(requesting("logging/setLevel", Session(), level="error"), "error")
+
+        assert scene.server.conversations.levels == {}
+        await scene.relay.close()
+
+    asyncio.run(run())
