@@ -93,8 +93,8 @@ class AnsweringLink(ScriptedLink):
         hello = {"capabilities": able, "serverInfo": {"name": "scripted", "version": "1"}}
         first = {"server/discover": {**hello, "supportedVersions": ["2026-07-28"]}}
         older = {"initialize": {**hello, "protocolVersion": "2025-11-25"}}
-        lists = {"tools/list": {"tools": []}, "resources/list": {"resources": []}}
-        templates = {"resources/templates/list": {"resourceTemplates": []}, "resources/subscribe": {}}
+        lists: dict[str, Any] = {"tools/list": {"tools": []}, "resources/list": {"resources": []}}
+        templates: dict[str, Any] = {"resources/templates/list": {"resourceTemplates": []}, "resources/subscribe": {}}
         self.answers = {**(first if modern else older), **lists, **templates, **answers}
         self.refused = "initialize" if modern else "server/discover"
 

@@ -21,7 +21,7 @@ from signet.relay import wrapped_server
 from signet.relay.blocking import Blocked
 from signet.relay.listing import Terms, list_tools
 from signet.relay.pool import Pool
-from signet.relay.relay import _replied
+from signet.relay.requests import replied
 
 from .scripted_link import AnsweringLink, ScriptedLink, calling, nothing, opened, until, wrapped
 
@@ -40,8 +40,8 @@ def test_a_list_that_does_not_come_is_told(monkeypatch: pytest.MonkeyPatch) -> N
     asyncio.run(run())
 
 
-@pytest.mark.parametrize("spelt", ["1.0", "1"])
-def test_a_reply_whose_id_has_another_type_ends_its_request(spelt: str) -> None:
+@pytest.mark.parametrize("spelt", ["1.0", "1e0", "1"])
+def test_a_reply_whose_id_is_spelt_otherwise_ends_its_request(spelt: str) -> None:
     async def run() -> bytes:
         link = ScriptedLink()
         exchange = (await opened(link)).start("ping", b"{}")
@@ -89,7 +89,7 @@ def test_structured_content_that_is_no_value_breaks_its_promise() -> None:
 def test_whoever_waits_for_a_start_that_is_ended_is_told() -> None:
     async def run() -> None:
         pool = Pool("s", "session")
-        waiting = asyncio.ensure_future(pool.dialogue("one", asyncio.get_running_loop().create_future))  # type: ignore[arg-type]
+        waiting = asyncio.ensure_future(pool.dialogue("one", asyncio.get_running_loop().create_future))
         await asyncio.sleep(0)
         pool.end("one")
         with pytest.raises(Fault, match="ended before it had begun"):
@@ -137,6 +137,6 @@ def test_a_request_that_cannot_be_handled_is_answered() -> None:
         raise KeyError("x")
 
     request = calling("t", [])
-    reply = asyncio.run(_replied(request, broken()))
+    reply = asyncio.run(replied(request, broken()))
 
     assert (reply.code, b"KeyError" in reply.body) == (-32603, True)

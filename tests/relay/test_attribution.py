@@ -14,7 +14,7 @@ from signet.relay.dialogue import Dialogue
 from .scripted_link import ScriptedLink, calling, nothing, opened
 
 ASK = {"method": "elicitation/create", "params": {"message": "Who?"}}
-DONE = {"content": []}
+DONE: dict[str, Any] = {"content": []}
 
 
 def conversations() -> Conversations:

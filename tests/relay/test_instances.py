@@ -148,3 +148,32 @@ def test_an_instance_with_a_call_under_way_does_not_make_room(monkeypatch: pytes
         await scene.relay.close()
 
     asyncio.run(run())
+
+
+def test_the_level_of_a_server_is_that_of_its_most_curious_session_also_after_a_loss() -> None:
+    async def run() -> None:
+        links = [AnsweringLink({"logging/setLevel": {}}) for _ in range(2)]
+        scene = Scene(links, "shared")
+        for name, level in (("a", "debug"), ("b", "error")):
+            request = requesting("logging/setLevel", scene.session(name), level=level)
+            await scene.relay._set_levels(request, level)
+        assert [one["params"]["level"] for one in links[0].requests("logging/setLevel")] == ["debug", "debug"]
+
+        links[0].lose("it ended")
+        await scene.server.dialogue(None)
+
+        assert [one["params"]["level"] for one in links[1].requests("logging/setLevel")] == ["debug"]
+        await scene.relay.close()
+
+    asyncio.run(run())
+
+
+def test_the_level_of_a_caller_without_a_session_is_not_kept() -> None:
+    async def run() -> None:
+        scene = Scene([AnsweringLink({"logging/setLevel": {}})], "shared")
+        await scene.relay._set_levels(requesting("logging/setLevel", Session(), level="error"), "error")
+
+        assert scene.server.conversations.levels == {}
+        await scene.relay.close()
+
+    asyncio.run(run())

@@ -6,16 +6,20 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import pytest
+from msgspec import Raw
 from msgspec.json import decode
 
 from processes import PATIENCE_S
 from signet.kernel.channel import Session
+from signet.kernel.errors import Fault
 from signet.kernel.outcome import Pending
 from signet.kernel.pipeline import Pipeline
 from signet.kernel.protocol import Identity, ListParams
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.server import Server
 from signet.kernel.tools import Toolbox
+from signet.lock.snapshot import Snapshot
 from signet.relay.catalogue import Catalogue
 from signet.relay.notices import Notices
 from signet.relay.relay import ServerRelay
@@ -154,6 +158,39 @@ def test_a_caller_is_told_only_revisions_that_are_served() -> None:
         hello: dict[str, Any] = decode(await relay.catalogue.hello(requesting("server/discover", SESSION, modern=True)))
 
         assert hello == {**said, "supportedVersions": ["2026-07-28"]}
+        await relay.close()
+
+    asyncio.run(run())
+
+
+def test_a_level_is_set_where_servers_run() -> None:
+    async def run() -> None:
+        well, dead = AnsweringLink({"logging/setLevel": {}}), AnsweringLink({"initialize": {"protocolVersion": "?"}})
+        dead.answers["server/discover"], dead.refused = {}, ""
+        relay = relaying(dead=dead, well=well)
+        reply = await relay._set_levels(requesting("logging/setLevel", SESSION, level="error"), "error")
+
+        assert (reply.code, len(well.requests("logging/setLevel"))) == (0, 1)
+        await relay.close()
+
+    asyncio.run(run())
+
+
+def test_a_pinned_server_that_does_not_start_leaves_no_listener() -> None:
+    async def run() -> None:
+        dead = AnsweringLink({"initialize": {"protocolVersion": "?"}, "server/discover": {}})
+        dead.refused = ""
+        relay = relaying(a=dead)
+        able = Raw(b'{"tools":{"listChanged":true}}')
+        relay.catalogue.servers[0].pinned = Snapshot(
+            era="modern", version="2026-07-28", server_info=Raw(b"{}"), capabilities=able
+        )
+        wanted = requesting("subscriptions/listen", SESSION, modern=True, notifications={"toolsListChanged": True})
+
+        with pytest.raises(Fault):
+            await relay._listening(wanted)
+
+        assert relay.notices.subscriptions_of("a")._listeners == {}
         await relay.close()
 
     asyncio.run(run())

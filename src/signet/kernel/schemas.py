@@ -125,9 +125,12 @@ class SchemaRegistry:
 
     def put(self, bundles: Mapping[str, Bundle], compilers: Mapping[str, Callable[[], ToolIO]]) -> None:
         """Hold the contracts of wrapped servers' tools, by slug, with what compiles each when it is first needed."""
+        for slug in self._compilers.keys() - compilers.keys():
+            self._bundles.pop(slug, None)
+        dropped = self._compilers.keys() | compilers.keys()
         self._bundles |= bundles
         self._compilers = compilers
-        for slug in compilers:
+        for slug in dropped:
             self._tools.pop(slug, None)
             self._tools.pop(PREFIX + slug, None)
 

@@ -86,7 +86,9 @@ class Asker:
         if not is_same or (asked.principal is not None and asked.principal != channel.caller.principal):
             return
         error = frame.error if frame.error is not UNSET else None
-        asked.answer.set_result(Answer(None if error is not None else Raw(bytes(frame.result)), error))  # type: ignore[arg-type]
+        answer = Answer(None if error is not None else Raw(bytes(frame.result)), error)  # type: ignore[arg-type]
+        # A large message is handled in a thread.
+        asked.answer.get_loop().call_soon_threadsafe(_settle, asked.answer, answer)
 
     def pass_on(self, question: Question, notify: Callable[[bytes], None], channel: ClientChannel | Session) -> None:
         """Ask the caller what the server asks, and send its answer to the server."""
@@ -118,6 +120,11 @@ class Asker:
         if not answer.done():
             answer.cancel()
             notify(notification("notifications/cancelled", encode({"requestId": number})))
+
+
+def _settle(future: asyncio.Future[Answer], answer: Answer) -> None:
+    if not future.done():
+        future.set_result(answer)
 
 
 class Round(msgspec.Struct, eq=False):

@@ -23,10 +23,12 @@ from .attribution import ASKING, answered_quietly, asking_exchange, name_in, own
 from .dialogue import Answer, Dialogue, Exchange, LostError, Question
 from .messages import error_object, members
 
-__all__ = ["Conversations", "reply_to"]
+__all__ = ["LEVELS", "Conversations", "reply_to"]
 
 MAX_ROUNDS: Final = 10
 """How often a server of the modern era may ask in one call."""
+
+LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
 
 class Conversations:
@@ -198,6 +200,18 @@ class Conversations:
             value = msgspec.json.decode(level) if level is not None else ""
             return value if isinstance(value, str) else ""
         return self.levels.get(owner_of(caller), "")
+
+    def shared_level(self, dialogue: Dialogue) -> str:
+        """Return the least grave level that a session of an instance asked for; each is told what it wants of it."""
+        wanted = [level for owner, level in self.levels.items() if dialogue.owner in (None, owner)]
+        return min(wanted, key=LEVELS.index, default="")
+
+    def restore_level(self, dialogue: Dialogue) -> None:
+        """Set the level that sessions asked for, at a new instance of a server of the handshake era."""
+        level = self.shared_level(dialogue)
+        if level and not dialogue.modern and "logging" in members(dialogue.hello.get("capabilities")):
+            dialogue.level = level
+            dialogue.start("logging/setLevel", encode({"level": level}))
 
     def _set_level(self, dialogue: Dialogue, caller: RpcRequest | None) -> None:
         """Set the log level that a caller of the modern era wants, at a server of the handshake era."""

@@ -115,6 +115,7 @@ class Dialogue:
         exchange = Exchange(number, method, self, caller, reply)
         if self.is_lost:
             reply.set_exception(LostError(self.why_lost, was_sent=False))
+            reply.exception()  # nobody may wait for it
             return exchange
         self.exchanges[number] = exchange
         hop = dict(meta or {})

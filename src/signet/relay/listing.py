@@ -62,9 +62,10 @@ class Terms(msgspec.Struct, frozen=True):
 def list_tools(entries: Iterable[Raw], terms: Terms) -> list[Listed]:
     """Return the tools of a list; an entry without a name, or with one that is there already, is told and left out."""
     listed: dict[str, Listed] = {}
-    slugs: set[str] = set()
-    for entry in entries:
-        parts = members(entry)
+    every = [(entry, members(entry)) for entry in entries]
+    # A tool is found by its slug too, so that no slug may be the name of another.
+    slugs = {terms.prefix + name_of(parts) for _, parts in every}
+    for entry, parts in every:
         own_name = name_of(parts)
         if not own_name or own_name in listed:
             terms.note("server.tool_left_out", tool=own_name[:100], why="it has no name of its own")

@@ -16,14 +16,14 @@ from signet.kernel.wire import encode
 
 from .attribution import owner_of_session
 from .catalogue import Catalogue
+from .conversation import LEVELS
 from .dialogue import Dialogue
 from .messages import members, notification, on_one_line
 from .subscriptions import LIST_CHANGES, Listener, Subscriptions
 from .wrapped_server import WrappedServer
 
-__all__ = ["LEVELS", "Notices"]
+__all__ = ["Notices"]
 
-LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 EMPTY: Final = Raw(b"{}")
 CHANGE_PAUSE_S: Final = 0.2
 """How long a server may go on changing its lists before they are read again."""
@@ -88,8 +88,9 @@ class Notices:
             self._pass_unknown(dialogue, method, params)
 
     def begun(self, server: WrappedServer, dialogue: Dialogue) -> None:
-        """Ask a new instance for what callers have subscribed to."""
+        """Ask a new instance for what callers have subscribed to, and for the level that they want."""
         self.sync(server, dialogue)
+        server.conversations.restore_level(dialogue)
 
     def lost(self, server: WrappedServer, dialogue: Dialogue) -> None:
         """Note that a server is gone; it is started again with the next request."""

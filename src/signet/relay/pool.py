@@ -78,10 +78,12 @@ class Pool:
         """Return a dialogue for one call; its user ends it."""
         self._check_pause()
         try:
-            return await begin()
+            dialogue = await begin()
         except LinkError as error:
             self._failed(str(error))
             raise self._no_start(str(error)) from None
+        self._pause_s = 0.0
+        return dialogue
 
     def end(self, owner: str) -> None:
         """End the dialogue of a session that has ended."""
@@ -109,8 +111,6 @@ class Pool:
 
     def _start(self, key: str, begin: Begin) -> asyncio.Future[Dialogue]:
         self._check_pause()
-        if self.is_closed:
-            raise Fault(Code.INTERNAL_ERROR, f"{self._name} is being ended", as_tool_result=False)
         if len(self._open) >= MAX_SESSIONS and key not in self._open:
             oldest = next(iter(self._open))
             idle = next((one for one, opened in self._open.items() if _is_idle(opened)), oldest)
@@ -132,6 +132,8 @@ class Pool:
         self._why = why
 
     def _check_pause(self) -> None:
+        if self.is_closed:
+            raise Fault(Code.INTERNAL_ERROR, f"{self._name} is being ended", as_tool_result=False)
         left_s = self._not_before - asyncio.get_running_loop().time() if self._pause_s else 0.0
         if left_s > 0:
             raise self._no_start(f"{self._why}; the next try is in {left_s:.0f} s")

@@ -22,11 +22,12 @@ from signet.kernel.wire import Frame, ProtocolError, Reply, encode, relayed_fail
 
 from .attribution import owner_of, session_of
 from .catalogue import Catalogue
-from .dialogue import Answer
+from .conversation import LEVELS
+from .dialogue import Answer, Dialogue
 from .messages import HOP, error_object, members, notification, on_one_line
-from .notices import LEVELS, Notices
+from .notices import Notices
 from .replies import error_fault, in_era
-from .requests import call_of, check_scope
+from .requests import call_of, check_scope, replied
 from .subscriptions import Listener, honoured
 from .wrapped_server import WrappedServer
 
@@ -192,15 +193,17 @@ class ServerRelay:
 
     async def _set_levels(self, request: RpcRequest, level: str) -> Reply:
         """Set the level that a session wants; a server of the modern era is told with each request."""
-        for server in self.catalogue.servers:
-            dialogue = await server.dialogue(request)
+        for server, dialogue in await self._running(request):
+            talk = server.conversations
             if session_of(request):
-                server.conversations.levels[owner_of(request)] = level
+                talk.levels[owner_of(request)] = level
             if not dialogue.modern:
-                answer, _ = await server.exchange("logging/setLevel", request.raw, request)
+                wanted = talk.shared_level(dialogue) or level
+                raw = request.raw if wanted == level else Raw(encode({"level": wanted}))
+                answer, _ = await server.exchange("logging/setLevel", raw, request)
                 if answer.error is not None and self.catalogue.sole is not None:
                     return relayed_failure(request.id, on_one_line(answer.error), error_fault(answer.error).mcp_code)
-                dialogue.level = level
+                dialogue.level = wanted
         return success(request.id, b"{}")
 
     def _subscribe(self, request: RpcRequest) -> Answered:
@@ -240,7 +243,12 @@ class ServerRelay:
         told: dict[str, Any] = {}
         opened: list[tuple[WrappedServer, Listener]] = []
         for server in self.catalogue.servers:
-            capabilities = await self.catalogue.capabilities_of(server, request)
+            try:
+                capabilities = await self.catalogue.capabilities_of(server, request)
+            except Fault:
+                if self.catalogue.sole is not None:
+                    raise
+                continue
             part, lists, uris = honoured(wanted if isinstance(wanted, dict) else {}, capabilities)
             told |= part
             opened.append((server, Listener(request.channel.notify, request.id, lists, uris)))
@@ -260,8 +268,19 @@ class ServerRelay:
 
     # Parts.
 
+    async def _running(self, request: RpcRequest) -> list[tuple[WrappedServer, Dialogue]]:
+        """Return the instances for a caller, of all servers that start; raise Fault if the only one does not."""
+        found = []
+        for server in self.catalogue.servers:
+            try:
+                found.append((server, await server.dialogue(request)))
+            except Fault:
+                if self.catalogue.sole is not None:
+                    raise
+        return found
+
     def _later(self, request: RpcRequest, coroutine: Coroutine[Any, Any, Reply]) -> Pending:
-        return Pending(request.id, _replied(request, coroutine), call_of(request))
+        return Pending(request.id, replied(request, coroutine), call_of(request))
 
     def _served(self) -> Server:
         if self._server is None:
@@ -274,16 +293,3 @@ class ServerRelay:
         await asyncio.gather(*[server.close() for server in self.catalogue.servers])
         for close in self.on_close:
             close()
-
-
-async def _replied(request: RpcRequest, coroutine: Coroutine[Any, Any, Reply]) -> Reply:
-    """Return the reply, or the error that says why there is none."""
-    try:
-        return await coroutine
-    except ProtocolError as error:
-        return error.reply(request.id)
-    except Fault as fault:
-        data = {"canonical_code": fault.code, **fault.data}
-        return ProtocolError(fault.mcp_code, fault.message, data).reply(request.id)
-    except Exception as error:  # noqa: BLE001 - a request that nobody answers would wait for ever
-        return ProtocolError(INTERNAL, f"{request.method} failed: {type(error).__name__}").reply(request.id)

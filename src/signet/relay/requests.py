@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Coroutine
+from typing import Any
+
 import msgspec
 
 from signet.kernel.caller import CALL_ALL
-from signet.kernel.errors import insufficient_scope
+from signet.kernel.errors import INTERNAL, Fault, insufficient_scope
 from signet.kernel.outcome import Call, Door
 from signet.kernel.relay import RpcRequest
 from signet.kernel.tools import NULL_CONTEXT
-from signet.kernel.wire import ProtocolError
+from signet.kernel.wire import ProtocolError, Reply
 
 from .messages import members
 
-__all__ = ["call_of", "check_scope"]
+__all__ = ["call_of", "check_scope", "replied"]
 
 
 def check_scope(request: RpcRequest) -> None:
@@ -32,3 +35,17 @@ def call_of(request: RpcRequest) -> Call:
     target = msgspec.json.decode(named) if named is not None else ""
     key = target if isinstance(target, str) and target else request.method
     return Call(key, {}, NULL_CONTEXT, door, request.channel.caller, trace=request.channel.caller.trace)
+
+
+async def replied(request: RpcRequest, coroutine: Coroutine[Any, Any, Reply]) -> Reply:
+    """Return the reply, or the error that says why there is none."""
+    try:
+        return await coroutine
+    except ProtocolError as error:
+        return error.reply(request.id)
+    except Fault as fault:
+        data = {"canonical_code": fault.code, **fault.data}
+        return ProtocolError(fault.mcp_code, fault.message, data).reply(request.id)
+    except (ValueError, TypeError, LookupError, RecursionError) as error:
+        # What a server or a client wrote is not always what it seems; a request without an answer waits for ever.
+        return ProtocolError(INTERNAL, f"{request.method} failed: {type(error).__name__}").reply(request.id)

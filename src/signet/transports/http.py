@@ -61,9 +61,9 @@ STREAM: Final = (
     (b"x-accel-buffering", b"no"),
 )
 
-
 MAX_UNREAD_BYTES: Final = 8 << 20
 """The size of the messages before a reply that a client may leave unread; further ones are dropped until it reads."""
+QUESTION: Final = b'{"jsonrpc":"2.0","id":'
 
 
 class McpDoor:
@@ -115,8 +115,9 @@ class _Progress:
         self._wake: asyncio.Event | None = None
 
     def push(self, message: bytes) -> None:
-        """Queue a message, unless the client leaves too much unread: a wrapped server may report without end."""
-        if self._messages and self._unread_bytes + len(message) > MAX_UNREAD_BYTES:
+        """Queue a message; a client that leaves too much unread misses notifications, and no questions."""
+        is_full = bool(self._messages) and self._unread_bytes + len(message) > MAX_UNREAD_BYTES
+        if is_full and not message.startswith(QUESTION):
             return
         self._messages.append(message)
         self._unread_bytes += len(message)

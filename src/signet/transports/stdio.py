@@ -37,6 +37,12 @@ WARM_AFTER_S: Final = 0.2
 LOOK_EVERY_S: Final = 0.1
 """The time between two looks at whether anybody still reads, while the last calls are in flight."""
 
+REPORTS: Final = (
+    b'{"jsonrpc":"2.0","method":"notifications/progress"',
+    b'{"jsonrpc":"2.0","method":"notifications/message"',
+)
+"""What a client that does not read misses: a wrapped server may report without end."""
+
 
 def serve(
     server: Server, wire: int, *, source: int = 0, in_thread: bool = False, notes: MessageNotes | None = None
@@ -228,7 +234,8 @@ class Conversation:
         # A client that has hung up waits for replies alone, and some take a report for a fault; a file has no client.
         is_wanted = self._is_file or not self._ended.is_set()
         # A wrapped server may report without end to a client that does not read: replies alone wait for it then.
-        if is_wanted and self._out.backlog_bytes <= MAX_UNREAD_BYTES:
+        is_unread = self._out.halted and message.startswith(REPORTS)
+        if is_wanted and not is_unread and self._out.backlog_bytes <= MAX_UNREAD_BYTES:
             self._out.write(message + b"\n")
 
     def _cancel(self, request_id: Id) -> None:
