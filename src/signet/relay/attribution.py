@@ -46,14 +46,15 @@ def _owner(exchange: Exchange) -> str:
 def asking_exchange(dialogue: Dialogue) -> Exchange | None:
     """Return the exchange in which a question came, if that can be told: all that may ask are of one client.
 
-    Where calls of several clients are under way, it is that of a tool that has asked before, of which there is one at a
-    time; else those of tools that have answered without a question are left out. If it cannot be told, none of these
-    calls shows that its tool asks nothing. A call that is held has asked already: others come before it.
+    Where calls of several clients are under way, those of tools that have answered without a question are left out;
+    of those that have asked there is one at a time. A call that is held has asked already: others that may ask come
+    before it. If it cannot be told, none of these calls shows that its tool asks nothing.
     """
     every = [one for one in dialogue.exchanges.values() if one.method in ASKING]
     if len({_owner(one) for one in every}) > 1:
-        running = [one for one in every if not one.is_held and (one.method, one.name) in dialogue.askers]
-        may_ask = running or [one for one in every if (one.method, one.name) not in dialogue.quiet]
+        running = [one for one in every if not one.is_held]
+        has_asker = any((one.method, one.name) in dialogue.askers for one in running)
+        may_ask = [one for one in (running if has_asker else every) if (one.method, one.name) not in dialogue.quiet]
         if len({_owner(one) for one in may_ask}) != 1:
             for one in every:
                 one.is_suspect = True
