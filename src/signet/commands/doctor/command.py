@@ -60,6 +60,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
+    others = set(threading.enumerate())
     known = known_settings()
     flags = {name: value for name, value in vars(args).items() if name in known and value is not None}
     redactor = SecretRedactor(_secrets(os.environ, flags), min_chars=MIN_SECRET_CHARS)
@@ -71,7 +72,7 @@ def _run(args: argparse.Namespace) -> int:
     found = [(check, _without_secrets(finding, redactor)) for check, finding in zip(checks, findings, strict=True)]
     _report(found, as_json=args.json)
     status = FAILED if any(finding.state is State.TROUBLE for _, finding in found) else 0
-    _leave(status)
+    _leave(status, others)
     return status
 
 
@@ -141,9 +142,9 @@ def _replace_unencodable() -> None:
         sys.stdout.reconfigure(errors="replace")
 
 
-def _leave(status: int) -> None:
-    """End the process at once if a thread still looks up a name: Python would wait for it."""
-    if any(not thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread()):
+def _leave(status: int, others: set[threading.Thread]) -> None:
+    """End the process at once if a thread of ours still looks up a name: Python would wait for it."""
+    if any(not thread.daemon for thread in threading.enumerate() if thread not in others):
         if sys.stdout is not None:
             sys.stdout.flush()
         os._exit(status)
