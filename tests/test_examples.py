@@ -27,10 +27,12 @@ ON_SAMPLES = {("signet", "call"), ("signet", "tools"), ("signet", "serve"), ("si
 DOMAINS_ON_SAMPLES = {"boj": {"fetch", "plot", "search", "info", "index"}, "oj": {"show", "test", "new"}}
 ELSEWHERE = {
     ("signet", "parity"), ("signet", "replay"), ("signet", "contract"), ("signet", "install"), ("signet", "uninstall"),
-    ("signet", "token"), ("signet", "audit"), ("signet", "journal"), ("signet", "top"),
+    ("signet", "token"), ("signet", "audit"), ("signet", "journal"), ("signet", "top"), ("signet", "wrap"),
 }  # fmt: skip
 """Commands that have no sample data, or write into the user's folder; tests/test_parity.py, test_replay.py, contracts/,
-install/, operations/ and test_journal_command.py run them."""
+install/, operations/, wrap/ and test_journal_command.py run them."""
+LAUNCHERS = {"npx", "uvx"}
+"""What fetches a server of others from the network; tests/wrap/ runs such servers, installed before."""
 HERE = {"boj", "call", "completion", "config", "doctor", "new", "oj", "tools"}
 """Commands that need no process of their own: each has tests of its own in which it has one."""
 ENDLESS = "--watch"
@@ -106,7 +108,7 @@ def on_samples(words: list[str]) -> list[str]:
 
 def is_run_here(line: str) -> bool:
     words = line.split(" ")
-    return tuple(words[:2]) not in ELSEWHERE and ENDLESS not in words
+    return tuple(words[:2]) not in ELSEWHERE and ENDLESS not in words and not LAUNCHERS & set(words)
 
 
 def drawn_files(folder: Path, words: list[str]) -> list[str]:
