@@ -28,9 +28,10 @@ DOMAINS_ON_SAMPLES = {"boj": {"fetch", "plot", "search", "info", "index"}, "oj":
 ELSEWHERE = {
     ("signet", "parity"), ("signet", "replay"), ("signet", "contract"), ("signet", "install"), ("signet", "uninstall"),
     ("signet", "token"), ("signet", "audit"), ("signet", "journal"), ("signet", "top"), ("signet", "wrap"),
+    ("signet", "lock"), ("signet", "preflight"),
 }  # fmt: skip
 """Commands that have no sample data, or write into the user's folder; tests/test_parity.py, test_replay.py, contracts/,
-install/, operations/, wrap/ and test_journal_command.py run them."""
+install/, operations/, wrap/, lock/ and test_journal_command.py run them."""
 LAUNCHERS = {"npx", "uvx"}
 """What fetches a server of others from the network; tests/wrap/ runs such servers, installed before."""
 HERE = {"boj", "call", "completion", "config", "doctor", "new", "oj", "tools"}
