@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 import tty
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
@@ -299,6 +300,9 @@ def client(request: pytest.FixtureRequest, tmp_path: Path, reader: dict[str, str
 def test_a_client_that_is_gone_takes_its_hanging_call_along(client: Client, tmp_path: Path) -> None:
     client.send(call("hangs", 1), PING)
     assert client.receive() == PONG
+    deadline = time.monotonic() + PATIENCE_S
+    while not (tmp_path / "stderr").read_text() and time.monotonic() < deadline:
+        time.sleep(0.01)  # the call starts behind the answer to the ping
 
     client.close()
 
