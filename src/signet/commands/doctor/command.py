@@ -26,6 +26,8 @@ from .checkups import checks_of
 __all__ = ["add"]
 
 FAILED: Final = 1
+ENDING_S: Final = 1.0
+"""How long a thread may take to end before the process ends without it."""
 LIMIT_S: Final = 6.0
 """The time for all checks that wait; they run at once."""
 
@@ -144,7 +146,10 @@ def _replace_unencodable() -> None:
 
 def _leave(status: int, others: set[threading.Thread]) -> None:
     """End the process at once if a thread of ours still looks up a name: Python would wait for it."""
-    if any(not thread.daemon for thread in threading.enumerate() if thread not in others):
+    threads = [thread for thread in threading.enumerate() if thread not in others and not thread.daemon]
+    for thread in threads:
+        thread.join(ENDING_S)  # those that have nothing to do end at once
+    if any(thread.is_alive() for thread in threads):
         if sys.stdout is not None:
             sys.stdout.flush()
         os._exit(status)
