@@ -13,7 +13,7 @@ import pytest
 from channels import invocation
 from here import signet_here
 from own_toolsets import ServiceHarness
-from processes import BIN, ROOT, SIGNET, clean_env, piping, serving
+from processes import BIN, PATIENCE_S, ROOT, SIGNET, clean_env, piping, serving
 from signet.sandbox.message import SandboxRequest, SandboxResponse, json_response
 from signet.sandbox.server import Sandbox
 from upstream_harness import playing
@@ -101,10 +101,16 @@ def test_the_commands_know_the_tools_of_a_document(tmp_path: Path) -> None:
     written(tmp_path, PETS, "pets.json")
     env = clean_env({"XDG_CACHE_HOME": str(tmp_path / "cache")})
 
-    tools = signet_here(tmp_path, "tools", "openapi:pets.json", environ=env)
-    check = signet_here(tmp_path, "check", "openapi:pets.json", environ=env)
-    freeze = signet_here(tmp_path, "contract", "freeze", "openapi:pets.json", environ=env)
-    config = signet_here(tmp_path, "config", "--toolsets", "openapi:pets.json", environ={**env, "PETS_API_KEY": SECRET})
+    def run(*words: str, **more: str) -> subprocess.CompletedProcess[bytes]:
+        command = [SIGNET, *words]
+        return subprocess.run(
+            command, check=False, cwd=tmp_path, env={**env, **more}, capture_output=True, timeout=PATIENCE_S
+        )
+
+    tools = run("tools", "openapi:pets.json")
+    check = run("check", "openapi:pets.json")
+    freeze = run("contract", "freeze", "openapi:pets.json")
+    config = run("config", "--toolsets", "openapi:pets.json", PETS_API_KEY=SECRET)
 
     assert all(name in tools.stdout for name in (b"getPet", b"removePet", b"listOwners"))
     assert (check.returncode, b"failed" in check.stdout) == (0, False), check.stdout.decode()
