@@ -88,7 +88,7 @@ def check_here(folder: Path, *args: str) -> tuple[int, dict[str, Any]]:
     The process is not ended although a thread may be left behind.
     """
     two_doors = mock.patch.object(engine, "CHANNELS", engine.CHANNELS[:2])
-    with two_doors, mock.patch.object(check_command, "_leave"):
+    with two_doors, mock.patch.object(check_command, "leave"):
         done = signet_here(folder, "check", *args, "--format", "json")
     assert done.stdout, done.stderr
     return done.returncode, json.loads(done.stdout)

@@ -19,6 +19,7 @@ from signet.authoring.drift import orphans_of
 from signet.authoring.frozen import BrokenContractError
 from signet.catalogue import loaded_files
 from signet.commands.arguments import TOOLSET_FLAGS, Parser, add_server_command, add_settings, redirect_to_null
+from signet.commands.ending import leave
 from signet.commands.terminal import write, write_json
 from signet.commands.wrapped import spec_of
 from signet.configuration.reading import read_settings
@@ -83,6 +84,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def _run(args: argparse.Namespace) -> int:
     """Run all checks and write the report."""
+    others = set(threading.enumerate())
     # Unwind on SIGTERM, so that every process that was started is stopped.
     signal.signal(signal.SIGTERM, _stop)
     if args.output is not None:
@@ -96,7 +98,7 @@ def _run(args: argparse.Namespace) -> int:
     report = CheckReport([*targets, *(spec.name for spec in specs)], results, args.strict, rules=rules)
     _write(report, args.format, args.output)
     status = 0 if report.passes else FAILED
-    _leave(status)
+    leave(status, others)
     return status
 
 
@@ -281,11 +283,3 @@ def _progress() -> Iterator[Callable[[str], None]]:
 
     with Console(stderr=True).status("loading") as status:
         yield lambda text: status.update(escape(text))
-
-
-def _leave(status: int) -> None:
-    """End the process at once if a tool left a thread behind: Python would wait for it."""
-    if any(not thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread()):
-        if sys.stdout is not None:
-            sys.stdout.flush()
-        os._exit(status)

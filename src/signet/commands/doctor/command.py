@@ -15,6 +15,7 @@ import msgspec
 
 from signet import __version__
 from signet.commands.arguments import TOOLSET_FLAGS, Parser, add_settings
+from signet.commands.ending import leave
 from signet.commands.terminal import table, write, write_json
 from signet.configuration.reading import read_configuration
 from signet.kernel.checkup import Check, Finding, State, note, trouble
@@ -26,8 +27,6 @@ from .checkups import checks_of
 __all__ = ["add"]
 
 FAILED: Final = 1
-ENDING_S: Final = 1.0
-"""How long a thread may take to end before the process ends without it."""
 LIMIT_S: Final = 6.0
 """The time for all checks that wait; they run at once."""
 
@@ -74,7 +73,7 @@ def _run(args: argparse.Namespace) -> int:
     found = [(check, _without_secrets(finding, redactor)) for check, finding in zip(checks, findings, strict=True)]
     _report(found, as_json=args.json)
     status = FAILED if any(finding.state is State.TROUBLE for _, finding in found) else 0
-    _leave(status, others)
+    leave(status, others)
     return status
 
 
@@ -142,14 +141,3 @@ def _replace_unencodable() -> None:
 
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
-
-
-def _leave(status: int, others: set[threading.Thread]) -> None:
-    """End the process at once if a thread of ours still looks up a name: Python would wait for it."""
-    threads = [thread for thread in threading.enumerate() if thread not in others and not thread.daemon]
-    for thread in threads:
-        thread.join(ENDING_S)  # those that have nothing to do end at once
-    if any(thread.is_alive() for thread in threads):
-        if sys.stdout is not None:
-            sys.stdout.flush()
-        os._exit(status)
