@@ -16,7 +16,8 @@ from bench.frames import WrongAnswerError
 from bench.machine import Bystanders, hardware, versions
 from bench.plan import FULL, QUICK, Plan
 from bench.process import NotStartedError, client_core, pinned
-from bench.report import Setting, page
+from bench.report import page
+from bench.results import Setting
 from bench.rows import Row
 
 BENCHMARKS: dict[str, Callable[[Plan, Sequence[Contender]], list[Row]]] = {

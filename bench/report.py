@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from bench.contenders import NAMES
 from bench.goals import verdicts
 from bench.process import ALLOCATOR
+from bench.results import Setting
 from bench.rows import Ratio, Row
 
-__all__ = ["Setting", "page"]
+__all__ = ["page"]
 
 INTRO = """\
 # Benchmarks
@@ -60,18 +59,6 @@ is what Python's own objects take."""
 
 ROUND_FROM = 10
 """From this value on a ratio has no decimals."""
-
-
-@dataclass(frozen=True)
-class Setting:
-    """The facts about the run that the page states."""
-
-    hardware: str
-    versions: str
-    two_cores: bool
-    others: float | None
-    """The share of the processor that other processes took, if it is known."""
-    today: dt.date
 
 
 def page(rows: Sequence[Row], setting: Setting) -> str:

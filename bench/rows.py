@@ -30,6 +30,8 @@ class Metric:
     name: str
     unit: str
     better: Literal["less", "more"]
+    at: float | None = None
+    """The place on a curve, such as the number of tools; None for a value that stands alone."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,8 @@ class Sheet:
         """Store one value and log it to standard error."""
         self._values.setdefault(metric, {}).setdefault(contender, []).append(value)
         count = len(self._values[metric][contender])
-        line = f"{metric.section}: {metric.name}, {contender}, round {count}: {value:,.1f} {metric.unit}"
+        place = "" if metric.at is None else f" {metric.at:,g}"
+        line = f"{metric.section}: {metric.name}{place}, {contender}, round {count}: {value:,.1f} {metric.unit}"
         print(line, file=sys.stderr, flush=True)
 
     def rows(self, order: Sequence[str]) -> list[Row]:

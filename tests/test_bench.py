@@ -16,7 +16,8 @@ from bench.own import KINDS, QUICK, SECTION, TWIN
 from bench.peers import built_in
 from bench.peers.bare import answer, answer_rest, to_request
 from bench.peers.plantuml import VIEWER, Encoded
-from bench.report import Setting, page
+from bench.report import page
+from bench.results import Setting, Sitting, load, merged, save
 from bench.rows import SIGNET, Metric, Row
 
 from signet.authoring.target import load_target
@@ -76,6 +77,18 @@ def test_a_package_that_is_not_installed_is_named_so(monkeypatch: pytest.MonkeyP
 
 def test_a_page_without_goals_has_no_table_of_them() -> None:
     assert "## Goals" not in page([Row(START, {SIGNET: [50.0], FASTMCP: [500.0]})], SETTING)
+
+
+def test_a_partial_run_replaces_the_sections_that_it_measured_and_keeps_the_others(tmp_path: Path) -> None:
+    file = tmp_path / "benchmarks.json"
+    calls, start = Row(CALLS, {SIGNET: [44.0]}), Row(START, {SIGNET: [50.0]})
+    faster = Row(CALLS, {SIGNET: [55.0]})
+    later = Setting("a machine", "versions", two_cores=True, others=None, today=dt.date(2026, 1, 3))
+
+    save([Sitting(SETTING, [calls, start])], file)
+    save(merged(load(file), Sitting(later, [faster])), file)
+
+    assert load(file) == [Sitting(SETTING, [start]), Sitting(later, [faster])]
 
 
 @pytest.mark.parametrize("era", [LEGACY, MODERN])
