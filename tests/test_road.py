@@ -47,7 +47,6 @@ WEB_IN = [
     "transports.connection",
     "transports.reader",  # bytes to a request
     "transports.heads",
-    "transports.reader",
     "transports.connection",
     "transports.reader",
     "transports.web_app",  # its route and its refusal

@@ -182,7 +182,7 @@ def test_discovery_names_the_modern_versions_and_how_long_they_may_be_kept() -> 
 def shown(modern: bool, tool: Tool | None = None, **facts: Any) -> Any:
     """Return what MCP shows of an outcome, without its id."""
     outcome = Outcome(Call("fine", {}, NULL_CONTEXT), tool, **facts)
-    reply = json.loads(to_reply(MODERN if modern else HANDSHAKE, 7, outcome).body)
+    reply = json.loads(to_reply(MODERN if modern else HANDSHAKE, True, 7, outcome).body)
     assert (reply.pop("jsonrpc"), reply.pop("id")) == ("2.0", 7)
     return reply
 
@@ -274,7 +274,7 @@ def test_ignored_arguments_are_named_in_the_meta_of_a_result_and_of_an_error(
     fault = Fault(Code.INVALID_INPUT, "no", data={"hint": "try yes"})
 
     good, bad = (
-        json.loads(to_reply(era, 1, outcome).body)["result"]
+        json.loads(to_reply(era, True, 1, outcome).body)["result"]
         for outcome in (
             Outcome(call, tool, {"n": 1}, b'{"n":1}', ignored=("a", "b")),
             Outcome(call, tool, fault=fault, ignored=("a", "b")),
@@ -296,7 +296,7 @@ def test_ignored_arguments_are_named_in_the_meta_of_a_result_and_of_an_error(
 def test_ignored_arguments_are_named_beside_content_blocks_too() -> None:
     tool = made(to_content=lambda result: [{"type": "text", "text": result["n"]}])
 
-    reply = to_reply(HANDSHAKE, 1, Outcome(Call("fine", {}, NULL_CONTEXT), tool, {"n": "1"}, b"", ignored=("a",)))
+    reply = to_reply(HANDSHAKE, True, 1, Outcome(Call("fine", {}, NULL_CONTEXT), tool, {"n": "1"}, b"", ignored=("a",)))
 
     assert json.loads(reply.body)["result"] == {
         "content": [{"type": "text", "text": "1"}],
@@ -308,7 +308,7 @@ def test_ignored_arguments_are_named_beside_content_blocks_too() -> None:
 def test_an_error_of_the_protocol_has_the_data_of_its_fault_and_no_more() -> None:
     fault = Fault(Code.INTERNAL_ERROR, "broken", data={"error_type": "X"})
 
-    reply = to_reply(HANDSHAKE, 1, Outcome(Call("fine", {}, NULL_CONTEXT), made(), fault=fault, ignored=("a",)))
+    reply = to_reply(HANDSHAKE, True, 1, Outcome(Call("fine", {}, NULL_CONTEXT), made(), fault=fault, ignored=("a",)))
 
     assert json.loads(reply.body)["error"] == {
         "code": -32603,

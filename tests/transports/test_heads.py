@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from signet.kernel.wire import Headers
-from signet.transports.heads import BadRequestError, check_head, parse_head, response_head
+from signet.transports.heads import BadRequestError, Head, check_head, parse_head, response_head
 from signet.transports.messages import Request, Response
 
 DATE = b"date: now\r\n"
@@ -21,28 +21,39 @@ def request(version: str = "1.1", **headers: str) -> Request:
 
 
 def test_a_head_becomes_a_request_with_lower_case_names_and_bare_values() -> None:
-    found = parse_head(b"GET /a?b#c HTTP/1.1\r\nHost:  x \t\r\nX-Empty:\r\nX-Ratio: a:b\r\n\r\n", "10.0.0.1")
+    found = parse_head(b"GET /a?b#c HTTP/1.1\r\nHost:  x \t\r\nX-Empty:\r\nX-Ratio: a:b\r\n\r\n")
 
-    assert (found.method, found.path, found.version, found.address) == ("GET", "/a", "1.1", "10.0.0.1")
+    assert (found.method, found.path, found.version) == ("GET", "/a", "1.1")
     assert found.headers == {"host": "x", "x-empty": "", "x-ratio": "a:b"}
 
 
 def test_a_head_may_have_no_headers_and_empty_lines_before_it() -> None:
-    assert parse_head(b"\r\n\r\nGET / HTTP/1.0\r\n\r\n") == Request("GET", "/", Headers((), ()), "1.0")
+    found = parse_head(b"\r\n\r\nGET / HTTP/1.0\r\n\r\n")
+
+    assert found == Head("GET", "/", Headers((), ()), "1.0", keep_alive=False, length=0)
+
+
+@pytest.mark.parametrize(
+    ("head", "keep_alive", "length"),
+    [
+        (b"POST / HTTP/1.1\r\nContent-Length: 7\r\n\r\n", True, 7),
+        (b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", True, None),
+        (b"POST / HTTP/1.1\r\nConnection: close\r\nContent-Length: 7\r\n\r\n", False, 7),
+        (b"POST / HTTP/1.0\r\nConnection: keep-alive\r\nContent-Length: 7\r\n\r\n", True, 7),
+        (b"POST / HTTP/1.1\r\nConnection: upgrade\r\nUpgrade: h2c\r\nContent-Length: 7\r\n\r\n", False, 7),
+        (b"CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\nContent-Length: 7\r\n\r\n", False, 0),
+    ],
+)
+def test_a_head_says_where_its_request_ends_and_whether_another_follows(
+    head: bytes, keep_alive: bool, length: int | None
+) -> None:
+    found = parse_head(head)
+
+    assert (found.keep_alive, found.length) == (keep_alive, length)
 
 
 def test_a_path_is_kept_as_it_was_sent() -> None:
     assert parse_head(b"GET /api/tools/%41%20b HTTP/1.1\r\n\r\n").path == "/api/tools/%41%20b"
-
-
-@pytest.mark.parametrize("size", [10, 5000], ids=["kept", "too large to be kept"])
-def test_the_same_head_makes_another_request_with_the_same_headers(size: int) -> None:
-    head = b"POST / HTTP/1.1\r\nHost: x\r\nX: " + b"y" * size + b"\r\n\r\n"
-
-    first, second = parse_head(head, "10.0.0.1"), parse_head(head, "10.0.0.2")
-    first.body = b"mine"
-
-    assert (first.headers, second.body, second.address) == (second.headers, b"", "10.0.0.2")
 
 
 def test_headers_that_come_twice_are_named() -> None:

@@ -114,7 +114,8 @@ def test_x_forwarded_for_wins_over_forwarded() -> None:
 
 def test_lines_of_one_header_are_one_list_in_their_order() -> None:
     head = b"GET / HTTP/1.1\r\nhost: h\r\nx-forwarded-for: 6.6.6.6, 203.0.113.7\r\nX-Forwarded-For: 10.2.2.2\r\n\r\n"
-    request = parse_head(head, "10.1.1.1")
+    parsed = parse_head(head)
+    request = Request(parsed.method, parsed.path, parsed.headers, parsed.version, "10.1.1.1")
 
     TrustedProxies(NETS).find_client(request)
 

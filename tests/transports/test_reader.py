@@ -108,6 +108,22 @@ def test_a_request_for_another_protocol_is_the_last(line: bytes) -> None:
     assert [keep_alive for *_, keep_alive in found] == [False]
 
 
+@pytest.mark.parametrize("size", [10, 5000], ids=["kept", "too large to be kept"])
+def test_the_same_head_makes_another_request_with_the_same_headers(size: int) -> None:
+    head = b"POST / HTTP/1.1\r\nHost: x\r\nX: " + b"y" * size + b"\r\nContent-Length: 1\r\n\r\n"
+    readers = HttpReader("10.0.0.1"), HttpReader("10.0.0.2", "10.0.0.0/24")
+
+    for reader, body in zip(readers, (b"1", b"2"), strict=True):
+        reader.read(head + body, 0)
+    first, second = (reader.request for reader in readers)
+
+    assert first is not None
+    assert second is not None
+    assert first.headers == second.headers
+    assert (first.body, first.address, first.network) == (b"1", "10.0.0.1", "")
+    assert (second.body, second.address, second.network) == (b"2", "10.0.0.2", "10.0.0.0/24")
+
+
 # --- bounds
 
 

@@ -30,13 +30,13 @@ class Session(msgspec.Struct):
     """The key of the one who holds it; None where nobody has to say who they are."""
     version: str = ""
     """The version that `initialize` settled."""
-    capabilities: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    capabilities: Mapping[str, Any] = {}
     """What the client declared with `initialize`."""
     client: Any = None
     """How the client named itself."""
     notify: Callable[[bytes], None] | None = None
     """Send a message that belongs to no request; None where there is no way."""
-    on_end: list[Callable[[], None]] = msgspec.field(default_factory=list)
+    on_end: list[Callable[[], None]] = []
     """Called when the client is gone."""
 
 

@@ -204,7 +204,7 @@ def eras(identity: Identity) -> tuple[Era, Era]:
     return handshake, Era(modern=True, tail=tail, about=about, result_end=b',"isError":false' + tail + b"}")
 
 
-def _tool_result(outcome: Outcome, era: Era, *, whole_text: bool) -> bytes:
+def _tool_result(outcome: Outcome, era: Era, whole_text: bool) -> bytes:  # noqa: FBT001 - as `to_reply` has it
     """Return a tool's result: structured content and its text, or the tool's own content blocks."""
     tool, body, end = outcome.tool, outcome.body, _result_end(outcome, era)
     if tool is not None and tool.to_content is not None:
@@ -272,13 +272,13 @@ def list_result(toolbox: Toolbox, registry: SchemaRegistry, era: Era, ttl_ms: in
     return b'{"tools":' + listing(toolbox, registry) + hints + era.tail + b"}"
 
 
-def to_reply(era: Era, request_id: ResponseId, outcome: Outcome, *, whole_text: bool = True) -> Reply:
+def to_reply(era: Era, whole_text: bool, request_id: ResponseId, outcome: Outcome) -> Reply:  # noqa: FBT001 - bound once
     """Return the MCP response for an outcome; `whole_text` repeats a structured result as text, whatever its size."""
     fault = outcome.fault
     if outcome.relayed is not None:
         return _relayed_reply(era, request_id, outcome, outcome.relayed)
     if fault is None:
-        return success(request_id, _tool_result(outcome, era, whole_text=whole_text), outcome)
+        return success(request_id, _tool_result(outcome, era, whole_text), outcome)
     if fault.as_tool_result:
         return success(request_id, _error_result(outcome, fault, era), outcome)
     return failure(request_id, fault.mcp_code, fault.message, _facts(fault), outcome)

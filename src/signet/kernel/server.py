@@ -247,7 +247,7 @@ class Server:
         # Over HTTP a client that sends no version is of an older revision.
         version = channel.headers.get(VERSION, channel.agreement.version)
         whole_text = self._whole_text or not (era.modern or version >= STRUCTURED_SINCE)
-        return self._run(request.id, call, partial(to_reply, era, whole_text=whole_text), reports=reports)
+        return self._run(request.id, call, partial(to_reply, era, whole_text), None, reports)
 
     def _reject_envelope(
         self, value: object, error: ProtocolError, path_key: str | None, door: Door, caller: Caller

@@ -87,16 +87,14 @@ class McpDoor:
                 None, INVALID_REQUEST, "Only POST is served here: there are no sessions and no standing streams"
             ).body
             return Response(405, body, (JSON, (b"allow", b"POST, OPTIONS")), refusal="METHOD_NOT_ALLOWED")
-        progress = _Progress()
-        streams = "text/event-stream" in request.headers.get("accept", "")
-        notify = progress.push if streams else _drop
-        channel = ClientChannel(notify, door=HTTP_MCP, can_ask=streams, headers=request.headers, caller=request.caller)
+        headers = request.headers
+        progress = _Progress() if "text/event-stream" in headers.get("accept", "") else None
+        notify = _drop if progress is None else progress.push
+        channel = ClientChannel(notify, _ignore, HTTP_MCP, progress is not None, headers, request.caller)
         reply = self._server.receive(request.body, channel)
         if isinstance(reply, Pending):
             request.call = reply.call
-            if streams:
-                return progress.follow(request, reply)
-            return _await_response(request, reply)
+            return _await_response(request, reply) if progress is None else progress.follow(request, reply)
         return to_response(request, reply) if reply is not None else Response(202, headers=())
 
     def refuse(self, fault: Fault) -> Response:
@@ -108,6 +106,8 @@ class McpDoor:
 
 class _Progress:
     """The messages that a call sends before its reply."""
+
+    __slots__ = ("_messages", "_unread_bytes", "_wake")
 
     def __init__(self) -> None:
         self._messages: deque[bytes] = deque()
@@ -158,6 +158,10 @@ class _Progress:
             yield _event(call.result().body)
         finally:
             call.cancel()
+
+
+def _ignore(_: object) -> None:
+    """Do nothing: over HTTP a message of its own cancels no call."""
 
 
 def _drop(message: bytes) -> None:

@@ -1,7 +1,7 @@
 """The reader of one connection's requests: finds their heads and bodies in the bytes, within bounds of size.
 
-Bytes are given to the parser up to the end of a head, of a body, or of a line of a chunked body, so that no byte of the
-next request is read before it is wanted.
+A request is read to its end and no further: to the end of its head, of a body of known length, or of a line of a
+chunked body, so that no byte of the next request is read before it is wanted.
 """
 
 from __future__ import annotations
@@ -12,14 +12,11 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 
 from signet.kernel.errors import too_large
 
-from .heads import BadRequestError, parse_head
+from .heads import HeadParser, check_size, not_http, parse_head
 from .messages import BODY_LIMIT_BYTES, Request
 
 __all__ = ["HttpReader"]
 
-MAX_HEAD_BYTES: Final = 65_536
-"""The largest request line and headers together."""
-MAX_HEADERS: Final = 128
 MAX_CHUNKED_BYTES: Final = 8 * BODY_LIMIT_BYTES
 """The size of a chunked body with its framing and trailers: a chunk of one byte has five bytes of framing."""
 LINE_END: Final = b"\r\n"
@@ -32,7 +29,10 @@ class HttpReader:
     def __init__(self, address: str, network: str = "") -> None:
         self._address = address
         self._network = network
-        self._parser = HttpRequestParser(self)
+        self._pieces: HeadParser | None = None
+        """The parser of a head that comes in pieces."""
+        self._parser: HttpRequestParser | None = None
+        """The parser of a chunked body."""
         self.request: Request | None = None
         """The request whose head is known."""
         self.is_whole = False
@@ -47,7 +47,8 @@ class HttpReader:
         """The bytes of a chunked body with its framing."""
         self._last = b""
         """The last byte of a line of a chunked body that goes on."""
-        self._body: bytes | bytearray = b""
+        self._body = bytearray()
+        """The body of the request, where it comes in pieces."""
 
     def read(self, unread: bytes, at: int) -> int:
         """Read the rest of a head, or some of a body, as far as it has come, and return the place where it ends.
@@ -56,55 +57,78 @@ class HttpReader:
             BadRequestError: the bytes are not HTTP, or the head is too large.
             Fault: the body is too large.
         """
-        if self.request is None:
-            end = self._end_of_head(unread, at)
-            piece = unread[at:end]
-            self.head = head = self.head + piece if self.head else piece
-            if len(head) > MAX_HEAD_BYTES or head.count(LINE_END) > MAX_HEADERS + 2:
-                raise _too_large(head)
-        elif self.left is None:
-            end = self._end_of_line(unread, at)
-            piece = unread[at:end]
-        else:
-            end = at + self.left
-            piece = unread[at:end]
-        feed = self._parser.feed_data
-        try:
-            feed(piece)
-            if self.left and not self._body and end + self.left <= len(unread):
-                # The body is there too.
-                start, end = end, end + self.left
-                feed(unread[start:end])
-        except HttpParserUpgrade:
-            # Another protocol is asked for. The request is answered in this one, and is the last.
-            self.keep_alive = False
-        except HttpParserError as error:
-            if error.__context__ is not None:
-                raise error.__context__ from None
-            raise BadRequestError(f"This is not HTTP: {error}") from None
-        return min(end, len(unread))
+        if self.request is not None:
+            return self._read_line(unread, at) if self.left is None else self._read_body(unread, at)
+        end = unread.find(HEAD_END, at) + len(HEAD_END)
+        if self.head or end < len(HEAD_END) or unread.startswith(LINE_END, at):
+            return self._read_piece(unread, at)
+        return self._begin(unread[at:end], unread, end)
 
     def clear(self) -> None:
         """Forget the last request."""
         self.request = None
         self.is_whole = False
-        self.head = self._body = b""
-        if self.left is None:
+        self.head = b""
+        if self._body:
+            self._body = bytearray()
+        if self._parser is not None:
+            self._parser = None
             self.left = self._framed = 0
             self._last = b""
 
+    def _begin(self, head: bytes, unread: bytes, end: int) -> int:
+        """Make a request of a head, and of its body if that has come too; return the place where it ends."""
+        parsed = parse_head(head)
+        self.head, self.keep_alive, self.left = head, parsed.keep_alive, parsed.length
+        request = Request(parsed.method, parsed.path, parsed.headers, parsed.version, self._address)
+        self.request = request
+        if self._network:
+            request.network = self._network
+        left = parsed.length
+        if left is None:
+            self._parser = HttpRequestParser(self)
+            self._feed(head)
+        elif end + left <= len(unread):
+            request.body = unread[end : end + left]
+            self.left, self.is_whole = 0, True
+            return end + left
+        return end
+
+    def _read_piece(self, unread: bytes, at: int) -> int:
+        """Read a piece of a head, which may be its last, and check it: what is not HTTP is refused as it comes."""
+        if self._pieces is None:
+            self._pieces = HeadParser()
+        end = self._end_of_head(unread, at)
+        piece = unread[at:end]
+        self.head = head = self.head + piece
+        check_size(head)
+        if not self._pieces.feed(piece):
+            return end
+        self._pieces = None
+        return self._begin(head, unread, end)
+
     def _end_of_head(self, unread: bytes, at: int) -> int:
         """Return the place behind the empty line that ends a head, or behind all bytes if it has not come."""
-        if self.head:
-            last = self.head[-3:]
-            seam = (last + unread[at : at + 3]).find(HEAD_END)
-            if seam >= 0:
-                return at + seam + len(HEAD_END) - len(last)
-        found: int = unread.find(HEAD_END, at)
+        last = self.head[-3:]
+        seam = (last + unread[at : at + 3]).find(HEAD_END)
+        if seam >= 0:
+            return at + seam + len(HEAD_END) - len(last)
+        found = unread.find(HEAD_END, at)
         return found + len(HEAD_END) if found >= 0 else len(unread)
 
-    def _end_of_line(self, unread: bytes, at: int) -> int:
-        """Return the place behind a line of a chunked body: where the body ends, a line ends."""
+    def _read_body(self, unread: bytes, at: int) -> int:
+        """Read some of a body of known length; what is over the limit is not kept."""
+        left = self.left or 0
+        piece = unread[at : at + left]
+        self.left = left = left - len(piece)
+        if len(self._body) + len(piece) <= BODY_LIMIT_BYTES:
+            self._body += piece
+        if not left:
+            self.on_message_complete()
+        return at + len(piece)
+
+    def _read_line(self, unread: bytes, at: int) -> int:
+        """Read a line of a chunked body: where the body ends, a line ends."""
         if self._last == b"\r" and unread[at : at + 1] == b"\n":
             end = at + 1
         else:
@@ -114,41 +138,31 @@ class HttpReader:
         self._framed += end - at
         if self._framed > MAX_CHUNKED_BYTES:
             raise too_large(BODY_LIMIT_BYTES)
+        self._feed(unread[at:end])
         return end
 
-    def on_headers_complete(self) -> None:
-        """Make a request of the head, which the parser has found to be well formed."""
-        parser = self._parser
-        self.request = request = parse_head(self.head, self._address)
-        if self._network:
-            request.network = self._network
-        self.keep_alive = parser.should_keep_alive() and not parser.should_upgrade()
-        headers = request.headers
-        self.left = None if "transfer-encoding" in headers else int(headers.get("content-length", "0"))
+    def _feed(self, piece: bytes) -> None:
+        """Give the parser of a chunked body some of its request; raise what it or its callbacks find wrong."""
+        if self._parser is None:
+            return
+        try:
+            self._parser.feed_data(piece)
+        except HttpParserUpgrade:
+            # Another protocol is asked for. The request is answered in this one, and is the last.
+            self.keep_alive = False
+        except HttpParserError as error:
+            if error.__context__ is not None:
+                raise error.__context__ from None
+            raise not_http(error) from None
 
     def on_body(self, data: bytes) -> None:
-        """Keep a part of the body; what is over the limit is not kept."""
-        if self.left is not None:
-            self.left -= len(data)
-        if not self._body:
-            self._body = data
-        elif len(self._body) + len(data) <= BODY_LIMIT_BYTES:
-            if isinstance(self._body, bytes):
-                self._body = bytearray(self._body)
-            self._body += data
-        elif self.left is None:
+        """Keep a part of a chunked body."""
+        if len(self._body) + len(data) > BODY_LIMIT_BYTES:
             raise too_large(BODY_LIMIT_BYTES)
+        self._body += data
 
     def on_message_complete(self) -> None:
         """Note that the request is whole."""
         if self.request is not None:
             self.request.body = bytes(self._body)
             self.is_whole = True
-
-
-def _too_large(head: bytes) -> BadRequestError:
-    """Return the error for a head that is not even parsed."""
-    if len(head) > MAX_HEAD_BYTES:
-        message = f"The request line and headers have at most {MAX_HEAD_BYTES} bytes"
-        return BadRequestError(message, "HEAD_TOO_LARGE", 431)
-    return BadRequestError(f"A request has at most {MAX_HEADERS} headers", "TOO_MANY_HEADERS", 431)

@@ -126,15 +126,16 @@ class App:
             request.path = path = path if path in self._routes else without_slash(path)
             route = self._routes.get(path) or self._router.find_for(request)
         request.route = route
-        found = self._guard.check(request, route.access)
-        given, trace = request.headers.get(HEADER), request.headers.get("traceparent", "")
-        request_id = given if given is not None and is_own_id(given, request.headers) else next(self._ids)
+        headers, found = request.headers, self._guard.check(request, route.access)
+        given = headers.get(HEADER)
+        request_id = given if given is not None and is_own_id(given, headers) else next(self._ids)
         principal = found if isinstance(found, Principal) else request.caller.principal
-        request.caller = Caller(principal, request.address, request_id, trace)
+        request.caller = Caller(principal, request.address, request_id, headers.get("traceparent", ""))
+        if found is None or isinstance(found, Principal):
+            return None
         if isinstance(found, Fault):
             return self.refuse(request, found)
-        if found is not None and not isinstance(found, Principal):
-            request.identifying = found
+        request.identifying = found
         return None
 
     def answer(self, request: Request) -> Answer:
