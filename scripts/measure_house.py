@@ -218,7 +218,7 @@ async def run_again(subject: str) -> AsyncIterator[bytes]:
     settings = Settings.read({}, {"log_dir": ".", "toolsets": "plantuml"})
     message = json.dumps(DOORS[subject]).encode()
     if subject == "stdio":
-        from signet.transports.stdio import Conversation
+        from signet.transports.conversation import Conversation
 
         reader, writer = os.pipe()
         os.set_blocking(reader, False)

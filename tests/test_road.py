@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from types import FrameType
@@ -15,10 +16,17 @@ import pytest
 from signet.app import build_app, build_server
 from signet.settings import Settings
 from signet.transports.connection import Connection
+from signet.transports.conversation import Conversation
 from signet.transports.slots import ConnectionLimits, Slots
-from signet.transports.stdio import Conversation
+from signet.transports.stdio import Prologue
 
-MAX_FUNCTIONS = {"stdio": 35, "/mcp": 52, "/api/tools/encodePlantUML": 52, "/mcp/tool/plantuml.encode": 52}
+MAX_FUNCTIONS = {
+    "stdio": 35,
+    "stdio, with an event loop": 35,
+    "/mcp": 52,
+    "/api/tools/encodePlantUML": 52,
+    "/mcp/tool/plantuml.encode": 52,
+}
 MAX_MODULES = 16
 
 CALL = (
@@ -64,7 +72,11 @@ WEB_OUT = [
 DOORS = {
     "stdio": (
         ["transports.stdio", "kernel.lines", "transports.stdio", *ENGINE],
-        ["kernel.protocol", "kernel.wire", "transports.pipes"],
+        ["kernel.protocol", "kernel.wire", "transports.stdio", "transports.pipes"],
+    ),
+    "stdio, with an event loop": (
+        ["transports.conversation", "kernel.lines", "transports.conversation", *ENGINE],
+        ["kernel.protocol", "kernel.wire", "transports.conversation", "transports.pipes"],
     ),
     "/mcp": (
         [*WEB_IN, "transports.http", *ENGINE],
@@ -108,6 +120,20 @@ class Walk:
         return [module for module, _ in groupby(self.modules)]
 
 
+async def walk_prologue(message: bytes, settings: Settings) -> Walk:
+    reader, writer = os.pipe()
+    prologue = Prologue(build_server(settings), writer, reader)
+    os.write(writer, message + b"\n")
+    prologue.take()
+    os.read(reader, 1 << 16)
+    os.write(writer, message + b"\n")
+    with Walk() as walk:
+        prologue.take()
+    os.close(reader)
+    os.close(writer)
+    return walk
+
+
 async def walk_stdio(message: bytes, settings: Settings) -> Walk:
     reader, writer = os.pipe()
     conversation = Conversation(build_server(settings), writer, reader)
@@ -145,6 +171,7 @@ async def walk_http(path: str, message: bytes, settings: Settings) -> Walk:
 
 MESSAGES = {
     "stdio": CALL,
+    "stdio, with an event loop": CALL,
     "/mcp": CALL,
     "/api/tools/encodePlantUML": b'{"plantumlCode":"A"}',
     "/mcp/tool/plantuml.encode": INVOKE,
@@ -154,7 +181,8 @@ MESSAGES = {
 def walked(door: str, folder: Path) -> Walk:
     settings = Settings(log_dir=str(folder), toolsets="plantuml")
     message = MESSAGES[door]
-    return asyncio.run(walk_stdio(message, settings) if door == "stdio" else walk_http(door, message, settings))
+    walks = {"stdio": walk_prologue, "stdio, with an event loop": walk_stdio}
+    return asyncio.run(walks.get(door, partial(walk_http, door))(message, settings))
 
 
 @pytest.mark.parametrize("door", DOORS)

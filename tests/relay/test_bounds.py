@@ -19,7 +19,7 @@ from signet.relay.listing import Listed, Terms, list_tools
 from signet.relay.messages import notification, request
 from signet.relay.pool import Pool
 from signet.transports import http
-from signet.transports.stdio import Conversation
+from signet.transports.conversation import Conversation
 
 from .scripted_link import ScriptedLink, nothing, opened
 

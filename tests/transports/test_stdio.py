@@ -24,7 +24,7 @@ from channels import rpc
 from drop_in_servers import SERVERS
 from journals import records_in
 from processes import PATIENCE_S, ROOT, Pipe, clean_env, piping
-from signet.transports.stdio import Conversation
+from signet.transports.conversation import Conversation
 from upstream_harness import DIRECT
 
 ODD = (sys.executable, str(ROOT / "tests/misbehaving_server.py"), "stdio")

@@ -14,9 +14,9 @@ from signet.kernel.outcome import Call, Pending
 from signet.kernel.server import HTTP_MCP
 from signet.kernel.tools import NULL_CONTEXT
 from signet.kernel.wire import Reply, success
+from signet.transports.conversation import Conversation
 from signet.transports.http import McpDoor
 from signet.transports.messages import Request, Response
-from signet.transports.stdio import Conversation
 
 REPORT = b'"' + b"x" * (1 << 20) + b'"'
 COUNT = 40

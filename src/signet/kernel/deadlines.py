@@ -6,13 +6,26 @@ equally long, so the one that began first is the first that is over.
 
 from __future__ import annotations
 
-import asyncio
-from typing import Final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, TypeVar
 
-__all__ = ["Deadlines"]
+if TYPE_CHECKING:
+    import asyncio
+
+__all__ = ["Deadlines", "in_thread"]
+
+T = TypeVar("T")
 
 GRAIN_S: Final = 0.001
 """What is over within this time is over now: some event loops have timers that are no finer."""
+
+
+async def in_thread(function: Callable[..., T], /, *args: object) -> T:
+    """Run a function in a thread and return its result."""
+    # Loaded here: a server that awaits nothing needs no event loop.
+    from asyncio import to_thread
+
+    return await to_thread(function, *args)
 
 
 class Deadlines:

@@ -8,15 +8,14 @@ Only this module turns an exception of a tool into a value.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from .arguments import ArgumentNames, without_nulls, without_unknown
-from .deadlines import Deadlines
+from .deadlines import Deadlines, in_thread
 from .errors import (
     Code,
     Fault,
@@ -36,6 +35,9 @@ from .tools import Tool, Toolbox, ToolsetRuntime
 from .validation import RULES, Mode
 from .waiting import Waiting
 from .wire import PIECE_BYTES, decode_in_chunks, encode
+
+if TYPE_CHECKING:
+    import asyncio
 
 __all__ = ["CALL_TIMEOUT_S", "Mode", "Observer", "Pipeline"]
 
@@ -243,14 +245,16 @@ class Pipeline:
         if self._in_flight >= MAX_IN_FLIGHT:
             # Checked here, not in `run`: calls that were accepted together begin one after the other.
             return self.notify(self.finish(prepared, _too_many(pending)), started_s)
-        task = asyncio.ensure_future(pending)
+        from asyncio import CancelledError, ensure_future
+
+        task = ensure_future(pending)
         deadlines = self._deadlines_of(task.get_loop())
         ended = deadlines.wait_for(task)
         self._in_flight += 1
         try:
             await ended
             value = _value_of(task) if task.done() else too_slow(prepared.tool.name, self._timeout_s, wait.text())
-        except asyncio.CancelledError:
+        except CancelledError:
             self.notify(self.finish(prepared, caller_left()), started_s)
             raise
         finally:
@@ -259,7 +263,7 @@ class Pipeline:
             task.cancel()
         if prepared.tool.validate_in_thread and not (isinstance(value, Relayed) and len(value.body) < PIECE_BYTES):
             wait.now = "checking the result"
-            return self.notify(await asyncio.to_thread(self.finish, prepared, value), started_s)
+            return self.notify(await in_thread(self.finish, prepared, value), started_s)
         return self.notify(self.finish(prepared, value), started_s)
 
     def _deadlines_of(self, loop: asyncio.AbstractEventLoop) -> Deadlines:

@@ -8,14 +8,16 @@ A client that counts the time since the last report does not give up a call that
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from math import inf, nextafter
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from .protocol import progress_notification
 from .waiting import Waiting
 from .wire import Id
+
+if TYPE_CHECKING:
+    import asyncio
 
 __all__ = ["INTERVAL_S", "ProgressReports"]
 
@@ -49,7 +51,9 @@ class ProgressReports:
 
     async def during(self, reply: Awaitable[T]) -> T:
         """Await a reply, and report while it takes; nothing is sent after it."""
-        self._loop = asyncio.get_running_loop()
+        from asyncio import get_running_loop
+
+        self._loop = get_running_loop()
         self._started_s = self._loop.time()
         self._timer = self._loop.call_later(self._interval_s, self._beat)
         try:

@@ -6,7 +6,6 @@ bytes ── wire.parse ── era ── method ── pipeline ── Reply
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from typing import Any, Final
@@ -17,6 +16,7 @@ from msgspec import UNSET
 from . import envelope
 from .caller import NOBODY, Caller
 from .channel import HTTP_MCP, ClientChannel
+from .deadlines import in_thread
 from .errors import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Fault
 from .headers import VERSION, ParamHeader, check_modern, check_param_headers, in_era, param_headers
 from .outcome import Call, Door, Outcome, Pending
@@ -69,7 +69,7 @@ def _ignore(*_: object, **__: object) -> None:
     """Do nothing: nobody listens."""
 
 
-QUIET_CONTEXT: Final = Context(asyncio.to_thread, _ignore, {})
+QUIET_CONTEXT: Final = Context(in_thread, _ignore, {})
 """The context of a call whose client waits for the reply alone."""
 
 STDIO_ENVELOPE: Final = Door("stdio", envelope.INVOKE, "stdio envelope")
@@ -235,13 +235,13 @@ class Server:
         if era.modern and channel.door is HTTP_MCP:
             check_param_headers(channel.headers, self._param_headers_of(params.name), arguments)
         capabilities = meta.capabilities if era.modern else {}
-        context = Context(asyncio.to_thread, _ignore, capabilities) if era.modern else QUIET_CONTEXT
+        context = Context(in_thread, _ignore, capabilities) if era.modern else QUIET_CONTEXT
         reports = None
         if self.relay is not None and (tool := self.pipeline.toolbox.named(params.name)) is not None and tool.relays:
-            context = Context(asyncio.to_thread, _ignore, capabilities, request=request)
+            context = Context(in_thread, _ignore, capabilities, request=request)
         elif meta.progress_token is not UNSET:
             reports = ProgressReports(channel.notify, meta.progress_token, self._progress_s)
-            context = Context(asyncio.to_thread, reports.report, capabilities, wait=reports.waiting)
+            context = Context(in_thread, reports.report, capabilities, wait=reports.waiting)
         trace = meta.trace if isinstance(meta.trace, str) else channel.caller.trace
         call = Call(params.name, arguments, context, channel.door, channel.caller, meta.idempotency_key, trace)
         # Over HTTP a client that sends no version is of an older revision.
@@ -289,7 +289,7 @@ class Server:
 async def _await_reply(request_id: ResponseId, pending: Coroutine[Any, Any, Outcome], to_reply: ToReply) -> Reply:
     outcome = await pending
     is_large = len(outcome.body) > LARGE_BYTES
-    return await asyncio.to_thread(to_reply, request_id, outcome) if is_large else to_reply(request_id, outcome)
+    return await in_thread(to_reply, request_id, outcome) if is_large else to_reply(request_id, outcome)
 
 
 def _is_modern(method: str, meta: Meta, headers: Headers) -> bool:

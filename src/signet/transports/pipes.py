@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import select
 import stat
 import sys
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import asyncio
 
 __all__ = [
     "MAX_LINE_BYTES",
@@ -17,6 +19,7 @@ __all__ = [
     "claim_stdin",
     "claim_stdout",
     "has_reader",
+    "push",
     "unblocked",
 ]
 
@@ -77,13 +80,15 @@ class NonBlockingWriter:
     """
 
     def __init__(self, fd: int, loop: asyncio.AbstractEventLoop, on_backlog: Callable[[bool], None]) -> None:
+        from asyncio import Event
+
         self._fd = fd
         self._loop = loop
         self._on_backlog = on_backlog
         self._backlog = bytearray()
         self.halted = False
         self.broken = False
-        self.drained = asyncio.Event()
+        self.drained = Event()
         self.drained.set()
 
     @property
@@ -108,19 +113,11 @@ class NonBlockingWriter:
 
     def _push(self, data: bytes | bytearray) -> int:
         """Write as much as the pipe takes and return its size; a broken pipe takes everything."""
-        sent = 0
-        view = memoryview(data)
         try:
-            while sent < len(data):
-                sent += os.write(self._fd, view[sent:])
-        except BlockingIOError:
-            pass
+            return push(self._fd, data)
         except OSError:
             self.broken = True
             return len(data)
-        finally:
-            view.release()
-        return sent
 
     def _resume(self) -> None:
         del self._backlog[: self._push(self._backlog)]
@@ -131,6 +128,20 @@ class NonBlockingWriter:
         if self.halted:
             self.halted = False
             self._on_backlog(self.halted)
+
+
+def push(fd: int, data: bytes | bytearray) -> int:
+    """Write as much as a pipe takes now and return its size; raise OSError if nobody reads it."""
+    sent = 0
+    view = memoryview(data)
+    try:
+        while sent < len(data):
+            sent += os.write(fd, view[sent:])
+    except BlockingIOError:
+        pass
+    finally:
+        view.release()
+    return sent
 
 
 def has_reader(fd: int) -> bool:

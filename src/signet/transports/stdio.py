@@ -1,47 +1,43 @@
 """The stdio door: one JSON-RPC message per line, responses in the order of their completion, nothing else.
 
-fd 0 ── LineSplitter ── Server.receive ── NonBlockingWriter ── the wire (the former fd 1)
-                             └─ Pending: a task, cancellable by id
+    fd 0 ── Prologue: whatever can be answered at once ── Conversation: the rest, with an event loop
+
+To load an event loop takes a third of a start, and a client that lists the tools does not need one. So the conversation
+begins without it, and goes on with it from the first call that has to be awaited.
 """
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import os
+import select
 import signal
-import stat
 import threading
 from collections.abc import Callable, Iterator
-from functools import partial
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
+from signet.kernel.channel import ClientChannel, Session
 from signet.kernel.errors import INVALID_REQUEST
 from signet.kernel.lines import LineSplitter
-from signet.kernel.server import ClientChannel, Pending, Server
-from signet.kernel.wire import Id, Reply, ResponseId, failure
+from signet.kernel.outcome import Pending
+from signet.kernel.server import Server
+from signet.kernel.wire import Reply, failure
 
-from .pipes import MAX_LINE_BYTES, NonBlockingWriter, has_reader, unblocked
+from .pipes import MAX_LINE_BYTES, push, unblocked
 
 if TYPE_CHECKING:
-    from .message_exchanges import Message, MessageNotes
+    import asyncio
 
-__all__ = ["Conversation", "serve"]
+    from .message_exchanges import MessageNotes
+
+__all__ = ["READ_BYTES", "WARM_AFTER_S", "WRITE_BYTES", "Prologue", "line_too_long", "serve", "stopping_on_signals"]
 
 READ_BYTES: Final = 1 << 16
 """The size of a pipe: a larger buffer would never be filled, and the heap returns it to the system after each read."""
-MAX_UNREAD_BYTES: Final = 8 << 20
-"""The size of unread output above which a client gets no more notifications, until it reads."""
+WRITE_BYTES: Final = 1 << 16
+"""The size of the answers that are written in one go: a chunk of short messages may be answered by megabytes."""
 WARM_AFTER_S: Final = 0.2
 """The delay from the first message to the warming of upstreams: by then the client has its list of tools."""
-LOOK_EVERY_S: Final = 0.1
-"""The time between two looks at whether anybody still reads, while the last calls are in flight."""
-
-REPORTS: Final = (
-    b'{"jsonrpc":"2.0","method":"notifications/progress"',
-    b'{"jsonrpc":"2.0","method":"notifications/message"',
-)
-"""What a client that does not read misses: a wrapped server may report without end."""
 
 
 def serve(
@@ -53,8 +49,16 @@ def serve(
     Work that is left behind is a thread or a tool that does not stop. All responses are written by then, so the process
     should exit without waiting for it.
     """
-    runner = asyncio.Runner(loop_factory=_faster_loop() if server.relay is not None else None)
-    left_behind = runner.run(Conversation(server, wire, source, notes).hold(in_thread=in_thread))
+    prologue = Prologue(server, wire, source)
+    needs_loop = in_thread or notes is not None or server.relay is not None or server.pipeline.is_development
+    if not needs_loop and hasattr(select, "poll"):
+        prologue.hold()
+    from asyncio import Runner
+
+    from .conversation import Conversation
+
+    runner = Runner(loop_factory=_faster_loop() if server.relay is not None else None)
+    left_behind = runner.run(Conversation(server, wire, source, notes, prologue).hold(in_thread=in_thread))
     if not left_behind:
         runner.close()
     return left_behind
@@ -72,218 +76,135 @@ def _faster_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return new_event_loop
 
 
-class Conversation:
-    """The exchange with one client, from its first line to its last response."""
+class Prologue:
+    """The part of a conversation before its first call that has to be awaited."""
 
-    def __init__(self, server: Server, wire: int, source: int, notes: MessageNotes | None = None) -> None:
+    def __init__(self, server: Server, wire: int, source: int) -> None:
         self._server = server
-        self._notes = notes
         self._wire = wire
         self._source = source
-        self._is_file = stat.S_ISREG(os.fstat(source).st_mode)
-        self._lines = LineSplitter(MAX_LINE_BYTES)
-        self._calls: dict[ResponseId, set[asyncio.Task[Reply]]] = {}
-        self._endless: set[asyncio.Task[Reply]] = set()
-        """The calls that end with the conversation."""
-        self._unwritten: list[bytes] = []
-        """The responses of calls that have just ended."""
-        self._ended = asyncio.Event()
-        self._stopped = False
-        self._watched = self._reading = False
-        """Whether the event loop can watch the source, and whether it does now."""
-        self._warming: asyncio.TimerHandle | None = None
-        self._reader_waits: threading.Event | None = None
-        """Set to let the reading thread continue, where it waits for the backlog to be written."""
+        self.lines = LineSplitter(MAX_LINE_BYTES)
+        self.session = Session()
+        """What is settled with the client."""
+        self.unanswered: list[bytes | None] = []
+        """The lines behind the call that has to be awaited; None stands for one that is too long."""
+        self.pending: Pending | None = None
+        """That call."""
+        self.unwritten = b""
+        """The part of the answers that the pipe did not take."""
+        self.is_ended = False
+        """Whether the source has ended, or nobody reads."""
+        self.is_stopped = False
+        """Whether a signal has come."""
+        self.warming: threading.Timer | None = None
+        self._channel = ClientChannel(self._notify, agreement=self.session)
+        self._answers: list[bytes] = []
+        self.send: Callable[[bytes], None] = self._answers.append
+        """Send a message to the client before the reply to its call."""
 
-    def open(self) -> None:
-        """Attach the conversation to the running event loop."""
-        self._loop = asyncio.get_running_loop()
-        self._out = NonBlockingWriter(
-            self._wire,
-            self._loop,
-            lambda has_backlog: self._pause_reading() if has_backlog else self._resume_reading(),
-        )
-        self._channel = ClientChannel(notify=self._notify, cancel=self._cancel)
+    def hold(self) -> None:
+        """Answer until a call has to be awaited, the source ends, the client does not read or a signal comes."""
+        with _bell(self._stop) as bell, unblocked(self._wire):
+            poll = select.poll()
+            poll.register(self._source, select.POLLIN)
+            poll.register(bell, select.POLLIN)
+            while not self.is_stopped and not self._is_over():
+                poll.poll()
+                if not self.is_stopped:
+                    self.take()
 
-    async def hold(self, *, in_thread: bool) -> bool:
-        """Answer until the source ends or a signal comes; return whether work is left behind."""
-        self.open()
-        with _signals(self._loop, self._stop), unblocked(self._wire):
-            if self._notes is not None:
-                self._notes.start()
-            if in_thread or not self._watch_source():
-                threading.Thread(target=self._read_in_thread, daemon=True).start()
-            await self._ended.wait()
-            self._pause_reading()
-            if self._warming is not None:
-                self._warming.cancel()
-            await self._drain()
-            if self._notes is not None:
-                await self._notes.settle()
-            await self._server.close()
-            if self._notes is not None:
-                self._notes.close()
-        return self._stopped or len(asyncio.all_tasks()) > 1
+    def _is_over(self) -> bool:
+        return self.is_ended or self.pending is not None or bool(self.unwritten)
 
-    def _watch_source(self) -> bool:
-        """Let the event loop watch the source; return False where it cannot: files, and pipes on Windows."""
-        try:
-            self._loop.add_reader(self._source, self._readable)
-        except (OSError, ValueError, RuntimeError):
-            return False
-        self._watched = self._reading = True
-        return True
-
-    def _readable(self) -> None:
+    def take(self) -> None:
+        """Read a chunk and answer its lines, up to the first that has to be awaited."""
         try:
             chunk = os.read(self._source, READ_BYTES)
         except BlockingIOError:
             return
         except OSError:
             chunk = b""
-        self.take(chunk)
+        self.is_ended = not chunk
+        self._answer_all(self.lines.feed(chunk) if chunk else [self.lines.last()])
+        if self.warming is None and self._server.upstreams:
+            self._warm_later()
 
-    def _read_in_thread(self) -> None:
-        """Read a source that the event loop cannot watch, and wait after each chunk until the loop has taken it."""
-        chunk = b"."
-        while chunk:
-            try:
-                chunk = os.read(self._source, READ_BYTES)
-            except OSError:
-                chunk = b""
-            taken = threading.Event()
-            try:
-                self._loop.call_soon_threadsafe(self._take_from_thread, chunk, taken)
-            except RuntimeError:
-                return
-            taken.wait()
-
-    def _take_from_thread(self, chunk: bytes, taken: threading.Event) -> None:
-        self.take(chunk)
-        if self._out.halted:
-            self._reader_waits = taken
-        else:
-            taken.set()
-
-    def take(self, chunk: bytes) -> None:
-        """Answer every line that a chunk completes, in one write; an empty chunk is the end of the source."""
-        answers, self._unwritten = self._unwritten, []
-        for line in self._lines.feed(chunk) if chunk else (self._lines.last(),):
+    def _answer_all(self, lines: list[bytes | None]) -> None:
+        size = 0
+        for place, line in enumerate(lines):
             reply = self._answer(line)
+            if isinstance(reply, Pending):
+                self.pending, self.unanswered = reply, lines[place + 1 :]
+                break
             if reply is not None:
-                answers.append(reply.body)
-        if answers:
-            answers.append(b"")  # the last line has an end too
-            self._out.write(b"\n".join(answers))
-        if not chunk or self._out.broken:
-            self._ended.set()
-        elif self._warming is None and self._server.upstreams:
-            warm = partial(self._loop.run_in_executor, None, self._server.warm)
-            self._warming = self._loop.call_later(WARM_AFTER_S, warm)
+                self._answers.append(reply.body)
+                size += len(reply.body)
+            if size > WRITE_BYTES:
+                self._write()
+                size = 0
+                if self.unwritten:
+                    self.unanswered = lines[place + 1 :]
+                    return
+        if self._answers:
+            self._write()
 
-    def _answer(self, line: bytes | None) -> Reply | None:
-        """Return the response to one line; None if there is none, or if it comes when a call ends."""
-        if line is not None and (not line or line.isspace()):
-            return None
-        message = self._notes.begin(line) if self._notes is not None else None
-        reply: Reply | Pending | None
+    def _answer(self, line: bytes | None) -> Reply | Pending | None:
         if line is None:
-            reply = failure(None, INVALID_REQUEST, f"Invalid Request: a line may hold {MAX_LINE_BYTES} bytes")
-        else:
-            reply = self._server.receive(line, self._channel)
-        if isinstance(reply, Pending):
-            self._start(reply, message)
-            return None
-        if message is not None and reply is not None and self._notes is not None:
-            return self._notes.note(message, reply)
-        return reply
-
-    def _start(self, pending: Pending, message: Message | None) -> None:
-        task = self._loop.create_task(pending.reply)
-        self._calls.setdefault(pending.id, set()).add(task)
-        if pending.is_endless:
-            self._endless.add(task)
-            task.add_done_callback(self._endless.discard)
-        task.add_done_callback(partial(self._finish, pending, message))
-
-    def _finish(self, pending: Pending, message: Message | None, task: asyncio.Task[Reply]) -> None:
-        """Write the response of a call that has ended; a cancelled call has none."""
-        remaining = self._calls[pending.id]
-        remaining.discard(task)
-        if not remaining:
-            del self._calls[pending.id]
-        if not task.cancelled():
-            reply = task.result()
-            if message is not None and self._notes is not None:
-                reply = self._notes.note(message, reply)
-            if not self._unwritten:
-                # In one write with those of other calls that end now: writing costs a tenth of a short call.
-                self._loop.call_soon(self._write)
-            self._unwritten.append(reply.body)
-        elif message is not None and self._notes is not None:
-            self._notes.note_left(message, pending.call)
+            return line_too_long()
+        return None if not line or line.isspace() else self._server.receive(line, self._channel)
 
     def _write(self) -> None:
-        """Write the responses of calls that have ended since the last write."""
-        if self._unwritten:
-            lines = b"\n".join((*self._unwritten, b""))
-            self._unwritten.clear()
-            self._out.write(lines)
+        data = b"\n".join((*self._answers, b""))
+        self._answers.clear()
+        try:
+            self.unwritten = data[push(self._wire, data) :]
+        except OSError:
+            self.is_ended = True
 
     def _notify(self, message: bytes) -> None:
-        # A client that has hung up waits for replies alone, and some take a report for a fault; a file has no client.
-        is_wanted = self._is_file or not self._ended.is_set()
-        # A wrapped server may report without end to a client that does not read: replies alone wait for it then.
-        is_unread = self._out.halted and message.startswith(REPORTS)
-        if is_wanted and not is_unread and self._out.backlog_bytes <= MAX_UNREAD_BYTES:
-            self._out.write(message + b"\n")
+        self.send(message)
 
-    def _cancel(self, request_id: Id) -> None:
-        for task in self._calls.get(request_id, ()):
-            # Not at once: a call that came in the same chunk has to start before it can be cancelled.
-            self._loop.call_soon(task.cancel)
+    def _warm_later(self) -> None:
+        self.warming = threading.Timer(WARM_AFTER_S, self._warm)
+        self.warming.daemon = True
+        self.warming.start()
 
-    def _pause_reading(self) -> None:
-        if self._watched and self._reading:
-            self._reading = False
-            self._loop.remove_reader(self._source)
+    def _warm(self) -> None:
+        """Load what the first call needs, while the client thinks."""
+        from . import conversation  # noqa: F401 - it is loaded here
 
-    def _resume_reading(self) -> None:
-        if self._reader_waits is not None:
-            self._reader_waits.set()
-            self._reader_waits = None
-        # Where a thread reads the source, the event loop must not start to read it too.
-        if self._watched and not self._reading:
-            self._reading = True
-            self._loop.add_reader(self._source, self._readable)
+        self._server.warm()
 
-    def _stop(self) -> None:
-        """Cancel all calls, and end without waiting for what they leave behind."""
-        self._stopped = True
-        for tasks in self._calls.values():
-            for task in tasks:
-                task.cancel()
-        self._ended.set()
-
-    async def _drain(self) -> None:
-        """Wait until the calls in flight have ended and the client has read their responses.
-
-        A signal ends the wait, and so does a client that is gone: it has closed its side of the wire too.
-        """
-        for task in self._endless:
-            task.cancel()
-        while self._calls and not self._stopped:
-            if not has_reader(self._wire):
-                self._stop()
-            await asyncio.wait([task for tasks in self._calls.values() for task in tasks], timeout=LOOK_EVERY_S)
-        self._write()
-        while not (self._out.drained.is_set() or self._out.broken or self._stopped):
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._out.drained.wait(), LOOK_EVERY_S)
+    def _stop(self, *_: object) -> None:
+        self.is_stopped = True
 
 
-@contextlib.contextmanager
-def _signals(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]) -> Iterator[None]:
+def line_too_long() -> Reply:
+    """Return the answer to a line that is not even read."""
+    return failure(None, INVALID_REQUEST, f"Invalid Request: a line may hold {MAX_LINE_BYTES} bytes")
+
+
+@contextmanager
+def _bell(stop: signal._HANDLER) -> Iterator[int]:
+    """Call `stop` on SIGINT and SIGTERM, and yield a descriptor that can be read then: no read may wait for longer.
+
+    The handlers stay until the event loop has its own, so that no signal is lost in between.
+    """
+    ring, hear = os.pipe()[::-1]
+    os.set_blocking(ring, False)
+    before = signal.set_wakeup_fd(ring, warn_on_full_buffer=False)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
+    try:
+        yield hear
+    finally:
+        signal.set_wakeup_fd(before)
+        os.close(ring)
+        os.close(hear)
+
+
+@contextmanager
+def stopping_on_signals(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]) -> Iterator[None]:
     """Call `stop` on SIGINT and SIGTERM inside of the block."""
     numbers = (signal.SIGINT, signal.SIGTERM)
     try:

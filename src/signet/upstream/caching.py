@@ -5,8 +5,7 @@ With a cache that processes share, a response is looked for there before its req
 
 from __future__ import annotations
 
-import asyncio
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -21,6 +20,9 @@ from signet.kernel.upstream import (
     states_of,
 )
 from signet.kernel.waiting import Waiting
+
+if TYPE_CHECKING:
+    import asyncio
 
 __all__ = ["CachingUpstream"]
 
@@ -60,6 +62,8 @@ class CachingUpstream:
 
     async def send(self, request: UpstreamRequest, wait: Waiting | None = None) -> UpstreamResponse:
         """Return a cached response, join an equal request that is under way, or send one."""
+        import asyncio
+
         if not request.is_plain:
             return await self._inner.send(request, wait)
         cached = self._cached(request)
@@ -102,6 +106,8 @@ class CachingUpstream:
 
     def forget(self, request: UpstreamRequest) -> None:
         """Drop a cached response: it could not be read."""
+        import asyncio
+
         self._cache.pop(_key(request), None)
         if self._shared is not None:
             forgetting = asyncio.ensure_future(self._shared.write(self._shared_key(request), NOTHING, FORGOTTEN_S))
@@ -114,6 +120,8 @@ class CachingUpstream:
             del self._under_way[_key(request)]
 
     async def _send(self, request: UpstreamRequest, wait: Waiting) -> UpstreamResponse:
+        import asyncio
+
         kept = await self._read_shared(request)
         if kept is not None:
             return kept
@@ -143,6 +151,8 @@ class CachingUpstream:
         return sha256(msgspec.json.encode(parts)).hexdigest()
 
     def _cached(self, request: UpstreamRequest) -> UpstreamResponse | None:
+        import asyncio
+
         until, response = self._cache.get(_key(request), (0.0, None))
         if response is not None and until <= asyncio.get_running_loop().time():
             del self._cache[_key(request)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
@@ -44,6 +43,8 @@ class Hop(msgspec.Struct):
     @contextmanager
     def watched(self, watch: Watch, own: str) -> Iterator[None]:
         """Send the request inside of the block as a part of its trace; only the service at `own` is told of it."""
+        import asyncio
+
         origin = str(self.url.origin())
         visit, code = watch(self.method, origin), ""
         if own == origin or own.startswith(origin + "/"):

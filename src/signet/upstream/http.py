@@ -5,7 +5,6 @@ aiohttp is imported with the first request: its import costs more than the rest 
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
@@ -143,6 +142,8 @@ class HttpUpstream:
 
     async def _follow(self, session: ClientSession, request: UpstreamRequest, reading: _Reading, wait: Waiting) -> None:
         """Send the request, and follow redirects; the time spent waiting for a slot does not count."""
+        import asyncio
+
         from yarl import URL
 
         headers = dict((*request.fixed_headers, *request.headers))
@@ -232,6 +233,8 @@ class HttpUpstream:
 
 async def _unpack(gunzip: Gunzip, chunk: bytes, body: bytearray, limit: int) -> None:
     """Append the output of a chunk to a body, up to its limit; between two steps, others get their turn."""
+    import asyncio
+
     gunzip.feed(chunk)
     body += gunzip.step(limit - len(body))
     while gunzip.has_more and len(body) < limit:

@@ -10,7 +10,6 @@ one, a slot that was never used counts as a request sent when the file was made,
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import os
 import time
@@ -188,6 +187,8 @@ def turn_folders() -> tuple[str, ...]:
 
 
 async def _lock(file: int) -> None:
+    import asyncio
+
     until_s = time.monotonic() + MAX_LOCKED_S
     while not lock(file):
         if time.monotonic() > until_s:

@@ -5,11 +5,15 @@ Who waits for a slot can be told how many are ahead.
 
 from __future__ import annotations
 
-import asyncio
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from signet.kernel.waiting import Waiting
 
 from .shared_turn import SharedTurn
+
+if TYPE_CHECKING:
+    import asyncio
 
 __all__ = ["RateLimiter", "Slot"]
 
@@ -18,6 +22,8 @@ class Slot:
     """The right to send one request. It ends when the request has been sent, or after the limiter's interval."""
 
     def __init__(self, limiter: RateLimiter | None = None, owner: str = "") -> None:
+        import asyncio
+
         self._limiter = limiter
         self._owner = owner
         """The owner of the shared turn, until that has ended."""
@@ -71,7 +77,13 @@ class RateLimiter:
         self._queue: dict[object, None] = {}
         """Those who wait for a slot, in their order."""
         self._next_s = 0.0
-        self._gate = asyncio.Lock()
+
+    @cached_property
+    def _gate(self) -> asyncio.Lock:
+        # Made when it is needed: a server that is only asked for its tools loads no event loop.
+        from asyncio import Lock
+
+        return Lock()
 
     async def slot(self, wait: Waiting | None = None) -> Slot:
         """Wait for the next slot; first come, first served."""
@@ -90,6 +102,8 @@ class RateLimiter:
 
     def start_interval(self) -> None:
         """Count the interval from now."""
+        import asyncio
+
         self._next_s = asyncio.get_running_loop().time() + self.interval_s
 
     def open_gate(self) -> None:
@@ -98,6 +112,8 @@ class RateLimiter:
 
     async def _await_turn(self) -> str:
         """Wait until the interval is over, and for the shared turn; who leaves before lets the next one in."""
+        import asyncio
+
         try:
             while (wait_s := self._next_s - asyncio.get_running_loop().time()) > 0:  # noqa: ASYNC110 - a time, no event
                 await asyncio.sleep(wait_s)

@@ -5,14 +5,16 @@ While it cannot be known when others have sent, requests wait for some seconds a
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from signet.kernel.errors import Code, Fault
 from signet.kernel.turns import Turns, TurnsError
+
+if TYPE_CHECKING:
+    import asyncio
 
 __all__ = ["NoTurn", "SharedTurn"]
 
@@ -48,6 +50,8 @@ class SharedTurn:
         Raises:
             Fault: it is not known when others have sent, and has not been for some time.
         """
+        import asyncio
+
         owner = owner or os.urandom(8).hex()
         try:
             for place in self._places:
@@ -69,12 +73,16 @@ class SharedTurn:
 
     def end(self, owner: str) -> None:
         """Say, soon, that a request has arrived, or that nothing was sent in its turn."""
+        import asyncio
+
         ending = asyncio.ensure_future(self._end(owner))
         self._ending.add(ending)
         ending.add_done_callback(self._ending.discard)
 
     async def _ask(self, place: Turns, owner: str) -> float:
         """Return the seconds to wait before the next question; 0 where the turn is held."""
+        import asyncio
+
         try:
             wait_s = await place.take(self._name, owner, self._interval_s)
         except TurnsError as error:

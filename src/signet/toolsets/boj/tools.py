@@ -5,7 +5,6 @@ Only temporary failures are retried: a broken connection, and the Bank's own sta
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Callable
 from functools import partial
@@ -135,6 +134,8 @@ async def get_metadata(args: MetadataIn, ctx: Context) -> MetadataOut:
 
 async def _fetch(ctx: Context, args: Q, read: Callable[[UpstreamResponse, Q], T]) -> T:
     """Check a query, send it and read its response; retry as the policy says, until the call is cancelled."""
+    import asyncio
+
     query = check(args)
     request = request_of(query)
     attempt = 0
@@ -159,6 +160,8 @@ async def _fetch(ctx: Context, args: Q, read: Callable[[UpstreamResponse, Q], T]
 
 def _retry_words(what: str, ends_s: float, which: str) -> str:
     """Return what a call waits for between two attempts."""
+    import asyncio
+
     left_s = max(ends_s - asyncio.get_running_loop().time(), 0)
     return f"the Bank of Japan {what}: trying again in {left_s:.0f} s ({which})"
 
