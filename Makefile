@@ -101,7 +101,7 @@ lock: ## Write requirements/*.txt anew from pyproject.toml and requirements/*.in
 	$(COMPILE) pyproject.toml -o requirements/run.txt
 	$(COMPILE) requirements/build.in -c requirements/run.txt -o requirements/build.txt
 	$(COMPILE) pyproject.toml requirements/build.in requirements/test.in -o requirements/test.txt
-	$(COMPILE) pyproject.toml --extra otel requirements/build.in requirements/bench.in -o requirements/bench.txt
+	$(COMPILE) pyproject.toml --extra otel --extra redis requirements/build.in requirements/bench.in -o requirements/bench.txt
 	$(COMPILE) requirements/bench-mcp-proxy.in -o requirements/bench-mcp-proxy.txt
 	$(COMPILE) requirements/servers.in -o requirements/servers.txt
 	$(COMPILE) requirements/servers-older.in -o requirements/servers-older.txt

@@ -13,10 +13,12 @@ import sys
 import time
 from dataclasses import asdict, dataclass
 
-from bench.frames import FIRST, Call, RestCall, WrongAnswerError
+from bench.frames import FIRST, Call, EnvelopeCall, RestCall, WrongAnswerError
 
-__all__ = ["Job", "Tally"]
+__all__ = ["ENVELOPES", "Job", "Load", "Tally"]
 
+ENVELOPES = "/mcp/tool/"
+"""The beginning of the paths that take envelopes."""
 ANSWER_S = 30.0
 CHUNK = 1 << 18
 
@@ -30,7 +32,7 @@ class Job:
     connections: int
     size: int
     era: str | None
-    """The protocol revision of MCP calls; None for REST."""
+    """The protocol revision of MCP calls; None for REST and for envelopes."""
     warm_s: float
     seconds: float
     limit: int
@@ -43,6 +45,13 @@ class Tally:
 
     calls: int
     elapsed_s: float
+
+
+def call_of(job: Job) -> Call | RestCall:
+    """Return the kind of call that the path of a job takes."""
+    if job.path.startswith(ENVELOPES):
+        return EnvelopeCall.of(job.size)
+    return RestCall.of(job.size) if job.era is None else Call.of(job.size, job.era)
 
 
 def preamble(job: Job, call: Call | RestCall) -> bytes:
@@ -58,7 +67,7 @@ class Load:
     def __init__(self, job: Job) -> None:
         """Open all connections, before any clock runs."""
         self.job = job
-        self.call = RestCall.of(job.size) if job.era is None else Call.of(job.size, job.era)
+        self.call = call_of(job)
         self._head = preamble(job, self.call)
         self._next = FIRST
         self._poll = select.epoll()
@@ -94,6 +103,12 @@ class Load:
         elapsed = time.perf_counter() - begun
         self.call.check(answers, range(first, self._next), echoes=self.job.echoes)
         return Tally(len(answers), elapsed)
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._poll.close()
+        for link in self._sockets.values():
+            link.close()
 
     def _send(self, link: socket.socket) -> None:
         frame = self.call.frame(self._next)

@@ -22,6 +22,7 @@ __all__ = [
     "NotStartedError",
     "client_core",
     "pinned",
+    "served",
     "server_core",
     "serving",
     "spawned",
@@ -112,13 +113,20 @@ def spawned(command: Sequence[str], core: int | None) -> Iterator[Child]:
 @contextlib.contextmanager
 def serving(contender: Contender) -> Iterator[int]:
     """Run one HTTP server and yield its port once it accepts connections."""
+    with served(contender) as (_, port):
+        yield port
+
+
+@contextlib.contextmanager
+def served(contender: Contender) -> Iterator[tuple[Child, int]]:
+    """Run one HTTP server and yield its process and its port once it accepts connections."""
     port = _free_port()
     command = [str(port) if word == PORT else word for word in contender.http]
     with spawned(command, server_core()) as child:
         while child.process.poll() is None and time.perf_counter() < child.begun + START_S:
             ready = port if PORT in contender.http else _announced_port(child.stderr())
             if ready and _accepts(ready):
-                yield ready
+                yield child, ready
                 return
             time.sleep(0.02)
         complaint = f"{contender.name} does not serve: {child.stderr()[-2000:]}"
