@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from bench.contenders import NAMES
 from bench.goals import FURTHER, GOALS, Goal, Verdict, verdicts
@@ -21,8 +22,20 @@ SECTIONS = ("cold start", "stdio", "HTTP", "REST", "envelope", "memory", "wrap",
 """The order of the sections, however many runs they are from; others stand behind them."""
 
 
-def page(sittings: Sequence[Sitting]) -> str:
-    """Return the whole page."""
+class Picture(Protocol):
+    """A chart below `docs/images/bench`: its file, and its text for those who do not see it."""
+
+    @property
+    def file(self) -> str:
+        """The name of the file."""
+
+    @property
+    def alt(self) -> str:
+        """The text of the picture."""
+
+
+def page(sittings: Sequence[Sitting], pictures: Sequence[Picture] = ()) -> str:
+    """Return the whole page, with these charts behind the goals."""
     rows = sorted(rows_of(sittings), key=_place)
     single = [row for row in rows if row.metric.at is None]
     parts = [
@@ -30,6 +43,7 @@ def page(sittings: Sequence[Sitting]) -> str:
         *_settings(sittings),
         *_goals(single, GOALS, "## Goals", GOALS_READING),
         *_goals(single, FURTHER, "### Goals of earlier versions", FURTHER_READING),
+        *_glance(pictures),
         "## Signet compared",
         READING,
         *(_ratios(group) for group in _by_rivals(single)),
@@ -40,6 +54,11 @@ def page(sittings: Sequence[Sitting]) -> str:
         METHOD + "\n" + _conditions(sittings),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _glance(pictures: Sequence[Picture]) -> list[str]:
+    shown = [f"![{picture.alt}](images/bench/{picture.file})" for picture in pictures]
+    return ["## At a glance", *shown] if shown else []
 
 
 def _place(row: Row) -> int:
