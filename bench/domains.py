@@ -60,23 +60,25 @@ def measure(plan: Plan, contenders: Sequence[Contender]) -> list[Row]:
         for toolset, calls in CALLS.items():
             with serving(_sandbox(command, toolset)) as port, _signet(command, toolset, port) as pipe:
                 for tool in rotated(list(calls), number):
-                    _measure_tool(plan, sheet, tool, tool_call(tool, calls[tool], _has_text), pipe, port)
+                    whole_us, upstream_us = _measure_call(plan, tool_call(tool, calls[tool], _has_text), pipe, port)
+                    sheet.add(Metric(SECTION, tool, "µs", "less"), SIGNET, whole_us)
+                    sheet.add(Metric(SECTION, tool, "µs", "less"), UPSTREAM, upstream_us)
+                    sheet.add(Metric(SECTION, tool + ADDED, "µs", "less"), SIGNET, max(0.0, whole_us - upstream_us))
     by_name = {row.metric.name: row for row in sheet.rows((SIGNET, UPSTREAM))}
     tools = [tool for calls in CALLS.values() for tool in calls]
     return [by_name[name] for tool in tools for name in (tool, tool + ADDED)]
 
 
-def _measure_tool(plan: Plan, sheet: Sheet, tool: str, call: Request, pipe: Pipe, port: int) -> None:
+def _measure_call(plan: Plan, call: Request, pipe: Pipe, port: int) -> tuple[float, float]:
+    """Return the median time of a call, and that of the requests that it leads to."""
     requests = _requests_of(call, pipe, port)
     pipe.sequence(call, plan.warm_s, plan.max_calls)
     with socket.create_connection(("127.0.0.1", port), timeout=ANSWER_S) as link:
         link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         _replay(requests, link, plan.warm_s)
-        upstream_us = statistics.median(_replay(requests, link, plan.cell_s)) / 1e3
-    whole_us = statistics.median(pipe.sequence(call, plan.cell_s, plan.max_calls)) / 1e3
-    sheet.add(Metric(SECTION, tool, "µs", "less"), SIGNET, whole_us)
-    sheet.add(Metric(SECTION, tool, "µs", "less"), UPSTREAM, upstream_us)
-    sheet.add(Metric(SECTION, tool + ADDED, "µs", "less"), SIGNET, max(0.0, whole_us - upstream_us))
+        upstream = _replay(requests, link, plan.cell_s)
+    whole = pipe.sequence(call, plan.cell_s, plan.max_calls)
+    return statistics.median(whole) / 1e3, statistics.median(upstream) / 1e3
 
 
 def _sandbox(signet: str, toolset: str) -> Contender:

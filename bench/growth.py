@@ -74,10 +74,9 @@ def measure_arguments(plan: Plan, contenders: Sequence[Contender], sizes: Sequen
             with contextlib.ExitStack() as stack:
                 pipes = {one.name: stack.enter_context(_session(one)) for one in servers}
                 for size in sizes:
+                    metric = Metric(ARGUMENTS, CALL, "µs", "less", at=size)
                     for name in rotated(list(pipes), number):
-                        sheet.add(
-                            Metric(ARGUMENTS, CALL, "µs", "less", at=size), name, _p50_us(plan, pipes[name], size)
-                        )
+                        sheet.add(metric, name, _p50_us(plan, pipes[name], size))
     return sheet.rows(NAMES)
 
 

@@ -20,7 +20,7 @@ from bench.frames import LEGACY, WrongAnswerError
 from bench.growth_load import CurveJob, Window
 from bench.memory import field_mb
 from bench.plan import Plan
-from bench.process import Child, client_core, served, server_core, spawned
+from bench.process import client_core, served, server_core, spawned
 from bench.rows import SIGNET, Metric, Row, Sheet, rotated
 
 __all__ = [
@@ -77,23 +77,24 @@ def measure_connections(
         counts = [count for count in counts if count + SEEN_FROM <= most]
         for number in range(plan.growth_rounds):
             for contender in rotated([wide, *peers], number):
-                with served(contender) as (child, port):
-                    _measure_counts(plan, sheet, contender.name, child, port, counts)
+                for metric, value in _measure_counts(plan, contender, counts):
+                    sheet.add(metric, contender.name, value)
     return sheet.rows(NAMES)
 
 
-def _measure_counts(plan: Plan, sheet: Sheet, name: str, child: Child, port: int, counts: Sequence[int]) -> None:
+def _measure_counts(plan: Plan, contender: Contender, counts: Sequence[int]) -> Iterator[tuple[Metric, float]]:
     alone_mb = 0.0
-    for count in counts:
-        with _loading(plan, port, count, plan.cell_s) as ask:
-            window = ask()
-            with_all_mb = field_mb(child.process.pid, "resident")
-        sheet.add(Metric(CONNECTIONS, CALLS, "calls/s", "more", at=count), name, window.per_s)
-        sheet.add(Metric(CONNECTIONS, SLOWEST, "ms", "less", at=count), name, window.p99_us / 1e3)
-        if count >= SEEN_FROM and alone_mb:
-            each_kb = max(LEAST_MB, with_all_mb - alone_mb) / (count - counts[0]) * 1e3
-            sheet.add(Metric(CONNECTIONS, PER_CONNECTION, "KB", "less", at=count), name, each_kb)
-        alone_mb = alone_mb or with_all_mb
+    with served(contender) as (child, port):
+        for count in counts:
+            with _loading(plan, port, count, plan.cell_s) as ask:
+                window = ask()
+                with_all_mb = field_mb(child.process.pid, "resident")
+            yield Metric(CONNECTIONS, CALLS, "calls/s", "more", at=count), window.per_s
+            yield Metric(CONNECTIONS, SLOWEST, "ms", "less", at=count), window.p99_us / 1e3
+            if count >= SEEN_FROM and alone_mb:
+                each_kb = max(LEAST_MB, with_all_mb - alone_mb) / (count - counts[0]) * 1e3
+                yield Metric(CONNECTIONS, PER_CONNECTION, "KB", "less", at=count), each_kb
+            alone_mb = alone_mb or with_all_mb
 
 
 def measure_workers(plan: Plan, contenders: Sequence[Contender]) -> list[Row]:

@@ -64,11 +64,15 @@ class CurveLoad:
         self._poll = select.epoll()
         self._links: dict[int, socket.socket] = {}
         self._sent_ns: dict[int, int] = {}
+        self._port = job.port
         for _ in range(job.connections):
-            link = socket.create_connection(("127.0.0.1", job.port), timeout=ANSWER_S)
-            link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            self._poll.register(link.fileno(), select.EPOLLIN)
-            self._links[link.fileno()] = link
+            self._connect()
+
+    def _connect(self) -> None:
+        link = socket.create_connection(("127.0.0.1", self._port), timeout=ANSWER_S)
+        link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._poll.register(link.fileno(), select.EPOLLIN)
+        self._links[link.fileno()] = link
 
     def run(self, seconds: float) -> Window:
         """Make calls for so long, a slice after the other."""
@@ -93,12 +97,16 @@ class CurveLoad:
         due = len(self._links)
         while due:
             for fd in self._ready():
-                data = partial.pop(fd, b"") + self._links[fd].recv(CHUNK)
+                received = self._links[fd].recv(CHUNK)
+                if not received and fd not in self._sent_ns:
+                    self._reconnect(fd)
+                    continue
+                data = partial.pop(fd, b"") + received
                 body = complete_body(data)
                 if body is None:
                     partial[fd] = data
                     continue
-                taken.append(time.perf_counter_ns() - self._sent_ns[fd])
+                taken.append(time.perf_counter_ns() - self._sent_ns.pop(fd))
                 answers.append(body)
                 if time.perf_counter() < end and self._next < limit:
                     self._send(fd)
@@ -111,6 +119,12 @@ class CurveLoad:
         self._next += 1
         self._sent_ns[fd] = time.perf_counter_ns()
         self._links[fd].sendall(request)
+
+    def _reconnect(self, fd: int) -> None:
+        """Open a connection anew that the server has closed because nothing was asked for 5 s, as uvicorn does."""
+        self._poll.unregister(fd)
+        self._links.pop(fd).close()
+        self._connect()
 
     def _ready(self) -> list[int]:
         ready = self._poll.poll(ANSWER_S)
