@@ -25,6 +25,7 @@ from bench.rows import SIGNET, Metric, Row, Sheet, rotated
 __all__ = [
     "AGAIN",
     "ARGUMENTS",
+    "CALL",
     "FIRST",
     "RESIDENT",
     "SIZES",

@@ -33,6 +33,7 @@ __all__ = [
     "STEADY_CALLS",
     "STEADY_MEMORY",
     "WORKERS",
+    "WORKER_CALLS",
     "measure_connections",
     "measure_steady",
     "measure_workers",
@@ -51,6 +52,7 @@ LEAST_MB = 0.004
 WORKERS = "growth by workers"
 WORKER_COUNTS = (1, 2)
 WORKER_CONNECTIONS = 64
+WORKER_CALLS = f"calls over HTTP, {WORKER_CONNECTIONS} connections"
 
 STEADY = "ten minutes"
 STEADY_CONNECTIONS = 16
@@ -104,7 +106,7 @@ def measure_workers(plan: Plan, contenders: Sequence[Contender]) -> list[Row]:
     for number in range(plan.growth_rounds):
         for count in rotated(WORKER_COUNTS, number):
             server = replace(signet, http=(*_anywhere(), *signet.http, "--workers", str(count)))
-            metric = Metric(WORKERS, f"calls over HTTP, {WORKER_CONNECTIONS} connections", "calls/s", "more", at=count)
+            metric = Metric(WORKERS, WORKER_CALLS, "calls/s", "more", at=count)
             with (
                 served(server) as (_, port),
                 _loading(plan, port, WORKER_CONNECTIONS, plan.cell_s, _anywhere()) as ask,
