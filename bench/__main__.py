@@ -11,7 +11,22 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from bench import calls, convert, decode, journal, memory, options, own, results, startup, web, wrap
+from bench import (
+    calls,
+    convert,
+    decode,
+    domains,
+    growth,
+    growth_http,
+    journal,
+    memory,
+    options,
+    own,
+    results,
+    startup,
+    web,
+    wrap,
+)
 from bench.contenders import Contender, contenders
 from bench.frames import WrongAnswerError
 from bench.machine import Bystanders, hardware, versions
@@ -34,6 +49,12 @@ BENCHMARKS: dict[str, Callable[[Plan, Sequence[Contender]], list[Row]]] = {
     "journal": journal.measure,
     "options": options.measure,
     "wrap": wrap.measure,
+    "tools": growth.measure_tools,
+    "arguments": growth.measure_arguments,
+    "connections": growth_http.measure_connections,
+    "workers": growth_http.measure_workers,
+    "domains": domains.measure,
+    "steady": growth_http.measure_steady,
 }
 """The function of each benchmark; a new benchmark is a new module and a new line here."""
 
