@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
+from bench.charts import charts
 from bench.contenders import NAMES
 from bench.goals import FURTHER, GOALS, Goal, Verdict, verdicts
 from bench.method import CURVES_READING, FURTHER_READING, GOALS_READING, INTRO, METHOD, READING
@@ -22,20 +22,8 @@ SECTIONS = ("cold start", "stdio", "HTTP", "REST", "envelope", "memory", "wrap",
 """The order of the sections, however many runs they are from; others stand behind them."""
 
 
-class Picture(Protocol):
-    """A chart below `docs/images/bench`: its file, and its text for those who do not see it."""
-
-    @property
-    def file(self) -> str:
-        """The name of the file."""
-
-    @property
-    def alt(self) -> str:
-        """The text of the picture."""
-
-
-def page(sittings: Sequence[Sitting], pictures: Sequence[Picture] = ()) -> str:
-    """Return the whole page, with these charts behind the goals."""
+def page(sittings: Sequence[Sitting]) -> str:
+    """Return the whole page; its charts are files below `docs/images/bench`."""
     rows = sorted(rows_of(sittings), key=_place)
     single = [row for row in rows if row.metric.at is None]
     parts = [
@@ -43,7 +31,7 @@ def page(sittings: Sequence[Sitting], pictures: Sequence[Picture] = ()) -> str:
         *_settings(sittings),
         *_goals(single, GOALS, "## Goals", GOALS_READING),
         *_goals(single, FURTHER, "### Goals of earlier versions", FURTHER_READING),
-        *_glance(pictures),
+        *_glance(rows),
         "## Signet compared",
         READING,
         *(_ratios(group) for group in _by_rivals(single)),
@@ -56,8 +44,8 @@ def page(sittings: Sequence[Sitting], pictures: Sequence[Picture] = ()) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _glance(pictures: Sequence[Picture]) -> list[str]:
-    shown = [f"![{picture.alt}](images/bench/{picture.file})" for picture in pictures]
+def _glance(rows: Sequence[Row]) -> list[str]:
+    shown = [f"![{chart.alt}](images/bench/{chart.file})" for chart in charts(rows)]
     return ["## At a glance", *shown] if shown else []
 
 

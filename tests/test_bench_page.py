@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from bench.charts import draw
 from bench.contenders import BARE_NAME, FASTMCP, PEERS, SDK, TYPESCRIPT
 from bench.frames import LEGACY, MODERN
 from bench.goals import FURTHER, GOALS, REASONS, Goal, verdicts
@@ -15,7 +16,7 @@ from bench.machine import versions
 from bench.memory import field_mb, growth
 from bench.own import KINDS, QUICK, SECTION, TWIN
 from bench.report import page
-from bench.results import Setting, Sitting, load, merged, save
+from bench.results import Setting, Sitting, load, merged, rows_of, save
 from bench.rows import SIGNET, Metric, Row
 
 CALLS = Metric("stdio", "64 in flight, small", "calls/s", "more")
@@ -121,8 +122,13 @@ def test_sections_stand_in_their_order_and_tell_their_run_where_runs_differ() ->
     assert medians.index("cold start: spawn") < medians.index("stdio: 64 in flight")
 
 
-def test_the_page_is_what_the_stored_runs_give() -> None:
-    assert Path("docs/benchmarks.md").read_text(encoding="utf-8") == page(load())
+def test_the_page_and_its_charts_are_what_the_stored_runs_give() -> None:
+    """`python -m bench --draw` mends it."""
+    sittings = load()
+
+    assert Path("docs/benchmarks.md").read_text(encoding="utf-8") == page(sittings)
+    charts = {file.name: file.read_text(encoding="utf-8") for file in Path("docs/images/bench").glob("*.svg")}
+    assert charts == draw(rows_of(sittings))
 
 
 def test_a_peer_without_an_era_is_left_out_of_its_row_alone() -> None:
