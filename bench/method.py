@@ -52,6 +52,9 @@ beside that server itself (direct). The time that a wrapper adds is its median m
 over HTTP too, since what a caller pays is the whole way. FastMCP's proxy has one session for all calls, which is the \
 fastest way that it has; mcp-proxy runs stateless. Signet checks every input and every output against the server's \
 schemas, and keeps its journal; the others check nothing.
+- Curves: the number of tools that a server lists, the size of an argument, the number of connections, the number of \
+workers (server and load then share all cores), and ten minutes of calls. OJ and BOJ are called end to end against \
+sandboxes on this machine, beside the time that the sandbox itself takes for the same requests.
 - A round takes each cell to one server after the other, in an order that rotates from round to round; \
 servers are started afresh for each round. Each cell is warmed up before its clock starts.
 - Every answer's id and shape are checked, and one in fifty is inflated and compared with its source, after \
