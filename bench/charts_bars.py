@@ -73,14 +73,13 @@ def draw_bars(chart: Bars) -> str:
     room = WIDTH - MARGIN - max(width(bar.value, LABEL, bold=True) for bar in bars) - GAP - left
     most = max(_shown(chart, bar) for bar in bars)
     parts, y = _key(chart), TOP + (ROW if chart.key else 0)
-    if chart.mark is not None:
-        x = left + chart.mark[0] * room / most
-        parts.append(text(x, y + 2, chart.mark[1], size=SMALL, of="soft", anchor="middle"))
-        y += GAP
     for group in chart.groups:
         if group.heading:
             parts.append(text(MARGIN, y + HEADING - 10, group.heading, of="title"))
             y += HEADING
+        if chart.mark is not None and group is chart.groups[0]:
+            x = left + chart.mark[0] * room / most
+            parts.append(text(x, y - 7, chart.mark[1], size=SMALL, of="soft", anchor="middle"))
         parts += _group(chart, group, (left, y), room / (most if chart.shared else _longest(chart, group)))
         y += ROW * len(group.bars) + GAP
     return frame(chart.title, chart.subtitle, chart.description, y + MARGIN - GAP, parts)

@@ -52,12 +52,13 @@ VARIABLES = ("BOJ_CACHE_S=0", "OJ_TOKEN=of-the-sandbox")
 """The settings of Signet; one tool asks for nothing without a token, and the sandbox takes any."""
 
 
-def measure(plan: Plan, contenders: Sequence[Contender]) -> list[Row]:
+def measure(plan: Plan, contenders: Sequence[Contender], toolsets: Sequence[str] = tuple(CALLS)) -> list[Row]:
     """Start Signet and both sandboxes anew for each round; each tool's call and its requests follow each other."""
     sheet = Sheet()
     command = find_signet(contenders).stdio[0]
     for number in range(plan.growth_rounds):
-        for toolset, calls in CALLS.items():
+        for toolset in toolsets:
+            calls = CALLS[toolset]
             with serving(_sandbox(command, toolset)) as port, _signet(command, toolset, port) as pipe:
                 for tool in rotated(list(calls), number):
                     whole_us, upstream_us = _measure_call(plan, tool_call(tool, calls[tool], _has_text), pipe, port)
@@ -65,7 +66,7 @@ def measure(plan: Plan, contenders: Sequence[Contender]) -> list[Row]:
                     sheet.add(Metric(SECTION, tool, "µs", "less"), UPSTREAM, upstream_us)
                     sheet.add(Metric(SECTION, tool + ADDED, "µs", "less"), SIGNET, max(0.0, whole_us - upstream_us))
     by_name = {row.metric.name: row for row in sheet.rows((SIGNET, UPSTREAM))}
-    tools = [tool for calls in CALLS.values() for tool in calls]
+    tools = [tool for toolset in toolsets for tool in CALLS[toolset]]
     return [by_name[name] for tool in tools for name in (tool, tool + ADDED)]
 
 

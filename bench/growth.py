@@ -56,7 +56,7 @@ def measure_tools(plan: Plan, contenders: Sequence[Contender], counts: Sequence[
     sheet = Sheet()
     with tempfile.TemporaryDirectory(prefix="bench-tools-") as folder:
         for count in counts:
-            servers = _servers(find_signet(contenders), count, Path(folder))
+            servers = _servers(contenders, count, Path(folder))
             for contender in servers:
                 _measure_list(plan, contender, count)
             for number in range(plan.growth_rounds):
@@ -70,7 +70,7 @@ def measure_arguments(plan: Plan, contenders: Sequence[Contender], sizes: Sequen
     """Call the tool with longer and longer texts, one call after the other."""
     sheet = Sheet()
     with tempfile.TemporaryDirectory(prefix="bench-tools-") as folder:
-        servers = _servers(find_signet(contenders), 1, Path(folder))
+        servers = _servers(contenders, 1, Path(folder))
         for number in range(plan.growth_rounds):
             with contextlib.ExitStack() as stack:
                 pipes = {one.name: stack.enter_context(_session(one)) for one in servers}
@@ -81,17 +81,18 @@ def measure_arguments(plan: Plan, contenders: Sequence[Contender], sizes: Sequen
     return sheet.rows(NAMES)
 
 
-def _servers(signet: Contender, count: int, folder: Path) -> list[Contender]:
+def _servers(contenders: Sequence[Contender], count: int, folder: Path) -> list[Contender]:
     """Return the servers of so many tools; those whose tools are functions get a file with as many."""
     styles = {SIGNET: lengths.SIGNET, FASTMCP: lengths.FASTMCP}
     files = {name: folder / f"{name.lower()}_{count}.py" for name in styles}
     for name, style in styles.items():
         files[name].write_text(lengths.source(count, style), encoding="utf-8")
-    return [
-        Contender(SIGNET, (signet.stdio[0], "stdio", str(files[SIGNET])), ()),
-        Contender(SDK, (sys.executable, str(_SDK_SERVER), str(count)), ()),
-        Contender(FASTMCP, (sys.executable, str(files[FASTMCP])), ()),
-    ]
+    commands = {
+        SIGNET: (find_signet(contenders).stdio[0], "stdio", str(files[SIGNET])),
+        SDK: (sys.executable, str(_SDK_SERVER), str(count)),
+        FASTMCP: (sys.executable, str(files[FASTMCP])),
+    }
+    return [Contender(one.name, commands[one.name], ()) for one in contenders if one.name in commands]
 
 
 def _measure_list(plan: Plan, contender: Contender, count: int) -> dict[Metric, float]:
