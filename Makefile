@@ -62,7 +62,7 @@ check: $(TEST_STAMP) ## Lint, format, types and the import rules
 attack: $(TEST_STAMP) ## Attack a server on loopback for 13 minutes and watch a bystander (ARGS="mixed --minutes 2")
 	@$(BIN)/python scripts/attack.py $(ARGS)
 
-bench: $(BENCH_STAMP) $(PROXY_STAMP) ## Measure against the official SDK and FastMCP (ARGS="--only stdio,http --quick", "--help")
+bench: $(BENCH_STAMP) $(PROXY_STAMP) tools ## Measure beside every peer and write docs/benchmarks.md (ARGS="--only stdio --quick", "--draw", "--help")
 	@env -u PYTHONDONTWRITEBYTECODE $(BENCH)/bin/python -m compileall -q src bench
 	@env -u PYTHONDONTWRITEBYTECODE $(BENCH)/bin/python -m bench $(ARGS)
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from bench import (
     calls,
+    charts,
     convert,
     decode,
     domains,
@@ -74,7 +75,9 @@ def arguments() -> argparse.Namespace:
         help=f"benchmarks to run, or 'goals' for {','.join(GOALS)} (default: %(default)s)",
     )
     parser.add_argument("--write", action="store_true", help="store the run even if it is short or partial")
-    parser.add_argument("--draw", action="store_true", help="draw the page from the stored runs, without measuring")
+    parser.add_argument(
+        "--draw", action="store_true", help="draw page and charts from what is stored, without measuring"
+    )
     parser.add_argument("--out", type=Path, help="file for a page of this run alone; nothing is stored")
     parser.add_argument("--signet", help="signet command to measure (default: the one beside this interpreter)")
     args = parser.parse_args()
@@ -109,8 +112,13 @@ def keep(sitting: Sitting, *, whole: bool) -> None:
 
 
 def draw() -> None:
-    """Draw the page from the stored runs."""
-    PAGE.write_text(page(results.load()), encoding="utf-8")
+    """Draw the page and its charts from the stored runs; a chart that is drawn no more is removed."""
+    sittings = results.load()
+    drawn = {chart.file for chart in charts.write(results.rows_of(sittings))}
+    for file in charts.FOLDER.glob("*.svg"):
+        if file.name not in drawn:
+            file.unlink()
+    PAGE.write_text(page(sittings), encoding="utf-8")
 
 
 def main() -> int:

@@ -127,13 +127,15 @@ def complete_body(data: bytes) -> bytes | None:
     """Return the body of a response, or None while it is incomplete.
 
     Raises:
-        WrongAnswerError: the connection was closed, or the response is not a plain 200 with a length.
+        WrongAnswerError: the connection was closed, or the response is not a plain 200 with a length or in chunks.
     """
     end = data.find(b"\r\n\r\n")
     if end < 0 and data:
         return None
     head = data[:end].lower()
     at = head.find(b"\r\ncontent-length:")
+    if at < 0 and head.startswith(b"http/1.1 200 ") and b"\r\ntransfer-encoding: chunked" in head:
+        return joined_chunks(data, end + 4)
     if at < 0 or not head.startswith(b"http/1.1 200 "):
         complaint = f"not a plain answer: {data[:300]!r}"
         raise WrongAnswerError(complaint)
@@ -142,6 +144,20 @@ def complete_body(data: bytes) -> bytes | None:
     length = int(head[at:] if stop < 0 else head[at:stop])
     body = data[end + 4 :]
     return body if len(body) >= length else None
+
+
+def joined_chunks(data: bytes, at: int) -> bytes | None:
+    """Return the body whose chunks begin at this place, or None while the last one is not there."""
+    chunks: list[bytes] = []
+    while (end := data.find(b"\r\n", at)) >= 0:
+        size = int(data[at:end], 16)
+        at = end + 2 + size + 2
+        if at > len(data):
+            return None
+        if not size:
+            return b"".join(chunks)
+        chunks.append(data[end + 2 : end + 2 + size])
+    return None
 
 
 def main() -> None:

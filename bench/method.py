@@ -39,8 +39,8 @@ contract cannot do without: msgspec, jsonschema-rs, deflate and base64.
 - Over HTTP the peers run stateless with JSON answers; those in Python under uvicorn with uvloop and httptools, \
 without an access log, those of the TypeScript SDK on `node:http` with a server for each request, as the SDK documents \
 it. FastMCP's tool and that of the SDK's high-level server are coroutines, which spares them a worker thread. \
-Version 1 of the TypeScript SDK knows the handshake era alone. All requests of a cell have the same head, which Signet keeps \
-parsed; a head that it has not seen costs it some 5 µs more.
+Version 1 of the TypeScript SDK knows the handshake era alone. All requests of a cell have the same head, which \
+Signet keeps parsed; a head that it has not seen costs it some 5 µs more.
 - Memory is what the kernel counts: resident now (`VmRSS`) and at its peak (`VmHWM`), right after the start, after \
 10,000 calls and after 100,000, with 64 calls in flight on stdio and on 16 connections over HTTP. Servers that would \
 take minutes for 100,000 calls make 10,000. Up to 2% more after 100,000 calls than after 10,000 counts as no growth.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from bench.charts import charts
 from bench.contenders import NAMES
 from bench.goals import FURTHER, GOALS, Goal, Verdict, verdicts
 from bench.method import CURVES_READING, FURTHER_READING, GOALS_READING, INTRO, METHOD, READING
@@ -22,7 +23,7 @@ SECTIONS = ("cold start", "stdio", "HTTP", "REST", "envelope", "memory", "wrap",
 
 
 def page(sittings: Sequence[Sitting]) -> str:
-    """Return the whole page."""
+    """Return the whole page; its charts are files below `docs/images/bench`."""
     rows = sorted(rows_of(sittings), key=_place)
     single = [row for row in rows if row.metric.at is None]
     parts = [
@@ -30,6 +31,7 @@ def page(sittings: Sequence[Sitting]) -> str:
         *_settings(sittings),
         *_goals(single, GOALS, "## Goals", GOALS_READING),
         *_goals(single, FURTHER, "### Goals of earlier versions", FURTHER_READING),
+        *_glance(rows),
         "## Signet compared",
         READING,
         *(_ratios(group) for group in _by_rivals(single)),
@@ -40,6 +42,11 @@ def page(sittings: Sequence[Sitting]) -> str:
         METHOD + "\n" + _conditions(sittings),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _glance(rows: Sequence[Row]) -> list[str]:
+    shown = [f"![{chart.alt}](images/bench/{chart.file})" for chart in charts(rows)]
+    return ["## At a glance", *shown] if shown else []
 
 
 def _place(row: Row) -> int:
