@@ -20,6 +20,7 @@ from typing import Any
 
 from bench.contenders import Contender, find_signet
 from bench.frames import WrongAnswerError
+from bench.growth import median_us
 from bench.growth_calls import Request, tool_call
 from bench.load import ANSWER_S, CHUNK, complete_body
 from bench.pipe import Pipe
@@ -78,8 +79,7 @@ def _measure_call(plan: Plan, call: Request, pipe: Pipe, port: int) -> tuple[flo
         link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         _replay(requests, link, plan.warm_s)
         upstream = _replay(requests, link, plan.cell_s)
-    whole = pipe.sequence(call, plan.cell_s, plan.max_calls)
-    return statistics.median(whole) / 1e3, statistics.median(upstream) / 1e3
+    return median_us(plan, pipe, call), statistics.median(upstream) / 1e3
 
 
 def _sandbox(signet: str, toolset: str) -> Contender:
