@@ -14,6 +14,9 @@ HEADING = 30
 GAP = 10
 """The room between a label, its bar and its value."""
 
+LEAST = 1e-6
+"""The size of a chart whose bars are all empty."""
+
 
 @dataclass(frozen=True)
 class Bar:
@@ -71,16 +74,15 @@ def draw_bars(chart: Bars) -> str:
     bars = [bar for group in chart.groups for bar in group.bars]
     left = MARGIN + max(width(bar.label, LABEL, bold=True) for bar in bars) + GAP
     room = WIDTH - MARGIN - max(width(bar.value, LABEL, bold=True) for bar in bars) - GAP - left
-    most = max(_shown(chart, bar) for bar in bars)
+    most = max(_longest(chart, group) for group in chart.groups)
     parts, y = _key(chart), TOP + (ROW if chart.key else 0)
-    if chart.mark is not None:
-        x = left + chart.mark[0] * room / most
-        parts.append(text(x, y + 2, chart.mark[1], size=SMALL, of="soft", anchor="middle"))
-        y += GAP
     for group in chart.groups:
         if group.heading:
             parts.append(text(MARGIN, y + HEADING - 10, group.heading, of="title"))
             y += HEADING
+        if chart.mark is not None and group is chart.groups[0]:
+            x = left + chart.mark[0] * room / most
+            parts.append(text(x, y - 7, chart.mark[1], size=SMALL, of="soft", anchor="middle"))
         parts += _group(chart, group, (left, y), room / (most if chart.shared else _longest(chart, group)))
         y += ROW * len(group.bars) + GAP
     return frame(chart.title, chart.subtitle, chart.description, y + MARGIN - GAP, parts)
@@ -98,7 +100,7 @@ def _group(chart: Bars, group: Group, corner: tuple[float, float], scale: float)
 
 
 def _longest(chart: Bars, group: Group) -> float:
-    return max(_shown(chart, bar) for bar in group.bars)
+    return max(LEAST, *(_shown(chart, bar) for bar in group.bars))
 
 
 def _shown(chart: Bars, bar: Bar) -> float:

@@ -33,7 +33,7 @@ DARK = {
 
 _LINES = {"edge", "grid", "axis"}
 _NARROW, _WIDE = set("iljtfr.,:;'|!()[]/ -"), set("mwMW@%")
-_CAPITAL_EM, _NARROW_EM, _WIDE_EM, _OTHER_EM, _BOLD = 0.68, 0.36, 0.89, 0.58, 1.06
+_CAPITAL_EM, _NARROW_EM, _WIDE_EM, _OTHER_EM, _BOLD = 0.68, 0.36, 0.89, 0.58, 1.1
 
 
 def width(words: str, size: float, *, bold: bool = False) -> float:

@@ -20,6 +20,7 @@ from typing import Any
 
 from bench.contenders import Contender, find_signet
 from bench.frames import WrongAnswerError
+from bench.growth import median_us
 from bench.growth_calls import Request, tool_call
 from bench.load import ANSWER_S, CHUNK, complete_body
 from bench.pipe import Pipe
@@ -52,12 +53,13 @@ VARIABLES = ("BOJ_CACHE_S=0", "OJ_TOKEN=of-the-sandbox")
 """The settings of Signet; one tool asks for nothing without a token, and the sandbox takes any."""
 
 
-def measure(plan: Plan, contenders: Sequence[Contender]) -> list[Row]:
+def measure(plan: Plan, contenders: Sequence[Contender], toolsets: Sequence[str] = tuple(CALLS)) -> list[Row]:
     """Start Signet and both sandboxes anew for each round; each tool's call and its requests follow each other."""
     sheet = Sheet()
     command = find_signet(contenders).stdio[0]
     for number in range(plan.growth_rounds):
-        for toolset, calls in CALLS.items():
+        for toolset in toolsets:
+            calls = CALLS[toolset]
             with serving(_sandbox(command, toolset)) as port, _signet(command, toolset, port) as pipe:
                 for tool in rotated(list(calls), number):
                     whole_us, upstream_us = _measure_call(plan, tool_call(tool, calls[tool], _has_text), pipe, port)
@@ -65,7 +67,7 @@ def measure(plan: Plan, contenders: Sequence[Contender]) -> list[Row]:
                     sheet.add(Metric(SECTION, tool, "µs", "less"), UPSTREAM, upstream_us)
                     sheet.add(Metric(SECTION, tool + ADDED, "µs", "less"), SIGNET, max(0.0, whole_us - upstream_us))
     by_name = {row.metric.name: row for row in sheet.rows((SIGNET, UPSTREAM))}
-    tools = [tool for calls in CALLS.values() for tool in calls]
+    tools = [tool for toolset in toolsets for tool in CALLS[toolset]]
     return [by_name[name] for tool in tools for name in (tool, tool + ADDED)]
 
 
@@ -77,8 +79,7 @@ def _measure_call(plan: Plan, call: Request, pipe: Pipe, port: int) -> tuple[flo
         link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         _replay(requests, link, plan.warm_s)
         upstream = _replay(requests, link, plan.cell_s)
-    whole = pipe.sequence(call, plan.cell_s, plan.max_calls)
-    return statistics.median(whole) / 1e3, statistics.median(upstream) / 1e3
+    return median_us(plan, pipe, call), statistics.median(upstream) / 1e3
 
 
 def _sandbox(signet: str, toolset: str) -> Contender:

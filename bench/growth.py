@@ -11,10 +11,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from bench.contenders import FASTMCP, NAMES, SDK, Contender, find_signet
-from bench.growth_calls import HANDSHAKE, first_list, length_call, listing
+from bench.growth_calls import HANDSHAKE, Request, first_list, length_call, listing
 from bench.memory import field_mb
 from bench.peers import lengths
 from bench.pipe import Pipe
@@ -34,6 +35,7 @@ __all__ = [
     "TOOL_COUNTS",
     "measure_arguments",
     "measure_tools",
+    "median_us",
 ]
 
 TOOLS = "growth by tools"
@@ -56,9 +58,9 @@ def measure_tools(plan: Plan, contenders: Sequence[Contender], counts: Sequence[
     sheet = Sheet()
     with tempfile.TemporaryDirectory(prefix="bench-tools-") as folder:
         for count in counts:
-            servers = _servers(find_signet(contenders), count, Path(folder))
+            servers = _servers(contenders, count, Path(folder))
             for contender in servers:
-                _measure_list(plan, contender, count)
+                _measure_list(replace(plan, cell_s=0), contender, count)
             for number in range(plan.growth_rounds):
                 for contender in rotated(servers, number):
                     for metric, value in _measure_list(plan, contender, count).items():
@@ -70,28 +72,30 @@ def measure_arguments(plan: Plan, contenders: Sequence[Contender], sizes: Sequen
     """Call the tool with longer and longer texts, one call after the other."""
     sheet = Sheet()
     with tempfile.TemporaryDirectory(prefix="bench-tools-") as folder:
-        servers = _servers(find_signet(contenders), 1, Path(folder))
+        servers = _servers(contenders, 1, Path(folder))
         for number in range(plan.growth_rounds):
             with contextlib.ExitStack() as stack:
                 pipes = {one.name: stack.enter_context(_session(one)) for one in servers}
                 for size in sizes:
-                    metric = Metric(ARGUMENTS, CALL, "µs", "less", at=size)
+                    metric, call = Metric(ARGUMENTS, CALL, "µs", "less", at=size), length_call(size)
                     for name in rotated(list(pipes), number):
-                        sheet.add(metric, name, _p50_us(plan, pipes[name], size))
+                        pipes[name].sequence(call, plan.warm_s, plan.max_calls)
+                        sheet.add(metric, name, median_us(plan, pipes[name], call))
     return sheet.rows(NAMES)
 
 
-def _servers(signet: Contender, count: int, folder: Path) -> list[Contender]:
+def _servers(contenders: Sequence[Contender], count: int, folder: Path) -> list[Contender]:
     """Return the servers of so many tools; those whose tools are functions get a file with as many."""
     styles = {SIGNET: lengths.SIGNET, FASTMCP: lengths.FASTMCP}
     files = {name: folder / f"{name.lower()}_{count}.py" for name in styles}
     for name, style in styles.items():
         files[name].write_text(lengths.source(count, style), encoding="utf-8")
-    return [
-        Contender(SIGNET, (signet.stdio[0], "stdio", str(files[SIGNET])), ()),
-        Contender(SDK, (sys.executable, str(_SDK_SERVER), str(count)), ()),
-        Contender(FASTMCP, (sys.executable, str(files[FASTMCP])), ()),
-    ]
+    commands = {
+        SIGNET: (find_signet(contenders).stdio[0], "stdio", str(files[SIGNET])),
+        SDK: (sys.executable, str(_SDK_SERVER), str(count)),
+        FASTMCP: (sys.executable, str(files[FASTMCP])),
+    }
+    return [Contender(one.name, commands[one.name], ()) for one in contenders if one.name in commands]
 
 
 def _measure_list(plan: Plan, contender: Contender, count: int) -> dict[Metric, float]:
@@ -101,11 +105,11 @@ def _measure_list(plan: Plan, contender: Contender, count: int) -> dict[Metric, 
         pipe.sequence(HANDSHAKE, _MANY, 1)
         before_s = time.perf_counter() - child.begun
         (first_ns,) = pipe.sequence(opening, _MANY, 1)
-        again_ns = statistics.median(pipe.sequence(again, plan.cell_s, plan.max_calls))
+        again_us = median_us(plan, pipe, again)
         found = {
             Metric(TOOLS, START, "ms", "less", at=count): before_s * 1e3 + first_ns / 1e6,
             Metric(TOOLS, FIRST, "ms", "less", at=count): first_ns / 1e6,
-            Metric(TOOLS, AGAIN, "µs", "less", at=count): again_ns / 1e3,
+            Metric(TOOLS, AGAIN, "µs", "less", at=count): again_us,
         }
         if sys.platform == "linux":
             found[Metric(TOOLS, RESIDENT, "MB", "less", at=count)] = field_mb(child.process.pid, "resident")
@@ -120,7 +124,7 @@ def _session(contender: Contender) -> Iterator[Pipe]:
         yield pipe
 
 
-def _p50_us(plan: Plan, pipe: Pipe, size: int) -> float:
-    call = length_call(size)
-    pipe.sequence(call, plan.warm_s, plan.max_calls)
-    return statistics.median(pipe.sequence(call, plan.cell_s, plan.max_calls)) / 1e3
+def median_us(plan: Plan, pipe: Pipe, request: Request) -> float:
+    """Return the median time of a request that is made again and again, once at least."""
+    taken = pipe.sequence(request, plan.cell_s, plan.max_calls) or pipe.sequence(request, _MANY, 1)
+    return statistics.median(taken) / 1e3

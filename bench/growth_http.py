@@ -70,6 +70,8 @@ def measure_connections(
     plan: Plan, contenders: Sequence[Contender], counts: Sequence[int] = CONNECTION_COUNTS
 ) -> list[Row]:
     """Start each server anew for each round, and load it by more and more connections."""
+    if sys.platform != "linux":
+        return []
     sheet = Sheet()
     signet = find_signet(contenders)
     # As shipped, one address may have 1,024; those of the cell before may not all be gone yet.
@@ -101,6 +103,8 @@ def _measure_counts(plan: Plan, contender: Contender, counts: Sequence[int]) -> 
 
 def measure_workers(plan: Plan, contenders: Sequence[Contender]) -> list[Row]:
     """Load one and two worker processes; they and the load share all cores, since one core would have room for one."""
+    if sys.platform != "linux":
+        return []
     sheet = Sheet()
     signet = find_signet(contenders)
     for number in range(plan.growth_rounds):
@@ -118,6 +122,8 @@ def measure_workers(plan: Plan, contenders: Sequence[Contender]) -> list[Row]:
 
 def measure_steady(plan: Plan, contenders: Sequence[Contender]) -> list[Row]:
     """Call Signet without a pause; each window tells its calls and, at its end, the memory of the server."""
+    if sys.platform != "linux":
+        return []
     sheet = Sheet()
     signet = find_signet(contenders)
     bounded = replace(signet, http=(*signet.http, "--journal-max-mb", JOURNAL_MB))

@@ -10,6 +10,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from bench import charts, domains, growth, growth_http, memory, wrap
+from bench.charts_bars import Bar, Bars, Group, draw_bars
 from bench.contenders import BARE_NAME, FASTMCP, MCP_PROXY, NAMES, PROTOCOL_NAME, SDK, SDK_HIGH, TYPESCRIPT
 from bench.frames import LEGACY, MODERN
 from bench.rows import SIGNET, Metric, Row
@@ -238,6 +239,12 @@ def test_lines_that_end_together_have_names_apart() -> None:
     tops = sorted(one[2] for one in texts(svg) if one[0].endswith("calls/s"))
     assert len(tops) == len(EVERYONE) - 1
     assert min(after - before for before, after in pairwise(tops)) >= 12
+
+
+def test_bars_that_are_empty_and_words_that_mean_something_in_xml_are_drawn() -> None:
+    bars = Bars("odd", "a < b", "c & d", (Group("<e>", (Bar("f & g", ((0.0, "peer"),), '"0"'),)),))
+
+    assert [one[0] for one in texts(draw_bars(bars))] == ["a < b", "c & d", "<e>", "f & g", '"0"']
 
 
 def test_rows_that_are_missing_leave_their_chart_out() -> None:
