@@ -18,6 +18,8 @@ ROUND_FROM = 10
 """From this value on a ratio has no decimals."""
 NEAR = 1.5
 """Below this value a ratio has two decimals: it is near to one, and its goal may be too."""
+NOISY = 0.2
+"""The share of the processor that other work may take before the page warns of its own figures."""
 SECTIONS = ("cold start", "stdio", "HTTP", "REST", "envelope", "memory", "wrap", "options", "journal", "own tool")
 """The order of the sections, however many runs they are from; others stand behind them."""
 
@@ -100,7 +102,10 @@ def ratio_text(ratio: Ratio, better: str) -> str:
 
 
 def _quiet(others: float | None) -> str:
-    return "" if others is None else f" Other work took {others:.0%} of the processor meanwhile."
+    if others is None:
+        return ""
+    noisy = " **Figures of so busy a machine say little: measure again on a quiet one.**" if others > NOISY else ""
+    return f" Other work took {others:.0%} of the processor meanwhile.{noisy}"
 
 
 def _short(value: float) -> str:
