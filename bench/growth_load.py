@@ -92,6 +92,12 @@ class CurveLoad:
         cuts = statistics.quantiles(taken, n=100, method="inclusive") if len(taken) > 1 else taken * 99
         return Window(len(taken), elapsed_s, cuts[49] / 1e3, cuts[98] / 1e3)
 
+    def close(self) -> None:
+        """Close all connections."""
+        self._poll.close()
+        for link in self._links.values():
+            link.close()
+
     def _slice(self, taken: list[int], end: float) -> list[bytes]:
         """Keep a call in flight on each connection; return the answers once the last has come."""
         answers: list[bytes] = []

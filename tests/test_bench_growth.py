@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import threading
@@ -100,14 +101,14 @@ def test_a_connection_that_was_closed_while_idle_is_opened_anew_once(answers: in
     with socket.create_server(("127.0.0.1", 0)) as listener:
         serving = threading.Thread(target=hang_up_after, args=(listener, answers, 2), daemon=True)
         serving.start()
-        load = CurveLoad(CurveJob(listener.getsockname()[1], 1, LEGACY, 0, 0))
+        job = CurveJob(listener.getsockname()[1], 1, LEGACY, 0, 0)
 
-        if is_reached:
-            windows = [load.run(0), load.run(0)]
-            assert [window.calls for window in windows] == [1, 1]
-        else:
-            with pytest.raises(WrongAnswerError, match="closes its connections"):
-                load.run(0)
+        with contextlib.closing(CurveLoad(job)) as load:
+            if is_reached:
+                assert [load.run(0).calls, load.run(0).calls] == [1, 1]
+            else:
+                with pytest.raises(WrongAnswerError, match="closes its connections"):
+                    load.run(0)
         serving.join()
 
 
