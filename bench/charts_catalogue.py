@@ -277,7 +277,7 @@ def _domains(rows: Sequence[Row]) -> Iterator[Bars]:
         for tool in calls:
             if tool in found and tool + domains.ADDED in found:
                 upstream = found[tool].median(domains.UPSTREAM) / 1e3
-                added = found[tool + domains.ADDED].median(SIGNET) / 1e3
+                added = max(0.0, found[tool + domains.ADDED].median(SIGNET) / 1e3)
                 value = f"{upstream:.2f} + {added:.2f} ms"
                 bars.append(Bar(tool, ((upstream, "peer"), (added, "signet")), value))
         if bars:

@@ -35,7 +35,6 @@ __all__ = [
     "TOOL_COUNTS",
     "measure_arguments",
     "measure_tools",
-    "median_us",
 ]
 
 TOOLS = "growth by tools"
@@ -80,7 +79,7 @@ def measure_arguments(plan: Plan, contenders: Sequence[Contender], sizes: Sequen
                     metric, call = Metric(ARGUMENTS, CALL, "µs", "less", at=size), length_call(size)
                     for name in rotated(list(pipes), number):
                         pipes[name].sequence(call, plan.warm_s, plan.max_calls)
-                        sheet.add(metric, name, median_us(plan, pipes[name], call))
+                        sheet.add(metric, name, _median_us(plan, pipes[name], call))
     return sheet.rows(NAMES)
 
 
@@ -105,7 +104,7 @@ def _measure_list(plan: Plan, contender: Contender, count: int) -> dict[Metric, 
         pipe.sequence(HANDSHAKE, _MANY, 1)
         before_s = time.perf_counter() - child.begun
         (first_ns,) = pipe.sequence(opening, _MANY, 1)
-        again_us = median_us(plan, pipe, again)
+        again_us = _median_us(plan, pipe, again)
         found = {
             Metric(TOOLS, START, "ms", "less", at=count): before_s * 1e3 + first_ns / 1e6,
             Metric(TOOLS, FIRST, "ms", "less", at=count): first_ns / 1e6,
@@ -124,7 +123,7 @@ def _session(contender: Contender) -> Iterator[Pipe]:
         yield pipe
 
 
-def median_us(plan: Plan, pipe: Pipe, request: Request) -> float:
+def _median_us(plan: Plan, pipe: Pipe, request: Request) -> float:
     """Return the median time of a request that is made again and again, once at least."""
     taken = pipe.sequence(request, plan.cell_s, plan.max_calls) or pipe.sequence(request, _MANY, 1)
     return statistics.median(taken) / 1e3

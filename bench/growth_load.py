@@ -6,6 +6,7 @@ its connections open in between, so that the memory of the server can be read wi
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import select
@@ -63,16 +64,20 @@ class CurveLoad:
         self._next = FIRST
         self._poll = select.epoll()
         self._links: dict[int, socket.socket] = {}
-        self._sent_ns: dict[int, int] = {}
+        self._sent: dict[int, tuple[int, bytes]] = {}
+        """The call in flight on each connection: when it was sent, and its bytes."""
+        self._spare = job.connections
+        """How many connections may still be opened anew."""
         self._port = job.port
         for _ in range(job.connections):
             self._connect()
 
-    def _connect(self) -> None:
+    def _connect(self) -> int:
         link = socket.create_connection(("127.0.0.1", self._port), timeout=ANSWER_S)
         link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._poll.register(link.fileno(), select.EPOLLIN)
         self._links[link.fileno()] = link
+        return link.fileno()
 
     def run(self, seconds: float) -> Window:
         """Make calls for so long, a slice after the other."""
@@ -92,13 +97,13 @@ class CurveLoad:
         answers: list[bytes] = []
         partial: dict[int, bytes] = {}
         limit = self._next + SLICE_CALLS
-        for fd in self._links:
+        for fd in list(self._links):
             self._send(fd)
         due = len(self._links)
         while due:
             for fd in self._ready():
-                received = self._links[fd].recv(CHUNK)
-                if not received and fd not in self._sent_ns:
+                received = self._receive(fd)
+                if not received and fd not in partial:
                     self._reconnect(fd)
                     continue
                 data = partial.pop(fd, b"") + received
@@ -106,7 +111,7 @@ class CurveLoad:
                 if body is None:
                     partial[fd] = data
                     continue
-                taken.append(time.perf_counter_ns() - self._sent_ns.pop(fd))
+                taken.append(time.perf_counter_ns() - self._sent.pop(fd)[0])
                 answers.append(body)
                 if time.perf_counter() < end and self._next < limit:
                     self._send(fd)
@@ -117,14 +122,34 @@ class CurveLoad:
     def _send(self, fd: int) -> None:
         request = self._head + self._call.frame(self._next)
         self._next += 1
-        self._sent_ns[fd] = time.perf_counter_ns()
-        self._links[fd].sendall(request)
+        self._sent[fd] = time.perf_counter_ns(), request
+        # What cannot be sent is noticed when it is to be answered.
+        with contextlib.suppress(ConnectionError):
+            self._links[fd].sendall(request)
+
+    def _receive(self, fd: int) -> bytes:
+        """Return what has come, or nothing if the connection is closed."""
+        try:
+            return self._links[fd].recv(CHUNK)
+        except ConnectionError:
+            return b""
 
     def _reconnect(self, fd: int) -> None:
-        """Open a connection anew that the server has closed because nothing was asked for 5 s, as uvicorn does."""
+        """Open a connection anew that a slow server has closed since nothing was asked on it for 5 s, as uvicorn does.
+
+        Raises:
+            WrongAnswerError: the server has closed more connections than there are.
+        """
+        self._spare -= 1
+        if self._spare < 0:
+            raise WrongAnswerError("the server closes its connections")
         self._poll.unregister(fd)
         self._links.pop(fd).close()
-        self._connect()
+        sent = self._sent.pop(fd, None)
+        new = self._connect()
+        if sent is not None:
+            self._sent[new] = sent
+            self._links[new].sendall(sent[1])
 
     def _ready(self) -> list[int]:
         ready = self._poll.poll(ANSWER_S)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import socket
+import threading
 from pathlib import Path
 
 import pytest
 from bench import domains, growth, growth_http
 from bench.contenders import contenders
-from bench.frames import FIRST, WrongAnswerError
+from bench.frames import FIRST, LEGACY, WrongAnswerError
 from bench.growth_calls import HANDSHAKE, first_list, length_call, listing
-from bench.peers import lengths
+from bench.growth_load import CurveJob, CurveLoad
+from bench.peers import bare, lengths
 from bench.plan import Plan
 from bench.rows import SIGNET, Row
 
@@ -76,8 +79,36 @@ def test_a_call_end_to_end_is_compared_with_the_requests_that_it_led_to() -> Non
     ]
     for whole, added in zip(rows[::2], rows[1::2], strict=True):
         difference = whole.median(SIGNET) - whole.median(domains.UPSTREAM)
-        assert added.median(SIGNET) == max(0.0, difference)
+        assert added.median(SIGNET) == difference
         assert whole.median(domains.UPSTREAM) > 0
+
+
+def hang_up_after(listener: socket.socket, answers: int, connections: int) -> None:
+    """Serve so many connections one after the other, and close each after so many answers."""
+    for _ in range(connections):
+        link, _ = listener.accept()
+        with link:
+            for _ in range(answers):
+                head, _, body = link.recv(65_536).partition(b"\r\n\r\n")
+                assert head.startswith(b"POST /mcp ")
+                reply = bare.answer(bare.to_request(body))
+                link.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%b" % (len(reply), reply))
+
+
+@pytest.mark.parametrize(("answers", "is_reached"), [(1, True), (0, False)])
+def test_a_connection_that_was_closed_while_idle_is_opened_anew_once(answers: int, is_reached: bool) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        serving = threading.Thread(target=hang_up_after, args=(listener, answers, 2), daemon=True)
+        serving.start()
+        load = CurveLoad(CurveJob(listener.getsockname()[1], 1, LEGACY, 0, 0))
+
+        if is_reached:
+            windows = [load.run(0), load.run(0)]
+            assert [window.calls for window in windows] == [1, 1]
+        else:
+            with pytest.raises(WrongAnswerError, match="closes its connections"):
+                load.run(0)
+        serving.join()
 
 
 @pytest.mark.parametrize("count", [1, 12])
