@@ -66,8 +66,8 @@ class CurveLoad:
         self._links: dict[int, socket.socket] = {}
         self._sent: dict[int, tuple[int, bytes]] = {}
         """The call in flight on each connection: when it was sent, and its bytes."""
-        self._spare = job.connections
-        """How many connections may still be opened anew."""
+        self._count = self._spare = job.connections
+        """How many connections there are, and how many of a slice may still be opened anew for their call."""
         self._port = job.port
         for _ in range(job.connections):
             self._connect()
@@ -103,6 +103,9 @@ class CurveLoad:
         answers: list[bytes] = []
         partial: dict[int, bytes] = {}
         limit = self._next + SLICE_CALLS
+        self._spare = self._count
+        while len(self._links) < self._count:
+            self._connect()
         for fd in list(self._links):
             self._send(fd)
         due = len(self._links)
@@ -110,7 +113,7 @@ class CurveLoad:
             for fd in self._ready():
                 received = self._receive(fd)
                 if not received and fd not in partial:
-                    self._reconnect(fd)
+                    self._lose(fd)
                     continue
                 data = partial.pop(fd, b"") + received
                 body = complete_body(data)
@@ -140,22 +143,25 @@ class CurveLoad:
         except ConnectionError:
             return b""
 
-    def _reconnect(self, fd: int) -> None:
-        """Open a connection anew that a slow server has closed since nothing was asked on it for 5 s, as uvicorn does.
+    def _lose(self, fd: int) -> None:
+        """Drop a connection that the server has closed: uvicorn does so when nothing was asked for 5 s.
+
+        Where a call met the closing, it is sent again on a new connection; else that is opened before the next slice.
 
         Raises:
-            WrongAnswerError: the server has closed more connections than there are.
+            WrongAnswerError: the server has closed more connections under their calls than there are.
         """
-        self._spare -= 1
-        if self._spare < 0:
-            raise WrongAnswerError("the server closes its connections")
         self._poll.unregister(fd)
         self._links.pop(fd).close()
         sent = self._sent.pop(fd, None)
+        if sent is None:
+            return
+        self._spare -= 1
+        if self._spare < 0:
+            raise WrongAnswerError("the server closes its connections")
         new = self._connect()
-        if sent is not None:
-            self._sent[new] = sent
-            self._links[new].sendall(sent[1])
+        self._sent[new] = sent
+        self._links[new].sendall(sent[1])
 
     def _ready(self) -> list[int]:
         ready = self._poll.poll(ANSWER_S)
