@@ -62,7 +62,7 @@ check: $(TEST_STAMP) ## Lint, format, types and the import rules
 attack: $(TEST_STAMP) ## Attack a server on loopback for 13 minutes and watch a bystander (ARGS="mixed --minutes 2")
 	@$(BIN)/python scripts/attack.py $(ARGS)
 
-bench: $(BENCH_STAMP) $(PROXY_STAMP) ## Measure against the official SDK and FastMCP (ARGS="--only stdio,http --quick", "--help")
+bench: $(BENCH_STAMP) $(PROXY_STAMP) tools ## Measure beside every peer and write docs/benchmarks.md (ARGS="--only stdio --quick", "--draw", "--help")
 	@env -u PYTHONDONTWRITEBYTECODE $(BENCH)/bin/python -m compileall -q src bench
 	@env -u PYTHONDONTWRITEBYTECODE $(BENCH)/bin/python -m bench $(ARGS)
 
@@ -101,7 +101,7 @@ lock: ## Write requirements/*.txt anew from pyproject.toml and requirements/*.in
 	$(COMPILE) pyproject.toml -o requirements/run.txt
 	$(COMPILE) requirements/build.in -c requirements/run.txt -o requirements/build.txt
 	$(COMPILE) pyproject.toml requirements/build.in requirements/test.in -o requirements/test.txt
-	$(COMPILE) pyproject.toml --extra otel requirements/build.in requirements/bench.in -o requirements/bench.txt
+	$(COMPILE) pyproject.toml --extra otel --extra redis requirements/build.in requirements/bench.in -o requirements/bench.txt
 	$(COMPILE) requirements/bench-mcp-proxy.in -o requirements/bench-mcp-proxy.txt
 	$(COMPILE) requirements/servers.in -o requirements/servers.txt
 	$(COMPILE) requirements/servers-older.in -o requirements/servers-older.txt

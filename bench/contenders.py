@@ -1,4 +1,4 @@
-"""The servers to measure and the commands that start them: Signet, three peers, and an echo as the bound."""
+"""The servers to measure and the commands that start them: Signet, its peers, bare servers, and an echo."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.frames import LEGACY, MODERN
 from bench.rows import BOUND, SIGNET
 
 __all__ = [
@@ -17,34 +18,47 @@ __all__ = [
     "FASTMCP",
     "MCP_PROXY",
     "NAMES",
+    "PEERS",
     "PORT",
+    "PROTOCOL",
+    "PROTOCOL_NAME",
     "PROXY_ENVIRONMENT",
+    "ROOT",
     "SDK",
+    "SDK_HIGH",
+    "TYPESCRIPT",
     "Contender",
     "contenders",
     "find_signet",
+    "node",
 ]
 
-SDK = "official SDK"
+SDK = "SDK, low level"
+SDK_HIGH = "SDK, high level"
 FASTMCP = "FastMCP"
+TYPESCRIPT = ("TypeScript SDK v1", "TypeScript SDK v2")
+PEERS = (SDK, SDK_HIGH, FASTMCP, *TYPESCRIPT)
 BARE_NAME = "bare server"
+PROTOCOL_NAME = "bare protocol"
 MCP_PROXY = "mcp-proxy"
-NAMES = (SIGNET, SDK, FASTMCP, MCP_PROXY, BARE_NAME, BOUND)
+NAMES = (SIGNET, *PEERS, MCP_PROXY, BARE_NAME, PROTOCOL_NAME, BOUND)
 PORT = "PORT"
 """A placeholder in HTTP commands for the port that the driver picks; Signet picks and announces its own."""
 
 _HERE = Path(__file__).resolve().parent
-PROXY_ENVIRONMENT = _HERE.parent / ".venv-bench-mcp-proxy"
+ROOT = _HERE.parent
+PROXY_ENVIRONMENT = ROOT / ".venv-bench-mcp-proxy"
 """Where mcp-proxy is installed: it needs an older SDK than the other peers."""
 
 
 @dataclass(frozen=True)
 class Contender:
-    """One server: its name in the tables, its stdio command and its HTTP command."""
+    """One server: its name in the tables, its stdio command, its HTTP command, and the protocol eras that it knows."""
 
     name: str
     stdio: tuple[str, ...]
     http: tuple[str, ...]
+    eras: tuple[str, ...] = (LEGACY, MODERN)
 
     @property
     def echoes(self) -> bool:
@@ -52,9 +66,15 @@ class Contender:
         return self.name == BOUND
 
 
-def _peer(name: str, script: str) -> Contender:
-    command = (sys.executable, str(_HERE / "peers" / script))
-    return Contender(name, (*command, "stdio"), (*command, "http", PORT))
+def _peer(name: str, script: str, eras: tuple[str, ...] = (LEGACY, MODERN)) -> Contender:
+    command = (node() if script.endswith(".mjs") else sys.executable, str(_HERE / "peers" / script))
+    return Contender(name, (*command, "stdio"), (*command, "http", PORT), eras)
+
+
+def node() -> str:
+    """Return the Node.js that `scripts/install_tools.sh` chose."""
+    beside = ROOT / "build" / "node" / "bin" / "node"
+    return str(beside) if beside.exists() else shutil.which("node") or "node"
 
 
 BARE = Contender(
@@ -64,17 +84,23 @@ BARE = Contender(
 )
 """Signet's codec, validator, contract and tool in a loop on stdio and in an ASGI application, with nothing else."""
 
+PROTOCOL = Contender(PROTOCOL_NAME, (), (sys.executable, str(_HERE / "peers" / "bare_protocol.py"), PORT))
+"""The same over HTTP without ASGI: a parser of httptools on uvloop."""
+
 ECHO = Contender(BOUND, (shutil.which("cat") or "cat",), (sys.executable, str(_HERE / "echo.py"), PORT))
 
 
 def contenders(signet: str | None = None) -> list[Contender]:
-    """Return Signet as installed beside this interpreter (or another build of it) and the two peers."""
+    """Return Signet as installed beside this interpreter (or another build of it) and its peers."""
     command = signet or str(Path(sys.executable).parent / "signet")
     toolsets = ("--toolsets", "plantuml")
     return [
         Contender(SIGNET, (command, "stdio", *toolsets), (command, "serve", *toolsets, "--port", "0")),
         _peer(SDK, "sdk_lowlevel.py"),
+        _peer(SDK_HIGH, "sdk_highlevel.py"),
         _peer(FASTMCP, "fastmcp_server.py"),
+        _peer(TYPESCRIPT[0], "typescript_v1.mjs", (LEGACY,)),
+        _peer(TYPESCRIPT[1], "typescript_v2.mjs"),
     ]
 
 

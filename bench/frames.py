@@ -24,9 +24,11 @@ __all__ = [
     "LEGACY",
     "LIST_TOOLS",
     "MODERN",
+    "SLUG",
     "SMALL",
     "TOOL",
     "Call",
+    "EnvelopeCall",
     "RestCall",
     "WrongAnswerError",
 ]
@@ -34,6 +36,7 @@ __all__ = [
 LEGACY = HANDSHAKE_VERSIONS[-1]
 MODERN = MODERN_VERSIONS[-1]
 TOOL = "encodePlantUML"
+SLUG = "plantuml.encode"
 VIEWER = "https://www.plantuml.com/plantuml/svg/"
 FIRST = 10_000_001
 """The number of the first call; all numbers have eight digits, so that all frames of a kind have one length."""
@@ -129,12 +132,33 @@ class Call:
             raise WrongAnswerError(complaint)
 
     def _check_result(self, message: dict[str, Any], *, inflate: bool) -> None:
-        result = message.get("result", {})
-        whole = not result.get("isError") and result.get("content")
-        encoded = _encoded(result.get("structuredContent", {}) if whole else {}, message)
+        encoded = _encoded(self._answer(message.get("result", {})), message)
         if inflate and _inflate(encoded) != self.text.replace(str(_PLACEHOLDER), str(message["id"])):
             complaint = f"call {message['id']} does not inflate back to its source"
             raise WrongAnswerError(complaint)
+
+    def _answer(self, result: dict[str, Any]) -> dict[str, Any]:
+        """Return the tool's answer in a result, or nothing where the result is not whole."""
+        whole = not result.get("isError") and result.get("content")
+        answer: dict[str, Any] = result.get("structuredContent", {}) if whole else {}
+        return answer
+
+
+@dataclass(frozen=True)
+class EnvelopeCall(Call):
+    """One kind of envelope: the same as a call, but the result is the tool's answer itself."""
+
+    @classmethod
+    def of(cls, size: int, _: str = LEGACY) -> EnvelopeCall:
+        """Return the envelope for a payload of this size; it is the same in every protocol revision."""
+        text = diagram(size)
+        params = {"tool": f"mcp.tool:{SLUG}", "input": {"plantumlCode": text}}
+        message = {"jsonrpc": "2.0", "id": _PLACEHOLDER, "method": "mcp.tool.invoke", "params": params}
+        head, middle, tail = json.dumps(message).encode().split(str(_PLACEHOLDER).encode())
+        return cls(head, middle, tail, text, {"content-type": "application/json"})
+
+    def _answer(self, result: dict[str, Any]) -> dict[str, Any]:
+        return result
 
 
 @dataclass(frozen=True)

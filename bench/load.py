@@ -13,10 +13,12 @@ import sys
 import time
 from dataclasses import asdict, dataclass
 
-from bench.frames import FIRST, Call, RestCall, WrongAnswerError
+from bench.frames import FIRST, Call, EnvelopeCall, RestCall, WrongAnswerError
 
-__all__ = ["Job", "Tally"]
+__all__ = ["ENVELOPES", "Job", "Load", "Tally"]
 
+ENVELOPES = "/mcp/tool/"
+"""The beginning of the paths that take envelopes."""
 ANSWER_S = 30.0
 CHUNK = 1 << 18
 
@@ -30,7 +32,7 @@ class Job:
     connections: int
     size: int
     era: str | None
-    """The protocol revision of MCP calls; None for REST."""
+    """The protocol revision of MCP calls; None for REST and for envelopes."""
     warm_s: float
     seconds: float
     limit: int
@@ -43,6 +45,13 @@ class Tally:
 
     calls: int
     elapsed_s: float
+
+
+def call_of(job: Job) -> Call | RestCall:
+    """Return the kind of call that the path of a job takes."""
+    if job.path.startswith(ENVELOPES):
+        return EnvelopeCall.of(job.size)
+    return RestCall.of(job.size) if job.era is None else Call.of(job.size, job.era)
 
 
 def preamble(job: Job, call: Call | RestCall) -> bytes:
@@ -58,7 +67,7 @@ class Load:
     def __init__(self, job: Job) -> None:
         """Open all connections, before any clock runs."""
         self.job = job
-        self.call = RestCall.of(job.size) if job.era is None else Call.of(job.size, job.era)
+        self.call = call_of(job)
         self._head = preamble(job, self.call)
         self._next = FIRST
         self._poll = select.epoll()
@@ -95,6 +104,12 @@ class Load:
         self.call.check(answers, range(first, self._next), echoes=self.job.echoes)
         return Tally(len(answers), elapsed)
 
+    def close(self) -> None:
+        """Close all connections."""
+        self._poll.close()
+        for link in self._sockets.values():
+            link.close()
+
     def _send(self, link: socket.socket) -> None:
         frame = self.call.frame(self._next)
         self._next += 1
@@ -112,13 +127,15 @@ def complete_body(data: bytes) -> bytes | None:
     """Return the body of a response, or None while it is incomplete.
 
     Raises:
-        WrongAnswerError: the connection was closed, or the response is not a plain 200 with a length.
+        WrongAnswerError: the connection was closed, or the response is not a plain 200 with a length or in chunks.
     """
     end = data.find(b"\r\n\r\n")
     if end < 0 and data:
         return None
     head = data[:end].lower()
     at = head.find(b"\r\ncontent-length:")
+    if at < 0 and head.startswith(b"http/1.1 200 ") and b"\r\ntransfer-encoding: chunked" in head:
+        return joined_chunks(data, end + 4)
     if at < 0 or not head.startswith(b"http/1.1 200 "):
         complaint = f"not a plain answer: {data[:300]!r}"
         raise WrongAnswerError(complaint)
@@ -127,6 +144,20 @@ def complete_body(data: bytes) -> bytes | None:
     length = int(head[at:] if stop < 0 else head[at:stop])
     body = data[end + 4 :]
     return body if len(body) >= length else None
+
+
+def joined_chunks(data: bytes, at: int) -> bytes | None:
+    """Return the body whose chunks begin at this place, or None while the last one is not there."""
+    chunks: list[bytes] = []
+    while (end := data.find(b"\r\n", at)) >= 0:
+        size = int(data[at:end], 16)
+        at = end + 2 + size + 2
+        if at > len(data):
+            return None
+        if not size:
+            return b"".join(chunks)
+        chunks.append(data[end + 2 : end + 2 + size])
+    return None
 
 
 def main() -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import re
+import shutil
+import subprocess
 import time
 from importlib.metadata import PackageNotFoundError, distributions, version
 from pathlib import Path
 
-from bench.contenders import MCP_PROXY, PROXY_ENVIRONMENT
+from bench.contenders import MCP_PROXY, PROXY_ENVIRONMENT, ROOT, node
 
 __all__ = ["Bystanders", "hardware", "versions"]
 
@@ -18,6 +21,7 @@ PACKAGES = (
     "signet-mcp", "mcp", "fastmcp", "uvicorn", "uvloop", "httptools", "pydantic", "msgspec", "jsonschema-rs",
     "markdownify",
 )  # fmt: skip
+NPM_PACKAGES = ("@modelcontextprotocol/sdk", "@modelcontextprotocol/server")
 
 
 def hardware() -> str:
@@ -30,7 +34,25 @@ def hardware() -> str:
 
 def versions() -> str:
     """Return the versions of the packages that are compared and of the libraries below them."""
-    return ", ".join((*(f"{name} {_version(name)}" for name in PACKAGES), f"{MCP_PROXY} {_proxy_version()}"))
+    found = {name: _version(name) for name in PACKAGES}
+    found |= {MCP_PROXY: _proxy_version()}
+    found |= {name: _npm_version(name) for name in NPM_PACKAGES}
+    found |= {"Node.js": _told(node(), "--version"), "Redis": _told("redis-server", "--version")}
+    return ", ".join(f"{name} {version}" for name, version in found.items())
+
+
+def _npm_version(name: str) -> str:
+    file = ROOT / "node_modules" / name / "package.json"
+    return str(json.loads(file.read_bytes())["version"]) if file.exists() else ABSENT
+
+
+def _told(*command: str) -> str:
+    """Return the version that a program tells."""
+    if shutil.which(command[0]) is None:
+        return ABSENT
+    text = subprocess.run(command, capture_output=True, encoding="utf-8", check=True).stdout
+    match = re.search(r"\d+(\.\d+)+", text)
+    return match[0] if match else ABSENT
 
 
 def _proxy_version() -> str:

@@ -22,6 +22,7 @@ __all__ = [
     "NotStartedError",
     "client_core",
     "pinned",
+    "served",
     "server_core",
     "serving",
     "spawned",
@@ -31,7 +32,8 @@ ALLOCATOR = {"MALLOC_TRIM_THRESHOLD_": "16777216", "MALLOC_MMAP_THRESHOLD_": "16
 """By the chance of the heap's layout, glibc may release the deflate buffer and fault it in again on each call. These
 settings, the same for every server, remove that chance from the comparison."""
 
-START_S = 30.0
+START_S = 120.0
+"""How long a server may take to start; it bounds a hang, also where much else runs."""
 STOP_S = 5.0
 
 _ROOT = Path(__file__).resolve().parent.parent
@@ -112,13 +114,20 @@ def spawned(command: Sequence[str], core: int | None) -> Iterator[Child]:
 @contextlib.contextmanager
 def serving(contender: Contender) -> Iterator[int]:
     """Run one HTTP server and yield its port once it accepts connections."""
+    with served(contender) as (_, port):
+        yield port
+
+
+@contextlib.contextmanager
+def served(contender: Contender) -> Iterator[tuple[Child, int]]:
+    """Run one HTTP server and yield its process and its port once it accepts connections."""
     port = _free_port()
     command = [str(port) if word == PORT else word for word in contender.http]
     with spawned(command, server_core()) as child:
         while child.process.poll() is None and time.perf_counter() < child.begun + START_S:
             ready = port if PORT in contender.http else _announced_port(child.stderr())
             if ready and _accepts(ready):
-                yield ready
+                yield child, ready
                 return
             time.sleep(0.02)
         complaint = f"{contender.name} does not serve: {child.stderr()[-2000:]}"

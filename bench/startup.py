@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from bench.contenders import NAMES, Contender, find_signet
+from bench.contenders import BARE, NAMES, Contender, find_signet
 from bench.frames import TOOL
 from bench.pipe import Pipe
 from bench.plan import Plan
@@ -19,14 +19,14 @@ __all__ = ["STDIO", "measure", "measure_dropins", "start_ms"]
 
 COLD = Metric("cold start", "spawn to tools/list answered", "ms", "less")
 STDIO = "signet stdio"
-BARE = Contender(BOUND, (sys.executable, "-c", "pass"), ())
+NOTHING = Contender(BOUND, (sys.executable, "-c", "pass"), ())
 """An interpreter that does nothing, from spawn to exit: the lower bound."""
 
 
 def measure(plan: Plan, contenders: Sequence[Contender]) -> list[Row]:
     """Start every server once unmeasured, so that all files are in the page cache, then in rounds."""
     sheet = Sheet()
-    everyone = [*contenders, BARE]
+    everyone = [*contenders, BARE, NOTHING]
     for contender in everyone:
         start_ms(contender)
     for number in range(plan.cold_rounds):
@@ -59,7 +59,7 @@ def measure_dropins(plan: Plan, contenders: Sequence[Contender]) -> list[Row]:
 def start_ms(contender: Contender, tool: str = TOOL) -> float:
     """Return how long one start takes until the tool list arrives, which must hold a tool of this name."""
     with spawned(contender.stdio, server_core()) as child:
-        if contender is BARE:
+        if contender is NOTHING:
             child.process.wait()
         else:
             Pipe(child).open_session(tool)

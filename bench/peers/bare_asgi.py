@@ -1,4 +1,4 @@
-"""The bare ASGI application under uvicorn, `bare_asgi.py PORT`: MCP at `/mcp`, REST at every other path."""
+"""The bare ASGI application under uvicorn, `bare_asgi.py PORT`: MCP, envelope and REST at their paths."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import uvicorn
 
-from bench.peers.bare import answer, answer_rest, to_request
+from bench.peers.bare import answer_at
 
 JSON = (b"content-type", b"application/json")
 
@@ -25,7 +25,7 @@ async def app(
         message = await receive()
         body += message["body"]
     try:
-        status, data = 200, answer(to_request(body)) if scope["path"] == "/mcp" else answer_rest(body)
+        status, data = 200, answer_at(scope["path"], body)
     except ValueError:
         status, data = 400, b"{}"
     length = (b"content-length", b"%d" % len(data))

@@ -1,4 +1,4 @@
-"""The cost of telemetry: calls over HTTP with metrics, an access log and OpenTelemetry, beside the same without."""
+"""The cost of options: calls over HTTP with metrics, OpenTelemetry, limits, a store or an audit log, beside none."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from bench import store
 from bench.contenders import Contender, find_signet
 from bench.frames import LEGACY
 from bench.plan import Plan
@@ -17,19 +18,21 @@ from bench.web import per_s
 
 __all__ = ["CONNECTIONS", "METRICS", "OFF", "SECTION", "measure"]
 
-SECTION = "telemetry"
-OFF = "no telemetry"
+SECTION = "options"
+OFF = "Signet without"
 METRICS = "metrics"
 CONNECTIONS = 16
 CELLS = 3
 """How often each server is measured in a round: the differences are small."""
+RATE = "1000000/s"
+"""A limit that no load reaches: each call is counted, none is refused."""
 
 
 def measure(plan: Plan, contenders: Sequence[Contender]) -> list[Row]:
     """Start all servers anew for each round, and measure them by turns; each is compared with the one without."""
     sheet = Sheet()
-    with _collector() as port:
-        servers = _servers(find_signet(contenders), port)
+    with _collector() as port, store.running() as url:
+        servers = _servers(find_signet(contenders), port, url)
         for number in range(plan.http_rounds):
             with contextlib.ExitStack() as stack:
                 ports = {server.name: stack.enter_context(serving(server)) for server in servers}
@@ -47,13 +50,20 @@ def _add(sheet: Sheet, found: dict[str, float]) -> None:
             sheet.add(metric, OFF, found[OFF])
 
 
-def _servers(signet: Contender, port: int) -> list[Contender]:
-    metrics = (*signet.http, "--metrics-port", "0")
+def _servers(signet: Contender, port: int, url: str) -> list[Contender]:
+    metrics = ("--metrics-port", "0")
+    limited = ("--rate-limit", RATE)
+    flags = {
+        OFF: (),
+        METRICS: metrics,
+        "metrics and access log": (*metrics, "--access-log"),
+        "a limit in memory": limited,
+        "a limit in Redis": (*limited, "--store", url),
+        "audit log": ("--audit-log", "audit.jsonl"),
+    }
     collector = ("env", f"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:{port}")
     return [
-        replace(signet, name=OFF),
-        replace(signet, name=METRICS, http=metrics),
-        replace(signet, name="metrics and access log", http=(*metrics, "--access-log")),
+        *(replace(signet, name=name, http=(*signet.http, *more)) for name, more in flags.items()),
         replace(signet, name="OpenTelemetry", http=(*collector, *signet.http)),
     ]
 
