@@ -38,7 +38,7 @@ def page(sittings: Sequence[Sitting]) -> str:
         READING,
         *(_ratios(group) for group in _by_rivals(single)),
         "## Medians",
-        *([_medians(single)] if single else []),
+        *map(_medians, _by_section(single)),
         *_curves([row for row in rows if row.metric.at is not None]),
         "## How",
         METHOD + "\n" + _conditions(sittings),
@@ -128,6 +128,14 @@ def _ratios(rows: Sequence[Row]) -> str:
     lines = [("", *(f"against {rival}" for rival in rivals))]
     lines += [(_title(row), *(ratio_text(row.ratio(rival), row.metric.better) for rival in rivals)) for row in rows]
     return _table(lines)
+
+
+def _by_section(rows: Sequence[Row]) -> list[list[Row]]:
+    """Group the rows by their sections; each has a table of its own, with the columns that it needs."""
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(row.metric.section, []).append(row)
+    return list(groups.values())
 
 
 def _medians(rows: Sequence[Row]) -> str:
