@@ -78,6 +78,9 @@ def test_the_link_to_the_latest_is_replaced_and_never_written_through(tmp_path: 
     good, status, err = calls_until_signal(tmp_path / "log", signal.SIGTERM)
 
     assert (good, status, err) == (2000, 0, b"")
+    (journal,) = (path for path in latest.parent.iterdir() if path != latest)
+    # Looked at before it is read: to read a FIFO that is still there would take for ever.
+    assert (latest.is_symlink(), latest.resolve()) == (True, journal)
     assert len(records_in(tmp_path / "log")) == 2000
     assert {path: path.read_bytes() for path in (tmp_path / "aside").iterdir() if path.is_file()} == before
 
