@@ -111,6 +111,7 @@ def test_an_argument_that_breaks_its_contract_is_named(odd: tuple[Server, Pipe])
     assert "'m' was unexpected" in by_mcp
 
 
+@pytest.mark.spec("5.errors.surface")
 def test_an_upstream_that_has_no_such_thing_is_told_to_the_model_but_an_unknown_tool_is_refused(
     odd: tuple[Server, Pipe],
 ) -> None:

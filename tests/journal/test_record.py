@@ -6,12 +6,13 @@ import json
 import time
 from pathlib import Path
 from typing import Any
+from uuid import UUID, uuid5
 
 import msgspec
 import pytest
 
 import misbehaving_server
-from channels import doors, invocation
+from channels import doors, invocation, rpc
 from journals import ROUTING, VOLATILE, differences, records_in
 from processes import ROOT, SIGNET, Pipe, Server, piping, serving
 from signet.catalogue import find_toolset
@@ -108,6 +109,93 @@ def test_a_call_over_http_and_stdio_leaves_the_golden_records(both: tuple[Server
         ("stdio", "mcp.tool.invoke"),
     ]
     assert steady(golden[0]) == steady(golden[1])
+
+
+GOLDEN_RECORD = {
+    "agentId": "mcp_server",
+    "attempt": 0,
+    "error": None,
+    "inputBytes": len(b'{"input":{"plantumlCode":"@startuml\\nA --> B\\n@enduml"},"tool":"mcp.tool:plantuml.encode"}'),
+    "metadata": {"deterministic": True, "promptId": None, "schemaVersion": "0.1.0", "toolId": "plantuml.encode"},
+    "method": "mcp.tool.invoke",
+    "outputBytes": len(
+        b'{"url":"https://www.plantuml.com/plantuml/svg/SoWkIImgAStDuN9KqDMrKt3YSaZDIm7o0G",'
+        b'"encoded":"SoWkIImgAStDuN9KqDMrKt3YSaZDIm7o0G","format":"svg"}'
+    ),
+    "status": "ok",
+    "stepId": 1,
+    "taskId": "06cV2A_mcp_envelope_and_schema_validation_A",
+}
+"""What is steady in the golden records, written by hand: sizes are those of compact JSON."""
+
+
+@pytest.mark.spec("5.golden.fixture")
+def test_the_golden_records_are_one_for_http_and_one_for_stdio_and_written_by_hand() -> None:
+    golden = [json.loads(line) for line in GOLDEN.read_text(encoding="utf-8").splitlines()]
+
+    doors_of = [("http", "/mcp/tool/plantuml.encode"), ("stdio", "mcp.tool.invoke")]
+    assert [{name: one[name] for name in one if name not in VOLATILE} for one in golden] == [
+        {**GOLDEN_RECORD, "transport": transport, "route": route} for transport, route in doors_of
+    ]
+    assert [set(VOLATILE) <= set(one) for one in golden] == [True, True]
+
+
+@pytest.mark.spec("5.golden.deepdiff")
+@pytest.mark.parametrize(
+    "name", ["ts", "traceId", "spanId", "requestId", "durationMs", "transport", "route", *GOLDEN_RECORD]
+)
+def test_the_comparison_overlooks_the_volatile_fields_and_no_other(name: str) -> None:
+    golden = [json.loads(line) for line in GOLDEN.read_text(encoding="utf-8").splitlines()]
+    changed = [golden[0], {**golden[1], name: "changed"}]
+    missing = [golden[0], {key: value for key, value in golden[1].items() if key != name}]
+
+    excluded = [f"root[{number}]['{one}']" for number in (0, 1) for one in VOLATILE]
+    found = [differences(golden, other, ignore_order=False, exclude_paths=excluded) for other in (changed, missing)]
+
+    is_volatile = name in {"ts", "traceId", "spanId", "requestId", "durationMs"}
+    assert [one == {} for one in found] == [is_volatile, is_volatile]
+
+
+def ids_by_the_book(slug: str, arguments: Any) -> tuple[str, ...]:
+    """Derive the ids of a call by the recipe: UUID5 of a kind and of the canonical JSON of what is asked."""
+    seed = {"method": "mcp.tool.invoke", "route": "tool"}
+    text = json.dumps(
+        {**seed, "payload": {"arguments": arguments, "toolId": f"mcp.tool:{slug}"}},
+        sort_keys=True,
+        separators=(",", ":"),
+    )
+    namespace = UUID("c1fd1c20-77b7-4f73-b39c-8ed2dd2f2d8c")
+    return tuple(str(uuid5(namespace, f"{kind}:{text}")) for kind in ("req", "trace", "span"))
+
+
+def recorded_ids(folder: Path, *flags: str) -> list[tuple[str, ...]]:
+    """Make two calls through each door of one stdio server; return the ids in its journal."""
+    with piping(SIGNET, "stdio", "--toolsets", "plantuml", *flags, "--log-dir", str(folder)) as pipe:
+        for number, arguments in enumerate([DIAGRAM, {"plantumlCode": "é"}] * 3):
+            call = {"name": "encodePlantUML", "arguments": arguments}
+            pipe.ask(
+                invocation("plantuml.encode", arguments, number)
+                if number < 2
+                else rpc("tools/call", call, modern=number < 4, request_id=number)
+            )
+        pipe.finish()
+    return [(one["requestId"], one["traceId"], one["spanId"]) for one in records_in(folder)]
+
+
+@pytest.mark.spec("5.ids.uuid5", "5.ids.distinct", "5.ids.same-everywhere")
+def test_a_journal_has_the_derived_ids_whatever_door_and_request_id(tmp_path: Path) -> None:
+    ids = recorded_ids(tmp_path, "--deterministic-ids")
+
+    expected = [ids_by_the_book("plantuml.encode", one) for one in (DIAGRAM, {"plantumlCode": "é"})]
+    assert ids == expected * 3
+    assert len({one for call in expected for one in call}) == 6
+
+
+@pytest.mark.spec("5.ids.uuid4", "5.ids.distinct", "5.ids.same-everywhere")
+def test_a_journal_has_drawn_ids_unless_others_are_asked_for(tmp_path: Path) -> None:
+    drawn = [UUID(one) for call in recorded_ids(tmp_path) for one in call]
+
+    assert ({one.version for one in drawn}, len(set(drawn))) == ({4}, 18)
 
 
 def test_an_envelope_that_is_none_leaves_a_record_too(both: tuple[Server, Pipe, Path]) -> None:

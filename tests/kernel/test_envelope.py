@@ -209,6 +209,19 @@ def test_a_fault_is_written_as_its_canonical_error_and_nothing_else(canonical_co
     assert (reply.code, json.loads(reply.body)) == (TABLE[canonical_code][0], failure(canonical_code))
 
 
+@pytest.mark.spec("5.errors.fresh", "5.errors.data")
+@pytest.mark.parametrize("canonical_code", TABLE)
+def test_what_development_mode_adds_to_one_answer_is_not_in_the_next(canonical_code: str) -> None:
+    fault = Fault(Code(canonical_code), "secret")
+    call = Call("one", {}, NULL_CONTEXT)
+
+    told = answer("req-123", Outcome(call, None, fault=fault.explained("secret", {"traceback": "secret"})))
+    plain = answer("req-123", Outcome(call, None, fault=fault))
+
+    assert b"traceback" in told.body
+    assert json.loads(plain.body) == failure(canonical_code)
+
+
 def answer_of(registry: SchemaRegistry, run: Callable[[Any, Context], Any]) -> Any:
     """Invoke a tool whose output contract is `PROMISE`, and return the answer."""
     context = Context(asyncio.to_thread, lambda *_: None, {})
@@ -234,6 +247,20 @@ def test_output_of_an_awaited_tool_is_held_to_the_contract_too(registry: SchemaR
         return {"n": "secret"}
 
     assert answer_of(registry, later) == failure("INVALID_OUTPUT")
+
+
+@pytest.mark.spec("5.registry.missing-output")
+@pytest.mark.parametrize(("value", "good"), [({}, True), ({"any": ["thing"]}, True), ([], False), ("text", False)])
+def test_a_tool_that_promises_nothing_may_answer_with_any_object(
+    registry: SchemaRegistry, tmp_path: Path, value: object, *, good: bool
+) -> None:
+    bundle = {"tool": "test.one", "input": {"type": "object"}}
+    (tmp_path / "tools/test.one.json").write_text(json.dumps(bundle), encoding="utf-8")
+
+    answered = answer_of(registry, lambda *_: value)
+
+    whole = {"jsonrpc": "2.0", "id": "req-123", "result": value}
+    assert answered == (whole if good else failure("INVALID_OUTPUT"))
 
 
 @pytest.mark.spec("5.wire.success", "5.registry.output")

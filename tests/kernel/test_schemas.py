@@ -189,18 +189,32 @@ def test_both_schemas_declare_draft_2020_12_and_keep_to_it(name: str) -> None:
     assert loaded["$schema"] == DRAFT
 
 
+@pytest.mark.spec("5.envelope.location")
+def test_the_file_at_the_promised_location_states_the_fields_of_the_spec() -> None:
+    loaded = json.loads((ROOT / "codex/specs/schemas/envelope.schema.json").read_text(encoding="utf-8"))
+
+    assert (loaded["type"], sorted(loaded["required"])) == ("object", ["id", "jsonrpc", "method", "params"])
+    assert loaded["properties"]["jsonrpc"]["const"] == "2.0"
+    params = loaded["properties"]["params"]
+    assert (params["type"], sorted(params["required"])) == ("object", ["input", "tool"])
+    assert params["properties"]["input"]["type"] == "object"
+    assert params["properties"]["tool"]["pattern"].startswith("^mcp\\.tool:")
+
+
 @pytest.mark.spec("5.registry.bundle-location")
 def test_every_bundle_of_ours_keeps_the_descriptor_and_is_named_by_its_slug() -> None:
-    second = jsonschema.Draft202012Validator(schema("tool_io.schema.json"))
+    """A bundle is a slug, an input schema and perhaps an output schema, and nothing else."""
     files = sorted((SCHEMAS / "tools").glob("*.json"))
 
     bundles = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in files}
 
     assert "plantuml.encode" in bundles
     assert {stem: bundle["tool"] for stem, bundle in bundles.items()} == {stem: stem for stem in bundles}
-    assert {stem: list(map(str, second.iter_errors(bundle))) for stem, bundle in bundles.items()} == {
-        stem: [] for stem in bundles
+    assert {frozenset(bundle) for bundle in bundles.values()} <= {
+        frozenset({"tool", "input"}),
+        frozenset({"tool", "input", "output"}),
     }
+    assert {type(bundle.get(side, {})) for bundle in bundles.values() for side in ("input", "output")} == {dict}
 
 
 @pytest.mark.spec("5.registry.draft")
@@ -321,6 +335,21 @@ def test_validating_leaves_the_value_as_it_was(registry: SchemaRegistry, name: s
     assert json.dumps(instance) == before
 
 
+@pytest.mark.spec("5.registry.pure")
+@pytest.mark.parametrize("given", [{}, {"a": None}, {"a": None, "b": {"c": None}}, {"b": 5}])
+def test_validating_fills_in_no_default_and_takes_out_no_null(tmp_path: Path, given: dict[str, Any]) -> None:
+    optional = {"anyOf": [{"type": "string"}, {"type": "null"}], "default": None}
+    inner = {"type": "object", "properties": {"c": optional}, "default": {"c": "d"}}
+    bundle = {"tool": "filling", "input": {"type": "object", "properties": {"a": optional, "b": inner}}}
+    io = SchemaRegistry(schema_root=root_with(tmp_path, {"filling": bundle})).load_tool_io("filling")
+    before = json.dumps(given)
+
+    answers = (io.input_validator.is_valid(given), io.input_validator.places(given) == [])
+
+    assert answers == (given != {"b": 5},) * 2
+    assert json.dumps(given) == before
+
+
 # The registry
 
 
@@ -342,6 +371,21 @@ def test_repeated_loads_give_the_same_objects(tmp_path: Path) -> None:
     assert registry.load_envelope() is registry.load_envelope()
     assert first.input_validator is second.input_validator
     assert first.output_validator is second.output_validator
+
+
+@pytest.mark.spec("5.registry.slug-or-id", "5.registry.same-object", "5.registry.root")
+@pytest.mark.parametrize("name", ["vector.query.search", "mcp.tool:vector.query.search"])
+def test_a_tool_that_was_loaded_by_either_name_needs_its_file_no_more(tmp_path: Path, name: str) -> None:
+    root = root_with(tmp_path, {"vector.query.search": SEARCH})
+    registry = SchemaRegistry(schema_root=root)
+
+    first = registry.load_tool_io(name)
+    (root / "tools/vector.query.search.json").unlink()
+    again = [registry.load_tool_io(other) for other in ("vector.query.search", "mcp.tool:vector.query.search")]
+
+    assert [first.input_validator.is_valid(one) for one in ({"query": "x", "topK": 1}, {"topK": 1})] == [True, False]
+    assert [one.input_validator is first.input_validator for one in again] == [True, True]
+    assert [one.output_validator is first.output_validator for one in again] == [True, True]
 
 
 @pytest.mark.spec("5.registry.slug-or-id")
@@ -386,7 +430,7 @@ def test_the_record_of_a_tool_cannot_be_changed(tmp_path: Path) -> None:
         record.input_validator = record.output_validator  # type: ignore[misc]
 
 
-@pytest.mark.spec("5.registry.load-tool-io", "5.registry.input")
+@pytest.mark.spec("5.registry.load-tool-io", "5.registry.input", "5.registry.bundle-location", "5.registry.root")
 @pytest.mark.parametrize(
     ("payload", "good"),
     [
@@ -510,6 +554,23 @@ def test_an_unknown_tool_is_a_key_error(tmp_path: Path, unknown: str) -> None:
 
     with pytest.raises(KeyError):
         registry.load_tool_io(unknown)
+
+
+@pytest.mark.spec("5.registry.unknown-tool")
+@pytest.mark.parametrize("name", ["../outside", "/outside", "mcp.tool:../outside", "tools/inside", "inside.json"])
+def test_no_name_leads_to_a_file_that_is_no_bundle_of_the_folder(tmp_path: Path, name: str) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    registry = SchemaRegistry(schema_root=root_with(root, {"inside": {**SEARCH, "tool": "inside"}}))
+    for place in ("outside.json", "root/outside.json", "root/tools/nested/inside.json"):
+        (tmp_path / place).parent.mkdir(exist_ok=True)
+        (tmp_path / place).write_text(json.dumps({**SEARCH, "tool": name}), encoding="utf-8")
+
+    for load in (registry.load_tool_io, registry.load_bundle):
+        with pytest.raises(KeyError):
+            load(name)
+
+    assert registry.load_bundle("inside").tool == "inside"
 
 
 @pytest.mark.spec("5.registry.descriptor")

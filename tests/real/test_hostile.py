@@ -511,6 +511,7 @@ def test_the_mcp_door_takes_post_alone(server: Server, method: str) -> None:
 # --- the REST door, case by case ----------------------------------------------------------------
 
 
+@pytest.mark.spec("4.bodies.malformed", "4.bodies.strict-json", "4.bodies.deep", "4.validation.type")
 @pytest.mark.parametrize(
     ("body", "status", "code"),
     [
@@ -552,6 +553,7 @@ def test_the_rest_door_takes_the_last_of_duplicate_keys(server: Server) -> None:
 _unknown_tool = {"tool": "mcp.tool:no.such", "input": {}}
 
 
+@pytest.mark.spec("5.wire.bad-arguments", "5.wire.batch", "5.wire.unknown-tool", "5.errors.not-found")
 @pytest.mark.parametrize(
     ("body", "slug", "status", "code"),
     [

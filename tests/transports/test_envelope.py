@@ -148,6 +148,18 @@ def test_the_path_may_name_the_tool_by_its_canonical_id(server: Server) -> None:
     "5.wire.same-answer",
     "5.wire.error-data",
     "5.wire.id-required",
+    "5.envelope.required-id",
+    "5.envelope.required-jsonrpc",
+    "5.envelope.required-params",
+    "5.envelope.jsonrpc-literal",
+    "5.envelope.params-object",
+    "5.envelope.tool",
+    "5.envelope.input",
+    "5.envelope.id-kinds",
+    "5.envelope.context",
+    "5.envelope.closed-top",
+    "5.errors.invalid-input",
+    "5.errors.data",
 )
 @pytest.mark.parametrize("name", BAD_AT_BOTH_DOORS)
 def test_a_bad_envelope_is_invalid_input_at_both_doors(server: Server, pipe: Pipe, name: str) -> None:
@@ -220,7 +232,7 @@ def test_arguments_that_break_the_contract_are_invalid_input(server: Server, pip
     assert over_stdio == failure("INVALID_INPUT")
 
 
-@pytest.mark.spec("5.wire.unknown-tool", "5.wire.same-answer", "5.wire.error-data")
+@pytest.mark.spec("5.wire.unknown-tool", "5.wire.same-answer", "5.wire.error-data", "5.errors.not-found")
 @pytest.mark.parametrize("slug", ["no.such.tool", "plantuml", "plantuml.encode.x", "..."])
 def test_an_unknown_tool_is_not_found_at_both_doors(server: Server, pipe: Pipe, slug: str) -> None:
     envelope = with_params(tool=f"mcp.tool:{slug}")
@@ -246,7 +258,7 @@ def test_a_path_that_names_another_tool_is_invalid_input(server: Server, path: s
     assert seen(reply) == (400, "application/json", failure("INVALID_INPUT"))
 
 
-@pytest.mark.spec("5.wire.unknown-method", "5.wire.same-answer")
+@pytest.mark.spec("5.wire.unknown-method", "5.wire.same-answer", "5.envelope.method-free")
 @pytest.mark.parametrize("method", ["mcp.tool.revoke", "MCP.TOOL.INVOKE", "mcp.tool.invoke ", "nothing/here"])
 def test_an_unknown_method_is_method_not_found_at_both_doors(server: Server, pipe: Pipe, method: str) -> None:
     envelope = {**ENVELOPE, "method": method}
@@ -285,14 +297,12 @@ def test_an_empty_body_is_a_parse_error(server: Server) -> None:
 def test_the_envelope_path_takes_post_only_and_says_so_in_json(server: Server, method: str) -> None:
     reply = server.ask(method, PATH)
 
-    assert (reply.status, reply.headers["content-type"], isinstance(reply.json(), dict)) == (
-        405,
-        "application/json",
-        True,
-    )
+    status, kind, answer = seen(reply)
+    assert (status, kind, reply.headers["allow"]) == (405, "application/json", "POST, OPTIONS")
+    assert (answer["jsonrpc"], answer["id"], answer["error"]["code"]) == ("2.0", None, -32600)
 
 
-@pytest.mark.spec("5.wire.unauthorized", "5.wire.http-body")
+@pytest.mark.spec("5.wire.unauthorized", "5.wire.http-body", "5.errors.unauthorized")
 @pytest.mark.parametrize("headers", [{}, {"authorization": "Bearer wrong"}, {"authorization": "Basic c2VzYW1l"}])
 def test_a_missing_or_wrong_bearer_is_unauthorized_where_one_is_set(headers: dict[str, str]) -> None:
     with serving("--toolsets", "plantuml", env={"SIGNET_TOKEN": "sesame"}) as guarded:
@@ -493,7 +503,7 @@ def odd() -> Iterator[tuple[Server, Pipe]]:
 
 @pytest.mark.spec(
     "5.wire.bad-output", "5.errors.invalid-output", "5.wire.internal-error", "5.errors.internal-error",
-    "5.wire.error-data", "5.wire.same-answer",
+    "5.wire.error-data", "5.wire.same-answer", "5.errors.enum", "5.errors.not-found",
 )  # fmt: skip
 @pytest.mark.parametrize(
     ("name", "status", "canonical_code"),

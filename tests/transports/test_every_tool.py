@@ -53,7 +53,7 @@ def asked(server: Server, name: str, method: str, body: bytes | None, headers: M
     return server.ask(method, f"/api/tools/{name}", body, headers)
 
 
-@pytest.mark.spec("4.errors.method-not-allowed")
+@pytest.mark.spec("4.errors.method-not-allowed", "4.invocation.method-not-allowed")
 @pytest.mark.parametrize("method", METHODS)
 def test_every_tool_takes_post_only(server: Server, method: str) -> None:
     said = {name: told(asked(server, name, method, None, {})) for name in names_of(server)}
@@ -61,6 +61,7 @@ def test_every_tool_takes_post_only(server: Server, method: str) -> None:
     assert said == dict.fromkeys(said, (405, "METHOD_NOT_ALLOWED"))
 
 
+@pytest.mark.spec("4.invocation.head")
 def test_head_on_every_tool_is_refused_and_says_what_is_taken(server: Server) -> None:
     replies = {name: asked(server, name, "HEAD", None, {}) for name in names_of(server)}
 
@@ -69,6 +70,7 @@ def test_head_on_every_tool_is_refused_and_says_what_is_taken(server: Server) ->
     assert said == dict.fromkeys(said, (405, b"", "POST, OPTIONS"))
 
 
+@pytest.mark.spec("4.bodies.malformed", "4.bodies.content-type", "4.security.open-cors")
 @pytest.mark.parametrize("case", REFUSALS)
 def test_the_door_refuses_for_every_tool_alike(server: Server, case: str) -> None:
     body, headers, expected = REFUSALS[case]

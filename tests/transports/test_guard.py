@@ -69,6 +69,7 @@ def test_a_foreign_page_is_refused(server: Server, path: str, origin: str) -> No
     assert "access-control-allow-origin" not in reply.headers
 
 
+@pytest.mark.spec("4.security.open-cors")
 @pytest.mark.parametrize("path", ["/api/tools/encodePlantUML", "/mcp/v1/encode-plantuml"])
 def test_any_page_may_use_a_public_tool(server: Server, path: str) -> None:
     reply = server.post(path, DOORS[path], {"origin": "https://anywhere.example"})
@@ -118,6 +119,7 @@ def test_where_a_token_is_set_nothing_is_told_without_it(secured: Server, path: 
     assert TOKEN.encode() not in reply.body
 
 
+@pytest.mark.spec("5.errors.unauthorized", "5.wire.unauthorized")
 def test_the_envelope_refuses_under_its_canonical_code(secured: Server) -> None:
     reply = secured.post("/mcp/tool/plantuml.encode", ENVELOPE)
 

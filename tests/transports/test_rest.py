@@ -13,8 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from processes import PATIENCE_S, Reply, Server, serving
-from signet.toolsets.plantuml.encoding import decode, encode
-from vectors import VECTORS
+from vectors import VECTORS, string_of, text_of
 
 TOOLS = "/api/tools"
 CALL = "/api/tools/encodePlantUML"
@@ -127,7 +126,7 @@ def call(server: Server, code: str, path: str = CALL) -> Reply:
 
 
 def success(code: str) -> dict[str, Any]:
-    encoded = encode(code)
+    encoded = string_of(code)
     return {"success": True, "result": {"url": URL + encoded, "encoded": encoded, "format": "svg"}}
 
 
@@ -274,7 +273,7 @@ def test_a_golden_diagram_gives_its_url_string_and_format(server: Server, name: 
     reply = call(server, text)
 
     assert seen(reply) == (200, success(text))
-    assert decode(reply.json()["result"]["encoded"]) == text
+    assert text_of(reply.json()["result"]["encoded"]) == text
 
 
 @pytest.mark.spec("4.invocation.example", "4.invocation.success")
@@ -310,7 +309,7 @@ def test_blanks_round_the_code_are_kept(server: Server) -> None:
 
     reply = call(server, text)
 
-    assert decode(reply.json()["result"]["encoded"]) == text
+    assert text_of(reply.json()["result"]["encoded"]) == text
 
 
 @pytest.mark.spec("4.bodies.extras")
@@ -405,7 +404,7 @@ def test_any_text_that_is_not_blank_is_encoded_without_loss(server: Server, text
     reply = call(server, text)
 
     assert seen(reply) == (200, success(text))
-    assert decode(reply.json()["result"]["encoded"]) == text
+    assert text_of(reply.json()["result"]["encoded"]) == text
 
 
 # Invocation that is refused
@@ -873,7 +872,7 @@ def test_any_bytes_get_a_flat_json_answer_from_the_legacy_endpoint(server: Serve
 
     status, answer = seen(reply)
     if status == 200:
-        assert answer == {"status": "success", **success(decode(answer["encoded"]))["result"]}
+        assert answer == {"status": "success", **success(text_of(answer["encoded"]))["result"]}
     else:
         assert (status, answer) in [flat_refusal(told) for told in (EMPTY_CODE, CODE_TOO_LARGE, ENCODING_FAILED)]
 
