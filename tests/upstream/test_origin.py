@@ -41,7 +41,9 @@ def test_an_origin_is_written_in_one_way(text: str) -> None:
     assert parse_origin(text) == ACCEPTED[text]
 
 
-@pytest.mark.spec("1.base-url.reject")
+@pytest.mark.spec(
+    "1.base-url.reject", "1.S1.1.no-url", "1.S1.1.path", "1.S1.1.query", "1.S1.1.fragment", "1.S1.1.scheme"
+)
 @pytest.mark.parametrize("text", REFUSED)
 def test_what_is_no_origin_is_refused_in_a_sentence(text: str) -> None:
     with pytest.raises(ValueError, match="give an origin such as"):
