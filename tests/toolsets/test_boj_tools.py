@@ -142,6 +142,20 @@ ASKED: dict[str, tuple[str, dict[str, Any], str]] = {
         {"db": "CO", "codes": [DI], "start_position": 4_294_967_295},
         f"/api/v1/getDataCode?db=CO&code={DI}&startPosition=4294967295",
     ),
+    **{
+        f"the dates that {frequency} has at its ends": (
+            LAYER,
+            {"db": "BP01", "frequency": frequency, "layers": ["*"], "start_date": start, "end_date": end},
+            f"/api/v1/getDataLayer?db=BP01&frequency={frequency}&layer=%2A&startDate={start}&endDate={end}",
+        )
+        for frequencies, start, end in (
+            ("CY FY", "1850", "2050"),
+            ("CH FH", "202401", "202402"),
+            ("Q", "202401", "202404"),
+            ("M W D", "202401", "202412"),
+        )
+        for frequency in frequencies.split()
+    },
     "years at both ends": (
         CODE,
         {"db": "BP01", "codes": ["BPBP6KA"], "start_date": "1850", "end_date": "2050"},
@@ -150,7 +164,11 @@ ASKED: dict[str, tuple[str, dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.spec("3.request.exact", "3.request.encoding", "3.input.first-rule", "3.input.spelling", "3.input.cases")
+@pytest.mark.spec(
+    "3.request.exact", "3.request.encoding", "3.input.first-rule", "3.input.spelling", "3.input.cases",
+    "3.input.unknown-db", "3.input.layers-count", "3.input.layer-number", "3.input.year", "3.input.position",
+    "3.input.date-by-frequency",
+)  # fmt: skip
 @pytest.mark.parametrize("row", ASKED)
 def test_one_question_is_one_request_to_the_very_byte(bank: BojHarness, pipe: Pipe, row: str) -> None:
     name, arguments, target = ASKED[row]
@@ -554,6 +572,9 @@ BROKEN: dict[str, tuple[str, dict[str, Any], str]] = {
     "V12 the thirteenth month": (CODE, {**SPOT, "start_date": "202613"}, "STARTDATE"),
     "V12 month zero": (CODE, {**SPOT, "end_date": "202600"}, "ENDDATE"),
     "V13 a month for years": (LAYER, {**DEPOSITS, "frequency": "CY"}, "CY and FY"),
+    "V13 the third half of a fiscal year": (LAYER, {**DEPOSITS, "frequency": "FH", "end_date": "202503"}, "CH and FH"),
+    "V13 the thirteenth month": (LAYER, {**DEPOSITS, "frequency": "M", "end_date": "202513"}, "M, W and D"),
+    "V13 the thirteenth month for weeks": (LAYER, {**DEPOSITS, "frequency": "W", "end_date": "202513"}, "M, W and D"),
     "V13 a year for halves": (LAYER, {**DEPOSITS, "frequency": "FH", "start_date": "2025"}, "CH and FH"),
     "V13 the third half": (LAYER, {**DEPOSITS, "frequency": "CH", "start_date": "202503"}, "CH and FH"),
     "V13 the fifth quarter": (LAYER, {**DEPOSITS, "end_date": "202505"}, "frequency Q"),
@@ -571,7 +592,13 @@ BROKEN: dict[str, tuple[str, dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.spec("3.errors.validation", "3.errors.data", "3.errors.canonical", "3.input.first-rule")
+@pytest.mark.spec(
+    "3.errors.validation", "3.errors.data", "3.errors.canonical", "3.input.first-rule", "3.input.blank",
+    "3.input.ascii", "3.input.forbidden", "3.input.db-comma", "3.input.code-comma", "3.input.codes-empty",
+    "3.input.codes-1250", "3.input.layers-count", "3.input.layer-number", "3.input.date-digits",
+    "3.input.date-length", "3.input.date-suffix", "3.input.date-by-frequency", "3.input.year",
+    "3.input.same-format", "3.input.order", "3.input.position",
+)  # fmt: skip
 @pytest.mark.parametrize("row", BROKEN)
 def test_what_breaks_a_rule_is_told_and_not_sent(bank: BojHarness, pipe: Pipe, row: str) -> None:
     name, arguments, word = BROKEN[row]
