@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-import signet
 from boj_harness import (
     BUILT,
     CALL_RATE,
@@ -33,9 +32,10 @@ from boj_harness import (
     request,
     serving_boj,
 )
+from boj_messages import MANUAL, text_of
 from channels import rpc
+from drop_in_servers import VERSION
 from processes import Pipe
-from signet.toolsets.boj.sandbox.messages import MESSAGES, text_of
 
 SERVICES = "TK99F2000601GCQ01000"
 MANNERS = list(product(["json", "csv"], ["jp", "en"]))
@@ -188,7 +188,7 @@ def test_every_request_asks_for_gzip_and_says_who_asks(bank: BojHarness, pipe: P
         "host": bank.url.removeprefix("http://"),
         "accept": "*/*",
         "accept-encoding": "gzip",
-        "user-agent": f"signet/{signet.__version__}",
+        "user-agent": f"signet/{VERSION}",
     }
 
 
@@ -737,8 +737,8 @@ REMEDIES = {
 
 @pytest.mark.spec("3.errors.hint")
 def test_all_of_the_banks_24_messages_are_tried_here() -> None:
-    assert {*REMEDIES, "M181000I", "M181030I"} == set(MESSAGES)
-    assert len(MESSAGES) == 24
+    assert {*REMEDIES, "M181000I", "M181030I"} == set(MANUAL)
+    assert len(MANUAL) == 24
 
 
 @pytest.mark.spec("3.errors.api-400", "3.errors.api-other", "3.errors.data", "3.errors.hint", "3.errors.canonical")
@@ -747,7 +747,8 @@ def test_all_of_the_banks_24_messages_are_tried_here() -> None:
 def test_a_refusal_of_the_banks_is_passed_on_with_a_remedy(
     bank: BojHarness, pipe: Pipe, message_id: str, http_status: str
 ) -> None:
-    status = MESSAGES[message_id].status
+    status, japanese, printed = MANUAL[message_id]
+    text = japanese.format(n=1)
     bank.refuses(message_id, status=200 if http_status == "200" else status)
 
     error = failure(pipe, CODE, **SPOT)
@@ -759,11 +760,11 @@ def test_a_refusal_of_the_banks_is_passed_on_with_a_remedy(
         "error_type": "API_ERROR",
         "status": status,
         "message_id": message_id,
-        "message": text_of(message_id, "jp", 1),
+        "message": text,
     }
     assert REMEDIES[message_id] in hint
-    assert error["message"].endswith(f"{text_of(message_id, 'jp', 1)} ({meaning}). {hint}")
-    assert meaning.isascii()
+    assert meaning == printed
+    assert error["message"].endswith(f"{text} ({printed}). {hint}")
     assert message_id in error["message"]
 
 
@@ -790,7 +791,7 @@ def test_what_only_the_bank_can_find_wrong_is_told_in_its_words(pipe: Pipe, row:
     error = failure(pipe, name, **arguments, lang=lang, format=form)
 
     data = error["data"]
-    status = MESSAGES[message_id].status
+    status = MANUAL[message_id][0]
     assert kind_of(error) == (REFUSED if status == 400 else FAILED)
     assert (data["status"], data["message_id"], data["message"]) == (
         status,

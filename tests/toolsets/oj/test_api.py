@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oj_harness import PROBLEM, encoded
-from signet.kernel.errors import Code, Fault
+from signet.kernel.errors import Fault
 from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
 from signet.runs import utc_today
 from signet.toolsets.oj import api
@@ -113,7 +113,7 @@ def test_a_segment_that_a_url_would_swallow_is_refused(dots: str) -> None:
     ):
         with pytest.raises(Fault) as caught:
             ask()
-        assert (caught.value.code, caught.value.as_tool_result) == (Code.INVALID_INPUT, True)
+        assert (caught.value.code, caught.value.as_tool_result) == ("INVALID_INPUT", True)
 
 
 @pytest.mark.spec("2.T2.trimmed", "2.T3.query-trimmed")
@@ -217,7 +217,7 @@ def test_a_problem_document_is_shown_as_status_title_and_detail(row: str, kind: 
 
     fault = refused(UpstreamResponse(404, kind, json.dumps(document).encode()))
 
-    assert (fault.message, fault.as_tool_result, fault.code) == (shown, True, Code.NOT_FOUND)
+    assert (fault.message, fault.as_tool_result, fault.code) == (shown, True, "NOT_FOUND")
 
 
 @pytest.mark.spec("1.S4.3.template", "1.S4.3.as-is")
@@ -319,7 +319,7 @@ def test_json_is_read_where_the_content_type_starts_so(kind: str) -> None:
 def test_200_of_another_content_type_is_shown_by_the_fallback_and_never_parsed(kind: str, body: str) -> None:
     fault = refused(UpstreamResponse(200, kind, body.encode()))
 
-    assert (fault.message, fault.as_tool_result, fault.code) == (f"[200] {body[:500]}", True, Code.INTERNAL_ERROR)
+    assert (fault.message, fault.as_tool_result, fault.code) == (f"[200] {body[:500]}", True, "INTERNAL_ERROR")
 
 
 BROKEN = {
@@ -343,7 +343,7 @@ BROKEN = {
 def test_200_with_broken_json_is_a_protocol_error(row: str) -> None:
     fault = refused(UpstreamResponse(200, JSON, BROKEN[row]))
 
-    assert (fault.as_tool_result, fault.code, fault.mcp_code) == (False, Code.INTERNAL_ERROR, -32603)
+    assert (fault.as_tool_result, fault.code, fault.mcp_code) == (False, "INTERNAL_ERROR", -32603)
 
 
 @pytest.mark.spec("1.S4.1.not-json")
