@@ -624,6 +624,37 @@ def test_500_with_a_plain_text_is_told_as_it_came(judge: OjHarness, pipe: Pipe) 
     assert call(pipe, "get_problem", **ASK) == ("told", "[500] it broke")
 
 
+@pytest.mark.spec("1.S4.3.shape", "1.S4.4.template")
+@pytest.mark.parametrize(
+    ("document", "shown"),
+    [
+        ({"title": "Not Found"}, "[404] Not Found: "),
+        ({"status": 404, "detail": "d"}, '[404] {"status": 404, "detail": "d"}'),
+        (["title"], '[404] ["title"]'),
+    ],
+)
+def test_a_problem_document_is_an_object_with_a_title(
+    judge: OjHarness, pipe: Pipe, document: object, shown: str
+) -> None:
+    judge.answers(document, status=404)
+
+    assert call(pipe, "get_problem", **ASK) == ("told", shown)
+
+
+@pytest.mark.spec("1.S4.4.cut", "1.S4.4.no-suffix", "1.S4.4.unicode", "1.S4.4.template")
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [("x" * 1000, "x" * 500), ("x" * 499 + "😀", "x" * 499 + "😀"), ("x" * 499 + "😀😀", "x" * 499 + "😀")],
+    ids=["1000 letters", "499 and an emoji", "499 and two"],
+)
+def test_of_another_body_500_characters_are_shown_and_nothing_behind_them(
+    judge: OjHarness, pipe: Pipe, body: str, shown: str
+) -> None:
+    judge.order("answer", status=500, type="text/plain", body=body)
+
+    assert call(pipe, "get_problem", **ASK) == ("told", f"[500] {shown}")
+
+
 @pytest.mark.spec("1.S4.2.other-status")
 @pytest.mark.parametrize("status", [201, 202, 203, 204, 206, 226])
 def test_another_success_than_200_is_told(judge: OjHarness, pipe: Pipe, status: int) -> None:

@@ -251,6 +251,26 @@ def test_a_text_over_the_limit_is_cut_on_the_wire_too(judge: OjHarness, pipe: Pi
     assert len(text.encode()) == 102_417
 
 
+@pytest.mark.spec("1.S5.2.limit", "1.S5.2.utf8")
+@pytest.mark.parametrize(
+    ("letters", "bytes_shown"),
+    [("x" * 102_247, 102_400), ("x" * 102_248, 102_417), ("漢" * 40_000, 102_416)],
+    ids=["as long as may be", "a letter more", "three bytes a letter"],
+)
+def test_a_page_of_102400_bytes_is_whole_and_a_longer_one_ends_with_a_character(
+    judge: OjHarness, pipe: Pipe, letters: str, bytes_shown: int
+) -> None:
+    """The lines above the statement have 153 bytes."""
+    judge.answers({**PROBLEM, "content": letters})
+
+    kind, text = call(pipe, "get_problem", source="leetcode", id="1")
+
+    head = PAGE.removesuffix("Add **two** numbers.")
+    statement = text.removeprefix(head).removesuffix("\n\n... (truncated)")
+    assert (kind, len(head), len(text.encode())) == ("answer", 153, bytes_shown)
+    assert letters.startswith(statement)
+
+
 # --- T1: get_daily_challenge
 
 
@@ -371,6 +391,26 @@ def test_202_from_any_other_endpoint_is_an_error(judge: OjHarness, pipe: Pipe, n
     judge.answers({"retry_after": 30}, status=202)
 
     assert error_text(call(pipe, name, **CALLS[name][0])) == '[202] {"retry_after": 30}'
+
+
+@pytest.mark.spec("2.T1.nullable")
+def test_what_the_backend_leaves_null_is_shown_as_not_there(judge: OjHarness, pipe: Pipe) -> None:
+    judge.answers({**dict.fromkeys(PROBLEM), "id": "1"})
+
+    _, text = call(pipe, "get_problem", source="leetcode", id="1")
+
+    assert text.splitlines() == [
+        "# N/A",
+        "",
+        "- Source: N/A | ID: 1 | Difficulty: N/A",
+        "- Tags: N/A",
+        "- Link: N/A",
+        "- AC Rate: N/A",
+        "",
+        "---",
+        "",
+        "No description available.",
+    ]
 
 
 @pytest.mark.spec("2.T1.one-line")
