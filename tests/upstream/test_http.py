@@ -107,7 +107,10 @@ def test_a_body_that_drips_steadily_does_not_outlast_the_deadline(judge: OjHarne
 def test_a_server_that_never_responds_is_a_protocol_error(judge: OjHarness, impatient: Pipe) -> None:
     judge.order("hang")
 
-    assert call(impatient, "get_problem", **ASK) == FAILED
+    answer = impatient.ask(rpc("tools/call", {"name": "get_problem", "arguments": ASK}))
+
+    assert said(answer) == FAILED
+    assert "within 1 s" in answer["error"]["message"]
     [seen] = judge.settled()
     assert seen.end == "gone"
 
