@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -10,11 +12,22 @@ from typing import Any
 
 import boj_harness
 import oj_harness
-from processes import BIN, Pipe, piping
+from processes import BIN, ROOT, Pipe, piping
 from upstream_harness import DIRECT, UpstreamHarness
 
 ORIGIN = "https://upstream.example"
 TOKEN = "a-token-for-the-clients"
+
+
+def package_version() -> str:
+    """Return the version of the package where its builder reads it, without an import of what is tested."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    source = (ROOT / project["tool"]["hatch"]["version"]["path"]).read_text(encoding="utf-8")
+    [version] = re.findall(r'^__version__ = "(\d+\.\d+\.\d+)"$', source, re.MULTILINE)
+    return str(version)
+
+
+VERSION = package_version()
 
 
 @dataclass(frozen=True)

@@ -392,7 +392,7 @@ def test_told_nothing_about_logs_it_says_nothing_of_a_good_call(bank: BojHarness
         assert pipe.finish() == (0, b"", b"")
 
 
-@pytest.mark.spec("3.transport.stdio")
+@pytest.mark.spec("3.transport.stdio", "3.goal")
 def test_the_end_of_input_is_answered_to_the_last_call_its_retries_included(bank: BojHarness) -> None:
     bank.order("slow", delay_s=0.3, match="getDataCode")
     bank.order("close", match="getDataLayer", times=2)

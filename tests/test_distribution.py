@@ -278,6 +278,7 @@ def test_an_installed_signet_lists_the_series_of_its_sandbox(installed: Run) -> 
     assert (result["db"], result["entries_count"]) == ("FM01", 5)
 
 
+@pytest.mark.spec("1.S1.3.version")
 def test_an_installed_drop_in_of_the_judge_prints_its_version(installed: Run, builds: Builds) -> None:
     assert installed("oj-mcp-rs", "--version") == f"oj-mcp-rs {builds.wheel.name.split('-')[1]}\n"
 

@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-import signet
 from channels import INITIALIZE, rpc, run_on_one_message
-from drop_in_servers import BOJ_SERVER, OJ_SERVER, ORIGIN, SERVERS, DropInServer
+from drop_in_servers import BOJ_SERVER, OJ_SERVER, ORIGIN, SERVERS, VERSION, DropInServer
 from upstream_harness import UpstreamHarness
 
 NO_URL = {
@@ -74,12 +73,12 @@ def run(
 @pytest.mark.spec("1.S1.3.version", "3.config.precedence")
 @pytest.mark.parametrize("others", [[], ["--base-url", ORIGIN], ["--base-url", "not a url"]], ids=" ".join)
 def test_the_version_is_printed_and_nothing_is_served(server: DropInServer, others: list[str]) -> None:
-    assert run(server, *others, "--version") == (0, f"{server.name} {signet.__version__}\n", "")
+    assert run(server, *others, "--version") == (0, f"{server.name} {VERSION}\n", "")
 
 
 @pytest.mark.spec(
     "1.S1.1.no-url", "1.S1.1.path", "1.S1.1.query", "1.S1.1.fragment", "1.S1.1.scheme", "1.S1.1.before-handshake",
-    "1.base-url.reject", "3.config.precedence", "3.config.base-url",
+    "1.base-url.reject", "1.base-url.any", "3.config.precedence", "3.config.base-url",
 )  # fmt: skip
 @pytest.mark.parametrize(
     ("server", "url"),
@@ -120,7 +119,7 @@ def test_a_flag_that_there_is_not_is_refused_in_one_sentence_and_no_secret_repea
 
 
 @pytest.mark.spec(
-    "1.S3.1.name", "1.S3.1.version", "1.S3.2.tools", "1.S3.2.nothing-else", "1.S3.3.stdio",
+    "1.S1.1.starts", "1.S3.1.name", "1.S3.1.version", "1.S3.2.tools", "1.S3.2.nothing-else", "1.S3.3.stdio",
     "3.transport.stdio", "3.tools.identity",
 )  # fmt: skip
 def test_the_server_introduces_itself_and_offers_tools_alone(server: DropInServer) -> None:
@@ -128,7 +127,7 @@ def test_the_server_introduces_itself_and_offers_tools_alone(server: DropInServe
 
     result = json.loads(out)["result"]
     assert (status, err) == (0, "")
-    assert result["serverInfo"] == {"name": server.name, "version": signet.__version__}
+    assert result["serverInfo"] == {"name": server.name, "version": VERSION}
     assert result["capabilities"] == {"tools": {"listChanged": False}}
     assert result["protocolVersion"] == "2025-03-26"
     first = {"oj-mcp-rs": "resolve_problem first", "boj-mcp-server": "boj_get_metadata with a database (db) first"}
@@ -136,7 +135,7 @@ def test_the_server_introduces_itself_and_offers_tools_alone(server: DropInServe
     assert len(result["instructions"]) < 1000
 
 
-@pytest.mark.spec("1.S3.tools-list", "3.tools.three", "3.compat.names")
+@pytest.mark.spec("1.S3.tools-list", "2.common.described", "3.tools.three", "3.compat.names")
 @pytest.mark.parametrize("era", ["handshake", "modern"])
 def test_there_are_exactly_the_specified_tools_in_their_order(server: DropInServer, era: str) -> None:
     _, out, _ = run(server, *server.start_flags, stdin=rpc("tools/list", {}, modern=era == "modern"))
@@ -145,6 +144,7 @@ def test_there_are_exactly_the_specified_tools_in_their_order(server: DropInServ
     assert [tool["name"] for tool in result["tools"]] == server.tools
     assert "nextCursor" not in result
     assert {"outputSchema" in tool for tool in result["tools"]} == {server.structured}
+    assert all(part["description"] for tool in result["tools"] for part in tool["inputSchema"]["properties"].values())
 
 
 def test_the_server_has_no_development_mode(server: DropInServer) -> None:

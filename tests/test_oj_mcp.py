@@ -51,7 +51,7 @@ def test_without_a_base_url_nothing_is_served(arguments: list[str]) -> None:
     assert "--base-url" in err.splitlines()[-1]
 
 
-@pytest.mark.spec("1.S3.4.order", "1.S6.2.off", "1.S1.1.before-handshake")
+@pytest.mark.spec("1.S3.4.order", "1.S6.2.off", "1.S1.1.before-handshake", "1.S1.1.path")
 @pytest.mark.parametrize("level", ["off", "trace"])
 def test_a_refusal_is_told_before_any_logging_begins(level: str) -> None:
     status, out, err = run("--base-url", "https://example.com/api/v1", "--token", "x", env={"RUST_LOG": level})
@@ -60,14 +60,33 @@ def test_a_refusal_is_told_before_any_logging_begins(level: str) -> None:
     assert re.fullmatch(r"error: [^\n]+\n", err)
 
 
-@pytest.mark.spec("1.S1.1.starts", "1.base-url.accept", "1.base-url.normalised")
-@pytest.mark.parametrize("base_url", ["https://example.com", "https://example.com/", "http://127.0.0.1:1"])
-def test_an_origin_is_accepted_and_the_server_answers(base_url: str) -> None:
+@pytest.mark.spec(
+    "1.S1.1.starts", "1.base-url.accept", "1.base-url.normalised", "1.base-url.no-slash", "1.base-url.any"
+)
+@pytest.mark.parametrize(
+    ("base_url", "kept"),
+    [
+        ("https://example.com", "https://example.com"),
+        ("https://example.com/", "https://example.com"),
+        ("https://host:8080/", "https://host:8080"),
+    ],
+)
+def test_an_origin_is_accepted_and_the_server_answers(base_url: str, kept: str) -> None:
     status, out, err = run("--base-url", base_url)
 
     assert status == 0
     assert json.loads(out)["result"]["serverInfo"]["name"] == "oj-mcp-rs"
-    assert f"base url: {base_url.rstrip('/')}\n" in err
+    assert f"base url: {kept}\n" in err
+
+
+@pytest.mark.spec("1.S1.flags")
+@pytest.mark.parametrize("spelling", ["--TOKEN", "-token", "--token_", "--toke"])
+def test_a_flag_in_another_spelling_is_none_and_what_follows_it_is_not_repeated(spelling: str) -> None:
+    status, out, err = run("--base-url", ORIGIN, spelling, "secret123")
+
+    assert (status, out) == (2, "")
+    assert re.fullmatch(r"oj-mcp-rs: [^\n]+\n", err)
+    assert "secret123" not in err
 
 
 @pytest.mark.spec("1.S1.2.illegal")
@@ -76,6 +95,19 @@ def test_a_token_that_no_header_can_carry_is_refused_and_not_repeated(odd: str) 
     half, other_half = uuid.uuid4().hex, uuid.uuid4().hex
 
     status, out, err = run("--base-url", ORIGIN, "--token", f"{half}{odd}{other_half}")
+
+    assert (status, out) == (1, "")
+    assert re.fullmatch(r"error: [^\n]*token[^\n]*\n", err)
+    assert half not in err
+    assert other_half not in err
+
+
+@pytest.mark.spec("1.S1.2.illegal")
+@pytest.mark.parametrize("odd", ["\n", "\x7f"])
+def test_a_token_of_the_environment_that_no_header_can_carry_is_refused_too(odd: str) -> None:
+    half, other_half = uuid.uuid4().hex, uuid.uuid4().hex
+
+    status, out, err = run("--base-url", ORIGIN, env={"OJ_TOKEN": f"{half}{odd}{other_half}", "RUST_LOG": "trace"})
 
     assert (status, out) == (1, "")
     assert re.fullmatch(r"error: [^\n]*token[^\n]*\n", err)
@@ -195,8 +227,15 @@ def test_off_leaves_stderr_empty_through_a_fault_too(judge: OjHarness) -> None:
     assert err == ""
 
 
-@pytest.mark.spec("1.S6.3.presence")
-@pytest.mark.parametrize(("flags", "told"), [(["--token", "x"], "token: configured"), ([], "token: not configured")])
+@pytest.mark.spec("1.S6.3.presence", "1.S1.2.optional", "1.S1.2.blank")
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (["--token", "x"], "token: configured"),
+        (["--token", " "], "token: not configured"),
+        ([], "token: not configured"),
+    ],
+)
 def test_the_log_says_whether_there_is_a_token(flags: list[str], told: str) -> None:
     _, _, err = run("--base-url", ORIGIN, *flags)
 

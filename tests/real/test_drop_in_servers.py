@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 from mcp import Client, MCPError, StdioServerParameters
 
-import signet
 from boj_harness import DATE
 from boj_messages import order_of
 from channels import doors, invocation, rpc, run_on_one_message
-from drop_in_servers import BOJ_SERVER, OJ_SERVER, SERVERS, TOKEN, DropInServer
+from drop_in_servers import BOJ_SERVER, OJ_SERVER, SERVERS, TOKEN, VERSION, DropInServer
 from here import run_here
 from processes import SIGNET, Pipe, Server, piping, run, serving
 from real.witness import inspected
@@ -159,11 +158,11 @@ def test_the_official_client_is_told_who_it_talks_to(
 
     info, capabilities = talk(command(drop_in, upstream), mode, act)
 
-    assert (info.name, info.version) == (drop_in.name, signet.__version__)
+    assert (info.name, info.version) == (drop_in.name, VERSION)
     assert capabilities == {"tools": {"list_changed": False}}
 
 
-@pytest.mark.spec("1.S4.2.4xx", "1.S4.1.broken", "1.S4.2.parameters")
+@pytest.mark.spec("1.S4.2.4xx", "1.S4.1.broken", "1.S4.2.parameters", "2.T2.blank")
 @OF_THE_JUDGE
 @pytest.mark.parametrize("mode", MODES)
 def test_the_official_client_tells_results_that_are_errors_from_errors(
@@ -182,6 +181,7 @@ def test_the_official_client_tells_results_that_are_errors_from_errors(
         assert caught.value.code == -32603
 
     talk(door, mode, act)
+    assert upstream.targets() == [f"/api/v1/problems/{source}/0", "/api/v1/problems/broken/1"]
 
 
 @pytest.mark.spec(
@@ -421,7 +421,7 @@ def test_a_person_calls_each_tool_by_command(
     assert json.loads(done.stdout) == expected
 
 
-@pytest.mark.spec("1.S1.1.required", "1.base-url.reject", "3.config.precedence")
+@pytest.mark.spec("1.S1.1.required", "1.base-url.reject", "1.S1.1.path", "1.S1.1.no-url", "3.config.precedence")
 @pytest.mark.parametrize(
     ("toolset", "flags", "env"),
     [
@@ -453,7 +453,7 @@ def test_a_problem_is_the_same_however_it_is_found(results: dict[str, dict[str, 
     assert results["get_problem"] == results["resolve_problem"]
 
 
-@pytest.mark.spec("1.S4.2.canonical", "1.S4.2.token")
+@pytest.mark.spec("1.S4.2.canonical", "1.S4.2.token", "2.T5.before-request")
 @OF_THE_JUDGE
 def test_without_a_token_the_platforms_are_unauthorized_at_every_door(upstream: UpstreamHarness) -> None:
     address = ("--toolsets", "oj", "--oj-base-url", upstream.url)

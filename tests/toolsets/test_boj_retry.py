@@ -26,9 +26,8 @@ from boj_harness import (
     request,
     serving_boj,
 )
-from boj_messages import order_of
+from boj_messages import MANUAL, order_of
 from processes import Pipe
-from signet.toolsets.boj.sandbox.messages import MESSAGES
 
 REFUSED, FAILED = (-32602, "API_ERROR"), (-32603, "API_ERROR")
 TRANSPORT, DECODE = (-32603, "TRANSPORT_ERROR"), (-32603, "DECODE_ERROR")
@@ -148,7 +147,7 @@ def test_a_loop_of_redirects_is_gone_round_three_times(bank: BojHarness, pipe: P
 
 @pytest.mark.spec("3.retry.only")
 @pytest.mark.parametrize("name", TOOLS)
-@pytest.mark.parametrize("message_id", [one for one, message in MESSAGES.items() if message.status == 400])
+@pytest.mark.parametrize("message_id", [one for one, (status, _, _) in MANUAL.items() if status == 400])
 def test_a_question_that_the_bank_refuses_is_not_asked_again(
     bank: BojHarness, pipe: Pipe, message_id: str, name: str
 ) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-import signet
 from boj_harness import (
     BUILT,
     CALL_RATE,
@@ -33,9 +32,10 @@ from boj_harness import (
     request,
     serving_boj,
 )
+from boj_messages import MANUAL, text_of
 from channels import rpc
+from drop_in_servers import VERSION
 from processes import Pipe
-from signet.toolsets.boj.sandbox.messages import MESSAGES, text_of
 
 SERVICES = "TK99F2000601GCQ01000"
 MANNERS = list(product(["json", "csv"], ["jp", "en"]))
@@ -142,6 +142,20 @@ ASKED: dict[str, tuple[str, dict[str, Any], str]] = {
         {"db": "CO", "codes": [DI], "start_position": 4_294_967_295},
         f"/api/v1/getDataCode?db=CO&code={DI}&startPosition=4294967295",
     ),
+    **{
+        f"the dates that {frequency} has at its ends": (
+            LAYER,
+            {"db": "BP01", "frequency": frequency, "layers": ["*"], "start_date": start, "end_date": end},
+            f"/api/v1/getDataLayer?db=BP01&frequency={frequency}&layer=%2A&startDate={start}&endDate={end}",
+        )
+        for frequencies, start, end in (
+            ("CY FY", "1850", "2050"),
+            ("CH FH", "202401", "202402"),
+            ("Q", "202401", "202404"),
+            ("M W D", "202401", "202412"),
+        )
+        for frequency in frequencies.split()
+    },
     "years at both ends": (
         CODE,
         {"db": "BP01", "codes": ["BPBP6KA"], "start_date": "1850", "end_date": "2050"},
@@ -150,7 +164,11 @@ ASKED: dict[str, tuple[str, dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.spec("3.request.exact", "3.request.encoding", "3.input.first-rule", "3.input.spelling", "3.input.cases")
+@pytest.mark.spec(
+    "3.request.exact", "3.request.encoding", "3.input.first-rule", "3.input.spelling", "3.input.cases",
+    "3.input.unknown-db", "3.input.layers-count", "3.input.layer-number", "3.input.year", "3.input.position",
+    "3.input.date-by-frequency",
+)  # fmt: skip
 @pytest.mark.parametrize("row", ASKED)
 def test_one_question_is_one_request_to_the_very_byte(bank: BojHarness, pipe: Pipe, row: str) -> None:
     name, arguments, target = ASKED[row]
@@ -170,7 +188,7 @@ def test_every_request_asks_for_gzip_and_says_who_asks(bank: BojHarness, pipe: P
         "host": bank.url.removeprefix("http://"),
         "accept": "*/*",
         "accept-encoding": "gzip",
-        "user-agent": f"signet/{signet.__version__}",
+        "user-agent": f"signet/{VERSION}",
     }
 
 
@@ -526,34 +544,41 @@ def test_both_eras_of_the_protocol_give_the_same_result(pipe: Pipe, name: str) -
 
 MANY = [f"C{number}" for number in range(1251)]
 BROKEN: dict[str, tuple[str, dict[str, Any], str]] = {
-    "V1 no database": (METADATA, {"db": ""}, "DB"),
-    "V1 a blank database": (CODE, {"db": " \t", "codes": ["A"]}, "DB"),
-    "V1 a blank in full width": (METADATA, {"db": "\u3000"}, "DB"),
-    "V1 a blank code": (CODE, {"db": "CO", "codes": ["A", " "]}, "CODE"),
-    "V1 a blank layer": (LAYER, {"db": "CO", "frequency": "Q", "layers": [""]}, "LAYER"),
+    "V1 no database": (METADATA, {"db": ""}, "DB is required"),
+    "V1 a blank database": (CODE, {"db": " \t", "codes": ["A"]}, "DB is required"),
+    "V1 a blank in full width": (METADATA, {"db": "\u3000"}, "DB is required"),
+    "V1 a blank code": (CODE, {"db": "CO", "codes": ["A", " "]}, "CODE is required"),
+    "V1 a blank layer": (LAYER, {"db": "CO", "frequency": "Q", "layers": [""]}, "LAYER is required"),
     "V2 a database beyond ASCII": (METADATA, {"db": "ＣＯ"}, "ASCII"),
     "V2 a code beyond ASCII, before V3": (CODE, {"db": "CO", "codes": ["é<"]}, "ASCII"),
     "V2 a layer beyond ASCII": (LAYER, {"db": "CO", "frequency": "Q", "layers": ["１"]}, "ASCII"),
-    **{f"V3 {sign} in a database": (METADATA, {"db": f"CO{sign}"}, "DB") for sign in "<>!|\\;'\""},
-    "V3 a code with its database in front": (CODE, {"db": "IR01", "codes": ["IR01'MADR1Z@D"]}, "CODE"),
-    "V3 a forbidden sign in a layer": (LAYER, {"db": "CO", "frequency": "Q", "layers": ["1;"]}, "LAYER"),
+    **{f"V3 {sign} in a database": (METADATA, {"db": f"CO{sign}"}, "forbidden character") for sign in "<>!|\\;'\""},
+    "V3 a code with its database in front": (CODE, {"db": "IR01", "codes": ["IR01'MADR1Z@D"]}, "forbidden character '"),
+    "V3 a forbidden sign in a layer": (
+        LAYER,
+        {"db": "CO", "frequency": "Q", "layers": ["1;"]},
+        "forbidden character ;",
+    ),
     "V4 two databases": (METADATA, {"db": "CO,FM08"}, "comma"),
     "V5 two codes in one": (CODE, {"db": "CO", "codes": ["A,B"]}, "comma"),
-    "V6 no codes": (CODE, {"db": "CO", "codes": []}, "CODE"),
+    "V6 no codes": (CODE, {"db": "CO", "codes": []}, "at least one series code"),
     "V7 1251 codes": (CODE, {"db": "CO", "codes": MANY}, "1250"),
-    "V8 no layers": (LAYER, {"db": "CO", "frequency": "Q", "layers": []}, "LAYER"),
-    "V8 six layers": (LAYER, {"db": "CO", "frequency": "Q", "layers": ["1"] * 6}, "5"),
+    "V8 no layers": (LAYER, {"db": "CO", "frequency": "Q", "layers": []}, "one to five levels"),
+    "V8 six layers": (LAYER, {"db": "CO", "frequency": "Q", "layers": ["1"] * 6}, "takes 1 to 5 levels and has 6"),
     **{
         f"V9 the layer {layer!r}": (LAYER, {"db": "CO", "frequency": "Q", "layers": [layer]}, "positive integer")
         for layer in ("0", "-1", "1.0", "1,1", " 1", "abc", "**", "4294967296")
     },
     "V10 a date with a hyphen": (CODE, {**SPOT, "start_date": "2026-1"}, "numeric"),
     "V10 a date in full width": (CODE, {**SPOT, "end_date": "２０２６０１"}, "numeric"),
-    "V11 an empty date": (CODE, {**SPOT, "start_date": ""}, "STARTDATE"),
-    "V11 a day": (CODE, {**SPOT, "end_date": "20261001"}, "ENDDATE"),
-    "V12 the thirteenth month": (CODE, {**SPOT, "start_date": "202613"}, "STARTDATE"),
-    "V12 month zero": (CODE, {**SPOT, "end_date": "202600"}, "ENDDATE"),
+    "V11 an empty date": (CODE, {**SPOT, "start_date": ""}, "wrong length"),
+    "V11 a day": (CODE, {**SPOT, "end_date": "20261001"}, "wrong length"),
+    "V12 the thirteenth month": (CODE, {**SPOT, "start_date": "202613"}, "ends in 13"),
+    "V12 month zero": (CODE, {**SPOT, "end_date": "202600"}, "ends in 00"),
     "V13 a month for years": (LAYER, {**DEPOSITS, "frequency": "CY"}, "CY and FY"),
+    "V13 the third half of a fiscal year": (LAYER, {**DEPOSITS, "frequency": "FH", "end_date": "202503"}, "CH and FH"),
+    "V13 the thirteenth month": (LAYER, {**DEPOSITS, "frequency": "M", "end_date": "202513"}, "M, W and D"),
+    "V13 the thirteenth month for weeks": (LAYER, {**DEPOSITS, "frequency": "W", "end_date": "202513"}, "M, W and D"),
     "V13 a year for halves": (LAYER, {**DEPOSITS, "frequency": "FH", "start_date": "2025"}, "CH and FH"),
     "V13 the third half": (LAYER, {**DEPOSITS, "frequency": "CH", "start_date": "202503"}, "CH and FH"),
     "V13 the fifth quarter": (LAYER, {**DEPOSITS, "end_date": "202505"}, "frequency Q"),
@@ -562,8 +587,8 @@ BROKEN: dict[str, tuple[str, dict[str, Any], str]] = {
     "V14 after 2050, before V12": (CODE, {**SPOT, "end_date": "205113"}, "2050"),
     "V15 a year and a month": (CODE, {**SPOT, "start_date": "2026"}, "same format"),
     "V16 the end before the start": (CODE, {**SPOT, "start_date": "202611"}, "in order"),
-    "V17 position zero": (CODE, {**SPOT, "start_position": 0}, "STARTPOSITION"),
-    "V17 position zero under a layer": (LAYER, {**DEPOSITS, "start_position": 0}, "STARTPOSITION"),
+    "V17 position zero": (CODE, {**SPOT, "start_position": 0}, "must be 1 or greater"),
+    "V17 position zero under a layer": (LAYER, {**DEPOSITS, "start_position": 0}, "must be 1 or greater"),
     "an unknown frequency": (LAYER, {**DEPOSITS, "frequency": "QUARTERLY"}, "FREQUENCY"),
     "a frequency in mixed case": (LAYER, {**DEPOSITS, "frequency": "cY"}, "FREQUENCY"),
     "an unknown format": (METADATA, {"db": "CO", "format": "xml"}, "FORMAT"),
@@ -571,7 +596,13 @@ BROKEN: dict[str, tuple[str, dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.spec("3.errors.validation", "3.errors.data", "3.errors.canonical", "3.input.first-rule")
+@pytest.mark.spec(
+    "3.errors.validation", "3.errors.data", "3.errors.canonical", "3.input.first-rule", "3.input.blank",
+    "3.input.ascii", "3.input.forbidden", "3.input.db-comma", "3.input.code-comma", "3.input.codes-empty",
+    "3.input.codes-1250", "3.input.layers-count", "3.input.layer-number", "3.input.date-digits",
+    "3.input.date-length", "3.input.date-suffix", "3.input.date-by-frequency", "3.input.year",
+    "3.input.same-format", "3.input.order", "3.input.position",
+)  # fmt: skip
 @pytest.mark.parametrize("row", BROKEN)
 def test_what_breaks_a_rule_is_told_and_not_sent(bank: BojHarness, pipe: Pipe, row: str) -> None:
     name, arguments, word = BROKEN[row]
@@ -710,8 +741,8 @@ REMEDIES = {
 
 @pytest.mark.spec("3.errors.hint")
 def test_all_of_the_banks_24_messages_are_tried_here() -> None:
-    assert {*REMEDIES, "M181000I", "M181030I"} == set(MESSAGES)
-    assert len(MESSAGES) == 24
+    assert {*REMEDIES, "M181000I", "M181030I"} == set(MANUAL)
+    assert len(MANUAL) == 24
 
 
 @pytest.mark.spec("3.errors.api-400", "3.errors.api-other", "3.errors.data", "3.errors.hint", "3.errors.canonical")
@@ -720,7 +751,8 @@ def test_all_of_the_banks_24_messages_are_tried_here() -> None:
 def test_a_refusal_of_the_banks_is_passed_on_with_a_remedy(
     bank: BojHarness, pipe: Pipe, message_id: str, http_status: str
 ) -> None:
-    status = MESSAGES[message_id].status
+    status, japanese, printed = MANUAL[message_id]
+    text = japanese.format(n=1)
     bank.refuses(message_id, status=200 if http_status == "200" else status)
 
     error = failure(pipe, CODE, **SPOT)
@@ -732,11 +764,11 @@ def test_a_refusal_of_the_banks_is_passed_on_with_a_remedy(
         "error_type": "API_ERROR",
         "status": status,
         "message_id": message_id,
-        "message": text_of(message_id, "jp", 1),
+        "message": text,
     }
     assert REMEDIES[message_id] in hint
-    assert error["message"].endswith(f"{text_of(message_id, 'jp', 1)} ({meaning}). {hint}")
-    assert meaning.isascii()
+    assert meaning == printed
+    assert error["message"].endswith(f"{text} ({printed}). {hint}")
     assert message_id in error["message"]
 
 
@@ -763,7 +795,7 @@ def test_what_only_the_bank_can_find_wrong_is_told_in_its_words(pipe: Pipe, row:
     error = failure(pipe, name, **arguments, lang=lang, format=form)
 
     data = error["data"]
-    status = MESSAGES[message_id].status
+    status = MANUAL[message_id][0]
     assert kind_of(error) == (REFUSED if status == 400 else FAILED)
     assert (data["status"], data["message_id"], data["message"]) == (
         status,

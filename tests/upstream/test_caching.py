@@ -148,7 +148,10 @@ def test_told_nothing_a_server_has_the_manners_of_the_public_host() -> None:
 
     assert isinstance(upstream, CachingUpstream)
     assert upstream.origin == "https://www.stat-search.boj.or.jp"
-    assert (upstream._spec.cache_s, upstream._spec.may_cache) == (3600, may_cache)
+    assert upstream._spec.cache_s == 3600
+    done = UpstreamResponse(200, "application/json", b'{"STATUS":200}')
+    kept = [upstream._spec.may_cache(UpstreamRequest(target), done) for target in TARGETS.values()]
+    assert dict(zip(TOOLS, kept, strict=True)) == {CODE: False, LAYER: False, METADATA: True}
 
 
 # --- shared
@@ -439,3 +442,15 @@ def test_what_is_kept_has_a_bound_and_the_oldest_goes_first(bank: BojHarness) ->
 
     assert bank.targets() == [*targets, targets[0]]
     assert held_bytes == 64 * MIB
+
+
+@pytest.mark.spec("3.polite.bounded")
+def test_a_list_that_made_way_for_others_is_asked_for_anew(bank: BojHarness, pipe: Pipe) -> None:
+    """Five lists of 15 MiB are more than there is room for, and the first of them is the one that goes."""
+    bank.order("huge", size=15 * MIB)
+    lists = ["CO", "BP01", "MD10", "FM08", "OT"]
+
+    for db in [*lists, "OT", "BP01", "CO"]:
+        call(pipe, METADATA, db=db)
+
+    assert bank.targets() == [f"/api/v1/getMetadata?db={db}" for db in [*lists, "CO"]]

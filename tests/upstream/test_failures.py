@@ -210,6 +210,7 @@ def test_a_proxy_that_refuses_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 # --- where people meet it
 
 
+@pytest.mark.spec("1.S4.1.refused")
 def test_the_online_judge_keeps_its_prefix(closed: str) -> None:
     with serving_oj(closed) as pipe:
         answer = pipe.ask(rpc("tools/call", {"name": "get_problem", "arguments": ASK}))

@@ -107,9 +107,22 @@ def test_a_body_that_drips_steadily_does_not_outlast_the_deadline(judge: OjHarne
 def test_a_server_that_never_responds_is_a_protocol_error(judge: OjHarness, impatient: Pipe) -> None:
     judge.order("hang")
 
-    assert call(impatient, "get_problem", **ASK) == FAILED
+    answer = impatient.ask(rpc("tools/call", {"name": "get_problem", "arguments": ASK}))
+
+    assert said(answer) == FAILED
+    assert "within 1 s" in answer["error"]["message"]
     [seen] = judge.settled()
     assert seen.end == "gone"
+
+
+@pytest.mark.spec("1.S2.1.never-responds")
+def test_a_peer_that_takes_a_request_and_says_nothing_is_waited_for_no_longer_than_the_time() -> None:
+    with listening(b"") as peer, serving_oj(peer.url, env={"OJ_TIMEOUT_S": "0.4"}) as pipe:
+        answer = pipe.ask(rpc("tools/call", {"name": "get_problem", "arguments": ASK}))
+
+        assert said(answer) == FAILED
+        assert "within 0.4 s" in answer["error"]["message"]
+        assert [sent.startswith(b"GET /api/v1/problems/") for sent in peer.connections] == [True]
 
 
 @pytest.mark.spec("1.S2.1.timeout", "1.S2.1.redirects")
@@ -135,7 +148,7 @@ def test_all_requests_come_over_one_client() -> None:
         assert listener.received.count(b"GET /api/v1/problems/a/") == 5
 
 
-@pytest.mark.spec("1.S2.1.plain", "1.S1.1.appended")
+@pytest.mark.spec("1.S2.1.plain", "1.S1.1.appended", "1.S1.1.starts", "1.base-url.no-slash")
 def test_a_request_is_a_plain_get_for_the_literal_path() -> None:
     with listening(http_answer(PROBLEM)) as listener, serving_oj(f"{listener.url}/", "--token", TOKEN) as pipe:
         call(pipe, "get_problem", source="leetcode", id="1")
@@ -286,6 +299,14 @@ def test_a_redirect_that_does_not_say_where_is_told(judge: OjHarness, pipe: Pipe
     assert len(judge.targets()) == 1
 
 
+@pytest.mark.spec("1.S2.1.no-location", "1.S4.3.template")
+def test_the_problem_document_of_a_redirect_that_does_not_say_where_is_shown(judge: OjHarness, pipe: Pipe) -> None:
+    judge.answers({"title": "Moved", "status": 301, "detail": "somewhere"}, status=301)
+
+    assert call(pipe, "resolve_problem", query="two-sum") == ("told", "[301] Moved: somewhere")
+    assert judge.targets() == ["/api/v1/resolve/two-sum"]
+
+
 # --- S2.1: no second try, no detour
 
 
@@ -336,6 +357,14 @@ def test_a_host_that_cannot_be_resolved_is_a_protocol_error() -> None:
         assert call(pipe, "get_problem", **ASK) == FAILED
 
 
+@pytest.mark.spec("1.S4.1.dns")
+def test_a_redirect_to_a_host_that_cannot_be_resolved_is_a_protocol_error(judge: OjHarness, pipe: Pipe) -> None:
+    judge.order("redirect_to", location="http://no-such-judge.invalid/elsewhere")
+
+    assert call(pipe, "get_problem", **ASK) == FAILED
+    assert judge.targets() == [TARGET]
+
+
 @pytest.mark.spec("1.S4.1.bug")
 @pytest.mark.parametrize("tool", ["raises", "raises_later"])
 def test_an_internal_bug_is_a_protocol_error_that_does_not_quote_it(tool: str) -> None:
@@ -344,6 +373,7 @@ def test_an_internal_bug_is_a_protocol_error_that_does_not_quote_it(tool: str) -
 
     assert said(answer) == FAILED
     assert "RuntimeError" not in json.dumps(answer)
+    assert "hunter2-in-the-exception" not in json.dumps(answer)
 
 
 @pytest.mark.spec("1.S2.1.proxy")
@@ -424,11 +454,25 @@ def test_a_body_of_exactly_the_limit_is_read_whole(judge: OjHarness, pipe: Pipe,
     assert judge.settled()[-1].body_bytes == MIB
 
 
-@pytest.mark.spec("1.S5.1.stops", "1.S2.2.body-cap")
-def test_json_that_is_cut_by_the_limit_cannot_be_read(judge: OjHarness, pipe: Pipe) -> None:
-    judge.order("huge", size=MIB + 1)
+@pytest.mark.spec("1.S2.2.whole")
+@pytest.mark.parametrize(("size", "cut"), [(MIB, False), (MIB + 1, True)])
+def test_a_body_is_whole_up_to_the_limit_and_cut_beyond_it(judge: OjHarness, size: int, cut: bool) -> None:
+    judge.order("huge", size=size)
 
-    assert call(pipe, "get_problem", **ASK) == FAILED
+    answer = fetched(judge)
+
+    assert (len(answer.body), answer.cut) == (MIB, cut)
+
+
+@pytest.mark.spec("1.S5.1.stops", "1.S2.2.body-cap", "1.S2.2.exactly")
+@pytest.mark.parametrize("size", [MIB + 1, 2 * MIB])
+def test_json_that_is_cut_by_the_limit_cannot_be_read(judge: OjHarness, pipe: Pipe, size: int) -> None:
+    judge.order("huge", size=size)
+
+    answer = pipe.ask(rpc("tools/call", {"name": "get_problem", "arguments": ASK}))
+
+    assert said(answer) == FAILED
+    assert answer["error"]["message"].endswith("(only the first 1048576 bytes were read)")
 
 
 @pytest.mark.spec("1.S5.1.stops", "1.S4.4.cut", "1.S4.2.any-status")
@@ -567,11 +611,51 @@ def test_every_status_from_400_to_599_is_told(judge: OjHarness, pipe: Pipe) -> N
         assert call(pipe, "get_problem", **ASK) == ("told", f"[{status}] T: d")
 
 
+@pytest.mark.spec("1.S4.3.status")
+def test_the_status_that_is_shown_is_the_bodys_unless_it_has_none(judge: OjHarness, pipe: Pipe) -> None:
+    judge.answers({"title": "Teapot", "status": 418, "detail": "short and stout"}, status=404, times=1)
+    judge.answers({"title": "Not Found", "detail": "gone"}, status=404, times=1)
+
+    assert call(pipe, "get_problem", **ASK) == ("told", "[418] Teapot: short and stout")
+    assert call(pipe, "get_problem", **ASK) == ("told", "[404] Not Found: gone")
+
+
 @pytest.mark.spec("1.S4.2.5xx", "1.S4.4.template")
 def test_500_with_a_plain_text_is_told_as_it_came(judge: OjHarness, pipe: Pipe) -> None:
     judge.order("answer", status=500, type="text/plain", body="it broke")
 
     assert call(pipe, "get_problem", **ASK) == ("told", "[500] it broke")
+
+
+@pytest.mark.spec("1.S4.3.shape", "1.S4.4.template")
+@pytest.mark.parametrize(
+    ("document", "shown"),
+    [
+        ({"title": "Not Found"}, "[404] Not Found: "),
+        ({"status": 404, "detail": "d"}, '[404] {"status": 404, "detail": "d"}'),
+        (["title"], '[404] ["title"]'),
+    ],
+)
+def test_a_problem_document_is_an_object_with_a_title(
+    judge: OjHarness, pipe: Pipe, document: object, shown: str
+) -> None:
+    judge.answers(document, status=404)
+
+    assert call(pipe, "get_problem", **ASK) == ("told", shown)
+
+
+@pytest.mark.spec("1.S4.4.cut", "1.S4.4.no-suffix", "1.S4.4.unicode", "1.S4.4.template")
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [("x" * 1000, "x" * 500), ("x" * 499 + "😀", "x" * 499 + "😀"), ("x" * 499 + "😀😀", "x" * 499 + "😀")],
+    ids=["1000 letters", "499 and an emoji", "499 and two"],
+)
+def test_of_another_body_500_characters_are_shown_and_nothing_behind_them(
+    judge: OjHarness, pipe: Pipe, body: str, shown: str
+) -> None:
+    judge.order("answer", status=500, type="text/plain", body=body)
+
+    assert call(pipe, "get_problem", **ASK) == ("told", f"[500] {shown}")
 
 
 @pytest.mark.spec("1.S4.2.other-status")

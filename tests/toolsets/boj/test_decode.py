@@ -20,7 +20,7 @@ from signet.kernel.errors import Fault
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.upstream import UpstreamResponse
 from signet.toolsets.boj.decode import json_size, read_data, read_metadata
-from signet.toolsets.boj.models import MAX_BODY_BYTES, DataOut, MetadataOut, Point, decode_points
+from signet.toolsets.boj.models import DataOut, MetadataOut, decode_points
 from signet.toolsets.boj.query import DataCodeIn, DataLayerIn, MetadataIn
 
 FIXTURES = ROOT / "tests/fixtures/boj"
@@ -701,7 +701,12 @@ def test_nothing_in_metadata_is_mandatory() -> None:
         '{"STATUS":200,"RESULTSET":[{},{"layer1":"","LAYER2":null,"LAYER3":"03","LAYER4":0,"New":1}]}', METADATA
     )
 
-    blank = dict.fromkeys(SECOND["boj.get_metadata"].schema["properties"]["entries"]["items"]["properties"])
+    blank = {
+        "series_code": None,
+        **NO_NAMES,
+        **dict.fromkeys(("layer1", "layer2", "layer3", "layer4", "layer5")),
+        **dict.fromkeys(("start_of_the_time_series", "end_of_the_time_series", "last_update", "notes_j", "notes")),
+    }
     assert seen == {
         "meta": {"status": 200, "message_id": "", "message": "", "date": None},
         "db": "",
@@ -813,8 +818,8 @@ def test_any_plain_values_come_out_as_their_text(pairs: list[tuple[Any, Any]], i
     result = read(one_series(*written))
 
     assert isinstance(result, DataOut)
-    assert decode_points(result.series[0].points) == [
-        Point(str(text_of(date)), text_of(value)) for date, value in pairs
+    assert [(point.survey_date, point.value) for point in decode_points(result.series[0].points)] == [
+        (text_of(date), text_of(value)) for date, value in pairs
     ]
 
 
@@ -845,6 +850,21 @@ def test_sixty_thousand_points_take_less_than_six_times_the_room_of_their_body(s
 
     assert isinstance(result, DataOut)
     assert result.series_count == series
+    assert peak < 6 * len(body)
+
+
+@pytest.mark.spec("3.limits.memory")
+def test_sixty_thousand_points_of_a_table_take_no_more_room_than_that_either() -> None:
+    rows = "".join(f"A{code},%,{date},105.3\n" for code in range(250) for date in range(20_000_101, 20_000_341))
+    body = f"STATUS,200\nSERIES_CODE,UNIT,SURVEY_DATES,VALUES\n{rows}".encode()
+
+    tracemalloc.start()
+    result = read(body, CODE, CSV)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert isinstance(result, DataOut)
+    assert result.series_count == 250
     assert peak < 6 * len(body)
 
 
@@ -1035,11 +1055,13 @@ def test_a_result_over_its_limit_says_how_to_ask_for_less(query: Any) -> None:
     answer = UpstreamResponse(200, JSON, b'{"STATUS":200}')
     reads: Any = read_metadata if query is METADATA else read_data
 
-    fits = reads(answer, query, max_bytes=json_size(reads(answer, query)))
+    size = len(msgspec.json.encode(reads(answer, query)))
+    fits = reads(answer, query, max_bytes=size)
     with pytest.raises(Fault) as caught:
-        reads(answer, query, max_bytes=json_size(fits) - 1)
+        reads(answer, query, max_bytes=size - 1)
 
-    said = f"the result has {json_size(fits)} bytes, and at most {json_size(fits) - 1} are passed on"
+    said = f"the result has {size} bytes, and at most {size - 1} are passed on"
+    assert len(msgspec.json.encode(fits)) == size
     assert (caught.value.data["error_type"], caught.value.data["message"]) == ("DECODE_ERROR", said)
     assert caught.value.message.endswith(caught.value.data["hint"])
 
@@ -1192,7 +1214,7 @@ def test_as_much_as_is_read_is_looked_at(value: str) -> None:
 def test_a_comma_in_a_text_parts_no_values(text: str) -> None:
     body = f'{{"STATUS":200,"DB":"A","RESULTSET":[{{"SERIES_CODE":"X","NOTES":"{text}"}}]}}'
 
-    [entry] = read_metadata(UpstreamResponse(200, JSON, body.encode()), METADATA, max_bytes=MAX_BODY_BYTES).entries
+    [entry] = read_metadata(UpstreamResponse(200, JSON, body.encode()), METADATA, max_bytes=16_777_216).entries
 
     # Not shown in full when it fails: it is a million characters.
     same = entry.notes == json.loads(f'"{text}"')

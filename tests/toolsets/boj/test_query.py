@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from signet.app import SCHEMA_ROOT
-from signet.kernel.errors import Code, Fault
+from signet.kernel.errors import Fault
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.upstream import UpstreamRequest
 from signet.toolsets.boj.query import (
@@ -49,7 +49,7 @@ def refusal(args: Any) -> str:
     """Return the message of a refused query, after a check that it is a VALIDATION_ERROR with that text."""
     fault = outcome(args)
     assert isinstance(fault, Fault)
-    assert (fault.code, fault.as_tool_result, fault.mcp_code) == (Code.INVALID_INPUT, True, -32602)
+    assert (fault.code, fault.as_tool_result, fault.mcp_code) == ("INVALID_INPUT", True, -32602)
     assert fault.data == {"error_type": "VALIDATION_ERROR", "message": fault.message}
     return fault.message
 
@@ -454,13 +454,23 @@ def test_the_contracts_ask_for_no_more_than_they_ever_did_and_raw_is_off() -> No
     assert [args.include_raw for args in (CODE, LAYER, METADATA)] == [False] * 3
 
 
+COMMON = {"db", "format", "lang", "include_raw", "frequency"}
+SPAN = {"start_date", "end_date", "start_position"}
+NAMES = {
+    "boj.get_data_code": {*COMMON, *SPAN, "codes"},
+    "boj.get_data_layer": {*COMMON, *SPAN, "layers"},
+    "boj.get_metadata": COMMON,
+}
+"""The arguments of each tool."""
+
+
 @pytest.mark.spec("3.input.names")
-@pytest.mark.parametrize("slug", TOOLS)
+@pytest.mark.parametrize("slug", NAMES)
 def test_a_contract_names_every_argument_in_words_and_no_other(slug: str) -> None:
     contract = schema_of(slug)
 
     assert "additionalProperties" not in contract
-    assert tuple(contract["properties"]) == TOOLS[slug].__struct_fields__
+    assert set(contract["properties"]) == NAMES[slug]
     assert all(len(part["description"]) > 10 for part in contract["properties"].values())
 
 

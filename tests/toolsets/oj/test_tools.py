@@ -144,7 +144,10 @@ def rules_of(part: dict[str, Any]) -> dict[str, Any]:
     return dict(rules)
 
 
-@pytest.mark.spec("2.common.unknown", "2.T5.no-parameters", "2.T1.domain", "2.T3.limit-range", "2.T3.threshold-range")
+@pytest.mark.spec(
+    "2.common.unknown", "2.T5.no-parameters", "2.T1.domain", "2.T1.domain-default", "2.T2.required",
+    "2.T3.limit-range", "2.T3.threshold-range", "2.T4.required",
+)  # fmt: skip
 def test_the_published_parameters_are_the_printed_ones(pipe: Pipe) -> None:
     tools = pipe.ask(rpc("tools/list", {}))["result"]["tools"]
 
@@ -213,7 +216,7 @@ def test_an_optional_parameter_that_is_null_counts_as_left_out(
     assert judge.targets() == [target]
 
 
-@pytest.mark.spec("2.common.optional")
+@pytest.mark.spec("2.common.optional", "2.T5.no-parameters")
 def test_arguments_may_be_left_out_altogether(judge: OjHarness, pipe: Pipe) -> None:
     judge.answers(STATUS)
 
@@ -246,6 +249,26 @@ def test_a_text_over_the_limit_is_cut_on_the_wire_too(judge: OjHarness, pipe: Pi
     assert kind == "answer"
     assert text.endswith("\n\n... (truncated)")
     assert len(text.encode()) == 102_417
+
+
+@pytest.mark.spec("1.S5.2.limit", "1.S5.2.utf8")
+@pytest.mark.parametrize(
+    ("letters", "bytes_shown"),
+    [("x" * 102_247, 102_400), ("x" * 102_248, 102_417), ("漢" * 40_000, 102_416)],
+    ids=["as long as may be", "a letter more", "three bytes a letter"],
+)
+def test_a_page_of_102400_bytes_is_whole_and_a_longer_one_ends_with_a_character(
+    judge: OjHarness, pipe: Pipe, letters: str, bytes_shown: int
+) -> None:
+    """The lines above the statement have 153 bytes."""
+    judge.answers({**PROBLEM, "content": letters})
+
+    kind, text = call(pipe, "get_problem", source="leetcode", id="1")
+
+    head = PAGE.removesuffix("Add **two** numbers.")
+    statement = text.removeprefix(head).removesuffix("\n\n... (truncated)")
+    assert (kind, len(head), len(text.encode())) == ("answer", 153, bytes_shown)
+    assert letters.startswith(statement)
 
 
 # --- T1: get_daily_challenge
@@ -329,7 +352,7 @@ def test_a_date_that_is_none_is_told_with_the_format_and_nothing_is_asked(
     assert judge.targets() == []
 
 
-@pytest.mark.spec("2.T1.date-format")
+@pytest.mark.spec("2.T1.date-format", "2.T1.domain-default")
 @pytest.mark.parametrize("date", ["2024-02-29", "2020-04-01", "1999-12-31", "9999-12-31", "0001-01-01"])
 def test_a_day_of_the_calendar_is_asked_for_as_written(judge: OjHarness, pipe: Pipe, date: str) -> None:
     judge.answers(DAILY)
@@ -370,6 +393,45 @@ def test_202_from_any_other_endpoint_is_an_error(judge: OjHarness, pipe: Pipe, n
     assert error_text(call(pipe, name, **CALLS[name][0])) == '[202] {"retry_after": 30}'
 
 
+@pytest.mark.spec("2.T1.nullable")
+def test_what_the_backend_leaves_null_is_shown_as_not_there(judge: OjHarness, pipe: Pipe) -> None:
+    judge.answers({**dict.fromkeys(PROBLEM), "id": "1"})
+
+    _, text = call(pipe, "get_problem", source="leetcode", id="1")
+
+    assert text.splitlines() == [
+        "# N/A",
+        "",
+        "- Source: N/A | ID: 1 | Difficulty: N/A",
+        "- Tags: N/A",
+        "- Link: N/A",
+        "- AC Rate: N/A",
+        "",
+        "---",
+        "",
+        "No description available.",
+    ]
+
+
+@pytest.mark.spec("2.T1.one-line")
+def test_line_ends_inside_a_value_are_spaces_above_the_rule(judge: OjHarness, pipe: Pipe) -> None:
+    odd = {"title": "Two\nSum", "source": "leet\r\ncode", "difficulty": "E\u2028asy", "tags": ["Ar\rray"]}
+    judge.answers({**PROBLEM, **odd, "link": "a\nb"})
+
+    _, text = call(pipe, "get_problem", source="leetcode", id="1")
+
+    assert text.splitlines()[:8] == [
+        "# Two Sum",
+        "",
+        "- Source: leet code | ID: 1 | Difficulty: E asy",
+        "- Tags: Ar ray",
+        "- Link: a b",
+        "- AC Rate: 57.1%",
+        "",
+        "---",
+    ]
+
+
 # --- T2: get_problem
 
 
@@ -384,7 +446,7 @@ def test_a_problem_is_asked_for_and_shown(judge: OjHarness, pipe: Pipe) -> None:
     assert judge.targets() == ["/api/v1/problems/leetcode/1"]
 
 
-@pytest.mark.spec("2.T2.encoded", "2.common.encoded")
+@pytest.mark.spec("2.T2.encoded", "2.common.encoded", "2.common.unicode")
 @given(source=names, problem_id=names)
 def test_any_source_and_id_stand_encoded_on_the_request_line(
     judge: OjHarness, process: Pipe, source: str, problem_id: str
@@ -432,6 +494,28 @@ def test_a_blank_source_or_id_is_told_by_the_tool_and_nothing_is_asked(
     assert which in text
     assert "Invalid arguments" not in text
     assert judge.targets() == []
+
+
+@pytest.mark.spec("2.T2.handler", "2.T2.blank")
+@pytest.mark.parametrize("blank", ["", "  "])
+@pytest.mark.parametrize("which", ["source", "id"])
+def test_a_blank_source_or_id_is_refused_by_the_tool_where_no_schema_is_looked_at(which: str, blank: str) -> None:
+    asked: list[UpstreamRequest] = []
+
+    class Backend:
+        has_token = True
+
+        async def send(self, ask: UpstreamRequest, _: Waiting | None = None) -> UpstreamResponse:
+            asked.append(ask)
+            return UpstreamResponse(200, "application/json", b"{}")
+
+    found = next(tool for tool in tools.TOOLS if tool.name == "get_problem")
+    arguments = msgspec.convert({"source": "leetcode", "id": "1", which: blank}, found.args)
+    with pytest.raises(Fault, match=which) as caught:
+        asyncio.run(found.run(arguments, msgspec.structs.replace(QUIET_CONTEXT, upstream=Backend())))
+
+    assert caught.value.as_tool_result
+    assert asked == []
 
 
 @pytest.mark.spec("2.common.encoded")
@@ -647,6 +731,48 @@ def test_numbers_are_checked_before_anything_else(
     assert judge.targets() == []
 
 
+BOTH_WRONG: dict[str, Any] = {"limit": 51, "threshold": -0.5, "query": "ab", "source": "leetcode", "id": "1"}
+
+
+@pytest.mark.spec("2.T3.numbers-first", "2.T3.no-fallback", "2.T3.query-decides")
+def test_the_rules_of_a_search_are_taken_one_after_the_other(judge: OjHarness, pipe: Pipe) -> None:
+    """Each fault is mended in turn, and what is told next belongs to the next rule."""
+    wrong, told = dict(BOTH_WRONG), []
+    for name, value in (("limit", 50), ("threshold", 1.0), ("query", "arrays")):
+        text = error_text(call(pipe, "find_similar_problems", **wrong))
+        told.append([word for word in ("limit", "threshold", "query") if word in text])
+        wrong[name] = value
+    assert judge.targets() == []
+    judge.answers(SIMILAR)
+
+    call(pipe, "find_similar_problems", **wrong)
+
+    assert [told[0][0], *told[1:]] == ["limit", ["threshold"], ["query"]]
+    assert "query" not in told[0]
+    assert judge.targets() == ["/api/v1/similar?q=arrays&limit=50&threshold=1"]
+
+
+@pytest.mark.spec(
+    "2.T3.query-short", "2.T3.query-long", "2.T3.query-bounds", "2.T3.no-fallback", "2.T3.blank-query",
+    "2.T3.query-decides",
+)  # fmt: skip
+def test_the_length_of_a_query_decides_what_becomes_of_a_search(judge: OjHarness, pipe: Pipe) -> None:
+    """Source and id stand beside each query, and only one that is blank leaves the search to them."""
+    judge.answers(SIMILAR)
+    became = {}
+    for length in (0, 1, 2, 3, 4, 1999, 2000, 2001, 2002, 5000):
+        before = len(judge.targets())
+        kind, _ = call(pipe, "find_similar_problems", query="x" * length, source="leetcode", id="1")
+        became[length] = (kind, [target.partition("?")[0] for target in judge.targets()[before:]])
+
+    told, by_query = ("told", []), ("answer", ["/api/v1/similar"])
+    assert became == {
+        0: ("answer", ["/api/v1/similar/leetcode/1"]),
+        **dict.fromkeys([1, 2, 2001, 2002, 5000], told),
+        **dict.fromkeys([3, 4, 1999, 2000], by_query),
+    }
+
+
 @pytest.mark.spec("2.T3.filter-encoded", "2.T3.by-query", "2.T3.by-id")
 @pytest.mark.parametrize(
     ("source_filter", "sent"),
@@ -793,7 +919,7 @@ def test_without_a_token_the_platforms_are_refused_before_any_request(judge: OjH
     assert judge.targets() == []
 
 
-@pytest.mark.spec("2.T5.needs-token")
+@pytest.mark.spec("2.T5.needs-token", "1.S1.2.optional")
 def test_the_other_tools_need_no_token(judge: OjHarness, without_token: Pipe) -> None:
     for name in TOOLS[:4]:
         judge.answers(CALLS[name][1], times=1)
@@ -806,7 +932,7 @@ def test_the_other_tools_need_no_token(judge: OjHarness, without_token: Pipe) ->
 # --- the samples that the sandbox itself has
 
 
-@pytest.mark.spec("2.T2.template", "2.T4.template", "2.T1.success", "2.T3.table", "2.T5.rows")
+@pytest.mark.spec("2.T2.template", "2.T4.template", "2.T1.success", "2.T3.table", "2.T5.rows", "2.T5.endpoint")
 def test_the_samples_come_through_every_tool(judge: OjHarness, pipe: Pipe) -> None:
     source, problem_id = SAMPLE
 
@@ -822,6 +948,7 @@ def test_the_samples_come_through_every_tool(judge: OjHarness, pipe: Pipe) -> No
     assert answers[1] == answers[3]
     assert f"- Source: {source} | ID: {problem_id} |" in answers[1][1]
     assert len(answers[2][1].splitlines()) == 6 + 3
+    assert judge.targets()[-1] == "/status"
 
 
 @pytest.mark.spec("2.T1.fetching")
