@@ -1,9 +1,9 @@
 """Processes that begin as copies of one that has loaded Signet already, at a fifth of the cost of a start from nothing.
 
-    ForkedProcess ── words, environment, three streams ──▶ fork server ── fork, fork ──▶ the command
+    Popen ── words, environment, three streams ──▶ fork server ── fork, fork ──▶ the command
 
 Each is a process like any other: a child of the tests, with an environment, a folder, streams and signals of its own.
-Only the modules are there before its first line runs. `SIGNET_TESTS_FRESH=1` starts every process from nothing.
+Only the modules are there before its first line runs. `FRESH_PROCESSES=1` starts every process from nothing.
 """
 
 from __future__ import annotations
@@ -27,10 +27,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-__all__ = ["ForkedProcess", "can_fork"]
+__all__ = ["FRESH", "install"]
+
+FRESH: Final = "FRESH_PROCESSES"
+"""The variable, of the run or of one process, with which processes start from nothing."""
 
 PROGRAMS: Final = ("signet", "signet-mcp", "oj-mcp-rs", "boj-mcp-server")
-SCRIPTS: Final = ("extended_server.py", "limited_server.py")
+SCRIPTS: Final = ("extended_server.py", "limited_server.py", "mutant_server.py", "misbehaving_server.py")
+NAMED: Final = ("signet", "signet.commands.parity.cli_worker")
 MODULES: Final = (
     "aiohttp", "asyncio", "jsonschema_rs", "multiprocessing.spawn", "rich.console", "rich.table", "rich.text", "ssl",
     "signet.commands.cli", "signet.commands.serve", "signet.commands.call", "signet.commands.tool_page",
@@ -52,10 +56,11 @@ PR_SET_CHILD_SUBREAPER: Final = 36
 
 def can_fork(command: Sequence[str], environ: Mapping[str, str]) -> bool:
     """Tell whether a copy of the server does what a new interpreter does for a command in an environment."""
-    if sys.platform != "linux" or {"SIGNET_TESTS_FRESH", "COVERAGE_PROCESS_START"} & os.environ.keys():
+    if sys.platform != "linux" or {FRESH, "COVERAGE_PROCESS_START"} & {*os.environ, *environ}:
         return False
     words = command[1:] if command[0] == sys.executable else command
-    return words[0] in _known(PROGRAMS, SCRIPTS) and _read_at_start(environ) == _read_at_start(os.environ)
+    known = words[0] in _known(PROGRAMS, SCRIPTS) or (words[0] == "-m" and words[1] in NAMED and words is not command)
+    return known and _read_at_start(environ) == _read_at_start(os.environ)
 
 
 @cache
@@ -73,19 +78,26 @@ def _read_at_start(environ: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-class ForkedProcess(subprocess.Popen[Any]):
-    """A `Popen` whose process is a copy of the fork server; of the options it knows `cwd`, `env` and the streams."""
+def install() -> None:
+    """Let every `Popen` of this process, of `subprocess` and `asyncio`, start commands as copies where it can be."""
+    before = subprocess.Popen._execute_child  # type: ignore[attr-defined] # the method that starts a process
 
-    def _execute_child(self, args: Sequence[str], *told: Any) -> None:
-        """Do what this method of `Popen` does: start the process, then close its ends of the pipes."""
-        cwd, env = told[4:6]
-        pipes, new_session = told[9:15], told[-2]
-        words = list(args[1:] if args[0] == sys.executable else args)
-        request = {"words": words, "folder": os.fspath(cwd or Path.cwd()), "env": dict(env or os.environ)}
+    def execute_child(process: Any, args: Any, *told: Any) -> None:
+        executable, preexec_fn, _, pass_fds, cwd, env, _, _, shell, *pipes = told[:15]
+        ids = told[16:20]
+        plain = not (executable or preexec_fn or pass_fds or shell or any(one not in {None, -1} for one in ids))
+        words = [os.fspath(word) for word in args] if isinstance(args, list | tuple) else []
+        environ = os.environ if env is None else env
+        if not (plain and words and can_fork(words, environ)):
+            before(process, args, *told)
+            return
         streams = [own if pipe == -1 else pipe for own, pipe in enumerate((pipes[0], pipes[3], pipes[5]))]
-        self.pid = _server().start({**request, "new_session": bool(new_session)}, streams)
-        self._child_created = True
-        self._close_pipe_fds(*pipes)  # type: ignore[attr-defined] # what Popen itself calls here
+        request = {"words": words, "folder": os.fspath(cwd or Path.cwd()), "env": dict(environ)}
+        process.pid = _server().start({**request, "new_session": bool(told[-2])}, streams)
+        process._child_created = True
+        process._close_pipe_fds(*pipes)
+
+    subprocess.Popen._execute_child = execute_child  # type: ignore[attr-defined]
 
 
 class _Server:
@@ -168,14 +180,19 @@ def become(request: dict[str, Any], fds: list[int]) -> None:
     time.tzset()
     signal.signal(signal.SIGINT, signal.default_int_handler)
     open_streams()
-    script, *_ = sys.argv = request["words"]
-    sys.orig_argv = [sys.executable, *sys.argv]
-    sys.path[0] = os.path.dirname(script)
+    sys.orig_argv = request["words"]
+    words = sys.orig_argv[sys.orig_argv[0] == sys.executable :]
+    by_name = words[0] == "-m"
+    sys.argv = words[by_name:]
+    sys.path[0] = request["folder"] if by_name else os.path.dirname(words[0])
     if (site := os.environ.get("PYTHONPATH", "")) in _known((), SITES):
         sys.path.insert(1, site)
         importlib.import_module("sitecustomize")
     try:
-        runpy.run_path(script, run_name="__main__")
+        if by_name:
+            runpy.run_module(words[1], run_name="__main__", alter_sys=True)
+        else:
+            runpy.run_path(words[0], run_name="__main__")
     except SystemExit as ended:
         end(ended)
 

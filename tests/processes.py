@@ -13,12 +13,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
-
-from fork_server import ForkedProcess, can_fork
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
@@ -133,7 +131,14 @@ def serving_command(*command: str, env: Mapping[str, str] | None = None) -> Iter
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "stderr"
         with log.open("wb") as sink:
-            process = start(command, stdin=subprocess.DEVNULL, stdout=sink, stderr=sink, env=clean_env(env), cwd=folder)
+            process = subprocess.Popen(
+                list(command),
+                stdin=subprocess.DEVNULL,
+                stdout=sink,
+                stderr=sink,
+                env=clean_env(env),
+                cwd=folder,
+            )
         try:
             yield Server(process, _port_of(process, log), log)
         finally:
@@ -218,8 +223,13 @@ class Pipe:
 @contextlib.contextmanager
 def piping(*command: str, env: Mapping[str, str] | None = None) -> Iterator[Pipe]:
     """Run a stdio server (`signet stdio` unless a command is given) until the block ends."""
-    pipe = subprocess.PIPE
-    process = start(command or (SIGNET, "stdio"), stdin=pipe, stdout=pipe, stderr=pipe, env=clean_env(env))
+    process = subprocess.Popen(
+        list(command or (SIGNET, "stdio")),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=clean_env(env),
+    )
     try:
         yield Pipe(process)
     finally:
@@ -232,26 +242,8 @@ def piping(*command: str, env: Mapping[str, str] | None = None) -> Iterator[Pipe
                     stream.close()
 
 
-def start(command: Sequence[str], *, env: Mapping[str, str], **options: Any) -> subprocess.Popen[bytes]:
-    """Start a process with the options of `Popen`, as a copy of the fork server where that makes no difference."""
-    kind = ForkedProcess if can_fork(command, env) else subprocess.Popen
-    return kind(list(command), env=env, **options)
-
-
 def run(*args: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[bytes]:
     """Run one `signet` command to its end."""
-    return run_command([SIGNET, *args], stdin=stdin, env=clean_env(env))
-
-
-def run_command(
-    command: Sequence[str], *, env: Mapping[str, str], stdin: bytes | None = b"", cwd: Path | None = None
-) -> subprocess.CompletedProcess[bytes]:
-    """Run a command to its end, as `subprocess.run` does."""
-    pipe = subprocess.PIPE
-    with start(command, stdin=pipe, stdout=pipe, stderr=pipe, env=env, cwd=cwd) as process:
-        try:
-            out, err = process.communicate(stdin, timeout=PATIENCE_S)
-        except BaseException:
-            process.kill()
-            raise
-    return subprocess.CompletedProcess(command, process.returncode, out, err)
+    return subprocess.run(
+        [SIGNET, *args], input=stdin, capture_output=True, env=clean_env(env), timeout=PATIENCE_S, check=False
+    )
