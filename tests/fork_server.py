@@ -73,6 +73,7 @@ def _known(programs: tuple[str, ...], ours: tuple[str, ...]) -> set[str]:
 def _read_at_start(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the variables that a copy cannot heed."""
     found = {name: value for name, value in environ.items() if name.startswith(READ_AT_START)}
+    found.pop("PYTHONDONTWRITEBYTECODE", None)
     if found.get("PYTHONPATH", "") in {"", *_known((), SITES), os.environ.get("PYTHONPATH")}:
         found.pop("PYTHONPATH", None)
     return found
@@ -180,6 +181,7 @@ def become(request: dict[str, Any], fds: list[int]) -> None:
     time.tzset()
     signal.signal(signal.SIGINT, signal.default_int_handler)
     open_streams()
+    sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
     sys.orig_argv = request["words"]
     words = sys.orig_argv[sys.orig_argv[0] == sys.executable :]
     by_name = words[0] == "-m"
