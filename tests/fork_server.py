@@ -46,10 +46,12 @@ MODULES: Final = (
     "signet.toolsets.plantuml.tools", "signet.toolsets.plantuml_tools.tools",
 )  # fmt: skip
 """What most commands load."""
-SITES: Final = ("two_doors", "short_admission")
+SITES: Final = ("two_doors", "short_admission", "patient_turns")
 """The folders of `sitecustomize` modules that a copy can run as well."""
-READ_AT_START: Final = ("PYTHON", "LC_", "LANG", "LD_", "MALLOC_", "COVERAGE_")
-"""How the variables begin that an interpreter reads before the first line of a program."""
+READ_AT_START: Final = ("PYTHON", "LC_", "LANG", "LD_", "MALLOC_", "COVERAGE_", "SSL_")
+"""How the variables begin that an interpreter reads before the first line of a program, or a package once."""
+OWN: Final = {"SSL_CERT_FILE": os.devnull}
+"""What of them the server has that this process has not: the authorities of `processes.clean_env`."""
 MAX_REQUEST_BYTES: Final = 1 << 20
 PR_SET_CHILD_SUBREAPER: Final = 36
 
@@ -60,7 +62,7 @@ def can_fork(command: Sequence[str], environ: Mapping[str, str]) -> bool:
         return False
     words = command[1:] if command[0] == sys.executable else command
     known = words[0] in _known(PROGRAMS, SCRIPTS) or (words[0] == "-m" and words[1] in NAMED and words is not command)
-    return known and _read_at_start(environ) == _read_at_start(os.environ)
+    return known and _read_at_start(environ) == _read_at_start({**os.environ, **OWN})
 
 
 @cache
@@ -115,6 +117,7 @@ class _Server:
                 stdout=subprocess.DEVNULL,
                 pass_fds=(there.fileno(),),
                 cwd="/",
+                env={**os.environ, **OWN},
             )
         self._adopt = ctypes.CDLL(None).prctl
 
