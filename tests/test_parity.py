@@ -80,7 +80,6 @@ def test_every_call_means_the_same_over_all_eight_ways(whole: ParityReport) -> N
     assert (apart(whole), whole.first) == ({}, None)
 
 
-@pytest.mark.spec("5.parity.equal")
 def test_what_each_server_draws_itself_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "CHANNELS", [CHANNELS[0], CHANNELS[4]])
     toolsets = ("plantuml", "plantuml-tools")
