@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+import fork_server
 import upstream_harness
 from boj_harness import BojHarness, boj_sandbox
 from oj_harness import OjHarness, oj_sandbox
@@ -31,6 +32,9 @@ sys.dont_write_bytecode = False
 # start and interrupt could not be interrupted. A handler is not inherited.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Most of the time of a command is its start; what a start from nothing shows is shown by FRESH_PROCESSES=1.
+fork_server.install()
 
 # All that is made until the first test lives to the end of the run: without this, a process spends a third of the time
 # of its collection on looking for garbage among test items, and looks at them again and again while tests run.

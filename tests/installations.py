@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
@@ -16,12 +18,18 @@ __all__ = ["build_wheel", "environ_of", "link_packages", "make_environment"]
 
 
 def build_wheel(folder: Path) -> Path:
-    """Build the wheel of the checkout, and return it."""
-    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
-    done = subprocess.run(command, cwd=ROOT, env=environ_of(), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    (wheel,) = folder.glob("*.whl")
-    return wheel
+    """Put the wheel of the checkout into a folder of this run, and return it; it is built once in a run."""
+    is_parallel = "PYTEST_XDIST_WORKER" in os.environ
+    shared = folder.parent.parent if is_parallel else folder.parent
+    built = shared / "built-wheel"
+    with (shared / "built-wheel.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not list(built.glob("*.whl")):
+            command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(built)]
+            done = subprocess.run(command, cwd=ROOT, env=environ_of(), capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stderr
+    (wheel,) = built.glob("*.whl")
+    return Path(shutil.copy(wheel, folder))
 
 
 def make_environment(folder: Path, packages: Iterable[str] = ()) -> Path:
@@ -43,7 +51,8 @@ def make_environment(folder: Path, packages: Iterable[str] = ()) -> Path:
 def environ_of(programs: Path | None = None, wheels: Path | None = None) -> dict[str, str]:
     """Return an environment in which no variable leads to the checkout; its pip finds the wheels of a folder alone."""
     env = {name: value for name, value in clean_env().items() if not name.startswith(("PYTHON", "COVERAGE", "PIP_"))}
-    env |= {"PIP_NO_INDEX": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_CACHE_DIR": "1"}
+    # What is compiled is what is used; pip reads a false value as "do not compile".
+    env |= {"PIP_NO_INDEX": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_CACHE_DIR": "1", "PIP_NO_COMPILE": "0"}
     if wheels is not None:
         env["PIP_FIND_LINKS"] = str(wheels)
     if programs is not None:

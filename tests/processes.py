@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import count, islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -29,8 +30,13 @@ TWO_DOORS = {"PYTHONPATH": str(ROOT / "tests/two_doors")}
 """Variables with which `signet parity` and `signet check` call tools through two of the eight doors."""
 SHORT_ADMISSION = {"PYTHONPATH": str(ROOT / "tests/short_admission")}
 """Variables with which `signet serve` looks at the token of a stream often."""
+PATIENT_TURNS = {"PYTHONPATH": str(ROOT / "tests/patient_turns")}
+"""Variables with which a request that waits for its turn waits for an absent store as long as a test does."""
 PATIENCE_S = 60.0
 """How long a test waits for a process before it fails; no test measures speed."""
+
+
+_numbers = count(os.getpid() * 101)
 
 
 @dataclass
@@ -89,9 +95,12 @@ class Server:
 
 
 def free_port() -> int:
-    """Return a port on which nobody listens, and which no system gives to anybody who does not ask for it by number."""
-    start = os.getpid() * 101
-    for port in (20_000 + (start + step) % 10_000 for step in range(10_000)):
+    """Return a port on which nobody listens, and which no system gives to anybody who does not ask for it by number.
+
+    It is another one each time: who was given the last one may not listen there yet.
+    """
+    for number in islice(_numbers, 10_000):
+        port = 20_000 + number % 10_000
         with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
             return port
     raise AssertionError("no port is free")

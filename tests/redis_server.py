@@ -125,16 +125,25 @@ def redis_server(*flags: str, password: str = "", tls_folder: Path | None = None
 def redis_cluster(size: int = 3) -> Iterator[list[RedisServer]]:
     """Run a cluster of masters that share the slots evenly, until the block ends."""
     with contextlib.ExitStack() as stack:
-        nodes = []
+        nodes, buses = [], []
         for _ in range(size):
-            flags = ("--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf")
+            # By itself it takes the port that is 10,000 higher, which the system may have given to anybody.
+            buses.append(free_port())
+            flags = (
+                "--cluster-enabled",
+                "yes",
+                "--cluster-config-file",
+                "nodes.conf",
+                "--cluster-port",
+                str(buses[-1]),
+            )
             nodes.append(stack.enter_context(redis_server(*flags)))
         for number, node in enumerate(nodes):
             first, behind = (CLUSTER_SLOTS * one // size for one in (number, number + 1))
             node.cli("CLUSTER", "ADDSLOTSRANGE", str(first), str(behind - 1))
             node.cli("CLUSTER", "SET-CONFIG-EPOCH", str(number + 1))
-        for node in nodes[1:]:
-            nodes[0].cli("CLUSTER", "MEET", "127.0.0.1", str(node.port))
+        for node, bus in zip(nodes[1:], buses[1:], strict=True):
+            nodes[0].cli("CLUSTER", "MEET", "127.0.0.1", str(node.port), str(bus))
         deadline = time.monotonic() + PATIENCE_S
         while not all(_is_whole(node, size) for node in nodes):
             assert time.monotonic() < deadline, nodes[0].cli("CLUSTER", "INFO")

@@ -17,7 +17,7 @@ import pytest
 
 import misbehaving_server
 from here import signet_here
-from processes import PATIENCE_S, ROOT, SIGNET, TWO_DOORS, clean_env, run
+from processes import PATIENCE_S, ROOT, SIGNET, TWO_DOORS, clean_env, run, serving
 from signet.catalogue import TOOLSETS, find_toolset
 from signet.commands.parity import engine
 from signet.commands.parity.channels import CHANNELS
@@ -58,10 +58,17 @@ def apart(report: ParityReport) -> dict[str, dict[str, str]]:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> ParityReport:
-    """The report on the built-in corpus; the index of the Bank's series is made once for all servers."""
-    tools = [tool for toolset in TOOLSETS for tool in find_toolset(toolset).tools()]
+    """The report on the built-in corpus; one index of the Bank's series and one engine of diagrams serve all."""
     index = {"BOJ_INDEX_DIR": str(tmp_path_factory.mktemp("index"))}
-    return run_corpus(with_slugs(built_in(TOOLSETS), tools), TOOLSETS, settings=index)
+    with serving("--toolsets", "plantuml-tools", "--no-journal", env={"PLANTUML_RENDER_TIMEOUT_S": "30"}) as drawing:
+        engine = {"PLANTUML_SERVER": f"{drawing.url}/render", "PLANTUML_RENDER_TIMEOUT_S": "30"}
+        return run_corpus(corpus_of(*TOOLSETS), TOOLSETS, settings={**index, **engine})
+
+
+def corpus_of(*toolsets: str) -> list[CorpusCall]:
+    """Return the built-in calls of toolsets."""
+    tools = [tool for toolset in toolsets for tool in find_toolset(toolset).tools()]
+    return with_slugs(built_in(toolsets), tools)
 
 
 @pytest.mark.spec("5.parity.equal")
@@ -71,6 +78,17 @@ def test_every_call_means_the_same_over_all_eight_ways(whole: ParityReport) -> N
         "envelope HTTP", "command line",
     ]  # fmt: skip
     assert (apart(whole), whole.first) == ({}, None)
+
+
+def test_what_each_server_draws_itself_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "CHANNELS", [CHANNELS[0], CHANNELS[4]])
+    toolsets = ("plantuml", "plantuml-tools")
+    calls = [call for call in corpus_of(*toolsets) if call.tool in {"checkPlantUML", "renderPlantUML"}]
+
+    report = run_corpus(calls, toolsets, settings={"PLANTUML_RENDER_TIMEOUT_S": "30"})
+
+    assert (apart(report), report.first) == ({}, None)
+    assert {row.name: row.outcome for row in report.rows}["a picture as PNG"] == "OK"
 
 
 def test_the_corpus_has_every_tool_at_its_best_and_at_its_worst(whole: ParityReport) -> None:

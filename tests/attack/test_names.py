@@ -34,7 +34,8 @@ NO_LOOPBACK_NAMES = [
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    with serving("--toolsets", "plantuml") as running:
+    """A server that waits for nine megabytes of a body however busy the machine is."""
+    with serving_limited("--toolsets", "plantuml", body_s=60) as running:
         yield running
 
 

@@ -11,7 +11,7 @@ import json
 import os
 import signal
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from boj_harness import CODE, METADATA, BojHarness
-from processes import PATIENCE_S, Reply, Server, serving
+from processes import PATIENCE_S, PATIENT_TURNS, Reply, Server, serving
 from redis_server import RedisServer, redis_server
 from upstream_harness import DIRECT
 
@@ -36,10 +36,13 @@ def redis() -> Iterator[RedisServer]:
 
 
 @contextlib.contextmanager
-def machine(bank: BojHarness, folder: Path, redis: RedisServer | None = None) -> Iterator[Server]:
+def machine(
+    bank: BojHarness, folder: Path, redis: RedisServer | None = None, more: Mapping[str, str] | None = None
+) -> Iterator[Server]:
     """Run an instance of two workers, as on a machine of its own."""
     env = {
         **DIRECT,
+        **(more or {}),
         "XDG_CACHE_HOME": str(folder),
         "BOJ_BASE_URL": bank.url,
         "BOJ_MIN_INTERVAL_MS": str(INTERVAL_MS),
@@ -55,10 +58,10 @@ def machine(bank: BojHarness, folder: Path, redis: RedisServer | None = None) ->
 def machines(
     bank: BojHarness, redis: RedisServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Server, Server]]:
-    """Two machines that share a store."""
-    folders = [tmp_path_factory.mktemp(name) for name in ("first", "second")]
-    with machine(bank, folders[0], redis) as first, machine(bank, folders[1], redis) as second:
-        yield first, second
+    """Two machines that share a store, and wait for it however long a busy machine takes to start it again."""
+    first, second = (tmp_path_factory.mktemp(name) for name in ("first", "second"))
+    with machine(bank, first, redis, PATIENT_TURNS) as one, machine(bank, second, redis, PATIENT_TURNS) as other:
+        yield one, other
 
 
 def query_of(number: int) -> dict[str, Any]:

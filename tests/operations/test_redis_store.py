@@ -13,6 +13,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -28,6 +29,7 @@ from signet.operations.limits.gate import LimitGate
 from signet.operations.limits.idempotency import IdempotencyGate
 from signet.operations.limits.outage import Outage
 from signet.operations.limits.policy import read_policy
+from signet.operations.store import redis_client, redis_store
 from signet.operations.store.address import parse_address
 from signet.operations.store.redis_client import close_client, open_client
 from signet.operations.store.redis_store import RedisStore
@@ -37,6 +39,8 @@ from signet.team.shared import open_store
 
 CANARY = "pass-word-canary-71"
 DAY_S = 86_400
+ANSWER_S = 1.0
+"""How long the product waits for an answer."""
 
 
 @pytest.fixture(scope="module")
@@ -50,15 +54,37 @@ def _empty(redis: RedisServer) -> None:
     redis.cli("FLUSHALL")
 
 
+@pytest.fixture(scope="module")
+def running_cluster() -> Iterator[list[RedisServer]]:
+    with redis_cluster() as nodes:
+        yield nodes
+
+
+@pytest.fixture
+def cluster(running_cluster: list[RedisServer]) -> list[RedisServer]:
+    """The nodes of a cluster without a key."""
+    for node in running_cluster:
+        node.cli("FLUSHALL")
+    return running_cluster
+
+
 @contextlib.asynccontextmanager
-async def opened(url: str, on_change: Callable[[str], None] = lambda _: None) -> AsyncIterator[RedisStore]:
-    store = RedisStore(parse_address(url), on_change)
-    try:
-        yield store
-    finally:
-        # Nobody in these tests is going to tell of the end of a call.
-        store._runners.clear()
-        await store.close()
+async def opened(
+    url: str, on_change: Callable[[str], None] = lambda _: None, answer_s: float = PATIENCE_S
+) -> AsyncIterator[RedisStore]:
+    """Use a store; an answer may take as long as a busy machine needs, unless a test is about one that stays away."""
+    limits = (
+        mock.patch.object(redis_client, "ANSWER_S", answer_s),
+        mock.patch.object(redis_store, "LIMIT_S", 2 * answer_s),
+    )
+    with limits[0], limits[1]:
+        store = RedisStore(parse_address(url), on_change)
+        try:
+            yield store
+        finally:
+            # Nobody in these tests is going to tell of the end of a call.
+            store._runners.clear()
+            await store.close()
 
 
 def with_store(url: str, act: Callable[[RedisStore], Awaitable[None]]) -> None:
@@ -333,7 +359,7 @@ def test_a_store_that_is_away_fails_at_once_and_comes_back_by_itself(how: str) -
     bucket = Bucket("principal:alice", 1_000_000, 60.0)
 
     async def main(redis: RedisServer) -> None:
-        async with opened(redis.url, changes.append) as store:
+        async with opened(redis.url, changes.append, ANSWER_S) as store:
             await store.decide([bucket])
             redis.kill() if how == "kill" else redis.pause()
             # No pile-up: those behind the first few fail without a question.
@@ -502,7 +528,7 @@ def test_a_sentinel_says_where_the_master_is() -> None:
         assert len(master.keys()) == 4
 
 
-def test_a_cluster_has_the_keys_of_one_caller_in_one_slot() -> None:
+def test_a_cluster_has_the_keys_of_one_caller_in_one_slot(cluster: list[RedisServer]) -> None:
     callers = [f"user-{number}" for number in range(30)]
 
     async def act(store: RedisStore) -> None:
@@ -513,16 +539,15 @@ def test_a_cluster_has_the_keys_of_one_caller_in_one_slot() -> None:
             assert await store.begin(name, "one", "a", 60) == Kept("new")
         await store.take("bank", "me", 0.0)
 
-    with redis_cluster() as nodes:
-        hosts = ",".join(f"127.0.0.1:{node.port}" for node in nodes[:2])
-        with_store(f"redis+cluster://{hosts}", act)
-        sizes = [len(node.keys()) for node in nodes]
+    hosts = ",".join(f"127.0.0.1:{node.port}" for node in cluster[:2])
+    with_store(f"redis+cluster://{hosts}", act)
+    sizes = [len(node.cli("--scan").split()) for node in cluster]
 
     assert sum(sizes) == 3 * len(callers) + 1
     assert min(sizes) > 0
 
 
-def test_on_a_cluster_a_limit_that_all_share_holds_beside_others() -> None:
+def test_on_a_cluster_a_limit_that_all_share_holds_beside_others(cluster: list[RedisServer]) -> None:
     table = {"rate": "100/h", "quota": 50, "tools": {"odd.fine": {"rate": "3/h", "shared": True}}}
 
     async def act(store: RedisStore) -> None:
@@ -533,11 +558,10 @@ def test_on_a_cluster_a_limit_that_all_share_holds_beside_others() -> None:
             assert sum(entry is None for entry in said) == (3 if name == "odd.fine" else 5)
         assert figures.store_errors == 0
 
-    with redis_cluster() as nodes:
-        with_store(f"redis+cluster://127.0.0.1:{nodes[0].port}", act)
+    with_store(f"redis+cluster://127.0.0.1:{cluster[0].port}", act)
 
 
-def test_a_question_that_the_store_refuses_is_no_outage() -> None:
+def test_a_question_that_the_store_refuses_is_no_outage(redis: RedisServer, cluster: list[RedisServer]) -> None:
     told: list[str] = []
     apart = [Bucket("principal:alice", 1, 60.0), Bucket("principal:bob", 1, 60.0)]
 
@@ -547,17 +571,15 @@ def test_a_question_that_the_store_refuses_is_no_outage() -> None:
                 await store.decide(apart)
             assert (await store.decide(apart[:1])).refused is None
 
-    async def one(redis: RedisServer) -> None:
+    async def one() -> None:
         async with opened(redis.url, told.append) as store:
             with pytest.raises(StoreError, match="it refuses the question"):
                 await store.decide(apart)
             assert await store.read("a") is None
 
-    with redis_cluster() as nodes:
-        asyncio.run(main(nodes[0].port))
-    with redis_server() as redis:
-        redis.cli("HSET", "signet:{principal:alice}:limit:60s:principal:alice", "a", "b")
-        asyncio.run(one(redis))
+    asyncio.run(main(cluster[0].port))
+    redis.cli("HSET", "signet:{principal:alice}:limit:60s:principal:alice", "a", "b")
+    asyncio.run(one())
 
     assert told == []
 
@@ -577,7 +599,7 @@ def test_a_call_that_ends_or_begins_while_the_server_stands_still_is_run_once() 
         await left
 
     async def main(redis: RedisServer) -> None:
-        async with opened(redis.url) as store, opened(redis.url) as other:
+        async with opened(redis.url, answer_s=ANSWER_S) as store, opened(redis.url, answer_s=ANSWER_S) as other:
             here, there = (IdempotencyGate(kept, Outage(Figures()), 5.0) for kept in (store, other))
             ends = await entered(here, one, of)
             redis.pause()

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -86,18 +87,24 @@ def checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_every_clause_has_a_test_and_every_mark_a_clause() -> None:
+@pytest.fixture(scope="module")
+def marks() -> Any:
+    """The marks of all tests, which are read once."""
+    return MATRIX.read_marks(ROOT)
+
+
+def test_every_clause_has_a_test_and_every_mark_a_clause(marks: Any) -> None:
     book = MATRIX.read_clauses((ROOT / "tests/spec/clauses.toml").read_text(encoding="utf-8"))
 
-    found = MATRIX.troubles(book, MATRIX.read_marks(ROOT))
+    found = MATRIX.troubles(book, marks)
 
     assert found == []
 
 
-def test_the_page_is_what_the_clauses_and_the_marks_make_it() -> None:
+def test_the_page_is_what_the_clauses_and_the_marks_make_it(marks: Any) -> None:
     book = MATRIX.read_clauses((ROOT / "tests/spec/clauses.toml").read_text(encoding="utf-8"))
 
-    fresh = MATRIX.page(book, MATRIX.read_marks(ROOT))
+    fresh = MATRIX.page(book, marks)
 
     assert (ROOT / "docs/spec-matrix.md").read_text(encoding="utf-8") == fresh
 

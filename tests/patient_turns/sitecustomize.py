@@ -1,0 +1,5 @@
+"""With this folder in PYTHONPATH, a request waits for its turn at an absent store as long as a test waits."""
+
+from signet.upstream import shared_turn
+
+shared_turn.PATIENCE_S = 60.0
