@@ -15,8 +15,11 @@ from processes import PATIENCE_S, Server, serving
 expect.set_options(timeout=PATIENCE_S * 1000)
 
 
-FLAGS = ["--no-sandbox", "--renderer-process-limit=1", "--disable-features=SpareRendererForSitePerProcess"]
-"""Without processes that are started in advance for pages that nobody opens."""
+FLAGS = [
+    "--no-sandbox", "--renderer-process-limit=1", "--disable-features=SpareRendererForSitePerProcess",
+    "--disable-gpu", "--in-process-gpu",
+]  # fmt: skip
+"""Without processes that are started in advance for pages that nobody opens, and without one that plays a GPU."""
 
 
 class OneBrowser:
