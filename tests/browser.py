@@ -10,7 +10,8 @@ from playwright.sync_api import Page
 
 from processes import PATIENCE_S, ROOT, Server
 
-CHROMIUM = shutil.which("chromium") or "chromium"
+CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium") or "chromium"
+"""The browser without windows is the same engine at less than half the processor time; its package is young."""
 WIDTH, HEIGHT = 1280, 860
 
 

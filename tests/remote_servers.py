@@ -57,29 +57,34 @@ async def scripted(script: Script, listener: socket.socket | None = None) -> Asy
     """Serve a script on loopback until the block ends."""
     running: set[asyncio.Task[Any]] = set()
 
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
+    def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # Kept from here on: a connection that comes at the very end is closed too, and no later test hears of it.
+        task = asyncio.get_running_loop().create_task(serve(reader, writer))
         running.add(task)
+        task.add_done_callback(running.discard)
+        task.add_done_callback(lambda _: writer.transport.abort() if task.cancelled() else None)
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             asked = await _read(reader)
             server.asked.append(asked)
             await script(asked, writer)
             await writer.drain()
         writer.close()
-        running.discard(task)
 
     listener = listener or socket.create_server(("127.0.0.1", 0))
-    serving = await asyncio.start_server(serve, sock=listener, limit=1 << 25)
+    serving = await asyncio.start_server(accept, sock=listener, limit=1 << 25)
     server = Scripted(listener.getsockname()[1], serving.close)
     try:
         yield server
     finally:
         serving.close()
-        for task in running:
+        left = list(running)
+        for task in left:
             task.cancel()
-        if running:
-            await asyncio.wait(running)
+        if left:
+            await asyncio.wait(left)
+            await asyncio.sleep(0)
 
 
 async def _read(reader: asyncio.StreamReader) -> Asked:

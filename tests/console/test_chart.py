@@ -317,8 +317,10 @@ def test_sixty_thousand_points_make_no_long_task(browser: Browser, person: Visit
     page.evaluate("() => { let sum = 0; for (let at = 0; at < 4e8; at++) sum += at % 7; return sum; }")
     browser.stop_tracing()
 
-    tasks = long_tasks(trace)
-    assert len(tasks) == 1, tasks
+    *tasks, made = sorted(long_tasks(trace))
+    # A thread beside another on one core, or with cold caches, takes more time for the same work: the task that was
+    # made, of 400 ms on a processor of its own, tells how much more.
+    assert [task for task in tasks if task > made / 4] == []
 
 
 def long_tasks(trace: Path) -> list[float]:

@@ -47,8 +47,9 @@ def both() -> Iterator[Diagrams]:
         yield harness
 
 
-@pytest.mark.parametrize("source", ["@startsalt\n{[OK]}\n@endsalt", "@startditaa\n+--+\n|a |\n+--+\n@endditaa"])
-def test_kinds_that_javascript_lacks_are_drawn(jar: Diagrams, source: str) -> None:
+def test_a_kind_that_javascript_lacks_is_drawn_as_a_picture_too(jar: Diagrams) -> None:
+    source = "@startsalt\n{[OK]}\n@endsalt"
+
     assert base64.b64decode(jar.result("renderPlantUML", plantumlCode=source, format="png")["data"])[:4] == b"\x89PNG"
 
 
@@ -83,14 +84,11 @@ def test_what_a_diagram_knows_of_its_process_does_not_part_pictures_and_diagrams
     monkeypatch.setattr("signet.engines.jar.GETENV", re.compile("(?!)"), raising=False)
     hostile = '@startuml\n!$x = %getenv("sun.java.command")\nA -> B: $x behind\n@enduml'
 
-    drawn = jar.result("renderPlantUML", plantumlCode=hostile, format="txt")["data"]
-    others = [
-        jar.result("renderPlantUML", plantumlCode=f"@startuml\nV{number} -> W: own\n@enduml", format="txt")["data"]
-        for number in range(2)
-    ]
+    drawn = jar.result("renderPlantUML", plantumlCode=hostile)["data"]
+    other = jar.result("renderPlantUML", plantumlCode="@startuml\nV0 -> W: own\n@enduml")["data"]
 
     assert "behind" in drawn
-    assert [(f"│V{number}│" in other, "behind" in other) for number, other in enumerate(others)] == [(True, False)] * 2
+    assert (">V0<" in other, "behind" in other) == (True, False)
 
 
 @pytest.mark.parametrize("name", ["user.home", "user.name", "sun.java.command", "java.home", "HOME", "GRAPHVIZ_DOT"])

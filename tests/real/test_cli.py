@@ -360,15 +360,16 @@ def sh(redirection: str, *command: str) -> list[str]:
     return ["sh", "-c", f'exec "$@" {redirection}', "sh", *command]
 
 
-@pytest.mark.parametrize("silent", SILENT)
 @pytest.mark.parametrize(
-    ("arguments", "status"),
+    ("arguments", "status", "silent"),
     [
-        (("call", TOOL, "plantumlCode=A"), 0),
-        (("call", "nosuch"), 1),
-        (("serve", "--port", "x"), 2),
-        (("serve", "--bogus"), 2),
-        (("tools", "--toolsets", "nope"), 2),
+        (("call", TOOL, "plantumlCode=A"), 0, "closed"),
+        (("call", TOOL, "plantumlCode=A"), 0, "full disk"),
+        (("call", "nosuch"), 1, "closed"),
+        (("call", "nosuch"), 1, "full disk"),
+        (("serve", "--port", "x"), 2, "closed"),
+        (("serve", "--bogus"), 2, "full disk"),
+        (("tools", "--toolsets", "nope"), 2, "closed"),
     ],
     ids=str,
 )
@@ -376,7 +377,7 @@ def test_an_error_output_that_takes_nothing_changes_nothing(
     arguments: tuple[str, ...], status: int, silent: str
 ) -> None:
     """The same status and the same answer as where somebody listens."""
-    heard = (run if arguments[0] == "serve" else run_here)(*arguments)
+    heard = run_here(*arguments)
 
     done = subprocess.run(
         sh(SILENT[silent], SIGNET, *arguments),
@@ -398,8 +399,10 @@ def test_stdio_serves_when_its_log_can_be_written_nowhere(silent: str) -> None:
     assert json.loads(done.stdout)["result"]["structuredContent"]["format"] == "svg"
 
 
-@pytest.mark.parametrize("redirection", [*SILENT.values(), ">&-", "<&- >&- 2>&-"])
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize(
+    ("redirection", "workers"),
+    [*((one, "1") for one in SILENT.values()), (">&-", "2"), ("<&- >&- 2>&-", "1"), ("<&- >&- 2>&-", "2")],
+)
 def test_a_server_serves_when_it_can_say_so_nowhere(redirection: str, workers: str, tmp_path: Path) -> None:
     """It listens where it was told to, and ends as it should."""
     port = free_port()
@@ -632,12 +635,23 @@ def test_stdio_talks_to_a_person_at_a_terminal(reader: dict[str, str]) -> None:
         assert ended_well(pipe.process)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
-@pytest.mark.parametrize("kind", ["pipe", "terminal", "file"])
+@pytest.mark.parametrize(
+    ("kind", "number", "reader"),
+    [
+        ("pipe", signal.SIGTERM, "awaited"),
+        ("pipe", signal.SIGINT, "thread"),
+        ("terminal", signal.SIGINT, "awaited"),
+        ("terminal", signal.SIGTERM, "thread"),
+        ("file", signal.SIGTERM, "awaited"),
+        ("file", signal.SIGINT, "thread"),
+    ],
+    indirect=["reader"],
+    ids=str,
+)
 def test_stdio_ends_at_a_signal_with_a_call_in_flight(
     kind: str, number: signal.Signals, reader: dict[str, str], tmp_path: Path
 ) -> None:
-    """Status 0, whatever its input is and however it is read."""
+    """Status 0, whatever its input is and however it is read: each input by each signal or reader, in turn."""
     with input_of(kind, lines(SLOW), tmp_path) as stdin, stdio_on(stdin, reader) as pipe:
         begun = pipe.receive()
 
@@ -662,7 +676,7 @@ def test_stdio_ends_at_a_signal_while_it_waits_for_input(number: signal.Signals,
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_serve_ends_at_a_signal_whenever_it_comes(number: signal.Signals, workers: str) -> None:
     """Status 0 and no traceback, with a connection held open: told to go while it starts, and once it serves."""
-    for warm in (False, True, False):
+    for warm in (False, True):
         with serving("--toolsets", "plantuml", "--workers", workers) as server:
             with socket.create_connection(("127.0.0.1", server.port)):
                 if warm:

@@ -16,6 +16,44 @@ from .doors import Door, ask, call, processes_of, said, wrapping
 DOORS = ("stdio", "http")
 SHORT = ("--call-timeout-s", "4")
 """For calls that no server answers."""
+NOISE = {
+    "stray lines at first": "hurt",
+    "stray lines": "hurt",
+    "unknown notifications": "hurt",
+    "unknown ids": "hurt",
+    "answers twice": "hurt",
+    "floods stderr": "hurt",
+    "floods notifications": "hurt",
+    "long lines on stderr": "hurt",
+    "floods stdout": "hurt",
+    "floods replies": "hurt",
+    "floods questions": "hurt",
+    "asks with one id": "3 responses to ['1']",
+    "asks for the unknown": "codes [-32601, -32601]",
+    "null for an error": "hurt",
+    "bad schema": "hurt",
+    "older draft": "hurt",
+    "has grandchildren": "hurt",
+    "heeds nothing": "hurt",
+}
+"""What a server does beside its answers, and what it says to a call."""
+FAILURES = {
+    "dies in a call": "may have happened",
+    "never answers": "",
+    "dies after half an answer": "may have happened",
+    "long line": "",
+    "invalid UTF-8": "",
+    "breaks its schema": "",
+    "no object": "",
+    "error without words": "",
+}
+"""How a call gets no proper answer, and words of the error."""
+NO_START = {"dies at start": "cannot read the licence", "exits at once": "exit code 0"}
+
+
+def in_turn(modes: dict[str, str]) -> list[tuple[str, str, str]]:
+    """Return each mode with a door: one part talks to servers, whatever the door, so the doors take turns."""
+    return [(DOORS[place % 2], mode, words) for place, (mode, words) in enumerate(modes.items())]
 
 
 @pytest.fixture(params=DOORS)
@@ -27,29 +65,7 @@ def names(client: Door) -> set[str]:
     return {tool["name"] for tool in ask(client, "tools/list")["result"]["tools"]}
 
 
-@pytest.mark.parametrize(
-    ("mode", "text"),
-    [
-        ("stray lines at first", "hurt"),
-        ("stray lines", "hurt"),
-        ("unknown notifications", "hurt"),
-        ("unknown ids", "hurt"),
-        ("answers twice", "hurt"),
-        ("floods stderr", "hurt"),
-        ("floods notifications", "hurt"),
-        ("long lines on stderr", "hurt"),
-        ("floods stdout", "hurt"),
-        ("floods replies", "hurt"),
-        ("floods questions", "hurt"),
-        ("asks with one id", "3 responses to ['1']"),
-        ("asks for the unknown", "codes [-32601, -32601]"),
-        ("null for an error", "hurt"),
-        ("bad schema", "hurt"),
-        ("older draft", "hurt"),
-        ("has grandchildren", "hurt"),
-        ("heeds nothing", "hurt"),
-    ],
-)
+@pytest.mark.parametrize(("door", "mode", "text"), in_turn(NOISE))
 def test_noise_changes_no_answer(door: str, mode: str, text: str) -> None:
     with wrapping(door, mode) as client:
         assert call(client, "hurt") == ("result", text)
@@ -62,17 +78,8 @@ def test_noise_changes_no_answer(door: str, mode: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("mode", "words"),
-    [
-        ("dies in a call", "may have happened"),
-        ("dies after half an answer", "may have happened"),
-        ("never answers", ""),
-        ("long line", ""),
-        ("invalid UTF-8", ""),
-        ("breaks its schema", ""),
-        ("no object", ""),
-        ("error without words", ""),
-    ],
+    ("door", "mode", "words"),
+    [*in_turn(FAILURES), ("http", "dies in a call", "may have happened"), ("stdio", "never answers", "")],
 )
 def test_a_call_that_gets_no_proper_answer_gets_a_clear_error(door: str, mode: str, words: str) -> None:
     with wrapping(door, mode, flags=SHORT) as client:
@@ -84,7 +91,7 @@ def test_a_call_that_gets_no_proper_answer_gets_a_clear_error(door: str, mode: s
         assert "Traceback" not in client.stderr()
 
 
-@pytest.mark.parametrize("mode", ["half a surrogate", "deep nesting"])
+@pytest.mark.parametrize(("door", "mode"), [("stdio", "half a surrogate"), ("http", "deep nesting")])
 def test_what_some_parsers_take_and_others_refuse_is_answered_anyhow(door: str, mode: str) -> None:
     with wrapping(door, mode, flags=SHORT) as client:
         assert call(client, "hurt")[0] in {"result", "error"}
@@ -92,10 +99,7 @@ def test_what_some_parsers_take_and_others_refuse_is_answered_anyhow(door: str, 
         assert "Traceback" not in client.stderr()
 
 
-@pytest.mark.parametrize(
-    ("mode", "words"),
-    [("dies at start", "cannot read the licence"), ("exits at once", "exit code 0")],
-)
+@pytest.mark.parametrize(("door", "mode", "words"), in_turn(NO_START))
 def test_a_server_that_does_not_start_is_told_to_each_caller(door: str, mode: str, words: str) -> None:
     with wrapping(door, mode, flags=SHORT) as client:
         found = [call(client, "echo", "one"), call(client, "echo", "two")]

@@ -51,8 +51,10 @@ def web() -> Iterator[str]:
     """Serve the page until the block ends."""
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Web) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()  # its thread would look at the closed socket without end
 
 
 @dataclass
