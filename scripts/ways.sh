@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs the tests in each of the ways in which they may be started, and prints one line for each: with interrupts
-# ignored (as under nohup), in two locales and another time zone, without a home, and as a user who is not root.
+# ignored (as under nohup), in two locales and another time zone, without a home, with processes that all start from
+# nothing, and as a user who is not root.
 #   scripts/ways.sh [arguments of pytest]      for example: scripts/ways.sh tests/transports -x
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -73,6 +74,7 @@ way interrupts without_interrupts "$@"
 way locale-C env LC_ALL=C "$python" -m pytest -q "${parallel[@]}" "$@"
 way latin-1 in_latin_1 "$@"
 way no-home without_home "$@"
+way fresh env FRESH_PROCESSES=1 "$python" -m pytest -q "${parallel[@]}" "$@"
 if [ "$(id -u)" -eq 0 ]; then
   way nobody as_nobody "$@"
 else

@@ -61,7 +61,8 @@ def can_fork(command: Sequence[str], environ: Mapping[str, str]) -> bool:
     if sys.platform != "linux" or {FRESH, "COVERAGE_PROCESS_START"} & {*os.environ, *environ}:
         return False
     words = command[1:] if command[0] == sys.executable else command
-    known = words[0] in _known(PROGRAMS, SCRIPTS) or (words[0] == "-m" and words[1] in NAMED and words is not command)
+    named = words[1] if words[:1] == ["-m"] and len(words) > 1 and words is not command else ""
+    known = named in NAMED or bool(words and words[0] in _known(PROGRAMS, SCRIPTS))
     return known and _read_at_start(environ) == _read_at_start({**os.environ, **OWN})
 
 
