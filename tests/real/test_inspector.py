@@ -19,7 +19,7 @@ def server() -> Iterator[Server]:
         yield running
 
 
-@pytest.fixture(params=["stdio", "http"])
+@pytest.fixture
 def target(request: pytest.FixtureRequest, server: Server) -> tuple[str, ...]:
     """What the Inspector is pointed at."""
     if request.param == "http":
@@ -27,12 +27,7 @@ def target(request: pytest.FixtureRequest, server: Server) -> tuple[str, ...]:
     return ("--", SIGNET, "stdio", "--toolsets", "plantuml")
 
 
-@pytest.fixture(params=["legacy", "modern"])
-def era(request: pytest.FixtureRequest) -> str:
-    """The protocol the Inspector is told to speak."""
-    return str(request.param)
-
-
+@pytest.mark.parametrize(("target", "era"), [("stdio", "legacy"), ("http", "modern")], indirect=["target"])
 def test_the_inspector_lists_the_tool_without_a_complaint(target: tuple[str, ...], era: str, tmp_path: Path) -> None:
     """`--strict` makes it exit non-zero when a schema would not travel to every client."""
     listed = inspected(target, era, tmp_path, "--method", "tools/list", "--strict")
@@ -41,6 +36,7 @@ def test_the_inspector_lists_the_tool_without_a_complaint(target: tuple[str, ...
     assert {"title", "description", "inputSchema", "outputSchema", "annotations"} <= set(listed["tools"][0])
 
 
+@pytest.mark.parametrize(("target", "era"), [("stdio", "modern"), ("http", "legacy")], indirect=["target"])
 def test_the_inspector_calls_the_tool(target: tuple[str, ...], era: str, tmp_path: Path) -> None:
     """Structure and text hold the same address, and it leads back to the source."""
     arguments = json.dumps({"plantumlCode": SOURCE})

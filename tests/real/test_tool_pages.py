@@ -72,7 +72,7 @@ def test_a_page_has_everything_about_the_tool() -> None:
 
 @pytest.mark.parametrize(
     ("tool", "token"),
-    [(TOOL, ""), (TOOL, "tok-5f1d"), ("boj_get_data_code", ""), ("boj_get_data_layer", ""), ("boj_get_metadata", "")],
+    [(TOOL, "tok-5f1d"), ("boj_get_data_code", ""), ("boj_get_data_layer", "")],
 )
 def test_each_doors_line_can_be_pasted(tool: str, token: str) -> None:
     """Into a shell, beside a server with the same settings; all four answer alike."""
