@@ -27,8 +27,12 @@ PATIENCE = 3
 
 def main() -> int:
     """Run the targets; return 1 if an input failed."""
-    parser = argparse.ArgumentParser(prog="make fuzz", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--target", default=",".join(NAMES), metavar="NAME,…", help=f"which targets (default: all): {', '.join(NAMES)}")
+    parser = argparse.ArgumentParser(
+        prog="make fuzz", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--target", default=",".join(NAMES), metavar="NAME,…", help=f"which targets (default: all): {', '.join(NAMES)}"
+    )
     parser.add_argument("--minutes", type=float, default=10.0, help="how long all of them take together (default: 10)")
     parser.add_argument("--seed", type=int, help="the seed of all that is random (default: another one each time)")
     parser.add_argument("--unguided", action="store_true", help="keep no inputs that reach new paths, to compare")
@@ -66,8 +70,15 @@ def _run(name: str, seconds: float, seed: int, *, unguided: bool) -> dict[str, A
         report: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     else:
         told = f"the process ended with {process.returncode}"
-        report = {"inputs": 0, "paths": 0, "failures": [{"kind": "death", "place": "", "told": told, "data": _last_input(path).hex()}]}
-    print(f"{name}: {report['inputs']:,} inputs, {report['paths']:,} paths, {len(report['failures'])} failures", flush=True)
+        report = {
+            "inputs": 0,
+            "paths": 0,
+            "failures": [{"kind": "death", "place": "", "told": told, "data": _last_input(path).hex()}],
+        }
+    print(
+        f"{name}: {report['inputs']:,} inputs, {report['paths']:,} paths, {len(report['failures'])} failures",
+        flush=True,
+    )
     for failure in report["failures"]:
         _keep(name, failure)
     return report

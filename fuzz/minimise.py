@@ -1,4 +1,4 @@
-"""Smaller inputs with the same failure: parts are left out, in halves, quarters and so on, as long as it fails alike."""
+"""Smaller inputs with the same failure: parts are left out, in halves, quarters and so on, while it fails alike."""
 
 from __future__ import annotations
 

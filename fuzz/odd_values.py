@@ -9,14 +9,19 @@ from typing import Any
 __all__ = ["Verbatim", "json_text", "json_value", "number", "text"]
 
 TEXTS = (
-    "", " ", "\0", "a", "é", "日本", "\U0001f600", "\ud800", "\udc00x", "\ufeff", "\u2028", "\x85", "\x1b[31m", "\\", '"', "'", "\n", "\r\n",
-    "null", "true", "0", "-1", "NaN", "1e5", "/", "..", "../../etc/passwd", "%00", "%2e%2e", "<script>", "</pre>", "{}", "[]", "$ref", "#/",
+    "", " ", "\0", "a", "é", "日本", "\U0001f600", "\ud800", "\udc00x", "\ufeff", "\u2028", "\x85", "\x1b[31m", "\\",
+    '"', "'", "\n", "\r\n",
+    "null", "true", "0", "-1", "NaN", "1e5", "/", "..", "../../etc/passwd", "%00", "%2e%2e", "<script>", "</pre>",
+    "{}", "[]", "$ref", "#/",
     "__proto__", "constructor", "id", "a" * 130, "x" * 4000, "٣", "½", "＜", "ﬁ", "İ", "ß", "\u202e",
 )  # fmt: skip
 NUMBERS = (
-    "0", "-0", "1", "-1", "0.0", "-0.0", "1.0", "0.1", "1e2", "1E+2", "1e-2", "2147483648", "9007199254740993", "9223372036854775808",
-    "18446744073709551616", "-9223372036854775809", "1e308", "1e309", "-1e400", "1e-400", "123456789012345678901234567890",
-    "0.1000000000000000055511151231257827", "1" + "0" * 400, "9" * 4400, "1." + "3" * 900, "-", "01", "1.", ".5", "+1", "NaN", "Infinity",
+    "0", "-0", "1", "-1", "0.0", "-0.0", "1.0", "0.1", "1e2", "1E+2", "1e-2", "2147483648", "9007199254740993",
+    "9223372036854775808",
+    "18446744073709551616", "-9223372036854775809", "1e308", "1e309", "-1e400", "1e-400",
+    "123456789012345678901234567890",
+    "0.1000000000000000055511151231257827", "1" + "0" * 400, "9" * 4400, "1." + "3" * 900, "-", "01", "1.", ".5",
+    "+1", "NaN", "Infinity",
 )  # fmt: skip
 KEYS = ("id", "name", "type", "value", "a", "", "__proto__", "\ud800", "é", "method", "params", "x" * 300)
 
@@ -31,7 +36,9 @@ def text(chance: random.Random) -> str:
     """Return a text: an odd one, or a few characters of any kind."""
     if chance.random() < 0.5:
         return chance.choice(TEXTS)
-    return "".join(chr(chance.choice((chance.randrange(32, 127), chance.randrange(0x3000)))) for _ in range(chance.randrange(20)))
+    return "".join(
+        chr(chance.choice((chance.randrange(32, 127), chance.randrange(0x3000)))) for _ in range(chance.randrange(20))
+    )
 
 
 def number(chance: random.Random) -> Verbatim:

@@ -36,14 +36,24 @@ def page(results: dict[str, Any]) -> str:
     for name in NAMES:
         target, row = find_target(name), results.get(name, {})
         total += row.get("inputs", 0)
-        cells = (name, target.about, f"{row.get('inputs', 0):,}", f"{row.get('minutes', 0):g}", f"{row.get('paths', 0):,}", str(row.get("failures", 0)))
+        cells = (
+            name,
+            target.about,
+            f"{row.get('inputs', 0):,}",
+            f"{row.get('minutes', 0):g}",
+            f"{row.get('paths', 0):,}",
+            str(row.get("failures", 0)),
+        )
         rows.append(f"| {' | '.join(cells)} | {len(corpus_of(target))} |")
     found = [f"- `{name}/{file}`" for name in NAMES for file in corpus_of(find_target(name))]
     seeds = sorted({seed for row in results.values() for seed in row["seeds"]})
     parts = (
         HEAD,
         "\n".join(rows),
-        f"{total:,} inputs in all, with the seeds {', '.join(map(str, seeds)) or 'none'}. Paths are steps from line to line of the code under test.",
+        (
+            f"{total:,} inputs in all, with the seeds {', '.join(map(str, seeds)) or 'none'}. Paths are steps from line to "
+            "line of the code under test."
+        ),
         "## What was found, and is kept",
         "\n".join(found) or "Nothing yet.",
     )

@@ -46,7 +46,7 @@ def fail(why: str) -> str:
 
 @contextlib.contextmanager
 def a_server() -> Iterator[tuple[Server, Settings]]:
-    """Build a server with tools that answer at once, later and never well, and with a journal in a folder of its own."""
+    """Build a server with tools that answer at once, later and never well, and a journal in a folder of its own."""
     tools = [tool(repeat), tool(wait_a_turn), tool(fail)]
     catalogue.register(build_toolset(ToolsetDeclaration(name="fuzzed", tools=tools), None))
     with tempfile.TemporaryDirectory(prefix="signet-fuzz-") as folder:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from pathlib import Path
 
@@ -97,7 +98,7 @@ class Session:
     def _look_at_memory(self) -> None:
         self._rising.append(memory())
         last = self._rising[-STEPS - 1 :]
-        if len(last) > STEPS and all(after - before > MAX_STEP_BYTES for before, after in zip(last, last[1:], strict=False)):
+        if len(last) > STEPS and all(after - before > MAX_STEP_BYTES for before, after in itertools.pairwise(last)):
             told = f"{(last[-1] - last[0]) / MIB:.0f} MiB more after {STEPS * STEP} inputs"
             failure = Failure("memory", "rises", told, b"")
             self.failures.setdefault(failure.key, failure)

@@ -67,8 +67,8 @@ def _fuzz(session: Session, seconds: float) -> None:
         if now_s - told_s >= EVERY_S:
             rate = (session.inputs - told) / (now_s - told_s)
             told_s, told = now_s, session.inputs
-            line = f"  {session.target.name:9} {session.inputs:9,} inputs {rate:7.0f}/s {session.paths.count:6,} paths {len(session.failures):3} failures"
-            print(line, flush=True)
+            counted = f"{session.inputs:9,} inputs {rate:7.0f}/s {session.paths.count:6,} paths"
+            print(f"  {session.target.name:9} {counted} {len(session.failures):3} failures", flush=True)
 
 
 if __name__ == "__main__":

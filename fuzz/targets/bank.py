@@ -13,6 +13,8 @@ from typing import Any
 
 import msgspec
 
+from fuzz.odd_values import Verbatim, json_text, json_value, number, text
+from fuzz.target import Run, Target, expect
 from signet.app import SCHEMA_ROOT
 from signet.kernel.errors import Fault
 from signet.kernel.schemas import SchemaRegistry
@@ -21,31 +23,69 @@ from signet.toolsets.boj.decode import json_size, read_data, read_metadata
 from signet.toolsets.boj.digest import data_digest, metadata_digest
 from signet.toolsets.boj.query import DataCodeIn, DataLayerIn, MetadataIn
 
-from ..odd_values import Verbatim, json_text, json_value, number, text
-from ..target import Run, Target, expect
-
 __all__ = ["CSV", "JSON"]
 
 FIXTURES = Path(__file__).parents[2] / "tests/fixtures/boj"
 KINDS = ("API_ERROR", "DECODE_ERROR", "TRANSPORT_ERROR", "TOO_LARGE", "VALIDATION_ERROR")
 FACTS = ("STATUS", "MESSAGEID", "MESSAGE", "DATE", "PARAMETER", "NEXTPOSITION", "RESULTSET", "DB")
 COLUMNS = (
-    "SERIES_CODE", "NAME_OF_TIME_SERIES_J", "NAME_OF_TIME_SERIES", "UNIT_J", "UNIT", "FREQUENCY", "CATEGORY_J", "CATEGORY", "LAST_UPDATE",
-    "LAYER1", "LAYER2", "LAYER5", "START_OF_THE_TIME_SERIES", "END_OF_THE_TIME_SERIES", "NOTES", "NOTES_J", "SURVEY_DATES", "VALUES",
+    "SERIES_CODE", "NAME_OF_TIME_SERIES_J", "NAME_OF_TIME_SERIES", "UNIT_J", "UNIT", "FREQUENCY", "CATEGORY_J",
+    "CATEGORY", "LAST_UPDATE",
+    "LAYER1", "LAYER2", "LAYER5", "START_OF_THE_TIME_SERIES", "END_OF_THE_TIME_SERIES", "NOTES", "NOTES_J",
+    "SURVEY_DATES", "VALUES",
 )  # fmt: skip
-CELLS = ("FXERD01", "", "157.56", "-0", "1e5", "20261001", "202610", "2026", "null", "NA", "円", "Daily", "１２３", '"a,b"', '"a""b"', '"', "ﾃｽﾄ", " x ", "\0")
+CELLS = (
+    "FXERD01",
+    "",
+    "157.56",
+    "-0",
+    "1e5",
+    "20261001",
+    "202610",
+    "2026",
+    "null",
+    "NA",
+    "円",
+    "Daily",
+    "１２",
+    '"a,b"',
+    '"a""b"',
+    '"',
+    "ﾃｽﾄ",
+    " x ",
+    "\0",
+)
 PARAMETERS = ("FORMAT", "LANG", "DB", "STARTDATE", "ENDDATE", "STARTPOSITION", "CODE", "LAYER1", "FREQUENCY")
-TOKENS = tuple(f'"{word}"'.encode() for word in (*FACTS, *COLUMNS, *PARAMETERS)) + tuple(one.encode() for one in (*CELLS, *FACTS, *COLUMNS)) + (
-    b",", b"\r\n", b'"', b"\x81", b"\x83\x5c", b"\xef\xbb\xbf", b"STATUS,200\r\n", b"PARAMETER,DB,FM08\r\n", b"null", b"1e999", b"[[", b"<html>",
+TOKENS = (
+    *[f'"{word}"'.encode() for word in (*FACTS, *COLUMNS, *PARAMETERS)],
+    *[one.encode() for one in (*CELLS, *FACTS, *COLUMNS)],
+    b",", b"\r\n", b'"', b"\x81", b"\x83\x5c", b"\xef\xbb\xbf", b"STATUS,200\r\n", b"PARAMETER,DB,FM08\r\n", b"null",
+    b"1e999", b"[[", b"<html>",
 )  # fmt: skip
-TYPES = ("application/json", "text/csv", "text/csv; charset=shift_jis", "text/csv; charset=utf-8", "application/json; charset=utf-8", "", "text/html")
+TYPES = (
+    "application/json",
+    "text/csv",
+    "text/csv; charset=shift_jis",
+    "text/csv; charset=utf-8",
+    "application/json; charset=utf-8",
+    "",
+    "text/html",
+)
 ASKED = tuple(
     make(lang=lang, include_raw=raw)
     for raw in (False, True)
     for lang in (None, "jp", "en")
-    for make in (partial(DataCodeIn, "CO", ("A",)), partial(DataLayerIn, "BP01", "M", ("*",)), partial(MetadataIn, "FM08"))
+    for make in (
+        partial(DataCodeIn, "CO", ("A",)),
+        partial(DataLayerIn, "BP01", "M", ("*",)),
+        partial(MetadataIn, "FM08"),
+    )
 )
-SLUGS: dict[type, str] = {DataCodeIn: "boj.get_data_code", DataLayerIn: "boj.get_data_layer", MetadataIn: "boj.get_metadata"}
+SLUGS: dict[type, str] = {
+    DataCodeIn: "boj.get_data_code",
+    DataLayerIn: "boj.get_data_layer",
+    MetadataIn: "boj.get_metadata",
+}
 
 
 def _maybe(chance: random.Random, value: Any) -> Any:
@@ -57,7 +97,10 @@ def _row(chance: random.Random) -> dict[str, Any]:
     if chance.random() < 0.6:
         count = chance.randrange(6)
         dates = [chance.choice((20261001, 202610, 2026, "20261001", number(chance))) for _ in range(count)]
-        values = [chance.choice((1.5, None, "1.5", 0, number(chance), chance.randrange(99))) for _ in range(count + chance.choice((0, 0, 0, 1)))]
+        values = [
+            chance.choice((1.5, None, "1.5", 0, number(chance), chance.randrange(99)))
+            for _ in range(count + chance.choice((0, 0, 0, 1)))
+        ]
         row["VALUES"] = _maybe(chance, {"SURVEY_DATES": _maybe(chance, dates), "VALUES": _maybe(chance, values)})
     return row
 
@@ -73,7 +116,9 @@ def _json(chance: random.Random) -> bytes:
         "DB": _maybe(chance, "FM08"),
         "RESULTSET": _maybe(chance, [_row(chance) for _ in range(chance.randrange(4))]),
     }
-    value = {name if chance.random() < 0.95 else name.lower(): one for name, one in value.items() if chance.random() < 0.95}
+    value = {
+        name if chance.random() < 0.95 else name.lower(): one for name, one in value.items() if chance.random() < 0.95
+    }
     return json_text(value if chance.random() < 0.98 else Verbatim("[1]"), chance).encode("utf-8", "surrogatepass")
 
 
@@ -83,7 +128,10 @@ def _csv(chance: random.Random) -> bytes:
     lines += [["PARAMETER", name, chance.choice(CELLS)] for name in PARAMETERS if chance.random() < 0.6]
     columns = [name for name in COLUMNS if chance.random() < 0.7]
     lines += [["NEXTPOSITION", chance.choice(("", "255", "x"))], columns if chance.random() < 0.95 else []]
-    lines += [[chance.choice(CELLS) for _ in range(max(0, len(columns) + chance.choice((0, 0, 0, 1, -1))))] for _ in range(chance.randrange(8))]
+    lines += [
+        [chance.choice(CELLS) for _ in range(max(0, len(columns) + chance.choice((0, 0, 0, 1, -1))))]
+        for _ in range(chance.randrange(8))
+    ]
     if chance.random() < 0.1:
         lines.insert(chance.randrange(len(lines)), [text(chance)])
     written = chance.choice(("\r\n", "\r\n", "\n")).join(",".join(line) for line in lines)

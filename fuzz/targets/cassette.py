@@ -12,14 +12,20 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from fuzz.folders import joined, sections, write_files
+from fuzz.odd_values import json_text, json_value, text
+from fuzz.target import Run, Target, expect
 from signet.kernel.errors import Fault
 from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
 from signet.upstream.cassette import RecordingUpstream, ReplayUpstream, replayed_today
-from signet.upstream.cassette_folder import CassetteManifest, CassetteReader, CassetteRedactor, CassetteWriter, RecordedOrigin, read_manifest
-
-from ..folders import joined, sections, write_files
-from ..odd_values import json_text, json_value, text
-from ..target import Run, Target, expect
+from signet.upstream.cassette_folder import (
+    CassetteManifest,
+    CassetteReader,
+    CassetteRedactor,
+    CassetteWriter,
+    RecordedOrigin,
+    read_manifest,
+)
 
 __all__ = ["TARGET"]
 
@@ -28,14 +34,22 @@ SECRET = "s3cr3t-of-the-fuzzer"
 TARGETS = ("/a", "/b?x=1", "what day it is")
 NAMES = {f"answer{place}": sha256(f"boj\n{target}".encode()).hexdigest() for place, target in enumerate(TARGETS)}
 """The sections that hold exchanges, and how the files of their requests begin."""
-MANIFEST = {"version": "0.2.0", "toolsets": {"boj": {"origin": "https://a.example", "has_token": False}, "plantuml": None}, "settings": {}}
+MANIFEST = {
+    "version": "0.2.0",
+    "toolsets": {"boj": {"origin": "https://a.example", "has_token": False}, "plantuml": None},
+    "settings": {},
+}
 FAULT = {"code": "NOT_FOUND", "message": "no", "name": "X", "status": 404, "told": True, "mcp_code": -32602, "data": {}}
 ANSWER = {"status": 200, "content_type": "application/json", "text": "{}"}
-TOKENS = tuple(
-    f'"{word}"'.encode()
-    for word in ("answer", "fault", "status", "content_type", "text", "base64", "cut", "broken", "toolset", "target", "code", "told", "origin",
-                 "settings", "toolsets", "token", "api_key", "password", "INVALID_INPUT")
-) + (b"%% answer0.1.a\n", b"%% answer2.2.b\n", b"%% cassette.json\n", b"%% answer0.9999999999999.x.json\n", b"\\ud800", b"[[[[", b"=", b"?token=abc", b"Authorization: Bearer abcdefgh")  # fmt: skip
+WORDS = (
+    "answer", "fault", "status", "content_type", "text", "base64", "cut", "broken", "toolset", "target", "code",
+    "told", "origin", "settings", "toolsets", "token", "api_key", "password", "INVALID_INPUT",
+)  # fmt: skip
+TOKENS = (
+    *[f'"{word}"'.encode() for word in WORDS],
+    b"%% answer0.1.a\n", b"%% answer2.2.b\n", b"%% cassette.json\n", b"%% answer0.9999999999999.x.json\n", b"\\ud800",
+    b"[[[[", b"=", b"?token=abc", b"Authorization: Bearer abcdefgh",
+)  # fmt: skip
 
 
 def _exchange(chance: random.Random, place: int) -> Any:
@@ -114,7 +128,11 @@ class _Cassettes:
         for target in (*TARGETS, TARGETS[0]):
             with contextlib.suppress(Fault):
                 response = await upstream.send(UpstreamRequest(target))
-                expect(isinstance(response.body, bytes) and type(response.status) is int, "an answer has its types", response)
+                expect(
+                    isinstance(response.body, bytes) and type(response.status) is int,
+                    "an answer has its types",
+                    response,
+                )
         with contextlib.suppress(Fault):
             replayed_today("boj", reader)
 
@@ -132,8 +150,15 @@ class _Cassettes:
         played = await asyncio.get_running_loop().create_task(replay.send(UpstreamRequest("/a")))
         again = redactor.body(played.body)
         expect(again == played.body, "what was redacted stays as it is", played.body[:200], again[:200])
-        if not any(word in body.lower() for word in (b"token", b"key", b"secret", b"passw", b"auth", b"cred", b"sess", b"cookie", b"sign", b"pwd")):
-            expect(played.body == body.replace(SECRET.encode(), b"[redacted]"), "a response is played as it was", played.body[:200])
+        if not any(
+            word in body.lower()
+            for word in (b"token", b"key", b"secret", b"passw", b"auth", b"cred", b"sess", b"cookie", b"sign", b"pwd")
+        ):
+            expect(
+                played.body == body.replace(SECRET.encode(), b"[redacted]"),
+                "a response is played as it was",
+                played.body[:200],
+            )
 
 
 def _file_name(name: str) -> str:

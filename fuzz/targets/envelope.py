@@ -8,13 +8,13 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
+from fuzz.odd_values import json_text, json_value, number, text
+from fuzz.serving import LoopWatch, a_server, check_message, loop_watched
+from fuzz.target import Run, Target, expect
 from signet.kernel.channel import ClientChannel
 from signet.kernel.server import Pending, Server
 from signet.kernel.wire import Reply
 
-from ..odd_values import json_text, json_value, number, text
-from ..serving import LoopWatch, a_server, check_message, loop_watched
-from ..target import Run, Target, expect
 from .frames import TOKENS as FRAME_TOKENS
 
 __all__ = ["TARGET"]
@@ -30,15 +30,50 @@ CANONICAL = {
 """Spec 5's JSON-RPC code and message of each canonical code."""
 OTHERS = {-32700, -32601}
 """What is refused before it is an envelope: no JSON, another method."""
-TOOLS = ("mcp.tool:plantuml.encode", "plantuml.encode", "mcp.tool:fuzzed.repeat", "mcp.tool:fuzzed.wait_a_turn", "mcp.tool:fuzzed.fail", "mcp.tool:", "x", "")
-INPUTS: tuple[dict[str, Any], ...] = ({"plantumlCode": "A -> B"}, {"text": "a", "times": 2}, {"value": {"a": None}}, {"why": "x"}, {})
-PATHS = ("plantuml.encode", "fuzzed.repeat", "fuzzed.wait_a_turn", "fuzzed.fail", "mcp.tool:plantuml.encode", "unknown", "")
-TOKENS = (*FRAME_TOKENS, b'"mcp.tool.invoke"', *[f'"{name}"'.encode() for name in (*TOOLS, "tool", "input")], b"1.0", b"1e0", b"-0")
+TOOLS = (
+    "mcp.tool:plantuml.encode",
+    "plantuml.encode",
+    "mcp.tool:fuzzed.repeat",
+    "mcp.tool:fuzzed.wait_a_turn",
+    "mcp.tool:fuzzed.fail",
+    "mcp.tool:",
+    "x",
+    "",
+)
+INPUTS: tuple[dict[str, Any], ...] = (
+    {"plantumlCode": "A -> B"},
+    {"text": "a", "times": 2},
+    {"value": {"a": None}},
+    {"why": "x"},
+    {},
+)
+PATHS = (
+    "plantuml.encode",
+    "fuzzed.repeat",
+    "fuzzed.wait_a_turn",
+    "fuzzed.fail",
+    "mcp.tool:plantuml.encode",
+    "unknown",
+    "",
+)
+TOKENS = (
+    *FRAME_TOKENS,
+    b'"mcp.tool.invoke"',
+    *[f'"{name}"'.encode() for name in (*TOOLS, "tool", "input")],
+    b"1.0",
+    b"1e0",
+    b"-0",
+)
 
 
 def _value(chance: random.Random) -> Any:
     params: Any = {"tool": chance.choice(TOOLS), "input": dict(chance.choice(INPUTS))}
-    value: dict[str, Any] = {"jsonrpc": "2.0", "id": chance.choice((1, "a", 1.0, number(chance), text(chance))), "method": INVOKE, "params": params}
+    value: dict[str, Any] = {
+        "jsonrpc": "2.0",
+        "id": chance.choice((1, "a", 1.0, number(chance), text(chance))),
+        "method": INVOKE,
+        "params": params,
+    }
     if chance.random() < 0.3:
         place = chance.choice((value, params, params["input"]))
         name = chance.choice([*place, text(chance)])
@@ -54,7 +89,9 @@ def _generate(chance: random.Random) -> bytes:
 
 def _seeds() -> list[bytes]:
     return [
-        json_text({"jsonrpc": "2.0", "id": "req-1", "method": INVOKE, "params": {"tool": tool, "input": given}}).encode()
+        json_text(
+            {"jsonrpc": "2.0", "id": "req-1", "method": INVOKE, "params": {"tool": tool, "input": given}}
+        ).encode()
         for tool in TOOLS
         for given in INPUTS
     ]
@@ -74,7 +111,9 @@ def _check(body: bytes) -> dict[str, Any]:
     error = message.get("error")
     if error is not None and error["code"] not in OTHERS:
         code = error.get("data", {}).get("canonical_code")
-        expect(code in CANONICAL and (error["code"], error["message"]) == CANONICAL[code], "an error is canonical", error)
+        expect(
+            code in CANONICAL and (error["code"], error["message"]) == CANONICAL[code], "an error is canonical", error
+        )
         expect(error["data"] == {"canonical_code": code}, "the data of an error is the canonical code alone", error)
     return message
 
@@ -98,7 +137,9 @@ class _Doors:
             return
         # The same envelope at its own path, and as a line: one answer.
         there = _check(await _body(self._server.invoke(data, named)))
-        expect(there.get("id") == answered.get("id"), "the id is that of the request, whatever the path", there, answered)
+        expect(
+            there.get("id") == answered.get("id"), "the id is that of the request, whatever the path", there, answered
+        )
         if b"\n" in data or _is_other_method(data):
             return
         line = await _body(self._server.receive(data, ClientChannel()))
@@ -134,5 +175,13 @@ TARGET = Target(
     seeds=_seeds,
     generate=_generate,
     tokens=TOKENS,
-    rooms=("kernel/envelope", "kernel/wire", "kernel/schemas", "kernel/server", "kernel/pipeline", "kernel/arguments", "kernel/places"),
+    rooms=(
+        "kernel/envelope",
+        "kernel/wire",
+        "kernel/schemas",
+        "kernel/server",
+        "kernel/pipeline",
+        "kernel/arguments",
+        "kernel/places",
+    ),
 )

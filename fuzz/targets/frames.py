@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from ..odd_values import Verbatim, json_text, json_value, number, text
+from fuzz.odd_values import Verbatim, json_text, json_value, number, text
 
 __all__ = ["TOKENS", "frame", "frame_text", "good_frames"]
 
@@ -16,12 +16,23 @@ MODERN = {
     "io.modelcontextprotocol/clientCapabilities": {},
 }
 METHODS = (
-    "initialize", "ping", "tools/list", "tools/call", "server/discover", "notifications/initialized", "notifications/cancelled",
-    "resources/list", "prompts/list", "logging/setLevel", "completion/complete", "subscriptions/listen", "mcp.tool.invoke",
+    "initialize", "ping", "tools/list", "tools/call", "server/discover", "notifications/initialized",
+    "notifications/cancelled",
+    "resources/list", "prompts/list", "logging/setLevel", "completion/complete", "subscriptions/listen",
+    "mcp.tool.invoke",
     "notifications/progress", "tools/unknown", "", "rpc.discover",
 )  # fmt: skip
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28", "1999-01-01", "")
-TOOLS = ("encodePlantUML", "repeat", "wait_a_turn", "fail", "plantuml.encode", "mcp.tool:plantuml.encode", "fuzzed.repeat", "nothing")
+TOOLS = (
+    "encodePlantUML",
+    "repeat",
+    "wait_a_turn",
+    "fail",
+    "plantuml.encode",
+    "mcp.tool:plantuml.encode",
+    "fuzzed.repeat",
+    "nothing",
+)
 ARGUMENTS: tuple[dict[str, Any], ...] = (
     {"plantumlCode": "A -> B"},
     {"plantumlCode": "@startuml\nA -> B\n@enduml"},
@@ -30,9 +41,34 @@ ARGUMENTS: tuple[dict[str, Any], ...] = (
     {"why": "because"},
     {},
 )
-TOKENS = tuple(
-    f'"{word}"'.encode() for word in (*METHODS, *VERSIONS, *TOOLS, *MODERN, "jsonrpc", "2.0", "id", "params", "result", "error", "arguments")
-) + (b"null", b"\\ud800", b"1e400", b"\xff", b"[[[[", b"{}", b"\n", b"\r\n", b"\0", b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
+TOKENS = (
+    *tuple(
+        f'"{word}"'.encode()
+        for word in (
+            *METHODS,
+            *VERSIONS,
+            *TOOLS,
+            *MODERN,
+            "jsonrpc",
+            "2.0",
+            "id",
+            "params",
+            "result",
+            "error",
+            "arguments",
+        )
+    ),
+    b"null",
+    b"\\ud800",
+    b"1e400",
+    b"\xff",
+    b"[[[[",
+    b"{}",
+    b"\n",
+    b"\r\n",
+    b"\x00",
+    b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n',
+)
 
 
 def _id(chance: random.Random) -> Any:
@@ -45,7 +81,11 @@ def _id(chance: random.Random) -> Any:
 def _params(chance: random.Random, method: str) -> Any:
     params: dict[str, Any] = {}
     if method == "initialize":
-        params = {"protocolVersion": chance.choice(VERSIONS), "capabilities": {}, "clientInfo": {"name": "fuzz", "version": "1"}}
+        params = {
+            "protocolVersion": chance.choice(VERSIONS),
+            "capabilities": {},
+            "clientInfo": {"name": "fuzz", "version": "1"},
+        }
     elif method == "tools/call":
         params = {"name": chance.choice(TOOLS), "arguments": dict(chance.choice(ARGUMENTS))}
     elif method == "mcp.tool.invoke":
@@ -86,10 +126,17 @@ def good_frames() -> list[bytes]:
     found = []
     for meta in ({}, {META: MODERN}):
         for method in METHODS[:13]:
-            params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "a", "version": "1"}, **meta}
+            params = {
+                "protocolVersion": "2025-11-25",
+                "capabilities": {},
+                "clientInfo": {"name": "a", "version": "1"},
+                **meta,
+            }
             found.append(json_text({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode())
         for name in TOOLS:
             for arguments in ARGUMENTS[:5]:
                 params = {"name": name, "arguments": arguments, **meta}
-                found.append(json_text({"jsonrpc": "2.0", "id": "a", "method": "tools/call", "params": params}).encode())
+                found.append(
+                    json_text({"jsonrpc": "2.0", "id": "a", "method": "tools/call", "params": params}).encode()
+                )
     return found

@@ -8,12 +8,12 @@ import json
 import re
 from collections.abc import Iterator
 
+from fuzz.serving import LoopWatch, a_server, check_message, loop_watched
+from fuzz.target import Run, Target, expect
 from signet.app import build_app
 from signet.transports.http_server import HttpServer, bind
 from signet.transports.slots import ConnectionLimits
 
-from ..serving import LoopWatch, a_server, check_message, loop_watched
-from ..target import Run, Target, expect
 from .http_grammar import TOKENS, good_requests, pipeline
 from .wire import pieces
 
@@ -21,11 +21,43 @@ __all__ = ["TARGET"]
 
 PATIENCE_S = 60.0
 """A server that has not answered by then does not answer."""
-CALL = {"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "encodePlantUML", "arguments": {"plantumlCode": "@startuml\nA --> B\n@enduml"}}}
+CALL = {
+    "jsonrpc": "2.0",
+    "method": "tools/call",
+    "params": {"name": "encodePlantUML", "arguments": {"plantumlCode": "@startuml\nA --> B\n@enduml"}},
+}
 ENCODED = "SoWkIImgAStDuN9KqDMrKt3YSaZDIm7o0G"
 STATUS_LINE = re.compile(rb"HTTP/1\.1 ([1-5][0-9]{2}) [ -~]*\r\n")
 FIELD = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+): ?([^\r\n\x00]*)\r\n")
-STATUSES = frozenset({100, 200, 202, 204, 400, 401, 403, 404, 405, 406, 408, 409, 411, 413, 415, 421, 422, 426, 429, 431, 500, 501, 502, 503, 505})
+STATUSES = frozenset(
+    {
+        100,
+        200,
+        202,
+        204,
+        400,
+        401,
+        403,
+        404,
+        405,
+        406,
+        408,
+        409,
+        411,
+        413,
+        415,
+        421,
+        422,
+        426,
+        429,
+        431,
+        500,
+        501,
+        502,
+        503,
+        505,
+    }
+)
 
 
 class _Web:

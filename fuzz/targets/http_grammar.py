@@ -4,34 +4,71 @@ from __future__ import annotations
 
 import random
 
-from ..odd_values import text
+from fuzz.odd_values import text
+
 from .frames import frame_text
 
 __all__ = ["TOKENS", "good_requests", "pipeline", "request"]
 
-METHODS = ("POST", "POST", "POST", "GET", "HEAD", "OPTIONS", "PUT", "DELETE", "PATCH", "CONNECT", "post", "M-SEARCH", "PRI", "SOURCE")
+METHODS = (
+    "POST",
+    "POST",
+    "POST",
+    "GET",
+    "HEAD",
+    "OPTIONS",
+    "PUT",
+    "DELETE",
+    "PATCH",
+    "CONNECT",
+    "post",
+    "M-SEARCH",
+    "PRI",
+    "SOURCE",
+)
 PATHS = (
-    "/mcp", "/mcp", "/api/tools", "/api/tools/encodePlantUML", "/api/tools/repeat", "/api/tools/wait_a_turn", "/api/tools/fail",
-    "/mcp/tool/plantuml.encode", "/mcp/tool/fuzzed.wait_a_turn", "/mcp/tool/", "/healthz", "/readyz", "/openapi.json", "/", "*",
-    "//", "/..", "/%2e%2e/", "/mcp?x=1", "/mcp#x", "http://localhost/mcp", "http://evil/mcp", "/mcp/tool/%00", "/api/tools/%ff", "localhost:80",
+    "/mcp", "/mcp", "/api/tools", "/api/tools/encodePlantUML", "/api/tools/repeat", "/api/tools/wait_a_turn",
+    "/api/tools/fail",
+    "/mcp/tool/plantuml.encode", "/mcp/tool/fuzzed.wait_a_turn", "/mcp/tool/", "/healthz", "/readyz", "/openapi.json",
+    "/", "*",
+    "//", "/..", "/%2e%2e/", "/mcp?x=1", "/mcp#x", "http://localhost/mcp", "http://evil/mcp", "/mcp/tool/%00",
+    "/api/tools/%ff", "localhost:80",
 )  # fmt: skip
 FIELDS = (
-    "Host", "Content-Type", "Content-Length", "Transfer-Encoding", "Connection", "Expect", "Upgrade", "Origin", "Accept", "Authorization",
-    "Accept-Encoding", "MCP-Protocol-Version", "Mcp-Session-Id", "Mcp-Method", "Mcp-Name", "X-Forwarded-For", "Forwarded", "Idempotency-Key",
+    "Host", "Content-Type", "Content-Length", "Transfer-Encoding", "Connection", "Expect", "Upgrade", "Origin",
+    "Accept", "Authorization",
+    "Accept-Encoding", "MCP-Protocol-Version", "Mcp-Session-Id", "Mcp-Method", "Mcp-Name", "X-Forwarded-For",
+    "Forwarded", "Idempotency-Key",
     "X-Request-Id", "Traceparent", "Access-Control-Request-Headers", "Last-Event-ID", "Trailer", "TE", "X-A",
 )  # fmt: skip
 VALUES = (
-    "localhost", "127.0.0.1", "evil.example", "application/json", "text/plain", "chunked", "gzip, chunked", "identity", "close", "keep-alive",
-    "upgrade", "h2c", "websocket", "100-continue", "0", "5", "-1", "+5", "0x5", "5, 5", "99999999999999999999", "2000000", "null",
-    "http://localhost", "https://evil.example", "*/*", "text/event-stream", "application/json, text/event-stream", "Bearer x", "gzip", "br;q=0",
-    "2025-11-25", "2026-07-28", "tools/call", "repeat", "for=1.2.3.4", "1.2.3.4, 5.6.7.8", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+    "localhost", "127.0.0.1", "evil.example", "application/json", "text/plain", "chunked", "gzip, chunked",
+    "identity", "close", "keep-alive",
+    "upgrade", "h2c", "websocket", "100-continue", "0", "5", "-1", "+5", "0x5", "5, 5", "99999999999999999999",
+    "2000000", "null",
+    "http://localhost", "https://evil.example", "*/*", "text/event-stream", "application/json, text/event-stream",
+    "Bearer x", "gzip", "br;q=0",
+    "2025-11-25", "2026-07-28", "tools/call", "repeat", "for=1.2.3.4", "1.2.3.4, 5.6.7.8",
+    "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
 )  # fmt: skip
-TOKENS = tuple(f"{name}: {value}\r\n".encode() for name in FIELDS for value in VALUES[:12]) + (
-    b"\r\n", b"\r\n\r\n", b"\n", b"\r", b"\0", b" ", b"\t", b":", b"HTTP/1.1", b"HTTP/1.0", b"HTTP/0.9", b"HTTP/2.0", b"0\r\n\r\n", b"5\r\nhello\r\n",
-    b"ffffffffffffffff\r\n", b"1;a=b\r\n", b"Transfer-Encoding: chunked\r\n", b"Content-Length: 3\r\nContent-Length: 4\r\n", b" obs: fold\r\n",
-    b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"\x16\x03\x01\x02\x00", b"X: \xff\xfe\r\n",
+TOKENS = (
+    *[f"{name}: {value}\r\n".encode() for name in FIELDS for value in VALUES[:12]],
+    b"\r\n", b"\r\n\r\n", b"\n", b"\r", b"\0", b" ", b"\t", b":", b"HTTP/1.1", b"HTTP/1.0", b"HTTP/0.9", b"HTTP/2.0",
+    b"0\r\n\r\n", b"5\r\nhello\r\n",
+    b"ffffffffffffffff\r\n", b"1;a=b\r\n", b"Transfer-Encoding: chunked\r\n",
+    b"Content-Length: 3\r\nContent-Length: 4\r\n", b" obs: fold\r\n",
+    b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"\x16\x03\x01\x02\x00",
+    b"X: \xff\xfe\r\n",
 )  # fmt: skip
-BODIES = (b'{"plantumlCode":"A -> B"}', b'{"text":"a","times":2}', b'{"value":{"a":1}}', b'{"why":"x"}', b"{}", b"", b"x" * 3000)
+BODIES = (
+    b'{"plantumlCode":"A -> B"}',
+    b'{"text":"a","times":2}',
+    b'{"value":{"a":1}}',
+    b'{"why":"x"}',
+    b"{}",
+    b"",
+    b"x" * 3000,
+)
 
 
 def _body(chance: random.Random) -> bytes:
@@ -48,7 +85,9 @@ def _chunked(chance: random.Random, body: bytes) -> bytes:
         extension = chance.choice((b"", b"", b"", b";a=b", b';q="\\""', b" "))
         size_text = b"%x" % (len(part) if chance.random() < 0.98 else chance.randrange(1 << 70))
         written.append(chance.choice((b"", b"0", b"000")) + size_text + extension + b"\r\n" + part + b"\r\n")
-    end = chance.choice((b"0\r\n\r\n", b"0\r\n\r\n", b"0\r\n\r\n", b"0\r\nX: 1\r\n\r\n", b"00;x\r\n\r\n", b"0\r\n", b""))
+    end = chance.choice(
+        (b"0\r\n\r\n", b"0\r\n\r\n", b"0\r\n\r\n", b"0\r\nX: 1\r\n\r\n", b"00;x\r\n\r\n", b"0\r\n", b"")
+    )
     return b"".join(written) + end
 
 
@@ -69,7 +108,12 @@ def request(chance: random.Random) -> bytes:
     elif body:
         fields.append(("Content-Length", str(max(0, len(body) + chance.choice((0,) * 10 + (1, -1))))))
     chance.shuffle(fields)
-    lines = [f"{method} {path} {version}", *[f"{name}:{chance.choice((' ', '', '  '))}{value}" for name, value in fields], "", ""]
+    lines = [
+        f"{method} {path} {version}",
+        *[f"{name}:{chance.choice((' ', '', '  '))}{value}" for name, value in fields],
+        "",
+        "",
+    ]
     end = "\r\n" if chance.random() < 0.97 else "\n"
     return end.join(lines).encode("utf-8", "replace") + body
 

@@ -12,22 +12,23 @@ from typing import Any
 
 import msgspec
 
+from fuzz.odd_values import json_text, json_value, text
+from fuzz.target import Run, Target, expect
 from signet.journal.reading import Follower, JournalLine, last_lines, merged
 from signet.journal.record import JournalEntry, Recorder, call_lines
 from signet.kernel.errors import Code, Fault
 from signet.kernel.outcome import Call, Door
 from signet.kernel.tools import NULL_CONTEXT
 
-from ..odd_values import json_text, json_value, text
-from ..target import Run, Target, expect
-
 __all__ = ["TARGET"]
 
 GOLDEN = Path(__file__).parents[2] / "tests/fixtures/mcp/envelope_validation_golden.jsonl"
 ERROR = {"code": "INVALID_INPUT", "message": "no", "details": {"mode": "shadow"}}
 FIELDS = ("ts", "status", "transport", "route", "durationMs", "metadata", "error", "requestId", "toolId")
-TOKENS = tuple(f'"{name}"'.encode() for name in (*FIELDS, "ok", "error", "code", "message", "/mcp", "tools/call")) + (
-    b"\n", b"\n\n", b"\r\n", b"\0", b"\xff", b"\\ud800", b"null", b"1e999", b"[[[[[[[[", b'"2026-01-12T00:00:00.000Z"', b'{"ts":"","status":""}\n',
+TOKENS = (
+    *[f'"{name}"'.encode() for name in (*FIELDS, "ok", "error", "code", "message", "/mcp", "tools/call")],
+    b"\n", b"\n\n", b"\r\n", b"\0", b"\xff", b"\\ud800", b"null", b"1e999", b"[[[[[[[[",
+    b'"2026-01-12T00:00:00.000Z"', b'{"ts":"","status":""}\n',
 )  # fmt: skip
 MAX_RECORD_BYTES = 3584
 TEXT_FILE = "envelope_validation.20260112T000000Z.1.jsonl"
@@ -45,7 +46,10 @@ def _record(chance: random.Random) -> Any:
 
 
 def _generate(chance: random.Random) -> bytes:
-    lines = [json_text(_record(chance), chance).encode("utf-8", "surrogatepass").replace(b"\n", b" ") for _ in range(chance.randrange(6))]
+    lines = [
+        json_text(_record(chance), chance).encode("utf-8", "surrogatepass").replace(b"\n", b" ")
+        for _ in range(chance.randrange(6))
+    ]
     if chance.random() < 0.2:
         lines.insert(0, json_text(json_value(chance, 4), chance).encode("utf-8", "surrogatepass"))
     return b"\n".join(lines) + chance.choice((b"\n", b"\n", b"", b"\n\n"))
@@ -63,7 +67,9 @@ def _write_records(data: bytes) -> None:
             line = msgspec.json.encode(record)
             expect(len(line) < MAX_RECORD_BYTES and b"\n" not in line, "a record is one bounded line", len(line))
             read = JournalLine.read(line)
-            expect(read is not None and read.status == ("ok" if fault is None else "error"), "a record is read again", line)
+            expect(
+                read is not None and read.status == ("ok" if fault is None else "error"), "a record is read again", line
+            )
             [logged] = call_lines([(entry, record)], bytes)
             expect(b"\n" not in logged and isinstance(json.loads(logged), dict), "a call is one line", logged)
 
@@ -80,12 +86,20 @@ def _read_files(folder: Path, data: bytes) -> None:
             file.write(part)
         followed += follower.new_lines()
     whole = list(merged([str(path)]))
-    expect(sorted(map(bytes, (one.raw for one in whole))) == sorted(one.raw for one in followed), "a follower sees what a reader sees")
+    expect(
+        sorted(map(bytes, (one.raw for one in whole))) == sorted(one.raw for one in followed),
+        "a follower sees what a reader sees",
+    )
     in_order = sorted(whole, key=lambda line: line.ts)
     for count in (1, 3, 1000):
         last = last_lines([str(path)], count)
         if count == 1000:
-            expect([one.raw for one in last] == [one.raw for one in in_order], "the last lines are those of the file", len(last), len(in_order))
+            expect(
+                [one.raw for one in last] == [one.raw for one in in_order],
+                "the last lines are those of the file",
+                len(last),
+                len(in_order),
+            )
         expect(len(last) == min(count, len(in_order)), "as many lines as there are", len(last), len(in_order))
     for line in whole:
         msgspec.json.encode([line.tool, line.door, line.status, line.code, line.message, line.duration_ms])

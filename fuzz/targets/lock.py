@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import random
 import tempfile
@@ -13,13 +14,12 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
+from fuzz.odd_values import json_text, json_value, text
+from fuzz.target import Run, Target, expect
 from signet.lock.comparison import compare
 from signet.lock.file import Lock, LockedServer, LockError, read_lock, write_lock
 from signet.lock.policy import LockPolicy, describe, judge
 from signet.lock.snapshot import Snapshot
-
-from ..odd_values import json_text, json_value, text
-from ..target import Run, Target, expect
 
 __all__ = ["TARGET"]
 
@@ -34,17 +34,34 @@ TOOL: dict[str, Any] = {
     "annotations": {"readOnlyHint": True},
     "_meta": {"ui": {"a": 1}, "x": 2},
 }
-WORDS = ("lock", "servers", "name", "command", "url", "era", "version", "server_info", "capabilities", "instructions", "order", "tools", "prompts",
-         "resources", "templates", "digest", "fields", "value", "inputSchema", "type", "properties", "required", "enum", "const", "anyOf", "$ref", "#/$defs/a",
-         "$defs", "pattern", "uri", "uriTemplate", "size", "annotations", "lastModified", "_meta", "ui")  # fmt: skip
-TOKENS = tuple(f'"{word}"'.encode() for word in WORDS) + (b"1", b"2", b"1e400", b"1.0", b"\\ud800", b"\\u0061", b'{"a":1,"a":2}', b"[[[[", b"sha256:", SNAPSHOT)
+WORDS = (
+    "lock", "servers", "name", "command", "url", "era", "version", "server_info", "capabilities", "instructions",
+    "order", "tools", "prompts", "resources", "templates", "digest", "fields", "value", "inputSchema", "type",
+    "properties", "required", "enum", "const", "anyOf", "$ref", "#/$defs/a", "$defs", "pattern", "uri",
+    "uriTemplate", "size", "annotations", "lastModified", "_meta", "ui",
+)  # fmt: skip
+TOKENS = (
+    *tuple(f'"{word}"'.encode() for word in WORDS),
+    b"1",
+    b"2",
+    b"1e400",
+    b"1.0",
+    b"\\ud800",
+    b"\\u0061",
+    b'{"a":1,"a":2}',
+    b"[[[[",
+    b"sha256:",
+    SNAPSHOT,
+)
 
 
 def _entry(chance: random.Random, key: str) -> Any:
     entry = json.loads(json.dumps(TOOL)) if chance.random() < 0.6 else {}
     entry[key] = chance.choice(("a", "b", "read", "file:///a", text(chance)))
     if chance.random() < 0.6:
-        holder = chance.choice([one for one in (entry, entry.get("inputSchema"), entry.get("annotations")) if isinstance(one, dict)])
+        holder = chance.choice(
+            [one for one in (entry, entry.get("inputSchema"), entry.get("annotations")) if isinstance(one, dict)]
+        )
         holder[chance.choice([*holder, chance.choice(WORDS), text(chance)])] = json_value(chance)
     return entry if chance.random() < 0.97 else json_value(chance)
 
@@ -60,7 +77,13 @@ def _generate(chance: random.Random) -> bytes:
 
 def _seeds() -> list[bytes]:
     """Return a lock, and the lists that it is made of."""
-    lists = {"instructions": "Be careful.", "info": {}, "tools": [TOOL, {"name": "b"}], "prompts": [{"name": "p"}], "resources": [{"uri": "file:///a"}]}
+    lists = {
+        "instructions": "Be careful.",
+        "info": {},
+        "tools": [TOOL, {"name": "b"}],
+        "prompts": [{"name": "p"}],
+        "resources": [{"uri": "file:///a"}],
+    }
     with tempfile.TemporaryDirectory(prefix="signet-fuzz-") as folder:
         path = Path(folder) / "lock"
         write_lock(str(path), Lock({"files": _locked(_snapshot(lists))}))
@@ -69,7 +92,10 @@ def _seeds() -> list[bytes]:
 
 def _snapshot(lists: dict[str, Any]) -> Snapshot:
     found = {where: tuple(lists.get(where, ())) for where in KINDS}
-    raw = {where: tuple(Raw(one if isinstance(one, bytes) else msgspec.json.encode(one)) for one in entries) for where, entries in found.items()}
+    raw = {
+        where: tuple(Raw(one if isinstance(one, bytes) else msgspec.json.encode(one)) for one in entries)
+        for where, entries in found.items()
+    }
     info = lists.get("info", {})
     return Snapshot(
         era="handshake",
@@ -107,7 +133,12 @@ class _Locks:
         if data.startswith(SNAPSHOT):
             with contextlib.suppress(ValueError, RecursionError):
                 lists = msgspec.json.decode(data.removeprefix(SNAPSHOT), type=list[_Lists])
-                self._compare([_snapshot({name: _plain(getattr(one, name)) for name in one.__struct_fields__}) for one in lists[:2]])
+                self._compare(
+                    [
+                        _snapshot({name: _plain(getattr(one, name)) for name in one.__struct_fields__})
+                        for one in lists[:2]
+                    ]
+                )
             return
         Path(self._given).write_bytes(data)
         with contextlib.suppress(LockError):
@@ -127,20 +158,29 @@ class _Locks:
                 continue
             found = read_lock(self._written)
             expect(compare(found.servers["files"].snapshot, snapshot) == (), "a lock pins what it was made from")
-            expect("abc" not in Path(self._written).read_text(encoding="utf-8").partition('"era"')[0], "no secret is in a lock")
-        for old, new in zip(snapshots, snapshots[1:], strict=False):
+            expect(
+                "abc" not in Path(self._written).read_text(encoding="utf-8").partition('"era"')[0],
+                "no secret is in a lock",
+            )
+        for old, new in itertools.pairwise(snapshots):
             changes = compare(old, new)
             expect(all(describe(change) for change in changes), "a change has words")
             judge(_locked(old), new, LockPolicy())
 
 
 def _plain(value: Any) -> Any:
-    return [bytes(one) for one in value] if isinstance(value, list) else bytes(value) if isinstance(value, Raw) else value
+    return (
+        [bytes(one) for one in value] if isinstance(value, list) else bytes(value) if isinstance(value, Raw) else value
+    )
 
 
 def _facts(lock: Lock) -> Any:
     return {
-        name: (one.name, one.snapshot.instructions, {where: [bytes(entry) for entry in getattr(one.snapshot, where)] for where in KINDS})
+        name: (
+            one.name,
+            one.snapshot.instructions,
+            {where: [bytes(entry) for entry in getattr(one.snapshot, where)] for where in KINDS},
+        )
         for name, one in lock.servers.items()
     }
 

@@ -7,28 +7,50 @@ import json
 import random
 from collections.abc import Iterator
 
+from fuzz.odd_values import text
+from fuzz.serving import a_server, check_message
+from fuzz.target import Run, Target, expect
 from signet.kernel.channel import ClientChannel
 from signet.kernel.wire import Reply
 from signet.toolsets.plantuml.encoding import decode, encode_bytes
 from signet.toolsets.plantuml_tools.decoding import decode_any
 from signet.toolsets.plantuml_tools.source import Diagram, find_diagram, split_diagrams
 
-from ..odd_values import text
-from ..serving import a_server, check_message
-from ..target import Run, Target, expect
-
 __all__ = ["TARGET"]
 
 KINDS = ("uml", "mindmap", "gantt", "json", "salt", "UML", "", "x")
 LINES = (
-    "A -> B : hello", "Bob --> Alice", "class A { +int x }", "note left\n text\nend note", "!include x", "!define A B", "skinparam a b", "title é 日本",
-    "' comment", "/' block '/", "if (a) then (b)", "@startuml", "@enduml", " @enduml x", "@startuml(id=a)", "{", "}", "\t", "", "\ufeff", "\\n", "%date()",
+    "A -> B : hello", "Bob --> Alice", "class A { +int x }", "note left\n text\nend note", "!include x",
+    "!define A B", "skinparam a b", "title é 日本",
+    "' comment", "/' block '/", "if (a) then (b)", "@startuml", "@enduml", " @enduml x", "@startuml(id=a)", "{", "}",
+    "\t", "", "\ufeff", "\\n", "%date()",
 )  # fmt: skip
 LINKS = (
-    "https://www.plantuml.com/plantuml/svg/", "//host/png/", "http://x/uml/", "/svg/", "", "~1", "~h", "~0", "~x", "https://x/?text=", "https://x/?uml=~h",
+    "https://www.plantuml.com/plantuml/svg/", "//host/png/", "http://x/uml/", "/svg/", "", "~1", "~h", "~0", "~x",
+    "https://x/?text=", "https://x/?uml=~h",
 )  # fmt: skip
 GOOD = ("SyfFKj2rKt3CoKnELR1Io4ZDoSa70000", "SoWkIImgAStDuN9KqDMrKt3YSaZDIm7o0G", "407374617274756d6c", "0000", "U9np")
-TOKENS = tuple(one.encode() for one in (*LINES, *LINKS, *GOOD, "@start", "@end", ".svg", ".png", "%2F", "%", "?", "#", "0" * 64, "_-", "\u2028", "\r", "\r\n"))
+TOKENS = tuple(
+    one.encode()
+    for one in (
+        *LINES,
+        *LINKS,
+        *GOOD,
+        "@start",
+        "@end",
+        ".svg",
+        ".png",
+        "%2F",
+        "%",
+        "?",
+        "#",
+        "0" * 64,
+        "_-",
+        "\u2028",
+        "\r",
+        "\r\n",
+    )
+)
 CALL = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
 
 
@@ -89,7 +111,10 @@ TARGET = Target(
     name="plantuml",
     about="diagram texts and links: encoded, decoded, found in files",
     open=_open,
-    seeds=lambda: [*[f"@startuml\n{line}\n@enduml".encode() for line in LINES], *[f"{link}{GOOD[0]}".encode() for link in LINKS]],
+    seeds=lambda: [
+        *[f"@startuml\n{line}\n@enduml".encode() for line in LINES],
+        *[f"{link}{GOOD[0]}".encode() for link in LINKS],
+    ],
     generate=_generate,
     tokens=TOKENS,
     rooms=("toolsets/plantuml",),

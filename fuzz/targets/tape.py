@@ -14,33 +14,62 @@ from typing import Any
 
 import msgspec
 
+from fuzz.folders import joined, sections, write_files
+from fuzz.odd_values import json_text, json_value, text
+from fuzz.serving import LoopWatch, loop_watched
+from fuzz.target import Run, Target, expect
 from signet.relay.link import LinkError, Outgoing
 from signet.relay.tape_link import TapeLink
 from signet.relay.tape_messages import head_of
 from signet.relay.tape_reader import TapeReader
 
-from ..folders import joined, sections, write_files
-from ..odd_values import json_text, json_value, text
-from ..serving import LoopWatch, loop_watched
-from ..target import Run, Target, expect
-
 __all__ = ["TARGET"]
 
-LABEL = {"format": 1, "signet": "0.2.0", "server": "played", "source": "x", "started": "2026-01-01T00:00:00Z", "era": "handshake"}
+LABEL = {
+    "format": 1,
+    "signet": "0.2.0",
+    "server": "played",
+    "source": "x",
+    "started": "2026-01-01T00:00:00Z",
+    "era": "handshake",
+}
 MODERN = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
 TOOL = {"name": "echo", "inputSchema": {"type": "object", "properties": {"n": {"maximum": 1e2}}}}
 EXCHANGES: tuple[tuple[str, Any, Any], ...] = (
-    ("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}}, {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "p"}}),
+    (
+        "initialize",
+        {"protocolVersion": "2025-11-25", "capabilities": {}},
+        {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "p"}},
+    ),
     ("tools/list", {}, {"tools": [TOOL]}),
     ("tools/list", {"cursor": "a"}, {"tools": [TOOL], "nextCursor": "b"}),
     ("tools/call", {"name": "echo", "arguments": {"n": 1}}, {"content": [{"type": "text", "text": "1"}]}),
-    ("server/discover", {"_meta": MODERN}, {"supportedVersions": ["2026-07-28"], "capabilities": {}, "resultType": "complete"}),
+    (
+        "server/discover",
+        {"_meta": MODERN},
+        {"supportedVersions": ["2026-07-28"], "capabilities": {}, "resultType": "complete"},
+    ),
     ("subscriptions/listen", {"_meta": MODERN, "notifications": {}}, {}),
     ("ping", {}, {}),
 )
-WORDS = ("connection", "direction", "to_server", "to_client", "sequence", "ms", "message", "text", "jsonrpc", "id", "method", "params", "result", "error", "progressToken",
-         "notifications/progress", "notifications/cancelled", "elicitation/create", "roots/list", "_meta", "cursor", "nextCursor", "resultType", "requestId", *MODERN)  # fmt: skip
-TOKENS = tuple(f'"{word}"'.encode() for word in WORDS) + (b"%% tape.json\n", b"%% messages.jsonl\n", b"\n", b"\\ud800", b"1e400", b"1.0", b"[[[[", b"null", b"\xff", b"\0")
+WORDS = (
+    "connection", "direction", "to_server", "to_client", "sequence", "ms", "message", "text", "jsonrpc", "id",
+    "method", "params", "result", "error", "progressToken", "notifications/progress", "notifications/cancelled",
+    "elicitation/create", "roots/list", "_meta", "cursor", "nextCursor", "resultType", "requestId", *MODERN,
+)  # fmt: skip
+TOKENS = (
+    *tuple(f'"{word}"'.encode() for word in WORDS),
+    b"%% tape.json\n",
+    b"%% messages.jsonl\n",
+    b"\n",
+    b"\\ud800",
+    b"1e400",
+    b"1.0",
+    b"[[[[",
+    b"null",
+    b"\xff",
+    b"\x00",
+)
 MAX_ASKED = 20
 TURNS = 400
 
@@ -54,13 +83,47 @@ def _messages(chance: random.Random) -> list[Any]:
     lines: list[Any] = []
     for number in range(chance.randrange(1, 6)):
         method, params, result = json.loads(json.dumps(chance.choice(EXCHANGES)))
-        given = {**params, "_meta": {**params.get("_meta", {}), "progressToken": number}} if chance.random() < 0.3 else params
-        messages: list[tuple[str, Any]] = [("to_server", {"jsonrpc": "2.0", "id": number, "method": method, "params": given})]
+        given = (
+            {**params, "_meta": {**params.get("_meta", {}), "progressToken": number}}
+            if chance.random() < 0.3
+            else params
+        )
+        messages: list[tuple[str, Any]] = [
+            ("to_server", {"jsonrpc": "2.0", "id": number, "method": method, "params": given})
+        ]
         if chance.random() < 0.3:
-            messages.append(("to_client", {"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": number, "progress": 1}}))
+            messages.append(
+                (
+                    "to_client",
+                    {
+                        "jsonrpc": "2.0",
+                        "method": "notifications/progress",
+                        "params": {"progressToken": number, "progress": 1},
+                    },
+                )
+            )
         if chance.random() < 0.3:
-            messages.append(("to_client", {"jsonrpc": "2.0", "id": 70 + number, "method": chance.choice(("elicitation/create", "roots/list", "ping")), "params": {}}))
-            messages.append(("to_server", {"jsonrpc": "2.0", "id": 70 + number, "result": chance.choice(({"action": "decline"}, {"roots": []}, {}))}))
+            messages.append(
+                (
+                    "to_client",
+                    {
+                        "jsonrpc": "2.0",
+                        "id": 70 + number,
+                        "method": chance.choice(("elicitation/create", "roots/list", "ping")),
+                        "params": {},
+                    },
+                )
+            )
+            messages.append(
+                (
+                    "to_server",
+                    {
+                        "jsonrpc": "2.0",
+                        "id": 70 + number,
+                        "result": chance.choice(({"action": "decline"}, {"roots": []}, {})),
+                    },
+                )
+            )
         reply = {"result": result} if chance.random() < 0.8 else {"error": {"code": -32603, "message": "no"}}
         messages.append(("to_client", {"jsonrpc": "2.0", "id": number, **reply}))
         if chance.random() < 0.15:
@@ -76,15 +139,34 @@ def _generate(chance: random.Random) -> bytes:
     lines = _messages(chance)
     if chance.random() < 0.5:
         line = chance.choice(lines)
-        holder = chance.choice([one for one in (line, line["message"], line["message"].get("params"), line["message"].get("result")) if isinstance(one, dict)])
+        holder = chance.choice(
+            [
+                one
+                for one in (line, line["message"], line["message"].get("params"), line["message"].get("result"))
+                if isinstance(one, dict)
+            ]
+        )
         holder[chance.choice([*holder, *WORDS[:3], text(chance)])] = json_value(chance)
     written = "\n".join(json_text(line, chance).replace("\n", " ") for line in lines) + "\n"
-    return joined({"tape.json": json_text(label, chance).encode("utf-8", "surrogatepass"), "messages.jsonl": written.encode("utf-8", "surrogatepass")})
+    return joined(
+        {
+            "tape.json": json_text(label, chance).encode("utf-8", "surrogatepass"),
+            "messages.jsonl": written.encode("utf-8", "surrogatepass"),
+        }
+    )
 
 
 def _seeds() -> list[bytes]:
     chance = random.Random(7)
-    return [joined({"tape.json": json.dumps(LABEL).encode(), "messages.jsonl": b"".join(json.dumps(line).encode() + b"\n" for line in _messages(chance))}) for _ in range(10)]
+    return [
+        joined(
+            {
+                "tape.json": json.dumps(LABEL).encode(),
+                "messages.jsonl": b"".join(json.dumps(line).encode() + b"\n" for line in _messages(chance)),
+            }
+        )
+        for _ in range(10)
+    ]
 
 
 class _Client:
@@ -128,7 +210,9 @@ class _Tapes:
         try:
             tape.snapshot()
             for name, value in (*tape.calls(), *tape.arguments()):
-                expect(isinstance(name, str) and isinstance(value, dict), "a call has a tool and an object", name, value)
+                expect(
+                    isinstance(name, str) and isinstance(value, dict), "a call has a tool and an object", name, value
+                )
             self._watch.run(self._play(tape, [*_asked(dict(files).get("messages.jsonl", b"")), *EXCHANGES[:4]]))
         except LinkError:
             return
@@ -140,7 +224,11 @@ class _Tapes:
         client = _Client(link)
         await link.open(client.receive, lambda _: None)
         for number, (method, params, _) in enumerate(asked[:MAX_ASKED]):
-            link.send(Outgoing(msgspec.json.encode({"jsonrpc": "2.0", "id": f"q{number}", "method": method, "params": params})))
+            link.send(
+                Outgoing(
+                    msgspec.json.encode({"jsonrpc": "2.0", "id": f"q{number}", "method": method, "params": params})
+                )
+            )
         for _ in range(TURNS):
             if not link._tasks:  # noqa: SLF001 - nobody else says whether all is played
                 break

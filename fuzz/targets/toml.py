@@ -9,6 +9,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from fuzz.odd_values import text
+from fuzz.target import Run, Target, expect
 from signet.configuration.file import find_file
 from signet.configuration.limits import read_limits
 from signet.configuration.reading import read_configuration
@@ -16,28 +18,50 @@ from signet.configuration.servers import read_servers
 from signet.configuration.values import read_toolsets
 from signet.settings import Settings, UsageError
 
-from ..odd_values import text
-from ..target import Run, Target, expect
-
 __all__ = ["TARGET"]
 
 SECRET = "s3cr3tOfTheFuzzer"
-KEYS = ("port", "host", "toolsets", "token", "log", "log_dir", "journal", "validation", "call_timeout_s", "workers", "allowed-hosts", "rate_limit", "config", "x", '"a.b"', "")
+KEYS = (
+    "port",
+    "host",
+    "toolsets",
+    "token",
+    "log",
+    "log_dir",
+    "journal",
+    "validation",
+    "call_timeout_s",
+    "workers",
+    "allowed-hosts",
+    "rate_limit",
+    "config",
+    "x",
+    '"a.b"',
+    "",
+)
 VALUES = (
-    "8080", "0", "-1", "65536", "1.5", "1e400", "inf", "nan", "true", '"127.0.0.1"', '"unix:/tmp/x"', '"off"', '"warn"', '["plantuml"]', '["a", 1]', '[]', "{}",
-    '{a = 1}', '"10/s"', '"1/m"', "2026-01-01", "07:32:00", "0x1F", "1_000", "'''a\nb'''", '"""\\\n a"""', '"\\u00e9"', '"\\uD800"', f'"{SECRET}"', f"'{SECRET}\\'",
+    "8080", "0", "-1", "65536", "1.5", "1e400", "inf", "nan", "true", '"127.0.0.1"', '"unix:/tmp/x"', '"off"',
+    '"warn"', '["plantuml"]', '["a", 1]', "[]", "{}",
+    "{a = 1}", '"10/s"', '"1/m"', "2026-01-01", "07:32:00", "0x1F", "1_000", "'''a\nb'''", '"""\\\n a"""',
+    '"\\u00e9"', '"\\uD800"', f'"{SECRET}"', f"'{SECRET}\\'",
 )  # fmt: skip
 TABLES = (
-    "settings.boj", "settings.oj", "settings.plantuml", "settings.x", "settings", "limits", "limits.tools.plantuml_encode", 'limits.tools."plantuml.encode"',
-    "limits.principals.alice", "servers.a", "servers.b", "servers.A!", "servers", "[servers]", "x", "servers.a.env", "servers.a.validation",
+    "settings.boj", "settings.oj", "settings.plantuml", "settings.x", "settings", "limits",
+    "limits.tools.plantuml_encode", 'limits.tools."plantuml.encode"',
+    "limits.principals.alice", "servers.a", "servers.b", "servers.A!", "servers", "[servers]", "x", "servers.a.env",
+    "servers.a.validation",
 )  # fmt: skip
 LINES = (
-    'command = "x"', 'command = ["x", "y"]', 'url = "https://a.example/mcp"', 'args = ["a"]', 'env = ["NOPE"]', 'env = {A = "b"}', "env = {A = 1}", 'era = "modern"',
-    'pool = "call"', 'validation = "off"', 'validation = {t = "off"}', "call_timeout_s = 5", 'tape = "x"', 'openapi = "a.json"', 'headers_file = "signet.toml"',
-    'rate = "10/s"', "concurrent = 5", "base_url = 'https://x'", "retry_max = 3", "cwd = '.'", "include = ['tag:a']", "contracts = 5",
+    'command = "x"', 'command = ["x", "y"]', 'url = "https://a.example/mcp"', 'args = ["a"]', 'env = ["NOPE"]',
+    'env = {A = "b"}', "env = {A = 1}", 'era = "modern"',
+    'pool = "call"', 'validation = "off"', 'validation = {t = "off"}', "call_timeout_s = 5", 'tape = "x"',
+    'openapi = "a.json"', 'headers_file = "signet.toml"',
+    'rate = "10/s"', "concurrent = 5", "base_url = 'https://x'", "retry_max = 3", "cwd = '.'", "include = ['tag:a']",
+    "contracts = 5",
 )  # fmt: skip
 TOKENS = tuple(one.encode() for one in (*KEYS, *VALUES, *LINES)) + tuple(f"\n[{one}]\n".encode() for one in TABLES) + (
-    b"=", b".", b"[", b"]]", b'"', b"'''", b"\n", b"\r", b"#", b"\0", b"\xff", b"\xef\xbb\xbf", b"a.b.c.d.e", f"\ntoken = '{SECRET}'\n".encode(),
+    b"=", b".", b"[", b"]]", b'"', b"'''", b"\n", b"\r", b"#", b"\0", b"\xff", b"\xef\xbb\xbf", b"a.b.c.d.e",
+    f"\ntoken = '{SECRET}'\n".encode(),
 )  # fmt: skip
 
 
@@ -47,14 +71,18 @@ def _generate(chance: random.Random) -> bytes:
         lines.append(f'token = "{SECRET}"')
     for table in chance.sample(TABLES, chance.choice((0, 1, 1, 2))):
         lines.append(f"[{table}]")
-        lines += [chance.choice(LINES) if chance.random() < 0.8 else f"{chance.choice(KEYS)} = {chance.choice(VALUES)}" for _ in range(chance.choice((0, 1, 2)))]
+        lines += [
+            chance.choice(LINES) if chance.random() < 0.8 else f"{chance.choice(KEYS)} = {chance.choice(VALUES)}"
+            for _ in range(chance.choice((0, 1, 2)))
+        ]
     if chance.random() < 0.1:
         lines.append(text(chance))
     return "\n".join(lines).encode("utf-8", "surrogatepass")
 
 
 def _seeds() -> list[bytes]:
-    whole = 'port = 9000\ntoolsets = ["plantuml", "boj"]\n[settings.boj]\nretry_max = 3\n[limits]\nrate = "10/s"\n[servers.files]\ncommand = ["x"]\n'
+    own = 'port = 9000\ntoolsets = ["plantuml", "boj"]\n[settings.boj]\nretry_max = 3\n'
+    whole = own + '[limits]\nrate = "10/s"\n[servers.files]\ncommand = ["x"]\n'
     return [whole.encode(), *[f"{key} = {value}".encode() for key in KEYS[:12] for value in VALUES[:12]][::5]]
 
 
@@ -78,7 +106,10 @@ class _Files:
 
     def _settings(self, flags: dict[str, str]) -> None:
         found = read_configuration({}, flags)
-        expect(isinstance(found.settings, Settings) and found.settings.toolsets == "plantuml", "a flag is stronger than the file")
+        expect(
+            isinstance(found.settings, Settings) and found.settings.toolsets == "plantuml",
+            "a flag is stronger than the file",
+        )
         expect(all(one.place for one in found.given.values()), "a value has an origin")
 
     def _parts(self, flags: dict[str, str]) -> None:

@@ -13,11 +13,11 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from fuzz.serving import LoopWatch, a_server, check_message, loop_watched
+from fuzz.target import Run, Target, expect
 from signet.kernel.server import Server
 from signet.transports.stdio import Conversation
 
-from ..serving import LoopWatch, a_server, check_message, loop_watched
-from ..target import Run, Target, expect
 from .frames import TOKENS, frame_text, good_frames
 
 __all__ = ["TARGET", "pieces"]
