@@ -51,8 +51,8 @@ def page(results: dict[str, Any]) -> str:
         HEAD,
         "\n".join(rows),
         (
-            f"{total:,} inputs in all, with the seeds {', '.join(map(str, seeds)) or 'none'}. Paths are steps from line to "
-            "line of the code under test."
+            f"{total:,} inputs in all, with the seeds {', '.join(map(str, seeds)) or 'none'}. Paths are steps from "
+            "line to line of the code under test."
         ),
         "## What was found, and is kept",
         "\n".join(found) or "Nothing yet.",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from .paths import PathWatch
 from .target import Run, Target, TooSlow, Violation
-from .watch import MIB, Hang, hang_guard, peak_memory
+from .watch import MIB, Hang, forget_peak, hang_guard, peak_memory
 
 __all__ = ["Failure", "Trial"]
 
@@ -55,6 +55,7 @@ class Trial:
         return failure if all(one is not None and one.kind == "slow" for one in again) else None
 
     def _once(self, data: bytes, paths: PathWatch | None) -> Failure | None:
+        forget_peak()
         peak = peak_memory()
         start_s = time.process_time()
         try:
@@ -76,10 +77,10 @@ class Trial:
         except BaseException as error:  # noqa: BLE001 - a panic of a native library is no Exception
             return Failure("crash", _place(error), traceback.format_exc(), data)
         took_s, more = time.process_time() - start_s, peak_memory() - peak
-        if took_s > BASE_S + len(data) * self.target.per_byte_s:
-            return Failure("slow", "CPU time", f"{took_s:.3f} s for {len(data)} bytes", data)
         if more > BASE_BYTES + len(data) * PER_BYTE:
             return Failure("memory", "peak", f"{more / MIB:.0f} MiB for {len(data)} bytes", data)
+        if took_s > BASE_S + len(data) * self.target.per_byte_s:
+            return Failure("slow", "CPU time", f"{took_s:.3f} s for {len(data)} bytes", data)
         return None
 
 

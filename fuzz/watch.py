@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["HANG_S", "MIB", "Hang", "WatchedSelector", "hang_guard", "memory", "peak_memory"]
+__all__ = ["HANG_S", "MIB", "Hang", "WatchedSelector", "forget_peak", "hang_guard", "memory", "peak_memory"]
 
 MIB = 1 << 20
 HANG_S = 10.0
@@ -49,8 +49,14 @@ def memory() -> int:
         return int(file.read().split()[1]) * PAGE
 
 
+def forget_peak() -> None:
+    """Let `peak_memory` begin anew."""
+    with open("/proc/self/clear_refs", "wb", buffering=0) as file:
+        file.write(b"5")
+
+
 def peak_memory() -> int:
-    """Return the most bytes that the process has held."""
+    """Return the most bytes that the process has held since `forget_peak`."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
