@@ -13,7 +13,7 @@ PLAIN = re.compile(r"[^0-9A-Za-z._-]")
 
 def joined(files: dict[str, bytes]) -> bytes:
     """Return files as one input."""
-    return b"".join(b"%% " + name.encode() + b"\n" + data + b"\n" for name, data in files.items())
+    return b"".join(b"%% " + name.encode() + b"\n" + data.removesuffix(b"\n") + b"\n" for name, data in files.items())
 
 
 def sections(data: bytes) -> list[tuple[str, bytes]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +22,7 @@ from signet.settings import Settings, UsageError
 __all__ = ["TARGET"]
 
 SECRET = "s3cr3tOfTheFuzzer"
+ONLY_AS_TOKEN = re.compile(rb"^token *= *[\"'][^\"'\n]*[\"'] *$", re.MULTILINE)
 KEYS = (
     "port",
     "host",
@@ -102,7 +104,8 @@ class _Files:
             except UsageError as error:
                 told = str(error)
                 expect(told.strip(), "a refusal says something")
-                expect(SECRET not in told, "a refusal repeats no secret", told)
+                if ONLY_AS_TOKEN.sub(b"", data).find(SECRET.encode()) < 0:
+                    expect(SECRET not in told, "a refusal repeats no secret", told)
 
     def _settings(self, flags: dict[str, str]) -> None:
         found = read_configuration({}, flags)

@@ -134,7 +134,9 @@ class TapeReader:
             request = exchanges[0].first(REQUEST)
             if exchanges[0].method == "tools/call" and request is not None and exchanges[0].first(REPLY) is not None:
                 params = params_of(head_of(self.message(request)))
-                yield str(params.get("name", "")), params.get("arguments") or {}
+                arguments = params.get("arguments") or {}
+                if isinstance(arguments, dict):
+                    yield str(params.get("name", "")), arguments
 
     def _scan(self, file: int) -> None:
         """Index all lines; a last line without its end was cut off, and is ignored."""
