@@ -54,7 +54,7 @@ TOKENS = (
     + tuple(one.encode("utf-8", "surrogatepass") for one in (*TEXTS, *[f"<a {one}>" for one in ATTRIBUTES]))
 )
 COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-SCRIPT = re.compile(r"<script\b[^>]*>", re.IGNORECASE)
+SCRIPT = re.compile(r"<script\b[^<>]*>", re.IGNORECASE)
 _reader = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 
 
@@ -92,7 +92,8 @@ def _run(data: bytes) -> None:
     content = data.decode("utf-8", "surrogateescape")[:MAX_CHARS]
     markdown = render.to_markdown(content)
     expect(markdown.strip(), "a statement is never empty")
-    if "<" in content:
+    # What looks like code or math is kept as it is, with what it holds.
+    if "<" in content and not set("`~$\\") & set(content):
         raw = [
             token.content
             for token in _reader.parse(markdown)

@@ -109,3 +109,15 @@ def test_arguments_that_are_no_object_are_no_arguments_of_a_call(tmp_path: Path)
     reader.close()
 
     assert found == [("echo", {"n": 1})]
+
+
+@pytest.mark.parametrize("value", [b"1e309", b"[" * 3000 + b"]" * 3000, b'"\x8c"'])
+def test_a_result_that_cannot_be_decoded_is_no_result_to_learn_from(tmp_path: Path, value: bytes) -> None:
+    reply = b'{"jsonrpc":"2.0","id":1,"result":{"a":' + value + b"}}"
+    reader = TapeReader(tape(tmp_path, (1, CALL), (1, reply), (1, CALL), (1, REPLY)))
+    reader.load()
+
+    found = list(reader.calls())
+    reader.close()
+
+    assert found == [("echo", {"content": []})]

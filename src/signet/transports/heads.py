@@ -54,7 +54,8 @@ def _parse(head: bytes) -> tuple[str, str, Headers, str]:
     """Return the parts of a head. They are kept: most clients send the same few heads again and again."""
     start, _, rest = head.decode("latin-1").lstrip(LINE_END).partition(LINE_END)
     method, target, version = (*start.split(), "")[:3]
-    names, values = zip(*FIELD.findall(rest), strict=True) if rest != LINE_END else ((), ())
+    fields = FIELD.findall(rest)
+    names, values = zip(*fields, strict=True) if fields else ((), ())
     headers = Headers([name.lower() for name in names], [value.rstrip(" \t") for value in values])
     return check_head(method, target, headers, version.removeprefix("HTTP/"))
 
