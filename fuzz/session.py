@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import gc
 import random
 from pathlib import Path
 
@@ -96,6 +97,8 @@ class Session:
         return self._trial.run(data) or failure
 
     def _look_at_memory(self) -> None:
+        # What refers to itself, such as an exception and its traceback, waits for the garbage collector.
+        gc.collect()
         self._rising.append(memory())
         last = self._rising[-STEPS - 1 :]
         if len(last) > STEPS and all(after - before > MAX_STEP_BYTES for before, after in itertools.pairwise(last)):

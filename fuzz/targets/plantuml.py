@@ -8,10 +8,10 @@ import random
 from collections.abc import Iterator
 
 from fuzz.odd_values import text
-from fuzz.serving import a_server, check_message
+from fuzz.serving import a_server, check_message, loop_watched
 from fuzz.target import Run, Target, expect
 from signet.kernel.channel import ClientChannel
-from signet.kernel.wire import Reply
+from signet.kernel.server import Pending, Server
 from signet.toolsets.plantuml.encoding import decode, encode_bytes
 from signet.toolsets.plantuml_tools.decoding import decode_any
 from signet.toolsets.plantuml_tools.source import Diagram, find_diagram, split_diagrams
@@ -89,22 +89,27 @@ def _check_texts(data: bytes) -> None:
     expect(all(0 <= place < lines for place, _ in split_diagrams(given)), "diagrams have places")
 
 
+async def _call(server: Server, data: bytes) -> None:
+    """Call the tool with a text, and await the reply where it comes later."""
+    arguments = {"plantumlCode": data.decode("utf-8", "surrogateescape")}
+    message = {**CALL, "params": {"name": "encodePlantUML", "arguments": arguments}}
+    reply = server.receive(json.dumps(message).encode(), ClientChannel())
+    if isinstance(reply, Pending):
+        reply = await reply.reply
+    error = check_message(reply.body).get("error", {}) if reply is not None else {}
+    expect(reply is not None and error.get("code") != -32603, "no text is an internal error", error)
+
+
 @contextlib.contextmanager
 def _open() -> Iterator[Run]:
-    with a_server() as (server, _):
+    with a_server() as (server, _), loop_watched() as watch:
 
         def run(data: bytes) -> None:
             _check_texts(data)
-            arguments = {"plantumlCode": data.decode("utf-8", "surrogateescape")}
-            message = {**CALL, "params": {"name": "encodePlantUML", "arguments": arguments}}
-            reply = server.receive(json.dumps(message).encode(), ClientChannel())
-            if isinstance(reply, Reply):
-                error = check_message(reply.body).get("error", {})
-                expect(error.get("code") != -32603, "no text is an internal error", error)
-            else:
-                reply.reply.close()
+            watch.run(_call(server, data))
 
         yield run
+        watch.loop.run_until_complete(server.close())
 
 
 TARGET = Target(
