@@ -31,7 +31,7 @@ COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-has
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
-.PHONY: help demo test coverage ways check attack bench load load-wrapped clients servers wrapped-servers measure docs screenshots contracts lock sbom audit tools clean
+.PHONY: help demo test coverage ways check attack fuzz bench load load-wrapped clients servers wrapped-servers measure docs screenshots contracts lock sbom audit tools clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -61,6 +61,9 @@ check: $(TEST_STAMP) ## Lint, format, types and the import rules
 
 attack: $(TEST_STAMP) ## Attack a server on loopback for 13 minutes and watch a bystander (ARGS="mixed --minutes 2")
 	@$(BIN)/python scripts/attack.py $(ARGS)
+
+fuzz: $(TEST_STAMP) ## Fuzz every reader of outside bytes for 10 minutes and write docs/fuzzing.md (ARGS="--target wire --minutes 5")
+	@$(BIN)/python -m fuzz $(ARGS)
 
 bench: $(BENCH_STAMP) $(PROXY_STAMP) tools ## Measure beside every peer and write docs/benchmarks.md (ARGS="--only stdio --quick", "--draw", "--help")
 	@env -u PYTHONDONTWRITEBYTECODE $(BENCH)/bin/python -m compileall -q src bench
@@ -119,7 +122,7 @@ tools: # the outside programs that the tests run against us
 clean: ## Remove all that was made here
 	@rm -rf $(VENV) $(BENCH) $(PROXY) node_modules build dist runs
 	@rm -rf .coverage .coverage.* .hypothesis .schemathesis .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
-	@find src tests bench clients scripts -name __pycache__ -prune -exec rm -rf {} +
+	@find src tests bench clients fuzz scripts -name __pycache__ -prune -exec rm -rf {} +
 
 # --- environments -----------------------------------------------------------------------------
 

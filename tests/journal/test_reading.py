@@ -66,6 +66,23 @@ def test_a_half_written_line_and_one_that_is_no_record_are_left_out(tmp_path: Pa
     assert seconds(last_lines(find_files(str(tmp_path)), 5)) == [1, 2]
 
 
+@pytest.mark.parametrize(
+    "broken",
+    [
+        b'{"ts":"2026","status":"ok","route":"\x8d"}\n',
+        b'{"ts":"2026","status":"ok","error":{"details":' + b"[" * 3000 + b"]" * 3000 + b"}}\n",
+    ],
+)
+def test_a_line_that_cannot_be_decoded_is_left_out_by_all_who_read(tmp_path: Path, broken: bytes) -> None:
+    path = journal(tmp_path, "a", 1, b"")
+    follower = Follower(str(tmp_path))
+    path.write_bytes(record(1) + broken + record(2))
+
+    assert seconds(list(merged([str(path)]))) == [1, 2]
+    assert seconds(last_lines([str(path)], 9)) == [1, 2]
+    assert seconds(follower.new_lines()) == [1, 2]
+
+
 @pytest.mark.parametrize("count", [1, 2, 300, 5000])
 def test_the_last_records_are_those_of_the_whole(tmp_path: Path, count: int) -> None:
     journal(tmp_path, "a", 1, b"".join(record(second) for second in range(0, 3000, 2)))

@@ -273,3 +273,12 @@ def test_a_public_document_cannot_lead_to_an_address_that_is_not_public(
 def test_a_missing_file_is_told(tmp_path: Path) -> None:
     with pytest.raises(DocumentError, match="cannot be read \\(No such file or directory\\)"):
         open_toolset(str(tmp_path / "none.json"), name="test", environ={})
+
+
+@pytest.mark.parametrize("pattern", [{"a": 1}, [1], 5, None])
+def test_a_pattern_that_is_no_text_is_left_out(tmp_path: Path, pattern: Any) -> None:
+    found = contracts(
+        tmp_path, operation(body={"type": "object", "properties": {"a": {"type": "string", "pattern": pattern}}})
+    )
+
+    assert found["input"]["properties"]["a"] == {"type": "string"}

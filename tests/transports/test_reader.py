@@ -258,3 +258,11 @@ def test_a_request_that_can_be_read_in_two_ways_is_refused_after_the_good_one_be
     assert statuses[1:] in ([b"400"], [b"505"])
     assert b"connection: close" in received
     assert server.ask("GET", "/healthz").status == 200
+
+
+@pytest.mark.parametrize("line", [b"GET p://\n", b"GET /\n", b"GET /\r\n"])
+def test_a_request_line_without_a_version_is_refused_however_it_ends(line: bytes) -> None:
+    with pytest.raises(BadRequestError) as caught:
+        read(line + b"\r\n")
+
+    assert caught.value.fault.status in {400, 505}

@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import stat
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,8 @@ from channels import rpc
 from here import run_here
 from obstacles import LINKS, OBSTACLES, obstruct
 from processes import PATIENCE_S, SIGNET, Pipe, piping, serving
+from signet.kernel.errors import Fault
+from signet.upstream.cassette import replayed_today
 from signet.upstream.cassette_folder import CassetteManifest, CassetteReader, CassetteWriter
 
 PROBLEM = {"source": oj_harness.SAMPLE[0], "id": oj_harness.SAMPLE[1]}
@@ -176,3 +179,14 @@ def test_a_fifo_in_the_place_of_an_exchange_is_told_as_not_recorded(tmp_path: Pa
 
     assert done.returncode == 1
     assert json.loads(done.stdout)["error"]["code"] == "NOT_RECORDED"
+
+
+def test_a_recorded_date_that_is_not_utf_8_is_told_as_not_recorded(tmp_path: Path) -> None:
+    name = sha256(b"boj\nwhat day it is").hexdigest()
+    exchange = {"toolset": "boj", "target": "what day it is", "answer": {"status": 200, "base64": "gA=="}}
+    (tmp_path / f"{name}.1.a.json").write_text(json.dumps(exchange), encoding="utf-8")
+
+    with pytest.raises(Fault) as caught:
+        replayed_today("boj", CassetteReader(str(tmp_path)))
+
+    assert caught.value.name == "NOT_RECORDED"

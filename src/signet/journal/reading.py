@@ -76,7 +76,7 @@ class JournalLine(msgspec.Struct, frozen=True, order=True):
         """Return the record of a line, or None if it is none."""
         try:
             found = _decode(line)
-        except msgspec.DecodeError:
+        except (ValueError, RecursionError):
             return None
         code = "OK" if found.status == "ok" or found.error is None else found.error.code
         message = found.error.message if found.error is not None else ""

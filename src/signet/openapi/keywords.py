@@ -90,7 +90,7 @@ VALUES: Final[dict[str, Callable[[Any], bool]]] = {
     "const": _is_any,
     "required": _is_names,
     "dependentRequired": _is_dependencies,
-    "pattern": can_match,
+    "pattern": lambda value: isinstance(value, str) and can_match(value),
     **dict.fromkeys(("title", "description", "format", "contentEncoding", "contentMediaType"), _is_text),
     **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), _is_number),
     "multipleOf": _is_factor,

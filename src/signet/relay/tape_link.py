@@ -111,9 +111,10 @@ class TapeLink:
             del self._playing[request_id]
 
     async def _answer(self, head: Head, params: dict[str, Any], chosen: Exchange | None) -> None:
+        play = TapePlay(self, head, params, chosen) if chosen is not None else None
         try:
-            if chosen is not None:
-                await TapePlay(self, head, params, chosen).run()
+            if play is not None:
+                await play.run()
                 return
             reply = self._usual(head, params)
             if reply is None:
@@ -121,7 +122,11 @@ class TapeLink:
                 reply = {"id": head.id, "error": error}
         except LinkError as broken:
             reply = {"id": head.id, "error": {"code": INTERNAL, "message": str(broken)}}
-        if head.id is not None:
+        except (ValueError, RecursionError):
+            # Only the members that an index needs are read before: the others may be no Unicode, or nested too deeply.
+            message = "the tape has a message that cannot be played: record the call again"
+            reply = {"id": head.id, "error": {"code": INTERNAL, "message": message}}
+        if head.id is not None and (play is None or not play.is_replied):
             self.deliver(msgspec.json.encode({"jsonrpc": "2.0", **reply}))
 
     def _usual(self, head: Head, params: dict[str, Any]) -> dict[str, Any] | None:

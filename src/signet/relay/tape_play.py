@@ -8,6 +8,7 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
+from .link import LinkError
 from .tape_index import ANSWER, ASK, LISTEN, REPLY, REQUEST, Exchange, Step
 from .tape_messages import SUBSCRIPTION_KEY, Head, Id, canonical, head_of, progress_token, rekeyed
 from .tape_nearest import unexpected_answer
@@ -51,9 +52,15 @@ class TapePlay:
         self._given: list[bytes] = []
         """The answers of the client so far, in the order of the steps at which they were awaited."""
         self._asks: dict[int, tuple[int, asyncio.Future[Head] | None, str]] = {}
+        self.is_replied = head.id is None or exchange.method == LISTEN
+        """Whether the request has its reply, or waits for none."""
 
     async def run(self) -> None:
-        """Play the steps one after the other."""
+        """Play the steps one after the other.
+
+        Raises:
+            LinkError: no reply is recorded: to a notification, or behind the answer that the client gave.
+        """
         steps = list(self._exchange.steps())
         position = 0
         try:
@@ -72,6 +79,8 @@ class TapePlay:
                     self._asks[step.ask] = ask_id, waiting, head_of(message).method
                 elif step.kind != REQUEST:
                     await self._tell(step)
+            if not self.is_replied:
+                raise LinkError("the tape has no reply to this request: record the call again")
         finally:
             for ask_id, _, _ in self._asks.values():
                 self._link.forget(ask_id)
@@ -82,6 +91,7 @@ class TapePlay:
         if step.kind == REPLY:
             if self._id is not None:
                 self._link.deliver(rekeyed(message, "id", to=self._id))
+                self.is_replied = True
             return
         method = head_of(message).method
         if method == "notifications/progress":
@@ -97,13 +107,14 @@ class TapePlay:
 
     async def _await(self, step: Step) -> bool:
         """Wait for the client's answer; return False after an error if nothing is recorded that follows it."""
-        _, waiting, method = self._asks[step.ask]
+        # Another branch may have asked before the answer that led to it: nobody is asked then, and the tape decides.
+        _, waiting, method = self._asks.get(step.ask, (0, None, ""))
         recorded = _told(head_of(await self._link.read(step)))
         given = recorded if waiting is None else _told(await waiting)
         if method in UNJUDGED:
             given = recorded
         self._given.append(given)
-        if given == recorded or self._id is None:
+        if given == recorded or self.is_replied:
             return True
         others = [recorded]
         for branch in self._link.branches(self._exchange):

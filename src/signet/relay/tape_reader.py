@@ -117,14 +117,21 @@ class TapeReader:
         return exchanges[min(number, len(exchanges) - 1)]
 
     def calls(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield the tool and the result of each call that the tape has a result of, errors of tools among them."""
+        """Yield the tool and the result of each call that the tape has a result of, errors of tools among them.
+
+        A result that cannot be decoded is left out.
+        """
         for exchanges in self.index.by_key.values():
             for exchange in exchanges if exchanges[0].method == "tools/call" else ():
                 request, reply = exchange.first(REQUEST), exchange.first(REPLY)
                 if request is None or reply is None:
                     continue
                 result = head_of(self.message(reply)).result
-                value = msgspec.json.decode(result) if isinstance(result, msgspec.Raw) else None
+                try:
+                    value = msgspec.json.decode(result) if isinstance(result, msgspec.Raw) else None
+                except (ValueError, RecursionError):
+                    # A number beyond the range, for example: it is played as it is, and is no value here.
+                    continue
                 if isinstance(value, dict) and value.get("resultType", "complete") == "complete":
                     yield str(params_of(head_of(self.message(request))).get("name", "")), value
 
@@ -134,7 +141,9 @@ class TapeReader:
             request = exchanges[0].first(REQUEST)
             if exchanges[0].method == "tools/call" and request is not None and exchanges[0].first(REPLY) is not None:
                 params = params_of(head_of(self.message(request)))
-                yield str(params.get("name", "")), params.get("arguments") or {}
+                arguments = params.get("arguments") or {}
+                if isinstance(arguments, dict):
+                    yield str(params.get("name", "")), arguments
 
     def _scan(self, file: int) -> None:
         """Index all lines; a last line without its end was cut off, and is ignored."""

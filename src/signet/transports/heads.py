@@ -112,7 +112,8 @@ def _parse(head: bytes) -> Head:
         raise BadRequestError("This is not HTTP: the head does not end where it should")
     start, _, rest = head.decode("latin-1").lstrip(LINE_END).partition(LINE_END)
     method, target, version = (*start.split(), "")[:3]
-    names, values = zip(*FIELD.findall(rest), strict=True) if rest != LINE_END else ((), ())
+    fields = FIELD.findall(rest)
+    names, values = zip(*fields, strict=True) if fields else ((), ())
     headers = Headers([name.lower() for name in names], [value.rstrip(" \t") for value in values])
     parts = check_head(method, target, headers, version.removeprefix("HTTP/"))
     length = None if "transfer-encoding" in headers else int(headers.get("content-length", "0"))

@@ -168,8 +168,11 @@ def recorded_today(toolset: str, today: Callable[[], str], files: CassetteWriter
 
 
 def replayed_today(toolset: str, files: CassetteReader) -> str:
-    """Return the recorded date."""
-    return _look_up(toolset, DAY, files).body.decode()
+    """Return the recorded date; raise Fault as `ReplayUpstream.send` does."""
+    try:
+        return _look_up(toolset, DAY, files).body.decode()
+    except UnicodeDecodeError:
+        raise _not_recorded("the cassette's date cannot be read: it is not UTF-8 text") from None
 
 
 def _look_up(toolset: str, target: str, files: CassetteReader) -> UpstreamResponse:

@@ -16,7 +16,7 @@ from itertools import islice
 from sys import maxsize
 from typing import Final
 
-from .html import BLOCKS
+from .html import BLOCKS, RAW
 
 __all__ = ["MAX_PLACES", "TAG", "Span", "Tag", "block_tags", "code_and_math", "indented_code", "is_within"]
 
@@ -29,10 +29,11 @@ MAX_TAGS_WITHIN: Final = 32
 Span = tuple[int, int]
 Tag = re.Match[str]
 
-# `a <b and c> d` is not a tag: attributes must follow the name.
+# `a <b and c> d` is not a tag: attributes must follow the name. `<script async>` is one, whatever follows.
+_AFTER_RAW: Final = f"(?i:{'|'.join(f'(?<=[</]{name})' for name in RAW)})"
 TAG: Final = re.compile(
     r"<(/?)([a-zA-Z][a-zA-Z0-9]*+)(\s*+/?|\s++(?i:open|hidden|reversed|controls)\b[^<>]*+"
-    r"""|\s++[a-zA-Z][\w:-]*+\s*+=(?:"[^"<]*+"|'[^'<]*+'|[^<>"'])*+)>"""
+    rf"""|\s++[a-zA-Z][\w:-]*+\s*+=(?:"[^"<]*+"|'[^'<]*+'|[^<>"'])*+|{_AFTER_RAW}[\s/][^<>]*+)>"""
 )
 """Slash, name, attributes."""
 

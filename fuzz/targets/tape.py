@@ -1,0 +1,247 @@
+"""Tapes: recordings of wrapped servers, indexed and played to a client that asks for all that is on them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import random
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from fuzz.folders import joined, sections, write_files
+from fuzz.odd_values import json_text, json_value, text
+from fuzz.serving import LoopWatch, loop_watched
+from fuzz.target import Run, Target, expect
+from signet.relay.link import LinkError, Outgoing
+from signet.relay.tape_link import TapeLink
+from signet.relay.tape_messages import head_of
+from signet.relay.tape_reader import TapeReader
+
+__all__ = ["TARGET"]
+
+LABEL = {
+    "format": 1,
+    "signet": "0.2.0",
+    "server": "played",
+    "source": "x",
+    "started": "2026-01-01T00:00:00Z",
+    "era": "handshake",
+}
+MODERN = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
+TOOL = {"name": "echo", "inputSchema": {"type": "object", "properties": {"n": {"maximum": 1e2}}}}
+EXCHANGES: tuple[tuple[str, Any, Any], ...] = (
+    (
+        "initialize",
+        {"protocolVersion": "2025-11-25", "capabilities": {}},
+        {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "p"}},
+    ),
+    ("tools/list", {}, {"tools": [TOOL]}),
+    ("tools/list", {"cursor": "a"}, {"tools": [TOOL], "nextCursor": "b"}),
+    ("tools/call", {"name": "echo", "arguments": {"n": 1}}, {"content": [{"type": "text", "text": "1"}]}),
+    (
+        "server/discover",
+        {"_meta": MODERN},
+        {"supportedVersions": ["2026-07-28"], "capabilities": {}, "resultType": "complete"},
+    ),
+    ("subscriptions/listen", {"_meta": MODERN, "notifications": {}}, {}),
+    ("ping", {}, {}),
+)
+WORDS = (
+    "connection", "direction", "to_server", "to_client", "sequence", "ms", "message", "text", "jsonrpc", "id",
+    "method", "params", "result", "error", "progressToken", "notifications/progress", "notifications/cancelled",
+    "elicitation/create", "roots/list", "_meta", "cursor", "nextCursor", "resultType", "requestId", *MODERN,
+)  # fmt: skip
+TOKENS = (
+    *tuple(f'"{word}"'.encode() for word in WORDS),
+    b"%% tape.json\n",
+    b"%% messages.jsonl\n",
+    b"\n",
+    b"\\ud800",
+    b"1e400",
+    b"1.0",
+    b"[[[[",
+    b"null",
+    b"\xff",
+    b"\x00",
+)
+MAX_ASKED = 20
+TURNS = 400
+UNANSWERED = ("subscriptions/listen", "notifications/cancelled")
+
+
+def _line(connection: int, direction: str, sequence: int, message: Any) -> dict[str, Any]:
+    return {"connection": connection, "direction": direction, "sequence": sequence, "ms": 1, "message": message}
+
+
+def _exchange(chance: random.Random, number: int) -> list[tuple[str, Any]]:
+    """Return a request, what the server says and asks meanwhile, and the reply."""
+    method, params, result = json.loads(json.dumps(chance.choice(EXCHANGES)))
+    if chance.random() < 0.3:
+        params["_meta"] = {**params.get("_meta", {}), "progressToken": number}
+    messages: list[tuple[str, Any]] = [("to_server", {"id": number, "method": method, "params": params})]
+    if chance.random() < 0.3:
+        told = {"progressToken": number, "progress": 1}
+        messages.append(("to_client", {"method": "notifications/progress", "params": told}))
+    asks = list(range(chance.choice((0, 0, 0, 1, 1, 2))))
+    for ask in asks:
+        asked = chance.choice(("elicitation/create", "elicitation/create", "roots/list", "ping"))
+        messages.append(("to_client", {"id": 70 + ask, "method": asked, "params": {}}))
+    chance.shuffle(asks)
+    for ask in asks:
+        answer = chance.choice(({"action": "decline"}, {"action": "accept"}, {"roots": []}))
+        messages.append(("to_server", {"id": 70 + ask, "result": answer}))
+    reply = {"result": result} if chance.random() < 0.8 else {"error": {"code": -32603, "message": "no"}}
+    messages.append(("to_client", {"id": number, **reply}))
+    if chance.random() < 0.15:
+        del messages[chance.randrange(len(messages))]
+    return [(direction, {"jsonrpc": "2.0", **message}) for direction, message in messages]
+
+
+def _messages(chance: random.Random) -> list[Any]:
+    """Return the lines of some exchanges."""
+    exchanges = [_exchange(chance, number) for number in range(chance.randrange(1, 6))]
+    connections = [chance.choice((1, 2, 3)) for _ in exchanges]
+    said = [(one, *message) for one, exchange in zip(connections, exchanges, strict=True) for message in exchange]
+    return [_line(one, direction, place, message) for place, (one, direction, message) in enumerate(said)]
+
+
+def _generate(chance: random.Random) -> bytes:
+    label = {**LABEL, "era": chance.choice(("handshake", "modern", "both", ""))}
+    if chance.random() < 0.1:
+        label[chance.choice([*label, text(chance)])] = json_value(chance)
+    lines = _messages(chance)
+    if chance.random() < 0.5:
+        line = chance.choice(lines)
+        holder = chance.choice(
+            [
+                one
+                for one in (line, line["message"], line["message"].get("params"), line["message"].get("result"))
+                if isinstance(one, dict)
+            ]
+        )
+        holder[chance.choice([*holder, *WORDS[:3], text(chance)])] = json_value(chance)
+    written = "\n".join(json_text(line, chance).replace("\n", " ") for line in lines) + "\n"
+    return joined(
+        {
+            "tape.json": json_text(label, chance).encode("utf-8", "surrogatepass"),
+            "messages.jsonl": written.encode("utf-8", "surrogatepass"),
+        }
+    )
+
+
+def _seeds() -> list[bytes]:
+    chance = random.Random(7)
+    return [
+        joined(
+            {
+                "tape.json": json.dumps(LABEL).encode(),
+                "messages.jsonl": b"".join(json.dumps(line).encode() + b"\n" for line in _messages(chance)),
+            }
+        )
+        for _ in range(10)
+    ]
+
+
+class _Client:
+    """A client of a tape: it declines what it is asked, and counts what is answered."""
+
+    def __init__(self, link: TapeLink) -> None:
+        self._link = link
+        self.answers: Counter[Any] = Counter()
+
+    def receive(self, message: bytes) -> None:
+        """Take a message of the server that is played."""
+        try:
+            said = json.loads(message.decode("utf-8", "replace"))
+        except RecursionError:
+            return
+        # Bytes that are not UTF-8 are as the server wrote them; a message is JSON all the same.
+        expect(isinstance(said, dict), "a message is an object", message)
+        if "method" not in said:
+            self.answers[json.dumps(said.get("id"))] += 1
+        elif "id" in said:
+            reply = {"jsonrpc": "2.0", "id": said["id"], "result": {"action": "decline"}}
+            self._link.send(Outgoing(msgspec.json.encode(reply)))
+
+
+class _Tapes:
+    """A folder with one tape."""
+
+    def __init__(self, folder: Path, watch: LoopWatch) -> None:
+        self._folder = folder
+        self._watch = watch
+
+    def run(self, data: bytes) -> None:
+        """Index an input as a tape, and ask for what is on it."""
+        files = sections(data)
+        write_files(self._folder, files)
+        tape = TapeReader(str(self._folder))
+        try:
+            tape.load()
+        except LinkError:
+            return
+        try:
+            tape.snapshot()
+            for name, value in (*tape.calls(), *tape.arguments()):
+                expect(
+                    isinstance(name, str) and isinstance(value, dict), "a call has a tool and an object", name, value
+                )
+            self._watch.run(self._play(tape, [*_asked(dict(files).get("messages.jsonl", b"")), *EXCHANGES[:4]]))
+        except LinkError:
+            return
+        finally:
+            tape.close()
+
+    async def _play(self, tape: TapeReader, asked: list[tuple[str, Any, Any]]) -> None:
+        link = TapeLink(tape)
+        client = _Client(link)
+        await link.open(client.receive, lambda _: None)
+        for number, (method, params, _) in enumerate(asked[:MAX_ASKED]):
+            link.send(
+                Outgoing(
+                    msgspec.json.encode({"jsonrpc": "2.0", "id": f"q{number}", "method": method, "params": params})
+                )
+            )
+        for _ in range(TURNS):
+            if not link._tasks:  # noqa: SLF001 - nobody else says whether all is played
+                break
+            await asyncio.sleep(0.0005)
+        await link.close()
+        for number, (method, _, _) in enumerate(asked[:MAX_ASKED]):
+            count = client.answers[json.dumps(f"q{number}")]
+            expect(count == (method not in UNANSWERED), "a request has one answer", method, count)
+
+
+def _asked(lines: bytes) -> Iterator[tuple[str, Any, Any]]:
+    """Yield the requests that are on a tape, as another client would send them."""
+    for line in lines.split(b"\n"):
+        with contextlib.suppress(ValueError, RecursionError, KeyError, TypeError):
+            message = msgspec.json.decode(line)["message"]
+            head = head_of(msgspec.json.encode(message))
+            if head.is_request and isinstance(message.get("params"), dict):
+                yield head.method, message["params"], None
+
+
+@contextlib.contextmanager
+def _open() -> Iterator[Run]:
+    with tempfile.TemporaryDirectory(prefix="signet-fuzz-") as folder, loop_watched() as watch:
+        yield _Tapes(Path(folder), watch).run
+
+
+TARGET = Target(
+    name="tape",
+    about="tapes: recorded messages of wrapped servers, indexed and played",
+    open=_open,
+    seeds=_seeds,
+    generate=_generate,
+    tokens=TOKENS,
+    rooms=("relay/tape", "lock/snapshot", "lock/digest"),
+    per_byte_s=60e-6,
+    fresh=150,
+)
