@@ -1,0 +1,153 @@
+"""Which tests run which lines: made once for a state of source and tests, kept below `build/mutation`."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+
+from coverage import CoverageData
+
+from .mutants import Mutant
+from .packages import NO_MAP, ROOT, TRACED
+
+__all__ = ["BUILD", "CoverageMap", "open_map"]
+
+BUILD = ROOT / "build/mutation"
+TIME_LIMIT_S = 120
+HOME_TESTS, AWAY_TESTS, MOST_TESTS = 25, 4, 40
+"""How many tests are asked first: of the file that is named like the module, of each other file, and in all."""
+FIRST_S, SECOND_S = 6.0, 30.0
+"""How long, added up, the tests may take that are asked first, and those that are asked after them."""
+
+
+def open_map(jobs: int, *, fresh: bool = False, stale: bool = False, more: Iterable[str] = ()) -> CoverageMap:
+    """Return the map of the present source and tests, made anew where either has changed.
+
+    Args:
+        jobs: How many processes trace.
+        fresh: Make it anew in any case.
+        stale: Take the map as it is, whatever has changed.
+        more: Test files that are traced into the present map, in place of what it knows of them.
+    """
+    key_file, digest = BUILD / "map.key", _digest()
+    known = key_file.read_text(encoding="utf-8") if key_file.exists() else ""
+    if fresh or (known != digest and not (stale and known) and not more):
+        BUILD.mkdir(parents=True, exist_ok=True)
+        for old in BUILD.glob("trace-*"):
+            old.unlink()
+        _trace(_files(), jobs)
+        key_file.write_text(digest, encoding="utf-8")
+    elif more:
+        _trace(list(more), jobs)
+    return CoverageMap(BUILD)
+
+
+def _digest() -> str:
+    total = hashlib.sha256()
+    for folder in ("src/signet", "tests"):
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.suffix in {".py", ".json", ".toml"} and "__pycache__" not in path.parts:
+                total.update(path.relative_to(ROOT).as_posix().encode() + path.read_bytes())
+    return total.hexdigest()
+
+
+def _files() -> list[str]:
+    found = [
+        path.relative_to(ROOT).as_posix()
+        for place in TRACED
+        for path in ([ROOT / place] if place.endswith(".py") else sorted((ROOT / place).rglob("test_*.py")))
+    ]
+    return [path for path in found if path not in NO_MAP]
+
+
+def _trace(files: list[str], jobs: int) -> None:
+    """Run the tests under coverage.py, the largest files spread over the processes."""
+    files = sorted(files, key=lambda path: -(ROOT / path).stat().st_size)
+    start = len(list(BUILD.glob("trace-*.json")))
+    running = []
+    for number in range(min(jobs, len(files))):
+        data = BUILD / f"trace-{start + number}"
+        environ = {**os.environ, "MUTATION_TRACE": str(data), "CI": "1", "PYTHONHASHSEED": "0"}
+        options = ("-p", "mutation.tracing", "-p", "no:xdist", "-q", "-o", f"timeout={TIME_LIMIT_S}")
+        command = [sys.executable, "-m", "pytest", *options, *files[number::jobs]]
+        with data.with_suffix(".log").open("wb") as log:
+            running.append(subprocess.Popen(command, cwd=ROOT, env=environ, stdout=log, stderr=log))
+    for process in running:
+        process.wait()
+
+
+class CoverageMap:
+    """The traced tests with their times, and the lines that they run."""
+
+    def __init__(self, folder: Path) -> None:
+        self.times: dict[str, float] = {}
+        self._data: list[CoverageData] = []
+        for times in sorted(folder.glob("trace-*.json"), key=lambda path: path.stat().st_mtime):
+            self.times.update(json.loads(times.read_text(encoding="utf-8")))
+            data = CoverageData(str(times.with_suffix("")))
+            data.read()
+            self._data.append(data)
+
+    @functools.lru_cache(maxsize=8)  # noqa: B019 - there is one map, and it lives as long as the process
+    def _lines(self, path: str) -> dict[int, set[str]]:
+        found: dict[int, set[str]] = defaultdict(set)
+        for data in self._data:
+            for line, contexts in data.contexts_by_lineno(str(ROOT / path)).items():
+                found[line].update(context.partition("|")[2] for context in contexts)
+        return {line: {test for test in tests if test in self.times} for line, tests in found.items()}
+
+    def tests_of(self, mutant: Mutant) -> list[str]:
+        """Return the tests that run the lines of a mutant; of a line that importing runs, those that run its module."""
+        if not mutant.path.endswith(".py"):
+            return []
+        lines = self._lines(mutant.path)
+        found = {test for line in range(mutant.line, mutant.end_line + 1) for test in lines.get(line, ())}
+        whole = mutant.function == "<module>" or not found
+        return list({test for tests in lines.values() for test in tests} if whole else found)
+
+    def contracts_tests(self, mutant: Mutant) -> list[str]:
+        """Return the tests that speak of the toolset of a contract, by the names of their files."""
+        toolset = Path(mutant.path).name.partition(".")[0]
+        places = (f"tests/toolsets/{toolset}", f"tests/toolsets/test_{toolset}", "tests/test_contracts.py")
+        return [test for test in self.times if test.startswith(places)]
+
+    def stages(self, mutant: Mutant) -> list[list[str]]:
+        """Return the tests to ask about a mutant: a few that are quick and differ, then many."""
+        tests = self.tests_of(mutant) or self.contracts_tests(mutant)
+        home = f"test_{Path(mutant.path).stem}.py::"
+        files: dict[str, list[str]] = defaultdict(list)
+        for test in self._varied(tests):
+            files[test.partition("::")[0]].append(test)
+        order = sorted(files, key=lambda name: (home not in f"{name}::", min(self.times[one] for one in files[name])))
+        first = [
+            test for name in order for test in files[name][: HOME_TESTS if home in f"{name}::" else AWAY_TESTS]
+        ]
+        first = self._within(first, FIRST_S, MOST_TESTS)
+        rest = [test for name in order for test in files[name] if test not in set(first)]
+        return [first, self._within(rest, SECOND_S, 10 * MOST_TESTS)]
+
+    def _varied(self, tests: list[str]) -> list[str]:
+        """Return the tests with the first case of each function ahead of all second cases, the quickest first."""
+        cases: dict[str, int] = defaultdict(int)
+        order = []
+        for test in sorted(tests, key=lambda one: (self.times[one], one)):
+            function = test.partition("[")[0]
+            order.append((cases[function], self.times[test], test))
+            cases[function] += 1
+        return [test for _, _, test in sorted(order)]
+
+    def _within(self, tests: list[str], seconds: float, number: int) -> list[str]:
+        kept, left_s = [], seconds
+        for test in tests[:number]:
+            left_s -= self.times[test]
+            if left_s < 0 and kept:
+                continue
+            kept.append(test)
+        return kept
