@@ -33,6 +33,7 @@ def mutate_contract(path: str, source: str) -> list[Mutant]:
 
 
 def _edits(schema: Any, pointer: str) -> Iterator[Edit]:
+    """Give the edits of a schema and of all schemas within it; what is only an example holds no rule."""
     if isinstance(schema, list):
         for place, one in enumerate(schema):
             yield from _edits(one, f"{pointer}/{place}")
@@ -40,19 +41,23 @@ def _edits(schema: Any, pointer: str) -> Iterator[Edit]:
         return
     for name, value in schema.items():
         where = f"{pointer}/{name}"
-        if name in {"default", "example", "examples", "const", "enum", "required"} and not isinstance(value, list):
-            continue
-        if name in BOUNDS and isinstance(value, int | float):
-            yield where, value, value - 1 if name.startswith(("max", "exclusiveMax")) else value + 1
-            yield where, value, value + 1 if name.startswith(("max", "exclusiveMax")) else value - 1
-        elif name in {"enum", "required"} and isinstance(value, list):
-            yield from ((where, value, value[:place] + value[place + 1 :]) for place in range(len(value)))
-        elif name in {"additionalProperties", "uniqueItems"} and isinstance(value, bool):
-            yield where, value, not value
-        elif name == "pattern" and isinstance(value, str):
-            yield where, value, ""
-        elif name not in {"examples", "example", "default"}:
+        edits = list(_keyword_edits(name, value))
+        yield from ((where, value, new) for new in edits)
+        if not edits and name not in {"examples", "example", "default", "const"}:
             yield from _edits(value, where)
+
+
+def _keyword_edits(name: str, value: Any) -> Iterator[Any]:
+    """Give the values that a keyword may take instead."""
+    if name in BOUNDS and isinstance(value, int | float):
+        looser = 1 if "ax" in name else -1
+        yield from (value - looser, value + looser)
+    elif name in {"enum", "required"} and isinstance(value, list):
+        yield from (value[:place] + value[place + 1 :] for place in range(len(value)))
+    elif name in {"additionalProperties", "uniqueItems"} and isinstance(value, bool):
+        yield not value
+    elif name == "pattern" and isinstance(value, str):
+        yield ""
 
 
 def _replaced(node: Any, path: list[str], new: Any) -> Any:

@@ -6,6 +6,7 @@ import functools
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 from collections import defaultdict
@@ -20,9 +21,11 @@ from .packages import NO_MAP, ROOT, TRACED
 __all__ = ["BUILD", "CoverageMap", "open_map"]
 
 BUILD = ROOT / "build/mutation"
+IMPORTED = "import|"
+"""What coverage.py writes before the name of a test that ran in the tracing process itself."""
 TIME_LIMIT_S = 120
 HOME_TESTS, AWAY_TESTS, MOST_TESTS = 25, 4, 40
-"""How many tests are asked first: of the file that is named like the module, of each other file, and in all."""
+"""How many tests are asked: of the file that is named like the module, then of each other file, and of all those."""
 FIRST_S, SECOND_S = 6.0, 30.0
 """How long, added up, the tests may take that are asked first, and those that are asked after them."""
 
@@ -95,12 +98,12 @@ class CoverageMap:
             data.read()
             self._data.append(data)
 
-    @functools.lru_cache(maxsize=8)  # noqa: B019 - there is one map, and it lives as long as the process
+    @functools.lru_cache(maxsize=400)  # noqa: B019 - there is one map, and it lives as long as the process
     def _lines(self, path: str) -> dict[int, set[str]]:
         found: dict[int, set[str]] = defaultdict(set)
         for data in self._data:
             for line, contexts in data.contexts_by_lineno(str(ROOT / path)).items():
-                found[line].update(context.partition("|")[2] for context in contexts)
+                found[line].update(context.removeprefix(IMPORTED) for context in contexts)
         return {line: {test for test in tests if test in self.times} for line, tests in found.items()}
 
     def tests_of(self, mutant: Mutant) -> list[str]:
@@ -112,6 +115,20 @@ class CoverageMap:
         whole = mutant.function == "<module>" or not found
         return list({test for tests in lines.values() for test in tests} if whole else found)
 
+    def rare_lines(self, tests: list[str]) -> list[tuple[str, int]]:
+        """Return the lines of the source that tests run, those first that the fewest functions of tests run."""
+        ran: set[tuple[str, int]] = set()
+        for data in self._data:
+            data.set_query_contexts([f"^({re.escape(IMPORTED)})?{re.escape(test)}$" for test in tests])
+            for file in data.measured_files():
+                path = Path(file).relative_to(ROOT).as_posix()
+                ran |= {(path, line) for line in data.lines(file) or ()}
+            data.set_query_contexts(None)
+        return sorted(ran, key=lambda place: (self._rarity(*place), *place))
+
+    def _rarity(self, path: str, line: int) -> int:
+        return len({test.partition("[")[0] for test in self._lines(path).get(line, ())})
+
     def contracts_tests(self, mutant: Mutant) -> list[str]:
         """Return the tests that speak of the toolset of a contract, by the names of their files."""
         toolset = Path(mutant.path).name.partition(".")[0]
@@ -119,19 +136,22 @@ class CoverageMap:
         return [test for test in self.times if test.startswith(places)]
 
     def stages(self, mutant: Mutant) -> list[list[str]]:
-        """Return the tests to ask about a mutant: a few that are quick and differ, then many."""
+        """Return the tests to ask about a mutant: of one file, a few of each other file, and then many.
+
+        The tests of the module's own file are asked even where the map says nothing: they may start processes.
+        """
         tests = self.tests_of(mutant) or self.contracts_tests(mutant)
         home = f"test_{Path(mutant.path).stem}.py::"
         files: dict[str, list[str]] = defaultdict(list)
         for test in self._varied(tests):
             files[test.partition("::")[0]].append(test)
         order = sorted(files, key=lambda name: (home not in f"{name}::", min(self.times[one] for one in files[name])))
-        first = [
-            test for name in order for test in files[name][: HOME_TESTS if home in f"{name}::" else AWAY_TESTS]
-        ]
-        first = self._within(first, FIRST_S, MOST_TESTS)
-        rest = [test for name in order for test in files[name] if test not in set(first)]
-        return [first, self._within(rest, SECOND_S, 10 * MOST_TESTS)]
+        own = [test for test in self._varied(list(self.times)) if home in test and test not in set(tests)]
+        near = self._within([*(files[order[0]] if order else []), *own], FIRST_S, HOME_TESTS)
+        away = self._within([test for name in order[1:] for test in files[name][:AWAY_TESTS]], FIRST_S, MOST_TESTS)
+        asked = {*near, *away}
+        rest = [test for test in (*own, *(one for name in order for one in files[name])) if test not in asked]
+        return [near, away, self._within(rest, SECOND_S, 10 * MOST_TESTS)]
 
     def _varied(self, tests: list[str]) -> list[str]:
         """Return the tests with the first case of each function ahead of all second cases, the quickest first."""

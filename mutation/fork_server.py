@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import importlib
 import json
 import os
 import resource
@@ -20,22 +21,32 @@ import time
 from pathlib import Path
 from typing import Any
 
-import _hypothesis_pytestplugin  # noqa: F401 - loaded for the children
-import _pytest.cacheprovider
-import _pytest.doctest
-import _pytest.junitxml
-import _pytest.pytester
-import _pytest.unittest  # noqa: F401
-import hypothesis.strategies  # noqa: F401
-import jsonschema_rs  # noqa: F401
-import msgspec  # noqa: F401
 import pytest
-import pytest_timeout  # noqa: F401
 
-SUBREAPER = 36
+DEATH_SIGNAL, SUBREAPER = 1, 36
+"""Operations of prctl(2)."""
+LOADED = (
+    "_hypothesis_pytestplugin", "_pytest.cacheprovider", "_pytest.doctest", "_pytest.junitxml", "_pytest.pytester",
+    "_pytest.unittest", "aiohttp", "anyio.pytest_plugin", "asyncio", "attrs", "http.client", "httptools",
+    "hypothesis.strategies", "idna", "jsonschema", "jsonschema_rs", "msgspec", "pdb", "platformdirs", "pytest_timeout",
+    "readline", "ssl", "tomllib", "uvloop", "xdist.plugin",
+)  # fmt: skip
+"""What nearly every test needs: loaded once, before the first fork."""
 QUIET = "ignore::pytest.PytestAssertRewriteWarning"
 """Plugins are loaded before pytest could rewrite their asserts."""
-OPTIONS = ("-p", "no:cacheprovider", "-p", "no:xdist", "--maxfail=1", "-q", "--tb=short", "-o", "timeout=60", "-W", QUIET)
+OPTIONS = (
+    "-p",
+    "no:cacheprovider",
+    "-p",
+    "no:xdist",
+    "--maxfail=1",
+    "-q",
+    "--tb=short",
+    "-o",
+    "timeout=60",
+    "-W",
+    QUIET,
+)
 
 
 class Watch:
@@ -61,13 +72,22 @@ class Watch:
         error = call.excinfo.value if call.excinfo else None
         text = str(error)[:200]
         timed_out = isinstance(error, pytest.fail.Exception) and "Timeout" in text
-        kind = "hang" if timed_out else "assert" if isinstance(error, AssertionError | pytest.fail.Exception) else "crash"
-        self.found |= {"outcome": "failed", "test": node.nodeid, "kind": kind, "error": f"{type(error).__name__}: {text}"}
+        kind = (
+            "hang" if timed_out else "assert" if isinstance(error, AssertionError | pytest.fail.Exception) else "crash"
+        )
+        self.found |= {
+            "outcome": "failed",
+            "test": node.nodeid,
+            "kind": kind,
+            "error": f"{type(error).__name__}: {text}",
+        }
 
 
 def main() -> None:
     """Answer requests until the input ends."""
     ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)  # what a test leaves behind becomes our child, and ends with it
+    for name in LOADED:
+        importlib.import_module(name)
     gc.freeze()
     for line in sys.stdin:
         request = json.loads(line)
@@ -116,6 +136,7 @@ def _end_all(child: int, *, patient: bool) -> None:
 
 def _work(request: dict[str, Any], writable: int) -> None:
     os.setsid()
+    ctypes.CDLL(None).prctl(DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
     os.set_inheritable(writable, False)
     log = os.open("build/run.log", os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
     null = os.open(os.devnull, os.O_RDONLY)

@@ -28,7 +28,9 @@ COMPARISONS: dict[type[ast.cmpop], tuple[str, str]] = {
 }
 ARITHMETIC: dict[type[ast.operator], tuple[str, str]] = {ast.Add: (r"\+", "-"), ast.Sub: (r"-", "+")}
 TEXTS = (ast.Constant, ast.JoinedStr, ast.List, ast.Tuple, ast.Dict)
-SPEAKERS = re.compile(r"Fault|fault|[rR]efus|ProtocolError|BadRequestError|LimitError|CallError|ContractError|LockError")
+SPEAKERS = re.compile(
+    r"Fault|fault|[rR]efus|ProtocolError|BadRequestError|LimitError|CallError|ContractError|LockError"
+)
 """Calls whose texts a client or a person is shown."""
 
 
@@ -55,26 +57,26 @@ def mutate_python(path: str, source: str) -> list[Mutant]:
                         code.line_of(max(start, end - 1)),
                     )
                 )
-    return numbered([mutant for mutant in found if mutant.before != mutant.after and mutant.before != "…"])
+    return numbered([mutant for mutant in found if mutant.before != mutant.after])
 
 
-def _between(code: Code, left: ast.AST, right: ast.AST, pattern: str, text: str, shown: ast.AST) -> Iterator[Edit]:
+def _between(code: Code, left: ast.AST, right: ast.AST, change: tuple[str, str], shown: ast.AST) -> Iterator[Edit]:
     """Give the edit of an operator, which has no position of its own: it stands between two nodes that have one."""
     start, end = code.span(left)[1], code.span(right)[0]
-    if found := re.search(pattern, code.source[start:end]):
-        yield start + found.start(), start + found.end(), text, shown
+    if found := re.search(change[0], code.source[start:end]):
+        yield start + found.start(), start + found.end(), change[1], shown
 
 
 def _comparison(code: Code, node: ast.Compare) -> Iterator[Edit]:
     operands = [node.left, *node.comparators]
     for operator, left, right in zip(node.ops, operands, operands[1:], strict=False):
-        yield from _between(code, left, right, *COMPARISONS[type(operator)], node)
+        yield from _between(code, left, right, COMPARISONS[type(operator)], node)
 
 
 def _connective(code: Code, node: ast.BoolOp) -> Iterator[Edit]:
-    pattern, text = (r"\band\b", "or") if isinstance(node.op, ast.And) else (r"\bor\b", "and")
+    change = (r"\band\b", "or") if isinstance(node.op, ast.And) else (r"\bor\b", "and")
     for left, right in zip(node.values, node.values[1:], strict=False):
-        yield from _between(code, left, right, pattern, text, node)
+        yield from _between(code, left, right, change, node)
 
 
 def _negation(code: Code, node: ast.UnaryOp) -> Iterator[Edit]:
@@ -135,7 +137,7 @@ def _statement(code: Code, node: ast.Raise | ast.Expr) -> Iterator[Edit]:
 def _arithmetic(code: Code, node: ast.BinOp) -> Iterator[Edit]:
     texts = any(isinstance(side, TEXTS) and not _is_number(side) for side in (node.left, node.right))
     if type(node.op) in ARITHMETIC and not texts:
-        yield from _between(code, node.left, node.right, *ARITHMETIC[type(node.op)], node)
+        yield from _between(code, node.left, node.right, ARITHMETIC[type(node.op)], node)
 
 
 def _is_number(node: ast.AST) -> bool:
@@ -144,7 +146,7 @@ def _is_number(node: ast.AST) -> bool:
 
 def _increment(code: Code, node: ast.AugAssign) -> Iterator[Edit]:
     if type(node.op) in ARITHMETIC and not isinstance(node.value, ast.JoinedStr | ast.List | ast.Tuple):
-        yield from _between(code, node.target, node.value, *ARITHMETIC[type(node.op)], node)
+        yield from _between(code, node.target, node.value, ARITHMETIC[type(node.op)], node)
 
 
 def _call(code: Code, node: ast.Call) -> Iterator[Edit]:

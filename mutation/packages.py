@@ -19,8 +19,8 @@ class Package:
     name: str
     files: tuple[str, ...]
     """Patterns of paths below `src/signet`."""
-    last: tuple[str, ...]
-    """Test files that start processes or are slow: asked about a mutant that all tests of the coverage map let live."""
+    last: tuple[tuple[str, ...], ...]
+    """Test files that start processes or are slow, in groups: asked about a mutant that all other tests let live."""
     without: tuple[str, ...] = ()
     """Patterns of paths that hold no rule of the package."""
 
@@ -32,31 +32,58 @@ class Package:
         return [f"{SOURCE}/{path}" for path in kept if not path.endswith("__init__.py")]
 
 
+DOORS = (
+    "tests/transports/test_every_tool.py",
+    "tests/transports/test_rest.py",
+    "tests/transports/test_envelope.py",
+    "tests/transports/test_http.py",
+)
+"""Every door, by processes that the tests of a file share."""
+
 PACKAGES = (
     Package(
         "kernel",
         ("kernel/*.py", "schemas/envelope.schema.json", "schemas/tool_io.schema.json"),
-        ("tests/transports/test_stdio.py", "tests/test_doors.py", "tests/real/test_progress.py"),
+        (DOORS, ("tests/toolsets/oj/test_tools.py", "tests/transports/test_stdio.py", "tests/wrap/test_listing.py")),
     ),
     Package(
         "transports",
         ("transports/*.py",),
         (
-            "tests/transports/test_stdio.py",
-            "tests/transports/test_hangup.py",
-            "tests/attack/test_pipelining.py",
-            "tests/attack/test_time_limits.py",
-            "tests/transports/test_workers.py",
-            "tests/transports/test_supervisor.py",
+            (
+                *DOORS,
+                "tests/transports/test_guard.py",
+                "tests/transports/test_pages.py",
+                "tests/transports/test_openapi.py",
+                "tests/transports/test_request_ids.py",
+                "tests/transports/test_tls.py",
+                "tests/transports/test_systemd.py",
+            ),
+            (
+                "tests/transports/test_connection.py",
+                "tests/transports/test_http_server.py",
+                "tests/transports/test_stdio.py",
+                "tests/transports/test_hangup.py",
+                "tests/attack/test_pipelining.py",
+            ),
+            (
+                "tests/transports/test_workers.py",
+                "tests/transports/test_supervisor.py",
+                "tests/attack/test_time_limits.py",
+            ),
         ),
     ),
-    Package("journal", ("journal/*.py",), ("tests/journal/test_retention_settings.py", "tests/test_journal_command.py")),
+    Package(
+        "journal",
+        ("journal/*.py",),
+        (("tests/journal/test_retention_settings.py", "tests/test_journal_command.py"),),
+    ),
     Package(
         "limits",
         ("operations/limits/*.py", "operations/gates.py"),
-        ("tests/operations/test_metrics.py", "tests/operations/test_redis_store.py"),
+        (("tests/operations/test_limits_doors.py",), ("tests/operations/test_metrics.py",)),
     ),
-    Package("lock", ("lock/*.py",), ("tests/lock/test_lock_command.py", "tests/wrap/test_lock_policy.py")),
+    Package("lock", ("lock/*.py",), (("tests/lock/test_lock_command.py",), ("tests/wrap/test_wrap_lock.py",))),
     Package(
         "toolset oj",
         (
@@ -69,7 +96,7 @@ PACKAGES = (
             "toolsets/oj_practice/tools.py",
             "schemas/tools/oj.*.json",
         ),
-        ("tests/test_oj_mcp.py", "tests/test_oj_commands.py"),
+        (("tests/toolsets/oj/test_tools.py", "tests/transports/test_every_tool.py"), ("tests/test_oj_mcp.py",)),
     ),
     Package(
         "toolset boj",
@@ -82,13 +109,19 @@ PACKAGES = (
             "toolsets/boj_explore/tools.py",
             "schemas/tools/boj.*.json",
         ),
-        ("tests/test_boj_mcp.py", "tests/test_boj_commands.py", "tests/toolsets/boj_explore/test_index.py"),
+        (
+            ("tests/toolsets/test_boj_tools.py", "tests/transports/test_every_tool.py"),
+            ("tests/test_boj_mcp.py", "tests/toolsets/boj_explore/test_index.py"),
+        ),
         without=("toolsets/boj/digest.py", "toolsets/boj/sources.py"),
     ),
     Package(
         "toolset plantuml",
         ("toolsets/plantuml/*.py", "toolsets/plantuml_tools/*.py", "schemas/tools/plantuml.*.json"),
-        ("tests/toolsets/plantuml_tools/test_drawing.py", "tests/test_diagram_command.py"),
+        (
+            ("tests/toolsets/test_plantuml.py", "tests/transports/test_every_tool.py"),
+            ("tests/toolsets/plantuml_tools/test_drawing.py",),
+        ),
         without=("*/corpus.py",),
     ),
 )
