@@ -247,3 +247,11 @@ def test_routes_that_callers_make_up_are_cleaned_and_not_remembered_for_ever() -
 
     assert routes == {"/api/tools/token=[redacted]"}
     assert len(recorder._templates) <= 1000
+
+
+def test_the_time_of_a_call_is_told_in_milliseconds_to_the_microsecond() -> None:
+    entry = JournalEntry(Call("x", {}, NULL_CONTEXT), None, None, None, 2, 0.0, 1.2345679)
+
+    (record,) = Recorder().records([entry])
+
+    assert record.duration_ms == 1234.567

@@ -206,6 +206,7 @@ async def test_the_wait_for_a_twin_is_no_longer_than_a_call_and_a_dead_one_is_fo
     assert isinstance(entry, Fault)
     assert (entry.name, entry.data["retry_after_seconds"]) == ("RATE_LIMITED", 1)
     assert 2.0 <= sum(keyed.slept) < 2.3
+    assert keyed.slept[:7] == [0.01, 0.02, 0.04, 0.08, 0.16, 0.25, 0.25]
     keyed.clock.turn(30)
     await keyed.run(one, done(one, {}))
 
