@@ -116,7 +116,7 @@ def _run(request: dict[str, Any]) -> dict[str, Any]:
     cpu_s = round(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, 2)
     if data.endswith(b"\n"):
         return {**json.loads(data), "cpu_s": cpu_s}
-    hung = left_s <= 0 or cpu_s >= request["cpu_s"]
+    hung = left_s <= 0 or cpu_s > request["cpu_s"] - 0.5
     return {"outcome": "failed", "kind": "hang" if hung else "crash", "cpu_s": cpu_s}
 
 

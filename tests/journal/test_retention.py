@@ -148,12 +148,13 @@ def test_a_journal_whose_lock_cannot_be_asked_for_counts_as_written(
         raise OSError(errno.ENOLCK, "no locks available")
 
     monkeypatch.setattr(retention, "lock", no_locks)
-    for run in range(3):
-        (tmp_path / f"envelope_validation.2026010{run}T000000Z.a.jsonl").write_bytes(b"")
+    (tmp_path / FOLDER).mkdir(parents=True)
+    for run in "abc":
+        (tmp_path / FOLDER / f"envelope_validation.20260101T000000Z.{run}.jsonl").write_bytes(b"")
 
     retention.remove_old(str(tmp_path), retention.Retention(runs=1))
 
-    assert len(list(tmp_path.iterdir())) == 3
+    assert len(list((tmp_path / FOLDER).iterdir())) == 3
 
 
 @pytest.mark.parametrize(("link", "latest"), [("a", "a"), ("b", "b"), ("gone", "b")])
@@ -166,3 +167,17 @@ def test_the_link_tells_which_run_was_started_last(tmp_path: Path, link: str, la
     (found,) = retention.find_latest_run(str(tmp_path))
 
     assert Path(found).name == f"envelope_validation.20260101T000000Z.{latest}.jsonl"
+
+
+def test_a_run_holds_one_journal_at_a_time(tmp_path: Path) -> None:
+    os.close(open_journal(str(tmp_path), run="r"))
+    hold = retention.RunHold(str(tmp_path), "r")
+
+    hold.take()
+    first = hold._held
+    hold.take()
+
+    assert first is not None
+    assert hold._held not in {None, first}
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(first)

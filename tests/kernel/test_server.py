@@ -92,6 +92,7 @@ def test_a_cancellation_is_passed_to_the_channel_by_its_id(server: Server) -> No
 
     answer(server, {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "gone"}}, channel)
     answer(server, {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {}}, channel)
+    answer(server, {"jsonrpc": "2.0", "method": "notifications/progress", "params": {"requestId": "kept"}}, channel)
 
     assert cancelled == ["gone"]
 

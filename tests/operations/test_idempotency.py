@@ -351,3 +351,19 @@ async def _leave(entry: Entry, outcome: Outcome | None) -> None:
     left = runner.leave(outcome) if runner is not None else None
     assert left is not None
     await left
+
+
+@pytest.mark.parametrize(("waiting", "waits"), [(255, True), (256, False)])
+def test_no_more_than_256_calls_wait_for_their_twins(waiting: int, waits: bool) -> None:
+    @scenario
+    async def one_more() -> None:
+        keyed, one = Keyed(timeout_s=2.0), call("alice", key="k")
+        assert await keyed.enter(one) is not None
+        keyed.gate._waiting = waiting
+
+        entry = await keyed.enter(one)
+
+        assert isinstance(entry, Fault)
+        assert (entry.name, bool(keyed.slept)) == ("RATE_LIMITED", waits)
+
+    one_more()
