@@ -26,7 +26,7 @@ IMPORTED = "import|"
 TIME_LIMIT_S = 120
 HOME_TESTS, AWAY_TESTS, MOST_TESTS = 25, 4, 40
 """How many tests are asked: of the file that is named like the module, then of each other file, and of all those."""
-FIRST_S, SECOND_S = 6.0, 30.0
+FIRST_S, SECOND_S = 6.0, 15.0
 """How long, added up, the tests may take that are asked first, and those that are asked after them."""
 
 
@@ -151,7 +151,7 @@ class CoverageMap:
         away = self._within([test for name in order[1:] for test in files[name][:AWAY_TESTS]], FIRST_S, MOST_TESTS)
         asked = {*near, *away}
         rest = [test for test in (*own, *(one for name in order for one in files[name])) if test not in asked]
-        return [near, away, self._within(rest, SECOND_S, 10 * MOST_TESTS)]
+        return [near, away, self._within(rest, SECOND_S, 4 * MOST_TESTS)]
 
     def _varied(self, tests: list[str]) -> list[str]:
         """Return the tests with the first case of each function ahead of all second cases, the quickest first."""
