@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import json
 import os
-import re
+import sqlite3
 import subprocess
 import sys
 from collections import defaultdict
@@ -14,6 +15,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from coverage import CoverageData
+from coverage.numbits import numbits_to_nums
 
 from .mutants import Mutant
 from .packages import NO_MAP, ROOT, TRACED
@@ -23,6 +25,12 @@ __all__ = ["BUILD", "CoverageMap", "open_map"]
 BUILD = ROOT / "build/mutation"
 IMPORTED = "import|"
 """What coverage.py writes before the name of a test that ran in the tracing process itself."""
+PLAYED = ("src/signet/sandbox/", "src/signet/testing/")
+"""What plays upstreams and serves tests holds no rule of a clause."""
+LINES_OF_TESTS = """
+    SELECT context.context, file.path, line_bits.numbits FROM line_bits
+    JOIN context ON context.id = line_bits.context_id JOIN file ON file.id = line_bits.file_id
+"""
 TIME_LIMIT_S = 120
 HOME_TESTS, AWAY_TESTS, MOST_TESTS = 25, 4, 40
 """How many tests are asked: of the file that is named like the module, then of each other file, and of all those."""
@@ -108,8 +116,6 @@ class CoverageMap:
 
     def tests_of(self, mutant: Mutant) -> list[str]:
         """Return the tests that run the lines of a mutant; of a line that importing runs, those that run its module."""
-        if not mutant.path.endswith(".py"):
-            return []
         lines = self._lines(mutant.path)
         found = {test for line in range(mutant.line, mutant.end_line + 1) for test in lines.get(line, ())}
         whole = mutant.function == "<module>" or not found
@@ -117,30 +123,39 @@ class CoverageMap:
 
     def rare_lines(self, tests: list[str]) -> list[tuple[str, int]]:
         """Return the lines of the source that tests run, those first that the fewest functions of tests run."""
-        ran: set[tuple[str, int]] = set()
+        ran = {(path, line) for test in tests for path, lines in self._by_test[test] for line in lines}
+        return sorted(ran, key=lambda place: (len(self._functions[place]), *place))
+
+    @functools.cached_property
+    def _by_test(self) -> dict[str, list[tuple[str, list[int]]]]:
+        """The lines of each test, read from the data files at once."""
+        found: dict[str, list[tuple[str, list[int]]]] = defaultdict(list)
         for data in self._data:
-            data.set_query_contexts([f"^({re.escape(IMPORTED)})?{re.escape(test)}$" for test in tests])
-            for file in data.measured_files():
-                path = Path(file).relative_to(ROOT).as_posix()
-                ran |= {(path, line) for line in data.lines(file) or ()}
-            data.set_query_contexts(None)
-        return sorted(ran, key=lambda place: (self._rarity(*place), *place))
+            with contextlib.closing(sqlite3.connect(data.data_filename())) as store:
+                for context, file, bits in store.execute(LINES_OF_TESTS):
+                    path = Path(file).relative_to(ROOT).as_posix()
+                    if (test := context.removeprefix(IMPORTED)) in self.times and not path.startswith(PLAYED):
+                        found[test].append((path, numbits_to_nums(bits)))
+        return found
 
-    def _rarity(self, path: str, line: int) -> int:
-        return len({test.partition("[")[0] for test in self._lines(path).get(line, ())})
-
-    def contracts_tests(self, mutant: Mutant) -> list[str]:
-        """Return the tests that speak of the toolset of a contract, by the names of their files."""
-        toolset = Path(mutant.path).name.partition(".")[0]
-        places = (f"tests/toolsets/{toolset}", f"tests/toolsets/test_{toolset}", "tests/test_contracts.py")
-        return [test for test in self.times if test.startswith(places)]
+    @functools.cached_property
+    def _functions(self) -> dict[tuple[str, int], set[str]]:
+        """The functions of tests that run a line."""
+        found: dict[tuple[str, int], set[str]] = defaultdict(set)
+        for test, files in self._by_test.items():
+            for path, lines in files:
+                for line in lines:
+                    found[path, line].add(test.partition("[")[0])
+        return found
 
     def stages(self, mutant: Mutant) -> list[list[str]]:
         """Return the tests to ask about a mutant: of one file, a few of each other file, and then many.
 
         The tests of the module's own file are asked even where the map says nothing: they may start processes.
         """
-        tests = self.tests_of(mutant) or self.contracts_tests(mutant)
+        if not mutant.path.endswith(".py"):
+            return self._contract_stages(Path(mutant.path).name.removesuffix(".json"))
+        tests = self.tests_of(mutant)
         home = f"test_{Path(mutant.path).stem}.py::"
         files: dict[str, list[str]] = defaultdict(list)
         for test in self._varied(tests):
@@ -152,6 +167,21 @@ class CoverageMap:
         asked = {*near, *away}
         rest = [test for test in (*own, *(one for name in order for one in files[name])) if test not in asked]
         return [near, away, self._within(rest, SECOND_S, 4 * MOST_TESTS)]
+
+    def _contract_stages(self, slug: str) -> list[list[str]]:
+        """Return the tests whose names have the slug of a contract, then those of its toolset's tools."""
+        toolset = slug.partition(".")[0]
+        named = [test for test in self.times if slug in test]
+        tools = [
+            test
+            for test in self.times
+            if test.startswith(f"tests/toolsets/test_{toolset}")
+            or f"/{toolset}" in test.rpartition("/test_tools.py")[0]
+        ]
+        return [
+            self._within(self._varied(named), FIRST_S, MOST_TESTS),
+            self._within(self._varied(tools), SECOND_S, 4 * MOST_TESTS),
+        ]
 
     def _varied(self, tests: list[str]) -> list[str]:
         """Return the tests with the first case of each function ahead of all second cases, the quickest first."""

@@ -55,7 +55,7 @@ class _Search:
                 clause = self._waiting.get_nowait()
                 functions = self._marked[clause]
                 with self._lock:
-                    candidates = self._prover.candidates(functions)
+                    candidates = self._prover.candidates(clause, functions)
                 proof = self._prover.prove(runner, functions, candidates)
                 with self._lock:
                     self._tell(clause, proof)
