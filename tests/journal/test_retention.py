@@ -181,3 +181,14 @@ def test_a_run_holds_one_journal_at_a_time(tmp_path: Path) -> None:
     assert hold._held not in {None, first}
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(first)
+
+
+def test_a_new_folder_is_hidden_as_a_whole_and_one_that_was_there_in_part(tmp_path: Path) -> None:
+    (tmp_path / "kept").mkdir()
+    for name in ("new", "kept"):
+        os.close(open_journal(str(tmp_path / name)))
+
+    hidden = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob(".gitignore"))
+
+    assert hidden == ["kept/mcp_server/.gitignore", "new/.gitignore"]
+    assert {(tmp_path / path).read_bytes() for path in hidden} == {b"*\n"}

@@ -367,3 +367,18 @@ def test_no_more_than_256_calls_wait_for_their_twins(waiting: int, waits: bool) 
         assert (entry.name, bool(keyed.slept)) == ("RATE_LIMITED", waits)
 
     one_more()
+
+
+@scenario
+async def test_one_task_tells_the_store_of_all_unsaved_answers() -> None:
+    store = Elsewhere(Clock().store())
+    store.is_away = True
+    unsaved = UnsavedAnswers(store)
+    before = asyncio.all_tasks()
+
+    for key in ("a", "b", "c"):
+        unsaved.add(key, "digest", "runner", b"x", 60)
+        await asyncio.sleep(0)
+
+    (teller,) = asyncio.all_tasks() - before
+    teller.cancel()
