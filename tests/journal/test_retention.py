@@ -184,11 +184,13 @@ def test_a_run_holds_one_journal_at_a_time(tmp_path: Path) -> None:
 
 
 def test_a_new_folder_is_hidden_as_a_whole_and_one_that_was_there_in_part(tmp_path: Path) -> None:
-    (tmp_path / "kept").mkdir()
-    for name in ("new", "kept"):
+    for name in ("kept", "hidden"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "hidden/.gitignore").write_bytes(b"*\n")
+    for name in ("new", "kept", "hidden"):
         os.close(open_journal(str(tmp_path / name)))
 
     hidden = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob(".gitignore"))
 
-    assert hidden == ["kept/mcp_server/.gitignore", "new/.gitignore"]
+    assert hidden == ["hidden/.gitignore", "kept/mcp_server/.gitignore", "new/.gitignore"]
     assert {(tmp_path / path).read_bytes() for path in hidden} == {b"*\n"}

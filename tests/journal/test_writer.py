@@ -481,3 +481,37 @@ def test_threads_that_push_at_once_start_one_writer_and_lose_nothing(
 
     assert starts == ["journal"]
     assert len(records_in(tmp_path)) == 4_000
+
+
+def test_whoever_watches_is_told_of_each_record_once_and_of_no_empty_batch(tmp_path: Path) -> None:
+    calls, records, written = [], [], []
+    writer = JournalWriter(
+        str(tmp_path), Recorder(), pytest.fail, calls.append,
+        on_written=lambda number, lag_s: written.append((number, lag_s)), on_records=records.append,
+    )  # fmt: skip
+    for number in range(3):
+        writer.push(Outcome(Call("x", {"n": number}, NULL_CONTEXT), None, body=b"%d" % number), 0.0)
+    writer.flush()
+    writer.flush()
+    writer.close()
+
+    assert all(calls)
+    assert all(records)
+    told = [
+        [(entry.call.arguments["n"], entry.body) for batch in batches for entry, _ in batch]
+        for batches in (calls, records)
+    ]
+    assert told == [[(0, b"0"), (1, b"1"), (2, b"2")]] * 2
+    assert (sum(number for number, _ in written), {lag_s for _, lag_s in written}) == (3, {0.0})
+
+
+def test_without_a_folder_records_are_made_for_the_watcher_alone() -> None:
+    records, written = [], []
+    writer = JournalWriter(
+        None, Recorder(), pytest.fail, on_written=lambda *told: written.append(told), on_records=records.append
+    )
+    writer.push(Outcome(Call("x", {}, NULL_CONTEXT), None, body=b"{}"), 0.0)
+    writer.close()
+
+    (((entry, record),),) = records
+    assert (entry.body, record.output_bytes, written) == (b"", 2, [])
