@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import functools
 import hashlib
+import itertools
 import json
 import os
 import queue
@@ -13,7 +15,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import msgspec
 from msgspec import structs
@@ -81,10 +83,12 @@ class Runner:
 def running(jobs: int, folder: Path = BUILD) -> Iterator[list[Runner]]:
     """Open as many slots as there are jobs, and end their processes with the block."""
     with tempfile.TemporaryDirectory(prefix="mutation-", ignore_cleanup_errors=True) as temporary:
-        places = [Path(temporary, str(number)) for number in range(jobs)]
-        for place in places:
+        claimed = itertools.islice(_free_slots(folder), jobs)
+        runners = []
+        for slot, _ in (claims := list(claimed)):
+            place = Path(temporary, slot.name)
             place.mkdir()
-        runners = [Runner(folder / f"slot-{number}", str(place)) for number, place in enumerate(places)]
+            runners.append(Runner(slot, str(place)))
         try:
             for runner in runners:
                 if (found := runner.ask([SOUND], cpu_s=60, wall_s=600))["outcome"] != "passed" or not found["ran"]:
@@ -93,6 +97,21 @@ def running(jobs: int, folder: Path = BUILD) -> Iterator[list[Runner]]:
         finally:
             for runner in runners:
                 runner.close()
+            for _, lock in claims:
+                lock.close()
+
+
+def _free_slots(folder: Path) -> Iterator[tuple[Path, IO[bytes]]]:
+    """Give slots that no other run uses, each with the open file whose lock says so."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for number in itertools.count():
+        lock = (folder / f"slot-{number}.lock").open("wb")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            lock.close()
+        else:
+            yield folder / f"slot-{number}", lock
 
 
 def try_mutant(runner: Runner, package: Package, mutant: Mutant, tests: CoverageMap, *, quick: bool = False) -> Verdict:
