@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -21,8 +22,9 @@ import pytest
 from channels import rpc
 from journals import FOLDER, LATEST, records_in
 from processes import PATIENCE_S, SIGNET, clean_env, piping, serving
+from signet.journal import writer
 from signet.journal.record import Recorder
-from signet.journal.retention import open_journal
+from signet.journal.retention import Retention, open_journal
 from signet.journal.writer import JournalWriter
 from signet.kernel.errors import unknown_tool
 from signet.kernel.outcome import Call, Outcome
@@ -515,3 +517,38 @@ def test_without_a_folder_records_are_made_for_the_watcher_alone() -> None:
 
     (((entry, record),),) = records
     assert (entry.body, record.output_bytes, written) == (b"", 2, [])
+
+
+def test_a_file_ends_with_the_batch_that_fills_it(tmp_path: Path) -> None:
+    journal = JournalWriter(str(tmp_path), Recorder(), pytest.fail, retention=Retention(max_bytes=100_000))
+    for _ in range(12):
+        for _ in range(10):
+            journal.push(Outcome(Call("x" * 50, {}, NULL_CONTEXT), None, body=b"{}"), 0.0)
+        journal.flush()
+    journal.close()
+
+    sizes = [path.stat().st_size for path in sorted((tmp_path / FOLDER).glob("*.jsonl")) if not path.is_symlink()]
+
+    batch = sum(sizes) / 12
+    assert len(sizes) > 2
+    assert all(10_000 <= size < 10_000 + 1.5 * batch for size in sizes[:-1])
+
+
+def test_the_one_warning_names_the_file_that_failed_or_else_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warnings: list[str] = []
+    (tmp_path / "file").write_bytes(b"")
+    for folder in ("file/below", "full"):
+        journal = JournalWriter(str(tmp_path / folder), Recorder(), warnings.append)
+        for _ in range(2):
+            journal.push(Outcome(Call("x", {}, NULL_CONTEXT), None, body=b"{}"), 0.0)
+            journal.flush()
+        journal.close()
+        monkeypatch.setattr(writer, "append_lines", _no_space)
+
+    assert warnings == [f"Not a directory: {tmp_path / 'file'}", f"No space left on device: {tmp_path / 'full'}"]
+
+
+def _no_space(*_: object) -> int:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
