@@ -31,7 +31,7 @@ COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-has
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
-.PHONY: help demo test coverage ways check attack fuzz bench load load-wrapped clients servers wrapped-servers measure docs screenshots contracts lock sbom audit tools clean
+.PHONY: help demo test coverage ways check attack fuzz bench load load-wrapped mutants clients servers wrapped-servers measure docs screenshots contracts lock sbom audit tools clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -74,6 +74,9 @@ load: $(TEST_STAMP) tools ## Call three servers behind HAProxy 100,000 times whi
 
 load-wrapped: $(TEST_STAMP) ## Call a wrapped server 100,000 times while it is killed again and again (ARGS="--calls 5000")
 	@$(BIN)/python -m load.wrap $(ARGS)
+
+mutants: $(TEST_STAMP) tools ## Change one rule at a time, see a test fail, write docs/mutation.md (ARGS="--package lock", "--help")
+	@$(BIN)/python -m mutation $(ARGS)
 
 clients: $(TEST_STAMP) tools ## Run real clients and write docs/clients.md (ARGS="--only NAME,NAME", "--help"; needs uv)
 	@command -v $(UV) >/dev/null || { echo "make clients needs uv: pip install uv"; exit 1; }

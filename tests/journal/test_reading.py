@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from signet.journal import reading
 from signet.journal.reading import Follower, JournalLine, find_files, last_lines, merged
 
 FOLDER = "mcp_server/envelope_validation"
@@ -129,3 +130,15 @@ def test_a_door_has_a_name_without_the_tool(transport: str, route: str, door: st
 
     assert line is not None
     assert line.door == door
+
+
+def test_of_a_long_journal_the_end_alone_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read, reader = [], JournalLine.read
+    monkeypatch.setattr(reading, "BLOCK_BYTES", 1000)
+    monkeypatch.setattr(JournalLine, "read", staticmethod(lambda line: read.append(line) or reader(line)))
+    journal(tmp_path, "a", 1, b"".join(map(record, range(500))))
+
+    last = last_lines(find_files(str(tmp_path)), 5)
+
+    assert seconds(last) == [495, 496, 497, 498, 499]
+    assert 5 <= len(read) < 20

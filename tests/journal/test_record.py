@@ -16,7 +16,7 @@ from channels import doors, invocation, rpc
 from journals import ROUTING, VOLATILE, differences, records_in
 from processes import ROOT, SIGNET, Pipe, Server, piping, serving
 from signet.catalogue import find_toolset
-from signet.journal.record import MAX_LINE_BYTES, JournalEntry, Recorder
+from signet.journal.record import MAX_LINE_BYTES, JournalEntry, Recorder, logged
 from signet.journal.writer import PAGE_BYTES, USUAL_LINE_BYTES, paged
 from signet.kernel.errors import Code, Fault
 from signet.kernel.outcome import Call, Door, Outcome
@@ -335,3 +335,48 @@ def test_routes_that_callers_make_up_are_cleaned_and_not_remembered_for_ever() -
 
     assert routes == {"/api/tools/token=[redacted]"}
     assert len(recorder._templates) <= 1000
+
+
+def test_the_time_of_a_call_is_told_in_milliseconds_to_the_microsecond() -> None:
+    entry = JournalEntry(Call("x", {}, NULL_CONTEXT), None, None, None, 2, 0.0, 1.2345679)
+
+    (record,) = Recorder().records([entry])
+
+    assert record.duration_ms == 1234.567
+
+
+@pytest.mark.parametrize(
+    ("fault", "known", "expected"),
+    [
+        (None, True, {"tool": "plantuml.encode", "arguments": {"n": 1}, "result": {"m": 2}}),
+        (
+            Fault(Code.INVALID_INPUT, "password=abc is wrong"),
+            True,
+            {
+                "tool": "plantuml.encode",
+                "arguments": {"n": 1},
+                "error": {"code": "INVALID_INPUT", "message": "password=[redacted] is wrong"},
+            },
+        ),
+        (
+            Fault(Code.NOT_FOUND, "no"),
+            False,
+            {"tool": "x", "arguments": {"n": 1}, "error": {"code": "NOT_FOUND", "message": "no"}, "by_name": True},
+        ),
+        (
+            Fault(Code.INVALID_INPUT, "no"),
+            False,
+            {"tool": "x", "error": {"code": "INVALID_INPUT", "message": "no"}, "by_name": True},
+        ),
+    ],
+)
+def test_a_recorded_call_has_its_arguments_if_it_began_and_a_result_or_an_error(
+    fault: Fault | None, known: bool, expected: dict[str, Any]
+) -> None:
+    call = Call("x", {"n": 1}, NULL_CONTEXT, Door("http", "/mcp", "x", by_name=True))
+
+    line = logged("id", call, find_toolset("plantuml").tools()[0] if known else None, fault, b'{"m":2}')
+
+    told = json.loads(msgspec.json.encode(line))
+    assert told.pop("requestId") == "id"
+    assert {name: value for name, value in told.items() if value not in ("", False)} == expected

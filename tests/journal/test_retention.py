@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import stat
@@ -14,6 +15,7 @@ from channels import rpc
 from journals import FOLDER, LATEST, records_in
 from obstacles import OBSTACLES, obstruct
 from processes import PATIENCE_S, SIGNET, piping, serving
+from signet.journal import retention
 from signet.journal.retention import open_journal
 
 CALL = {"name": "encodePlantUML", "arguments": {"plantumlCode": "A"}}
@@ -140,3 +142,60 @@ def test_a_folder_that_was_there_before_is_left_to_its_owner(tmp_path: Path) -> 
 
     assert not (tmp_path / "kept/.gitignore").exists()
     assert (tmp_path / "own/.gitignore").read_bytes() == b"theirs\n"
+
+
+def test_a_journal_whose_lock_cannot_be_asked_for_counts_as_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a file system without locks no journal is removed that somebody may be writing."""
+
+    def no_locks(_: int) -> bool:
+        raise OSError(errno.ENOLCK, "no locks available")
+
+    monkeypatch.setattr(retention, "lock", no_locks)
+    (tmp_path / FOLDER).mkdir(parents=True)
+    for run in "abc":
+        (tmp_path / FOLDER / f"envelope_validation.20260101T000000Z.{run}.jsonl").write_bytes(b"")
+
+    retention.remove_old(str(tmp_path), retention.Retention(runs=1))
+
+    assert len(list((tmp_path / FOLDER).iterdir())) == 3
+
+
+@pytest.mark.parametrize(("link", "latest"), [("a", "a"), ("b", "b"), ("gone", "b")])
+def test_the_link_tells_which_run_was_started_last(tmp_path: Path, link: str, latest: str) -> None:
+    """Both were started within one second; a link that leads nowhere leaves it to the names."""
+    for run in ("a", "b"):
+        (tmp_path / f"envelope_validation.20260101T000000Z.{run}.jsonl").write_bytes(b"")
+    (tmp_path / "envelope_validation.latest.jsonl").symlink_to(f"envelope_validation.20260101T000000Z.{link}.jsonl")
+
+    (found,) = retention.find_latest_run(str(tmp_path))
+
+    assert Path(found).name == f"envelope_validation.20260101T000000Z.{latest}.jsonl"
+
+
+def test_a_run_holds_one_journal_at_a_time(tmp_path: Path) -> None:
+    os.close(open_journal(str(tmp_path), run="r"))
+    hold = retention.RunHold(str(tmp_path), "r")
+
+    hold.take()
+    first = hold._held
+    hold.take()
+
+    assert first is not None
+    assert hold._held not in {None, first}
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(first)
+
+
+def test_a_new_folder_is_hidden_as_a_whole_and_one_that_was_there_in_part(tmp_path: Path) -> None:
+    for name in ("kept", "hidden"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "hidden/.gitignore").write_bytes(b"*\n")
+    for name in ("new", "kept", "hidden"):
+        os.close(open_journal(str(tmp_path / name)))
+
+    hidden = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob(".gitignore"))
+
+    assert hidden == ["hidden/.gitignore", "kept/mcp_server/.gitignore", "new/.gitignore"]
+    assert {(tmp_path / path).read_bytes() for path in hidden} == {b"*\n"}

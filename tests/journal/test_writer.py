@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -21,8 +22,9 @@ import pytest
 from channels import rpc
 from journals import FOLDER, LATEST, records_in
 from processes import PATIENCE_S, SIGNET, clean_env, piping, serving
+from signet.journal import writer
 from signet.journal.record import Recorder
-from signet.journal.retention import open_journal
+from signet.journal.retention import Retention, open_journal
 from signet.journal.writer import JournalWriter
 from signet.kernel.errors import unknown_tool
 from signet.kernel.outcome import Call, Outcome
@@ -481,3 +483,72 @@ def test_threads_that_push_at_once_start_one_writer_and_lose_nothing(
 
     assert starts == ["journal"]
     assert len(records_in(tmp_path)) == 4_000
+
+
+def test_whoever_watches_is_told_of_each_record_once_and_of_no_empty_batch(tmp_path: Path) -> None:
+    calls, records, written = [], [], []
+    writer = JournalWriter(
+        str(tmp_path), Recorder(), pytest.fail, calls.append,
+        on_written=lambda number, lag_s: written.append((number, lag_s)), on_records=records.append,
+    )  # fmt: skip
+    for number in range(3):
+        writer.push(Outcome(Call("x", {"n": number}, NULL_CONTEXT), None, body=b"%d" % number), 0.0)
+    writer.flush()
+    writer.flush()
+    writer.close()
+
+    assert all(calls)
+    assert all(records)
+    told = [
+        [(entry.call.arguments["n"], entry.body) for batch in batches for entry, _ in batch]
+        for batches in (calls, records)
+    ]
+    assert told == [[(0, b"0"), (1, b"1"), (2, b"2")]] * 2
+    assert (sum(number for number, _ in written), {lag_s for _, lag_s in written}) == (3, {0.0})
+
+
+def test_without_a_folder_records_are_made_for_the_watcher_alone() -> None:
+    records, written = [], []
+    writer = JournalWriter(
+        None, Recorder(), pytest.fail, on_written=lambda *told: written.append(told), on_records=records.append
+    )
+    writer.push(Outcome(Call("x", {}, NULL_CONTEXT), None, body=b"{}"), 0.0)
+    writer.close()
+
+    (((entry, record),),) = records
+    assert (entry.body, record.output_bytes, written) == (b"", 2, [])
+
+
+def test_a_file_ends_with_the_batch_that_fills_it(tmp_path: Path) -> None:
+    journal = JournalWriter(str(tmp_path), Recorder(), pytest.fail, retention=Retention(max_bytes=100_000))
+    for _ in range(12):
+        for _ in range(10):
+            journal.push(Outcome(Call("x" * 50, {}, NULL_CONTEXT), None, body=b"{}"), 0.0)
+        journal.flush()
+    journal.close()
+
+    sizes = [path.stat().st_size for path in sorted((tmp_path / FOLDER).glob("*.jsonl")) if not path.is_symlink()]
+
+    batch = sum(sizes) / 12
+    assert len(sizes) > 2
+    assert all(10_000 <= size < 10_000 + 1.5 * batch for size in sizes[:-1])
+
+
+def test_the_one_warning_names_the_file_that_failed_or_else_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warnings: list[str] = []
+    (tmp_path / "file").write_bytes(b"")
+    for folder in ("file/below", "full"):
+        journal = JournalWriter(str(tmp_path / folder), Recorder(), warnings.append)
+        for _ in range(2):
+            journal.push(Outcome(Call("x", {}, NULL_CONTEXT), None, body=b"{}"), 0.0)
+            journal.flush()
+        journal.close()
+        monkeypatch.setattr(writer, "append_lines", _no_space)
+
+    assert warnings == [f"Not a directory: {tmp_path / 'file'}", f"No space left on device: {tmp_path / 'full'}"]
+
+
+def _no_space(*_: object) -> int:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -9,6 +9,7 @@ import pytest
 
 from signet.kernel.errors import Code, Fault, broken_promise
 from signet.kernel.outcome import Call, Outcome, PreparedCall, Relayed
+from signet.kernel.protocol import Identity, eras, to_reply
 from signet.kernel.relayed import finish_relayed
 from signet.kernel.schemas import Contract, ContractError, ToolIO
 from signet.kernel.tools import NULL_CONTEXT, Tool
@@ -92,3 +93,15 @@ def test_a_result_that_is_too_large_is_a_fault_in_every_mode() -> None:
 
     assert outcome.fault is not None
     assert "more than 20" in str(outcome.fault.__cause__)
+
+
+@pytest.mark.parametrize("modern", [False, True])
+def test_the_reply_of_a_wrapped_server_is_sent_as_it_was_written_in_its_own_era(modern: bool) -> None:
+    body = b'{"content": [], "extra" : 1.0}'
+    reply = Relayed(body, modern=modern, in_era=lambda *_: b"{}")
+    outcome = Outcome(Call("count", {}, NULL_CONTEXT), None, relayed=reply)
+
+    own, other = sorted(eras(Identity("x", "1")), key=lambda era: era.modern != modern)
+    replies = [to_reply(era, 1, outcome).body for era in (own, other)]
+
+    assert replies == [b'{"jsonrpc":"2.0","id":1,"result":%b}' % told for told in (body, b"{}")]

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from processes import ROOT
-from signet.kernel.schemas import ContractError, SchemaRegistry
+from signet.kernel.schemas import ContractError, SchemaRegistry, slug_of
 
 SCHEMAS = ROOT / "codex/specs/schemas"
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -670,3 +670,7 @@ def test_the_encoder_is_under_contract_both_ways(registry: SchemaRegistry) -> No
 
     assert inputs == [True, False, False]
     assert outputs == [True, False, False, False, False, False]
+
+
+def test_a_slug_may_have_every_character_of_slugs() -> None:
+    assert slug_of("abcdefghijklmnopqrstuvwxyz0123456789_.") == "abcdefghijklmnopqrstuvwxyz0123456789_."

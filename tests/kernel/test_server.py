@@ -13,6 +13,7 @@ import pytest
 import misbehaving_server
 from channels import META, invocation, modern_headers, rpc
 from signet.app import SCHEMA_ROOT
+from signet.kernel.headers import ParamHeader
 from signet.kernel.pipeline import Pipeline
 from signet.kernel.protocol import Identity
 from signet.kernel.schemas import SchemaRegistry
@@ -92,6 +93,7 @@ def test_a_cancellation_is_passed_to_the_channel_by_its_id(server: Server) -> No
 
     answer(server, {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "gone"}}, channel)
     answer(server, {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {}}, channel)
+    answer(server, {"jsonrpc": "2.0", "method": "notifications/progress", "params": {"requestId": "kept"}}, channel)
 
     assert cancelled == ["gone"]
 
@@ -353,3 +355,21 @@ def test_a_large_result_is_written_into_its_reply_by_a_thread(tmp_path: Path, si
 
     assert found["result"]["content"] == [{"type": "text", "text": "x" * size}]
     assert [thread != threading.get_ident() for thread in threads] == [in_thread]
+
+
+@pytest.mark.parametrize(
+    ("modern", "is_http", "refused"), [(True, True, True), (True, False, False), (False, True, False)]
+)
+def test_headers_that_repeat_arguments_are_compared_over_http_in_the_modern_era_alone(
+    tmp_path: Path, modern: bool, is_http: bool, refused: bool
+) -> None:
+    server = misbehaving_server.build(str(tmp_path))
+    server._param_headers["fine"] = [ParamHeader("mcp-param-n", ("n",), "integer")]
+    headers = {**(modern_headers("tools/call", "fine") if modern else {}), "mcp-param-n": "8"}
+    channel = ClientChannel(
+        door=HTTP_MCP if is_http else QUIET.door, headers=Headers(list(headers), [*headers.values()])
+    )
+
+    told = answer(server, rpc("tools/call", {"name": "fine", "arguments": {"n": 7}}, modern=modern), channel)
+
+    assert ("error" in told) is refused

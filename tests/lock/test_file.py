@@ -199,3 +199,10 @@ def test_an_entry_that_stands_twice_is_refused(tmp_path: Path) -> None:
     file.write_text(json.dumps(content))
 
     assert "was changed by hand: the tool 'read'" in refusal(str(file))
+
+
+def test_a_lock_may_be_a_link(tmp_path: Path) -> None:
+    target = Path(write(tmp_path / "real.lock", locked(TOOL)))
+    (tmp_path / "signet.lock").symlink_to(target)
+
+    assert read_lock(str(tmp_path / "signet.lock")) == read_lock(str(target))

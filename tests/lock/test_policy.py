@@ -34,7 +34,9 @@ def test_changed_words_are_noted_and_the_pinned_ones_served() -> None:
     judgement = judge(locked(TOOL, instructions="a"), snapshot(WORDS, instructions="b"), LockPolicy())
 
     assert (judgement.served, judgement.blocked) == (snapshot(TOOL, instructions="a"), {})
-    assert len(judgement.notes) == 2
+    assert [note.rpartition("; ")[2] for note in judgement.notes] == [
+        "the pinned words are served until it is accepted"
+    ] * 2
 
 
 def test_changed_words_are_blocked_where_the_policy_says_so() -> None:

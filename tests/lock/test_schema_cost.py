@@ -80,3 +80,17 @@ def test_a_pattern_that_tries_for_ever_is_given_up_and_an_honest_one_with_a_look
     assert contract.is_valid({"bad": "xxxxy", "good": "yes"})
     assert not contract.is_valid({"bad": "x" * 200})
     assert not contract.is_valid({"good": "no"})
+
+
+@pytest.mark.parametrize("place", ["allOf/2", "allOf/x", "allOf/9999999", "allOf/-1", "type/0", "$defs/none"])
+def test_a_reference_that_leads_nowhere_costs_nothing(place: str) -> None:
+    check_cost({"type": "object", "allOf": [{}, {}], "$ref": f"#/{place}"})
+
+
+def test_a_reference_into_a_list_leads_to_its_member() -> None:
+    doubled = doubling(40, "same")
+
+    with pytest.raises(ValueError, match="more than 50,000 times"):
+        check_cost(
+            {"prefixItems": [{}, {"$ref": "#/$defs/d0"}], "$defs": doubled["$defs"], "not": {"$ref": "#/prefixItems/1"}}
+        )

@@ -61,3 +61,13 @@ def test_long_texts_are_compared_by_lines_and_longer_ones_as_a_whole() -> None:
 
 def test_letters_of_scripts_that_look_alike_are_found_in_one_word() -> None:
     assert mixed_scripts("the we\u0430ther, Москва and Athens (Αθήνα), 東京tower") == ["we\u0430ther"]
+
+
+@pytest.mark.parametrize(("length", "is_cut"), [(119, False), (120, True)])
+def test_a_passage_is_cut_where_that_makes_it_shorter(length: int, is_cut: bool) -> None:
+    same = "x" * length
+
+    middle = difference(f"a {same} b", f"c {same} d")[2]
+
+    assert ("…" in middle.text) is is_cut
+    assert len(middle.text) == 121

@@ -206,6 +206,7 @@ async def test_the_wait_for_a_twin_is_no_longer_than_a_call_and_a_dead_one_is_fo
     assert isinstance(entry, Fault)
     assert (entry.name, entry.data["retry_after_seconds"]) == ("RATE_LIMITED", 1)
     assert 2.0 <= sum(keyed.slept) < 2.3
+    assert keyed.slept[:7] == [0.01, 0.02, 0.04, 0.08, 0.16, 0.25, 0.25]
     keyed.clock.turn(30)
     await keyed.run(one, done(one, {}))
 
@@ -350,3 +351,34 @@ async def _leave(entry: Entry, outcome: Outcome | None) -> None:
     left = runner.leave(outcome) if runner is not None else None
     assert left is not None
     await left
+
+
+@pytest.mark.parametrize(("waiting", "waits"), [(255, True), (256, False)])
+def test_no_more_than_256_calls_wait_for_their_twins(waiting: int, waits: bool) -> None:
+    @scenario
+    async def one_more() -> None:
+        keyed, one = Keyed(timeout_s=2.0), call("alice", key="k")
+        assert await keyed.enter(one) is not None
+        keyed.gate._waiting = waiting
+
+        entry = await keyed.enter(one)
+
+        assert isinstance(entry, Fault)
+        assert (entry.name, bool(keyed.slept)) == ("RATE_LIMITED", waits)
+
+    one_more()
+
+
+@scenario
+async def test_one_task_tells_the_store_of_all_unsaved_answers() -> None:
+    store = Elsewhere(Clock().store())
+    store.is_away = True
+    unsaved = UnsavedAnswers(store)
+    before = asyncio.all_tasks()
+
+    for key in ("a", "b", "c"):
+        unsaved.add(key, "digest", "runner", b"x", 60)
+        await asyncio.sleep(0)
+
+    (teller,) = asyncio.all_tasks() - before
+    teller.cancel()

@@ -7,11 +7,14 @@ from collections.abc import Awaitable
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from limit_harness import call, entered, tool
 from signet.kernel.errors import Fault
 from signet.kernel.gate import Entry
 from signet.kernel.outcome import Outcome
+from signet.kernel.tools import NULL_CONTEXT
+from signet.kernel.waiting import Waiting
 from signet.operations.limits.figures import Figures
 from signet.operations.limits.places import PlaceGate, Places
 from signet.operations.limits.policy import read_policy
@@ -154,5 +157,20 @@ def test_whatever_becomes_of_calls_all_places_come_back(seed: int) -> None:
             await asyncio.sleep(0)
 
         assert (places_of(gate).running, places_of(gate).waiting) == (0, 0)
+
+    asyncio.run(scenario())
+
+
+def test_a_call_in_the_queue_says_what_it_waits_for() -> None:
+    async def scenario() -> None:
+        gate, _ = gate_of({"concurrency": 2, "queue": 1})
+        waits = [Waiting() for _ in range(3)]
+        made = [structs.replace(call(), context=structs.replace(NULL_CONTEXT, wait=wait)) for wait in waits]
+        calls = [asyncio.ensure_future(entered(gate, one, TOOL)) for one in made]
+        await settled()
+
+        assert [wait.text() for wait in waits] == ["", "", "waiting for a place: 2 calls of the tool run at once"]
+        for one in calls:
+            leave(await one)
 
     asyncio.run(scenario())

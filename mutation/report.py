@@ -1,0 +1,117 @@
+"""Write docs/mutation.md from the committed figures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .clauses import ClauseBook
+from .packages import ROOT
+from .results import Reason, Results, Score
+
+__all__ = ["PAGE", "page"]
+
+PAGE = ROOT / "docs/mutation.md"
+GOAL = 0.9
+INTRO = """# Mutation check
+
+Would the tests notice a bug? `make mutants` changes one rule of the source at a time and runs the tests that reach it:
+a change that makes a test fail is *killed*, one that all tests let pass *survives*. This page is written by that
+command from `mutation/results.json`; the reasons of survivors are in `mutation/equivalent.toml`.
+"""
+MUTATORS = """## What is changed
+
+| mutator | change |
+|---|---|
+| comparison | `<` and `<=`, `>` and `>=`, `==` and `!=`, `in` and `not in`, `is` and `is not` take each other's place |
+| and/or | `and` and `or` take each other's place, one at a time |
+| not removed | `not x` becomes `x` |
+| condition | what `if`, a conditional expression or the filter of a comprehension asks becomes True, or False |
+| constant | a number becomes one more (also in defaults, slices and the limits of `Meta`), True and False change |
+| return value | a value that is returned becomes None; of a function that returns a bool, the opposite |
+| statement removed | a `raise`, or a call whose value nobody takes, is left out |
+| arithmetic | `+` and `-` take each other's place |
+| min/max | `min` and `max` take each other's place |
+| jump | `continue` and `break` take each other's place |
+| text | a text of a refusal is changed |
+| contract | a bound moves by one, a member of `enum` or `required` or a `pattern` goes, `additionalProperties` flips |
+
+Left alone: docstrings, annotations, `__all__`, `__repr__`, what only type checkers read, what only logs are told, and
+keywords that change no answer (`frozen`, `slots`, `maxsize` and their like).
+
+A mutant is written into a copy of the checkout with an environment of its own, so that the processes that tests start
+run it too. First the tests that reach its lines are asked, those of the module's own test file ahead of others,
+then the slow ones of its package. A test that fails by an assert, an exception that nobody expects, or a hang kills
+the mutant. Which mutants of a package are run depends on their text alone, so that the next run tries the same ones.
+"""
+
+
+def page(results: Results, reasons: dict[str, Reason], book: ClauseBook) -> str:
+    """Return the page."""
+    lines = [INTRO, f"Run on {results.date.isoformat()}. Goal: {GOAL:.0%} of the mutants of each package die.", ""]
+    lines += [
+        "| package | mutants | run | killed | by assert, exception, hang | survived | of them equivalent | score |"
+    ]
+    lines += ["|---|---:|---:|---:|---|---:|---:|---:|", *(_row(score, reasons) for score in results.scores), ""]
+    lines += [
+        "The score counts the mutants that are not equivalent to the original; in brackets, all that were run.",
+        "",
+    ]
+    lines += [MUTATORS, "## Which source is changed", "", "| package | files |", "|---|---|"]
+    lines += [f"| {score.package} | {_files(score.files)} |" for score in results.scores]
+    lines += ["", "## Survivors", ""]
+    for score in results.scores:
+        lines += _survivors(score, reasons)
+    return "\n".join(lines) + "\n" + _clauses(book)
+
+
+def _row(score: Score, reasons: dict[str, Reason]) -> str:
+    killed = sum(score.kinds.values())
+    kinds = ", ".join(str(score.kinds.get(kind, 0)) for kind in ("assert", "crash", "hang"))
+    unlike = len(score.unlike(reasons))
+    equivalent = len(score.survivors) - unlike
+    share, whole = _share(killed, score.run - equivalent), _share(killed, score.run)
+    numbers = f"{score.exist} | {score.run} | {killed} | {kinds} | {len(score.survivors)} | {equivalent}"
+    return f"| {score.package} | {numbers} | {share} ({whole}) |"
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part / whole:.1%}" if whole else "no mutant"
+
+
+def _files(paths: list[str]) -> str:
+    folders: dict[str, list[str]] = {}
+    for path in paths:
+        folders.setdefault(str(Path(path).parent.relative_to("src/signet")), []).append(Path(path).stem)
+    return "; ".join(f"`{folder}/` {' '.join(f'`{name}`' for name in names)}" for folder, names in folders.items())
+
+
+def _survivors(score: Score, reasons: dict[str, Reason]) -> list[str]:
+    if not score.survivors:
+        return [f"### {score.package}", "", "None.", ""]
+    lines = [f"### {score.package}", "", "| where | change | reason |", "|---|---|---|"]
+    for key in score.survivors:
+        path, function, mutator, change = key.split(" · ", 3)
+        found = reasons.get(key)
+        told = "not yet explained" if found is None else f"{'changes nothing: ' * found.equivalent}{found.reason}"
+        where = f"`{path.removeprefix('src/signet/')}` {_cell(function)}"
+        lines.append(f"| {where} | {mutator}: {_cell(change)} | {told.replace('|', chr(92) + '|')} |")
+    return [*lines, ""]
+
+
+def _cell(code: str) -> str:
+    """Return code for a cell of a table: its bars and backticks would end the cell or the code."""
+    return f"`` {code.replace('|', chr(92) + '|')} ``"
+
+
+def _clauses(book: ClauseBook) -> str:
+    lines = [
+        "## Clauses",
+        "",
+        f"Of {book.clauses} clauses of the specifications ([spec-matrix.md](spec-matrix.md)), {len(book.proofs)} have",
+        "a mutant that makes a test fail which carries the clause: `mutation/clauses.json` names mutant and test.",
+        "",
+    ]
+    if book.bare:
+        lines += ["| clause without such a mutant | reason |", "|---|---|"]
+        lines += [f"| `{clause}` | {reason} |" for clause, reason in sorted(book.bare.items())]
+    return "\n".join(lines).rstrip() + "\n"
