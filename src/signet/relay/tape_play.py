@@ -125,7 +125,8 @@ class TapePlay:
             if len(told) >= len(self._given) and told[: len(self._given) - 1] == self._given[:-1]:
                 others.append(told[len(self._given) - 1])
         distinct = [msgspec.json.decode(one) for one in dict.fromkeys(others)]
-        self._link.refuse(self._id, unexpected_answer(method, msgspec.json.decode(given), distinct))
+        if self._id is not None:
+            self._link.refuse(self._id, unexpected_answer(method, msgspec.json.decode(given), distinct))
         return False
 
 
