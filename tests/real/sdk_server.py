@@ -6,6 +6,8 @@ low-level server checks no arguments, and neither does this.
 
 from __future__ import annotations
 
+import os
+import signal
 import socket
 import sys
 from inspect import isawaitable
@@ -73,8 +75,21 @@ def serve_http() -> None:
     uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False)).run(sockets=[listener])
 
 
+def serve_forks() -> None:
+    """Serve on the named pipes of each line of stdin, each pair in a process of its own: to load the SDK is slow."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    while names := sys.stdin.buffer.readline().split():
+        if os.fork() == 0:
+            for number, flag in enumerate((os.O_RDONLY, os.O_WRONLY)):
+                os.dup2(os.open(names[number], flag), number)
+            anyio.run(serve_stdio)
+            os._exit(0)
+
+
 if __name__ == "__main__":
     if sys.argv[1] == "serve":
         serve_http()
+    elif sys.argv[1] == "forks":
+        serve_forks()
     else:
         anyio.run(serve_stdio)

@@ -10,9 +10,14 @@ import base64
 import contextlib
 import http.client
 import json
+import os
 import sys
-from collections.abc import Iterator
+import uuid
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Final, NamedTuple
 
 import pytest
@@ -547,14 +552,14 @@ DIFFERENCES: Final = (
 class Peer:
     """One of the two, running: a pipe to each era, one web server, and how to start another pipe."""
 
-    command: tuple[str, ...]
+    fresh: Callable[[], contextlib.AbstractContextManager[Pipe]]
     pipes: dict[str, Pipe]
     web: Server
 
     def say(self, way: str, name: str) -> Answers:
         """Send one case and give what came back."""
         if way == OPENING:
-            with piping(*self.command) as fresh:
+            with self.fresh() as fresh:
                 return exchange(fresh, *FIRST_LINES[name])
         if way == HEADED:
             headers, body = HEADERS[name]
@@ -567,24 +572,41 @@ class Peer:
 
 
 @contextlib.contextmanager
-def running(command: tuple[str, ...], web: contextlib.AbstractContextManager[Server]) -> Iterator[Peer]:
+def running(
+    fresh: Callable[[], contextlib.AbstractContextManager[Pipe]], web: contextlib.AbstractContextManager[Server]
+) -> Iterator[Peer]:
     with contextlib.ExitStack() as stack:
-        pipes = {way: stack.enter_context(piping(*command)) for way in STDIO}
+        pipes = {way: stack.enter_context(fresh()) for way in STDIO}
         pipes[STDIO_OLD].ask(frame("initialize", HELLO))
         pipes[STDIO_OLD].send(without_id("notifications/initialized"))
         pipes[STDIO_NEW].ask(frame("server/discover", {"_meta": META}))
-        yield Peer(command, pipes, stack.enter_context(web))
+        yield Peer(fresh, pipes, stack.enter_context(web))
 
 
 @pytest.fixture(scope="module")
 def ours() -> Iterator[Peer]:
-    with running(OURS, serving("--toolsets", "plantuml")) as peer:
+    with running(partial(piping, *OURS), serving("--toolsets", "plantuml")) as peer:
         yield peer
 
 
+@contextlib.contextmanager
+def forked(parent: Pipe, folder: Path) -> Iterator[Pipe]:
+    """Let the official server, which is loaded, begin another conversation in a process of its own."""
+    names = [str(folder / f"{uuid.uuid4()}.{end}") for end in ("in", "out")]
+    for name in names:
+        os.mkfifo(name)
+    parent.send(" ".join(names).encode())
+    with open(names[0], "wb") as stdin, open(names[1], "rb") as stdout:
+        yield Pipe(SimpleNamespace(stdin=stdin, stdout=stdout))  # type: ignore[arg-type]
+
+
 @pytest.fixture(scope="module")
-def theirs() -> Iterator[Peer]:
-    with running((*THEIRS, "stdio"), serving_command(*THEIRS, "serve")) as peer:
+def theirs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Peer]:
+    folder = tmp_path_factory.mktemp("pipes")
+    with (
+        piping(*THEIRS, "forks") as parent,
+        running(partial(forked, parent, folder), serving_command(*THEIRS, "serve")) as peer,
+    ):
         yield peer
 
 

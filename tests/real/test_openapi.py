@@ -94,7 +94,7 @@ def test_schemathesis_finds_no_answer_that_the_document_does_not_state(served: s
     """Right and wrong requests of its own making, against every operation; with a token, also without sending it."""
     st = (str(BIN / "st"), "--config-file", str(CONFIG), "--no-color", "run", "--checks", "all")
     flags = ("--sandbox",) if served == "all" else ("--toolsets", "plantuml")
-    # The tools of all other toolsets: what every server has was tried on the first one, twice as hard.
+    # The tools of all other toolsets: what every server has was tried on the first one.
     effort = ("--max-examples", "2", "--include-path-regex", OTHER_TOOLS) if served == "all" else ()
     token = "sesame" if "token" in served else None
     bearer = ("--header", f"Authorization: Bearer {token}") if token else ()

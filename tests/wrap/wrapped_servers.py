@@ -31,6 +31,12 @@ ROWS = ROOT / "build/wrapped-servers"
 BODY = b"<html><head><title>Page</title></head><body><h1>Page</h1><p>Some words on loopback.</p></body></html>"
 
 
+LEGS = (
+    "stdio handshake", "stdio modern", "HTTP handshake", "HTTP modern", "recorded", "replayed stdio handshake",
+    "replayed stdio modern", "replayed HTTP handshake", "replayed HTTP modern",
+)  # fmt: skip
+
+
 class Web(http.server.BaseHTTPRequestHandler):
     """One page, for servers that fetch."""
 
@@ -65,6 +71,8 @@ class Trial:
     folder: Path
     page: str
     wrapper: Wrapper = WRAP
+    legs: tuple[str, ...] = LEGS
+    """The conversations to have."""
     found: dict[str, list[str]] = field(default_factory=dict)
     spoken: dict[str, Transcript] = field(default_factory=dict)
     """What the server says directly, in each era that it speaks."""
@@ -115,7 +123,9 @@ class Trial:
         return self.spoken.get(era, self.spoken["handshake"])
 
     def compare(self, leg: str, era: str, wrapper: Wrapper, command: Sequence[str], child_era: str = "") -> None:
-        """Have one conversation on stdio, and keep how it differs."""
+        """Have one conversation on stdio, if it is one of the wanted, and keep how it differs."""
+        if leg not in self.legs:
+            return
         self.prepare()
         try:
             with on_stdio(wrapper, command, era, env=self.env) as caller:
@@ -125,8 +135,10 @@ class Trial:
             self.found[leg] = [str(failure)[:600]]
 
     def serve(self, leg: str, wrapper: Wrapper, command: Sequence[str], child_era: str = "") -> None:
-        """Have a conversation in each era over HTTP, and keep how they differ."""
+        """Have a conversation in each wanted era over HTTP, and keep how they differ."""
         for era in ERAS:
+            if f"{leg} {era}" not in self.legs:
+                continue
             self.prepare()
             try:
                 with serving_wrapped(wrapper, command, env=self.env) as server, on_http(server, era) as caller:
@@ -149,12 +161,6 @@ class Trial:
             self.compare(f"replayed stdio {era}", era, replay.ended(), [], "handshake")
         self.serve("replayed HTTP", replay.ended(), [], "handshake")
         return self.found
-
-
-LEGS = (
-    "stdio handshake", "stdio modern", "HTTP handshake", "HTTP modern", "recorded", "replayed stdio handshake",
-    "replayed stdio modern", "replayed HTTP handshake", "replayed HTTP modern",
-)  # fmt: skip
 
 
 def version_of(server: Listed) -> str:
