@@ -22,8 +22,10 @@ from signet.commands.cli import main
 
 __all__ = ["run_here", "signet_here"]
 
-FOLDERS = f"{tempfile.gettempdir()}{os.sep}pytest-of-"
-"""How the paths of the folders of tests begin."""
+FOLDERS = f"{tempfile.gettempdir()}{os.sep}"
+"""How the paths of the folders of tests begin, wherever `--basetemp` has them."""
+KEPT = (f"{ROOT}{os.sep}", f"{sys.prefix}{os.sep}", f"{sys.base_prefix}{os.sep}")
+"""How the paths of all else begin; a checkout may be in the same folder."""
 
 
 def run_here(
@@ -73,7 +75,7 @@ def _fresh() -> Iterator[None]:
     """
     path = list(sys.path)
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-    sys.path[:] = [place for place in path if not place.startswith(FOLDERS)]
+    sys.path[:] = [place for place in path if not _is_of_a_test(place)]
     known = [list(catalogue.TOOLSETS), dict(catalogue._registered), dict(catalogue._loaded)]
     # A file that is written twice within a second, with one size, has the bytecode of the first.
     before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
@@ -96,7 +98,11 @@ def _fresh() -> Iterator[None]:
 
 def _forget_modules() -> None:
     for name, module in list(sys.modules.items()):
-        if (getattr(module, "__file__", None) or "").startswith(FOLDERS):
+        if _is_of_a_test(getattr(module, "__file__", None) or ""):
             del sys.modules[name]
     importlib.invalidate_caches()
     neighbours._folders.clear()
+
+
+def _is_of_a_test(path: str) -> bool:
+    return path.startswith(FOLDERS) and not path.startswith(KEPT)

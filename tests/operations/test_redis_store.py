@@ -359,7 +359,8 @@ def test_a_store_that_is_away_fails_at_once_and_comes_back_by_itself(how: str) -
     bucket = Bucket("principal:alice", 1_000_000, 60.0)
 
     async def main(redis: RedisServer) -> None:
-        async with opened(redis.url, changes.append, ANSWER_S) as store:
+        # Who is killed refuses at once, who is paused is given up after a second.
+        async with opened(redis.url, changes.append, ANSWER_S if how == "pause" else PATIENCE_S) as store:
             await store.decide([bucket])
             redis.kill() if how == "kill" else redis.pause()
             # No pile-up: those behind the first few fail without a question.
