@@ -102,7 +102,7 @@ class Prover:
         for mutant in mutants:
             expected_s = sum(self._tests.times[case] for case in cases)
             with runner.slot.holding(mutant):
-                found = runner.ask(cases, cpu_s=20 + 8 * expected_s, wall_s=90 + 20 * expected_s)
+                found = runner.ask(cases, cpu_s=20 + 8 * expected_s, wall_s=180 + 40 * expected_s)
             if found["outcome"] == "passed" or "::" not in found.get("test", ""):
                 continue
             proof = Proof(mutant.key, found["test"])
