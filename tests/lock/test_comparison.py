@@ -339,3 +339,9 @@ def test_three_new_destinations_are_named_and_the_others_counted(count: int, nam
     new = " ".join(f"https://h{number}.example" for number in range(count))
 
     assert danger_of("", new) == f"it names a new destination: {named}"
+
+
+def test_a_new_entry_that_cannot_be_read_is_new_and_no_other_under_another_name() -> None:
+    changes = compare(snapshot(TOOL), snapshot(b'{"name":"other","description":"a","description":"b"}'))
+
+    assert [(change.name, change.verdict) for change in changes] == [("read", "removed"), ("other", "added")]
