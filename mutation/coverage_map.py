@@ -123,7 +123,7 @@ class CoverageMap:
 
     def rare_lines(self, tests: list[str]) -> list[tuple[str, int]]:
         """Return the lines of the source that tests run, those first that the fewest functions of tests run."""
-        ran = {(path, line) for test in tests for path, lines in self._by_test[test] for line in lines}
+        ran = {(path, line) for test in tests for path, lines in self._by_test.get(test, ()) for line in lines}
         return sorted(ran, key=lambda place: (len(self._functions[place]), *place))
 
     @functools.cached_property

@@ -8,6 +8,7 @@ Nothing of Signet is loaded before the fork: each child imports the source as th
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import gc
 import importlib
@@ -59,9 +60,12 @@ class Watch:
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Leave out all tests that were not chosen."""
-        whole = {test for test in self.ranks if "::" not in test}
-        chosen = [item for item in items if item.nodeid in self.ranks or item.nodeid.partition("::")[0] in whole]
-        items[:] = sorted(chosen, key=lambda item: self.ranks.get(item.nodeid, 0))
+        items[:] = sorted((item for item in items if self._rank(item) is not None), key=self._rank)  # type: ignore[arg-type]
+
+    def _rank(self, item: pytest.Item) -> int | None:
+        """Return the place of a test that was chosen, by its own name, its function's or its file's."""
+        names = (item.nodeid, item.nodeid.partition("[")[0], item.nodeid.partition("::")[0])
+        return next((self.ranks[name] for name in names if name in self.ranks), None)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Count the tests."""
@@ -89,9 +93,9 @@ def main() -> None:
     for name in LOADED:
         importlib.import_module(name)
     gc.freeze()
-    for line in sys.stdin:
-        request = json.loads(line)
-        print(json.dumps(_run(request)), flush=True)
+    with contextlib.suppress(BrokenPipeError):  # whoever asked is gone
+        for line in sys.stdin:
+            print(json.dumps(_run(json.loads(line))), flush=True)
 
 
 def _run(request: dict[str, Any]) -> dict[str, Any]:

@@ -121,7 +121,7 @@ def try_mutant(runner: Runner, package: Package, mutant: Mutant, tests: Coverage
     with runner.slot.holding(mutant):
         for stage in filter(None, [*tests.stages(mutant), *([] if quick else map(list, package.last))]):
             expected_s = sum(tests.times.get(test, SLOW_FILE_S) for test in stage)
-            found = runner.ask(stage, cpu_s=20 + 8 * expected_s, wall_s=90 + 20 * expected_s)
+            found = runner.ask(stage, cpu_s=20 + 8 * expected_s, wall_s=180 + 40 * expected_s)
             ran, cpu_s = ran + found.get("ran", 0), round(cpu_s + found["cpu_s"], 1)
             if found["outcome"] != "passed":
                 told = {name: found.get(name, "") for name in ("kind", "test", "error")}

@@ -380,3 +380,11 @@ def test_a_recorded_call_has_its_arguments_if_it_began_and_a_result_or_an_error(
     told = json.loads(msgspec.json.encode(line))
     assert told.pop("requestId") == "id"
     assert {name: value for name, value in told.items() if value not in ("", False)} == expected
+
+
+def test_the_time_of_a_record_is_in_utc_to_the_millisecond() -> None:
+    entry = JournalEntry(Call("x", {}, NULL_CONTEXT), None, None, None, 2, 1_767_225_599.0625, 0.0)
+
+    (record,) = Recorder().records([entry])
+
+    assert record.ts == "2025-12-31T23:59:59.062Z"

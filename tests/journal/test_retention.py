@@ -199,3 +199,23 @@ def test_a_new_folder_is_hidden_as_a_whole_and_one_that_was_there_in_part(tmp_pa
 
     assert hidden == ["hidden/.gitignore", "kept/mcp_server/.gitignore", "new/.gitignore"]
     assert {(tmp_path / path).read_bytes() for path in hidden} == {b"*\n"}
+
+
+def test_the_first_file_of_a_process_has_no_number_in_its_name(tmp_path: Path) -> None:
+    for piece in (1, 2):
+        os.close(open_journal(str(tmp_path), run="r", piece=piece))
+
+    names = sorted(path.name.split(".")[2:] for path in (tmp_path / FOLDER).iterdir() if not path.is_symlink())
+
+    assert names == [["r", str(os.getpid()), "2", "jsonl"], ["r", str(os.getpid()), "jsonl"]]
+
+
+@pytest.mark.parametrize(("max_bytes", "left"), [(300, 3), (299, 2)])
+def test_journals_may_be_as_large_as_allowed_together(tmp_path: Path, max_bytes: int, left: int) -> None:
+    (tmp_path / FOLDER).mkdir(parents=True)
+    for run in "abc":
+        (tmp_path / FOLDER / f"envelope_validation.20260101T000000Z.{run}.jsonl").write_bytes(b"x" * 100)
+
+    retention.remove_old(str(tmp_path), retention.Retention(max_bytes=max_bytes))
+
+    assert len(list((tmp_path / FOLDER).iterdir())) == left

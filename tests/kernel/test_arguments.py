@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from signet.kernel.arguments import names_in, plain_view, without_nulls
+from signet.kernel.arguments import names_in, plain_view, whole_numbers, without_nulls
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -152,3 +152,11 @@ def test_a_plain_view_shows_what_a_property_is_when_it_is_not_null() -> None:
 def test_a_schema_without_nulls_is_its_own_plain_view(schema: Any) -> None:
     assert plain_view(schema) == (schema, frozenset())
     assert plain_view(schema)[0] is schema
+
+
+def test_whole_numbers_are_integers_wherever_they_stand() -> None:
+    value = {"a": [1.0, 1.5, "1.0", True, None], "b": {"c": -2.0}}
+
+    whole = whole_numbers(value)
+
+    assert repr(whole) == "{'a': [1, 1.5, '1.0', True, None], 'b': {'c': -2}}"

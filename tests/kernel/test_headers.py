@@ -529,3 +529,18 @@ def test_what_the_sdks_client_sends_is_let_through(value: Any) -> None:
     case = Mirrored([Field(("v",), "V", kinds[type(value)])], {"v": value}, header("V", encode_header_value(plain)))
 
     assert our_mirrors(case) is None
+
+
+@pytest.mark.parametrize("repeated", ["mcp-protocol-version", "mcp-method", "mcp-name"])
+def test_a_routing_header_that_is_sent_twice_is_refused_by_its_name(repeated: str) -> None:
+    pairs = [("mcp-protocol-version", MODERN), ("mcp-method", "tools/call"), ("mcp-name", "x")]
+    again = [pair for pair in pairs if pair[0] == repeated]
+
+    with pytest.raises(ProtocolError, match=f"^{repeated} is sent more than once$"):
+        check_routing(headers_of([*pairs, *again]), "tools/call", "x", MODERN)
+
+
+def test_any_other_header_may_be_sent_twice() -> None:
+    pairs = [("mcp-protocol-version", MODERN), ("mcp-method", "tools/list"), ("via", "a"), ("via", "b")]
+
+    assert our_routing(Routed(pairs)) is None

@@ -21,6 +21,7 @@ from signet.kernel.envelope import open_envelope
 from signet.kernel.errors import Fault
 from signet.kernel.outcome import Call, Outcome, PreparedCall
 from signet.kernel.pipeline import Pipeline
+from signet.kernel.places import _weight
 from signet.kernel.schemas import Contract, ContractError, SchemaRegistry
 from signet.kernel.server import QUIET_CONTEXT
 from signet.kernel.tools import NULL_CONTEXT, Tool, Toolbox
@@ -336,3 +337,11 @@ def test_a_heavy_value_is_valid_or_has_places_as_the_validator_says(value: dict[
     assert {path.partition(".")[0] for path, _ in places} <= {
         path.partition(".")[0] for path, _ in named_by_validator(value)
     } | {""}
+
+
+@pytest.mark.parametrize(
+    ("value", "weight"),
+    [(1, 1), ("x" * 2048, 3), ([1, 2, [3]], 5), ({"a": 1, "b": {}}, 5), (["x"] * 101, 101)],
+)
+def test_a_value_weighs_as_many_values_names_and_kib_as_it_has_up_to_the_limit(value: object, weight: int) -> None:
+    assert _weight(value, 100) == weight

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import jsonschema_rs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from processes import ROOT
-from signet.kernel.schemas import ContractError, SchemaRegistry, slug_of
+from signet.kernel.schemas import Contract, ContractError, SchemaRegistry, slug_of
 
 SCHEMAS = ROOT / "codex/specs/schemas"
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -674,3 +675,11 @@ def test_the_encoder_is_under_contract_both_ways(registry: SchemaRegistry) -> No
 
 def test_a_slug_may_have_every_character_of_slugs() -> None:
     assert slug_of("abcdefghijklmnopqrstuvwxyz0123456789_.") == "abcdefghijklmnopqrstuvwxyz0123456789_."
+
+
+def test_a_contract_of_an_older_draft_is_read_as_that_draft_reads_it() -> None:
+    """`prefixItems` is a rule of 2020-12, and a word without meaning in draft 7."""
+    schema = {"prefixItems": [{"type": "integer"}]}
+
+    assert Contract(schema, "", jsonschema_rs.Draft7Validator).is_valid(["x"])
+    assert not Contract(schema, "").is_valid(["x"])

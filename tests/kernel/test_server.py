@@ -176,6 +176,12 @@ def test_what_an_era_has_not_is_refused(server: Server, message: object, code: i
     assert answer(server, message)["error"]["code"] == code
 
 
+def test_a_cursor_is_refused_with_what_to_do(server: Server) -> None:
+    told = answer(server, rpc("tools/list", {"cursor": "x"}))["error"]["message"]
+
+    assert told == "Invalid params: there is one page, ask for it without a cursor"
+
+
 def test_over_http_the_headers_of_a_modern_request_must_repeat_its_body(server: Server) -> None:
     call = rpc("tools/call", {"name": "fine", "arguments": {}}, modern=True)
 

@@ -452,3 +452,16 @@ def test_a_large_text_is_quoted_in_small_pieces(monkeypatch: pytest.MonkeyPatch)
     quoted(b'"' * 4_194_304)
 
     assert sizes == [65_536] * 65
+
+
+@pytest.mark.parametrize(
+    "value", [["x" * 1000] * 200, {str(n): "x" * 1000 for n in range(200)}], ids=["list", "object"]
+)
+def test_a_large_value_is_decoded_in_pieces(value: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A piece holds the interpreter while it is decoded."""
+    sizes: list[int] = []
+    decode_piece = wire._any
+    monkeypatch.setattr(wire, "_any", lambda text: sizes.append(len(text)) or decode_piece(text))
+
+    assert decode_in_chunks(encode(value)) == value
+    assert max(sizes) < 2000

@@ -10,7 +10,7 @@ from msgspec import UNSET
 
 from lock.snapshots import TOOL, raw, snapshot
 from signet.lock.comparison import compare
-from signet.lock.words import schema_words
+from signet.lock.words import danger_of, schema_words
 
 INPUT = TOOL["inputSchema"]
 OUTPUT = TOOL["outputSchema"]
@@ -326,3 +326,22 @@ def test_annotations_that_are_no_object_are_compared_as_they_are() -> None:
 )
 def test_only_the_name_of_a_dialect_is_no_sentence(schema: dict[str, Any], words: list[str]) -> None:
     assert list(schema_words(schema)) == words
+
+
+@pytest.mark.parametrize(
+    ("count", "named"),
+    [
+        (3, "https://h0.example, https://h1.example, https://h2.example"),
+        (5, "https://h0.example, https://h1.example, https://h2.example and 2 more"),
+    ],
+)
+def test_three_new_destinations_are_named_and_the_others_counted(count: int, named: str) -> None:
+    new = " ".join(f"https://h{number}.example" for number in range(count))
+
+    assert danger_of("", new) == f"it names a new destination: {named}"
+
+
+def test_a_new_entry_that_cannot_be_read_is_new_and_no_other_under_another_name() -> None:
+    changes = compare(snapshot(TOOL), snapshot(b'{"name":"other","description":"a","description":"b"}'))
+
+    assert [(change.name, change.verdict) for change in changes] == [("read", "removed"), ("other", "added")]

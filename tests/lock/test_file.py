@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from lock.snapshots import TOOL, locked, raw, snapshot
+from signet.lock import file as lock_file
 from signet.lock.file import Lock, LockedServer, LockError, read_lock, write_lock
 
 ODD = b'{"z":1.50e1,"name":"odd","a":"\\u00e9\\/","n":10000000000000000000000,"inputSchema":{"b":[],"a":{}}}'
@@ -206,3 +207,12 @@ def test_a_lock_may_be_a_link(tmp_path: Path) -> None:
     (tmp_path / "signet.lock").symlink_to(target)
 
     assert read_lock(str(tmp_path / "signet.lock")) == read_lock(str(target))
+
+
+def test_a_lock_that_would_be_too_large_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lock_file, "MAX_BYTES", 1000)
+
+    with pytest.raises(LockError, match=r"^the lock would be larger than 1,000 bytes: pin fewer servers in one file$"):
+        write(tmp_path / "signet.lock", locked(TOOL))
+
+    assert not (tmp_path / "signet.lock").exists()
