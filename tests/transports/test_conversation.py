@@ -15,6 +15,8 @@ from channels import rpc
 from processes import PATIENCE_S, SIGNET, Pipe, clean_env, piping
 
 COMMAND = (SIGNET, "stdio", "--toolsets", "plantuml", "--no-journal")
+FRESH = {"FRESH_PROCESSES": "1"}
+"""A copy of a process that has an event loop has one too."""
 LIST = rpc("tools/list", {}, request_id="list")
 PING = rpc("ping", {}, request_id="ping")
 
@@ -30,7 +32,7 @@ QUICK, AWAITED = draw(10, "quick"), draw(40_000, "awaited")
 
 @pytest.fixture
 def pipe() -> Iterator[Pipe]:
-    with piping(*COMMAND) as running:
+    with piping(*COMMAND, env=FRESH) as running:
         yield running
 
 
