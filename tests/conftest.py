@@ -44,7 +44,7 @@ _unchecked = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 """An example that talks to a process may be slow, and examples share the process on purpose."""
 
 settings.register_profile("desk", max_examples=50, deadline=None, print_blob=True, suppress_health_check=_unchecked)
-# The same examples in each run: more of them would find nothing that the run before has not found.
+# The same examples in each run; at the desk others each time, so that many runs find what one does not.
 settings.register_profile("ci", settings.get_profile("desk"), derandomize=True)
 settings.load_profile("ci" if IN_CI else "desk")
 

@@ -69,4 +69,8 @@ def _count(text: bytes) -> int:
 
 
 def _has_long_number(text: bytes) -> bool:
-    return _ZEROS in text.translate(_AS_ZEROS)
+    # In pieces that overlap: the heap has room for a piece, while a copy of a large text is new memory each time.
+    for start in range(0, len(text), PIECE_BYTES):
+        if _ZEROS in text[start : start + PIECE_BYTES + MAX_DIGITS].translate(_AS_ZEROS):
+            return True
+    return False
