@@ -18,8 +18,8 @@ Would the tests notice a bug? `make mutants` changes one rule of the source at a
 a change that makes a test fail is *killed*, one that all tests let pass *survives*. This page is written by that
 command from `mutation/results.json`; the reasons of survivors are in `mutation/equivalent.toml`.
 """
-CAVEAT = """A score tells of the mutants that were run. Where tests were written for survivors of the same sample, it is higher
-than it would be for mutants that nobody has looked at: `--sample` with a larger number draws such ones."""
+CAVEAT = """A score tells of the mutants that were run. Where tests were written for survivors of the same sample, it is
+higher than for mutants that nobody has looked at; `--sample` with a larger number draws such ones."""
 MUTATORS = """## What is changed
 
 | mutator | change |
