@@ -18,6 +18,8 @@ Would the tests notice a bug? `make mutants` changes one rule of the source at a
 a change that makes a test fail is *killed*, one that all tests let pass *survives*. This page is written by that
 command from `mutation/results.json`; the reasons of survivors are in `mutation/equivalent.toml`.
 """
+CAVEAT = """A score tells of the mutants that were run. Where tests were written for survivors of the same sample, it is
+higher than for mutants that nobody has looked at; `--sample` with a larger number draws such ones."""
 MUTATORS = """## What is changed
 
 | mutator | change |
@@ -56,6 +58,7 @@ def page(results: Results, reasons: dict[str, Reason], book: ClauseBook) -> str:
         "The score counts the mutants that are not equivalent to the original; in brackets, all that were run.",
         "",
     ]
+    lines += [CAVEAT, ""]
     lines += [MUTATORS, "## Which source is changed", "", "| package | files |", "|---|---|"]
     lines += [f"| {score.package} | {_files(score.files)} |" for score in results.scores]
     lines += ["", "## Survivors", ""]
@@ -109,6 +112,7 @@ def _clauses(book: ClauseBook) -> str:
         "",
         f"Of {book.clauses} clauses of the specifications ([spec-matrix.md](spec-matrix.md)), {len(book.proofs)} have",
         "a mutant that makes a test fail which carries the clause: `mutation/clauses.json` names mutant and test.",
+        "The mutant lies on the test's way; that it is the very rule of the clause was not looked at one by one.",
         "",
     ]
     if book.bare:

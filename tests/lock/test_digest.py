@@ -107,3 +107,15 @@ def test_what_two_readers_could_read_differently_is_refused(text: bytes) -> None
 def test_a_number_that_no_double_holds_is_refused() -> None:
     with pytest.raises(ValueError, match="range of doubles"):
         canonical(10**400)
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        (b"9007199254740991", b"9007199254740991"),
+        (b"9007199254740993", b"9007199254740992"),
+        (b"-9007199254740993", b"-9007199254740992"),
+    ],
+)
+def test_the_first_whole_number_that_no_double_holds_is_rounded(text: bytes, written: bytes) -> None:
+    assert canonical(decoded(b"[" + text + b"]")) == b"[" + written + b"]"

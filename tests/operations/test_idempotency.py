@@ -382,3 +382,21 @@ async def test_one_task_tells_the_store_of_all_unsaved_answers() -> None:
 
     (teller,) = asyncio.all_tasks() - before
     teller.cancel()
+
+
+@scenario
+async def test_a_store_that_is_back_is_told_of_all_answers_without_a_pause() -> None:
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        store.is_away = False
+
+    store = Elsewhere(Clock().store())
+    store.is_away = True
+    unsaved = UnsavedAnswers(store, sleep=sleep)
+    for key in ("a", "b", "c"):
+        unsaved.add(key, "digest", "runner", b"x", 60)
+    await until(lambda: unsaved.find("c") is None)
+
+    assert len(slept) == 1

@@ -179,8 +179,8 @@ def test_a_call_in_the_queue_says_what_it_waits_for() -> None:
 @pytest.mark.parametrize(
     ("places", "taken"),
     [
-        (1, "The place for calls of fine is taken"),
-        (2, "All 2 places for calls of fine are taken"),
+        (1, "The place for calls of odd_fine is taken"),
+        (2, "All 2 places for calls of odd_fine are taken"),
     ],
 )
 def test_a_refusal_says_how_many_places_there_are_and_when_to_come_again(places: int, taken: str) -> None:
