@@ -10,6 +10,7 @@ __all__ = ["NAMES", "find_target"]
 
 PLACES = {
     "wire": ("wire", "TARGET"),
+    "prologue": ("prologue", "TARGET"),
     "http": ("http", "TARGET"),
     "envelope": ("envelope", "TARGET"),
     "html": ("html", "TARGET"),

@@ -128,5 +128,5 @@ TARGET = Target(
     seeds=good_frames,
     generate=_generate,
     tokens=TOKENS,
-    rooms=("kernel/", "transports/stdio", "transports/pipes", "journal/record"),
+    rooms=("kernel/", "transports/conversation", "transports/pipes", "journal/record"),
 )
