@@ -1,0 +1,132 @@
+"""What is said to whom where a request is refused: the name, the status and the words of each refusal."""
+
+from __future__ import annotations
+
+import pytest
+
+from signet.kernel.errors import Fault
+from signet.kernel.wire import Headers
+from signet.transports.guard import Access, Guard
+from signet.transports.heads import BadRequestError, check_head, parse_head
+from signet.transports.messages import Request
+
+LINE = b"GET / HTTP/1.1\r\n"
+MANY = LINE + b"".join(b"x%d: y\r\n" % number for number in range(129)) + b"\r\n"
+LARGE = LINE + b"x: " + b"y" * 65_536 + b"\r\n\r\n"
+
+
+def sent(**fields: str) -> Request:
+    """Return a POST to this machine with these headers besides."""
+    named = {"host": "localhost", **{name.replace("_", "-"): value for name, value in fields.items()}}
+    return Request("POST", "/", Headers(list(named), list(named.values())))
+
+
+@pytest.mark.parametrize(
+    ("request_", "access", "refusal"),
+    [
+        (
+            sent(host="evil.example"),
+            Access(),
+            (
+                "HOST_NOT_ALLOWED",
+                421,
+                "This server does not answer to the host 'evil.example'; start it with --allowed-hosts to add one",
+            ),
+        ),
+        (
+            sent(origin="https://evil.example"),
+            Access(),
+            (
+                "ORIGIN_NOT_ALLOWED",
+                403,
+                "Pages of 'https://evil.example' may not call this server; start it with --allowed-hosts to let them",
+            ),
+        ),
+        (
+            sent(origin="https://evil.example"),
+            Access(same_origin=True),
+            (
+                "ORIGIN_NOT_ALLOWED",
+                403,
+                "Pages of 'https://evil.example' may not use the console; its own pages may",
+            ),
+        ),
+        (
+            sent(sec_fetch_site="cross-site"),
+            Access(same_origin=True),
+            ("ORIGIN_NOT_ALLOWED", 403, "Pages of another origin may not use the console; its own pages may"),
+        ),
+        (
+            sent(content_type="text/plain"),
+            Access(json_only=True),
+            ("UNSUPPORTED_MEDIA_TYPE", 415, "The content type must be application/json"),
+        ),
+    ],
+    ids=["host", "page", "page of the console", "site", "type"],
+)
+def test_who_is_not_let_in_is_told_why(request_: Request, access: Access, refusal: tuple[str, int, str]) -> None:
+    found = Guard().check(request_, access)
+
+    assert isinstance(found, Fault)
+    assert (found.name, found.status, found.message) == refusal
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"), [("x" * 100, "x" * 100), ("x" * 101, "x" * 100)], ids=["100 characters", "101 characters"]
+)
+def test_a_name_that_is_not_allowed_is_repeated_to_a_bound(text: str, shown: str) -> None:
+    found = [
+        Guard().check(sent(host=text), Access()),
+        Guard().check(sent(origin=text), Access()),
+        Guard().check(sent(origin=text), Access(same_origin=True)),
+    ]
+
+    assert [f"'{shown}'" in fault.message for fault in found if isinstance(fault, Fault)] == [True] * 3
+
+
+@pytest.mark.parametrize(
+    ("head", "refusal"),
+    [
+        (LINE + b"Host: a\r\nHost: b\r\n\r\n", ("BAD_REQUEST", 400, "host is sent more than once")),
+        (MANY, ("TOO_MANY_HEADERS", 431, "A request has at most 128 headers")),
+        (LARGE, ("HEAD_TOO_LARGE", 431, "The request line and headers have at most 65536 bytes")),
+        (
+            b"GET http://evil.example/ HTTP/1.1\r\nHost: localhost\r\n\r\n",
+            ("BAD_REQUEST", 400, "The host of the request line is not that of the Host header"),
+        ),
+        (
+            b"POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n",
+            ("BAD_REQUEST", 400, "The only transfer-encoding is chunked, in HTTP/1.1"),
+        ),
+    ],
+    ids=["twice", "many", "large", "two hosts", "chunks of HTTP/1.0"],
+)
+def test_a_head_that_cannot_be_taken_is_told_why(head: bytes, refusal: tuple[str, int, str]) -> None:
+    with pytest.raises(BadRequestError) as caught:
+        parse_head(head)
+
+    fault = caught.value.fault
+    assert (fault.name, fault.status, fault.message) == refusal
+
+
+@pytest.mark.parametrize("version", ["0.9", "2", "3"])
+def test_a_version_that_is_not_served_is_told(version: str) -> None:
+    with pytest.raises(BadRequestError) as caught:
+        check_head("GET", "/", Headers((), ()), version)
+
+    fault = caught.value.fault
+    assert (fault.name, fault.status) == ("VERSION_NOT_SUPPORTED", 505)
+    assert fault.message == "Only HTTP/1.1 and HTTP/1.0 are served"
+
+
+@pytest.mark.parametrize(("size", "status"), [(65_536, 0), (65_537, 431)])
+def test_a_head_has_64_kibibytes_at_most(size: int, status: int) -> None:
+    start = LINE + b"x: "
+    head = start + b"y" * (size - len(start) - 4) + b"\r\n\r\n"
+
+    try:
+        parse_head(head)
+    except BadRequestError as error:
+        assert error.fault.status == status
+    else:
+        assert not status
