@@ -13,6 +13,7 @@ import pytest
 import misbehaving_server
 from channels import invocation, rpc
 from processes import PATIENCE_S
+from signet.kernel.exchange import Exchange
 from signet.kernel.pipeline import MAX_IN_FLIGHT
 from signet.kernel.protocol import Identity
 from signet.kernel.server import Server
@@ -345,3 +346,75 @@ def test_a_page_behind_a_token_is_kept_by_nobody_but_its_reader(server: Server, 
     status, headers, _ = ask(paged(server, "fine", token), "GET", "/page/x", authorization=f"Bearer {token}")
 
     assert (status, headers["cache-control"]) == (200, f"{who}, max-age=60")
+
+
+# --- calls in flight, large bodies, clients that have left
+
+
+def asking(app: App, method: str, path: str, body: bytes = b"") -> Any:
+    """Return what an application gives for a request of one address: a response, or what has to be awaited."""
+    headers = Headers(["host", "content-type"], ["localhost", "application/json"])
+    request = Request(method, path, headers, body=body, address="192.0.2.1")
+    assert app.admit(request) is None
+    return app.answer(request)
+
+
+def test_an_address_with_its_share_of_calls_may_still_read(server: Server) -> None:
+    async def scenario() -> tuple[list[int], int]:
+        app = App(server, Guard(), ABOUT)
+        answers = [asking(app, "POST", "/api/tools/hangs", b"{}") for _ in range(MAX_IN_FLIGHT)]
+        calls = [asyncio.ensure_future(one) for one in answers if not isinstance(one, Response)]
+        health = asking(app, "GET", "/healthz")
+        for _ in range(5):
+            # Each call has to begin before it can be cancelled.
+            await asyncio.sleep(0)
+        for call in calls:
+            call.cancel()
+        await asyncio.gather(*calls, return_exceptions=True)
+        return [one.status for one in answers if isinstance(one, Response)], health.status
+
+    refused, health = asyncio.run(scenario())
+
+    assert refused == [503] * (MAX_IN_FLIGHT // 2)
+    assert health == 200
+
+
+@pytest.mark.parametrize(("size", "at_once"), [(2, True), (65_536, True), (65_537, False)])
+def test_only_a_body_of_more_than_64_kibibytes_is_handled_in_a_thread(app: App, size: int, at_once: bool) -> None:
+    async def scenario() -> tuple[bool, int]:
+        answer = asking(app, "POST", "/api/tools/fine", b"{}".ljust(size))
+        response = answer if isinstance(answer, Response) else await answer
+        return isinstance(answer, Response), response.status
+
+    assert asyncio.run(scenario()) == (at_once, 200)
+
+
+def test_a_response_whose_client_has_left_is_told_where_somebody_listens(server: Server) -> None:
+    seen: list[Exchange] = []
+    request = Request("GET", "/healthz", Headers(["host"], ["localhost"]))
+    listening, deaf = App(server, Guard(), ABOUT, on_exchange=seen.append), App(server, Guard(), ABOUT)
+    for app in (deaf, listening):
+        assert app.admit(request) is None
+        app.record_left(request, Response(200))
+
+    assert [(one.status, one.is_left) for one in seen] == [(200, True)]
+
+
+def test_a_server_that_is_not_limited_promises_no_limits(app: App) -> None:
+    _, _, body = ask(app, "GET", "/openapi.json")
+
+    for path in json.loads(body)["paths"].values():
+        for operation in path.values():
+            assert not {"409", "429"} & set(operation["responses"])
+
+
+def test_a_key_that_is_too_long_is_refused_at_the_envelope_with_the_id_of_its_request(app: App) -> None:
+    envelope = invocation("odd.fine", {"n": 3})
+
+    fits = ask(app, "POST", "/mcp/tool/odd.fine", envelope, **JSON, idempotency_key="k" * 255)
+    refused = ask(app, "POST", "/mcp/tool/odd.fine", envelope, **JSON, idempotency_key="k" * 256)
+    unread = ask(app, "POST", "/mcp/tool/odd.fine", b"{", **JSON, idempotency_key="k" * 256)
+
+    assert (fits[0], refused[0], unread[0]) == (200, 400, 400)
+    assert json.loads(refused[2])["error"]["data"] == {"canonical_code": "INVALID_INPUT"}
+    assert (json.loads(refused[2])["id"], json.loads(unread[2])["id"]) == (envelope["id"], None)
