@@ -13,10 +13,13 @@ import pytest
 import misbehaving_server
 from channels import invocation, rpc
 from processes import PATIENCE_S
+from signet.kernel.errors import Code, Fault
 from signet.kernel.exchange import Exchange
+from signet.kernel.outcome import Call, Door, Outcome
 from signet.kernel.pipeline import MAX_IN_FLIGHT
 from signet.kernel.protocol import Identity
 from signet.kernel.server import Server
+from signet.kernel.tools import NULL_CONTEXT
 from signet.kernel.toolset import PageContent, PageSpec
 from signet.kernel.wire import Headers
 from signet.operations.access.shared_token import SharedToken
@@ -418,3 +421,31 @@ def test_a_key_that_is_too_long_is_refused_at_the_envelope_with_the_id_of_its_re
     assert (fits[0], refused[0], unread[0]) == (200, 400, 400)
     assert json.loads(refused[2])["error"]["data"] == {"canonical_code": "INVALID_INPUT"}
     assert (json.loads(refused[2])["id"], json.loads(unread[2])["id"]) == (envelope["id"], None)
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "sent", "advice"),
+    [
+        ("RATE_LIMITED", 429, 429, "7"),
+        ("RATE_LIMITED", 429, 200, None),
+        ("OTHER", 429, 429, None),
+    ],
+    ids=["refused", "told in a result", "another fault"],
+)
+def test_a_call_that_is_refused_by_a_limit_is_answered_with_advice(
+    app: App, name: str, status: int, sent: int, advice: str | None
+) -> None:
+    fault = Fault(Code.UNAUTHORIZED, "no", name=name, status=status, data={"retry_after_seconds": 7})
+
+    def answer(request: Request) -> Response:
+        call = Call("fine", {}, NULL_CONTEXT, Door("http", "/", "rest", by_name=True))
+        request.outcome = Outcome(call, None, fault=fault)
+        return Response(sent)
+
+    request = Request("POST", "/", Headers(["origin"], [HERE]))
+    request.route = Route(Access(), answer, refuse)
+    response = app.answer(request)
+
+    assert isinstance(response, Response)
+    assert dict(response.headers).get(b"retry-after", b"").decode() == (advice or "")
+    assert dict(response.headers)[b"access-control-allow-origin"].decode() == HERE
