@@ -26,6 +26,8 @@ from signet.transports.message_exchanges import MessageNotes
 from signet.transports.stdio import Prologue, serve
 
 COMMAND = (SIGNET, "stdio", "--toolsets", "plantuml", "--no-journal")
+FRESH = {"FRESH_PROCESSES": "1"}
+"""A copy of a process that has an event loop has one too."""
 LIST = rpc("tools/list", {}, request_id="list")
 PING = rpc("ping", {}, request_id="ping")
 
@@ -41,7 +43,7 @@ QUICK, AWAITED = draw(10, "quick"), draw(40_000, "awaited")
 
 @pytest.fixture
 def pipe() -> Iterator[Pipe]:
-    with piping(*COMMAND) as running:
+    with piping(*COMMAND, env=FRESH) as running:
         yield running
 
 
