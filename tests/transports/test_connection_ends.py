@@ -20,7 +20,7 @@ from signet.transports.web_app import App
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 HEALTH = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
-PATIENT = ConnectionLimits(half_closed_s=3600, linger_s=3600, idle_s=3600)
+PATIENT = ConnectionLimits(half_closed_s=3600, linger_s=3600, idle_s=3600, retire_s=0)
 """Limits by which nothing ends while a test lasts."""
 
 
@@ -45,6 +45,10 @@ async def talking(app: App, drain_s: float = 0.0) -> AsyncIterator[tuple[HttpSer
         writer.close()
         serving.cancel()
         await asyncio.gather(serving, return_exceptions=True)
+        await server._slots.drain(0)
+        for _ in range(3):
+            # The sockets are closed in the next turns.
+            await asyncio.sleep(0)
         if listener.fileno() >= 0:
             asyncio.get_running_loop().remove_reader(listener)
         listener.close()
@@ -125,5 +129,35 @@ def test_a_server_that_stops_answers_each_connection_for_the_last_time(app: App,
                 assert b"connection: close" in await head(reader)
                 await reader.readexactly(len(b'{"status":"ok"}'))
             assert await reader.read() == b""
+
+    in_loop(scenario)
+
+
+def test_a_server_that_is_replaced_ends_by_itself_and_stays_ready_until_then(app: App) -> None:
+    async def scenario() -> None:
+        async with talking(app, drain_s=3600) as (server, (reader, writer)):
+            writer.write(HEALTH)
+            await head(reader)
+            await reader.readexactly(len(b'{"status":"ok"}'))
+            server.retire()
+            assert await reader.read() == b""
+            writer.close()
+            ended = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+            await asyncio.gather(*ended)
+            assert app.is_ready
+
+    in_loop(scenario)
+
+
+def test_a_second_word_changes_nothing(app: App) -> None:
+    async def scenario() -> None:
+        async with talking(app, drain_s=3600) as (server, (_, writer)):
+            server.stop()
+            server.retire()
+            server.stop()
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            assert not app.is_ready
+            writer.close()
 
     in_loop(scenario)

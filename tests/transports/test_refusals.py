@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+from pathlib import Path
+
 import pytest
 
+import misbehaving_server
+from signet.kernel.caller import Caller
 from signet.kernel.errors import Code, Fault
 from signet.kernel.wire import Headers
 from signet.transports.guard import Access, Guard, host_of
 from signet.transports.heads import BadRequestError, check_head, parse_head
-from signet.transports.messages import Request
+from signet.transports.messages import Request, Response
+from signet.transports.session_door import SessionDoor
+from signet.transports.sessions import SessionTable
 
 LINE = b"GET / HTTP/1.1\r\n"
 MANY = LINE + b"".join(b"x%d: y\r\n" % number for number in range(129)) + b"\r\n"
@@ -126,6 +134,56 @@ def test_a_head_has_64_kibibytes_at_most() -> None:
     assert parse_head(head).method == "GET"
     with pytest.raises(BadRequestError):
         parse_head(head.replace(b"y", b"yy", 1))
+
+
+# --- sessions
+
+
+@pytest.mark.parametrize(
+    ("method", "fields", "body", "refusal"),
+    [
+        (
+            "POST",
+            {"mcp-session-id": "nobody's"},
+            b"{}",
+            (404, "UNKNOWN_SESSION", "There is no such session: begin a new one with initialize"),
+        ),
+        ("PUT", {}, b"", (405, "METHOD_NOT_ALLOWED", "POST, GET and DELETE are served here")),
+        (
+            "POST",
+            {},
+            b'{"id":1,"method":"initialize"}',
+            (400, "INVALID_REQUEST", "This session is open already: send initialize without a session"),
+        ),
+        ("GET", {}, b"", (406, "NOT_ACCEPTABLE", "A stream is text/event-stream: accept it")),
+        (
+            "GET",
+            {"accept": "text/event-stream", "last-event-id": "7-1"},
+            b"",
+            (400, "UNKNOWN_STREAM", "The stream that last-event-id names is not kept any more"),
+        ),
+    ],
+    ids=["session", "method", "initialize", "accept", "stream"],
+)
+def test_a_request_that_a_session_does_not_take_is_told_why(
+    method: str, fields: dict[str, str], body: bytes, refusal: tuple[int, str, str], tmp_path: Path
+) -> None:
+    async def scenario() -> Response:
+        table = SessionTable()
+        session = table.open(Caller())
+        assert session is not None
+        named = {"mcp-session-id": session.agreement.id, **fields}
+        asked = Request(method, "/mcp", Headers(list(named), list(named.values())), body=body)
+        response = SessionDoor(misbehaving_server.build(str(tmp_path)), table).answer(asked)
+        assert response is not None
+        assert not isinstance(response, Response)
+        found = await response
+        await table.close()
+        return found
+
+    response = asyncio.run(scenario())
+
+    assert (response.status, response.refusal, json.loads(response.body)["error"]["message"]) == refusal
 
 
 # --- what a client can do about it

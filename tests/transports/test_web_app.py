@@ -449,3 +449,32 @@ def test_a_call_that_is_refused_by_a_limit_is_answered_with_advice(
     assert isinstance(response, Response)
     assert dict(response.headers).get(b"retry-after", b"").decode() == (advice or "")
     assert dict(response.headers)[b"access-control-allow-origin"].decode() == HERE
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "refusal"),
+    [
+        (b"{", 400, "NOT_JSON"),
+        (b"[]", 400, "INVALID_REQUEST"),
+        (json.dumps(rpc("nothing", {})).encode(), 200, "METHOD_NOT_FOUND"),
+        (json.dumps(rpc("tools/list", {"cursor": 1})).encode(), 200, "INVALID_PARAMS"),
+        (json.dumps(rpc("ping", {})).encode(), 200, ""),
+        (json.dumps(rpc("tools/call", {"name": "fine", "arguments": {"n": -1}})).encode(), 200, ""),
+    ],
+    ids=["not JSON", "no request", "no method", "no params", "ping", "bad arguments"],
+)
+def test_an_error_that_refuses_a_request_before_it_is_a_call_has_a_name(
+    app: App, body: bytes, status: int, refusal: str
+) -> None:
+    response = asking(app, "POST", "/mcp", body)
+
+    assert (response.status, response.refusal) == (status, refusal)
+
+
+def test_a_server_that_is_not_ready_says_so_to_balancers_alone(server: Server) -> None:
+    app = App(server, Guard(), ABOUT)
+    assert app.is_ready
+    app.is_ready = False
+
+    assert not app.is_ready
+    assert [ask(app, "GET", path)[0] for path in ("/readyz", "/healthz")] == [503, 200]
