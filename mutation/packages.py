@@ -49,6 +49,7 @@ IN_PROCESS = (
     "tests/transports/test_event_log.py",
     "tests/transports/test_heads.py",
     "tests/transports/test_pipes.py",
+    "tests/transports/test_router.py",
     "tests/transports/test_sessions.py",
     "tests/transports/test_slots.py",
 )

@@ -478,3 +478,46 @@ def test_a_server_that_is_not_ready_says_so_to_balancers_alone(server: Server) -
 
     assert not app.is_ready
     assert [ask(app, "GET", path)[0] for path in ("/readyz", "/healthz")] == [503, 200]
+
+
+@pytest.mark.parametrize(
+    ("version", "modern", "status"),
+    [("", False, 200), ("2025-06-18", False, 200), ("2026-07-28", True, 404), ("2026-07-28", False, 400)],
+    ids=["no version", "handshake era", "modern era", "modern era, and no word of it in the body"],
+)
+def test_an_error_has_the_status_of_the_era_that_the_header_names(
+    app: App, version: str, modern: bool, status: int
+) -> None:
+    fields = {"mcp_protocol_version": version, "mcp_method": "nothing"} if version else {}
+
+    assert ask(app, "POST", "/mcp", rpc("nothing", {}, modern=modern), **JSON, **fields)[0] == status
+
+
+class Later:
+    """A relay that learns its tools when it is asked for the first time, or cannot."""
+
+    is_ready = False
+    servers: tuple[str, ...] = ()
+
+    def __init__(self, fault: Fault | None = None) -> None:
+        self._fault = fault
+
+    async def ready(self) -> None:
+        if self._fault is not None:
+            raise self._fault
+        self.is_ready = True
+
+
+@pytest.mark.parametrize("is_broken", [False, True])
+def test_a_request_that_needs_the_tools_waits_for_them(server: Server, is_broken: bool) -> None:
+    relay: Any = Later(Fault(Code.INTERNAL_ERROR, "The server does not start", status=503) if is_broken else None)
+    relaying = Server(server.pipeline, Identity("x", "1"), "", relay=relay)
+
+    async def scenario() -> tuple[int, int]:
+        app = App(relaying, Guard(), ABOUT)
+        health = asking(app, "GET", "/healthz")
+        response = await asking(app, "POST", "/api/tools/fine", b'{"n":3}')
+        return health.status, response.status
+
+    assert asyncio.run(scenario()) == (200, 503 if is_broken else 200)
+    assert relay.is_ready is not is_broken
