@@ -521,3 +521,12 @@ def test_a_request_that_needs_the_tools_waits_for_them(server: Server, is_broken
 
     assert asyncio.run(scenario()) == (200, 503 if is_broken else 200)
     assert relay.is_ready is not is_broken
+
+
+@pytest.mark.parametrize("fields", [{}, {"mcp_protocol_version": "2025-06-18"}], ids=["no header", "another header"])
+def test_an_error_has_the_status_of_the_era_that_the_body_names(app: App, fields: dict[str, str]) -> None:
+    named = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}
+
+    status, _, body = ask(app, "POST", "/mcp", rpc("tools/list", named), **JSON, **fields)
+
+    assert (status, json.loads(body)["error"]["code"]) == (400, -32602)
