@@ -286,3 +286,12 @@ def test_while_the_prologues_answers_are_unread_nothing_further_is_read(odd: Ser
 
     assert left == asked > 0
     assert wires.receive()["id"] == "ping"
+
+
+def test_a_conversation_that_a_signal_ends_may_leave_work_behind(odd: Server, wires: Wires) -> None:
+    def stop_soon() -> None:
+        asyncio.get_running_loop().call_soon(os.kill, os.getpid(), signal.SIGTERM)
+
+    notes = MessageNotes(lambda _: None, odd.pipeline.toolbox, start=stop_soon)
+
+    assert asyncio.run(Conversation(odd, wires.wire, wires.source, notes).hold(in_thread=False)) is True
