@@ -40,6 +40,21 @@ DOORS = (
 )
 """Every door, by processes that the tests of a file share."""
 
+IN_PROCESS = (
+    "tests/transports/test_refusals.py",
+    "tests/transports/test_web_app.py",
+    "tests/transports/test_connection_ends.py",
+    "tests/transports/test_supervisor_deadlines.py",
+    "tests/transports/test_compression.py",
+    "tests/transports/test_event_log.py",
+    "tests/transports/test_heads.py",
+    "tests/transports/test_pipes.py",
+    "tests/transports/test_router.py",
+    "tests/transports/test_sessions.py",
+    "tests/transports/test_slots.py",
+)
+"""Tests of the transports that take no time: all of their cases are asked, not only some of those that run a line."""
+
 PACKAGES = (
     Package(
         "kernel",
@@ -50,6 +65,7 @@ PACKAGES = (
         "transports",
         ("transports/*.py",),
         (
+            IN_PROCESS,
             (
                 *DOORS,
                 "tests/transports/test_guard.py",
@@ -62,6 +78,7 @@ PACKAGES = (
             (
                 "tests/transports/test_connection.py",
                 "tests/transports/test_http_server.py",
+                "tests/transports/test_conversation.py",
                 "tests/transports/test_stdio.py",
                 "tests/transports/test_hangup.py",
                 "tests/attack/test_pipelining.py",

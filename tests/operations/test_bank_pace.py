@@ -144,7 +144,7 @@ def test_two_machines_share_a_turn_by_the_store(bank: BojHarness, machines: tupl
 
 
 def quiet_count(bank: BojHarness) -> int:
-    """Wait until no request has come for longer than three intervals, and return how many there are."""
+    """Wait until no request has come for longer than two intervals, and return how many there are."""
     seen = -1
     while len(bank.requests()) != seen:
         seen = len(bank.requests())

@@ -201,6 +201,17 @@ def test_a_page_is_compressed_once(app: App) -> None:
     assert json.loads(gzip.decompress(first.body))["openapi"]
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "is_page"),
+    [("GET", "/", True), ("GET", "/api/tools", True), ("POST", "/api/tools/fine", False)],
+)
+def test_what_is_the_same_for_all_is_a_page(app: App, method: str, path: str, is_page: bool) -> None:
+    response = app.answer(admitted(app, method, path, b"{}"))
+
+    assert isinstance(response, Response)
+    assert (response.status, response.is_page) == (200, is_page)
+
+
 def answer_with(app: App, size: int, **headers: str) -> Any:
     """Return what the application gives a server that sent a call of an unknown tool, which repeats its name."""
     return app.answer(admitted(app, "POST", "/api/tools/" + "x" * size, b"{}", **headers))

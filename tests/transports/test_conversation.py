@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import array
+import asyncio
+import fcntl
 import json
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
+import termios
+import threading
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
+import misbehaving_server
 from channels import rpc
 from processes import PATIENCE_S, SIGNET, Pipe, clean_env, piping
+from signet.kernel.exchange import Exchange
+from signet.kernel.server import Server
+from signet.transports.conversation import Conversation
+from signet.transports.message_exchanges import MessageNotes
+from signet.transports.stdio import Prologue, serve
 
 COMMAND = (SIGNET, "stdio", "--toolsets", "plantuml", "--no-journal")
 FRESH = {"FRESH_PROCESSES": "1"}
@@ -99,3 +110,188 @@ def test_a_client_that_reads_late_gets_every_answer_in_order(pipe: Pipe) -> None
     assert answers == list(range(count))
     assert has_loop(pipe)
     assert pipe.ask(PING)["id"] == "ping"
+
+
+# --- in this process
+
+
+class Wires:
+    """The two pipes of a conversation, and the side of its client."""
+
+    def __init__(self) -> None:
+        self.source, self.sender = os.pipe()
+        self.receiver, self.wire = os.pipe()
+        self._received = b""
+
+    def send(self, *messages: dict[str, Any]) -> None:
+        os.write(self.sender, b"".join(json.dumps(message).encode() + b"\n" for message in messages))
+
+    def receive(self) -> Any:
+        while b"\n" not in self._received:
+            self._received += os.read(self.receiver, 65_536)
+        line, _, self._received = self._received.partition(b"\n")
+        return json.loads(line)
+
+    def unread_bytes(self) -> int:
+        """Return how much the server has not read."""
+        found = array.array("i", [0])
+        fcntl.ioctl(self.source, termios.FIONREAD, found)
+        return found[0]
+
+    def end(self) -> None:
+        os.close(self.sender)
+        self.sender = -1
+
+    def close(self) -> None:
+        for end in (self.source, self.sender, self.receiver, self.wire):
+            if end >= 0:
+                os.close(end)
+
+
+@pytest.fixture
+def wires() -> Iterator[Wires]:
+    ends = Wires()
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield ends
+    ends.close()
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+
+
+@pytest.fixture(scope="module")
+def odd(tmp_path_factory: pytest.TempPathFactory) -> Server:
+    return misbehaving_server.build(str(tmp_path_factory.mktemp("contracts")), timeout_s=PATIENCE_S)
+
+
+HANGS = rpc("tools/call", {"name": "hangs", "arguments": {}}, request_id="hangs")
+CANCEL = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "hangs"}}
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        while not condition():  # noqa: ASYNC110 - nobody tells of what is waited for here
+            await asyncio.sleep(0.001)
+
+
+def test_nothing_is_left_behind_where_every_call_has_ended(odd: Server, wires: Wires) -> None:
+    wires.send(rpc("ping", {}))
+    wires.end()
+
+    assert serve(odd, wires.wire, source=wires.source) is False
+    assert wires.receive() == {"jsonrpc": "2.0", "id": 1, "result": {}}
+
+
+@pytest.mark.parametrize("in_thread", [False, True])
+def test_a_thread_reads_a_source_only_where_the_event_loop_cannot(odd: Server, wires: Wires, in_thread: bool) -> None:
+    before = set(threading.enumerate())
+
+    async def scenario() -> int:
+        held = asyncio.ensure_future(Conversation(odd, wires.wire, wires.source).hold(in_thread=in_thread))
+        wires.send(rpc("ping", {}))
+        await until(lambda: not wires.unread_bytes())
+        readers = len(set(threading.enumerate()) - before)
+        wires.end()
+        await held
+        return readers
+
+    assert asyncio.run(scenario()) == in_thread
+    assert wires.receive()["id"] == 1
+
+
+def test_a_cancelled_call_is_told_as_left_and_is_no_error(odd: Server, wires: Wires) -> None:
+    seen: list[Exchange] = []
+    errors: list[Any] = []
+
+    async def scenario() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: errors.append(context))
+        notes = MessageNotes(seen.append, odd.pipeline.toolbox)
+        held = asyncio.ensure_future(Conversation(odd, wires.wire, wires.source, notes).hold(in_thread=False))
+        wires.send(HANGS, PING, CANCEL)
+        await until(lambda: len(seen) == 2)
+        wires.end()
+        await held
+
+    asyncio.run(scenario())
+
+    assert errors == []
+    assert [(one.request, one.status, one.is_left) for one in seen] == [
+        ("ping", 200, False),
+        ("tools/call", 499, True),
+    ]
+    assert wires.receive()["id"] == "ping"
+
+
+def test_calls_that_end_with_the_conversation_are_told_before_its_end(odd: Server, wires: Wires) -> None:
+    """A client that is gone takes its call along; the listener is not closed before it has heard of that."""
+    told: list[object] = []
+
+    async def scenario() -> None:
+        toolbox = odd.pipeline.toolbox
+        notes = MessageNotes(lambda one: told.append(one.status), toolbox, close=lambda: told.append("closed"))
+        held = asyncio.ensure_future(Conversation(odd, wires.wire, wires.source, notes).hold(in_thread=False))
+        wires.send(HANGS)
+        await until(lambda: not wires.unread_bytes())
+        os.kill(os.getpid(), signal.SIGTERM)
+        await held
+
+    asyncio.run(scenario())
+
+    assert told == [499, "closed"]
+
+
+def test_a_source_that_has_ended_is_not_watched_while_calls_go_on(odd: Server, wires: Wires) -> None:
+    """It stays readable, and would be read in each turn of the event loop."""
+
+    async def scenario() -> list[bool]:
+        loop = asyncio.get_running_loop()
+        conversation = Conversation(odd, wires.wire, wires.source)
+        chunks: list[bytes] = []
+        take = conversation.take
+        conversation.take = lambda chunk: (chunks.append(chunk), take(chunk))[1]  # type: ignore[method-assign]
+        held = asyncio.ensure_future(conversation.hold(in_thread=False))
+        wires.send(HANGS)
+        await until(lambda: bool(chunks))
+        wires.end()
+        await until(lambda: b"" in chunks)
+        await asyncio.sleep(0)
+        watched = loop.remove_reader(wires.source)
+        os.kill(os.getpid(), signal.SIGTERM)
+        return [watched, await held]
+
+    assert asyncio.run(scenario()) == [False, True]
+
+
+def test_while_the_prologues_answers_are_unread_nothing_further_is_read(odd: Server, wires: Wires) -> None:
+    unwritten = b"x" * 2_000_000 + b"\n"
+    prologue = Prologue(odd, wires.wire, wires.source)
+    prologue.unwritten = unwritten
+
+    async def scenario() -> tuple[int, int]:
+        conversation = Conversation(odd, wires.wire, wires.source, prologue=prologue)
+        wires.send(PING)
+        asked = wires.unread_bytes()
+        held = asyncio.ensure_future(conversation.hold(in_thread=False))
+        for _ in range(20):
+            await asyncio.sleep(0)
+        left = wires.unread_bytes()
+        received = 0
+        while received < len(unwritten):
+            received += len(await asyncio.to_thread(os.read, wires.receiver, 65_536))
+        await until(lambda: not wires.unread_bytes())
+        wires.end()
+        await held
+        return asked, left
+
+    asked, left = asyncio.run(scenario())
+
+    assert left == asked > 0
+    assert wires.receive()["id"] == "ping"
+
+
+def test_a_conversation_that_a_signal_ends_may_leave_work_behind(odd: Server, wires: Wires) -> None:
+    def stop_soon() -> None:
+        asyncio.get_running_loop().call_soon(os.kill, os.getpid(), signal.SIGTERM)
+
+    notes = MessageNotes(lambda _: None, odd.pipeline.toolbox, start=stop_soon)
+
+    assert asyncio.run(Conversation(odd, wires.wire, wires.source, notes).hold(in_thread=False)) is True

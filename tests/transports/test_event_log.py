@@ -132,3 +132,37 @@ def test_a_forgotten_log_gives_its_bytes_back_and_ends_its_reader() -> None:
 )
 def test_an_event_id_names_its_stream_and_its_number(text: str, found: object) -> None:
     assert parse_id(text) == found
+
+
+def test_a_reader_whose_place_was_taken_leaves_the_new_one_alone() -> None:
+    async def act() -> list[bool]:
+        log = EventLog("1", Budget())
+        log.push(b"x")
+        old = log.follow()
+        await anext(old)
+        new = log.follow(after=0)
+        await anext(new)
+        await old.aclose()
+        found = [log.has_reader]
+        await new.aclose()
+        return [*found, log.has_reader]
+
+    assert asyncio.run(act()) == [True, False]
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_the_wait_for_a_beginning_ends_with_an_event_or_with_the_stream(ends: bool) -> None:
+    async def act() -> list[bool]:
+        log = EventLog("1", Budget())
+        waiting = asyncio.ensure_future(log.begun())
+        await asyncio.sleep(0)
+        found = [waiting.done()]
+        if ends:
+            log.end()
+        else:
+            log.push(b"x")
+        for _ in range(3):
+            await asyncio.sleep(0)
+        return [*found, waiting.done()]
+
+    assert asyncio.run(act()) == [False, True]

@@ -189,3 +189,28 @@ def test_a_socket_whose_other_end_sends_no_more_has_a_reader_until_it_is_closed(
 
         ours.close()
         assert not has_reader(theirs.fileno())
+
+
+# --- stdin
+
+
+CLAIM_STDIN = """
+import os, sys
+from signet.transports.pipes import claim_stdin
+def opened():
+    return {number for number in range(64) if os.path.exists(f"/proc/self/fd/{number}")}
+before = opened()
+source = claim_stdin()
+assert not os.get_inheritable(source)
+assert os.read(0, 9) == b"" and sys.stdin.read() == ""
+assert os.read(source, 99) == b"a message\\n"
+assert opened() - before == {source}
+"""
+
+
+def test_once_claimed_only_the_source_leads_to_stdin_and_no_other_descriptor_is_left_open() -> None:
+    command = [sys.executable, "-c", CLAIM_STDIN]
+
+    done = subprocess.run(command, input=b"a message\n", capture_output=True, env=clean_env(), check=False)
+
+    assert (done.returncode, done.stderr) == (0, b"")

@@ -62,6 +62,10 @@ def test_requests_are_found_byte_by_byte() -> None:
     assert read(*(bytes([byte]) for byte in STREAM))[0] == EXPECTED
 
 
+def test_the_last_line_end_of_a_chunked_body_may_be_cut_before_another_request() -> None:
+    assert read(CHUNKED[:-1], CHUNKED[-1:] + GET)[0] == [EXPECTED[2], EXPECTED[3]]
+
+
 def test_one_read_goes_to_the_end_of_one_request_and_no_further() -> None:
     reader, at, found = HttpReader(""), 0, []
     stream = GET + LENGTH + GET

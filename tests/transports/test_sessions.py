@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
+
+from processes import PATIENCE_S
 from signet.kernel.caller import Caller, Principal
 from signet.transports.sessions import HttpSession, SessionLimits, SessionTable
 
@@ -111,3 +114,53 @@ def test_the_end_of_a_session_is_told_once() -> None:
         return told
 
     assert in_loop(act) == ["ended"]
+
+
+def test_one_sweep_at_a_time_is_due_and_none_after_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def act() -> tuple[int, list[bool]]:
+        loop = asyncio.get_running_loop()
+        due: list[asyncio.TimerHandle] = []
+        later = loop.call_later
+        monkeypatch.setattr(loop, "call_later", lambda *args: due.append(later(*args)) or due[-1])
+        table = SessionTable(SessionLimits(sweep_s=3600))
+        for _ in range(3):
+            opened(table, at("a"))
+        await table.close()
+        return len(due), [timer.cancelled() for timer in due]
+
+    assert in_loop(act) == (1, [True])
+
+
+def test_sessions_are_swept_again_and_again() -> None:
+    async def act() -> int:
+        table = SessionTable(SessionLimits(sweep_s=0.001, idle_s=0))
+        session = opened(table, at("a"))
+        reader = asyncio.ensure_future(anext(session.standing.follow()))
+        await asyncio.sleep(0)
+        opened_s = session.used_s
+        async with asyncio.timeout(PATIENCE_S):
+            while session.used_s == opened_s:  # noqa: ASYNC110 - a sweep tells nobody
+                await asyncio.sleep(0.001)
+            reader.cancel()
+            while len(table):  # noqa: ASYNC110
+                await asyncio.sleep(0.001)
+        return len(table)
+
+    assert in_loop(act) == 0
+
+
+def test_the_limits_of_standing_streams_hold_for_one_owner_and_for_all() -> None:
+    async def act() -> list[bool]:
+        table = SessionTable(SessionLimits(standing=2, standing_per_owner=1))
+        a, again, b, c = (opened(table, at(name)) for name in ("a", "a", "b", "c"))
+        found, readers = [table.may_stand(a)], []
+        for session in (a, b):
+            readers.append(asyncio.ensure_future(anext(session.standing.follow())))
+            await asyncio.sleep(0)
+            found += [table.may_stand(one) for one in (a, again, b, c)]
+        await table.close()
+        for reader in readers:
+            reader.cancel()
+        return found
+
+    assert in_loop(act) == [True, *(True, False, True, True), *(True, False, True, False)]

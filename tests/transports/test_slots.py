@@ -162,3 +162,33 @@ def test_a_client_is_counted_by_its_address_and_of_ipv6_by_its_network(peer: tup
 )
 def test_a_time_is_written_as_http_has_it(seconds: int, text: str) -> None:
     assert http_date(time.gmtime(seconds)) == text
+
+
+@pytest.mark.parametrize("ending", ["drain", "retire"])
+def test_the_wait_for_the_last_connection_ends_with_it_and_not_before(ending: str) -> None:
+    async def scenario() -> None:
+        slots = Slots(ConnectionLimits(retire_s=3600))
+        first, last = Client(slots, "10.0.0.1"), Client(slots, "10.0.0.2")
+        assert slots.take(first)
+        assert slots.take(last)
+        waiting = asyncio.ensure_future(slots.emptied(3600))
+        await asyncio.sleep(0)
+        slots.release(first)
+        for _ in range(5):
+            await asyncio.sleep(0)
+        assert not waiting.done()
+        slots.release(last)
+        for _ in range(5):
+            await asyncio.sleep(0)
+        assert waiting.done()
+        await (slots.drain(3600) if ending == "drain" else slots.retire(3600))
+        assert (slots.draining, slots.last_answers, slots.is_retiring) == (True, True, ending == "retire")
+
+    in_loop(scenario)
+
+
+def test_the_limits_are_those_that_are_documented() -> None:
+    limits = ConnectionLimits()
+
+    assert (limits.head_s, limits.body_s, limits.write_s, limits.idle_s) == (30, 30, 30, 75)
+    assert (limits.connections, limits.per_address) == (4096, 1024)

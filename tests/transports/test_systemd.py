@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from processes import PATIENCE_S, SIGNET, clean_env
+from signet.transports.systemd import notify
 
 PATH = "/api/tools/encodePlantUML"
 BODY = b'{"plantumlCode":"A"}'
@@ -92,3 +93,23 @@ def test_the_address_is_a_log_line_with_a_time_where_the_log_is_json() -> None:
     assert datetime.fromisoformat(line.pop("ts")).tzinfo is not None
     assert "is listening on http://127.0.0.1:" in line.pop("facts")["text"]
     assert line == {"level": "info", "target": "signet", "event": "server.listening"}
+
+
+@pytest.mark.parametrize("is_abstract", [False, True])
+def test_a_state_is_told_at_a_path_and_at_an_abstract_name(is_abstract: bool, tmp_path: Path) -> None:
+    name = f"signet-notify-{os.getpid()}" if is_abstract else str(tmp_path / "notify")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as states:
+        states.bind(f"\0{name}" if is_abstract else name)
+        states.setblocking(False)
+        notify("READY=1", {"NOTIFY_SOCKET": f"@{name}" if is_abstract else name})
+
+        assert states.recv(100) == b"READY=1"
+
+
+@pytest.mark.parametrize("environ", [{}, {"NOTIFY_SOCKET": ""}, {"NOTIFY_SOCKET": "vsock:2:1"}])
+def test_where_systemd_wants_to_hear_nothing_nothing_is_told(environ: dict[str, str]) -> None:
+    notify("READY=1", environ)
+
+
+def test_a_listener_that_is_gone_does_no_harm(tmp_path: Path) -> None:
+    notify("READY=1", {"NOTIFY_SOCKET": str(tmp_path / "nobody")})

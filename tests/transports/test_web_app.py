@@ -13,9 +13,13 @@ import pytest
 import misbehaving_server
 from channels import invocation, rpc
 from processes import PATIENCE_S
+from signet.kernel.errors import Code, Fault
+from signet.kernel.exchange import Exchange
+from signet.kernel.outcome import Call, Door, Outcome
 from signet.kernel.pipeline import MAX_IN_FLIGHT
 from signet.kernel.protocol import Identity
 from signet.kernel.server import Server
+from signet.kernel.tools import NULL_CONTEXT
 from signet.kernel.toolset import PageContent, PageSpec
 from signet.kernel.wire import Headers
 from signet.operations.access.shared_token import SharedToken
@@ -345,3 +349,184 @@ def test_a_page_behind_a_token_is_kept_by_nobody_but_its_reader(server: Server, 
     status, headers, _ = ask(paged(server, "fine", token), "GET", "/page/x", authorization=f"Bearer {token}")
 
     assert (status, headers["cache-control"]) == (200, f"{who}, max-age=60")
+
+
+# --- calls in flight, large bodies, clients that have left
+
+
+def asking(app: App, method: str, path: str, body: bytes = b"") -> Any:
+    """Return what an application gives for a request of one address: a response, or what has to be awaited."""
+    headers = Headers(["host", "content-type"], ["localhost", "application/json"])
+    request = Request(method, path, headers, body=body, address="192.0.2.1")
+    assert app.admit(request) is None
+    return app.answer(request)
+
+
+def test_an_address_with_its_share_of_calls_may_still_read(server: Server) -> None:
+    async def scenario() -> tuple[list[int], int]:
+        app = App(server, Guard(), ABOUT)
+        answers = [asking(app, "POST", "/api/tools/hangs", b"{}") for _ in range(MAX_IN_FLIGHT)]
+        calls = [asyncio.ensure_future(one) for one in answers if not isinstance(one, Response)]
+        health = asking(app, "GET", "/healthz")
+        for _ in range(5):
+            # Each call has to begin before it can be cancelled.
+            await asyncio.sleep(0)
+        for call in calls:
+            call.cancel()
+        await asyncio.gather(*calls, return_exceptions=True)
+        return [one.status for one in answers if isinstance(one, Response)], health.status
+
+    refused, health = asyncio.run(scenario())
+
+    assert refused == [503] * (MAX_IN_FLIGHT // 2)
+    assert health == 200
+
+
+@pytest.mark.parametrize(("size", "at_once"), [(2, True), (65_536, True), (65_537, False)])
+def test_only_a_body_of_more_than_64_kibibytes_is_handled_in_a_thread(app: App, size: int, at_once: bool) -> None:
+    async def scenario() -> tuple[bool, int]:
+        answer = asking(app, "POST", "/api/tools/fine", b"{}".ljust(size))
+        response = answer if isinstance(answer, Response) else await answer
+        return isinstance(answer, Response), response.status
+
+    assert asyncio.run(scenario()) == (at_once, 200)
+
+
+def test_a_response_whose_client_has_left_is_told_where_somebody_listens(server: Server) -> None:
+    seen: list[Exchange] = []
+    request = Request("GET", "/healthz", Headers(["host"], ["localhost"]))
+    listening, deaf = App(server, Guard(), ABOUT, on_exchange=seen.append), App(server, Guard(), ABOUT)
+    for app in (deaf, listening):
+        assert app.admit(request) is None
+        app.record_left(request, Response(200))
+
+    assert [(one.status, one.is_left) for one in seen] == [(200, True)]
+
+
+def test_a_server_that_is_not_limited_promises_no_limits(app: App) -> None:
+    _, _, body = ask(app, "GET", "/openapi.json")
+
+    for path in json.loads(body)["paths"].values():
+        for operation in path.values():
+            assert not {"409", "429"} & set(operation["responses"])
+
+
+def test_a_key_that_is_too_long_is_refused_at_the_envelope_with_the_id_of_its_request(app: App) -> None:
+    envelope = invocation("odd.fine", {"n": 3})
+
+    fits = ask(app, "POST", "/mcp/tool/odd.fine", envelope, **JSON, idempotency_key="k" * 255)
+    refused = ask(app, "POST", "/mcp/tool/odd.fine", envelope, **JSON, idempotency_key="k" * 256)
+    unread = ask(app, "POST", "/mcp/tool/odd.fine", b"{", **JSON, idempotency_key="k" * 256)
+
+    assert (fits[0], refused[0], unread[0]) == (200, 400, 400)
+    assert json.loads(refused[2])["error"]["data"] == {"canonical_code": "INVALID_INPUT"}
+    assert (json.loads(refused[2])["id"], json.loads(unread[2])["id"]) == (envelope["id"], None)
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "sent", "advice"),
+    [
+        ("RATE_LIMITED", 429, 429, "7"),
+        ("RATE_LIMITED", 429, 200, None),
+        ("OTHER", 429, 429, None),
+    ],
+    ids=["refused", "told in a result", "another fault"],
+)
+def test_a_call_that_is_refused_by_a_limit_is_answered_with_advice(
+    app: App, name: str, status: int, sent: int, advice: str | None
+) -> None:
+    fault = Fault(Code.UNAUTHORIZED, "no", name=name, status=status, data={"retry_after_seconds": 7})
+
+    def answer(request: Request) -> Response:
+        call = Call("fine", {}, NULL_CONTEXT, Door("http", "/", "rest", by_name=True))
+        request.outcome = Outcome(call, None, fault=fault)
+        return Response(sent)
+
+    request = Request("POST", "/", Headers(["origin"], [HERE]))
+    request.route = Route(Access(), answer, refuse)
+    response = app.answer(request)
+
+    assert isinstance(response, Response)
+    assert dict(response.headers).get(b"retry-after", b"").decode() == (advice or "")
+    assert dict(response.headers)[b"access-control-allow-origin"].decode() == HERE
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "refusal"),
+    [
+        (b"{", 400, "NOT_JSON"),
+        (b"[]", 400, "INVALID_REQUEST"),
+        (json.dumps(rpc("nothing", {})).encode(), 200, "METHOD_NOT_FOUND"),
+        (json.dumps(rpc("tools/list", {"cursor": 1})).encode(), 200, "INVALID_PARAMS"),
+        (json.dumps(rpc("ping", {})).encode(), 200, ""),
+        (json.dumps(rpc("tools/call", {"name": "fine", "arguments": {"n": -1}})).encode(), 200, ""),
+    ],
+    ids=["not JSON", "no request", "no method", "no params", "ping", "bad arguments"],
+)
+def test_an_error_that_refuses_a_request_before_it_is_a_call_has_a_name(
+    app: App, body: bytes, status: int, refusal: str
+) -> None:
+    response = asking(app, "POST", "/mcp", body)
+
+    assert (response.status, response.refusal) == (status, refusal)
+
+
+def test_a_server_that_is_not_ready_says_so_to_balancers_alone(server: Server) -> None:
+    app = App(server, Guard(), ABOUT)
+    assert app.is_ready
+    app.is_ready = False
+
+    assert not app.is_ready
+    assert [ask(app, "GET", path)[0] for path in ("/readyz", "/healthz")] == [503, 200]
+
+
+@pytest.mark.parametrize(
+    ("version", "modern", "status"),
+    [("", False, 200), ("2025-06-18", False, 200), ("2026-07-28", True, 404), ("2026-07-28", False, 400)],
+    ids=["no version", "handshake era", "modern era", "modern era, and no word of it in the body"],
+)
+def test_an_error_has_the_status_of_the_era_that_the_header_names(
+    app: App, version: str, modern: bool, status: int
+) -> None:
+    fields = {"mcp_protocol_version": version, "mcp_method": "nothing"} if version else {}
+
+    assert ask(app, "POST", "/mcp", rpc("nothing", {}, modern=modern), **JSON, **fields)[0] == status
+
+
+class Later:
+    """A relay that learns its tools when it is asked for the first time, or cannot."""
+
+    is_ready = False
+    servers: tuple[str, ...] = ()
+
+    def __init__(self, fault: Fault | None = None) -> None:
+        self._fault = fault
+
+    async def ready(self) -> None:
+        if self._fault is not None:
+            raise self._fault
+        self.is_ready = True
+
+
+@pytest.mark.parametrize("is_broken", [False, True])
+def test_a_request_that_needs_the_tools_waits_for_them(server: Server, is_broken: bool) -> None:
+    relay: Any = Later(Fault(Code.INTERNAL_ERROR, "The server does not start", status=503) if is_broken else None)
+    relaying = Server(server.pipeline, Identity("x", "1"), "", relay=relay)
+
+    async def scenario() -> tuple[int, int]:
+        app = App(relaying, Guard(), ABOUT)
+        health = asking(app, "GET", "/healthz")
+        response = await asking(app, "POST", "/api/tools/fine", b'{"n":3}')
+        return health.status, response.status
+
+    assert asyncio.run(scenario()) == (200, 503 if is_broken else 200)
+    assert relay.is_ready is not is_broken
+
+
+@pytest.mark.parametrize("fields", [{}, {"mcp_protocol_version": "2025-06-18"}], ids=["no header", "another header"])
+def test_an_error_has_the_status_of_the_era_that_the_body_names(app: App, fields: dict[str, str]) -> None:
+    named = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}
+
+    status, _, body = ask(app, "POST", "/mcp", rpc("tools/list", named), **JSON, **fields)
+
+    assert (status, json.loads(body)["error"]["code"]) == (400, -32602)

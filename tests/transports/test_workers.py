@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 import signal
+import subprocess
 import sys
 
 import pytest
 
 from channels import rpc
-from processes import PATIENCE_S, ROOT, serving, serving_command
+from processes import PATIENCE_S, ROOT, clean_env, serving, serving_command
 
 ODD = (sys.executable, str(ROOT / "tests/misbehaving_server.py"), "serve")
 CALL = rpc("tools/call", {"name": "encodePlantUML", "arguments": {"plantumlCode": "A"}})
@@ -53,3 +54,38 @@ def test_a_tool_that_will_not_end_does_not_keep_the_server() -> None:
         server.process.terminate()
 
         assert server.process.wait(PATIENCE_S) == 0
+
+
+# --- what goes wrong
+
+
+ERROR = """
+import asyncio, socket
+from signet.transports.workers import Service, serve
+
+class App:
+    records_all = False
+    def start(self):
+        loop = asyncio.get_running_loop()
+        loop.call_exception_handler({"message": "an answer failed", "exception": ValueError("why")})
+    def reload(self):
+        pass
+    async def close(self):
+        print("closed")
+
+def on_start(server):
+    asyncio.get_running_loop().call_soon(server.stop)
+
+def warn(text, error):
+    print(f"{text}: {error!r}")
+
+serve(Service(App, socket.create_server(("127.0.0.1", 0)), warn=warn, on_start=on_start))
+"""
+
+
+def test_what_nobody_expected_on_the_event_loop_is_told() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", ERROR], capture_output=True, env=clean_env(), timeout=PATIENCE_S, check=False
+    )
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"an answer failed: ValueError('why')\nclosed\n", b"")
