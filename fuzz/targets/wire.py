@@ -16,7 +16,7 @@ from typing import Any
 from fuzz.serving import LoopWatch, a_server, check_message, loop_watched
 from fuzz.target import Run, Target, expect
 from signet.kernel.server import Server
-from signet.transports.stdio import Conversation
+from signet.transports.conversation import Conversation
 
 from .frames import TOKENS, frame_text, good_frames
 

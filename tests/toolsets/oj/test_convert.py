@@ -624,6 +624,11 @@ def test_markdown_passes_byte_for_byte(text: str) -> None:
         ("**a** `b\n <script>alert(1)</script>` c", "**a** `b\n ` c"),
         ("| **a** ` | <script>alert(1)</script>` |\n|---|---|", "| **a** ` | ` |\n|---|---|"),
         ("**a** $b<script>$", "**a** $b"),
+        ("- a <sc<var></var>ript>alert(1)", "- a \\<script>alert(1)"),
+        (
+            "- a\n\n`b` <sc<div></div>ript>\n\n    <script>\n\n`<script>`",
+            "- a\n\n`b` \\<script>\n\n    <script>\n\n`<script>`",
+        ),
         ("**a** <!-- `<script>` <? <! b", "**a** <!-- `<script>` <? <! b"),
         ('**a** `<r b="`<br>`">` <br>c `<script>`', '**a** `<r b="`  \n`">`   \nc `<script>`'),
         ("the tag `<script>` and `<p a='$'>`<br>x", "the tag `<script>` and `<p a='$'>`  \nx"),
