@@ -172,7 +172,7 @@ OUTPUTS = {
 def taken(slug: str, side: str, value: object) -> bool:
     """Ask both validators, which must agree."""
     io = REGISTRY.load_tool_io(slug)
-    ours = (io.input_validator if side == "input" else io.output_validator).is_valid(value)
+    ours: bool = (io.input_validator if side == "input" else io.output_validator).is_valid(value)
     contract = msgspec.json.decode(getattr(REGISTRY.load_bundle(slug), side))
     assert ours == jsonschema.Draft202012Validator(contract).is_valid(value), "two validators disagree"
     return ours
