@@ -211,3 +211,22 @@ def test_every_tool_of_the_two_sets_has_its_edges_here() -> None:
     }
 
     assert slugs == INPUTS.keys() == OUTPUTS.keys()
+
+
+@pytest.mark.parametrize(
+    ("slug", "name", "least"),
+    [
+        ("oj.get_problem", "source", 1),
+        ("oj.get_problem", "id", 1),
+        ("oj.get_samples", "source", 1),
+        ("oj.get_samples", "id", 1),
+        ("oj.resolve_problem", "query", 1),
+        ("oj.find_similar_problems", "query", 3),
+        ("plantuml.decode", "encoded", 1),
+    ],
+)
+def test_the_least_length_is_published_where_a_pattern_asks_for_it_too(slug: str, name: str, least: int) -> None:
+    """Forms and models read the number, and few of them the pattern."""
+    part = msgspec.json.decode(REGISTRY.load_bundle(slug).input)["properties"][name]
+
+    assert part.get("anyOf", [part])[0]["minLength"] == least
