@@ -129,7 +129,7 @@ STYLES = {
         [("```", "ok", None)],
     ),
     "a table of numbered samples outside of a section": (
-        "| Sample | Input | Output |\n|---|---|---|\n| 1 | 2 | 3 |\n| 2 | 4 | 5 |\n",
+        "| Sample | Input | Output |\n|---|---|---|\n| 1 | 2 | 3 |\n| 2 | 4 | 5 |\n\nText.\n",
         [("2", "3", None), ("4", "5", None)],
     ),
     "a table whose rows are the lines of one sample": (
@@ -143,6 +143,10 @@ STYLES = {
     "a note about one sample": (
         "## Sample Input\n```\n1\n```\n## Sample Output\n```\n2\n```\n## Note\n\nIt is one more.\n\n- first\n",
         [("1", "2", "It is one more.\n- first")],
+    ),
+    "a named input makes a plain output behind it a label": (
+        "## Sample Input\n```\n1\n```\n\nOutput\n\n```\n2\n```\n\nText.\n",
+        [("1", "2", None)],
     ),
     "a hint is no explanation": (
         "## Sample Input\n```\n1\n```\n## Sample Output\n```\n2\n```\n## Hint\n\nIt is one more.\n",
@@ -191,6 +195,15 @@ def test_every_style_of_the_judges(style: str) -> None:
     content, expected = STYLES[style]
 
     assert triples(content) == expected
+
+
+@pytest.mark.parametrize(("length", "is_label"), [(40, True), (41, False)])
+def test_a_label_in_bold_has_at_most_40_characters(length: int, is_label: bool) -> None:
+    label = f"**Input** {'x' * (length - 10)}"
+
+    found = samples_of(f"## Example\n\n{label}\n\n```\n1\n```\n")
+
+    assert (found.reason == "sample 1 shows no output") is is_label
 
 
 UNCERTAIN = {
