@@ -148,6 +148,18 @@ STYLES = {
         "## Sample Input\n```\n1\n```\n\nOutput\n\n```\n2\n```\n\nText.\n",
         [("1", "2", None)],
     ),
+    "a note about two samples": (
+        "## Sample Input\n```\n1\n```\n## Sample Output\n```\n2\n```\n" * 2 + "## Note\n\nIt is about both.\n",
+        [("1", "2", None), ("1", "2", None)],
+    ),
+    "items are no labels": (
+        "**Example 1:**\n\nInput: 1\n\nOutput: 2\n\n- Input: 3\n- Output: 4\n",
+        [("1", "2", None)],
+    ),
+    "an explanation in two parts": (
+        "**Example 1:**\n\nInput: 1\n\nOutput: 2\n\nExplanation: a\n\n**Explanation**\n\nb\n",
+        [("1", "2", "a\nb")],
+    ),
     "a hint is no explanation": (
         "## Sample Input\n```\n1\n```\n## Sample Output\n```\n2\n```\n## Hint\n\nIt is one more.\n",
         [("1", "2", None)],
@@ -246,6 +258,12 @@ def test_whole_samples_are_given_beside_one_that_is_not() -> None:
 
     assert [(sample.input, sample.output) for sample in found.samples] == [("1", "2")]
     assert found.reason == "sample 2 shows no output"
+
+
+def test_the_text_that_a_later_sample_lacks_is_named() -> None:
+    whole, output = "## Sample Input\n```\n1\n```\n## Sample Output\n```\n2\n```\n", "## Sample Output\n```\n3\n```\n"
+
+    assert samples_of(whole + output).reason == "sample 2 shows no input"
 
 
 def test_the_number_of_samples_has_a_bound() -> None:
