@@ -113,7 +113,11 @@ PACKAGES = (
             "toolsets/oj_practice/tools.py",
             "schemas/tools/oj.*.json",
         ),
-        (("tests/toolsets/oj/test_tools.py", "tests/transports/test_every_tool.py"), ("tests/test_oj_mcp.py",)),
+        (
+            ("tests/toolsets/test_contract_edges.py", "tests/toolsets/oj/test_requests.py"),
+            ("tests/toolsets/oj/test_tools.py", "tests/transports/test_every_tool.py"),
+            ("tests/test_oj_mcp.py",),
+        ),
     ),
     Package(
         "toolset boj",
@@ -136,6 +140,7 @@ PACKAGES = (
         "toolset plantuml",
         ("toolsets/plantuml/*.py", "toolsets/plantuml_tools/*.py", "schemas/tools/plantuml.*.json"),
         (
+            ("tests/toolsets/test_contract_edges.py", "tests/toolsets/plantuml_tools/test_diagram_tools.py"),
             ("tests/toolsets/test_plantuml.py", "tests/transports/test_every_tool.py"),
             ("tests/toolsets/plantuml_tools/test_drawing.py",),
         ),

@@ -92,8 +92,8 @@ def _run(data: bytes) -> None:
     content = data.decode("utf-8", "surrogateescape")[:MAX_CHARS]
     markdown = render.to_markdown(content)
     expect(markdown.strip(), "a statement is never empty")
-    # What looks like code or math is kept as it is, with what it holds.
-    if "<" in content and not set("`~$\\") & set(content):
+    # Code is kept as it is, with what it holds; which lines are code, readers of Markdown do not agree on.
+    if "<" in content and not set("~\\") & set(content) and not {"`", "\n"} <= set(content):
         raw = [
             token.content
             for token in _reader.parse(markdown)

@@ -128,6 +128,73 @@ STYLES = {
         "## Sample Input\n````\n```\n````\n## Sample Output\n```\nok\n```\n",
         [("```", "ok", None)],
     ),
+    "a table of numbered samples outside of a section": (
+        "| Sample | Input | Output |\n|---|---|---|\n| 1 | 2 | 3 |\n| 2 | 4 | 5 |\n\nText.\n",
+        [("2", "3", None), ("4", "5", None)],
+    ),
+    "a table whose rows are the lines of one sample": (
+        "## Example\n\n| Input | Output |\n|---|---|\n| 1 | 2 |\n| 3 |  |\n| 4 |\n",
+        [("1\n3\n4", "2", None)],
+    ),
+    "a table of one row, with the output first": (
+        "## Example\n\n| Output | Input |\n|---|---|\n| 1 | 2 |\n",
+        [("2", "1", None)],
+    ),
+    "a note about one sample": (
+        "## Sample Input\n```\n1\n```\n## Sample Output\n```\n2\n```\n## Note\n\nIt is one more.\n\n- first\n",
+        [("1", "2", "It is one more.\n- first")],
+    ),
+    "a named input makes a plain output behind it a label": (
+        "## Sample Input\n```\n1\n```\n\nOutput\n\n```\n2\n```\n\nText.\n",
+        [("1", "2", None)],
+    ),
+    "a note about two samples": (
+        "## Sample Input\n```\n1\n```\n## Sample Output\n```\n2\n```\n" * 2 + "## Note\n\nIt is about both.\n",
+        [("1", "2", None), ("1", "2", None)],
+    ),
+    "items are no labels": (
+        "**Example 1:**\n\nInput: 1\n\nOutput: 2\n\n- Input: 3\n- Output: 4\n",
+        [("1", "2", None)],
+    ),
+    "an explanation in two parts": (
+        "**Example 1:**\n\nInput: 1\n\nOutput: 2\n\nExplanation: a\n\n**Explanation**\n\nb\n",
+        [("1", "2", "a\nb")],
+    ),
+    "a hint is no explanation": (
+        "## Sample Input\n```\n1\n```\n## Sample Output\n```\n2\n```\n## Hint\n\nIt is one more.\n",
+        [("1", "2", None)],
+    ),
+    "text behind a plain output explains nothing": (
+        "## Example\n\nInput\n\n```\n1\n```\n\nOutput\n\n```\n2\n```\n\nText.\n",
+        [("1", "2", None)],
+    ),
+    "code behind an output explains it": (
+        "## Sample Input\n```\n1\n```\n## Sample Output\n```\n2\n```\n```\n1 + 1\n```\n",
+        [("1", "2", "1 + 1")],
+    ),
+    "an output of several lines on its label's line": (
+        "<p><b>Example 1:</b></p><pre><b>Input:</b> a\nb\n<b>Output:</b> c\nd\n<b>Explanation:</b> e\nf</pre>",
+        [("a\nb", "c\nd", "e\nf")],
+    ),
+    "labels in bold behind which a remark stands": (
+        "## Examples\n\n**Input** (stdin)\n\n```\n1\n```\n\n**Output** (stdout)\n\n```\n2\n```\n",
+        [("1", "2", None)],
+    ),
+    "a heading that is no label ends the samples": (
+        "## Example\n\n### Input\n```\n1\n```\n### Output\n```\n2\n```\n## Limits\n\n### Input\n```\n3\n```\n",
+        [("1", "2", None)],
+    ),
+    "a constraint ends the samples": (
+        "**Example 1:**\n\nInput: 1\n\nOutput: 2\n\n**Constraints:**\n\nInput: 5\n",
+        [("1", "2", None)],
+    ),
+    "explanations of two samples": (
+        (
+            "**Example 1:**\n\nInput: 1\n\nOutput: 2\n\nExplanation: one\n\n**Example 2:**\n\nInput: 3\n\n"
+            "Output: 4\n\nExplanation: two\n\nand more\n"
+        ),
+        [("1", "2", "one"), ("3", "4", "two\nand more")],
+    ),
     "lines that end as Windows writes them": (
         "## Sample Input 1\r\n\r\n```\r\n1\r\n2\r\n```\r\n\r\n## Sample Output 1\r\n\r\n```\r\n3\r\n```\r\n",
         [("1\n2", "3", None)],
@@ -140,6 +207,15 @@ def test_every_style_of_the_judges(style: str) -> None:
     content, expected = STYLES[style]
 
     assert triples(content) == expected
+
+
+@pytest.mark.parametrize(("length", "is_label"), [(40, True), (41, False)])
+def test_a_label_in_bold_has_at_most_40_characters(length: int, is_label: bool) -> None:
+    label = f"**Input** {'x' * (length - 10)}"
+
+    found = samples_of(f"## Example\n\n{label}\n\n```\n1\n```\n")
+
+    assert (found.reason == "sample 1 shows no output") is is_label
 
 
 UNCERTAIN = {
@@ -155,6 +231,12 @@ UNCERTAIN = {
         "## Example\n\n| Input | Output |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n",
         "the samples stand in a table that does not say which lines belong together",
     ),
+    "a table outside of a section": (
+        "| Input | Output |\n|---|---|\n| 1 | 2 |\n",
+        "the statement shows no samples",
+    ),
+    "an explanation of nothing": ("Explanation: why", "the statement shows no samples"),
+    "a sentence that begins like a label": ("Sample Input files are large.", "the statement shows no samples"),
     "another table": ("## Example\n\n| day | tide |\n|---|---|\n| 1 | 2 |\n", None),
 }
 
@@ -178,6 +260,12 @@ def test_whole_samples_are_given_beside_one_that_is_not() -> None:
     assert found.reason == "sample 2 shows no output"
 
 
+def test_the_text_that_a_later_sample_lacks_is_named() -> None:
+    whole, output = "## Sample Input\n```\n1\n```\n## Sample Output\n```\n2\n```\n", "## Sample Output\n```\n3\n```\n"
+
+    assert samples_of(whole + output).reason == "sample 2 shows no input"
+
+
 def test_the_number_of_samples_has_a_bound() -> None:
     one = "## Sample Input\n```\n1\n```\n## Sample Output\n```\n2\n```\n"
 
@@ -185,6 +273,17 @@ def test_the_number_of_samples_has_a_bound() -> None:
 
     assert len(found.samples) == MAX_SAMPLES
     assert found.reason == "the statement has 51 samples; these are the first"
+
+
+def test_fifty_samples_are_all_given() -> None:
+    found = samples_of("## Sample Input\n```\n1\n```\n## Sample Output\n```\n2\n```\n" * 50)
+
+    assert (len(found.samples), found.reason) == (50, None)
+
+
+def test_a_statement_of_131072_characters_is_read_whole() -> None:
+    assert samples_of("a" * 131_072).reason == "the statement shows no samples"
+    assert samples_of("a" * 131_073).reason == "only the first 131072 characters of the statement were read"
 
 
 def test_a_statement_that_is_read_in_part_says_so() -> None:
@@ -235,6 +334,13 @@ def test_what_is_opened_and_never_closed_is_not_looked_for_again_and_again(begin
         ("时间限制：1.00s 内存限制：125.00MB", Limits(1000, 125)),
         ("时间限制 1.00s ~ 3.00s", Limits(None, None)),
         ("There is no time limit for love.", Limits(None, None)),
+        ("时间限制: 1500 毫秒 空间限制: 512000 KB", Limits(1500, 500)),
+        ("実行時間制限: 2秒 メモリ制限: 999424 KiB", Limits(2000, 976)),
+        ("Time limit: 10 milliseconds\nMemory limit: 2 GiB", Limits(10, 2048)),
+        ("Memory limit: 1.5 gigabytes", Limits(None, 1536)),
+        ("Time limit: 1 to 3 s", Limits(None, None)),
+        (" " * 19_984 + "Time limit: 2 ms", Limits(2, None)),
+        (" " * 19_985 + "Time limit: 2 ms", Limits(None, None)),
         ("", Limits(None, None)),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import os
 import stat
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from signet.kernel.errors import Code, Fault
-from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
+from signet.kernel.upstream import CacheState, UpstreamRequest, UpstreamResponse, UpstreamState
 from signet.kernel.waiting import Waiting
 from signet.toolsets.oj import statement_cache
 from signet.toolsets.oj.statement_cache import StatementCache
@@ -119,12 +120,12 @@ def test_offline_reads_what_is_there_and_says_what_is_not(tmp_path: Path) -> Non
     for request in (BY_NAME, UpstreamRequest("/status")):
         with pytest.raises(Fault) as caught:
             ask(backend, tmp_path, request, offline=True)
-        faults.append((caught.value.code, caught.value.message))
+        faults.append((caught.value.code, caught.value.message, caught.value.as_tool_result))
 
     sentence = f"it is not among the statements in {tmp_path}: ask for it once without --offline"
     assert json.loads(response.body) == PROBLEM
     assert backend.asked == []
-    assert faults == [(Code.NOT_FOUND, sentence)] * 2
+    assert faults == [(Code.NOT_FOUND, sentence, True)] * 2
 
 
 def test_files_are_private(tmp_path: Path) -> None:
@@ -178,3 +179,34 @@ def test_it_is_closed_and_described_as_the_backend_behind_it(tmp_path: Path) -> 
     asyncio.run(cache.close())
 
     assert (backend.closed, cache.origin, cache.has_token) == (1, "http://judge.example", True)
+
+
+def test_what_an_earlier_version_has_kept_is_found(tmp_path: Path) -> None:
+    """The name of a file is made of the backend and the request."""
+    ask(Backend(PROBLEM), tmp_path, BY_ID)
+
+    digest = hashlib.sha256(b"http://judge.example\n/api/v1/problems/leetcode/1").hexdigest()
+    assert [file.name for file in tmp_path.iterdir()] == [f"{digest[:40]}.json"]
+
+
+def test_it_counts_what_it_had_and_what_it_had_not(tmp_path: Path) -> None:
+    cache = StatementCache(Backend(PROBLEM), str(tmp_path))
+
+    async def ask_all() -> None:
+        for request in (BY_ID, BY_ID, BY_ID, UpstreamRequest("/status")):
+            await cache.send(request)
+
+    asyncio.run(ask_all())
+
+    assert cache.states() == [UpstreamState("http://judge.example", caches=(CacheState("statements", 2, 1),))]
+
+
+@pytest.mark.parametrize(("files", "left"), [(4_999, 5_000), (5_000, 4_501)])
+def test_from_5000_files_on_a_tenth_is_removed(files: int, left: int, tmp_path: Path) -> None:
+    for number in range(files):
+        os.close(os.open(tmp_path / f"{number}.json", os.O_CREAT))
+    (tmp_path / "notes.txt").touch()
+
+    ask(Backend(PROBLEM), tmp_path, BY_ID)
+
+    assert len(os.listdir(tmp_path)) == left + 1

@@ -80,6 +80,50 @@ def test_what_cannot_be_decoded_is_refused_with_a_reason(tools: Diagrams, link: 
     assert words in fault.message
 
 
+CUT = "it is cut off: copy the whole link"
+TOO_LONG = "its text is longer than 1048576 bytes, more than any diagram that can be drawn"
+
+
+@pytest.mark.parametrize(
+    ("link", "words"),
+    [
+        ("/", "there is no encoded diagram in it: a link ends with one, as in …/svg/SyfFKj2rKt3CoKnELR1Io4ZDoSa70000"),
+        ("~xyz", "~x marks an encoding that is not known here; ~1 (deflate) and ~h (hex) are"),
+        ("a+b", "it has characters that PlantUML's encoding does not use: letters, digits, - and _ alone"),
+        ("~h", "~h is followed by something that is not hexadecimal: two digits for each byte"),
+        ("~h616", "~h is followed by something that is not hexadecimal: two digits for each byte"),
+        ("~hff", "it decodes to bytes that are not UTF-8 text, so it is no diagram"),
+        (BOB_ENCODED[:40], CUT),
+        ("0AAAAAAA", "it is Brotli, which PlantUML has given up: draw it with the server that made the link"),
+        ("zzzzzzzzzzzz", "it is not an encoded diagram: PlantUML's links hold deflate, and this does not inflate"),
+        ("~h" + "61" * 1_048_577, TOO_LONG),
+        (encode("a" * 1_048_577), TOO_LONG),
+        (in_plantuml_alphabet(zlib.compress(b"a" * 2_000_000)), TOO_LONG),
+    ],
+    ids=range(12),
+)
+def test_each_reason_has_its_words(link: str, words: str) -> None:
+    with pytest.raises(ValueError, match=r".+") as caught:
+        decode_any(link)
+
+    assert str(caught.value) == words
+
+
+@pytest.mark.parametrize("link", ["~h" + "61" * 1_048_576, encode("a" * 1_048_576)], ids=["hex", "deflate"])
+def test_a_text_of_a_mebibyte_is_decoded(link: str) -> None:
+    assert decode_any(link) == "a" * 1_048_576
+
+
+@pytest.mark.parametrize("end", [".svg", ".PNG", ".txt", ".pdf", ".eps", "?a#b?c", "#a?b", "///"])
+def test_what_stands_behind_the_encoded_part_does_not_count(end: str) -> None:
+    assert decode_any(f"https://a.example/plantuml/svg/{BOB_ENCODED}{end}") == BOB
+
+
+@pytest.mark.parametrize("query", ["?uml=", "?a=b&text=", "/svg/zzz?text="])
+def test_a_parameter_may_hold_the_diagram(query: str) -> None:
+    assert decode_any(f"https://a.example/{query}{BOB_ENCODED}&more=1#place") == BOB
+
+
 def test_a_bomb_is_not_inflated() -> None:
     bomb = encode("a" * 40_000_000)
 

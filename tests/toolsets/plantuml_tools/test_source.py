@@ -15,6 +15,8 @@ from signet.toolsets.plantuml_tools.source import Diagram, find_diagram, split_d
         ("A->B", Diagram("@startuml\nA->B\n@enduml", -1)),
         ("' note\n\n  @startuml x\nA->B\n  @enduml  \nmore", Diagram("@startuml x\nA->B\n@enduml", 2)),
         ("\ufeff@startuml\r\nA->B\r@enduml", Diagram("@startuml\nA->B\n@enduml", 0)),
+        ("@enduml\n@startuml\nA->B\n@enduml\n@endjson", Diagram("@startuml\nA->B\n@enduml", 1)),
+        ("@startuml\n@enduml", Diagram("@startuml\n@enduml", 0)),
         ("@startMindMap\n* a\n@endmindmap", Diagram("@startmindmap\n* a\n@endmindmap", 0)),
     ],
 )
@@ -37,6 +39,28 @@ def test_a_frame_that_is_wrong_is_told_with_its_line(text: str, line: int) -> No
 
     assert isinstance(found, DiagramError)
     assert found.line == line
+
+
+SECOND = "a second diagram begins {}: send one diagram at a time"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("@startuml\n@startuml\n@enduml", SECOND.format("before the first has ended")),
+        ("@startuml\nA\n@startuml", SECOND.format("before the first has ended")),
+        ("@startuml\n@enduml\n@startuml\n@enduml", SECOND.format("here")),
+        ("@enduml\n@startuml\n@startuml", SECOND.format("before the first has ended")),
+        ("@startjson\nA", "the diagram does not end: write @endjson behind its last line"),
+        ("A\n@endjson\n@enduml", "@endjson ends a diagram that has not begun: write @startjson"),
+        ("@startUML\n@endjson", "@endjson cannot end what @startUML has begun"),
+    ],
+)
+def test_a_frame_that_is_wrong_is_told_with_what_to_write(text: str, message: str) -> None:
+    found = find_diagram(text)
+
+    assert isinstance(found, DiagramError)
+    assert found.message == message
 
 
 def test_a_line_of_the_engine_is_a_line_of_the_text() -> None:

@@ -59,10 +59,26 @@ def translate(text: str, depth: int = 0) -> str:
     tags = list(islice(_tags(text, protected), MAX_PLACES))
     if len(tags) == MAX_PLACES:
         return from_html(text)
-    return _joined(
-        (_translated_gap(text, *gap, tags) for gap in _gaps(text, islands)),
-        (_translated_island(text[start:end], depth) for start, end in islands),
+    return _without_new_tags(
+        _joined(
+            (_translated_gap(text, *gap, tags) for gap in _gaps(text, islands)),
+            (_translated_island(text[start:end], depth) for start, end in islands),
+        )
     )
+
+
+def _without_new_tags(text: str) -> str:
+    """Escape the elements that vanish: where a tag was left out, what stood around it may have become another."""
+    if not any(tag[2].lower() in RAW for tag in TAG.finditer(text)):
+        return text
+    protected = code_and_math(text)
+    protected = code_and_math(text, list(indented_code(text, protected, ())))
+
+    def escaped(tag: Tag) -> str:
+        is_new = tag[2].lower() in RAW and not is_within(protected, tag.start()) and not _is_escaped(tag)
+        return f"\\{tag[0]}" if is_new else tag[0]
+
+    return TAG.sub(escaped, text)
 
 
 def _gaps(text: str, islands: Sequence[Span]) -> list[Span]:

@@ -40,6 +40,13 @@ TAG: Final = re.compile(
 _SIGNS: Final = ("`", "$", "~~~")
 _FENCE: Final = re.compile(r"^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(`{3,}(?=[^`\n]*$)|~{3,})([^\n]*)$", re.MULTILINE)
 _DELIMITER: Final = re.compile(r"`+|(?<!\\)\$+|\n[ \t\r]*\n\s*")
+_UNREAD: Final = re.compile(
+    r"""<(?:[a-zA-Z][a-zA-Z0-9-]*+(?:\s++[a-zA-Z_:][\w.:-]*+(?:\s*+=\s*+(?:[^\s"'=<>`]++|'[^']*+'|"[^"]*+"))?)*\s*+/?>"""
+    r"|[a-zA-Z][a-zA-Z0-9+.-]{1,31}:[^\s<>]*+>|(!--|\?|!\[CDATA\[|![a-zA-Z]))"
+)
+"""A tag, an address, or how a comment, an instruction or a declaration begins: a sign in one of these is no mark."""
+_UNREAD_ENDS: Final = {"!--": "-->", "?": "?>", "![CDATA[": "]]>"}
+
 _LINE: Final = re.compile(r"^([ \t]*+)(?![\r\n])([^\n]++)", re.MULTILINE)
 _INDENT: Final = re.compile(r" {4}| {0,3}\t")
 _ITEM: Final = re.compile(r"(?:[-*+]|\d{1,9}[.)])(?:\s|\Z)")
@@ -77,19 +84,58 @@ def _pairs(text: str, start: int, end: int) -> Iterator[Span]:
     partners = _partners(marks)
     tags = list(block_tags(text, start, end)) if any(partners) else []
     open_outside: Counter[str] = Counter()
+    unread = _Unread(text, start, end)
     index = place = 0
     while index < len(marks):
         mark, partner = marks[index], partners[index]
         index += 1
-        if not partner or text[mark.start() - 1 : mark.start()] == "\\":
+        if not partner or text[mark.start() - 1 : mark.start()] == "\\" or unread.holds(mark.start()):
             continue
         while place < len(tags) and tags[place].start() < mark.start():
             open_outside[tags[place][2].lower()] += -1 if tags[place][1] else 1
             place += 1
         behind = bisect_right(tags, marks[partner].start(), key=re.Match.start)
-        if behind - place <= MAX_TAGS_WITHIN and not _is_torn(mark[0][0], tags[place:behind], open_outside):
-            yield mark.start(), marks[partner].end()
-            index, place = partner + 1, behind
+        within = tags[place:behind]
+        if len(within) > MAX_TAGS_WITHIN or _is_torn(mark[0][0], within, open_outside):
+            continue
+        if _is_doubtful(text[mark.start() : marks[partner].start()], within):
+            continue
+        yield mark.start(), marks[partner].end()
+        index, place = partner + 1, behind
+        unread.move(marks[partner].end())
+
+
+class _Unread:
+    """The tags, addresses, comments and declarations of a text from a place on: readers look for no marks in them."""
+
+    def __init__(self, text: str, start: int, end: int) -> None:
+        self._text = text
+        self._end = end
+        self._span: Span = (start, start)
+        self._endless: set[str] = set()
+
+    def holds(self, place: int) -> bool:
+        """Return True if a place is in one of them; the places of later calls are behind it."""
+        while self._span[1] <= place:
+            self._span = self._next(self._span[1])
+        return self._span[0] < place
+
+    def move(self, place: int) -> None:
+        """Leave out what begins before a place."""
+        if self._span[0] < place:
+            self._span = (place, place)
+
+    def _next(self, position: int) -> Span:
+        while found := _UNREAD.search(self._text, position, self._end):
+            if not found[1]:
+                return found.span()
+            ending = _UNREAD_ENDS.get(found[1], ">")
+            if ending not in self._endless:
+                if (last := self._text.find(ending, found.end(), self._end)) >= 0:
+                    return found.start(), last + len(ending)
+                self._endless.add(ending)
+            position = found.end()
+        return self._end, maxsize
 
 
 def _partners(marks: Sequence[Tag]) -> list[int]:
@@ -125,6 +171,11 @@ def _is_torn(sign: str, tags: Sequence[Tag], open_outside: Counter[str]) -> bool
         elif open_outside[name] > 0:
             return True
     return False
+
+
+def _is_doubtful(inside: str, tags: Sequence[Tag]) -> bool:
+    """Return True if an element that vanishes is in math, in several lines or in cells: not every reader sees code."""
+    return any(tag[2].lower() in RAW for tag in tags) and (inside[0] == "$" or "\n" in inside or "|" in inside)
 
 
 def indented_code(text: str, protected: Sequence[Span], islands: Sequence[Span]) -> Iterator[Span]:

@@ -59,10 +59,7 @@ def _from_hex(digits: str) -> bytes:
 
 def _inflate(encoded: str) -> bytes:
     """Return the inflated bytes: deflate as PlantUML writes it, or with the header that some libraries add."""
-    try:
-        compressed = unmap(encoded)
-    except ValueError:
-        raise ValueError("it is cut off: its length fits no encoded diagram; copy the whole link") from None
+    compressed = unmap(encoded)
     for window in (-zlib.MAX_WBITS, zlib.MAX_WBITS):
         inflate = zlib.decompressobj(window)
         try:
