@@ -20,7 +20,8 @@ class Package:
     files: tuple[str, ...]
     """Patterns of paths below `src/signet`."""
     last: tuple[tuple[str, ...], ...]
-    """Test files that start processes or are slow, in groups: asked about a mutant that all other tests let live."""
+    """Test files that start processes, are slow, or have more cases than are asked at first, in groups: asked about a
+    mutant that all other tests let live."""
     without: tuple[str, ...] = ()
     """Patterns of paths that hold no rule of the package."""
 
@@ -110,8 +111,14 @@ PACKAGES = (
             "schemas/tools/boj.*.json",
         ),
         (
+            (
+                "tests/toolsets/boj/test_decode.py",
+                "tests/toolsets/boj/test_query.py",
+                "tests/toolsets/boj_explore/test_columns.py",
+                "tests/toolsets/boj_explore/test_tools.py",
+            ),
             ("tests/toolsets/test_boj_tools.py", "tests/transports/test_every_tool.py"),
-            ("tests/test_boj_mcp.py", "tests/toolsets/boj_explore/test_index.py"),
+            ("tests/test_boj_mcp.py", "tests/toolsets/boj_explore/test_index.py", "tests/test_waiting.py"),
         ),
         without=("toolsets/boj/digest.py", "toolsets/boj/sources.py"),
     ),
