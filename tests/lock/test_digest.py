@@ -107,3 +107,19 @@ def test_what_two_readers_could_read_differently_is_refused(text: bytes) -> None
 def test_a_number_that_no_double_holds_is_refused() -> None:
     with pytest.raises(ValueError, match="range of doubles"):
         canonical(10**400)
+
+
+@pytest.mark.parametrize(
+    ("number", "written"),
+    [
+        (9007199254740991, "9007199254740991"),
+        (9007199254740992, "9007199254740992"),
+        (9007199254740993, "9007199254740992"),
+        (-9007199254740993, "-9007199254740992"),
+        (9007199254740995, "9007199254740996"),
+        (18014398509481985, "18014398509481984"),
+    ],
+)
+def test_a_whole_number_beyond_the_exact_ones_is_written_as_its_double(number: int, written: str) -> None:
+    assert canonical(number).decode() == written
+    assert canonical({"a": [number]}).decode() == f'{{"a":[{written}]}}'

@@ -206,3 +206,18 @@ def test_a_lock_may_be_a_link(tmp_path: Path) -> None:
     (tmp_path / "signet.lock").symlink_to(target)
 
     assert read_lock(str(tmp_path / "signet.lock")) == read_lock(str(target))
+
+
+def test_a_lock_that_would_be_too_large_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    size = Path(write(tmp_path / "first.lock", locked(TOOL))).stat().st_size
+    second = tmp_path / "second.lock"
+
+    monkeypatch.setattr("signet.lock.file.MAX_BYTES", size - 1)
+    with pytest.raises(LockError) as caught:
+        write(second, locked(TOOL))
+    assert str(caught.value) == f"the lock would be larger than {size - 1:,} bytes: pin fewer servers in one file"
+    assert not second.exists()
+
+    monkeypatch.setattr("signet.lock.file.MAX_BYTES", size)
+    write(second, locked(TOOL))
+    assert second.exists()

@@ -54,6 +54,7 @@ def test_a_breaking_change_is_blocked_with_the_example_and_what_to_type() -> Non
         ("tool", "read"): "the tool 'read' changed since it was pinned (breaking): inputSchema: "
         f'"mode" is a required property, for example {{"path":"a"}}{ACCEPT}'
     }
+    assert judgement.notes == tuple(f"blocked: {sentence}" for sentence in judgement.blocked.values())
 
 
 def test_what_is_new_gone_or_renamed_is_blocked_and_never_listed() -> None:

@@ -71,3 +71,20 @@ def test_a_passage_is_cut_where_that_makes_it_shorter(length: int, is_cut: bool)
 
     assert ("…" in middle.text) is is_cut
     assert len(middle.text) == 121
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "segments"),
+    [
+        ("a b c", "a c", (("same", "a "), ("removed", "b "), ("same", "c"))),
+        ("a c", "a b c", (("same", "a "), ("added", "b "), ("same", "c"))),
+        ("a", "a", (("same", "a"),)),
+        ("a", "b", (("removed", "a"), ("added", "b"))),
+        ("", "b", (("added", "b"),)),
+        ("a", "", (("removed", "a"),)),
+        ("a", "a b", (("same", "a"), ("added", " b"))),
+        ("b", "a b", (("added", "a "), ("same", "b"))),
+    ],
+)
+def test_a_difference_has_no_empty_segment(old: str, new: str, segments: tuple[tuple[str, str], ...]) -> None:
+    assert difference(old, new) == tuple(Segment(*one) for one in segments)

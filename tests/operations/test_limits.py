@@ -223,3 +223,9 @@ def test_times_are_told_in_words_and_rounded_up() -> None:
 
     assert {wait_s: words(wait_s) for wait_s in told} == told
     assert words(86_399.5) == "24 h 0 min"
+
+
+def test_a_call_without_limits_asks_no_store() -> None:
+    limited = Limited({"tools": {"odd.other": {"rate": "1/min"}}}, elsewhere=True)
+
+    assert limited.gate.enter(call("alice"), tool()) is None

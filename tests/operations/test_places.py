@@ -174,3 +174,17 @@ def test_a_call_in_the_queue_says_what_it_waits_for() -> None:
             leave(await one)
 
     asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("count", "taken"),
+    [(1, "The place for calls of odd_fine is taken"), (2, "All 2 places for calls of odd_fine are taken")],
+)
+def test_a_call_without_a_place_is_told_to_come_again(count: int, taken: str) -> None:
+    gate, figures = gate_of({"concurrency": count})
+
+    fault = gate.refuse(TOOL, places_of(gate))
+
+    assert fault.message == f"{taken}: wait 1 s, then make the same call again"
+    assert (fault.name, fault.status, fault.data["retryAfterMs"]) == ("RATE_LIMITED", 429, 1_000)
+    assert figures.decisions["refused", "concurrency"] == 1
