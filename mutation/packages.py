@@ -82,9 +82,30 @@ PACKAGES = (
     Package(
         "limits",
         ("operations/limits/*.py", "operations/gates.py"),
-        (("tests/operations/test_limits_doors.py",), ("tests/operations/test_metrics.py",)),
+        (
+            (
+                "tests/operations/test_limit_policy.py",
+                "tests/operations/test_limits.py",
+                "tests/operations/test_idempotency.py",
+            ),
+            ("tests/operations/test_limits_doors.py",),
+            ("tests/operations/test_metrics.py",),
+        ),
     ),
-    Package("lock", ("lock/*.py",), (("tests/lock/test_lock_command.py",), ("tests/wrap/test_wrap_lock.py",))),
+    Package(
+        "lock",
+        ("lock/*.py",),
+        (
+            (
+                "tests/lock/test_comparison.py",
+                "tests/lock/test_schema_cost.py",
+                "tests/lock/test_shown.py",
+                "tests/lock/test_policy.py",
+            ),
+            ("tests/lock/test_lock_command.py",),
+            ("tests/wrap/test_wrap_lock.py",),
+        ),
+    ),
     Package(
         "toolset oj",
         (

@@ -335,3 +335,11 @@ def test_annotations_that_are_no_object_are_compared_as_they_are() -> None:
 )
 def test_only_the_name_of_a_dialect_is_no_sentence(schema: dict[str, Any], words: list[str]) -> None:
     assert list(schema_words(schema)) == words
+
+
+def test_tools_that_cannot_be_read_are_not_taken_for_one_another() -> None:
+    old, new = (b'{"name":"%b","description":"a","description":"b"}' % name for name in (b"one", b"two"))
+
+    changes = compare(snapshot(old), snapshot(new))
+
+    assert [(change.verdict, change.name) for change in changes] == [("removed", "one"), ("added", "two")]
