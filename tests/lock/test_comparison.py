@@ -343,3 +343,32 @@ def test_tools_that_cannot_be_read_are_not_taken_for_one_another() -> None:
     changes = compare(snapshot(old), snapshot(new))
 
     assert [(change.verdict, change.name) for change in changes] == [("removed", "one"), ("added", "two")]
+
+
+def test_a_tool_that_is_renamed_is_told_with_its_other_changes() -> None:
+    (change,) = compare(snapshot(TOOL), snapshot(changed(name="read_file", title="Read")))
+
+    assert [(field.field, field.verdict, field.why) for field in change.fields] == [
+        ("name", "breaking", "it was 'read'"),
+        ("title", "text", "it is new"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        ([{"name": "a"}, {"name": "a"}], [{"name": "a"}, {"name": "a"}]),
+        (["a"], ["a"]),
+        ("a", "a"),
+        ({"name": "a"}, [{"name": "a"}]),
+        (True, [True]),
+    ],
+)
+def test_arguments_of_a_prompt_that_are_no_list_of_names_are_breaking_and_shown(arguments: Any, shown: Any) -> None:
+    """An object is not taken for a schema, which would let any arguments through."""
+    old, new = {"name": "ask"}, {"name": "ask", "arguments": arguments}
+
+    (change,) = compare(snapshot(prompts=[old]), snapshot(prompts=[new]))
+    (field,) = change.fields
+
+    assert (field.verdict, field.why, field.after) == ("breaking", "it is no schema", shown)

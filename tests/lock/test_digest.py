@@ -123,3 +123,15 @@ def test_a_number_that_no_double_holds_is_refused() -> None:
 def test_a_whole_number_beyond_the_exact_ones_is_written_as_its_double(number: int, written: str) -> None:
     assert canonical(number).decode() == written
     assert canonical({"a": [number]}).decode() == f'{{"a":[{written}]}}'
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (rb'{"v":"x\u0022:"}', {"v": 'x":'}),
+        (rb'{"v":"x\":"}', {"v": 'x":'}),
+        (rb'{"a\\":1,"b":2}', {"a\\": 1, "b": 2}),
+    ],
+)
+def test_a_quote_and_a_colon_in_a_text_are_no_member(text: bytes, value: object) -> None:
+    assert decoded(text) == value

@@ -146,6 +146,15 @@ def test_a_file_that_is_no_lock_is_refused(tmp_path: Path, content: bytes) -> No
     assert str(file) in refusal(str(file))
 
 
+@pytest.mark.parametrize("content", [b"{}", b'{"lock":"1"}', b'{"lock":true}', b'{"lock":0}', b'{"lock":1.0}'])
+def test_a_file_of_another_kind_is_refused_with_the_way_out(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "signet.lock"
+    file.write_bytes(content)
+
+    way_out = "is no lock of Signet; write another one with 'signet lock', or name another file"
+    assert refusal(str(file)) == f"{file} {way_out}"
+
+
 def test_a_lock_of_a_newer_format_is_refused_with_the_way_out(tmp_path: Path) -> None:
     file = tmp_path / "signet.lock"
     file.write_text('{"lock":2,"servers":[],"more":{}}')

@@ -18,6 +18,7 @@ from signet.operations.limits.figures import Figures
 from signet.operations.limits.idempotency import IdempotencyGate, _key_of
 from signet.operations.limits.outage import Outage
 from signet.operations.limits.unsaved import UnsavedAnswers
+from signet.operations.store.store import StoreError
 
 TOOL = tool()
 BOUND_S = 5.0
@@ -484,3 +485,48 @@ async def test_an_answer_that_is_kept_here_is_not_lost_to_a_later_end() -> None:
     ends = [unsaved.find(key) for key in ("a", "b")]
 
     assert [(end.runner, end.body) for end in ends if end is not None] == [("first", b"x"), ("second", b"y")]
+
+
+class Failing(Elsewhere):
+    """A store that fails, or waits, when it is told how a call ended."""
+
+    def __init__(self, clock: Clock, *, waits: bool) -> None:
+        super().__init__(clock.store())
+        self.waits = waits
+        self.asked = asyncio.Event()
+
+    def finish(self, *_: Any) -> Any:
+        if not self.waits:
+            raise StoreError("Connection refused")
+        self.asked.set()
+        return asyncio.Event().wait()
+
+
+@scenario
+async def test_an_answer_that_the_store_refuses_at_once_is_kept_here_and_denied_to_nobody() -> None:
+    keyed, one = Keyed(denies=True), call("alice", key="k")
+    keyed.gate._store = Failing(keyed.clock, waits=False)
+    first = await keyed.enter(one)
+    assert first is not None
+    assert not isinstance(first, Fault | Outcome)
+
+    assert first.leave(done(one, {"n": 1})) is None
+
+    end = keyed.gate._unsaved.find(_key_of(one))
+    assert end is not None
+    assert end.body is not None
+    assert (keyed.figures.fail_open, keyed.figures.fail_closed) == (1, 0), "the call has been made"
+
+
+@scenario
+async def test_a_call_that_is_cancelled_while_its_answer_is_told_is_cancelled() -> None:
+    keyed, one = Keyed(), call("alice", key="k")
+    store = Failing(keyed.clock, waits=True)
+    keyed.gate._store = store
+    first = await keyed.enter(one)
+    leaving = asyncio.ensure_future(_leave(first, done(one, {"n": 1})))
+    await store.asked.wait()
+    leaving.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await leaving
