@@ -20,7 +20,8 @@ class Package:
     files: tuple[str, ...]
     """Patterns of paths below `src/signet`."""
     last: tuple[tuple[str, ...], ...]
-    """Test files that start processes or are slow, in groups: asked about a mutant that all other tests let live."""
+    """Test files that start processes, are slow, or have more cases than are asked at first, in groups: asked about a
+    mutant that all other tests let live."""
     without: tuple[str, ...] = ()
     """Patterns of paths that hold no rule of the package."""
 
@@ -98,9 +99,30 @@ PACKAGES = (
     Package(
         "limits",
         ("operations/limits/*.py", "operations/gates.py"),
-        (("tests/operations/test_limits_doors.py",), ("tests/operations/test_metrics.py",)),
+        (
+            (
+                "tests/operations/test_limit_policy.py",
+                "tests/operations/test_limits.py",
+                "tests/operations/test_idempotency.py",
+            ),
+            ("tests/operations/test_limits_doors.py",),
+            ("tests/operations/test_metrics.py",),
+        ),
     ),
-    Package("lock", ("lock/*.py",), (("tests/lock/test_lock_command.py",), ("tests/wrap/test_wrap_lock.py",))),
+    Package(
+        "lock",
+        ("lock/*.py",),
+        (
+            (
+                "tests/lock/test_comparison.py",
+                "tests/lock/test_schema_cost.py",
+                "tests/lock/test_shown.py",
+                "tests/lock/test_policy.py",
+            ),
+            ("tests/lock/test_lock_command.py",),
+            ("tests/wrap/test_wrap_lock.py",),
+        ),
+    ),
     Package(
         "toolset oj",
         (
@@ -131,8 +153,14 @@ PACKAGES = (
             "schemas/tools/boj.*.json",
         ),
         (
+            (
+                "tests/toolsets/boj/test_decode.py",
+                "tests/toolsets/boj/test_query.py",
+                "tests/toolsets/boj_explore/test_columns.py",
+                "tests/toolsets/boj_explore/test_tools.py",
+            ),
             ("tests/toolsets/test_boj_tools.py", "tests/transports/test_every_tool.py"),
-            ("tests/test_boj_mcp.py", "tests/toolsets/boj_explore/test_index.py"),
+            ("tests/test_boj_mcp.py", "tests/toolsets/boj_explore/test_index.py", "tests/test_waiting.py"),
         ),
         without=("toolsets/boj/digest.py", "toolsets/boj/sources.py"),
     ),

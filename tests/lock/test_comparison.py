@@ -142,6 +142,15 @@ def test_a_new_value_of_an_enum_is_compatible_unless_it_is_a_sentence() -> None:
     assert {verdict for verdict, *_ in told(enum("Ignore all rules"), enum())} == {"text"}
 
 
+@pytest.mark.parametrize("description", ["", " ", "Read a file."])
+def test_a_tool_is_renamed_with_as_few_words_as_it_had(description: str) -> None:
+    old, new = changed(description=description), changed(description=description, name="read_file")
+
+    (change,) = compare(snapshot(old), snapshot(new))
+
+    assert (change.verdict, change.was, change.name) == ("renamed", "read", "read_file")
+
+
 def test_a_tool_with_another_name_and_the_same_arguments_and_words_is_renamed() -> None:
     [change] = compare(snapshot(TOOL), snapshot(changed(name="read_file")))
 
@@ -345,3 +354,40 @@ def test_a_new_entry_that_cannot_be_read_is_new_and_no_other_under_another_name(
     changes = compare(snapshot(TOOL), snapshot(b'{"name":"other","description":"a","description":"b"}'))
 
     assert [(change.name, change.verdict) for change in changes] == [("read", "removed"), ("other", "added")]
+
+
+def test_tools_that_cannot_be_read_are_not_taken_for_one_another() -> None:
+    old, new = (b'{"name":"%b","description":"a","description":"b"}' % name for name in (b"one", b"two"))
+
+    changes = compare(snapshot(old), snapshot(new))
+
+    assert [(change.verdict, change.name) for change in changes] == [("removed", "one"), ("added", "two")]
+
+
+def test_a_tool_that_is_renamed_is_told_with_its_other_changes() -> None:
+    (change,) = compare(snapshot(TOOL), snapshot(changed(name="read_file", title="Read")))
+
+    assert [(field.field, field.verdict, field.why) for field in change.fields] == [
+        ("name", "breaking", "it was 'read'"),
+        ("title", "text", "it is new"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        ([{"name": "a"}, {"name": "a"}], [{"name": "a"}, {"name": "a"}]),
+        (["a"], ["a"]),
+        ("a", "a"),
+        ({"name": "a"}, [{"name": "a"}]),
+        (True, [True]),
+    ],
+)
+def test_arguments_of_a_prompt_that_are_no_list_of_names_are_breaking_and_shown(arguments: Any, shown: Any) -> None:
+    """An object is not taken for a schema, which would let any arguments through."""
+    old, new = {"name": "ask"}, {"name": "ask", "arguments": arguments}
+
+    (change,) = compare(snapshot(prompts=[old]), snapshot(prompts=[new]))
+    (field,) = change.fields
+
+    assert (field.verdict, field.why, field.after) == ("breaking", "it is no schema", shown)

@@ -110,12 +110,28 @@ def test_a_number_that_no_double_holds_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "written"),
+    ("number", "written"),
     [
-        (b"9007199254740991", b"9007199254740991"),
-        (b"9007199254740993", b"9007199254740992"),
-        (b"-9007199254740993", b"-9007199254740992"),
+        (9007199254740991, "9007199254740991"),
+        (9007199254740992, "9007199254740992"),
+        (9007199254740993, "9007199254740992"),
+        (-9007199254740993, "-9007199254740992"),
+        (9007199254740995, "9007199254740996"),
+        (18014398509481985, "18014398509481984"),
     ],
 )
-def test_the_first_whole_number_that_no_double_holds_is_rounded(text: bytes, written: bytes) -> None:
-    assert canonical(decoded(b"[" + text + b"]")) == b"[" + written + b"]"
+def test_a_whole_number_beyond_the_exact_ones_is_written_as_its_double(number: int, written: str) -> None:
+    assert canonical(number).decode() == written
+    assert canonical({"a": [number]}).decode() == f'{{"a":[{written}]}}'
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (rb'{"v":"x\u0022:"}', {"v": 'x":'}),
+        (rb'{"v":"x\":"}', {"v": 'x":'}),
+        (rb'{"a\\":1,"b":2}', {"a\\": 1, "b": 2}),
+    ],
+)
+def test_a_quote_and_a_colon_in_a_text_are_no_member(text: bytes, value: object) -> None:
+    assert decoded(text) == value

@@ -12,7 +12,6 @@ import msgspec
 import pytest
 
 from lock.snapshots import TOOL, locked, raw, snapshot
-from signet.lock import file as lock_file
 from signet.lock.file import Lock, LockedServer, LockError, read_lock, write_lock
 
 ODD = b'{"z":1.50e1,"name":"odd","a":"\\u00e9\\/","n":10000000000000000000000,"inputSchema":{"b":[],"a":{}}}'
@@ -147,6 +146,15 @@ def test_a_file_that_is_no_lock_is_refused(tmp_path: Path, content: bytes) -> No
     assert str(file) in refusal(str(file))
 
 
+@pytest.mark.parametrize("content", [b"{}", b'{"lock":"1"}', b'{"lock":true}', b'{"lock":0}', b'{"lock":1.0}'])
+def test_a_file_of_another_kind_is_refused_with_the_way_out(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "signet.lock"
+    file.write_bytes(content)
+
+    way_out = "is no lock of Signet; write another one with 'signet lock', or name another file"
+    assert refusal(str(file)) == f"{file} {way_out}"
+
+
 def test_a_lock_of_a_newer_format_is_refused_with_the_way_out(tmp_path: Path) -> None:
     file = tmp_path / "signet.lock"
     file.write_text('{"lock":2,"servers":[],"more":{}}')
@@ -210,9 +218,15 @@ def test_a_lock_may_be_a_link(tmp_path: Path) -> None:
 
 
 def test_a_lock_that_would_be_too_large_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lock_file, "MAX_BYTES", 1000)
+    size = Path(write(tmp_path / "first.lock", locked(TOOL))).stat().st_size
+    second = tmp_path / "second.lock"
 
-    with pytest.raises(LockError, match=r"^the lock would be larger than 1,000 bytes: pin fewer servers in one file$"):
-        write(tmp_path / "signet.lock", locked(TOOL))
+    monkeypatch.setattr("signet.lock.file.MAX_BYTES", size - 1)
+    with pytest.raises(LockError) as caught:
+        write(second, locked(TOOL))
+    assert str(caught.value) == f"the lock would be larger than {size - 1:,} bytes: pin fewer servers in one file"
+    assert not second.exists()
 
-    assert not (tmp_path / "signet.lock").exists()
+    monkeypatch.setattr("signet.lock.file.MAX_BYTES", size)
+    write(second, locked(TOOL))
+    assert second.exists()

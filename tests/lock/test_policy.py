@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from lock.snapshots import TOOL, locked, raw, snapshot
-from signet.lock.policy import LockPolicy, judge, parse_policy
+from signet.lock.comparison import EntryChange
+from signet.lock.fields import FieldChange
+from signet.lock.policy import LockPolicy, describe, judge, parse_policy
 
 WIDER = {**TOOL, "inputSchema": {**TOOL["inputSchema"], "required": []}}
 BROKEN = {**TOOL, "inputSchema": {**TOOL["inputSchema"], "required": ["path", "mode"]}}
@@ -54,6 +56,7 @@ def test_a_breaking_change_is_blocked_with_the_example_and_what_to_type() -> Non
         ("tool", "read"): "the tool 'read' changed since it was pinned (breaking): inputSchema: "
         f'"mode" is a required property, for example {{"path":"a"}}{ACCEPT}'
     }
+    assert judgement.notes == tuple(f"blocked: {sentence}" for sentence in judgement.blocked.values())
 
 
 def test_what_is_new_gone_or_renamed_is_blocked_and_never_listed() -> None:
@@ -116,3 +119,38 @@ def test_an_entry_that_cannot_be_read_is_blocked() -> None:
 
     assert "member twice" in judgement.blocked["tool", "read"]
     assert judgement.served == snapshot(TOOL)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (
+            EntryChange("tool", "read", "breaking", (FieldChange("", "breaking", "it is listed twice"),)),
+            "the tool 'read' changed since it was pinned (breaking): it is listed twice",
+        ),
+        (
+            EntryChange("instructions", "", "text", (FieldChange("instructions", "text", "its text changed"),)),
+            "the instructions changed since it was pinned (text): its text changed",
+        ),
+        (
+            EntryChange("tool", "read", "text", (FieldChange("title", "text", "it is new"),)),
+            "the tool 'read' changed since it was pinned (text): title: it is new",
+        ),
+        (EntryChange("prompt", "ask", "removed"), "the prompt 'ask' is pinned, and the server no longer has it"),
+        (EntryChange("prompt", "ask", "added"), "the prompt 'ask' is not pinned: it is new"),
+        (
+            EntryChange("tool", "b", "renamed", was="a"),
+            "the tool 'b' is 'a' under another name, and is not pinned",
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_change_is_described_in_one_sentence(change: EntryChange, sentence: str) -> None:
+    assert describe(change) == sentence
+
+
+@pytest.mark.parametrize(("chars", "shown"), [(198, f'"{"x" * 198}"'), (199, f'"{"x" * 199}…')])
+def test_an_example_has_at_most_200_characters(chars: int, shown: str) -> None:
+    change = EntryChange("tool", "read", "breaking", (FieldChange("", "breaking", "why", "x" * chars),))
+
+    assert describe(change).endswith(f": why, for example {shown}")

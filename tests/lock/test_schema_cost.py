@@ -94,3 +94,60 @@ def test_a_reference_into_a_list_leads_to_its_member() -> None:
         check_cost(
             {"prefixItems": [{}, {"$ref": "#/$defs/d0"}], "$defs": doubled["$defs"], "not": {"$ref": "#/prefixItems/1"}}
         )
+
+
+THREE: dict[str, Any] = {"not": True}
+"""A schema of three looks: its own, that of the schema inside, and one at the parts of the value, as each has."""
+
+
+@pytest.mark.parametrize(
+    ("schema", "cost"),
+    [
+        (True, 1),
+        ({}, 2),
+        ({"type": "string"}, 2),
+        *(({key: [True, THREE]}, 6) for key in ("allOf", "anyOf", "oneOf")),
+        *(({key: THREE}, 5) for key in ("not", "if", "then", "else")),
+        ({"not": False}, 3),
+        ({"if": True, "then": True, "else": True}, 5),
+        *(({key: {"a": True, "b": THREE}}, 6) for key in ("dependentSchemas", "dependencies", "patternProperties")),
+        ({"properties": {"a": True, "b": THREE, "c": True}}, 4),
+        *(
+            ({key: THREE}, 4)
+            for key in (
+                "additionalProperties", "items", "additionalItems", "contains", "propertyNames",
+                "unevaluatedProperties", "unevaluatedItems",
+            )
+        ),
+        ({"prefixItems": [True, THREE]}, 4),
+        ({"properties": {"a": THREE}, "items": True}, 4),
+        *(({key: "#/$defs/a", "$defs": {"a": THREE}}, 5) for key in ("$ref", "$dynamicRef", "$recursiveRef")),
+        ({"$ref": "#/$defs/a~1b~0c%20d", "$defs": {"a/b~c d": THREE}}, 5),
+        ({"$ref": "#a", "$defs": {"x": {"$anchor": "a", **THREE}}}, 5),
+        ({"$ref": "#a", "$defs": {"x": {"$dynamicAnchor": "a", **THREE}}}, 5),
+        ({"$ref": "http://e.example/s/x", "$defs": {"x": {"$id": "http://e.example/s/x#", **THREE}}}, 5),
+        ({"$ref": "x", "$defs": [{"id": "http://e.example/s/x", **THREE}]}, 5),
+        ({"$ref": "x#/not", "$defs": {"x": {"$id": "x", "not": THREE}}}, 5),
+        ({"$ref": "#/x/1", "x": [True, THREE]}, 5),
+        ({"$ref": "#/x/2", "x": [True, THREE]}, 3),
+        ({"$ref": "#/x/-1", "x": [True, THREE]}, 3),
+        ({"$ref": "#/x/9999999", "x": [THREE]}, 3),
+        ({"$ref": "#/x/a/b", "x": {"a": 5}}, 3),
+        ({"$ref": 5}, 3),
+        ({"$ref": "#"}, 3),
+    ],
+)  # fmt: skip
+def test_a_schema_costs_as_often_as_it_looks_at_a_value(schema: Any, cost: int) -> None:
+    check_cost(schema, cost)
+    with pytest.raises(ValueError, match=f"^its references make it look at a value more than {cost - 1} times$"):
+        check_cost(schema, cost - 1)
+
+
+def test_a_schema_may_be_nested_two_hundred_levels_deep() -> None:
+    schema: dict[str, Any] = {}
+    for _ in range(200):
+        schema = {"not": schema}
+
+    check_cost(schema)
+    with pytest.raises(ValueError, match=r"^it is nested deeper than 200$"):
+        check_cost({"not": schema})

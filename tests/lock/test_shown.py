@@ -71,3 +71,73 @@ def test_a_passage_is_cut_where_that_makes_it_shorter(length: int, is_cut: bool)
 
     assert ("…" in middle.text) is is_cut
     assert len(middle.text) == 121
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "segments"),
+    [
+        ("a b c", "a c", (("same", "a "), ("removed", "b "), ("same", "c"))),
+        ("a c", "a b c", (("same", "a "), ("added", "b "), ("same", "c"))),
+        ("a", "a", (("same", "a"),)),
+        ("a", "b", (("removed", "a"), ("added", "b"))),
+        ("", "b", (("added", "b"),)),
+        ("a", "", (("removed", "a"),)),
+        ("a", "a b", (("same", "a"), ("added", " b"))),
+        ("b", "a b", (("added", "a "), ("same", "b"))),
+    ],
+)
+def test_a_difference_has_no_empty_segment(old: str, new: str, segments: tuple[tuple[str, str], ...]) -> None:
+    assert difference(old, new) == tuple(Segment(*one) for one in segments)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a\ufe00", "a⟨U+FE00⟩"),
+        ("a\ufe0f", "a⟨U+FE0F⟩"),
+        ("é\ufe0f", "é\ufe0f"),
+        ("é\u200c", "é\u200c"),
+        ("\u200c", "⟨U+200C⟩"),
+        ("é\ufe10", "é\ufe10"),
+        ("é\U000e0100", "é⟨U+E0100⟩"),
+        ("é\U000e01ef", "é⟨U+E01EF⟩"),
+        ("\U000e0020\U000e007e\U000e007f", "⟨U+E0020  ⟩⟨U+E007E ~⟩⟨U+E007F⟩"),
+        ("\U000e0001", "⟨U+E0001⟩"),
+        ("\u115f\u1160\u2800\u3164\uffa0\u034f\u17b4\u17b5",
+         "⟨U+115F⟩⟨U+1160⟩⟨U+2800⟩⟨U+3164⟩⟨U+FFA0⟩⟨U+034F⟩⟨U+17B4⟩⟨U+17B5⟩"),
+        ("\ue000\u0378\u2029", "⟨U+E000⟩⟨U+0378⟩⟨U+2029⟩"),
+        ("\x7f", "⟨U+007F⟩"),
+    ],
+)  # fmt: skip
+def test_each_kind_of_what_shows_nothing_is_shown(text: str, shown: str) -> None:
+    assert visible(text) == shown
+
+
+def test_a_line_end_is_kept_where_it_may_stand() -> None:
+    assert visible("a\nb", keep="") == "a⟨U+000A⟩b"
+    assert visible("é\tb", keep="\t") == "é\tb"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("plain", []),
+        ("\u0440\u0430ypal", ["\u0440\u0430ypal"]),
+        ("\u0440\u0430ypal and \u0440\u0430ypal", ["\u0440\u0430ypal"]),
+        ("кириллица", []),
+        ("ラテンlatin", []),
+        ("\u03b1pple \u039a1", ["\u03b1pple"]),
+    ],
+)
+def test_words_of_mixed_scripts_are_told_once(text: str, words: list[str]) -> None:
+    assert mixed_scripts(text) == words
+
+
+@pytest.mark.parametrize(("end", "by_words"), [("", True), (" ", False)])
+def test_five_hundred_parts_are_compared_by_words(end: str, by_words: bool) -> None:
+    """250 words, the blanks between them and a sign are 500 parts; of 501 the lines are compared: one of each."""
+    old, new = (" ".join(f"{letter}{number}" for number in range(250)) + end for letter in "ab")
+
+    segments = difference(f"{old}.", f"{new}!")
+
+    assert (len(segments) > 2) is by_words

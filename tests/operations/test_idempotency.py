@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -17,6 +18,7 @@ from signet.operations.limits.figures import Figures
 from signet.operations.limits.idempotency import IdempotencyGate, _key_of
 from signet.operations.limits.outage import Outage
 from signet.operations.limits.unsaved import UnsavedAnswers
+from signet.operations.store.store import StoreError
 
 TOOL = tool()
 BOUND_S = 5.0
@@ -400,3 +402,149 @@ async def test_a_store_that_is_back_is_told_of_all_answers_without_a_pause() -> 
     await until(lambda: unsaved.find("c") is None)
 
     assert len(slept) == 1
+
+
+@scenario
+async def test_whoever_runs_a_call_is_taken_for_dead_30_s_after_the_time_of_a_call() -> None:
+    keyed, one = Keyed(timeout_s=50.0), call("alice", key="k")
+    assert await keyed.enter(one) is not None
+
+    keyed.clock.turn(79.999)
+    running = await entered(keyed.another(), one, TOOL)
+    keyed.clock.turn(0.001)
+    free = await entered(keyed.another(), one, TOOL)
+
+    assert isinstance(running, Fault)
+    assert running.message == (
+        "A call with the same idempotency key still runs: wait 1 s, then make the same call again"
+    )
+    assert running.data["retryAfterMs"] == 1_000
+    assert not isinstance(free, Fault | Outcome)
+
+
+@scenario
+async def test_a_call_that_failed_is_told_to_the_store_as_long_as_it_takes_the_call_to_run() -> None:
+    keyed, one = Keyed(timeout_s=5_000.0), call("alice", key="k")
+    first = await keyed.enter(one)
+    keyed.store.is_away = True
+    await _leave(first, None)
+
+    end = keyed.gate._unsaved.find(_key_of(one))
+
+    assert end is not None
+    assert 5_000 < (end.until_ns - time.monotonic_ns()) / 1e9 <= 5_030
+
+
+@scenario
+async def test_a_store_that_goes_away_while_it_is_asked_leaves_the_answer_that_came_meanwhile() -> None:
+    keyed, one = Keyed(), call("alice", key="k")
+    first = await keyed.enter(one)
+    keyed.store.holds = asyncio.Event()
+    second = asyncio.ensure_future(keyed.enter(one))
+    await until(lambda: keyed.store.held)
+    keyed.store.is_away = keyed.store.is_deaf = True
+    await _leave(first, done(one, {"n": 1}))
+    keyed.store.holds.set()
+
+    entry = await second
+
+    assert isinstance(entry, Outcome)
+    assert entry.result == {"n": 1}
+
+
+@scenario
+async def test_the_store_is_asked_less_and_less_and_then_told_all_at_once() -> None:
+    clock, slept = Clock(), list[float]()
+    store = Elsewhere(clock.store())
+    store.is_away = True
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        clock.turn(seconds)
+        store.is_away = len(slept) < 6
+        await asyncio.sleep(0)
+
+    unsaved = UnsavedAnswers(store, sleep, clock)
+    for key in ("a", "b", "c"):
+        unsaved.add(key, "digest", "runner", b"x", 60)
+    await until(lambda: not any(unsaved.find(key) for key in ("a", "b", "c")))
+
+    assert slept == [0.5, 1.0, 2.0, 4.0, 5.0, 5.0]
+    clock.turn(60 - sum(slept) - 0.001)
+    assert [(await store.begin(key, "digest", "other", 60)).state for key in "abc"] == ["done"] * 3
+    clock.turn(0.001)
+    assert [(await store.begin(key, "digest", "other", 60)).state for key in "abc"] == ["new"] * 3
+
+
+@pytest.mark.parametrize(("size", "is_kept"), [(16_777_216, True), (16_777_217, False)])
+def test_unsaved_answers_have_a_size(size: int, is_kept: bool) -> None:
+    @scenario
+    async def adding() -> None:
+        store = Elsewhere(Clock().store())
+        store.is_away = True
+        unsaved = UnsavedAnswers(store)
+        unsaved.add("a", "digest", "runner", bytes(size), 60)
+
+        assert (unsaved.find("a") is not None) is is_kept
+
+    adding()
+
+
+@scenario
+async def test_an_answer_that_is_kept_here_is_not_lost_to_a_later_end() -> None:
+    store = Elsewhere(Clock().store())
+    store.is_away = True
+    unsaved = UnsavedAnswers(store)
+    unsaved.add("a", "digest", "first", b"x", 60)
+    unsaved.add("a", "digest", "second", None, 60)
+    unsaved.add("b", "digest", "first", None, 60)
+    unsaved.add("b", "digest", "second", b"y", 60)
+
+    ends = [unsaved.find(key) for key in ("a", "b")]
+
+    assert [(end.runner, end.body) for end in ends if end is not None] == [("first", b"x"), ("second", b"y")]
+
+
+class Failing(Elsewhere):
+    """A store that fails, or waits, when it is told how a call ended."""
+
+    def __init__(self, clock: Clock, *, waits: bool) -> None:
+        super().__init__(clock.store())
+        self.waits = waits
+        self.asked = asyncio.Event()
+
+    def finish(self, *_: Any) -> Any:
+        if not self.waits:
+            raise StoreError("Connection refused")
+        self.asked.set()
+        return asyncio.Event().wait()
+
+
+@scenario
+async def test_an_answer_that_the_store_refuses_at_once_is_kept_here_and_denied_to_nobody() -> None:
+    keyed, one = Keyed(denies=True), call("alice", key="k")
+    keyed.gate._store = Failing(keyed.clock, waits=False)
+    first = await keyed.enter(one)
+    assert first is not None
+    assert not isinstance(first, Fault | Outcome)
+
+    assert first.leave(done(one, {"n": 1})) is None
+
+    end = keyed.gate._unsaved.find(_key_of(one))
+    assert end is not None
+    assert end.body is not None
+    assert (keyed.figures.fail_open, keyed.figures.fail_closed) == (1, 0), "the call has been made"
+
+
+@scenario
+async def test_a_call_that_is_cancelled_while_its_answer_is_told_is_cancelled() -> None:
+    keyed, one = Keyed(), call("alice", key="k")
+    store = Failing(keyed.clock, waits=True)
+    keyed.gate._store = store
+    first = await keyed.enter(one)
+    leaving = asyncio.ensure_future(_leave(first, done(one, {"n": 1})))
+    await store.asked.wait()
+    leaving.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await leaving

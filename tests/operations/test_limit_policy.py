@@ -97,3 +97,35 @@ def test_a_rate_that_was_not_in_the_table_is_refused_as_what_it_is() -> None:
         read_policy({}, "often")
 
     assert caught.value.path == ("rate_limit",)
+
+
+RATES, PLACES = {"rate", "burst", "quota", "on_store_error"}, {"concurrency", "queue"}
+
+
+@pytest.mark.parametrize(
+    ("table", "known"),
+    [
+        ({"odd": 1}, RATES | PLACES | {"breaker", "tools", "principals"}),
+        ({"tools": {"a.b": {"odd": 1}}}, RATES | PLACES | {"shared"}),
+        ({"principals": {"ci": {"odd": 1}}}, RATES),
+    ],
+)
+def test_a_key_that_is_none_is_refused_with_those_there_are(table: dict[str, Any], known: set[str]) -> None:
+    with pytest.raises(LimitError) as caught:
+        read_policy(table)
+
+    assert set(caught.value.known) == known
+
+
+@pytest.mark.parametrize(
+    ("key", "least", "most"),
+    [("burst", 1, 1_000_000), ("quota", 1, 1_000_000_000), ("concurrency", 1, 100_000), ("queue", 0, 100_000),
+     ("breaker", 1, 100_000)],
+)  # fmt: skip
+def test_a_number_is_taken_up_to_its_limits(key: str, least: int, most: int) -> None:
+    rest = {"rate": "60/min", "concurrency": 1}
+    for number in (least, most):
+        read_policy({**rest, key: number})
+    for number in (least - 1, most + 1):
+        with pytest.raises(LimitError, match=f"^write a whole number from {least} to {most}$"):
+            read_policy({**rest, key: number})

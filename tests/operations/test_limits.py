@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from typing import Any
 
 import pytest
 
 from limit_harness import Clock, Elsewhere, call, entered, tool
 from signet.kernel.errors import Code, Fault
+from signet.operations.limits.callers import caller_of
 from signet.operations.limits.figures import Figures
 from signet.operations.limits.gate import LimitGate, words
 from signet.operations.limits.outage import Outage
@@ -223,3 +225,61 @@ def test_times_are_told_in_words_and_rounded_up() -> None:
 
     assert {wait_s: words(wait_s) for wait_s in told} == told
     assert words(86_399.5) == "24 h 0 min"
+
+
+def test_a_call_without_limits_asks_no_store() -> None:
+    limited = Limited({"tools": {"odd.other": {"rate": "1/min"}}}, elsewhere=True)
+
+    assert limited.gate.enter(call("alice"), tool()) is None
+
+
+@pytest.mark.parametrize(
+    ("principal", "address", "counted"),
+    [
+        ("alice", "10.0.0.1", ("principal", "alice")),
+        ("", "10.0.0.1", ("principal", "")),
+        ("x" * 128, "", ("principal", "x" * 128)),
+        ("x" * 129, "", ("principal", hashlib.sha256(b"x" * 129).hexdigest())),
+        (None, "10.0.0.1", ("address", "10.0.0.1")),
+        (None, "x" * 129, ("address", "x" * 128)),
+        (None, ":" + "x" * 128, ("address", ":" + "x" * 127)),
+        (None, "2001:db8:1:2:3:4:5:6", ("address", "2001:db8:1:2::/64")),
+        (None, "fe80::1%eth0", ("address", "fe80::/64")),
+        (None, "::ffff:10.0.0.1", ("address", "10.0.0.1")),
+        (None, "", ("process", "")),
+    ],
+)
+def test_a_caller_is_counted_by_its_name_its_network_or_the_process(
+    principal: str | None, address: str, counted: tuple[str, str]
+) -> None:
+    assert caller_of(principal, address) == counted
+
+
+@pytest.mark.parametrize(
+    ("wait_s", "told"),
+    [
+        (0.0, "1 s"), (59.0, "59 s"), (59.001, "1 min 0 s"), (60.0, "1 min 0 s"), (3_599.0, "59 min 59 s"),
+        (3_599.001, "1 h 0 min"), (3_601.0, "1 h 1 min"), (7_260.0, "2 h 1 min"),
+    ],
+)  # fmt: skip
+def test_a_time_is_told_in_seconds_minutes_or_hours(wait_s: float, told: str) -> None:
+    assert words(wait_s) == told
+
+
+def test_one_call_is_told_as_one() -> None:
+    limited = Limited({"rate": "1/h"})
+    tools = Limited({"tools": {"odd.fine": {"rate": "1/day", "shared": True}}})
+    assert limited.let_in(1) == tools.let_in(1) == 1
+
+    assert limited.refused().message.startswith("You may make 1 call per hour: wait ")
+    assert tools.refused().message.startswith("All callers together may make 1 call of odd_fine per day: wait ")
+
+
+def test_a_quota_is_that_of_a_day() -> None:
+    limited = Limited({"quota": 2})
+    assert limited.let_in(2) == 2
+
+    fault = limited.refused()
+
+    assert fault.message.startswith("You may make 2 calls per UTC day: wait ")
+    assert fault.data["limit"] == {"name": "default.day", "count": 2, "seconds": 86_400}

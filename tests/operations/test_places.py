@@ -177,15 +177,14 @@ def test_a_call_in_the_queue_says_what_it_waits_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("places", "taken"),
-    [
-        (1, "The place for calls of odd_fine is taken"),
-        (2, "All 2 places for calls of odd_fine are taken"),
-    ],
+    ("count", "taken"),
+    [(1, "The place for calls of odd_fine is taken"), (2, "All 2 places for calls of odd_fine are taken")],
 )
-def test_a_refusal_says_how_many_places_there_are_and_when_to_come_again(places: int, taken: str) -> None:
-    gate, _ = gate_of({"concurrency": places})
+def test_a_call_without_a_place_is_told_to_come_again(count: int, taken: str) -> None:
+    gate, figures = gate_of({"concurrency": count})
 
     fault = gate.refuse(TOOL, places_of(gate))
 
     assert fault.message == f"{taken}: wait 1 s, then make the same call again"
+    assert (fault.name, fault.status, fault.data["retryAfterMs"]) == ("RATE_LIMITED", 429, 1_000)
+    assert figures.decisions["refused", "concurrency"] == 1

@@ -150,7 +150,9 @@ def _schema_text(field: str, old: Any, new: Any, why: str) -> Iterator[FieldChan
 
 
 def _prompt_schema(arguments: Any) -> Any:
-    """Return the arguments of a prompt as a schema; each of them is a text."""
+    """Return the arguments of a prompt as a schema; each of them is a text. What is no such list is no schema."""
+    if isinstance(arguments, dict | bool):
+        return [arguments]
     listed = [] if arguments is UNSET else arguments
     if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
         return arguments

@@ -788,6 +788,8 @@ def test_a_series_may_have_no_points(empty: str) -> None:
         ("[null]", '["1"]', "a date is null"),
         ("[1]", "[[]]", "a value is nested where a plain one should be"),
         ("[{}]", "[1]", "a value is nested where a plain one should be"),
+        ("[1]", "[{}]", "a value is nested where a plain one should be"),
+        ("[[1]]", "[1]", "a value is nested where a plain one should be"),
         ("[1]", '[{"a":1}]', "a value is nested where a plain one should be"),
         ("[[1]]", '["1"]', "a value is nested where a plain one should be"),
     ],
@@ -1136,6 +1138,16 @@ def of_series(dates: str, values: str) -> str:
 )  # fmt: skip
 def test_what_would_be_made_in_one_long_step_is_refused_before(body: str, kind: str, told: str) -> None:
     assert refusal(body, CODE, kind) == {"error_type": "DECODE_ERROR", "message": told}
+
+
+@pytest.mark.parametrize(("arrays", "is_read"), [(400_001, True), (400_002, False)])
+def test_two_arrays_for_each_row_are_read_and_no_more(arrays: int, is_read: bool) -> None:
+    body = f'{{"STATUS":200,"RESULTSET":[],"X":[{",".join(["[]"] * (arrays - 2))}]}}'
+
+    if is_read:
+        assert told(body)["series"] == []
+    else:
+        assert refusal(body) == undecodable(NESTED)
 
 
 def test_every_object_of_a_large_response_may_have_a_thousand_members() -> None:

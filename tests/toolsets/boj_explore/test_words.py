@@ -46,3 +46,63 @@ def test_a_long_query_is_bounded() -> None:
 
     assert len(query.words) == 12
     assert len(query.pieces) <= 24
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("EUR", ("euro",)),
+        ("fx", ("foreign", "exchange")),
+        ("forex", ("foreign", "exchange")),
+        ("PPI", ("producer", "price")),
+        ("GDP", ("gross", "domestic")),
+        ("CPI", ("price", "index")),
+        ("USDJPY", ("dollar", "yen")),
+        ("BOJ money", ("money",)),
+        ("Bank of Japan money", ("money",)),
+        ("ドル/円", ("ドル円",)),
+        ("ユーロ／円", ("ユーロ円",)),
+        ("prices", ("price",)),
+        ("gas", ("gas",)),
+        ("index9s", ("index9s",)),
+    ],
+)
+def test_what_people_write_is_what_the_bank_writes(text: str, words: tuple[str, ...]) -> None:
+    assert read_query(text).words == words
+
+
+@pytest.mark.parametrize(("chars", "kept"), [(64, 64), (65, 64)])
+def test_a_word_has_at_most_64_characters(chars: int, kept: int) -> None:
+    assert read_query("x" * chars).words == ("x" * kept,)
+
+
+@pytest.mark.parametrize(("count", "kept"), [(12, 12), (13, 12)])
+def test_a_query_has_at_most_12_words(count: int, kept: int) -> None:
+    words = tuple(f"w{number}" for number in range(count))
+
+    assert read_query(" ".join(words)).words == words[:kept]
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        ("短観", ("短観",)),
+        ("業況判断", ("業況", "況判", "判断")),
+        ("大企業", ("大企", "企業")),
+        ("dollar yen", ("dollar", "yen")),
+        ("円円円", ("円円",)),
+    ],
+)
+def test_a_long_japanese_word_is_cut_into_pairs(text: str, pieces: tuple[str, ...]) -> None:
+    assert read_query(text).pieces == pieces
+
+
+def test_a_query_has_at_most_24_pieces() -> None:
+    letters = "".join(chr(0x4E00 + number) for number in range(60))
+
+    assert read_query(letters).pieces == tuple(letters[at : at + 2] for at in range(24))
+
+
+def test_the_phrase_has_no_blanks_beside_japanese() -> None:
+    assert read_query("Dollar Yen").phrase == "dollar yen"
+    assert read_query("ドル 円 spot").phrase == "ドル円spot"

@@ -1,0 +1,45 @@
+"""Words of texts: what is new among them, and told by name."""
+
+from __future__ import annotations
+
+import pytest
+
+from signet.lock.words import danger_of
+
+PLACES = [f"https://{letter}.example" for letter in "abcde"]
+
+
+@pytest.mark.parametrize(
+    ("count", "named"),
+    [
+        (1, "https://a.example"),
+        (3, "https://a.example, https://b.example, https://c.example"),
+        (4, "https://a.example, https://b.example, https://c.example and 1 more"),
+        (5, "https://a.example, https://b.example, https://c.example and 2 more"),
+    ],
+)
+def test_three_new_destinations_are_named_and_the_rest_counted(count: int, named: str) -> None:
+    assert danger_of("", " ".join(PLACES[:count])) == f"it names a new destination: {named}"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "danger"),
+    [
+        ("", "plain words", ""),
+        (PLACES[0], f"{PLACES[0]} again: {PLACES[0]}", ""),
+        (PLACES[0], f"{PLACES[0]} {PLACES[1]} {PLACES[1]}", "it names a new destination: https://b.example"),
+        ("", "write to me@example.org", "it names a new destination: me@example.org"),
+        ("", "see www.example.org", "it names a new destination: www.example.org"),
+        ("", "a\u200bb", "it hides characters that show nothing: U+200B"),
+        ("a\u200bb", "b\u200ba", ""),
+        ("a\u200bb", "a\u200bb\u200b", "it hides characters that show nothing: U+200B"),
+        ("", f"\u200b {PLACES[0]}", "it hides characters that show nothing: U+200B"),
+    ],
+)
+def test_a_text_is_more_than_a_text_by_what_is_new_in_it(old: str, new: str, danger: str) -> None:
+    assert danger_of(old, new) == danger
+
+
+def test_destinations_are_passed_over_where_they_are_expected() -> None:
+    assert danger_of("", PLACES[0], destinations=False) == ""
+    assert danger_of("", "\u2066", destinations=False) == "it hides characters that show nothing: U+2066"
