@@ -391,3 +391,9 @@ def test_arguments_of_a_prompt_that_are_no_list_of_names_are_breaking_and_shown(
     (field,) = change.fields
 
     assert (field.verdict, field.why, field.after) == ("breaking", "it is no schema", shown)
+
+
+def test_a_tool_whose_name_is_like_no_other_is_new() -> None:
+    (change,) = compare(snapshot(TOOL), snapshot(TOOL, {"name": "other", "description": "Something else."}))
+
+    assert (change.verdict, [field.why for field in change.fields]) == ("added", ["it is new"])

@@ -16,7 +16,7 @@ from signet.kernel.outcome import Outcome
 from signet.kernel.tools import NULL_CONTEXT
 from signet.kernel.waiting import Waiting
 from signet.operations.limits.figures import Figures
-from signet.operations.limits.places import PlaceGate, Places
+from signet.operations.limits.places import PlaceGate, Places, SeatGate
 from signet.operations.limits.policy import read_policy
 
 TOOL = tool()
@@ -188,3 +188,17 @@ def test_a_call_without_a_place_is_told_to_come_again(count: int, taken: str) ->
     assert fault.message == f"{taken}: wait 1 s, then make the same call again"
     assert (fault.name, fault.status, fault.data["retryAfterMs"]) == ("RATE_LIMITED", 429, 1_000)
     assert figures.decisions["refused", "concurrency"] == 1
+
+
+def test_a_place_and_a_seat_are_given_back_once() -> None:
+    gate, _ = gate_of({"concurrency": 2, "queue": 3})
+
+    async def scenario() -> None:
+        for one in (gate, SeatGate(gate)):
+            entry = await entered(one, call(), TOOL)
+            leave(entry)
+            leave(entry)
+
+    asyncio.run(scenario())
+
+    assert (places_of(gate).running, places_of(gate).seats) == (0, 5)
