@@ -39,7 +39,7 @@ def try_removal(runner: Runner, removal: Removal, clause: str, tests: list[str])
 
 
 def prove_clauses(jobs: int, specs: list[str], *, resume: bool) -> None:
-    """Try all removals of specifications, or of clauses below a name such as `4.cors`, and write down at once what was found."""
+    """Try all removals, or those of clauses below names such as `4.cors`; write down at once what was found."""
     search = _Search(read_removals(), specs, resume=resume)
     with running(jobs) as runners:
         threads = [threading.Thread(target=search.work, args=(runner,)) for runner in runners]

@@ -19,6 +19,7 @@ from mutation.running import Runner
 BOOK = removals.read_removals()
 CLAUSES = [one["id"] for one in tomllib.loads((ROOT / "tests/spec/clauses.toml").read_text(encoding="utf-8"))["clause"]]
 MARKED = clauses.marked_tests()
+FIRST_LINE = "from __future__ import annotations\n"
 RULE = Change("src/signet/transports/rest.py", 'b"access-control-allow-headers", b"Content-Type"', "")
 
 
@@ -112,15 +113,13 @@ def test_a_recorded_removal_is_noticed_again(clause: str, removal: Removal, test
 
 def test_a_change_that_breaks_no_rule_is_noticed_by_no_test(runner: Runner) -> None:
     path = "src/signet/kernel/ids.py"
-    removal = Removal(
-        ["5.ids.uuid5"], "", path, "from __future__ import annotations\n", "from __future__ import annotations\n\n"
-    )
+    removal = Removal(["5.ids.uuid5"], "", path, FIRST_LINE, f"{FIRST_LINE}\n")
 
     assert proving.try_removal(runner, removal, "5.ids.uuid5", ["tests/kernel/test_ids.py"]).test == ""
 
 
 def test_a_module_that_cannot_be_imported_is_no_proof(runner: Runner) -> None:
     path = "src/signet/kernel/ids.py"
-    removal = Removal(["5.ids.uuid5"], "", path, "from __future__ import annotations\n", "import nothing\n")
+    removal = Removal(["5.ids.uuid5"], "", path, FIRST_LINE, "import nothing\n")
 
     assert proving.try_removal(runner, removal, "5.ids.uuid5", ["tests/kernel/test_ids.py"]).test == ""
