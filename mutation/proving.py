@@ -6,40 +6,65 @@ import contextlib
 import queue
 import sys
 import threading
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec import structs
 
 from .clauses import Trial, load, marked_tests, save, stages, trial_of
-from .packages import ROOT
 from .removals import Removal, Removals, read_removals
 from .running import Runner, running
 
-__all__ = ["prove_clauses", "try_removal"]
+__all__ = ["passing", "prove_clauses", "try_removal"]
 
 CPU_S, WALL_S = 120, 900
-"""How long the tests of a clause may take at most, of one stage."""
+"""How long tests may take that are asked together."""
+TOGETHER = 12
+"""How many trials are told at once, when the tests that failed have passed again with the rules."""
 
 
-def try_removal(runner: Runner, removal: Removal, clause: str, tests: list[str]) -> Trial:
-    """Take a rule away and ask the tests of a clause, until one fails; that one must pass when the rule is back.
+def try_removal(runner: Runner, removal: Removal, tests: dict[str, list[str]]) -> dict[str, Trial]:
+    """Take a rule away and ask the tests of each clause, until one fails.
 
     A file of tests that can no longer be imported proves nothing: a test has to have noticed.
     """
-    with runner.slot.replacing(removal.texts(ROOT)):
-        for stage in stages(tests):
-            found = runner.ask(stage, CPU_S, WALL_S)
-            if found["outcome"] != "passed":
-                break
-    test = found.get("test", "")
-    if found["outcome"] != "passed" and "::" not in test:
-        print(f"{clause}: {removal.what}: no test failed, but all: {found}", file=sys.stderr, flush=True)
-        test = ""
-    if test and (again := runner.ask([test], CPU_S, WALL_S))["outcome"] != "passed":
-        print(f"{clause}: {test} fails with the rule too: {again}", file=sys.stderr, flush=True)
-        test = ""
-    return Trial(removal.what, removal.digest, test, found.get("kind", "") if test else "")
+    trials: dict[str, Trial] = {}
+    with runner.slot.replacing(removal.texts()):
+        for clause, functions in tests.items():
+            known = [one for one in trials.values() if one.test.partition("[")[0] in functions]
+            trials[clause] = known[0] if known else _ask(runner, removal, functions)
+    return trials
+
+
+def _ask(runner: Runner, removal: Removal, functions: list[str]) -> Trial:
+    found: dict[str, Any] = {}
+    for stage in stages(functions):
+        found = runner.ask(stage, CPU_S, WALL_S)
+        if found["outcome"] != "passed":
+            break
+    if "::" in found.get("test", ""):
+        return Trial(removal.what, removal.digest, found["test"], found["kind"])
+    if found["outcome"] != "passed":
+        print(f"{removal.what}: no test has noticed, {found}", file=sys.stderr, flush=True)
+    return Trial(removal.what, removal.digest)
+
+
+def passing(runner: Runner, tests: Iterable[str]) -> set[str]:
+    """Return those of the tests that pass on what the slot holds."""
+    left = dict.fromkeys(tests)
+    while left:
+        found = runner.ask(list(left), CPU_S, WALL_S)
+        if found["outcome"] == "passed":
+            break
+        print(f"fails with the rules too: {found}", file=sys.stderr, flush=True)
+        if found.get("test") not in left:
+            return set()
+        del left[found["test"]]
+    return set(left)
 
 
 def prove_clauses(jobs: int, specs: list[str], *, resume: bool) -> None:
-    """Try all removals, or those of clauses below names such as `4.cors`; write down at once what was found."""
+    """Try all removals, or those of clauses below names such as `4.cors`."""
     search = _Search(read_removals(), specs, resume=resume)
     with running(jobs) as runners:
         threads = [threading.Thread(target=search.work, args=(runner,)) for runner in runners]
@@ -53,32 +78,43 @@ class _Search:
     """The removals that wait, and what was found of the others."""
 
     def __init__(self, removals: Removals, specs: list[str], *, resume: bool) -> None:
-        self._marked = marked_tests()
         self._lock = threading.Lock()
-        self._waiting: queue.SimpleQueue[tuple[Removal, str]] = queue.SimpleQueue()
+        self._waiting: queue.SimpleQueue[tuple[Removal, dict[str, list[str]]]] = queue.SimpleQueue()
         known, self._trials, self._left = load(), dict[str, list[Trial]](), 0
-        for clause in self._marked:
-            kept = [(one, trial_of(known, clause, one)) for one in removals.of(clause)]
-            asked = not specs or any(f"{clause}.".startswith(f"{one}.") for one in specs)
-            again = [one for one, trial in kept if asked and not (resume and trial and trial.test)]
-            self._trials[clause] = [trial for one, trial in kept if trial and one not in again]
-            for one in again:
-                one.texts()  # a removal that no longer fits ends the run before it begins
-                self._waiting.put((one, clause))
-            self._left += len(again)
+        marked = marked_tests()
+        for removal in removals.removal:
+            again = {}
+            for clause in removal.clauses:
+                trial = trial_of(known, clause, removal)
+                asked = not specs or any(f"{clause}.".startswith(f"{one}.") for one in specs)
+                if asked and not (resume and trial and trial.test):
+                    again[clause] = marked[clause]
+                elif trial:
+                    self._trials.setdefault(clause, []).append(trial)
+            if again:
+                removal.texts()  # one that no longer fits ends the run before it begins
+                self._waiting.put((removal, again))
+                self._left += len(again)
 
     def work(self, runner: Runner) -> None:
         """Take removals until none is left."""
+        found: list[tuple[str, Trial]] = []
         with contextlib.suppress(queue.Empty):
             while True:
-                removal, clause = self._waiting.get_nowait()
-                trial = try_removal(runner, removal, clause, self._marked[clause])
-                with self._lock:
-                    self._tell(clause, trial)
+                removal, tests = self._waiting.get_nowait()
+                found += try_removal(runner, removal, tests).items()
+                if len(found) >= TOGETHER:
+                    self._tell(runner, found)
+                    found = []
+        self._tell(runner, found)
 
-    def _tell(self, clause: str, trial: Trial) -> None:
-        self._trials[clause].append(trial)
-        self._left -= 1
-        save(self._trials)
-        told = trial.test or "SURVIVED"
-        print(f"{self._left} left · {clause} · {trial.what} · {told}", file=sys.stderr, flush=True)
+    def _tell(self, runner: Runner, found: list[tuple[str, Trial]]) -> None:
+        """Write trials down; a test that fails in any case has noticed nothing."""
+        sound = passing(runner, {trial.test for _, trial in found if trial.test})
+        with self._lock:
+            for clause, trial in found:
+                told = trial if trial.test in sound else structs.replace(trial, test="", kind="")
+                self._trials.setdefault(clause, []).append(told)
+                self._left -= 1
+                print(f"{self._left} left · {clause} · {told.what} · {told.test or 'SURVIVED'}", file=sys.stderr)
+            save(self._trials)
