@@ -1,27 +1,20 @@
-"""The rules of the clauses, taken away one at a time: each removal fits the source, and a few are tried again."""
+"""The rules of the clauses that are taken away: each removal fits the source, and every clause has one or a reason."""
 
 from __future__ import annotations
 
 import ast
-import datetime as dt
-import itertools
 import json
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
 
 import pytest
-from mutation import clauses, proving, removals
-from mutation.clauses import Trial
+from mutation import clauses, removals
 from mutation.packages import ROOT
 from mutation.removals import Change, Removal, RemovalError
-from mutation.running import Runner
 
 BOOK = removals.read_removals()
 CLAUSES = [one["id"] for one in tomllib.loads((ROOT / "tests/spec/clauses.toml").read_text(encoding="utf-8"))["clause"]]
 MARKED = clauses.marked_tests()
-IDS = {"5.ids.uuid5": ["tests/kernel/test_ids.py"]}
-FIRST_LINE = "from __future__ import annotations\n"
 RULE = Change("src/signet/transports/rest.py", 'b"access-control-allow-headers", b"Content-Type"', "")
 
 
@@ -78,50 +71,3 @@ def test_changes_of_one_file_are_made_one_after_another() -> None:
 
     assert both.texts() == {RULE.path: source.replace(f"({RULE.before}", "(")}
     assert both.digest != Removal(["4.cors.headers"], "", RULE.path, RULE.before, "(),").digest
-
-
-@pytest.fixture(scope="module")
-def runner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runner]:
-    """Open a slot of this file's own."""
-    runner = Runner(ROOT / "build/mutation/slot-clauses", str(tmp_path_factory.mktemp("tmp")))
-    yield runner
-    runner.close()
-
-
-def recorded() -> list[tuple[str, Removal, str]]:
-    """Return three recorded removals of tests that start no process, others each day."""
-    trials = clauses.load()
-    found = [
-        (clause, one, trial.test)
-        for one in BOOK.removal
-        for clause in one.clauses[:1]
-        if (trial := clauses.trial_of(trials, clause, one)) and trial.test and in_process(trial.test)
-    ]
-    day = dt.datetime.now(dt.UTC).date().toordinal()
-    return list(itertools.islice(itertools.cycle(found), 3 * day % len(found), 3 * day % len(found) + 3))
-
-
-def in_process(test: str) -> bool:
-    """Return True if a test starts no process: it costs little."""
-    return not clauses.starts_processes(test)
-
-
-@pytest.mark.parametrize(("clause", "removal", "test"), recorded(), ids=lambda value: value if value in CLAUSES else "")
-def test_a_recorded_removal_is_noticed_again(clause: str, removal: Removal, test: str, runner: Runner) -> None:
-    found = proving.try_removal(runner, removal, {clause: [test]})[clause]
-
-    assert found.test == test
-
-
-def test_a_change_that_breaks_no_rule_is_noticed_by_no_test(runner: Runner) -> None:
-    path = "src/signet/kernel/ids.py"
-    removal = Removal(["5.ids.uuid5"], "", path, FIRST_LINE, f"{FIRST_LINE}\n")
-
-    assert proving.try_removal(runner, removal, IDS) == {"5.ids.uuid5": Trial("", removal.digest)}
-
-
-def test_a_module_that_cannot_be_imported_is_no_proof(runner: Runner) -> None:
-    path = "src/signet/kernel/ids.py"
-    removal = Removal(["5.ids.uuid5"], "", path, FIRST_LINE, "import nothing\n")
-
-    assert proving.try_removal(runner, removal, IDS) == {"5.ids.uuid5": Trial("", removal.digest)}
