@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import sys
 from pathlib import Path
@@ -50,6 +51,7 @@ def trial_of(trials: dict[str, list[Trial]], clause: str, removal: Removal) -> T
     return next((one for one in trials.get(clause, ()) if one.removal == removal.digest), None)
 
 
+@functools.cache
 def marked_tests(root: Path = ROOT) -> dict[str, list[str]]:
     """Return the test functions that carry each clause."""
     found: dict[str, list[str]] = {
@@ -68,6 +70,7 @@ def stages(tests: list[str], root: Path = ROOT) -> list[list[str]]:
     return [group for group in groups if group]
 
 
+@functools.cache
 def starts_processes(test: str, root: Path = ROOT) -> bool:
     """Return True if the file of a test has to do with processes."""
     return bool(STARTS_PROCESSES.search((root / test.partition("::")[0]).read_text(encoding="utf-8")))
