@@ -1,4 +1,4 @@
-"""The run that looks for a mutant for each clause."""
+"""The run that takes the rule of each clause away and asks the tests that carry the clause."""
 
 from __future__ import annotations
 
@@ -6,71 +6,115 @@ import contextlib
 import queue
 import sys
 import threading
+from collections.abc import Iterable
+from typing import Any
 
-from .clauses import ClauseBook, Prover, load, marked_tests, save
-from .coverage_map import CoverageMap
-from .results import Proof
-from .running import Runner, Verdict, running
+from msgspec import structs
 
-__all__ = ["prove_clauses"]
+from .clauses import Trial, load, marked_tests, save, stages, trial_of
+from .removals import Removal, Removals, read_removals
+from .running import Runner, running
 
-UNTRACED = "its tests start processes that the coverage map does not follow"
-NONE_DIED = "no mutant on the lines that only a few tests reach made its tests fail"
+__all__ = ["passing", "prove_clauses", "try_removal"]
+
+CPU_S, WALL_S = 120, 900
+"""How long tests may take that are asked together."""
+TOGETHER = 12
+"""How many trials are told at once, when the tests that failed have passed again with the rules."""
 
 
-def prove_clauses(tests: CoverageMap, verdicts: dict[str, Verdict], jobs: int, *, resume: bool) -> None:
-    """Find a mutant for each clause, and write down at once what is found."""
-    search = _Search(Prover(tests, verdicts), load().proofs if resume else {})
+def try_removal(runner: Runner, removal: Removal, tests: dict[str, list[str]]) -> dict[str, Trial]:
+    """Take a rule away and ask the tests of each clause, until one fails.
+
+    A file of tests that can no longer be imported proves nothing: a test has to have noticed.
+    """
+    trials: dict[str, Trial] = {}
+    with runner.slot.replacing(removal.texts()):
+        for clause, functions in tests.items():
+            known = [one for one in trials.values() if one.test.partition("[")[0] in functions]
+            trials[clause] = known[0] if known else _ask(runner, removal, functions)
+    return trials
+
+
+def _ask(runner: Runner, removal: Removal, functions: list[str]) -> Trial:
+    found: dict[str, Any] = {}
+    for stage in stages(functions):
+        found = runner.ask(stage, CPU_S, WALL_S)
+        if found["outcome"] != "passed":
+            break
+    if "::" in found.get("test", ""):
+        return Trial(removal.what, removal.digest, found["test"], found["kind"])
+    if found["outcome"] != "passed":
+        print(f"{removal.what}: no test has noticed, {found}", file=sys.stderr, flush=True)
+    return Trial(removal.what, removal.digest)
+
+
+def passing(runner: Runner, tests: Iterable[str]) -> set[str]:
+    """Return those of the tests that pass on what the slot holds."""
+    left = dict.fromkeys(tests)
+    while left:
+        found = runner.ask(list(left), CPU_S, WALL_S)
+        if found["outcome"] == "passed":
+            break
+        print(f"fails with the rules too: {found}", file=sys.stderr, flush=True)
+        if found.get("test") not in left:
+            return set()
+        del left[found["test"]]
+    return set(left)
+
+
+def prove_clauses(jobs: int, specs: list[str], *, resume: bool) -> None:
+    """Try all removals, or those of clauses below names such as `4.cors`."""
+    search = _Search(read_removals(), specs, resume=resume)
     with running(jobs) as runners:
         threads = [threading.Thread(target=search.work, args=(runner,)) for runner in runners]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-    search.save()
 
 
 class _Search:
-    """The clauses that wait for a mutant, and what was found for the others."""
+    """The removals that wait, and what was found of the others."""
 
-    def __init__(self, prover: Prover, kept: dict[str, Proof]) -> None:
-        self._prover = prover
-        self._marked = marked_tests()
-        self._proofs = {clause: proof for clause, proof in kept.items() if clause in self._marked}
-        self._bare: dict[str, str] = {}
+    def __init__(self, removals: Removals, specs: list[str], *, resume: bool) -> None:
         self._lock = threading.Lock()
-        self._waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
-        # Those first whose tests are quick: a run that is ended early has proved most.
-        ordered = sorted(self._marked.items(), key=lambda one: not prover.traced(one[1]))
-        for clause, functions in ordered:
-            if clause in self._proofs:
-                continue
-            if found := prover.known(functions):
-                self._proofs[clause] = found
-            else:
-                self._waiting.put(clause)
+        self._waiting: queue.SimpleQueue[tuple[Removal, dict[str, list[str]]]] = queue.SimpleQueue()
+        known, self._trials, self._left = load(), dict[str, list[Trial]](), 0
+        marked = marked_tests()
+        for removal in removals.removal:
+            again = {}
+            for clause in removal.clauses:
+                trial = trial_of(known, clause, removal)
+                asked = not specs or any(f"{clause}.".startswith(f"{one}.") for one in specs)
+                if asked and not (resume and trial and trial.test):
+                    again[clause] = marked[clause]
+                elif trial:
+                    self._trials.setdefault(clause, []).append(trial)
+            if again:
+                removal.texts()  # one that no longer fits ends the run before it begins
+                self._waiting.put((removal, again))
+                self._left += len(again)
 
     def work(self, runner: Runner) -> None:
-        """Take clauses until none is left."""
+        """Take removals until none is left."""
+        found: list[tuple[str, Trial]] = []
         with contextlib.suppress(queue.Empty):
             while True:
-                clause = self._waiting.get_nowait()
-                functions = self._marked[clause]
-                with self._lock:
-                    candidates = self._prover.candidates(clause, functions)
-                proof = self._prover.prove(runner, functions, candidates)
-                with self._lock:
-                    self._tell(clause, proof)
+                removal, tests = self._waiting.get_nowait()
+                found += try_removal(runner, removal, tests).items()
+                if len(found) >= TOGETHER:
+                    self._tell(runner, found)
+                    found = []
+        self._tell(runner, found)
 
-    def _tell(self, clause: str, proof: Proof | None) -> None:
-        if proof is None:
-            self._bare[clause] = NONE_DIED if self._prover.traced(self._marked[clause]) else UNTRACED
-        else:
-            self._proofs[clause] = proof
-        self.save()
-        done = len(self._proofs) + len(self._bare)
-        print(f"{done}/{len(self._marked)} · {clause} · {proof and proof.key}", file=sys.stderr, flush=True)
-
-    def save(self) -> None:
-        """Write down what was found."""
-        save(ClauseBook(len(self._marked), self._proofs, self._bare))
+    def _tell(self, runner: Runner, found: list[tuple[str, Trial]]) -> None:
+        """Write trials down; a test that fails in any case has noticed nothing."""
+        sound = passing(runner, {trial.test for _, trial in found if trial.test})
+        with self._lock:
+            for clause, trial in found:
+                told = trial if trial.test in sound else structs.replace(trial, test="", kind="")
+                self._trials.setdefault(clause, []).append(told)
+                self._left -= 1
+                print(f"{self._left} left · {clause} · {told.what} · {told.test or 'SURVIVED'}", file=sys.stderr)
+            save(self._trials)

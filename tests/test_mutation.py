@@ -1,4 +1,4 @@
-"""The mutation check: what it changes, that a mutant is at work in every process, and recorded mutants die again."""
+"""The mutation check: what it changes, that every process runs it, and that recorded changes are noticed again."""
 
 from __future__ import annotations
 
@@ -8,13 +8,17 @@ import textwrap
 from collections.abc import Iterator
 
 import pytest
-from mutation import clauses, report, results
+from mutation import clauses, proving, removals, report, results
 from mutation.contracts import mutate_contract
 from mutation.mutants import Mutant
 from mutation.mutators import mutate_python
 from mutation.packages import PACKAGES, ROOT, Package
+from mutation.removals import Removal
 from mutation.running import Runner
 from mutation.sample import all_mutants, drawn, mutants_of
+
+FIRST_LINE = "from __future__ import annotations\n"
+SOUND_TEST, BROKEN_TEST = "test_a_known_call_has_its_known_ids", "test_what_cannot_be"
 
 
 def changes(source: str) -> list[str]:
@@ -200,8 +204,47 @@ def test_a_recorded_mutant_dies_again(proof: results.Proof, runner: Runner) -> N
     assert answer["outcome"] == "failed", answer
 
 
+def noticed() -> list[tuple[str, Removal, str]]:
+    """Return three recorded removals of clauses with the tests that noticed them without a process, others each day."""
+    trials = clauses.load()
+    found = [
+        (clause, one, trial.test)
+        for one in removals.read_removals().removal
+        for clause in one.clauses[:1]
+        if (trial := clauses.trial_of(trials, clause, one)) and trial.test and not clauses.starts_processes(trial.test)
+    ]
+    day = dt.datetime.now(dt.UTC).date().toordinal()
+    return [found[(3 * day + number) % len(found)] for number in range(3)]
+
+
+@pytest.mark.parametrize(("clause", "removal", "test"), noticed(), ids=[clause for clause, _, _ in noticed()])
+def test_a_recorded_removal_is_noticed_again(clause: str, removal: Removal, test: str, runner: Runner) -> None:
+    found = proving.try_removal(runner, removal, {clause: [test]})[clause]
+
+    assert found.test == test
+    assert proving.passing(runner, [test]) == {test}
+
+
+@pytest.mark.parametrize("line", [f"{FIRST_LINE}\n", "import nothing\n"], ids=["no rule", "no module"])
+def test_a_change_that_no_test_has_noticed_proves_nothing(line: str, runner: Runner) -> None:
+    """A module that cannot be imported makes all tests fail, whatever they ask."""
+    removal = Removal(["5.ids.uuid5"], "", "src/signet/kernel/ids.py", FIRST_LINE, line)
+
+    found = proving.try_removal(runner, removal, {"5.ids.uuid5": ["tests/kernel/test_ids.py"]})
+
+    assert found == {"5.ids.uuid5": clauses.Trial("", removal.digest)}
+
+
+def test_a_test_that_fails_with_the_rules_has_noticed_nothing(runner: Runner) -> None:
+    sound, broken = (f"tests/kernel/test_ids.py::{name}" for name in (SOUND_TEST, BROKEN_TEST))
+    text = (ROOT / "tests/kernel/test_ids.py").read_text(encoding="utf-8")
+
+    with runner.slot.replacing({"tests/kernel/test_ids.py": f"{text}\n\ndef {BROKEN_TEST}():\n    assert False\n"}):
+        assert proving.passing(runner, [broken, sound]) == {sound}
+
+
 def test_the_page_tells_what_was_recorded() -> None:
-    fresh = report.page(results.load(), results.read_reasons(), clauses.load())
+    fresh = report.page(results.load(), results.read_reasons(), clauses.load(), removals.read_removals())
 
     assert report.PAGE.read_text(encoding="utf-8") == fresh, "make mutants ARGS=--page writes it anew"
 

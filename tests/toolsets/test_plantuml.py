@@ -180,10 +180,12 @@ def test_all_sixty_four_digits_are_in_use() -> None:
 @pytest.mark.spec("4.encoding.padding")
 @pytest.mark.parametrize("name", ["G1", "G2", "G3"])
 def test_a_string_ends_without_padding_whatever_its_remainder(name: str) -> None:
-    encoded = encode(VECTORS[name].text)
+    text = VECTORS[name].text
+
+    encoded = encode(text)
 
     assert encoded.endswith("=") is False
-    assert len(encoded) == -(-len(bytes_of(encoded)) * 4 // 3)
+    assert text_of(encoded) == text  # characters that stand for padding would be bytes behind the compressed ones
 
 
 @pytest.mark.spec("4.encoding.padding")
