@@ -1,10 +1,9 @@
-"""For each clause of the specifications, a mutant that makes a test fail which carries the clause: `clauses.json`."""
+"""Which tests carry a clause, and what they said when its rule was taken away: `clauses.json`."""
 
 from __future__ import annotations
 
-import hashlib
+import re
 import sys
-from collections import defaultdict
 from pathlib import Path
 
 import msgspec
@@ -12,56 +11,43 @@ import msgspec
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "scripts"))
 import spec_matrix
 
-from .coverage_map import CoverageMap
-from .mutants import Mutant
 from .packages import ROOT
-from .results import Proof
-from .running import Runner, Verdict
-from .sample import mutants_of
+from .removals import Removal
 
-__all__ = ["FILE", "ClauseBook", "Prover", "load", "marked_tests", "save"]
+__all__ = ["FILE", "Trial", "load", "marked_tests", "save", "stages", "starts_processes", "trial_of"]
 
 FILE = Path(__file__).with_name("clauses.json")
-MAX_TRIES = 12
-MAX_TESTS = 8
-UNKNOWN_S = 5.0
-PREFERRED = ("condition", "comparison", "statement removed", "constant", "not removed", "and/or", "text", "contract")
-"""Changes that take a rule away, ahead of those that make any road end."""
-
-OJ = ("src/signet/toolsets/oj/tools.py", "src/signet/toolsets/oj/api.py", "src/signet/upstream/http.py")
-RULES = {
-    "1": (*OJ, "src/signet/upstream/caching.py", "src/signet/commands/oj_mcp.py"),
-    "2": OJ,
-    "3": ("src/signet/toolsets/boj/validation.py", "src/signet/toolsets/boj/tools.py", "src/signet/upstream/http.py"),
-    "4": ("src/signet/toolsets/plantuml/tools.py", "src/signet/transports/rest.py", "src/signet/transports/router.py"),
-    "5": ("src/signet/kernel/envelope.py", "src/signet/transports/envelope.py", "src/signet/journal/record.py"),
-}
-"""The modules that hold most rules of a specification: for tests that leave the work to a process."""
+STARTS_PROCESSES = re.compile(r"\b(subprocess|processes|\w+_harness|drop_in_servers)\b|\bServer\b")
+SLOW = ("tests/test_parity.py", "tests/real/")
+"""Tests that are asked when all others have let a removal pass."""
 
 
-def hash_of(*words: str) -> str:
-    """Return a text by which things are put into an order that depends on them alone."""
-    return hashlib.sha256("\0".join(words).encode()).hexdigest()
+class Trial(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the tests of a clause said of a removal."""
+
+    what: str
+    removal: str
+    """The digest of the removal: the trial tells nothing of another one."""
+    test: str = ""
+    """The test that failed; empty where all passed."""
+    kind: str = ""
+    """By what it failed: `assert`, `crash` or `hang`."""
 
 
-class ClauseBook(msgspec.Struct, frozen=True):
-    """Which clauses are proved by a mutant."""
-
-    clauses: int
-    proofs: dict[str, Proof]
-    bare: dict[str, str]
-    """The clauses without a proof, and why."""
+def load(file: Path = FILE) -> dict[str, list[Trial]]:
+    """Read the trials of each clause."""
+    return msgspec.json.decode(file.read_bytes(), type=dict[str, list[Trial]]) if file.exists() else {}
 
 
-def load(file: Path = FILE) -> ClauseBook:
-    """Read what is known."""
-    return msgspec.json.decode(file.read_bytes(), type=ClauseBook) if file.exists() else ClauseBook(0, {}, {})
-
-
-def save(book: ClauseBook, file: Path = FILE) -> None:
-    """Write what is known."""
-    ordered = ClauseBook(book.clauses, dict(sorted(book.proofs.items())), dict(sorted(book.bare.items())))
+def save(trials: dict[str, list[Trial]], file: Path = FILE) -> None:
+    """Write the trials of each clause."""
+    ordered = {clause: sorted(found, key=lambda one: one.what) for clause, found in sorted(trials.items()) if found}
     file.write_bytes(msgspec.json.format(msgspec.json.encode(ordered), indent=1) + b"\n")
+
+
+def trial_of(trials: dict[str, list[Trial]], clause: str, removal: Removal) -> Trial | None:
+    """Return what is known of a removal as it is written now."""
+    return next((one for one in trials.get(clause, ()) if one.removal == removal.digest), None)
 
 
 def marked_tests(root: Path = ROOT) -> dict[str, list[str]]:
@@ -74,64 +60,14 @@ def marked_tests(root: Path = ROOT) -> dict[str, list[str]]:
     return found
 
 
-class Prover:
-    """Looks for a mutant that a test of a clause dies of."""
+def stages(tests: list[str], root: Path = ROOT) -> list[list[str]]:
+    """Return tests in the order in which they are asked: in the process, by processes, and the slow ones."""
+    groups: list[list[str]] = [[], [], []]
+    for test in tests:
+        groups[2 if test.startswith(SLOW) else int(starts_processes(test, root))].append(test)
+    return [group for group in groups if group]
 
-    def __init__(self, tests: CoverageMap, verdicts: dict[str, Verdict]) -> None:
-        self._tests = tests
-        self._cases: dict[str, list[str]] = defaultdict(list)
-        for test in sorted(tests.times, key=lambda one: tests.times[one]):
-            self._cases[test.partition("[")[0]].append(test)
-        self._killed: dict[str, Proof] = {}
-        for one in sorted(verdicts.values(), key=lambda one: one.kind != "assert"):
-            if one.outcome == "killed" and "::" in one.test:
-                self._killed.setdefault(one.test.partition("[")[0], Proof(one.key, one.test))
-        self._mutants: dict[str, list[Mutant]] = {}
 
-    def known(self, functions: list[str]) -> Proof | None:
-        """Return a proof that the run of the packages has found already."""
-        return next((self._killed[one] for one in functions if one in self._killed), None)
-
-    def traced(self, functions: list[str]) -> bool:
-        """Return True if the map knows a test of the clause."""
-        return any(one in self._cases for one in functions)
-
-    def prove(self, runner: Runner, functions: list[str], mutants: list[Mutant]) -> Proof | None:
-        """Return the first mutant that a test of the clause dies of, by an assert where there is such a one."""
-        cases = self._chosen(functions)
-        crashed = None
-        for mutant in mutants:
-            expected_s = sum(self._tests.times.get(case, UNKNOWN_S) for case in cases)
-            with runner.slot.holding(mutant):
-                found = runner.ask(cases, cpu_s=20 + 8 * expected_s, wall_s=180 + 40 * expected_s)
-            if found["outcome"] == "passed" or "::" not in found.get("test", ""):
-                continue
-            proof = Proof(mutant.key, found["test"])
-            if found["kind"] == "assert":
-                return proof
-            crashed = crashed or proof
-        return crashed
-
-    def candidates(self, clause: str, functions: list[str]) -> list[Mutant]:
-        """Return a few mutants on lines that the tests run, no two of one line, the lines that few tests run first.
-
-        Where the tests leave the work to a process, mutants of the modules that hold the rules of the specification.
-        """
-        chosen: list[Mutant] = []
-        for path, line in self._tests.rare_lines(self._chosen(functions)):
-            here = [one for one in self._mutants_of(path) if one.line == line and one.mutator in PREFERRED]
-            chosen += sorted(here, key=lambda one: (PREFERRED.index(one.mutator), one.rank))[:1]
-            if len(chosen) >= MAX_TRIES:
-                return chosen
-        rest = [one for path in RULES[clause[0]] for one in self._mutants_of(path) if one.mutator in PREFERRED[:3]]
-        return [*chosen, *sorted(rest, key=lambda one: hash_of(clause, one.key))][:MAX_TRIES]
-
-    def _mutants_of(self, path: str) -> list[Mutant]:
-        if path not in self._mutants:
-            self._mutants[path] = mutants_of(path) if "/sandbox/" not in path else []
-        return self._mutants[path]
-
-    def _chosen(self, functions: list[str]) -> list[str]:
-        """Return cases of a clause's tests, the quickest; of functions that the map does not know, all cases."""
-        known = [case for one in functions for case in self._cases.get(one, [])[:3]][:MAX_TESTS]
-        return known or functions[:2]
+def starts_processes(test: str, root: Path = ROOT) -> bool:
+    """Return True if the file of a test has to do with processes."""
+    return bool(STARTS_PROCESSES.search((root / test.partition("::")[0]).read_text(encoding="utf-8")))

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
 import json
 import os
-import sqlite3
 import subprocess
 import sys
 from collections import defaultdict
@@ -15,7 +13,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from coverage import CoverageData
-from coverage.numbits import numbits_to_nums
 
 from .mutants import Mutant
 from .packages import NO_MAP, ROOT, TRACED
@@ -25,12 +22,6 @@ __all__ = ["BUILD", "CoverageMap", "open_map"]
 BUILD = ROOT / "build/mutation"
 IMPORTED = "import|"
 """What coverage.py writes before the name of a test that ran in the tracing process itself."""
-PLAYED = ("src/signet/sandbox/", "src/signet/testing/")
-"""What plays upstreams and serves tests holds no rule of a clause."""
-LINES_OF_TESTS = """
-    SELECT context.context, file.path, line_bits.numbits FROM line_bits
-    JOIN context ON context.id = line_bits.context_id JOIN file ON file.id = line_bits.file_id
-"""
 TIME_LIMIT_S = 120
 HOME_TESTS, AWAY_TESTS, MOST_TESTS = 25, 4, 40
 """How many tests are asked: of the file that is named like the module, then of each other file, and of all those."""
@@ -120,33 +111,6 @@ class CoverageMap:
         found = {test for line in range(mutant.line, mutant.end_line + 1) for test in lines.get(line, ())}
         whole = mutant.function == "<module>" or not found
         return list({test for tests in lines.values() for test in tests} if whole else found)
-
-    def rare_lines(self, tests: list[str]) -> list[tuple[str, int]]:
-        """Return the lines of the source that tests run, those first that the fewest functions of tests run."""
-        ran = {(path, line) for test in tests for path, lines in self._by_test.get(test, ()) for line in lines}
-        return sorted(ran, key=lambda place: (len(self._functions[place]), *place))
-
-    @functools.cached_property
-    def _by_test(self) -> dict[str, list[tuple[str, list[int]]]]:
-        """The lines of each test, read from the data files at once."""
-        found: dict[str, list[tuple[str, list[int]]]] = defaultdict(list)
-        for data in self._data:
-            with contextlib.closing(sqlite3.connect(data.data_filename())) as store:
-                for context, file, bits in store.execute(LINES_OF_TESTS):
-                    path = Path(file).relative_to(ROOT).as_posix()
-                    if (test := context.removeprefix(IMPORTED)) in self.times and not path.startswith(PLAYED):
-                        found[test].append((path, numbits_to_nums(bits)))
-        return found
-
-    @functools.cached_property
-    def _functions(self) -> dict[tuple[str, int], set[str]]:
-        """The functions of tests that run a line."""
-        found: dict[tuple[str, int], set[str]] = defaultdict(set)
-        for test, files in self._by_test.items():
-            for path, lines in files:
-                for line in lines:
-                    found[path, line].add(test.partition("[")[0])
-        return found
 
     def stages(self, mutant: Mutant) -> list[list[str]]:
         """Return the tests to ask about a mutant: of one file, a few of each other file, and then many.

@@ -1,4 +1,4 @@
-"""The run that looks for a mutant for each clause."""
+"""The run that takes the rule of each clause away and asks the tests that carry the clause."""
 
 from __future__ import annotations
 
@@ -7,70 +7,78 @@ import queue
 import sys
 import threading
 
-from .clauses import ClauseBook, Prover, load, marked_tests, save
-from .coverage_map import CoverageMap
-from .results import Proof
-from .running import Runner, Verdict, running
+from .clauses import Trial, load, marked_tests, save, stages, trial_of
+from .packages import ROOT
+from .removals import Removal, Removals, read_removals
+from .running import Runner, running
 
-__all__ = ["prove_clauses"]
+__all__ = ["prove_clauses", "try_removal"]
 
-UNTRACED = "its tests start processes that the coverage map does not follow"
-NONE_DIED = "no mutant on the lines that only a few tests reach made its tests fail"
+CPU_S, WALL_S = 120, 900
+"""How long the tests of a clause may take at most, of one stage."""
 
 
-def prove_clauses(tests: CoverageMap, verdicts: dict[str, Verdict], jobs: int, *, resume: bool) -> None:
-    """Find a mutant for each clause, and write down at once what is found."""
-    search = _Search(Prover(tests, verdicts), load().proofs if resume else {})
+def try_removal(runner: Runner, removal: Removal, clause: str, tests: list[str]) -> Trial:
+    """Take a rule away and ask the tests of a clause, until one fails; that one must pass when the rule is back.
+
+    A file of tests that can no longer be imported proves nothing: a test has to have noticed.
+    """
+    with runner.slot.replacing(removal.texts(ROOT)):
+        for stage in stages(tests):
+            found = runner.ask(stage, CPU_S, WALL_S)
+            if found["outcome"] != "passed":
+                break
+    test = found.get("test", "")
+    if found["outcome"] != "passed" and "::" not in test:
+        print(f"{clause}: {removal.what}: no test failed, but all: {found}", file=sys.stderr, flush=True)
+        test = ""
+    if test and (again := runner.ask([test], CPU_S, WALL_S))["outcome"] != "passed":
+        print(f"{clause}: {test} fails with the rule too: {again}", file=sys.stderr, flush=True)
+        test = ""
+    return Trial(removal.what, removal.digest, test, found.get("kind", "") if test else "")
+
+
+def prove_clauses(jobs: int, specs: list[str], *, resume: bool) -> None:
+    """Try all removals of specifications, or of clauses below a name such as `4.cors`, and write down at once what was found."""
+    search = _Search(read_removals(), specs, resume=resume)
     with running(jobs) as runners:
         threads = [threading.Thread(target=search.work, args=(runner,)) for runner in runners]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-    search.save()
 
 
 class _Search:
-    """The clauses that wait for a mutant, and what was found for the others."""
+    """The removals that wait, and what was found of the others."""
 
-    def __init__(self, prover: Prover, kept: dict[str, Proof]) -> None:
-        self._prover = prover
+    def __init__(self, removals: Removals, specs: list[str], *, resume: bool) -> None:
         self._marked = marked_tests()
-        self._proofs = {clause: proof for clause, proof in kept.items() if clause in self._marked}
-        self._bare: dict[str, str] = {}
         self._lock = threading.Lock()
-        self._waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
-        # Those first whose tests are quick: a run that is ended early has proved most.
-        ordered = sorted(self._marked.items(), key=lambda one: not prover.traced(one[1]))
-        for clause, functions in ordered:
-            if clause in self._proofs:
-                continue
-            if found := prover.known(functions):
-                self._proofs[clause] = found
-            else:
-                self._waiting.put(clause)
+        self._waiting: queue.SimpleQueue[tuple[Removal, str]] = queue.SimpleQueue()
+        known, self._trials, self._left = load(), dict[str, list[Trial]](), 0
+        for clause in self._marked:
+            kept = [(one, trial_of(known, clause, one)) for one in removals.of(clause)]
+            asked = not specs or any(f"{clause}.".startswith(f"{one}.") for one in specs)
+            again = [one for one, trial in kept if asked and not (resume and trial and trial.test)]
+            self._trials[clause] = [trial for one, trial in kept if trial and one not in again]
+            for one in again:
+                one.texts()  # a removal that no longer fits ends the run before it begins
+                self._waiting.put((one, clause))
+            self._left += len(again)
 
     def work(self, runner: Runner) -> None:
-        """Take clauses until none is left."""
+        """Take removals until none is left."""
         with contextlib.suppress(queue.Empty):
             while True:
-                clause = self._waiting.get_nowait()
-                functions = self._marked[clause]
+                removal, clause = self._waiting.get_nowait()
+                trial = try_removal(runner, removal, clause, self._marked[clause])
                 with self._lock:
-                    candidates = self._prover.candidates(clause, functions)
-                proof = self._prover.prove(runner, functions, candidates)
-                with self._lock:
-                    self._tell(clause, proof)
+                    self._tell(clause, trial)
 
-    def _tell(self, clause: str, proof: Proof | None) -> None:
-        if proof is None:
-            self._bare[clause] = NONE_DIED if self._prover.traced(self._marked[clause]) else UNTRACED
-        else:
-            self._proofs[clause] = proof
-        self.save()
-        done = len(self._proofs) + len(self._bare)
-        print(f"{done}/{len(self._marked)} · {clause} · {proof and proof.key}", file=sys.stderr, flush=True)
-
-    def save(self) -> None:
-        """Write down what was found."""
-        save(ClauseBook(len(self._marked), self._proofs, self._bare))
+    def _tell(self, clause: str, trial: Trial) -> None:
+        self._trials[clause].append(trial)
+        self._left -= 1
+        save(self._trials)
+        told = trial.test or "SURVIVED"
+        print(f"{self._left} left · {clause} · {trial.what} · {told}", file=sys.stderr, flush=True)

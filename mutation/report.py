@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .clauses import ClauseBook
+from .clauses import Trial, load, marked_tests, trial_of
 from .packages import ROOT
-from .results import Reason, Results, Score
+from .removals import Removals, read_removals
+from .results import Reason, Results, Score, read_reasons
 
-__all__ = ["PAGE", "page"]
+__all__ = ["PAGE", "page", "write"]
 
 PAGE = ROOT / "docs/mutation.md"
 GOAL = 0.9
@@ -47,7 +48,13 @@ the mutant. Which mutants of a package are run depends on their text alone, so t
 """
 
 
-def page(results: Results, reasons: dict[str, Reason], book: ClauseBook) -> str:
+def write(results: Results) -> None:
+    """Write the page."""
+    text = page(results, read_reasons(), load(), read_removals())
+    PAGE.write_text(text, encoding="utf-8", newline="\n")
+
+
+def page(results: Results, reasons: dict[str, Reason], trials: dict[str, list[Trial]], removals: Removals) -> str:
     """Return the page."""
     lines = [INTRO, f"Run on {results.date.isoformat()}. Goal: {GOAL:.0%} of the mutants of each package die.", ""]
     lines += [
@@ -64,7 +71,7 @@ def page(results: Results, reasons: dict[str, Reason], book: ClauseBook) -> str:
     lines += ["", "## Survivors", ""]
     for score in results.scores:
         lines += _survivors(score, reasons)
-    return "\n".join(lines) + "\n" + _clauses(book)
+    return "\n".join(lines) + "\n" + _clauses(trials, removals)
 
 
 def _row(score: Score, reasons: dict[str, Reason]) -> str:
@@ -97,25 +104,49 @@ def _survivors(score: Score, reasons: dict[str, Reason]) -> list[str]:
         found = reasons.get(key)
         told = "not yet explained" if found is None else f"{'changes nothing: ' * found.equivalent}{found.reason}"
         where = f"`{path.removeprefix('src/signet/')}` {_cell(function)}"
-        lines.append(f"| {where} | {mutator}: {_cell(change)} | {told.replace('|', chr(92) + '|')} |")
+        lines.append(f"| {where} | {mutator}: {_cell(change)} | {_plain(told)} |")
     return [*lines, ""]
 
 
 def _cell(code: str) -> str:
     """Return code for a cell of a table: its bars and backticks would end the cell or the code."""
-    return f"`` {code.replace('|', chr(92) + '|')} ``"
+    return f"`` {_plain(code)} ``"
 
 
-def _clauses(book: ClauseBook) -> str:
+def _clauses(trials: dict[str, list[Trial]], removals: Removals) -> str:
+    known = marked_tests()
+    bare = {clause: told for clause in known if (told := _why_bare(clause, trials, removals))}
     lines = [
         "## Clauses",
         "",
-        f"Of {book.clauses} clauses of the specifications ([spec-matrix.md](spec-matrix.md)), {len(book.proofs)} have",
-        "a mutant that makes a test fail which carries the clause: `mutation/clauses.json` names mutant and test.",
-        "The mutant lies on the test's way; that it is the very rule of the clause was not looked at one by one.",
+        "Would the tests of a clause notice that its rule is gone? `python -m mutation --clauses` takes the rules of",
+        "`mutation/removals/` away, one at a time, and runs the tests that carry the clause; a test that fails has to",
+        "pass again with the rule. `mutation/clauses.json` has each removal with the test that failed.",
         "",
+        f"Of {len(known)} clauses of the specifications ([spec-matrix.md](spec-matrix.md)), {len(known) - len(bare)}",
+        "have a removal that a test of the clause noticed:",
+        "",
+        "| specification | clauses | noticed |",
+        "|---|---:|---:|",
     ]
-    if book.bare:
-        lines += ["| clause without such a mutant | reason |", "|---|---|"]
-        lines += [f"| `{clause}` | {reason} |" for clause, reason in sorted(book.bare.items())]
-    return "\n".join(lines).rstrip() + "\n"
+    for spec in sorted({clause.partition(".")[0] for clause in known}):
+        here = [clause for clause in known if clause.partition(".")[0] == spec]
+        lines.append(f"| {spec} | {len(here)} | {len([clause for clause in here if clause not in bare])} |")
+    if bare:
+        lines += ["", "| clause without such a removal | reason |", "|---|---|"]
+        lines += [f"| `{clause}` | {_plain(reason)} |" for clause, reason in sorted(bare.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _why_bare(clause: str, trials: dict[str, list[Trial]], removals: Removals) -> str:
+    """Return why no test of a clause has noticed a removal; empty where one has."""
+    tried = [(one, trial_of(trials, clause, one)) for one in removals.of(clause)]
+    if any(trial and trial.test for _, trial in tried):
+        return ""
+    reasons = [one.why for one in removals.without if one.clause == clause]
+    reasons += [f"{'no test notices' if trial else 'not tried yet'}: {one.what}" for one, trial in tried]
+    return "; ".join(reasons) or "no removal is written"
+
+
+def _plain(text: str) -> str:
+    return text.replace("|", chr(92) + "|")

@@ -12,7 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from .mutants import Mutant
@@ -49,16 +49,21 @@ class Slot:
         if not (self.folder / ".venv").exists():
             _make_environment(self.folder / ".venv", self.folder)
 
-    @contextlib.contextmanager
-    def holding(self, mutant: Mutant) -> Iterator[None]:
+    def holding(self, mutant: Mutant) -> contextlib.AbstractContextManager[None]:
         """Keep a mutant in the place of its file until the block ends."""
-        target, original = self.folder / mutant.path, ROOT / mutant.path
-        _put(target, mutant.apply(original.read_text(encoding="utf-8")))
+        return self.replacing({mutant.path: mutant.apply((ROOT / mutant.path).read_text(encoding="utf-8"))})
+
+    @contextlib.contextmanager
+    def replacing(self, texts: Mapping[str, str]) -> Iterator[None]:
+        """Keep texts in the place of the files with these paths until the block ends."""
         try:
+            for path, text in texts.items():
+                _put(self.folder / path, text)
             yield
         finally:
-            target.unlink()
-            _copy(original, target)
+            for path in texts:
+                (self.folder / path).unlink(missing_ok=True)
+                _copy(ROOT / path, self.folder / path)
 
 
 def _listed() -> list[str]:

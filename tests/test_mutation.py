@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Iterator
 
 import pytest
-from mutation import clauses, report, results
+from mutation import clauses, removals, report, results
 from mutation.contracts import mutate_contract
 from mutation.mutants import Mutant
 from mutation.mutators import mutate_python
@@ -201,7 +201,7 @@ def test_a_recorded_mutant_dies_again(proof: results.Proof, runner: Runner) -> N
 
 
 def test_the_page_tells_what_was_recorded() -> None:
-    fresh = report.page(results.load(), results.read_reasons(), clauses.load())
+    fresh = report.page(results.load(), results.read_reasons(), clauses.load(), removals.read_removals())
 
     assert report.PAGE.read_text(encoding="utf-8") == fresh, "make mutants ARGS=--page writes it anew"
 
