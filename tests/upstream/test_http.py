@@ -713,6 +713,8 @@ def test_a_body_in_chunks_of_any_size_is_read(judge: OjHarness, pipe: Pipe, size
 
 @pytest.mark.spec("1.S2.1.in-flight", "1.S2.1.one-client")
 def test_200_calls_wait_side_by_side_and_leave_memory_where_it_was(judge: OjHarness, pipe: Pipe) -> None:
+    call(pipe, "get_problem", **ASK)  # the first request loads the client
+    judge.clear()
     judge.order("slow", delay_s=8.0, match="/similar")
     arguments = {"query": "numbers in an array"}
     params = {"name": "find_similar_problems", "arguments": arguments}
