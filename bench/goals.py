@@ -81,7 +81,7 @@ FURTHER = (
 
 REASONS: dict[tuple[str, str, str], str] = {
     ("cold start", "spawn to tools/list", BARE_NAME): (
-        "the event loop (asyncio), the protocol, the settings and the journal are loaded too; the bare loop has none"
+        "the command line, the settings, the protocol and the journal are loaded too; the bare loop has none"
     ),
     (memory.SECTION, _AFTER["stdio"], LEANEST): (
         "the interpreter and the libraries of a start take two thirds of it; the first call loads jsonschema-rs (6 MB)"
@@ -92,6 +92,14 @@ REASONS: dict[tuple[str, str, str], str] = {
     (memory.SECTION, memory.growth_name("HTTP", FULL.memory_calls), memory.BEFORE): (
         "the console keeps records of calls until it has 10,000, at most 500 of each second; with `--no-console`: none"
     ),
+    **{
+        ("HTTP", f"{era}, 16 connections", rival): (
+            "a call takes some 1,700 steps of the interpreter: head, host, origin, era, two contracts, the journal; "
+            "on the same sockets, the bare protocol without them is the bound"
+        )
+        for era in (LEGACY, MODERN)
+        for rival in (FASTMCP, SDK, BETTER, BARE_NAME)
+    },
     (SECTION, f"{KINDS['inline']}, {IN_FLIGHT} in flight", QUICK): (
         "the own tool deflates with the defaults of zlib; `encodePlantUML` sizes the window to the text"
     ),

@@ -23,7 +23,7 @@ CALLS = Metric("stdio", "64 in flight, small", "calls/s", "more")
 LARGE_CALLS = Metric("stdio", "64 in flight, large", "calls/s", "more")
 START = Metric("cold start", "spawn to tools/list", "ms", "less")
 START_TITLE, CALLS_TITLE = "| cold start: spawn to tools/list", "| stdio: 64 in flight, small"
-REASON = "the event loop (asyncio), the protocol, the settings and the journal are loaded too; the bare loop has none"
+REASON = "the command line, the settings, the protocol and the journal are loaded too; the bare loop has none"
 V1, V2 = TYPESCRIPT
 SETTING = Setting("a machine", "versions", two_cores=True, others=0.15, today=dt.date(2026, 1, 2))
 
