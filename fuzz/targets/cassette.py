@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import json
 import random
 import tempfile
@@ -116,9 +117,9 @@ class _Cassettes:
         """Replay an input, and record it as a response."""
         parts = [(_file_name(name), content) for name, content in sections(data)]
         write_files(self._played, parts)
-        # One task for each, as each call has one.
-        self._loop.run_until_complete(self._loop.create_task(self._replay()))
-        self._loop.run_until_complete(self._loop.create_task(self._record(data)))
+        # One task for each, as each call has one, in a context in which nothing was replayed before.
+        for work in (self._replay(), self._record(data)):
+            self._loop.run_until_complete(self._loop.create_task(work, context=contextvars.Context()))
 
     async def _replay(self) -> None:
         with contextlib.suppress(OSError, ValueError):
@@ -147,7 +148,8 @@ class _Cassettes:
         expect(not problems, "a response can be recorded", problems)
         expect(not any(SECRET.encode() in path.read_bytes() for path in self._made.iterdir()), "no secret is recorded")
         replay = ReplayUpstream("boj", ORIGIN, CassetteReader(str(self._made)), redactor)
-        played = await asyncio.get_running_loop().create_task(replay.send(UpstreamRequest("/a")))
+        call = self._loop.create_task(replay.send(UpstreamRequest("/a")), context=contextvars.Context())
+        played = await call
         again = redactor.body(played.body)
         expect(again == played.body, "what was redacted stays as it is", played.body[:200], again[:200])
         if not any(

@@ -72,16 +72,17 @@ def moved(series: dict[str, Any]) -> dict[str, Any]:
     return {**series, "points": [[at + timedelta(days=200).total_seconds() * 1000, y] for at, y in series["points"]]}
 
 
-def press(page: Page, *keys: str) -> str:
-    """Press keys in the chart; return what is said then."""
-    for key in keys:
-        chart_of(page).press(key)
-    return page.locator("figure [aria-live]").inner_text()
-
-
 def wait_for_frame(page: Page) -> None:
     """Wait until what was asked for is drawn, which it is with the next frame."""
     page.evaluate("() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))")
+
+
+def press(page: Page, *keys: str) -> str:
+    """Press keys in the chart; return what is said when it is drawn again."""
+    for key in keys:
+        chart_of(page).press(key)
+    wait_for_frame(page)
+    return page.locator("figure [aria-live]").inner_text()
 
 
 def ends_of(page: Page) -> tuple[str, str]:
@@ -200,6 +201,7 @@ def test_units_have_axes_and_more_than_two_are_chosen(person: Visitor) -> None:
     toggle = page.get_by_role("button", name="S2 one")
     toggle.click()
     expect(toggle).to_have_attribute("aria-pressed", "false")
+    wait_for_frame(page)
     assert "S2" not in press(page, "End")
     assert "S1" in press(page, "Home")
 

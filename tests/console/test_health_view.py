@@ -42,10 +42,15 @@ def cells(page: Page, table: str, row: str) -> list[str]:
     )
 
 
+def count(server: Server) -> int:
+    """Return the calls that the server has counted."""
+    return int(server.ask("GET", "/-/health").json()["total"]["calls"])
+
+
 def counted(server: Server, calls: int) -> None:
     """Wait until the server has counted so many calls."""
     deadline = time.monotonic() + PATIENCE_S
-    while server.ask("GET", "/-/health").json()["total"]["calls"] < calls:
+    while count(server) < calls:
         assert time.monotonic() < deadline
         time.sleep(0.02)
 
@@ -84,10 +89,11 @@ def test_a_person_sees_calls_appear_as_figures_and_can_stop_them(watcher: Visito
 
 
 def test_figures_change_in_place_and_can_be_stopped(watcher: Visitor, server: Server) -> None:
+    calls = count(server) + 1
     server.post("/api/tools/encodePlantUML", CODE)
-    counted(server, 1)
+    counted(server, calls)
     page = watcher.go("health")
-    calls = int(figure(page, "Calls").inner_text())
+    expect(figure(page, "Calls")).to_have_text(str(calls))
     link = page.get_by_role("table", name=TOOLS_TABLE).get_by_role("link", name="encodePlantUML")
     link.focus()
     before = page.evaluate("scrollY")

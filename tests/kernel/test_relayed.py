@@ -102,6 +102,6 @@ def test_the_reply_of_a_wrapped_server_is_sent_as_it_was_written_in_its_own_era(
     outcome = Outcome(Call("count", {}, NULL_CONTEXT), None, relayed=reply)
 
     own, other = sorted(eras(Identity("x", "1")), key=lambda era: era.modern != modern)
-    replies = [to_reply(era, 1, outcome).body for era in (own, other)]
+    replies = [to_reply(era, False, 1, outcome).body for era in (own, other)]
 
     assert replies == [b'{"jsonrpc":"2.0","id":1,"result":%b}' % told for told in (body, b"{}")]

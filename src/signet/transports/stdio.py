@@ -126,7 +126,7 @@ class Prologue:
             chunk = b""
         self.is_ended = not chunk
         self._answer_all(self.lines.feed(chunk) if chunk else [self.lines.last()])
-        if self.warming is None and self._server.upstreams:
+        if chunk and self.warming is None and self._server.upstreams:
             self._warm_later()
 
     def _answer_all(self, lines: list[bytes | None]) -> None:
