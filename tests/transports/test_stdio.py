@@ -294,7 +294,7 @@ def client(request: pytest.FixtureRequest, tmp_path: Path, reader: dict[str, str
         client.close()
         if client.process.poll() is None:
             client.process.kill()
-        client.process.wait()
+        print("the server ended with", client.process.wait(), (tmp_path / "stderr").read_text())
 
 
 def test_a_client_that_is_gone_takes_its_hanging_call_along(client: Client, tmp_path: Path) -> None:

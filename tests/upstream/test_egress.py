@@ -22,7 +22,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from boj_harness import CALL_RATE, METADATA, request, serving_boj
 from channels import rpc
 from oj_harness import SAMPLE, OjHarness, serving_oj
-from processes import Pipe
+from processes import Pipe, free_port
 from signet.kernel.errors import Fault
 from signet.kernel.toolset import UpstreamSpec
 from signet.kernel.upstream import UpstreamRequest
@@ -152,7 +152,6 @@ class Inside:
 
 @contextlib.asynccontextmanager
 async def internal_network(port: int = 0) -> AsyncIterator[Inside]:
-    """Serve at an internal address; raise OSError if a given port is taken there."""
     inside = Inside()
     server = await asyncio.start_server(inside.converse, "127.0.0.2", port)
     inside.port = server.sockets[0].getsockname()[1]
@@ -160,19 +159,6 @@ async def internal_network(port: int = 0) -> AsyncIterator[Inside]:
         yield inside
     finally:
         server.close()
-
-
-@contextlib.asynccontextmanager
-async def both_networks() -> AsyncIterator[tuple[Inside, asyncio.Server]]:
-    """Serve at one port of an internal and of a public address; yield the server at the public one too."""
-    async with contextlib.AsyncExitStack() as stack:
-        for _ in range(20):  # a port that is free at one address may be taken at the other
-            with contextlib.suppress(OSError):
-                public = await asyncio.start_server(lambda *streams: inside.converse(*streams), "127.0.0.1", 0)
-                stack.callback(public.close)
-                inside = await stack.enter_async_context(internal_network(public.sockets[0].getsockname()[1]))
-                break
-        yield inside, public
 
 
 @contextlib.asynccontextmanager
@@ -249,9 +235,9 @@ def test_a_name_that_changes_its_address_is_checked_when_it_is_connected_to(judg
 def test_of_the_addresses_of_a_name_only_the_public_ones_are_tried(judge: OjHarness) -> None:
     async def run() -> None:
         both = ["127.0.0.2", "127.0.0.1"]
-        async with both_networks() as (inside, public), client_of(judge.url, both_example=[both]) as client:
+        async with internal_network(free_port()) as inside, client_of(judge.url, both_example=[both]) as client:
             judge.order("redirect_to", location=f"http://both.example:{inside.port}/secret", times=1)
-            with contextlib.closing(public):
+            with contextlib.closing(await asyncio.start_server(inside.converse, "127.0.0.1", inside.port)):
                 assert await outcome(client) == 200
             assert await inside.answers_a_bystander()
             assert inside.connections == 1
