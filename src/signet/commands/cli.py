@@ -21,6 +21,7 @@ from .arguments import (
     print_err,
     print_err_line,
     redirect_to_null,
+    while_starting,
 )
 from .dev_mode import supervise
 from .registry import MORE
@@ -75,13 +76,14 @@ CALLER_FLAGS: Final = ("config", "call_timeout_s", "log", "deterministic_ids")
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command; return the exit status."""
-    from signet.settings import UsageError
-
     if sys.stderr is None:
         # Closed: the next open() would take its number.
         redirect_to_null(2)
     given = (sys.argv[1:] if argv is None else argv) or ["--help"]
-    args = parser(given).parse_args(given)
+    with while_starting():
+        from signet.settings import UsageError
+
+        args = parser(given).parse_args(given)
     args.given = given
     try:
         status: int = args.run(args)
@@ -107,7 +109,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def parser(given: list[str]) -> Parser:
-    """Return the parser; a command of another module gets its arguments only if it is given."""
+    """Return the parser of the command that is given, or of all commands, of which other modules' have no arguments."""
     signet = Parser(
         prog="signet",
         description="Serves tools to AI agents under contract.",
@@ -118,29 +120,41 @@ def parser(given: list[str]) -> Parser:
     )
     commands = signet.add_subparsers(title="commands", metavar="COMMAND", required=True, prog="signet")
 
-    serve = _command(commands, "serve", _serve, "serve the tools over HTTP: MCP, REST and envelope")
-    _add_targets(serve)
-    add_settings(serve, "port", "host", *SOURCE, "token", "allowed_hosts", toolsets=_toolsets_text)
-    add_settings(serve, "tls_cert", "tls_key", "workers", "connections_per_address", "quiet", *SERVE_FLAGS, *CALL_FLAGS)
-    stdio = _command(commands, "stdio", _stdio, "serve the tools on standard input and output")
-    _add_targets(stdio)
-    add_settings(stdio, *SOURCE, *CALL_FLAGS, toolsets=_toolsets_text)
-    for server in (serve, stdio):
-        text = "folder of the journal (default: runs, or the --record folder)"
-        add_settings(server, "log_dir", "journal", *RECORDING, "dev", *SHARED, log_dir=text)
-
-    _add_tools(commands)
-    _add_call(commands)
     named = next((word for word in given if not word.startswith("-")), None)
-    for name, (module, text) in MORE.items():
-        more = commands.add_parser(name, help=text, description=_sentence(text))
-        if name == named:
-            import_module(module).add(more)
+    parts = {"serve": _add_server, "stdio": _add_server, "tools": _add_tools, "call": _add_call}
+    every = [*parts, *MORE, "help"]
+    # A parser takes 0.1 ms, and a command line names one: the others are made only to be listed.
+    for name in [named] if named in every else every:
+        if name in MORE:
+            module, text = MORE[name]
+            more = commands.add_parser(name, help=text, description=_sentence(text))
+            if name == named:
+                import_module(module).add(more)
+        else:
+            parts.get(name, _add_help)(commands, name)
+    return signet
+
+
+def _add_server(commands: Any, name: str) -> None:
+    if name == "serve":
+        server = _command(commands, name, _serve, "serve the tools over HTTP: MCP, REST and envelope")
+        _add_targets(server)
+        add_settings(server, "port", "host", *SOURCE, "token", "allowed_hosts", toolsets=_toolsets_text)
+        more = ("tls_cert", "tls_key", "workers", "connections_per_address", "quiet", *SERVE_FLAGS)
+        add_settings(server, *more, *CALL_FLAGS)
+    else:
+        server = _command(commands, name, _stdio, "serve the tools on standard input and output")
+        _add_targets(server)
+        add_settings(server, *SOURCE, *CALL_FLAGS, toolsets=_toolsets_text)
+    text = "folder of the journal (default: runs, or the --record folder)"
+    add_settings(server, "log_dir", "journal", *RECORDING, "dev", *SHARED, log_dir=text)
+
+
+def _add_help(commands: Any, name: str) -> None:
     text = "show the help of a command"
-    help_of = commands.add_parser("help", help=text, description=_sentence(text))
+    help_of = commands.add_parser(name, help=text, description=_sentence(text))
     help_of.add_argument("words", nargs="*", metavar="COMMAND", help="the command (default: signet itself)")
     help_of.set_defaults(run=_help)
-    return signet
 
 
 def _add_targets(server: Parser) -> None:
@@ -152,8 +166,8 @@ def _add_targets(server: Parser) -> None:
     server.add_argument("targets", nargs="*", metavar="TARGET", help=text)
 
 
-def _add_tools(commands: Any) -> None:
-    tools = _command(commands, "tools", _tools, "list the tools, or show some in full")
+def _add_tools(commands: Any, name: str) -> None:
+    tools = _command(commands, name, _tools, "list the tools, or show some in full")
     tools.behind = "names"
     tools.usage = "signet tools [TARGET ...] [NAME ...] [options]"
     tools.add_argument("names", nargs="*", metavar="NAME", help="tools to show (default: list all), or targets to load")
@@ -165,8 +179,8 @@ def _add_tools(commands: Any) -> None:
     add_settings(tools, *SHARED)
 
 
-def _add_call(commands: Any) -> None:
-    call = _command(commands, "call", _call, "call one tool and print its result")
+def _add_call(commands: Any, name: str) -> None:
+    call = _command(commands, name, _call, "call one tool and print its result")
     call.behind, call.help_action = "pairs", "store_true"
     call.usage = "signet call NAME [key=value ...] [options]"
     call.epilog = CALL_EXAMPLES

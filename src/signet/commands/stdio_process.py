@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from signet.settings import Settings, UsageError
 
-from .arguments import print_err, print_err_line
+from .arguments import print_err, print_err_line, while_starting
 
 if TYPE_CHECKING:
     from signet.kernel.server import Server
@@ -62,20 +62,21 @@ def run_stdio(read_settings: Callable[[], Settings], build: Callable[[Settings],
     except OSError:
         raise UsageError("standard output is closed; start this with a pipe on it") from None
     source = claim_stdin()
-    # Targets are imported here, and may print, or ask for input.
-    settings = read_settings()
-    from signet.observers import open_log
-    from signet.team.exchanges import open_exchange_log
-    from signet.transports.stdio import serve
+    with while_starting():
+        # Targets are imported here, and may print, or ask for input.
+        settings = read_settings()
+        from signet.observers import open_log
+        from signet.team.exchanges import open_exchange_log
+        from signet.transports.stdio import serve
 
-    if settings.keeps_journal:
-        # For the whole process: the thread that writes the journal must not delay calls.
-        from signet.journal.writer import shorten_switch_interval
+        if settings.keeps_journal:
+            # For the whole process: the thread that writes the journal must not delay calls.
+            from signet.journal.writer import shorten_switch_interval
 
-        shorten_switch_interval()
-    server = build(settings)
-    telemetry = getattr(server, "telemetry", None)
-    exchanges = open_exchange_log(settings, open_log(settings), server.pipeline.registry, telemetry, is_http=False)
+            shorten_switch_interval()
+        server = build(settings)
+        telemetry = getattr(server, "telemetry", None)
+        exchanges = open_exchange_log(settings, open_log(settings), server.pipeline.registry, telemetry, is_http=False)
     try:
         notes = _notes(exchanges, server) if exchanges is not None else None
         left_behind = serve(server, wire, source=source, in_thread=settings.stdio_reader == "thread", notes=notes)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Collection, Mapping
-from typing import Annotated, Any, Final, NamedTuple, Union, get_args, get_origin, get_type_hints
+from collections.abc import Collection, Hashable, Mapping
+from functools import lru_cache
+from typing import Annotated, Any, Final, NamedTuple, Union, cast, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import NODEFAULT
@@ -221,6 +222,11 @@ def _read_header(value: str) -> str:
 
 def settings_of(struct: type[Any]) -> tuple[Setting, ...]:
     """Return the fields of a settings struct, its own before inherited ones; one without a description has no page."""
+    return _settings_of(cast("Hashable", struct))
+
+
+@lru_cache(maxsize=64)  # a start asks for the same ones four times
+def _settings_of(struct: Any) -> tuple[Setting, ...]:
     own = hints = struct.__annotations__
     if any(isinstance(hint, str) for hint in hints.values()) or not hints.keys() >= set(struct.__struct_fields__):
         hints = get_type_hints(struct, include_extras=True)

@@ -13,11 +13,12 @@ __all__ = ["ServerSpec", "Wrapping", "default_name", "plain_name"]
 LAUNCHERS: Final = frozenset(
     ("npx", "bunx", "uvx", "pipx", "npm", "pnpm", "yarn", "bun", "deno", "uv", "docker", "env")
 )
-INTERPRETERS: Final = re.compile(r"(?:python|node|ruby|perl|php|bash|sh)[0-9.]*(?:\.exe)?")
+# Texts, not patterns: every server reads its settings, and few are wrapped.
+INTERPRETERS: Final = r"(?:python|node|ruby|perl|php|bash|sh)[0-9.]*(?:\.exe)?"
 ACTIONS: Final = frozenset(("run", "exec", "dlx", "x", "tool"))
 """The words of launchers that name no server."""
-SUFFIXES: Final = re.compile(r"\.(?:py|js|mjs|cjs|ts|rb|sh|exe|jar)$")
-VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=(?!=)")
+SUFFIXES: Final = r"\.(?:py|js|mjs|cjs|ts|rb|sh|exe|jar)$"
+VARIABLE: Final = r"[A-Za-z_][A-Za-z0-9_]*=(?!=)"
 MAX_NAME_CHARS: Final = 60
 
 
@@ -62,13 +63,13 @@ def default_name(command: Sequence[str], url: str = "") -> str:
         return plain_name(urlsplit(url).hostname or "")
     for place, word in enumerate(command):
         base = re.split(r"[/\\]", word)[-1]
-        is_launcher = place == 0 and (base in LAUNCHERS or INTERPRETERS.fullmatch(base) is not None)
-        if is_launcher or word in ACTIONS or word.startswith("-") or VARIABLE.match(word):
+        is_launcher = place == 0 and (base in LAUNCHERS or re.fullmatch(INTERPRETERS, base) is not None)
+        if is_launcher or word in ACTIONS or word.startswith("-") or re.match(VARIABLE, word):
             continue
         # @scope/package@1.2.3, package==1.2.3, folder/server.py
         bare = re.split(r"(?<=.)(?:@|==|\[)", base)[0]
-        return plain_name(SUFFIXES.sub("", bare))
-    return plain_name(SUFFIXES.sub("", re.split(r"[/\\]", command[0])[-1]))
+        return plain_name(re.sub(SUFFIXES, "", bare))
+    return plain_name(re.sub(SUFFIXES, "", re.split(r"[/\\]", command[0])[-1]))
 
 
 def plain_name(text: str) -> str:
