@@ -355,12 +355,15 @@ def test_validating_fills_in_no_default_and_takes_out_no_null(tmp_path: Path, gi
 
 
 @pytest.mark.spec("5.registry.root")
-def test_the_root_is_a_keyword_and_may_be_text_or_a_path() -> None:
-    for root in (SCHEMAS, str(SCHEMAS), SCHEMAS.resolve()):
-        assert SchemaRegistry(schema_root=root).load_envelope().is_valid(ENVELOPE) is True
+def test_the_root_is_a_keyword_and_may_be_text_or_a_path(tmp_path: Path) -> None:
+    there = root_with(tmp_path, {"only.here": {"tool": "only.here", "input": {"required": ["here"]}}})
+
+    for root in (there, str(there)):
+        contract = SchemaRegistry(schema_root=root).load_tool_io("only.here").input_validator
+        assert [contract.is_valid(value) for value in ({"here": 1}, {})] == [True, False]
 
     with pytest.raises(TypeError):
-        SchemaRegistry(SCHEMAS)  # type: ignore[call-arg]
+        SchemaRegistry(there)  # type: ignore[call-arg]
 
 
 @pytest.mark.spec("5.registry.same-object")

@@ -143,6 +143,7 @@ def test_the_path_may_name_the_tool_by_its_canonical_id(server: Server) -> None:
 @pytest.mark.spec(
     "5.envelope.deviation",
     "5.envelope.enforced",
+    "5.modes",
     "5.wire.bad-envelope",
     "5.wire.echoed-id",
     "5.wire.same-answer",
