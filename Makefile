@@ -31,7 +31,7 @@ COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-has
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
-.PHONY: help demo test coverage ways check attack fuzz bench load load-wrapped mutants clients servers wrapped-servers measure docs screenshots contracts lock sbom audit tools clean
+.PHONY: help demo test coverage ways repeat check attack fuzz bench load load-wrapped mutants clients servers wrapped-servers measure docs screenshots contracts lock sbom audit tools clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +55,9 @@ coverage: $(TEST_STAMP) tools ## Run the tests and show the lines that none of t
 
 ways: $(TEST_STAMP) tools ## Run the tests in each way in which they may be started (ARGS="tests/transports")
 	@JOBS=$(JOBS) scripts/ways.sh $(ARGS)
+
+repeat: $(TEST_STAMP) tools ## Run the tests ten times in a row with all cores busy and write docs/test-runs.md (ARGS="--runs 2")
+	@$(BIN)/python scripts/repeat_tests.py $(ARGS)
 
 check: $(TEST_STAMP) ## Lint, format, types and the import rules
 	@$(CHECKS)
