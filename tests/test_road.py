@@ -63,11 +63,14 @@ WEB_IN = [
 ]
 WEB_OUT = [
     "transports.connection",
-    "transports.writer",  # one write
+    "transports.writer",
     "transports.heads",
+    "transports.slots",  # what is written at the end of the turn
     "transports.connection",
     "transports.slots",  # the time until the next request
     "transports.connection",
+    "transports.slots",
+    "transports.writer",  # one write
 ]
 DOORS = {
     "stdio": (
@@ -152,6 +155,9 @@ class Wire(asyncio.Transport):
     def write(self, data: Any) -> None:
         assert data.startswith(b"HTTP/1.1 200 OK\r\n")
 
+    def is_closing(self) -> bool:
+        return False
+
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
         pass
 
@@ -166,6 +172,7 @@ async def walk_http(path: str, message: bytes, settings: Settings) -> Walk:
     await asyncio.sleep(0)
     with Walk() as walk:
         connection.data_received(request)
+        await asyncio.sleep(0)
     return walk
 
 

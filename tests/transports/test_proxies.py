@@ -213,6 +213,9 @@ class _Wire(asyncio.Transport):
     def write(self, data: object) -> None:
         pass
 
+    def is_closing(self) -> bool:
+        return False
+
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
         pass
 

@@ -20,12 +20,19 @@ class Wire(asyncio.Transport):
     def __init__(self) -> None:
         super().__init__()
         self.writes: list[bytes] = []
+        self.is_closed = False
 
     def write(self, data: Any) -> None:
         self.writes.append(bytes(data))
 
     def writelines(self, list_of_data: Any) -> None:
         self.writes.append(b"".join(list_of_data))
+
+    def is_closing(self) -> bool:
+        return self.is_closed
+
+    def close(self) -> None:
+        self.is_closed = True
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
         assert (high, low) == (65_536, None)
@@ -42,6 +49,7 @@ def test_a_response_is_one_write_and_for_head_only_its_head(method: str, size: i
         wire = Wire()
         writer = HttpWriter(wire, Slots(ConnectionLimits()))
         writer.write(request(method), Response(200, b"x" * size), keep_alive=True)
+        await asyncio.sleep(0)
         return wire.writes
 
     [written] = asyncio.run(scenario())
@@ -49,6 +57,65 @@ def test_a_response_is_one_write_and_for_head_only_its_head(method: str, size: i
 
     assert b"content-length: %d\r\n" % size in head
     assert len(body) == (size if method == "POST" else 0)
+
+
+def bodies(written: bytes) -> list[bytes]:
+    """Return the bodies of responses whose bodies have no line ends."""
+    return [part.rpartition(b"\r\n\r\n")[2] for part in written.split(b"HTTP/1.1 200 OK")[1:]]
+
+
+def test_the_short_responses_of_a_turn_are_one_write_at_its_end_and_a_long_one_comes_behind_them() -> None:
+    async def scenario() -> list[list[bytes]]:
+        wires = [Wire(), Wire()]
+        slots = Slots(ConnectionLimits())
+        first, second = (HttpWriter(wire, slots) for wire in wires)
+        for writer, body in ((first, b"a"), (second, b"b"), (first, b"c" * 16_384)):
+            writer.write(request(), Response(200, body), keep_alive=True)
+        assert [wire.writes for wire in wires] == [[], []]
+        await asyncio.sleep(0)
+        first.write(request(), Response(200, b"d"), keep_alive=True)
+        first.write(request(), Response(200, b"e" * 16_385), keep_alive=True)
+        assert [bodies(written) for written in wires[0].writes[1:]] == [[b"d"], [b"e" * 16_385]]
+        await asyncio.sleep(0)
+        return [wire.writes for wire in wires]
+
+    first, second = asyncio.run(scenario())
+
+    assert [bodies(written) for written in first[:1]] == [[b"a", b"c" * 16_384]]
+    assert len(first) == 3
+    assert [bodies(written) for written in second] == [[b"b"]]
+
+
+def test_no_more_than_a_bound_waits_for_the_end_of_the_turn() -> None:
+    async def scenario() -> list[int]:
+        wire = Wire()
+        writer = HttpWriter(wire, Slots(ConnectionLimits()))
+        for _ in range(64):
+            writer.write(request(), Response(200, b"x" * 16_000), keep_alive=True)
+        return [len(bodies(written)) for written in wire.writes]
+
+    # Five such responses are the first with more than 65,536 bytes.
+    assert asyncio.run(scenario()) == [5] * 12
+
+
+def test_what_was_written_in_a_turn_goes_before_all_else_and_nowhere_once_the_connection_is_closed() -> None:
+    async def scenario() -> list[list[bytes]]:
+        wires = [Wire(), Wire(), Wire()]
+        slots = Slots(ConnectionLimits())
+        told, ended, gone = (HttpWriter(wire, slots) for wire in wires)
+        for writer in (told, ended, gone):
+            writer.write(request(), Response(200, b"a"), keep_alive=True)
+        told.write_now(b"b")
+        ended.close()
+        wires[2].close()
+        await asyncio.sleep(0)
+        return [wire.writes for wire in wires]
+
+    told, ended, gone = asyncio.run(scenario())
+
+    assert (bodies(told[0]), told[1:]) == ([b"a"], [b"b"])
+    assert [bodies(written) for written in ended] == [[b"a"]]
+    assert gone == []
 
 
 @pytest.mark.parametrize(

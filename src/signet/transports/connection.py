@@ -1,11 +1,11 @@
 """One HTTP/1.1 connection: bytes in, requests to the application, responses out.
 
-    data_received ── unread bytes ── reader ── head ── admit ── body ── answer ── one write
+    data_received ── unread bytes ── reader ── head ── admit ── body ── answer ── one write a turn
                                                                    └─── a task, where the answer has to be awaited
 
 Requests are taken from the unread bytes one at a time: nothing is parsed while a request is being answered or while the
 client does not take what was sent to it, and nothing is read while many bytes are unread. So the memory of a connection
-has a bound, whatever its client does. A response that is ready is written inside `data_received`.
+has a bound, whatever its client does. The responses that are ready in a turn of the loop are written at its end.
 """
 
 from __future__ import annotations
@@ -93,6 +93,7 @@ class Connection(Member, asyncio.Protocol):
 
     def eof_received(self) -> bool:
         """Keep a half-closed connection open for a short time if responses are due: its client may read, or be gone."""
+        self._writer.flush()
         is_due = self._task is not None or self._writer.is_full or self._is_scheduled
         if self._is_ended or not is_due or self._transport.get_extra_info("sslcontext") is not None:
             return False
@@ -141,7 +142,7 @@ class Connection(Member, asyncio.Protocol):
         if is_waiting or self._writer.is_endless:
             reader = self._reader
             if not (self._slots.is_retiring and (reader.head or reader.request is not None or self._has_unread())):
-                self._transport.close()
+                self._writer.close()
 
     def abort(self) -> None:
         """Close the connection at once; `connection_lost` follows."""
@@ -186,11 +187,8 @@ class Connection(Member, asyncio.Protocol):
         reader = self._reader
         try:
             self._at = at = reader.read(self._unread, self._at)
-        except BadRequestError as error:
-            self._fail(error.fault)
-            return
-        except Fault as fault:
-            self._fail(fault)
+        except (BadRequestError, Fault) as error:
+            self._fail(error.fault if isinstance(error, BadRequestError) else error)
             return
         request = reader.request
         if request is None:
@@ -213,7 +211,7 @@ class Connection(Member, asyncio.Protocol):
             # The body need not come: where it would end cannot be told, or is far away.
             self._respond(request, self._refusal, keep_alive=False)
         elif expects:
-            self._transport.write(CONTINUE)
+            self._writer.write_now(CONTINUE)
 
     def _take(self, request: Request) -> None:
         """Answer a request that is whole."""
@@ -289,6 +287,7 @@ class Connection(Member, asyncio.Protocol):
         """
         self._is_deaf = self._is_ended = True
         self._unread, self._at = b"", 0
+        self._writer.flush()
         limits = self._slots.limits
         self.wait(limits.write_s if self._transport.get_write_buffer_size() else limits.linger_s)
         if not self._transport.can_write_eof():

@@ -6,7 +6,7 @@ import asyncio
 import socket
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from math import inf
 from time import monotonic
@@ -101,8 +101,24 @@ class Slots:
         self._by_address: dict[str, set[Member]] = {}
         self._refused: set[Member] = set()
         self._empty = asyncio.Event()
+        self._flushes: list[Callable[[], None]] = []
         self._tick_s = min(1.0, min(limits.head_s, limits.body_s, limits.write_s, limits.half_closed_s) / 4)
         self._tick()
+
+    def flush_later(self, flush: Callable[[], None]) -> None:
+        """Let a connection write at the end of this turn of the loop, together with all others.
+
+        A client that waits is woken by what is written to it, which may take longer than to write; one that has many
+        connections, or a proxy, is then woken once.
+        """
+        if not self._flushes:
+            self.loop.call_soon(self._flush)
+        self._flushes.append(flush)
+
+    def _flush(self) -> None:
+        flushes, self._flushes = self._flushes, []
+        for flush in flushes:
+            flush()
 
     def take(self, member: Member) -> bool:
         """Give a new connection a place, if need be that of one that waits for its client; return whether it has one.

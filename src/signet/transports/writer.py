@@ -1,4 +1,4 @@
-"""The writer of one connection's responses: whole ones in one write, streams piece by piece."""
+"""The writer of one connection's responses: those of a turn of the loop in one write, streams piece by piece."""
 
 from __future__ import annotations
 
@@ -27,6 +27,9 @@ class HttpWriter:
         self._transport = transport
         self._slots = slots
         self._drained: asyncio.Future[None] | None = None
+        self._unsent: list[bytes] = []
+        """The short responses of this turn of the loop."""
+        self._unsent_bytes = 0
         self.is_full = False
         """Whether the client does not take what was sent to it."""
         self.is_endless = False
@@ -45,15 +48,36 @@ class HttpWriter:
             drained.set_result(None)
 
     def write(self, request: Request | None, response: Response, *, keep_alive: bool) -> None:
-        """Write a response; for a HEAD request, only its head."""
+        """Write a response, a short one at the end of the loop's turn; for a HEAD request, only its head."""
         head = response_head(request, response, keep_alive=keep_alive, date=self._slots.date)
-        body = response.body
-        if request is not None and request.method == "HEAD":
-            self._transport.write(head)
-        elif len(body) <= ONE_WRITE_BYTES:
-            self._transport.write(head + body)
-        else:
+        body = b"" if request is not None and request.method == "HEAD" else response.body
+        if len(body) > ONE_WRITE_BYTES:
+            self.flush()
             self._transport.writelines((head, body))
+            return
+        if not self._unsent:
+            self._slots.flush_later(self.flush)
+        self._unsent.append(head + body)
+        self._unsent_bytes += len(head) + len(body)
+        if self._unsent_bytes > MAX_UNSENT_BYTES:
+            self.flush()
+
+    def write_now(self, data: bytes) -> None:
+        """Write bytes at once, behind what was written before them."""
+        self.flush()
+        self._transport.write(data)
+
+    def flush(self) -> None:
+        """Hand over to the transport what was written in this turn, unless the connection is closed."""
+        if self._unsent:
+            unsent, self._unsent, self._unsent_bytes = self._unsent, [], 0
+            if not self._transport.is_closing():
+                self._transport.write(unsent[0] if len(unsent) == 1 else b"".join(unsent))
+
+    def close(self) -> None:
+        """Close the connection, behind what was written."""
+        self.flush()
+        self._transport.close()
 
     async def stream(
         self, request: Request, response: Response, events: AsyncGenerator[bytes, None], *, keep_alive: bool
@@ -61,7 +85,7 @@ class HttpWriter:
         """Write a response in pieces, as they come; in HTTP/1.0, which has no chunks, the connection's end ends it."""
         chunked = request.version != "1.0"
         write = self._transport.write
-        write(response_head(request, response, keep_alive=keep_alive, date=self._slots.date))
+        self.write_now(response_head(request, response, keep_alive=keep_alive, date=self._slots.date))
         self.is_endless = response.is_endless
         async with aclosing(events):
             async for event in events:
