@@ -85,8 +85,17 @@ def test_a_value_that_is_no_text_is_taken_if_it_is_of_its_type() -> None:
 
 @pytest.mark.parametrize(
     ("name", "given", "value"),
-    [("port", 1, 1), ("port", 65_535, 65_535), ("wait_ms", 0, 0), ("wait_ms", 1000, 1000), ("wait_ms", 1001, 1000)]
-    + [("wait_ms", 2**64 - 1, 1000), ("rate", 300, 300.0), ("share", 0, 0.0), ("quiet", False, False)],
+    [
+        ("port", 1, 1),
+        ("port", 65_535, 65_535),
+        ("wait_ms", 0, 0),
+        ("wait_ms", 1000, 1000),
+        ("wait_ms", 1001, 1000),
+        ("wait_ms", 2**64 - 1, 1000),
+        ("rate", 300, 300.0),
+        ("share", 0, 0.0),
+        ("quiet", False, False),
+    ],
 )
 def test_a_value_of_a_file_is_taken_within_its_limits(name: str, given: object, value: object) -> None:
     assert BY_NAME[name].read(given) == value
