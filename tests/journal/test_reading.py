@@ -115,6 +115,33 @@ def test_a_follower_sees_what_is_added_once_and_new_files_from_their_start(tmp_p
     assert follower.new_lines() == []
 
 
+@pytest.mark.parametrize(("size", "found"), [(1 << 20, [2, 3]), ((1 << 20) + 1, [3])], ids=["a mebibyte", "more"])
+def test_a_follower_keeps_a_mebibyte_of_a_line_whose_end_has_not_come(
+    tmp_path: Path, size: int, found: list[float]
+) -> None:
+    path = journal(tmp_path, "a", 1, b"")
+    follower = Follower(str(tmp_path))
+    long = record(2).rjust(size - 2 + len(record(2)))
+
+    for added in (long[:size], long[size:] + record(3)):
+        assert follower.new_lines() == []
+        with path.open("ab") as file:
+            file.write(added)
+
+    assert seconds(follower.new_lines()) == found
+
+
+@pytest.mark.parametrize(("blocks", "found"), [(16, [1, 2, 3]), (17, [1, 3])], ids=["a mebibyte", "more"])
+def test_a_line_of_which_more_than_a_mebibyte_stands_behind_its_block_is_not_among_the_last(
+    tmp_path: Path, blocks: int, found: list[float]
+) -> None:
+    end = record(3)
+    long = record(2).rjust(blocks * 65_536 + 100 - len(end))
+    path = journal(tmp_path, "a", 1, record(1) + long + end)
+
+    assert seconds(last_lines([str(path)], 9)) == found
+
+
 @pytest.mark.parametrize(
     ("transport", "route", "door"),
     [

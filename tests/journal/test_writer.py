@@ -534,6 +534,23 @@ def test_a_file_ends_with_the_batch_that_fills_it(tmp_path: Path) -> None:
     assert all(10_000 <= size < 10_000 + 1.5 * batch for size in sizes[:-1])
 
 
+def test_a_long_queue_wakes_the_writer_and_the_longest_is_written_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    journal = JournalWriter(None, Recorder(), pytest.fail)
+    flushed: list[int] = []
+    monkeypatch.setattr(journal, "_start", lambda: None)
+    monkeypatch.setattr(journal, "flush", lambda: flushed.append(len(journal._queue)))
+    outcome = Outcome(Call("x", {}, NULL_CONTEXT), None, body=b"{}")
+    woken = []
+    for number in range(1, 50_001):
+        journal.push(outcome, 0.0)
+        if journal._wake.is_set():
+            woken.append(number)
+            journal._wake.clear()
+
+    assert (woken[0], len(woken)) == (1000, 49_001)
+    assert flushed == [50_000]
+
+
 def test_the_one_warning_names_the_file_that_failed_or_else_the_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
