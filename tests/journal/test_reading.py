@@ -115,6 +115,38 @@ def test_a_follower_sees_what_is_added_once_and_new_files_from_their_start(tmp_p
     assert follower.new_lines() == []
 
 
+def test_a_follower_may_begin_before_there_is_a_journal(tmp_path: Path) -> None:
+    follower = Follower(str(tmp_path / "later"))
+
+    assert follower.new_lines() == []
+    journal(tmp_path / "later", "a", 1, record(1))
+    assert seconds(follower.new_lines()) == [1]
+
+
+def test_a_follower_passes_over_a_file_that_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    follower = Follower(str(tmp_path))
+    path = journal(tmp_path, "a", 1, record(1))
+    monkeypatch.setattr(follower, "_files", lambda: [str(tmp_path / "gone"), str(path)])
+
+    assert seconds(follower.new_lines()) == [1]
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        (b' {"ts":"t","status":"ok"}\r', ("t", "-", "", "ok", "OK", "", 0.0, "")),
+        (b' {"ts":"t","status":"error"}\r', ("t", "-", "", "error", "OK", "", 0.0, "")),
+        (b' {"ts":"t","status":"error","error":{}}\r', ("t", "-", "", "error", "", "", 0.0, "")),
+        (
+            b' {"ts":"t","status":"ok","error":{"code":"INVALID_INPUT","message":"no"},"route":"x"}\r',
+            ("t", "-", "x", "ok", "OK", "no", 0.0, ""),
+        ),
+    ],
+)
+def test_a_record_that_lacks_all_that_it_may_is_read(line: bytes, found: tuple[object, ...]) -> None:
+    assert JournalLine.read(line) == JournalLine(*found, line[1:-1])  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(("size", "found"), [(1 << 20, [2, 3]), ((1 << 20) + 1, [3])], ids=["a mebibyte", "more"])
 def test_a_follower_keeps_a_mebibyte_of_a_line_whose_end_has_not_come(
     tmp_path: Path, size: int, found: list[float]
