@@ -201,3 +201,15 @@ def test_of_a_long_journal_the_end_alone_is_read(tmp_path: Path, monkeypatch: py
 
     assert seconds(last) == [495, 496, 497, 498, 499]
     assert 5 <= len(read) < 20
+
+
+def test_what_is_older_than_asked_for_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read, reader = [], JournalLine.read
+    monkeypatch.setattr(reading, "BLOCK_BYTES", 1000)
+    monkeypatch.setattr(JournalLine, "read", staticmethod(lambda line: read.append(line) or reader(line)))
+    journal(tmp_path, "a", 1, b"".join(map(record, range(500))))
+
+    last = last_lines(find_files(str(tmp_path)), 9999, "2026-01-01T00:08:17.000Z")
+
+    assert seconds(last) == [497, 498, 499]
+    assert 3 <= len(read) < 20

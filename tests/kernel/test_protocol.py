@@ -317,6 +317,31 @@ def test_an_error_of_the_protocol_has_the_data_of_its_fault_and_no_more() -> Non
     }
 
 
+@pytest.mark.parametrize(
+    ("letters", "whole_text", "is_remarked", "texts"),
+    [
+        (5, False, False, ["json"]),
+        (5, False, True, ["json", "a remark"]),
+        (5, True, True, ["json"]),
+        (65_529, False, False, ["a cut"]),
+        (65_529, False, True, ["a cut"]),
+        (65_529, True, True, ["json"]),
+    ],
+)
+def test_the_text_of_a_result_is_its_json_with_a_remark_or_a_cut_unless_the_client_needs_the_whole(
+    letters: int, whole_text: bool, is_remarked: bool, texts: list[str]
+) -> None:
+    result = {"x": "y" * letters}
+    body = json.dumps(result, separators=(",", ":"))
+    tool = made(summarize=lambda _: "a cut", remark=(lambda _: "a remark") if is_remarked else None)
+
+    reply = to_reply(HANDSHAKE, whole_text, 1, Outcome(Call("fine", {}, NULL_CONTEXT), tool, result, body.encode()))
+
+    told = json.loads(reply.body)["result"]
+    assert told["structuredContent"] == result
+    assert [block["text"] for block in told["content"]] == [body if text == "json" else text for text in texts]
+
+
 # --- what a wrapped server replied
 
 
