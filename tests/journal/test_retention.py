@@ -202,12 +202,14 @@ def test_a_new_folder_is_hidden_as_a_whole_and_one_that_was_there_in_part(tmp_pa
 
 
 def test_the_first_file_of_a_process_has_no_number_in_its_name(tmp_path: Path) -> None:
-    for piece in (1, 2):
-        os.close(open_journal(str(tmp_path), run="r", piece=piece))
+    for given in ({}, {"piece": 2}):
+        os.close(open_journal(str(tmp_path), run="r", **given))
+    os.close(open_journal(str(tmp_path), run="s", piece=1))
 
     names = sorted(path.name.split(".")[2:] for path in (tmp_path / FOLDER).iterdir() if not path.is_symlink())
 
-    assert names == [["r", str(os.getpid()), "2", "jsonl"], ["r", str(os.getpid()), "jsonl"]]
+    process = str(os.getpid())
+    assert names == [["r", process, "2", "jsonl"], ["r", process, "jsonl"], ["s", process, "jsonl"]]
 
 
 @pytest.mark.parametrize(("max_bytes", "left"), [(300, 3), (299, 2)])

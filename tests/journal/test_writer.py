@@ -534,6 +534,22 @@ def test_a_file_ends_with_the_batch_that_fills_it(tmp_path: Path) -> None:
     assert all(10_000 <= size < 10_000 + 1.5 * batch for size in sizes[:-1])
 
 
+def test_a_writer_that_is_closed_has_ended_its_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    journal = JournalWriter(None, Recorder(), pytest.fail, on_records=lambda _: told.append("written"))
+
+    def run() -> None:
+        journal._wake.wait()
+        time.sleep(0.02)
+        told.append("ended")
+
+    monkeypatch.setattr(journal, "_run", run)
+    journal.push(Outcome(Call("x", {}, NULL_CONTEXT), None, body=b"{}"), 0.0)
+    journal.close()
+
+    assert told == ["ended", "written"]
+
+
 def test_a_long_queue_wakes_the_writer_and_the_longest_is_written_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     journal = JournalWriter(None, Recorder(), pytest.fail)
     flushed: list[int] = []

@@ -19,6 +19,7 @@ class Sample(msgspec.Struct, frozen=True):
     rate: Annotated[float, msgspec.Meta(gt=0, le=300), setting("how fast")] = 2.5
     share: Annotated[float, msgspec.Meta(ge=0, le=1), setting("which part")] = 1.0
     names: Annotated[str, msgspec.Meta(min_length=1), setting("who")] = "all"
+    tries: Annotated[None | Annotated[int, msgspec.Meta(ge=1, le=9)], setting("how often")] = None  # noqa: RUF036 - either order
     quiet: Annotated[bool, setting("whether to say nothing", default_text="off")] = False
     hidden: int = 7
 
@@ -27,7 +28,19 @@ BY_NAME = {one.name: one for one in settings_of(Sample)}
 
 
 def test_the_fields_of_a_struct_are_its_settings_in_their_order() -> None:
-    assert list(BY_NAME) == ["url", "token", "level", "port", "wait_ms", "rate", "share", "names", "quiet", "hidden"]
+    assert list(BY_NAME) == [
+        "url",
+        "token",
+        "level",
+        "port",
+        "wait_ms",
+        "rate",
+        "share",
+        "names",
+        "tries",
+        "quiet",
+        "hidden",
+    ]
 
 
 def test_a_setting_is_all_that_was_said_beside_its_type() -> None:
@@ -147,6 +160,7 @@ def test_a_blank_secret_is_none(blank: str) -> None:
         ("rate", "soon", "write a number above 0, at most 300"),
         ("share", "1.1", "write a number from 0 to 1"),
         ("names", "", "write a text that is not empty"),
+        ("tries", "10", "write a whole number from 1 to 9"),
         ("level", "loud", "write low or high"),
         ("quiet", "maybe", "write true or false"),
     ],
