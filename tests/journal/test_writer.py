@@ -539,6 +539,32 @@ def test_a_file_ends_with_the_batch_that_fills_it(tmp_path: Path) -> None:
     assert all(10_000 <= size < 10_000 + 1.5 * batch for size in sizes[:-1])
 
 
+def test_the_age_of_the_oldest_unwritten_record_is_told_until_it_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, told, write = [100.0], [], writer.append_lines
+    monkeypatch.setattr(writer.time, "time", lambda: now[0])
+    journal = JournalWriter(str(tmp_path), Recorder(), lambda _: None, on_written=lambda *one: told.append(one))
+    monkeypatch.setattr(journal, "_start", lambda: None)
+    for pushed_s, flushed_s, put in (
+        (100, 103, _no_space),
+        (104, 110, _no_space),
+        (111, 112, write),
+        (113, 115, write),
+    ):
+        now[0] = float(pushed_s)
+        journal.push(Outcome(Call("x", {}, NULL_CONTEXT), None, body=b"{}"), 0.0)
+        now[0] = float(flushed_s)
+        monkeypatch.setattr(writer, "append_lines", put)
+        journal.flush()
+    monkeypatch.setattr(writer, "append_lines", _no_space)
+    journal.push(Outcome(Call("x", {}, NULL_CONTEXT), None, body=b"{}"), 0.0)
+    now[0] = 119.0
+    journal.flush()
+
+    assert told == [(0, 3.0), (0, 10.0), (3, 0.0), (1, 0.0), (0, 4.0)]
+
+
 def test_a_writer_that_is_closed_has_ended_its_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
     journal = JournalWriter(None, Recorder(), pytest.fail, on_records=lambda _: told.append("written"))
