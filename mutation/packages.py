@@ -45,6 +45,7 @@ IN_PROCESS = (
     "tests/transports/test_refusals.py",
     "tests/transports/test_web_app.py",
     "tests/transports/test_connection_ends.py",
+    "tests/transports/test_connection_times.py",
     "tests/transports/test_supervisor_deadlines.py",
     "tests/transports/test_compression.py",
     "tests/transports/test_event_log.py",

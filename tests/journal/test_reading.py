@@ -115,6 +115,65 @@ def test_a_follower_sees_what_is_added_once_and_new_files_from_their_start(tmp_p
     assert follower.new_lines() == []
 
 
+def test_a_follower_may_begin_before_there_is_a_journal(tmp_path: Path) -> None:
+    follower = Follower(str(tmp_path / "later"))
+
+    assert follower.new_lines() == []
+    journal(tmp_path / "later", "a", 1, record(1))
+    assert seconds(follower.new_lines()) == [1]
+
+
+def test_a_follower_passes_over_a_file_that_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    follower = Follower(str(tmp_path))
+    path = journal(tmp_path, "a", 1, record(1))
+    monkeypatch.setattr(follower, "_files", lambda: [str(tmp_path / "gone"), str(path)])
+
+    assert seconds(follower.new_lines()) == [1]
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        (b' {"ts":"t","status":"ok"}\r', ("t", "-", "", "ok", "OK", "", 0.0, "")),
+        (b' {"ts":"t","status":"error"}\r', ("t", "-", "", "error", "OK", "", 0.0, "")),
+        (b' {"ts":"t","status":"error","error":{}}\r', ("t", "-", "", "error", "", "", 0.0, "")),
+        (
+            b' {"ts":"t","status":"ok","error":{"code":"INVALID_INPUT","message":"no"},"route":"x"}\r',
+            ("t", "-", "x", "ok", "OK", "no", 0.0, ""),
+        ),
+    ],
+)
+def test_a_record_that_lacks_all_that_it_may_is_read(line: bytes, found: tuple[object, ...]) -> None:
+    assert JournalLine.read(line) == JournalLine(*found, line[1:-1])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("size", "found"), [(1 << 20, [2, 3]), ((1 << 20) + 1, [3])], ids=["a mebibyte", "more"])
+def test_a_follower_keeps_a_mebibyte_of_a_line_whose_end_has_not_come(
+    tmp_path: Path, size: int, found: list[float]
+) -> None:
+    path = journal(tmp_path, "a", 1, b"")
+    follower = Follower(str(tmp_path))
+    long = record(2).rjust(size - 2 + len(record(2)))
+
+    for added in (long[:size], long[size:] + record(3)):
+        assert follower.new_lines() == []
+        with path.open("ab") as file:
+            file.write(added)
+
+    assert seconds(follower.new_lines()) == found
+
+
+@pytest.mark.parametrize(("blocks", "found"), [(16, [1, 2, 3]), (17, [1, 3])], ids=["a mebibyte", "more"])
+def test_a_line_of_which_more_than_a_mebibyte_stands_behind_its_block_is_not_among_the_last(
+    tmp_path: Path, blocks: int, found: list[float]
+) -> None:
+    end = record(3)
+    long = record(2).rjust(blocks * 65_536 + 100 - len(end))
+    path = journal(tmp_path, "a", 1, record(1) + long + end)
+
+    assert seconds(last_lines([str(path)], 9)) == found
+
+
 @pytest.mark.parametrize(
     ("transport", "route", "door"),
     [
@@ -142,3 +201,15 @@ def test_of_a_long_journal_the_end_alone_is_read(tmp_path: Path, monkeypatch: py
 
     assert seconds(last) == [495, 496, 497, 498, 499]
     assert 5 <= len(read) < 20
+
+
+def test_what_is_older_than_asked_for_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read, reader = [], JournalLine.read
+    monkeypatch.setattr(reading, "BLOCK_BYTES", 1000)
+    monkeypatch.setattr(JournalLine, "read", staticmethod(lambda line: read.append(line) or reader(line)))
+    journal(tmp_path, "a", 1, b"".join(map(record, range(500))))
+
+    last = last_lines(find_files(str(tmp_path)), 9999, "2026-01-01T00:08:17.000Z")
+
+    assert seconds(last) == [497, 498, 499]
+    assert 3 <= len(read) < 20

@@ -202,12 +202,14 @@ def test_a_new_folder_is_hidden_as_a_whole_and_one_that_was_there_in_part(tmp_pa
 
 
 def test_the_first_file_of_a_process_has_no_number_in_its_name(tmp_path: Path) -> None:
-    for piece in (1, 2):
-        os.close(open_journal(str(tmp_path), run="r", piece=piece))
+    for given in ({}, {"piece": 2}):
+        os.close(open_journal(str(tmp_path), run="r", **given))
+    os.close(open_journal(str(tmp_path), run="s", piece=1))
 
     names = sorted(path.name.split(".")[2:] for path in (tmp_path / FOLDER).iterdir() if not path.is_symlink())
 
-    assert names == [["r", str(os.getpid()), "2", "jsonl"], ["r", str(os.getpid()), "jsonl"]]
+    process = str(os.getpid())
+    assert names == [["r", process, "2", "jsonl"], ["r", process, "jsonl"], ["s", process, "jsonl"]]
 
 
 @pytest.mark.parametrize(("max_bytes", "left"), [(300, 3), (299, 2)])
@@ -219,3 +221,21 @@ def test_journals_may_be_as_large_as_allowed_together(tmp_path: Path, max_bytes:
     retention.remove_old(str(tmp_path), retention.Retention(max_bytes=max_bytes))
 
     assert len(list((tmp_path / FOLDER).iterdir())) == left
+
+
+@pytest.mark.parametrize(
+    ("max_age_s", "left"), [(1000.0, [1001, 1000]), (None, [1001, 1000, 999, 0])], ids=["an age", "no age"]
+)
+def test_a_journal_is_removed_when_it_is_older_than_allowed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, max_age_s: float | None, left: list[int]
+) -> None:
+    (tmp_path / FOLDER).mkdir(parents=True)
+    monkeypatch.setattr(retention.time, "time", lambda: 2000.0)
+    for written_s in (0, 999, 1000, 1001):
+        path = tmp_path / FOLDER / f"envelope_validation.20260101T000000Z.r.{written_s}.jsonl"
+        path.write_bytes(b"x")
+        os.utime(path, (written_s, written_s))
+
+    retention.remove_old(str(tmp_path), retention.Retention(max_age_s=max_age_s))
+
+    assert sorted((int(path.stat().st_mtime) for path in (tmp_path / FOLDER).iterdir()), reverse=True) == left

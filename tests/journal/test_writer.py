@@ -382,10 +382,15 @@ def test_secrets_are_taken_out_before_anything_is_written(tmp_path: Path) -> Non
 
 
 INTERVAL = """
-import importlib, sys
+import importlib, os, sys
+end = os._exit
+def tell():
+    print(sys.getswitchinterval(), file=sys.stderr, flush=True)
+# A server that leaves work behind does not return.
+os._exit = lambda status: (tell(), end(status))
 module, function, *arguments = sys.argv[1:]
 getattr(importlib.import_module(module), function)(arguments)
-print(sys.getswitchinterval(), file=sys.stderr)
+tell()
 """
 WORKER = """
 import sys
@@ -532,6 +537,65 @@ def test_a_file_ends_with_the_batch_that_fills_it(tmp_path: Path) -> None:
     batch = sum(sizes) / 12
     assert len(sizes) > 2
     assert all(10_000 <= size < 10_000 + 1.5 * batch for size in sizes[:-1])
+
+
+def test_the_age_of_the_oldest_unwritten_record_is_told_until_it_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, told, write = [100.0], [], writer.append_lines
+    monkeypatch.setattr(writer.time, "time", lambda: now[0])
+    journal = JournalWriter(str(tmp_path), Recorder(), lambda _: None, on_written=lambda *one: told.append(one))
+    monkeypatch.setattr(journal, "_start", lambda: None)
+    for pushed_s, flushed_s, put in (
+        (100, 103, _no_space),
+        (104, 110, _no_space),
+        (111, 112, write),
+        (113, 115, write),
+    ):
+        now[0] = float(pushed_s)
+        journal.push(Outcome(Call("x", {}, NULL_CONTEXT), None, body=b"{}"), 0.0)
+        now[0] = float(flushed_s)
+        monkeypatch.setattr(writer, "append_lines", put)
+        journal.flush()
+    monkeypatch.setattr(writer, "append_lines", _no_space)
+    journal.push(Outcome(Call("x", {}, NULL_CONTEXT), None, body=b"{}"), 0.0)
+    now[0] = 119.0
+    journal.flush()
+
+    assert told == [(0, 3.0), (0, 10.0), (3, 0.0), (1, 0.0), (0, 4.0)]
+
+
+def test_a_writer_that_is_closed_has_ended_its_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    journal = JournalWriter(None, Recorder(), pytest.fail, on_records=lambda _: told.append("written"))
+
+    def run() -> None:
+        journal._wake.wait()
+        time.sleep(0.02)
+        told.append("ended")
+
+    monkeypatch.setattr(journal, "_run", run)
+    journal.push(Outcome(Call("x", {}, NULL_CONTEXT), None, body=b"{}"), 0.0)
+    journal.close()
+
+    assert told == ["ended", "written"]
+
+
+def test_a_long_queue_wakes_the_writer_and_the_longest_is_written_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    journal = JournalWriter(None, Recorder(), pytest.fail)
+    flushed: list[int] = []
+    monkeypatch.setattr(journal, "_start", lambda: None)
+    monkeypatch.setattr(journal, "flush", lambda: flushed.append(len(journal._queue)))
+    outcome = Outcome(Call("x", {}, NULL_CONTEXT), None, body=b"{}")
+    woken = []
+    for number in range(1, 50_001):
+        journal.push(outcome, 0.0)
+        if journal._wake.is_set():
+            woken.append(number)
+            journal._wake.clear()
+
+    assert (woken[0], len(woken)) == (1000, 49_001)
+    assert flushed == [50_000]
 
 
 def test_the_one_warning_names_the_file_that_failed_or_else_the_folder(

@@ -69,6 +69,14 @@ def test_the_nearest_name_is_meant() -> None:
     assert names.near_miss({"startDate": 1}) == ("startDate", "start_date")
 
 
+@pytest.mark.parametrize("name", ["-", "__", " _"])
+def test_separators_do_not_count_even_in_a_name_that_has_nothing_else(name: str) -> None:
+    names = names_in({"properties": {"_": {}, "limit": {}}})
+
+    assert names is not None
+    assert names.near_miss({name: 1}) == (name, "_")
+
+
 def test_only_the_first_unknown_names_are_compared() -> None:
     many = {f"other_{number}": 1 for number in range(20)}
 

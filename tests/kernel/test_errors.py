@@ -12,6 +12,7 @@ from signet.kernel.errors import (
     CanonicalError,
     Code,
     Fault,
+    Wording,
     bad_arguments,
     not_unicode,
     rate_limited,
@@ -134,6 +135,22 @@ def test_a_fault_may_have_another_name_status_and_code_at_each_door() -> None:
 
     assert (fault.name, fault.status, fault.mcp_code) == ("NO_SUCH", 410, -1)
     assert (fault.as_tool_result, fault.data) == (False, {"why": "gone"})
+
+
+@pytest.mark.parametrize(("message", "is_kept"), [("x", True), ("y", False)])
+def test_an_explained_fault_is_the_same_with_its_wording_only_where_it_says_the_same(
+    message: str, is_kept: bool
+) -> None:
+    wording, cause = Wording("x", {}), ValueError("why")
+    facts = {"name": "NO_SUCH", "status": 410, "as_tool_result": False, "mcp_code": -1, "data": {"why": "gone"}}
+    fault = Fault(Code.NOT_FOUND, "x", wording=wording, **facts).at("input")  # type: ignore[arg-type]
+    fault.__cause__ = cause
+
+    told = fault.explained(message, {"traceback": "lines"})
+
+    assert (told.code, told.message, told.wording) == (Code.NOT_FOUND, message, wording if is_kept else None)
+    assert {name: getattr(told, name) for name in facts} == facts
+    assert (told.details, told.__cause__, told.stage) == ({"traceback": "lines"}, cause, "input")
 
 
 @pytest.mark.parametrize(

@@ -823,6 +823,25 @@ def test_a_call_that_is_cancelled_cancels_its_tool_and_is_seen_once(registry: Sc
     assert asyncio.run(scenario()) == (True, 1, [left])
 
 
+@pytest.mark.parametrize("ending", ["answered", "cancelled", "too slow"])
+def test_nothing_is_kept_of_a_call_that_has_ended(registry: SchemaRegistry, ending: str) -> None:
+    async def scenario() -> tuple[int, int]:
+        waiting = Waiting()
+        world = World(registry, made(waiting), timeout_s=SOON_S if ending == "too slow" else 60.0)
+        call = world.start()
+        await waiting.begun.wait()
+        deadlines = world.pipeline._deadlines_of(asyncio.get_running_loop())
+        before = len(deadlines._waits)
+        if ending == "answered":
+            waiting.gate.set()
+        elif ending == "cancelled":
+            call.cancel()
+        await asyncio.wait([call])
+        return before, len(deadlines._waits)
+
+    assert asyncio.run(scenario()) == (1, 0)
+
+
 # --- how many ---------------------------------------------------------------------------------
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -127,3 +128,31 @@ def test_reports_that_are_no_numbers_are_left_out() -> None:
         {"progressToken": "token", "progress": 1},
         {"progressToken": "token", "progress": 2, "message": "?"},
     ]
+
+
+def test_a_report_may_come_before_anybody_waits_and_after_the_reply_sets_no_timer() -> None:
+    seen: list[Params] = []
+    reports = ProgressReports(lambda message: seen.append(json.loads(message)["params"]), "token", 3600)
+
+    async def run() -> tuple[bool, bool]:
+        await reports.during(asyncio.sleep(0))
+        over = reports._timer is not None and reports._timer.cancelled()
+        reports.report(2)
+        return over, reports._timer is not None and reports._timer.cancelled()
+
+    reports.report(1, 2, "early")
+    assert asyncio.run(run()) == (True, True)
+    assert seen == [{"progressToken": "token", "progress": 1, "total": 2, "message": "early"}]
+
+
+def test_the_number_of_a_heartbeat_is_the_seconds_that_the_call_has_taken() -> None:
+    times: list[float] = []
+
+    async def act(_: ProgressReports, until: Callable[[int], Awaitable[None]]) -> None:
+        times.append(time.monotonic())
+        await until(1)
+        times.append(time.monotonic())
+
+    (report,) = told(act)
+
+    assert 0.01 <= report["progress"] <= times[1] - times[0] + 0.02

@@ -11,7 +11,7 @@ import pytest
 
 import misbehaving_server
 from signet.kernel.errors import Code, Fault
-from signet.kernel.outcome import Call, Outcome
+from signet.kernel.outcome import Call, Outcome, Relayed
 from signet.kernel.protocol import (
     CallParams,
     CancelParams,
@@ -315,3 +315,63 @@ def test_an_error_of_the_protocol_has_the_data_of_its_fault_and_no_more() -> Non
         "message": "broken",
         "data": {"canonical_code": "INTERNAL_ERROR", "error_type": "X"},
     }
+
+
+@pytest.mark.parametrize(
+    ("letters", "whole_text", "is_remarked", "texts"),
+    [
+        (5, False, False, ["json"]),
+        (5, False, True, ["json", "a remark"]),
+        (5, True, True, ["json"]),
+        (65_529, False, False, ["a cut"]),
+        (65_529, False, True, ["a cut"]),
+        (65_529, True, True, ["json"]),
+    ],
+)
+def test_the_text_of_a_result_is_its_json_with_a_remark_or_a_cut_unless_the_client_needs_the_whole(
+    letters: int, whole_text: bool, is_remarked: bool, texts: list[str]
+) -> None:
+    result = {"x": "y" * letters}
+    body = json.dumps(result, separators=(",", ":"))
+    tool = made(summarize=lambda _: "a cut", remark=(lambda _: "a remark") if is_remarked else None)
+
+    reply = to_reply(HANDSHAKE, whole_text, 1, Outcome(Call("fine", {}, NULL_CONTEXT), tool, result, body.encode()))
+
+    told = json.loads(reply.body)["result"]
+    assert told["structuredContent"] == result
+    assert [block["text"] for block in told["content"]] == [body if text == "json" else text for text in texts]
+
+
+# --- what a wrapped server replied
+
+
+@pytest.mark.parametrize("era", [HANDSHAKE, MODERN])
+def test_the_result_of_a_wrapped_server_is_sent_as_it_was_written_and_to_another_era_in_its_words(era: Any) -> None:
+    written, told = b'{"content": [], "extra" : 1.0}', [b'{"era":"handshake"}', b'{"era":"modern"}']
+    replies = [
+        to_reply(era, True, 7, Outcome(Call("fine", {}, NULL_CONTEXT), made(), {}, b"{}", relayed=relayed))
+        for relayed in (
+            Relayed(written, modern=era.modern, in_era=lambda _, modern: told[modern]),
+            Relayed(written, modern=not era.modern, in_era=lambda _, modern: told[modern]),
+            Relayed(written, modern=not era.modern),
+        )
+    ]
+
+    results = [written, told[era.modern], written]
+    assert [one.body for one in replies] == [b'{"jsonrpc":"2.0","id":7,"result":%b}' % result for result in results]
+    assert [one.code for one in replies] == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("is_failure", "key", "code"), [(False, b"result", 0), (True, b"error", -32603)], ids=["result", "error"]
+)
+def test_an_error_of_a_wrapped_server_is_sent_as_the_kind_of_error_that_it_was(
+    is_failure: bool, key: bytes, code: int
+) -> None:
+    written = b'{"code": -32050, "message": "gone"}'
+    fault = Fault(Code.INTERNAL_ERROR, "gone")
+    relayed = Relayed(written, modern=False, fault=fault, is_failure=is_failure)
+
+    reply = to_reply(HANDSHAKE, True, 7, Outcome(Call("fine", {}, NULL_CONTEXT), made(), fault=fault, relayed=relayed))
+
+    assert (reply.body, reply.code) == (b'{"jsonrpc":"2.0","id":7,"%b":%b}' % (key, written), code)

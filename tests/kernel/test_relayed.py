@@ -66,6 +66,15 @@ def test_unchecked_it_is_delivered() -> None:
     assert (outcome.fault, outcome.shadow_violation) == (None, None)
 
 
+@pytest.mark.parametrize(("spare", "is_delivered"), [(0, True), (-1, False)])
+def test_a_result_may_be_as_large_as_its_tool_says_and_no_larger(spare: int, is_delivered: bool) -> None:
+    reply = result(b'{"n":1}')
+
+    outcome = finished(reply, max_result_bytes=len(reply.body) + spare)
+
+    assert (outcome.relayed is reply, outcome.fault is None) == (is_delivered, is_delivered)
+
+
 def test_a_tool_without_an_output_contract_promises_nothing() -> None:
     outcome = finished(result(None), promises_output=False)
 

@@ -14,6 +14,7 @@ import misbehaving_server
 from channels import META, invocation, modern_headers, rpc
 from signet.app import SCHEMA_ROOT
 from signet.kernel.headers import ParamHeader
+from signet.kernel.outcome import Door
 from signet.kernel.pipeline import Pipeline
 from signet.kernel.protocol import Identity
 from signet.kernel.schemas import SchemaRegistry
@@ -265,6 +266,21 @@ def test_a_path_that_names_another_tool_is_refused(server: Server) -> None:
     assert isinstance(named, Reply)
     assert isinstance(other, Reply)
     assert (named.code, other.code) == (0, -32602)
+
+
+@pytest.mark.parametrize("is_broken", [False, True], ids=["sound", "broken"])
+def test_the_call_of_an_envelope_knows_the_door_that_it_came_through(server: Server, is_broken: bool) -> None:
+    message = json.dumps(invocation("odd.fine", "none" if is_broken else {"n": 3})).encode()
+
+    replies = [server.invoke(message, "odd.fine"), server.invoke(message), server.receive(message, QUIET)]
+
+    over_stdio = Door("stdio", "mcp.tool.invoke", "stdio envelope")
+    by_path = Door("http", "/mcp/tool/odd.fine", "http envelope")
+    assert [reply.outcome.call.door for reply in replies if isinstance(reply, Reply)] == [
+        by_path,
+        over_stdio,
+        over_stdio,
+    ]
 
 
 # --- faults, by how MCP shows each

@@ -17,6 +17,9 @@ class Sample(msgspec.Struct, frozen=True):
     port: Annotated[int, msgspec.Meta(ge=1, le=65_535), setting("where to listen")] = 8080
     wait_ms: Annotated[int, msgspec.Meta(ge=0, le=1000), setting("how long", up_to=2**64 - 1)] = 200
     rate: Annotated[float, msgspec.Meta(gt=0, le=300), setting("how fast")] = 2.5
+    share: Annotated[float, msgspec.Meta(ge=0, le=1), setting("which part")] = 1.0
+    names: Annotated[str, msgspec.Meta(min_length=1), setting("who")] = "all"
+    tries: Annotated[None | Annotated[int, msgspec.Meta(ge=1, le=9)], setting("how often")] = None  # noqa: RUF036 - either order
     quiet: Annotated[bool, setting("whether to say nothing", default_text="off")] = False
     hidden: int = 7
 
@@ -25,7 +28,19 @@ BY_NAME = {one.name: one for one in settings_of(Sample)}
 
 
 def test_the_fields_of_a_struct_are_its_settings_in_their_order() -> None:
-    assert list(BY_NAME) == ["url", "token", "level", "port", "wait_ms", "rate", "quiet", "hidden"]
+    assert list(BY_NAME) == [
+        "url",
+        "token",
+        "level",
+        "port",
+        "wait_ms",
+        "rate",
+        "share",
+        "names",
+        "tries",
+        "quiet",
+        "hidden",
+    ]
 
 
 def test_a_setting_is_all_that_was_said_beside_its_type() -> None:
@@ -81,6 +96,51 @@ def test_a_value_that_is_no_text_is_taken_if_it_is_of_its_type() -> None:
         BY_NAME["port"].read(80.5)
 
 
+@pytest.mark.parametrize(
+    ("name", "given", "value"),
+    [
+        ("port", 1, 1),
+        ("port", 65_535, 65_535),
+        ("wait_ms", 0, 0),
+        ("wait_ms", 1000, 1000),
+        ("wait_ms", 1001, 1000),
+        ("wait_ms", 2**64 - 1, 1000),
+        ("rate", 300, 300.0),
+        ("share", 0, 0.0),
+        ("quiet", False, False),
+    ],
+)
+def test_a_value_of_a_file_is_taken_within_its_limits(name: str, given: object, value: object) -> None:
+    assert BY_NAME[name].read(given) == value
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "told"),
+    [
+        ("port", 0, "0 cannot be used; write a whole number from 1 to 65535"),
+        ("port", 65_536, "65536 cannot be used; write a whole number from 1 to 65535"),
+        ("port", True, "true cannot be used; write a whole number from 1 to 65535"),
+        ("port", [80], "this cannot be used; write a whole number from 1 to 65535"),
+        ("wait_ms", -1, f"-1 cannot be used; write a whole number from 0 to {2**64 - 1}"),
+        ("wait_ms", 0.5, f"0.5 cannot be used; write a whole number from 0 to {2**64 - 1}"),
+        ("wait_ms", 2**64, f"{2**64} cannot be used; write a whole number from 0 to {2**64 - 1}"),
+        ("wait_ms", False, f"false cannot be used; write a whole number from 0 to {2**64 - 1}"),
+        ("rate", 0, "0 cannot be used; write a number above 0, at most 300"),
+        ("rate", 10**49, f"{10**49} cannot be used; write a number above 0, at most 300"),
+        ("rate", 10**50, "this cannot be used; write a number above 0, at most 300"),
+        ("share", 2, "2 cannot be used; write a number from 0 to 1"),
+        ("names", 5, "5 cannot be used; write a text in quotes"),
+        ("token", 5, "this cannot be used; write a text in quotes"),
+        ("quiet", 1, "1 cannot be used; write true or false"),
+    ],
+)
+def test_a_value_of_a_file_beyond_its_limits_is_refused_with_what_to_write(name: str, given: object, told: str) -> None:
+    with pytest.raises(ValueError, match="cannot be used") as caught:
+        BY_NAME[name].read(given)
+
+    assert str(caught.value) == told
+
+
 @pytest.mark.parametrize("blank", ["", " ", "\t"])
 def test_a_blank_secret_is_none(blank: str) -> None:
     assert BY_NAME["token"].read(blank) is None
@@ -98,6 +158,9 @@ def test_a_blank_secret_is_none(blank: str) -> None:
         ("wait_ms", str(2**64), f"write a whole number from 0 to {2**64 - 1}"),
         ("rate", "0", "write a number above 0, at most 300"),
         ("rate", "soon", "write a number above 0, at most 300"),
+        ("share", "1.1", "write a number from 0 to 1"),
+        ("names", "", "write a text that is not empty"),
+        ("tries", "10", "write a whole number from 1 to 9"),
         ("level", "loud", "write low or high"),
         ("quiet", "maybe", "write true or false"),
     ],

@@ -64,6 +64,18 @@ def test_without_a_tools_own_words_the_beginning_and_the_end_are_shown(letter: s
     assert "\ufffd" not in text
 
 
+@pytest.mark.parametrize("letter", ["x", "é", "日", "😀"])
+def test_a_cut_shows_5000_characters_of_the_beginning_and_2500_of_the_end(letter: str) -> None:
+    made = outcome(of_size(LIMIT + 8, letter))
+    note = (
+        f"The result has {len(made.body):,} bytes: the whole of it is in structuredContent, "
+        "and this text is a cut of it."
+    )
+
+    head, tail = '{"x":"' + letter * 4_994, letter * 2_498 + '"}'
+    assert texts(made) == [f"{note}\n\nIt begins:\n{head}\n\nIt ends:\n{tail}"]
+
+
 def test_a_client_that_needs_the_whole_gets_the_json_alone() -> None:
     large = outcome(of_size(LIMIT + 1), summarize=lambda _: "cut", remark=lambda _: "more")
     small = outcome({"x": "y"}, remark=lambda _: "more")

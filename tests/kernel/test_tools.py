@@ -153,3 +153,36 @@ def test_a_context_without_an_upstream_says_so() -> None:
 def test_the_null_context_takes_progress_and_does_nothing() -> None:
     assert NULL_CONTEXT.progress(1.0, None, "half") is None
     assert (NULL_CONTEXT.capabilities, NULL_CONTEXT.upstream, NULL_CONTEXT.settings) == ({}, None, None)
+
+
+# --- arguments that were refused at first
+
+
+REFUSED = "Expected `int`, got `str` - at `$.n`"
+
+
+@pytest.mark.parametrize(
+    ("given", "is_lax", "found"),
+    [
+        (10.0, False, Arguments(10)),
+        (10.0, True, Arguments(10)),
+        ("10", False, REFUSED),
+        ("10", True, Arguments(10)),
+        ("ten", False, REFUSED),
+        ("ten", True, REFUSED),
+    ],
+)
+def test_a_strict_tool_takes_whole_numbers_and_texts_of_numbers_only_where_no_contract_is_enforced(
+    given: object, is_lax: bool, found: object
+) -> None:
+    strict = Tool(name="x", slug="x", title="x", description="x", args=Arguments, run=print, is_strict=True)
+
+    read = strict.read_again({"n": given}, msgspec.ValidationError("before"), is_lax=is_lax)
+
+    assert (str(read) if isinstance(read, msgspec.ValidationError) else read) == found
+
+
+def test_a_tool_that_is_not_strict_reads_its_arguments_once() -> None:
+    error = msgspec.ValidationError("before")
+
+    assert made("x", "x").read_again({"n": 10.0}, error, is_lax=True) is error

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from signet.lock.words import danger_of
+from signet.lock.words import danger_of, property_paths
 
 PLACES = [f"https://{letter}.example" for letter in "abcde"]
 
@@ -43,3 +45,16 @@ def test_a_text_is_more_than_a_text_by_what_is_new_in_it(old: str, new: str, dan
 def test_destinations_are_passed_over_where_they_are_expected() -> None:
     assert danger_of("", PLACES[0], destinations=False) == ""
     assert danger_of("", "\u2066", destinations=False) == "it hides characters that show nothing: U+2066"
+
+
+@pytest.mark.parametrize(("depth", "is_read"), [(64, True), (65, False)])
+def test_properties_may_be_nested_64_deep(depth: int, is_read: bool) -> None:
+    schema: dict[str, Any] = {}
+    for _ in range(depth):
+        schema = {"properties": {"x": schema}}
+
+    if is_read:
+        assert property_paths(schema) == {("x",) * length for length in range(1, depth + 1)}
+    else:
+        with pytest.raises(ValueError, match=r"^its properties are nested deeper than 64$"):
+            property_paths(schema)

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from signet.transports import supervisor as supervisors
 from signet.transports.slots import ConnectionLimits
 from signet.transports.supervisor import Supervisor, Worker, _has_said_so
 from signet.transports.workers import Service, run_worker
@@ -92,3 +93,43 @@ def test_a_worker_serves_once_it_says_so(said: bool, is_open: bool, found: bool)
     assert _has_said_so(ready) is found
     assert ready.closed
     child.close()
+
+
+@pytest.mark.parametrize("is_stopping", [False, True])
+def test_a_worker_is_started_deaf_to_ctrl_c_and_ends_with_its_supervisor(
+    idle: Supervisor, monkeypatch: pytest.MonkeyPatch, is_stopping: bool
+) -> None:
+    done: list[object] = []
+
+    class Child:
+        def close(self) -> None:
+            done.append("its end of the pipe is closed here")
+
+    class Process:
+        def start(self) -> None:
+            done.append(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ()))
+
+        def terminate(self) -> None:
+            done.append("terminated")
+
+    class Context:
+        def Pipe(self, *, duplex: bool) -> tuple[str, Child]:  # noqa: N802 - as multiprocessing has it
+            assert not duplex
+            return "ready", child
+
+        def Process(self, **facts: object) -> Process:  # noqa: N802
+            assert facts == {"target": run_worker, "args": (idle._service, child), "daemon": True}
+            return process
+
+    child, process = Child(), Process()
+    monkeypatch.setattr(supervisors, "get_context", {"spawn": Context()}.__getitem__)
+    idle._is_stopping = is_stopping
+    before = time.monotonic()
+    idle._start()
+
+    worker = idle._workers[-1]
+    assert (worker.process, worker.ready) == (process, "ready")
+    assert before + 60 <= worker.deadline_s <= time.monotonic() + 60
+    assert done == [True, "its end of the pipe is closed here", *(["terminated"] if is_stopping else [])]
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    idle._workers.pop()

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import signal
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
 from channels import rpc
 from processes import PATIENCE_S, ROOT, clean_env, serving, serving_command
+from signet.transports import supervisor, workers
+from signet.transports.http_server import HttpServer, bind
+from signet.transports.workers import Service
 
 ODD = (sys.executable, str(ROOT / "tests/misbehaving_server.py"), "serve")
 CALL = rpc("tools/call", {"name": "encodePlantUML", "arguments": {"plantumlCode": "A"}})
@@ -26,6 +31,65 @@ def test_several_workers_answer_as_one() -> None:
 
     assert len(answers) == 1
     assert several.process.returncode == 0
+
+
+@pytest.mark.parametrize(("count", "done"), [(1, ["SIGINT, SIGTERM"]), (2, ["2 supervised"]), (3, ["3 supervised"])])
+def test_one_process_serves_by_itself_and_several_have_a_supervisor(
+    monkeypatch: pytest.MonkeyPatch, count: int, done: list[str]
+) -> None:
+    told: list[str] = []
+
+    class Supervising:
+        def __init__(self, _service: Service, count: int, run: object) -> None:
+            assert run is workers.run_worker
+            self.run = lambda: told.append(f"{count} supervised")
+
+    monkeypatch.setattr(supervisor, "Supervisor", Supervising)
+    monkeypatch.setattr(workers, "_run", lambda _, *numbers: told.append(", ".join(one.name for one in numbers)))
+    with bind("127.0.0.1", 0) as listener:
+        workers.serve(Service(lambda: None, listener), count)  # type: ignore[arg-type,return-value]
+
+    assert told == done
+
+
+@pytest.mark.parametrize("is_alone", [True, False])
+def test_a_second_application_is_served_as_long_as_the_first(is_alone: bool) -> None:
+    told: list[str] = []
+    servers: list[HttpServer] = []
+
+    class Ready:
+        def send(self, word: object) -> None:
+            told.append(f"ready: {word}")
+
+        def close(self) -> None:
+            told.append("told")
+
+    class Noted:
+        records_all = False
+        is_ready = True
+
+        def __init__(self, name: str, *, is_last: bool) -> None:
+            self._name, self._is_last = name, is_last
+
+        def start(self) -> None:
+            told.append(f"{self._name} starts")
+            if self._is_last:
+                asyncio.get_running_loop().call_soon(servers[0].stop)
+
+        async def close(self) -> None:
+            told.append(f"{self._name} ends")
+
+    first, second = bind("127.0.0.1", 0), bind("127.0.0.1", 0)
+    beside: Any = None if is_alone else (lambda: Noted("second", is_last=True), second)
+    factory: Any = lambda: Noted("first", is_last=is_alone)  # noqa: E731
+    ready: Any = Ready()
+    asyncio.run(workers._serve(Service(factory, first, on_start=servers.append, beside=beside), (), ready))
+    second.close()
+
+    between = [] if is_alone else ["second starts"]
+    after = [] if is_alone else ["second ends"]
+    assert told == ["first starts", "ready: None", "told", *between, "first ends", *after]
+    assert first.fileno() == -1
 
 
 # --- the end
