@@ -250,6 +250,26 @@ def test_a_character_outside_the_alphabet_is_refused(foreign: str) -> None:
         decode(foreign)
 
 
+@pytest.mark.parametrize(
+    ("encoded", "words"),
+    [
+        ("zzzzzzzzzzzz", "not a PlantUML string: Error -3 while decompressing data: invalid "),
+        (encode("A -> B")[:6], "not a PlantUML string: it is cut off or too long"),
+        (encode("a" * 1_048_577), "not a PlantUML string: it is cut off or too long"),
+    ],
+    ids=["no deflate", "cut off", "a byte too long"],
+)
+def test_what_is_no_string_of_plantuml_is_refused_with_the_reason(encoded: str, words: str) -> None:
+    with pytest.raises(ValueError, match=r".+") as caught:
+        decode(encoded)
+
+    assert str(caught.value).startswith(words)
+
+
+def test_a_text_of_a_mebibyte_comes_back() -> None:
+    assert decode(encode("a" * 1_048_576)) == "a" * 1_048_576
+
+
 @pytest.mark.spec("4.errors.encoding-failed", "4.invocation.encoding-failed")
 @pytest.mark.parametrize("size", [1, 51_200], ids=["at once", "in a thread"])
 @pytest.mark.parametrize("error", [zlib.error("no"), MemoryError(), ValueError("hunter2")], ids=repr)
