@@ -188,6 +188,17 @@ STYLES = {
         "**Example 1:**\n\nInput: 1\n\nOutput: 2\n\n**Constraints:**\n\nInput: 5\n",
         [("1", "2", None)],
     ),
+    "an explanation behind the end of the samples": (
+        "### 样例输入\n```\n1\n```\n### 样例输出\n```\n2\n```\n## 说明/提示\n\n### 样例解释\n\n一加一。\n",
+        [("1", "2", "一加一。")],
+    ),
+    "a note behind another section, up to a constraint": (
+        (
+            "## Sample Input\n```\n1\n```\n## Sample Output\n```\n2\n```\n## Limits\n\nNone.\n\n"
+            "## Note\n\nIt is one more.\n\n**Constraints:**\n\nIt is small.\n"
+        ),
+        [("1", "2", "It is one more.")],
+    ),
     "explanations of two samples": (
         (
             "**Example 1:**\n\nInput: 1\n\nOutput: 2\n\nExplanation: one\n\n**Example 2:**\n\nInput: 3\n\n"
