@@ -22,7 +22,7 @@ from signet.app import build_server
 from signet.commands.call import walk
 from signet.settings import Settings
 from signet.toolsets.plantuml import tools
-from signet.toolsets.plantuml.encoding import decode, encode
+from signet.toolsets.plantuml.encoding import decode, encode, unmap
 from vectors import ROWS, VECTORS, bytes_of, fifty_kilobytes, raw_deflate, string_of, text_of
 
 PLANTUML = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_"
@@ -248,6 +248,15 @@ def test_different_texts_give_different_strings(one: str, other: str) -> None:
 def test_a_character_outside_the_alphabet_is_refused(foreign: str) -> None:
     with pytest.raises(ValueError, match=r".+"):
         decode(foreign)
+
+
+@pytest.mark.spec("4.encoding.url-safe")
+@pytest.mark.parametrize("foreign", [chr(point) for point in range(128) if chr(point) not in PLANTUML])
+def test_a_character_of_another_alphabet_stands_for_no_digit(foreign: str) -> None:
+    """Nor is it passed over: the string would decode to a text that nobody encoded."""
+    for string in (f"SrJGjLDm0W0{foreign}", f"SrJG{foreign}jLDm0W0", foreign):
+        with pytest.raises(ValueError, match=r".+"):
+            unmap(string)
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,8 @@ GOOD = b'{"STATUS":200,"MESSAGEID":"M181000I"}'
         (LIST, GOOD, {}, True),
         (LIST, b"STATUS,200\r\nMESSAGEID,M181000I", {}, True),
         (LIST, b'\xef\xbb\xbf{ "STATUS" : "200" }', {}, True),
+        (LIST, b" " * 187 + b'{"STATUS":200}', {}, True),
+        (LIST, b" " * 188 + b'{"STATUS":200}', {}, False),
         (LIST, b'{"STATUS":400}', {}, False),
         (LIST, b'{"STATUS":2000}', {}, False),
         (LIST, b"", {}, False),

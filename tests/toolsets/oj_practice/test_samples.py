@@ -140,6 +140,10 @@ STYLES = {
         "## Example\n\n| Output | Input |\n|---|---|\n| 1 | 2 |\n",
         [("2", "1", None)],
     ),
+    "a table with the output first, of which an input is shorter": (
+        "## Example\n\n| Output | Input |\n|---|---|\n| 1 | 2 |\n| 3 |\n",
+        [("2", "1\n3", None)],
+    ),
     "a note about one sample": (
         "## Sample Input\n```\n1\n```\n## Sample Output\n```\n2\n```\n## Note\n\nIt is one more.\n\n- first\n",
         [("1", "2", "It is one more.\n- first")],
@@ -246,6 +250,7 @@ UNCERTAIN = {
         "| Input | Output |\n|---|---|\n| 1 | 2 |\n",
         "the statement shows no samples",
     ),
+    "a table without rows": ("<p>Text.</p><h3>Example</h3><table></table>", None),
     "an explanation of nothing": ("Explanation: why", "the statement shows no samples"),
     "a sentence that begins like a label": ("Sample Input files are large.", "the statement shows no samples"),
     "another table": ("## Example\n\n| day | tide |\n|---|---|\n| 1 | 2 |\n", None),
