@@ -1123,6 +1123,8 @@ def of_series(dates: str, values: str) -> str:
         (f'{{"STATUS":200,"RESULTSET":[{{{members(60_000)}}}]}}', JSON, MEMBERS),
         (f'{{"STATUS":200,"RESULTSET":[{{"x":[1,2,{{"y":1}}],{members(60_000)}', JSON, MEMBERS),
         ('{"STATUS":200,"RESULTSET":[' + "[" * 400_001 + "]" * 400_001 + "]}", JSON, NESTED),
+        ('{"STATUS":["' + "1" * 5_000_000 + '"]}', JSON, NESTED),
+        ('{"STATUS":{"a":"' + "1" * 5_000_000 + '"}}', JSON, NESTED),
         ('{"STATUS":"' + "1" * 5_000_000 + '"}', JSON, TOO_LONG),
         ('{"STATUS":200,"DATE":"' + "\\n" * 2_500_000 + '"}', JSON, TOO_LONG),
         (of_series('["' + "2" * 5_000_000 + '"]', "[1]"), JSON, TOO_LONG),
@@ -1132,8 +1134,8 @@ def of_series(dates: str, values: str) -> str:
         (HEAD + "\r" * 1_048_577, CSV, "a line has more than 1,048,576 bytes"),
     ],
     ids=[
-        "outline", "parameter", "row", "unclosed row", "arrays", "status", "escapes", "date", "value", "parameters",
-        "line", "carriage returns",
+        "outline", "parameter", "row", "unclosed row", "arrays", "long array", "long object", "status", "escapes",
+        "date", "value", "parameters", "line", "carriage returns",
     ],
 )  # fmt: skip
 def test_what_would_be_made_in_one_long_step_is_refused_before(body: str, kind: str, told: str) -> None:
