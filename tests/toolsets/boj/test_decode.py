@@ -407,6 +407,7 @@ def test_a_status_may_be_a_number_or_its_text(status: str) -> None:
         ("-1", "STATUS is '-1'"),
         ("65536", "STATUS is '65536'"),
         ('"OK"', "STATUS is 'OK'"),
+        (f'"{"x" * 51}"', f"STATUS is '{'x' * 50}'"),
         ("[200]", "a value is nested where a plain one should be"),
     ],
 )
@@ -1140,6 +1141,14 @@ def of_series(dates: str, values: str) -> str:
 )  # fmt: skip
 def test_what_would_be_made_in_one_long_step_is_refused_before(body: str, kind: str, told: str) -> None:
     assert refusal(body, CODE, kind) == {"error_type": "DECODE_ERROR", "message": told}
+
+
+def test_an_object_has_at_most_1000_members_where_all_have_more_than_50000() -> None:
+    few, more, many = (f'{{"STATUS":200,{members(count)}}}' for count in (1_000, 49_999, 50_000))
+    rows, wide = (f'{{"STATUS":200,"X":[{",".join([f"{{{members(count)}}}"] * 51)}]}}' for count in (1_000, 1_001))
+
+    assert [told(body)["series"] for body in (few, more, rows)] == [[], [], []]
+    assert [refusal(body) for body in (many, wide)] == [undecodable(MEMBERS)] * 2
 
 
 @pytest.mark.parametrize(("arrays", "is_read"), [(400_001, True), (400_002, False)])

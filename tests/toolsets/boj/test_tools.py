@@ -215,5 +215,6 @@ def test_a_body_that_is_no_gzip_cannot_be_read_and_is_not_asked_for_again() -> N
     with pytest.raises(Fault) as caught:
         fetch(bank)
 
-    assert caught.value.data["error_type"] == "DECODE_ERROR"
+    told = caught.value.data
+    assert (told["error_type"], told["message"]) == ("DECODE_ERROR", "the body is not the gzip that it claims to be")
     assert len(bank.waited) == 1

@@ -250,6 +250,7 @@ UNCERTAIN = {
         "| Input | Output |\n|---|---|\n| 1 | 2 |\n",
         "the statement shows no samples",
     ),
+    "text behind the name of a section": ("Example 1:\nIt is easy.", None),
     "a table without rows": ("<p>Text.</p><h3>Example</h3><table></table>", None),
     "an explanation of nothing": ("Explanation: why", "the statement shows no samples"),
     "a sentence that begins like a label": ("Sample Input files are large.", "the statement shows no samples"),
