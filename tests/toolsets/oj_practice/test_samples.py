@@ -160,6 +160,17 @@ STYLES = {
         "**Example 1:**\n\nInput: 1\n\nOutput: 2\n\n- Input: 3\n- Output: 4\n",
         [("1", "2", None)],
     ),
+    "items of a page are no labels": (
+        (
+            "<p><b>Example 1:</b></p><p>Input: 1</p><p>Output: 2</p>"
+            "<ul><li>Input: 3</li><li>Output: 4</li></ul><p>Text.</p>"
+        ),
+        [("1", "2", None)],
+    ),
+    "a paragraph of an explanation that speaks of an output": (
+        "<p><b>Example 1:</b></p><p>Input: 1</p><p>Output: 2</p><p>Explanation: see</p><p>Output: two.</p>",
+        [("1", "2", "see\nOutput: two.")],
+    ),
     "an explanation in two parts": (
         "**Example 1:**\n\nInput: 1\n\nOutput: 2\n\nExplanation: a\n\n**Explanation**\n\nb\n",
         [("1", "2", "a\nb")],
@@ -251,6 +262,7 @@ UNCERTAIN = {
         "the statement shows no samples",
     ),
     "text behind the name of a section": ("Example 1:\nIt is easy.", None),
+    "a table of samples without any": ("| Sample | Input | Output |\n|---|---|---|\n", None),
     "a table without rows": ("<p>Text.</p><h3>Example</h3><table></table>", None),
     "an explanation of nothing": ("Explanation: why", "the statement shows no samples"),
     "a sentence that begins like a label": ("Sample Input files are large.", "the statement shows no samples"),
