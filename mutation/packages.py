@@ -137,7 +137,12 @@ PACKAGES = (
             "schemas/tools/oj.*.json",
         ),
         (
-            ("tests/toolsets/test_contract_edges.py", "tests/toolsets/oj/test_requests.py"),
+            (
+                "tests/toolsets/test_contract_edges.py",
+                "tests/toolsets/oj/test_api.py",
+                "tests/toolsets/oj/test_requests.py",
+                "tests/toolsets/oj_practice/test_samples.py",
+            ),
             ("tests/toolsets/oj/test_tools.py", "tests/transports/test_every_tool.py"),
             ("tests/test_oj_mcp.py",),
         ),
@@ -155,8 +160,10 @@ PACKAGES = (
         ),
         (
             (
+                "tests/toolsets/boj/test_contract_limits.py",
                 "tests/toolsets/boj/test_decode.py",
                 "tests/toolsets/boj/test_query.py",
+                "tests/toolsets/boj_explore/test_codes.py",
                 "tests/toolsets/boj_explore/test_columns.py",
                 "tests/toolsets/boj_explore/test_tools.py",
             ),
@@ -169,7 +176,11 @@ PACKAGES = (
         "toolset plantuml",
         ("toolsets/plantuml/*.py", "toolsets/plantuml_tools/*.py", "schemas/tools/plantuml.*.json"),
         (
-            ("tests/toolsets/test_contract_edges.py", "tests/toolsets/plantuml_tools/test_diagram_tools.py"),
+            (
+                "tests/toolsets/test_contract_edges.py",
+                "tests/toolsets/plantuml_tools/test_decoding.py",
+                "tests/toolsets/plantuml_tools/test_diagram_tools.py",
+            ),
             ("tests/toolsets/test_plantuml.py", "tests/transports/test_every_tool.py"),
             ("tests/toolsets/plantuml_tools/test_drawing.py",),
         ),

@@ -22,7 +22,7 @@ from signet.app import build_server
 from signet.commands.call import walk
 from signet.settings import Settings
 from signet.toolsets.plantuml import tools
-from signet.toolsets.plantuml.encoding import decode, encode
+from signet.toolsets.plantuml.encoding import decode, encode, unmap
 from vectors import ROWS, VECTORS, bytes_of, fifty_kilobytes, raw_deflate, string_of, text_of
 
 PLANTUML = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_"
@@ -248,6 +248,35 @@ def test_different_texts_give_different_strings(one: str, other: str) -> None:
 def test_a_character_outside_the_alphabet_is_refused(foreign: str) -> None:
     with pytest.raises(ValueError, match=r".+"):
         decode(foreign)
+
+
+@pytest.mark.spec("4.encoding.url-safe")
+@pytest.mark.parametrize("foreign", [chr(point) for point in range(128) if chr(point) not in PLANTUML])
+def test_a_character_of_another_alphabet_stands_for_no_digit(foreign: str) -> None:
+    """Nor is it passed over: the string would decode to a text that nobody encoded."""
+    for string in (f"SrJGjLDm0W0{foreign}", f"SrJG{foreign}jLDm0W0", f"SrJG{foreign * 4}jLDm0W00"):
+        with pytest.raises(ValueError, match=r".+"):
+            unmap(string)
+
+
+@pytest.mark.parametrize(
+    ("encoded", "words"),
+    [
+        ("zzzzzzzzzzzz", "not a PlantUML string: Error -3 while decompressing data: invalid "),
+        (encode("A -> B")[:6], "not a PlantUML string: it is cut off or too long"),
+        (encode("a" * 1_048_577), "not a PlantUML string: it is cut off or too long"),
+    ],
+    ids=["no deflate", "cut off", "a byte too long"],
+)
+def test_what_is_no_string_of_plantuml_is_refused_with_the_reason(encoded: str, words: str) -> None:
+    with pytest.raises(ValueError, match=r".+") as caught:
+        decode(encoded)
+
+    assert str(caught.value).startswith(words)
+
+
+def test_a_text_of_a_mebibyte_comes_back() -> None:
+    assert decode(encode("a" * 1_048_576)) == "a" * 1_048_576
 
 
 @pytest.mark.spec("4.errors.encoding-failed", "4.invocation.encoding-failed")

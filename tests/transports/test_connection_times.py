@@ -49,6 +49,9 @@ class Wire(asyncio.Transport):
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:  # noqa: ARG002
         self.done.append(f"at most {high} unsent")
 
+    def is_closing(self) -> bool:
+        return "close" in self.done or "abort" in self.done
+
     def get_write_buffer_size(self) -> int:
         return self.unsent
 

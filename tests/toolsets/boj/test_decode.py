@@ -407,6 +407,7 @@ def test_a_status_may_be_a_number_or_its_text(status: str) -> None:
         ("-1", "STATUS is '-1'"),
         ("65536", "STATUS is '65536'"),
         ('"OK"', "STATUS is 'OK'"),
+        (f'"{"x" * 51}"', f"STATUS is '{'x' * 50}'"),
         ("[200]", "a value is nested where a plain one should be"),
     ],
 )
@@ -1123,6 +1124,8 @@ def of_series(dates: str, values: str) -> str:
         (f'{{"STATUS":200,"RESULTSET":[{{{members(60_000)}}}]}}', JSON, MEMBERS),
         (f'{{"STATUS":200,"RESULTSET":[{{"x":[1,2,{{"y":1}}],{members(60_000)}', JSON, MEMBERS),
         ('{"STATUS":200,"RESULTSET":[' + "[" * 400_001 + "]" * 400_001 + "]}", JSON, NESTED),
+        ('{"STATUS":["' + "1" * 5_000_000 + '"]}', JSON, NESTED),
+        ('{"STATUS":{"a":"' + "1" * 5_000_000 + '"}}', JSON, NESTED),
         ('{"STATUS":"' + "1" * 5_000_000 + '"}', JSON, TOO_LONG),
         ('{"STATUS":200,"DATE":"' + "\\n" * 2_500_000 + '"}', JSON, TOO_LONG),
         (of_series('["' + "2" * 5_000_000 + '"]', "[1]"), JSON, TOO_LONG),
@@ -1132,12 +1135,20 @@ def of_series(dates: str, values: str) -> str:
         (HEAD + "\r" * 1_048_577, CSV, "a line has more than 1,048,576 bytes"),
     ],
     ids=[
-        "outline", "parameter", "row", "unclosed row", "arrays", "status", "escapes", "date", "value", "parameters",
-        "line", "carriage returns",
+        "outline", "parameter", "row", "unclosed row", "arrays", "long array", "long object", "status", "escapes",
+        "date", "value", "parameters", "line", "carriage returns",
     ],
 )  # fmt: skip
 def test_what_would_be_made_in_one_long_step_is_refused_before(body: str, kind: str, told: str) -> None:
     assert refusal(body, CODE, kind) == {"error_type": "DECODE_ERROR", "message": told}
+
+
+def test_an_object_has_at_most_1000_members_where_all_have_more_than_50000() -> None:
+    few, more, many = (f'{{"STATUS":200,{members(count)}}}' for count in (1_000, 49_999, 50_000))
+    rows, wide = (f'{{"STATUS":200,"X":[{",".join([f"{{{members(count)}}}"] * 51)}]}}' for count in (1_000, 1_001))
+
+    assert [told(body)["series"] for body in (few, more, rows)] == [[], [], []]
+    assert [refusal(body) for body in (many, wide)] == [undecodable(MEMBERS)] * 2
 
 
 @pytest.mark.parametrize(("arrays", "is_read"), [(400_001, True), (400_002, False)])

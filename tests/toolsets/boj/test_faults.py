@@ -105,6 +105,11 @@ def test_a_code_that_nobody_knows_is_passed_on_without_a_remedy() -> None:
     }
 
 
+@pytest.mark.parametrize(("chars", "end"), [(1_000, ""), (1_001, "…")])
+def test_a_text_of_1000_characters_is_shown_whole(chars: int, end: str) -> None:
+    assert transport("x" * chars).data["message"] == "x" * 1_000 + end
+
+
 def test_a_text_from_outside_is_cut() -> None:
     long = "x" * 5_000
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import msgspec
 import pytest
 
 from signet.kernel.errors import Code, Fault
-from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
+from signet.kernel.server import QUIET_CONTEXT
+from signet.kernel.upstream import NOT_GZIP, UpstreamRequest, UpstreamResponse
+from signet.kernel.waiting import Waiting
 from signet.toolsets.boj import BojSettings
 from signet.toolsets.boj.faults import refused, transport
 from signet.toolsets.boj.tools import TOOLS, delay_ms, get_metadata, may_cache
@@ -26,6 +29,8 @@ GOOD = b'{"STATUS":200,"MESSAGEID":"M181000I"}'
         (LIST, GOOD, {}, True),
         (LIST, b"STATUS,200\r\nMESSAGEID,M181000I", {}, True),
         (LIST, b'\xef\xbb\xbf{ "STATUS" : "200" }', {}, True),
+        (LIST, b" " * 187 + b'{"STATUS":200}', {}, True),
+        (LIST, b" " * 188 + b'{"STATUS":200}', {}, False),
         (LIST, b'{"STATUS":400}', {}, False),
         (LIST, b'{"STATUS":2000}', {}, False),
         (LIST, b"", {}, False),
@@ -127,3 +132,89 @@ def test_a_call_between_two_attempts_says_when_it_tries_again(ends_s: float, lef
         return retry_words("answered 503", asyncio.get_running_loop().time() + ends_s, "2 of 3")
 
     assert asyncio.run(said()) == f"the Bank of Japan answered 503: trying again in {left} s (2 of 3)"
+
+
+BUSY = b'{"STATUS":503,"MESSAGEID":"M181091S","MESSAGE":"busy"}'
+EMPTY = b'{"STATUS":200,"MESSAGEID":"M181000I","MESSAGE":"ok","RESULTSET":[]}'
+UNREADABLE = b'{"STATUS":'
+
+
+class PlayedBank:
+    """Answers one request after the other; notes what each call waited for before it, and what it is to forget."""
+
+    has_token = False
+    origin = "played"
+
+    def __init__(self, *answers: bytes | UpstreamResponse | Fault) -> None:
+        self.waited: list[str] = []
+        self.forgotten: list[str] = []
+        self._answers = list(answers)
+
+    async def send(self, _: UpstreamRequest, wait: Waiting) -> UpstreamResponse:
+        self.waited.append(wait.text())
+        answer = self._answers.pop(0)
+        if isinstance(answer, Fault):
+            raise answer
+        return UpstreamResponse(200, "application/json", answer) if isinstance(answer, bytes) else answer
+
+    def forget(self, request: UpstreamRequest) -> None:
+        self.forgotten.append(request.target)
+
+
+def fetch(bank: PlayedBank, **settings: int) -> Any:
+    own = BojSettings(retry_backoff_ms=0, **settings)
+    context = msgspec.structs.replace(QUIET_CONTEXT, upstream=bank, settings=own, wait=Waiting())
+    return asyncio.run(get_metadata.run(get_metadata.args(db="FM08"), context))
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "forgotten"),
+    [
+        (UNREADABLE, "DECODE_ERROR", ["/api/v1/getMetadata?db=FM08"]),
+        (b'{"STATUS":400,"MESSAGEID":"M181005E","MESSAGE":"no"}', "API_ERROR", []),
+        (b"<html>", "TRANSPORT_ERROR", []),
+    ],
+)
+def test_an_answer_that_cannot_be_read_is_not_kept(answer: bytes, kind: str, forgotten: list[str]) -> None:
+    bank = PlayedBank(answer)
+
+    with pytest.raises(Fault) as caught:
+        fetch(bank, retry_max=0)
+
+    assert caught.value.data["error_type"] == kind
+    assert (bank.forgotten, len(bank.waited)) == (forgotten, 1)
+
+
+def test_a_call_that_is_tried_again_says_why_and_how_often() -> None:
+    bank = PlayedBank(BUSY, Fault(Code.INTERNAL_ERROR, "refused"), EMPTY)
+
+    assert fetch(bank).entries == []
+    assert bank.waited == [
+        "",
+        "the Bank of Japan answered 503: trying again in 0 s (2 of 3)",
+        "the Bank of Japan could not be asked: trying again in 0 s (3 of 3)",
+    ]
+    assert bank.forgotten == []
+
+
+@pytest.mark.spec("3.retry.count")
+def test_the_last_failure_is_told_when_every_attempt_has_failed() -> None:
+    bank = PlayedBank(BUSY, BUSY, UpstreamResponse(200, "", b"", broken="the connection broke"), EMPTY)
+
+    with pytest.raises(Fault) as caught:
+        fetch(bank)
+
+    told = caught.value.data
+    assert (told["error_type"], told["message"]) == ("TRANSPORT_ERROR", "the connection broke")
+    assert len(bank.waited) == 3
+
+
+def test_a_body_that_is_no_gzip_cannot_be_read_and_is_not_asked_for_again() -> None:
+    bank = PlayedBank(UpstreamResponse(200, "", b"", broken=NOT_GZIP), EMPTY)
+
+    with pytest.raises(Fault) as caught:
+        fetch(bank)
+
+    told = caught.value.data
+    assert (told["error_type"], told["message"]) == ("DECODE_ERROR", "the body is not the gzip that it claims to be")
+    assert len(bank.waited) == 1

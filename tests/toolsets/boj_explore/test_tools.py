@@ -162,11 +162,12 @@ def test_a_database_that_is_none_is_told_with_those_that_are_alike(explorer: Exp
 
 def test_databases_are_listed_by_words_of_either_language(explorer: Explorer, bank: BojHarness) -> None:
     every = explorer.call("boj_list_databases")["databases"]
-    some = explorer.call("boj_list_databases", query="実効")["databases"]
+    some = explorer.call("boj_list_databases", query="実効")
     none = explorer.call("boj_list_databases", query="banana")
 
     assert len(every) == 50
-    assert some == [
+    assert some["note"] == ""
+    assert some["databases"] == [
         {
             "code": "FM09", "name": "Effective Exchange Rate", "name_j": "実効為替レート",
             "category": "Financial Markets", "category_j": "マーケット関連",

@@ -140,6 +140,10 @@ STYLES = {
         "## Example\n\n| Output | Input |\n|---|---|\n| 1 | 2 |\n",
         [("2", "1", None)],
     ),
+    "a table with the output first, of which an input is shorter": (
+        "## Example\n\n| Output | Input |\n|---|---|\n| 1 | 2 |\n| 3 |\n",
+        [("2", "1\n3", None)],
+    ),
     "a note about one sample": (
         "## Sample Input\n```\n1\n```\n## Sample Output\n```\n2\n```\n## Note\n\nIt is one more.\n\n- first\n",
         [("1", "2", "It is one more.\n- first")],
@@ -155,6 +159,17 @@ STYLES = {
     "items are no labels": (
         "**Example 1:**\n\nInput: 1\n\nOutput: 2\n\n- Input: 3\n- Output: 4\n",
         [("1", "2", None)],
+    ),
+    "items of a page are no labels": (
+        (
+            "<p><b>Example 1:</b></p><p>Input: 1</p><p>Output: 2</p>"
+            "<ul><li>Input: 3</li><li>Output: 4</li></ul><p>Text.</p>"
+        ),
+        [("1", "2", None)],
+    ),
+    "a paragraph of an explanation that speaks of an output": (
+        "<p><b>Example 1:</b></p><p>Input: 1</p><p>Output: 2</p><p>Explanation: see</p><p>Output: two.</p>",
+        [("1", "2", "see\nOutput: two.")],
     ),
     "an explanation in two parts": (
         "**Example 1:**\n\nInput: 1\n\nOutput: 2\n\nExplanation: a\n\n**Explanation**\n\nb\n",
@@ -187,6 +202,17 @@ STYLES = {
     "a constraint ends the samples": (
         "**Example 1:**\n\nInput: 1\n\nOutput: 2\n\n**Constraints:**\n\nInput: 5\n",
         [("1", "2", None)],
+    ),
+    "an explanation behind the end of the samples": (
+        "### 样例输入\n```\n1\n```\n### 样例输出\n```\n2\n```\n## 说明/提示\n\n### 样例解释\n\n一加一。\n",
+        [("1", "2", "一加一。")],
+    ),
+    "a note behind another section, up to a constraint": (
+        (
+            "## Sample Input\n```\n1\n```\n## Sample Output\n```\n2\n```\n## Limits\n\nNone.\n\n"
+            "## Note\n\nIt is one more.\n\n**Constraints:**\n\nIt is small.\n"
+        ),
+        [("1", "2", "It is one more.")],
     ),
     "explanations of two samples": (
         (
@@ -235,6 +261,9 @@ UNCERTAIN = {
         "| Input | Output |\n|---|---|\n| 1 | 2 |\n",
         "the statement shows no samples",
     ),
+    "text behind the name of a section": ("Example 1:\nIt is easy.", None),
+    "a table of samples without any": ("| Sample | Input | Output |\n|---|---|---|\n", None),
+    "a table without rows": ("<p>Text.</p><h3>Example</h3><table></table>", None),
     "an explanation of nothing": ("Explanation: why", "the statement shows no samples"),
     "a sentence that begins like a label": ("Sample Input files are large.", "the statement shows no samples"),
     "another table": ("## Example\n\n| day | tide |\n|---|---|\n| 1 | 2 |\n", None),

@@ -15,7 +15,8 @@ __all__ = ["MAX_DECODED_BYTES", "decode", "encode", "encode_bytes", "unmap"]
 _BASE64: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _PLANTUML: Final = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_"
 _TO_PLANTUML: Final = bytes.maketrans(_BASE64, _PLANTUML)
-_TO_BASE64: Final = bytes.maketrans(_PLANTUML, _BASE64)
+_TO_BASE64: Final = bytes.maketrans(_PLANTUML + b"+/=", _BASE64 + b"!!!")
+"""What base64 uses and PlantUML does not becomes what neither does, so that it is refused."""
 
 # The output is always that of zlib's level 9 with default parameters. The defaults allocate a quarter of a megabyte per
 # call, which the heap returns to the system each time. Smaller parameters save that, and give the same output where
