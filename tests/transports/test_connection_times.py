@@ -91,7 +91,12 @@ class Line:
         self._clock[0] += seconds
         if data:
             self.connection.data_received(data)
+            self.end_turn()
         return self.connection.deadline - self._clock[0]
+
+    def end_turn(self) -> None:
+        """Write what was answered in this turn of the loop."""
+        self.connection._writer.flush()
 
     async def answered(self, count: int = 1) -> None:
         """Wait for a number of responses."""
@@ -287,6 +292,7 @@ def test_a_client_that_does_not_read_has_a_time_to_do_so_and_is_answered_no_furt
         assert line.after(1, HEALTH) == 16
         assert line.wire.sent == b""
         line.connection.resume_writing()
+        line.end_turn()
         assert line.wire.sent.startswith(b"HTTP/1.1 200 OK\r\n")
         assert line.after(0) == 19
         line.connection.pause_writing()
@@ -318,6 +324,7 @@ def test_after_64_requests_in_one_breath_others_have_their_turn(on_line: Run) ->
         answered = [line.wire.sent.count(b"HTTP/1.1 200 OK")]
         for _ in range(2):
             await asyncio.sleep(0)
+            line.end_turn()
             answered.append(line.wire.sent.count(b"HTTP/1.1 200 OK"))
 
         assert answered == [64, 128, 129]
