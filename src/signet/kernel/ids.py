@@ -34,9 +34,10 @@ class Ids(msgspec.Struct, frozen=True):
 
 def random(count: int) -> list[Ids]:
     """Return random ids (UUIDv4) for so many calls, with one read of the system's randomness."""
-    from secrets import token_hex
+    # Not `secrets`, which is the same randomness and loads OpenSSL too.
+    from random import SystemRandom
 
-    text = bytearray(token_hex(3 * count * len(UUID4) // 2).encode())
+    text = bytearray(SystemRandom().randbytes(3 * count * len(UUID4) // 2).hex().encode())
     # Set one character of all ids at a time: the Python loop does not grow with the number of ids.
     for index, char in FIXED:
         text[index :: len(UUID4)] = char * (3 * count)

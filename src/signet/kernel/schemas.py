@@ -11,7 +11,10 @@ This is the only kernel module that reads files, and it reads only below these f
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from contextlib import suppress
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 
 import msgspec
 
@@ -191,8 +194,7 @@ class SchemaRegistry:
 
     def _contract(self, raw: bytes | msgspec.Raw, path: str) -> Contract:
         """Return the contract of a schema, compiled unless an equal schema has been."""
-        from hashlib import sha256
-
+        sha256 = _sha256()
         try:
             schema = msgspec.json.decode(raw)
             fingerprint = sha256(msgspec.json.encode(schema, order="sorted")).hexdigest()
@@ -234,6 +236,15 @@ def slug_of(tool_id: str) -> str:
 
 def _no_network(uri: str) -> NoReturn:
     raise ValueError(f"a contract may not refer to {uri}")
+
+
+@cache
+def _sha256() -> Callable[[bytes], Any]:
+    """Return SHA-256 as Python brings it along; `hashlib` would load OpenSSL, which takes 4 MB."""
+    for module in ("_sha2", "_sha256", "hashlib"):  # the first since Python 3.12, the second before
+        with suppress(ImportError):
+            return cast("Callable[[bytes], Any]", import_module(module).sha256)
+    raise ImportError("there is no SHA-256")
 
 
 def _refuse(path: str, why: object) -> NoReturn:
