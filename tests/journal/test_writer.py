@@ -594,7 +594,7 @@ def test_a_long_queue_wakes_the_writer_and_the_longest_is_written_at_once(monkey
             woken.append(number)
             journal._wake.clear()
 
-    assert (woken[0], len(woken)) == (250, 49_751)
+    assert (woken[0], len(woken)) == (1000, 49_001)
     assert flushed == [50_000]
 
 

@@ -28,7 +28,7 @@ __all__ = ["JournalWriter", "shorten_switch_interval"]
 
 FLUSH_S: Final = 0.5
 SWITCH_S: Final = 0.0005
-BATCH: Final = 250
+BATCH: Final = 1000
 """The length of the queue at which the thread is woken early."""
 MAX_WAITING: Final = 50_000
 """The longest queue; the call that reaches it writes the records itself."""
