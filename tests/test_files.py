@@ -121,6 +121,32 @@ def test_a_file_of_another_user_is_not_opened(tmp_path: Path) -> None:
         open_private(str(path), os.O_RDONLY | os.O_CREAT)
 
 
+def test_a_file_that_is_moved_away_while_it_is_opened_is_created_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "log"
+    path.touch()
+    left = [2]
+    opened = os.open
+
+    def rotate(name: str, flags: int, mode: int = 0o777) -> int:
+        if not flags & os.O_CREAT and left[0]:
+            left[0] -= 1
+            path.unlink()
+            try:
+                return opened(name, flags, mode)
+            finally:
+                if left[0]:
+                    path.touch()
+        return opened(name, flags, mode)
+
+    monkeypatch.setattr(os, "open", rotate)
+    file = open_private(str(path), os.O_RDWR | os.O_CREAT)
+    os.close(file)
+
+    assert (left[0], stat.S_IMODE(path.stat().st_mode)) == (0, 0o600)
+
+
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o277])
 def test_a_new_file_is_private_and_an_old_one_keeps_its_mode(tmp_path: Path, umask: int) -> None:
     old, new = tmp_path / "old", tmp_path / "new"

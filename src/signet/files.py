@@ -31,6 +31,8 @@ NO_WAIT: Final = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | get
 """The opening of a FIFO returns at once, a terminal does not become ours; Windows knows only the last flag."""
 
 LOCK_RETRY_S: Final = 0.01
+MOVED_TRIES: Final = 100
+"""How often a file may be moved away between two looks at it: by the rotation of a log, once."""
 
 
 def open_private(path: str, flags: int) -> int:
@@ -41,19 +43,28 @@ def open_private(path: str, flags: int) -> int:
     Raises:
         OSError: the file cannot be opened, is not a regular file, is a link, or is not this user's alone.
     """
-    if flags & os.O_CREAT:
-        try:
-            return _create(path, flags, PRIVATE_FILE)
-        except FileExistsError:
-            if flags & os.O_EXCL:
-                raise
-    file = open_regular(path, flags & ~os.O_CREAT)
+    file = _open_or_create(path, flags) if flags & os.O_CREAT else open_regular(path, flags)
     try:
         _check_owner(os.fstat(file), path)
     except OSError:
         os.close(file)
         raise
     return file
+
+
+def _open_or_create(path: str, flags: int) -> int:
+    """Open or create a private file; one that is moved away in between is created again."""
+    for _ in range(MOVED_TRIES):
+        try:
+            return _create(path, flags, PRIVATE_FILE)
+        except FileExistsError:
+            if flags & os.O_EXCL:
+                raise
+        try:
+            return open_regular(path, flags & ~os.O_CREAT)
+        except FileNotFoundError:
+            continue
+    raise FileNotFoundError(errno.ENOENT, "moved away again and again", path)
 
 
 def open_regular(path: str, flags: int, *, follow_link: bool = False) -> int:

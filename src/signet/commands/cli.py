@@ -110,21 +110,14 @@ def main(argv: list[str] | None = None) -> int:
 
 def parser(given: list[str]) -> Parser:
     """Return the parser of the command that is given, or of all commands, of which other modules' have no arguments."""
-    signet = Parser(
-        prog="signet",
-        description="Serves tools to AI agents under contract.",
-        epilog=EXAMPLES,
-    )
-    signet.add_argument(
-        "--version", action="version", version=f"signet {__version__}", help="show the version and exit"
-    )
+    signet = Parser(prog="signet", description="Serves tools to AI agents under contract.", epilog=EXAMPLES)
+    version = f"signet {__version__}"
+    signet.add_argument("--version", action="version", version=version, help="show the version and exit")
     commands = signet.add_subparsers(title="commands", metavar="COMMAND", required=True, prog="signet")
-
     named = next((word for word in given if not word.startswith("-")), None)
     parts = {"serve": _add_server, "stdio": _add_server, "tools": _add_tools, "call": _add_call}
-    every = [*parts, *MORE, "help"]
     # A parser takes 0.1 ms, and a command line names one: the others are made only to be listed.
-    for name in [named] if named in every else every:
+    for name in [named] if named in (every := [*parts, *MORE, "help"]) else every:
         if name in MORE:
             module, text = MORE[name]
             more = commands.add_parser(name, help=text, description=_sentence(text))
@@ -138,14 +131,13 @@ def parser(given: list[str]) -> Parser:
 def _add_server(commands: Any, name: str) -> None:
     if name == "serve":
         server = _command(commands, name, _serve, "serve the tools over HTTP: MCP, REST and envelope")
-        _add_targets(server)
         add_settings(server, "port", "host", *SOURCE, "token", "allowed_hosts", toolsets=_toolsets_text)
         more = ("tls_cert", "tls_key", "workers", "connections_per_address", "quiet", *SERVE_FLAGS)
         add_settings(server, *more, *CALL_FLAGS)
     else:
         server = _command(commands, name, _stdio, "serve the tools on standard input and output")
-        _add_targets(server)
         add_settings(server, *SOURCE, *CALL_FLAGS, toolsets=_toolsets_text)
+    _add_targets(server)
     text = "folder of the journal (default: runs, or the --record folder)"
     add_settings(server, "log_dir", "journal", *RECORDING, "dev", *SHARED, log_dir=text)
 
@@ -201,9 +193,8 @@ def _sentence(text: str) -> str:
 
 
 def _command(commands: Any, name: str, run: Any, text: str) -> Parser:
-    command: Parser = commands.add_parser(
-        name, help=text, description=_sentence(text), usage=f"signet {name} [options]"
-    )
+    usage = f"signet {name} [options]"
+    command: Parser = commands.add_parser(name, help=text, description=_sentence(text), usage=usage)
     command.set_defaults(run=run)
     return command
 
