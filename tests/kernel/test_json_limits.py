@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from typing import Any
 
@@ -99,6 +100,21 @@ def test_a_number_has_a_thousand_digits_at_most_in_a_large_text() -> None:
     with pytest.raises(ProtocolError, match=TOO_LONG):
         decode(b"[" + blank + b"1234567890" * 100 + b"]")
     assert decode(b'["' + b"9" * 200_000 + b'"]') == ["9" * 200_000]
+
+
+pieces = st.tuples(st.sampled_from(["0", "9", "x", ' "', "12345.", "1234567 "]), st.integers(0, 1_300))
+
+
+@given(st.lists(pieces, max_size=6), st.integers(0, 60))
+def test_a_long_number_is_found_wherever_it_begins(parts: list[tuple[str, int]], shift: int) -> None:
+    text = "x" * shift + "".join(part * count for part, count in parts)
+    bare = "".join(text.split('"')[::2])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(json_limits, "PIECE_BYTES", 700)
+        found = excess(text.encode(), max_values=1)
+
+    assert found == ("a number of more than 1,000 digits" if re.search(r"[0-9]{1000}", bare) else "")
 
 
 def test_a_frame_and_an_envelope_are_refused_alike(server: Server) -> None:

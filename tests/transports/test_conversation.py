@@ -23,6 +23,7 @@ from signet.kernel.exchange import Exchange
 from signet.kernel.server import Server
 from signet.transports.conversation import Conversation
 from signet.transports.message_exchanges import MessageNotes
+from signet.transports.pipes import unblocked
 from signet.transports.stdio import Prologue, serve
 
 COMMAND = (SIGNET, "stdio", "--toolsets", "plantuml", "--no-journal")
@@ -108,8 +109,45 @@ def test_a_client_that_reads_late_gets_every_answer_in_order(pipe: Pipe) -> None
     os.waitpid(writer, 0)
 
     assert answers == list(range(count))
-    assert has_loop(pipe)
     assert pipe.ask(PING)["id"] == "ping"
+    assert not has_loop(pipe)
+
+
+UNREAD = 3_000
+"""So many pings are answered by more than a pipe holds."""
+
+
+def test_a_client_that_writes_much_before_it_reads_is_answered(pipe: Pipe) -> None:
+    pipe.send(*(rpc("ping", {}, request_id=number) for number in range(UNREAD)))
+
+    assert [pipe.receive()["id"] for _ in range(UNREAD)] == list(range(UNREAD))
+    assert not has_loop(pipe)
+
+
+def test_a_call_that_is_awaited_behind_unread_answers_is_answered_after_them(pipe: Pipe) -> None:
+    pipe.send(*(rpc("ping", {}, request_id=number) for number in range(UNREAD)), AWAITED, PING)
+
+    assert [pipe.receive()["id"] for _ in range(UNREAD)] == list(range(UNREAD))
+    assert sorted(pipe.receive()["id"] for _ in range(2)) == ["awaited", "ping"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_a_server_whose_answers_are_unread(pipe: Pipe, number: signal.Signals) -> None:
+    pipe.send(*(rpc("ping", {}, request_id=place) for place in range(UNREAD)))
+    pipe.receive()
+
+    pipe.process.send_signal(number)
+
+    assert pipe.process.wait(PATIENCE_S) == 0
+
+
+def test_a_client_that_is_gone_ends_a_server_whose_answers_are_unread(pipe: Pipe) -> None:
+    pipe.send(*(rpc("ping", {}, request_id=place) for place in range(UNREAD)))
+    pipe.receive()
+
+    pipe.stdout.close()
+
+    assert pipe.process.wait(PATIENCE_S) == 0
 
 
 # --- in this process
@@ -261,10 +299,36 @@ def test_a_source_that_has_ended_is_not_watched_while_calls_go_on(odd: Server, w
     assert asyncio.run(scenario()) == [False, True]
 
 
+def test_the_lines_behind_a_megabyte_of_unread_answers_wait(odd: Server, wires: Wires) -> None:
+    count = 800
+    asked = [rpc("tools/list", {}, request_id=number) for number in range(count)]
+    prologue = Prologue(odd, wires.wire, wires.source)
+    with unblocked(wires.wire):
+        wires.send(*asked)
+        prologue.take()
+    held, waiting = len(prologue.unwritten), len(prologue.unanswered)
+
+    answers: list[int] = []
+
+    def read() -> None:
+        answers.extend(wires.receive()["id"] for _ in range(count))
+        wires.end()
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    prologue.hold()
+    reader.join(PATIENCE_S)
+
+    assert 1_048_576 < held < 1_300_000
+    assert 0 < waiting < count
+    assert answers == list(range(count))
+    assert (prologue.unanswered, prologue.is_ended) == ([], True)
+
+
 def test_while_the_prologues_answers_are_unread_nothing_further_is_read(odd: Server, wires: Wires) -> None:
     unwritten = b"x" * 2_000_000 + b"\n"
     prologue = Prologue(odd, wires.wire, wires.source)
-    prologue.unwritten = unwritten
+    prologue.unwritten += unwritten
 
     async def scenario() -> tuple[int, int]:
         conversation = Conversation(odd, wires.wire, wires.source, prologue=prologue)

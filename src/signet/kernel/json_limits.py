@@ -19,8 +19,11 @@ MAX_VALUES: Final = 50_000
 MAX_DIGITS: Final = 1_000
 """The time that a number takes grows with the square of its digits."""
 PIECE_BYTES: Final = 65_536
+STRIDE: Final = 25
+"""Every 25th byte of a long number is a digit too, and to look at those alone takes a tenth of the time."""
 
 _ZEROS: Final = b"0" * MAX_DIGITS
+_SAMPLED_ZEROS: Final = b"0" * (MAX_DIGITS // STRIDE)
 _AS_ZEROS: Final = bytes.maketrans(b"123456789", b"0" * 9)
 
 
@@ -28,13 +31,14 @@ def excess(text: bytes, max_values: int = MAX_VALUES) -> str:
     """Return which limit a JSON text exceeds, or nothing."""
     if len(text) <= max_values or (_count(text) < max_values and not _has_long_number(text)):
         return ""
-    values = 1
+    values, end = 1, b""
     for part in outside_strings(text):
         values += _count(part)
         if values > max_values:
             return f"more than {max_values:,} values"
-        if _has_long_number(part):
+        if _has_long_number(end + part):
             return f"a number of more than {MAX_DIGITS:,} digits"
+        end = (end + part)[-MAX_DIGITS:]
     return ""
 
 
@@ -69,6 +73,8 @@ def _count(text: bytes) -> int:
 
 
 def _has_long_number(text: bytes) -> bool:
+    if _SAMPLED_ZEROS not in text[::STRIDE].translate(_AS_ZEROS):
+        return False
     # In pieces that overlap: the heap has room for a piece, while a copy of a large text is new memory each time.
     for start in range(0, len(text), PIECE_BYTES):
         if _ZEROS in text[start : start + PIECE_BYTES + MAX_DIGITS].translate(_AS_ZEROS):

@@ -105,8 +105,8 @@ class Conversation:
         """Go on where the prologue has ended."""
         self._warming = prologue.warming
         if prologue.unwritten:
-            self._out.write(prologue.unwritten)
-            prologue.unwritten = b""
+            self._out.write(bytes(prologue.unwritten))
+            prologue.unwritten.clear()
         if prologue.pending is not None:
             self._start(prologue.pending, None)
         self._answer_all(prologue.unanswered)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import asyncio
 
 __all__ = [
+    "MAX_BACKLOG_BYTES",
     "MAX_LINE_BYTES",
     "NonBlockingWriter",
     "claim_stdin",

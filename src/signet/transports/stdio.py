@@ -23,7 +23,7 @@ from signet.kernel.outcome import Pending
 from signet.kernel.server import Server
 from signet.kernel.wire import Reply, failure
 
-from .pipes import MAX_LINE_BYTES, push, unblocked
+from .pipes import MAX_BACKLOG_BYTES, MAX_LINE_BYTES, push, unblocked
 
 if TYPE_CHECKING:
     import asyncio
@@ -87,10 +87,11 @@ class Prologue:
         self.session = Session()
         """What is settled with the client."""
         self.unanswered: list[bytes | None] = []
-        """The lines behind the call that has to be awaited; None stands for one that is too long."""
+        """The lines that wait: for the call that has to be awaited, or until the client reads. None is a line that is
+        too long."""
         self.pending: Pending | None = None
         """That call."""
-        self.unwritten = b""
+        self.unwritten = bytearray()
         """The part of the answers that the pipe did not take."""
         self.is_ended = False
         """Whether the source has ended, or nobody reads."""
@@ -103,18 +104,27 @@ class Prologue:
         """Send a message to the client before the reply to its call."""
 
     def hold(self) -> None:
-        """Answer until a call has to be awaited, the source ends, the client does not read or a signal comes."""
+        """Answer until a call has to be awaited, the source ends, nobody reads any more or a signal comes."""
         with _bell(self._stop) as bell, unblocked(self._wire):
-            poll = select.poll()
-            poll.register(self._source, select.POLLIN)
-            poll.register(bell, select.POLLIN)
-            while not self.is_stopped and not self._is_over():
-                poll.poll()
-                if not self.is_stopped:
+            while not (self.is_stopped or self.is_ended or self.pending is not None):
+                ready = self._wait(bell)
+                if self._wire in ready:
+                    self._write_on()
+                if self._source in ready:
                     self.take()
 
-    def _is_over(self) -> bool:
-        return self.is_ended or self.pending is not None or bool(self.unwritten)
+    def _wait(self, bell: int) -> list[int]:
+        """Wait for the client or a signal; return the descriptors that are ready.
+
+        A client may write much before it reads: its messages are read until its unread answers are too many.
+        """
+        poll = select.poll()
+        poll.register(bell, select.POLLIN)
+        if self.unwritten:
+            poll.register(self._wire, select.POLLOUT)
+        if not self.unanswered:
+            poll.register(self._source, select.POLLIN)
+        return [descriptor for descriptor, _ in poll.poll()]
 
     def take(self) -> None:
         """Read a chunk and answer its lines, up to the first that has to be awaited."""
@@ -131,10 +141,10 @@ class Prologue:
 
     def _answer_all(self, lines: list[bytes | None]) -> None:
         size = 0
-        for place, line in enumerate(lines):
+        for place, line in enumerate(lines, 1):
             reply = self._answer(line)
             if isinstance(reply, Pending):
-                self.pending, self.unanswered = reply, lines[place + 1 :]
+                self.pending, self.unanswered = reply, lines[place:]
                 break
             if reply is not None:
                 self._answers.append(reply.body)
@@ -142,11 +152,10 @@ class Prologue:
             if size > WRITE_BYTES:
                 self._write()
                 size = 0
-                if self.unwritten:
-                    self.unanswered = lines[place + 1 :]
+                if len(self.unwritten) > MAX_BACKLOG_BYTES:
+                    self.unanswered = lines[place:]
                     return
-        if self._answers:
-            self._write()
+        self._write()
 
     def _answer(self, line: bytes | None) -> Reply | Pending | None:
         if line is None:
@@ -154,12 +163,25 @@ class Prologue:
         return None if not line or line.isspace() else self._server.receive(line, self._channel)
 
     def _write(self) -> None:
-        data = b"\n".join((*self._answers, b""))
-        self._answers.clear()
+        if self._answers:
+            data = b"\n".join((*self._answers, b""))
+            self._answers.clear()
+            self.unwritten += data if self.unwritten else data[self._push(data) :]
+
+    def _write_on(self) -> None:
+        """Write what the client takes now, and answer the lines that have waited for that."""
+        del self.unwritten[: self._push(self.unwritten)]
+        if len(self.unwritten) <= MAX_BACKLOG_BYTES:
+            lines, self.unanswered = self.unanswered, []
+            self._answer_all(lines)
+
+    def _push(self, data: bytes | bytearray) -> int:
+        """Write as much as the pipe takes and return its size; a pipe that nobody reads takes everything."""
         try:
-            self.unwritten = data[push(self._wire, data) :]
+            return push(self._wire, data)
         except OSError:
             self.is_ended = True
+            return len(data)
 
     def _notify(self, message: bytes) -> None:
         self.send(message)
