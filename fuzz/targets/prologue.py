@@ -63,7 +63,7 @@ class _Talks:
         prologue = Prologue(self._server, wire, source)
         try:
             for piece in pieces(data):
-                if prologue.pending is None and not prologue.unwritten and piece:
+                if prologue.pending is None and not prologue.unanswered and piece:
                     os.write(to_server, piece)
                     prologue.take()
                 elif piece:
