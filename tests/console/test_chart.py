@@ -206,6 +206,23 @@ def test_units_have_axes_and_more_than_two_are_chosen(person: Visitor) -> None:
     assert "S1" in press(page, "Home")
 
 
+def test_a_key_that_comes_before_the_frame_speaks_of_what_was_asked_for(person: Visitor) -> None:
+    page = show(person, *(series_of([10.0**place, 2.0], f"unit {place}", code=f"S{place}") for place in range(3)))
+    press(page, "Home")
+    choose_and_press = """(select) => {
+        select.value = "2";
+        select.dispatchEvent(new Event("change"));
+        const plot = document.querySelector("figure [tabindex]");
+        plot.dispatchEvent(new KeyboardEvent("keydown", { key: "Home", bubbles: true }));
+        return document.querySelector("figure [aria-live]").textContent;
+    }"""
+
+    spoken = page.get_by_label("Left axis").evaluate(choose_and_press)
+
+    assert "S2 one 100 unit 2" in spoken
+    assert "S0" not in spoken
+
+
 def test_a_log_axis_has_powers_of_ten_and_tells_what_it_leaves_out(person: Visitor) -> None:
     page = show(person, series_of([0.0, -5.0, 1.0, 10.0, 100.0, 1000.0, 10000.0, 100000.0]))
     button = page.get_by_role("button", name="Log axis")

@@ -156,6 +156,13 @@ export class Chart {
     this.drawing = requestAnimationFrame(() => this.drawNow());
   }
 
+  /** Draw now what waits for its frame: a key that comes before it speaks of what was asked for. */
+  settle() {
+    if (!this.drawing) return;
+    cancelAnimationFrame(this.drawing);
+    this.drawNow();
+  }
+
   /** Return the layout for a size. */
   arrange(width, height, fontPx, textWidth) {
     const [from, to] = this.ends;
@@ -165,6 +172,7 @@ export class Chart {
   }
 
   drawNow() {
+    this.drawing = 0;
     const { clientWidth: width, clientHeight: height } = this.plot;
     if (!width || !height || this.isGone) return;
     const fontPx = parseFloat(getComputedStyle(this.overlay).fontSize);

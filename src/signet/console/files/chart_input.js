@@ -76,6 +76,7 @@ export class ChartInput {
   }
 
   key(event) {
+    this.chart.settle();
     if (event.altKey || event.ctrlKey || event.metaKey || !this.chart.frame) return;
     const act = {
       ArrowLeft: () => this.step(-1), ArrowRight: () => this.step(1),
