@@ -80,8 +80,12 @@ def test_more_than_the_bound_is_refused(tmp_path: Path) -> None:
             echo.read_until(b"never", soon(), 1000)
 
 
+FIRST = "input()\n"
+"""A child is limited while it starts, and gets nothing to work on before that."""
+
+
 def test_it_has_no_environment_no_core_and_cannot_write_a_file(tmp_path: Path) -> None:
-    script = (
+    script = FIRST + (
         "import os, resource, signal\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "try:\n    with open('made', 'w') as file: file.write('x')\n    wrote = True\nexcept OSError: wrote = False\n"
@@ -89,6 +93,7 @@ def test_it_has_no_environment_no_core_and_cannot_write_a_file(tmp_path: Path) -
         "print(sorted(set(os.environ) - {'LC_CTYPE'}), os.getcwd(), wrote, core, '.')"
     )
     with child(script, tmp_path, KEPT="1") as limited:
+        limited.write(b"\n", soon())
         said = limited.read_until(b".\n", soon(), 1000).decode()
 
     assert said == f"['KEPT'] {tmp_path} False (0, 0) "
@@ -96,7 +101,8 @@ def test_it_has_no_environment_no_core_and_cannot_write_a_file(tmp_path: Path) -
 
 def test_more_memory_than_its_limit_is_refused_by_the_system(tmp_path: Path) -> None:
     script = "try:\n    x = bytearray(400 << 20)\n    print('got it.')\nexcept MemoryError:\n    print('none.')"
-    with child(script, tmp_path, memory_mb=200) as limited:
+    with child(FIRST + script, tmp_path, memory_mb=200) as limited:
+        limited.write(b"\n", soon())
         assert limited.read_until(b".", soon(), 100) == b"none"
 
 
