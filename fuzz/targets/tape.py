@@ -72,7 +72,9 @@ TOKENS = (
 )
 MAX_ASKED = 20
 TURNS = 400
-UNANSWERED = ("subscriptions/listen", "notifications/cancelled")
+UNANSWERED = "notifications/cancelled"
+MAY_STAY_OPEN = "subscriptions/listen"
+"""What has no answer where the tape plays a server that takes it, and an error where it does not."""
 
 
 def _line(connection: int, direction: str, sequence: int, message: Any) -> dict[str, Any]:
@@ -215,7 +217,8 @@ class _Tapes:
         await link.close()
         for number, (method, _, _) in enumerate(asked[:MAX_ASKED]):
             count = client.answers[json.dumps(f"q{number}")]
-            expect(count == (method not in UNANSWERED), "a request has one answer", method, count)
+            usual = {0} if method == UNANSWERED else {0, 1} if method == MAY_STAY_OPEN else {1}
+            expect(count in usual, "a request has one answer", method, count)
 
 
 def _asked(lines: bytes) -> Iterator[tuple[str, Any, Any]]:

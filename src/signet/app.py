@@ -20,7 +20,7 @@ from signet.kernel.server import Server
 from signet.kernel.tools import Tool, Toolbox, ToolsetRuntime
 from signet.kernel.upstream import UpstreamVisit
 from signet.logs import DEBUG, WARN, Log
-from signet.observers import open_journal, open_log, open_observer, place_of, refusal_log, retention_of
+from signet.observers import open_journal, open_log, open_observer, refusal_log, retention_of
 from signet.runs import open_run, settings_of_replay
 from signet.settings import EnabledToolset, Settings
 from signet.team.access import open_authenticator, open_pages, open_proxies, open_public_url
@@ -50,7 +50,6 @@ __all__ = [
     "instructions_of",
     "open_log",
     "open_toolbox",
-    "place_of",
     "resolve",
 ]
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from signet.kernel.errors import place_of
 from signet.kernel.outcome import Outcome
 from signet.kernel.pipeline import Observer
 from signet.kernel.wire import encode
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from signet.journal.writer import JournalWriter
     from signet.operations.telemetry.telemetry import Telemetry
 
-__all__ = ["open_journal", "open_log", "open_observer", "place_of", "refusal_log", "retention_of"]
+__all__ = ["open_journal", "open_log", "open_observer", "refusal_log", "retention_of"]
 
 MEGABYTE: Final = 1_000_000
 
@@ -134,12 +134,3 @@ def _log_bug(log: Log, outcome: Outcome) -> None:
 
 def _slug(outcome: Outcome) -> str:
     return outcome.tool.slug if outcome.tool else "-"
-
-
-def place_of(error: BaseException) -> str:
-    """Return an exception's class and the line that raised it; its text may hold a secret."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    where = f" at {os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}" if trace else ""
-    return type(error).__name__ + where

@@ -14,7 +14,8 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from signet import __version__
-from signet.app import build_app, check, open_log, place_of
+from signet.app import build_app, check, open_log
+from signet.kernel.errors import place_of
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.tools import Toolbox
 from signet.logs import INFO, WARN, Log

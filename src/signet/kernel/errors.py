@@ -46,6 +46,7 @@ __all__ = [
     "insufficient_scope",
     "misspelt_argument",
     "not_unicode",
+    "place_of",
     "rate_limited",
     "too_large",
     "too_slow",
@@ -139,7 +140,8 @@ class Fault(Exception):
     `name` and `status` are for REST, `as_tool_result` and `mcp_code` for MCP. `data` stands beside the canonical code:
     in `_meta` of a result, in the data of a JSON-RPC error. `wording` is for commands in this process and is never
     published. `details` is what development mode adds at every door; it is None in production. `stage` is the contract
-    that was broken (`envelope`, `input` or `output`); it is empty for a fault of a tool.
+    that was broken (`envelope`, `input` or `output`); it is empty for a fault of a tool. `place` is where the exception
+    behind it was raised, once its frames are forgotten.
     """
 
     def __init__(
@@ -166,6 +168,23 @@ class Fault(Exception):
         self.wording = wording
         self.details: dict[str, Any] | None = None
         self.stage = ""
+        self.place = ""
+
+    def forget_frames(self) -> None:
+        """Cut off the tracebacks of the fault and of what it was raised from, but keep the place.
+
+        Their frames hold the call, its answer and all that the callers hold: memory that the garbage collector alone
+        would find, late.
+        """
+        self.place = place_of(self.__cause__) if self.__cause__ is not None else ""
+        waiting: list[BaseException | None] = [self]
+        seen: set[int] = set()
+        while waiting:
+            one = waiting.pop()
+            if one is not None and id(one) not in seen:
+                seen.add(id(one))
+                one.__traceback__ = None
+                waiting += (one.__cause__, one.__context__)
 
     def explained(self, message: str, details: dict[str, Any]) -> Fault:
         """Return the fault with another sentence, and with what development mode adds to it."""
@@ -234,6 +253,17 @@ def too_slow(tool: str, timeout_s: float, state: str) -> Fault:
     state = f"; its last state was: {state}" if state else ""
     message = f"{tool} did not answer within {timeout_s:g} s{state}: ask again, or for less"
     return Fault(Code.INTERNAL_ERROR, message)
+
+
+def place_of(error: BaseException) -> str:
+    """Return an exception's class and the line that raised it; its text may hold a secret."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return type(error).__name__
+    file = trace.tb_frame.f_code.co_filename.replace("\\", "/").rpartition("/")[2]
+    return f"{type(error).__name__} at {file}:{trace.tb_lineno}"
 
 
 def bug(tool: str, error: BaseException) -> Fault:

@@ -276,11 +276,12 @@ class Pipeline:
         observer = self._observer
         if observer.outcome is not None:
             observer.outcome(outcome, self.now() - started_s if started_s is not None else 0.0)
-        if outcome.fault is not None:
+        if (fault := outcome.fault) is not None:
             # Behind the journal: what it keeps, and a replay compares, is the same in both modes.
             outcome = outcome if self._explain is None else self._explain(outcome)
             if observer.fault is not None:
                 observer.fault(outcome)
+            fault.forget_frames()
         return outcome
 
 

@@ -46,7 +46,7 @@ MAX_WHY_CHARS: Final = 200
 class Frame(msgspec.Struct, frozen=True, gc=False):
     """One JSON-RPC request, notification or response, with its params not yet decoded.
 
-    `gc=False`, as for a reply: it holds text alone and no cycles, so it is no work for the garbage collector.
+    `gc=False`: it holds text alone and no cycles, so it is no work for the garbage collector.
     """
 
     jsonrpc: Literal["2.0"]
@@ -81,7 +81,7 @@ class Headers(dict[str, str]):
 NO_HEADERS: Final = Headers((), ())
 
 
-class Reply(msgspec.Struct, frozen=True, gc=False):
+class Reply(msgspec.Struct, frozen=True):
     """One JSON-RPC response as bytes, and its error code (0 for a result)."""
 
     body: bytes

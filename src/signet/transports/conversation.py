@@ -11,7 +11,6 @@ import contextlib
 import os
 import stat
 import threading
-from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -28,6 +27,8 @@ __all__ = ["Conversation"]
 
 MAX_UNREAD_BYTES: Final = 8 << 20
 """The size of unread output above which a client gets no more notifications, until it reads."""
+MAX_LINES: Final = 500
+"""The number of lines that are answered in one turn of the event loop: a chunk may hold thousands of two bytes."""
 LOOK_EVERY_S: Final = 0.1
 """The time between two looks at whether anybody still reads, while the last calls are in flight."""
 
@@ -61,6 +62,10 @@ class Conversation:
         """The calls that end with the conversation."""
         self._unwritten: list[bytes] = []
         """The responses of calls that have just ended."""
+        self._unanswered: list[bytes | None] = []
+        """The lines that wait for the next turns, or until the client reads; nothing is read meanwhile."""
+        self._is_last = False
+        """Whether no lines come behind them."""
         self._ended = asyncio.Event()
         self._stopped = False
         self._watched = self._reading = False
@@ -87,7 +92,8 @@ class Conversation:
             if self._notes is not None:
                 self._notes.start()
             self._take_over(self._prologue)
-            if not self._ended.is_set() and (in_thread or not self._watch_source()):
+            is_over = self._is_last or self._ended.is_set()
+            if not is_over and (in_thread or not self._watch_source()):
                 threading.Thread(target=self._read_in_thread, daemon=True).start()
             await self._ended.wait()
             self._pause_reading()
@@ -99,7 +105,8 @@ class Conversation:
             await self._server.close()
             if self._notes is not None:
                 self._notes.close()
-        return self._stopped or len(asyncio.all_tasks()) > 1 or _is_running(self._warming)
+        is_warming = isinstance(self._warming, threading.Timer) and self._warming.is_alive()
+        return self._stopped or len(asyncio.all_tasks()) > 1 or is_warming
 
     def _take_over(self, prologue: Prologue) -> None:
         """Go on where the prologue has ended."""
@@ -109,9 +116,8 @@ class Conversation:
             prologue.unwritten.clear()
         if prologue.pending is not None:
             self._start(prologue.pending, None)
-        self._answer_all(prologue.unanswered)
-        if prologue.is_ended:
-            self._ended.set()
+        self._unanswered, self._is_last = prologue.unanswered, prologue.is_ended
+        self._answer_some()
         if prologue.is_stopped:
             self._stop()
 
@@ -122,7 +128,7 @@ class Conversation:
         except (OSError, ValueError, RuntimeError):
             return False
         self._watched = self._reading = True
-        if self._out.halted:
+        if self._out.halted or self._unanswered:
             self._pause_reading()
         return True
 
@@ -152,21 +158,23 @@ class Conversation:
 
     def _take_from_thread(self, chunk: bytes, taken: threading.Event) -> None:
         self.take(chunk)
-        if self._out.halted:
+        if self._out.halted or self._unanswered:
             self._reader_waits = taken
         else:
             taken.set()
 
     def take(self, chunk: bytes) -> None:
-        """Answer every line that a chunk completes, in one write; an empty chunk is the end of the source."""
-        self._answer_all(self._lines.feed(chunk) if chunk else (self._lines.last(),))
-        if not chunk or self._out.broken:
-            self._ended.set()
-        elif self._warming is None and self._server.upstreams:
+        """Answer every line that a chunk completes; an empty chunk is the end of the source."""
+        self._unanswered += self._lines.feed(chunk) if chunk else (self._lines.last(),)
+        self._is_last = not chunk
+        self._answer_some()
+        if chunk and self._warming is None and self._server.upstreams:
             warm = partial(self._loop.run_in_executor, None, self._server.warm)
             self._warming = self._loop.call_later(WARM_AFTER_S, warm)
 
-    def _answer_all(self, lines: Iterable[bytes | None]) -> None:
+    def _answer_some(self) -> None:
+        """Answer as many lines as a turn of the event loop may, in one write, and the others in the next turns."""
+        lines, self._unanswered = self._unanswered[:MAX_LINES], self._unanswered[MAX_LINES:]
         size = 0
         for line in lines:
             reply = self._answer(line)
@@ -177,6 +185,19 @@ class Conversation:
                 self._write()
                 size = 0
         self._write()
+        if self._out.broken or (self._is_last and not self._unanswered):
+            self._ended.set()
+        elif self._unanswered:
+            self._pause_reading()
+            if not self._out.halted:
+                self._loop.call_soon(self._answer_rest)
+
+    def _answer_rest(self) -> None:
+        """Answer lines that have waited, unless a signal came, and read on behind the last."""
+        if not self._stopped:
+            self._answer_some()
+            if not (self._unanswered or self._out.halted or self._ended.is_set()):
+                self._resume_reading()
 
     def _answer(self, line: bytes | None) -> Reply | None:
         """Return the response to one line; None if there is none, or if it comes when a call ends."""
@@ -243,6 +264,9 @@ class Conversation:
             self._loop.remove_reader(self._source)
 
     def _resume_reading(self) -> None:
+        if self._unanswered:
+            self._loop.call_soon(self._answer_rest)
+            return
         if self._reader_waits is not None:
             self._reader_waits.set()
             self._reader_waits = None
@@ -274,8 +298,3 @@ class Conversation:
         while not (self._out.drained.is_set() or self._out.broken or self._stopped):
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._out.drained.wait(), LOOK_EVERY_S)
-
-
-def _is_running(warming: asyncio.TimerHandle | threading.Timer | None) -> bool:
-    """Return whether a thread still warms the upstreams."""
-    return isinstance(warming, threading.Timer) and warming.is_alive()

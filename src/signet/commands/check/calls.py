@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET
 
-from signet.app import build_server, place_of
+from signet.app import build_server
 from signet.commands.call import walk
 from signet.compatibility.counterexample import compiled, counterexample
 from signet.compatibility.satisfaction import example_of
@@ -191,5 +191,5 @@ def _reason(outcome: Outcome, settings: Settings) -> str:
     if isinstance(cause, ContractError):
         text += f" ({cause})"
     elif cause is not None:
-        text += f" ({place_of(cause)}: {cause})"
+        text += f" ({fault.place}: {cause})"
     return SecretRedactor(settings.secrets()).text(" ".join(text.split()))[: 2 * MAX_CHARS]
