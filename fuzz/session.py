@@ -27,6 +27,8 @@ STEPS = 6
 MAX_STEP_BYTES = 4 * MIB
 """A target leaks if so many steps in sequence each take this much more memory than the one before."""
 MAX_POOL = 4000
+MAX_KEPT_BYTES = 20_000
+"""The size up to which a kept input is changed further: thousands of lines take as long as a hundred other inputs."""
 MAX_KINDS = 20
 """The number of different failures after which a session ends."""
 
@@ -48,8 +50,8 @@ class Session:
         self._trial = Trial(target, run)
         self._chance = random.Random(f"{target.name} {seed}")
         self._is_guided = is_guided
-        self._pool = [*target.seeds(), *corpus_of(target).values()]
-        self._known = list(self._pool)
+        self._known = [*target.seeds(), *corpus_of(target).values()]
+        self._pool = [data for data in self._known if len(data) <= MAX_KEPT_BYTES]
         self._rising: list[int] = []
 
     @property
