@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import fcntl
 import os
@@ -88,6 +89,8 @@ class _Talks:
         talk = Conversation(self._server, wire, source, None, prologue)
         talk.open()
         talk._take_over(prologue)  # noqa: SLF001 - `hold` would close the server
+        while talk._unanswered:  # noqa: SLF001 - nobody else says whether all lines are answered
+            await asyncio.sleep(0)
         await talk._drain()  # noqa: SLF001 - as above
 
 

@@ -191,7 +191,11 @@ def read_manifest(folder: str) -> CassetteManifest:
         OSError: there is no manifest.
         ValueError: the manifest is not valid.
     """
-    return msgspec.json.decode(read_regular(os.path.join(folder, LABEL)), type=CassetteManifest)
+    data = read_regular(os.path.join(folder, LABEL))
+    try:
+        return msgspec.json.decode(data, type=CassetteManifest)
+    except RecursionError:
+        raise ValueError(f"{LABEL} is nested too deeply") from None
 
 
 QUOTED: Final = "%5Bredacted%5D"

@@ -105,9 +105,9 @@ _LINE_BREAKS: Final = {"br": "\n", "li": "\n", "tr": "\n", "td": " ", "th": " "}
 # Possessive quantifiers stand behind single characters only: before Python 3.11.5, groups under them match wrongly.
 _MATH: Final = re.compile(r"(\$\$[^$]+\$\$|\$[^$]+\$|\\\((?:(?!\\[()]).)*\\\)|\\\[(?:(?!\\[\[\]]).)*\\\])", re.DOTALL)
 _ANY_SIGN: Final = re.compile(r"[\\`*_~\[\]<$]")
-_SIGN: Final = re.compile(r"\\(?=[!-/:-@\[-`{-~]|\s*\Z)|`|\*+|_+|~~+|<(?=[a-zA-Z/!?])|\](?=\()")
+_SIGN: Final = re.compile(r"\\(?=[!-/:-@\[-`{-~]|\s*\Z)|`|\*+|_+|~~+|<(?=[a-zA-Z/!?]|\Z)|\](?=\()")
 _SIGN_OR_BRACKET: Final = re.compile(rf"{_SIGN.pattern}|[\[\]]")
-"""The characters that a reader of Markdown would take for markup."""
+"""The characters that a reader of Markdown would take for markup; behind a last `<` a tag may be left out."""
 
 _LINE_START: Final = re.compile(
     r"(\A\d{1,9}|(?<=\n\n)\d{1,9}|^1)(?=[.)](?:\s|\Z))"
