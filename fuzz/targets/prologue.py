@@ -22,26 +22,9 @@ from .wire import pieces
 __all__ = ["TARGET"]
 
 PIPE_BYTES = 1 << 20
-"""The replies to an input fit into the pipe; those of a few inputs do not, and are left to the target `wire`."""
 PARSE_ERROR = re.compile(rb"(Parse error)[^\"]*")
 """Whether a text is nested too deeply before it is found to be cut off depends on the depth of the callers."""
 LAST = b'{"jsonrpc":"2.0","id":"last","method":"ping"}\n'
-
-
-def _answers(data: bytes, talk: Callable[[bytes, int], None]) -> list[bytes]:
-    """Return the lines that a talk writes for an input, sorted: calls end in any order."""
-    reader, wire = os.pipe()
-    fcntl.fcntl(wire, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
-    try:
-        os.set_blocking(reader, False)
-        os.set_blocking(wire, False)
-        talk(data, wire)
-        with contextlib.suppress(BlockingIOError):
-            return sorted(PARSE_ERROR.sub(rb"\1", os.read(reader, PIPE_BYTES)).splitlines())
-        return []
-    finally:
-        os.close(reader)
-        os.close(wire)
 
 
 class _Talks:
@@ -50,18 +33,38 @@ class _Talks:
     def __init__(self, server: Server, watch: LoopWatch) -> None:
         self._server = server
         self._watch = watch
+        self._received = bytearray()
+
+    def _answers(self, data: bytes, talk: Callable[[bytes, int, int], None]) -> list[bytes]:
+        """Return the lines that a talk writes for an input, sorted: calls end in any order."""
+        reader, wire = os.pipe()
+        fcntl.fcntl(wire, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+        self._received.clear()
+        try:
+            os.set_blocking(reader, False)
+            os.set_blocking(wire, False)
+            talk(data, wire, reader)
+            self._receive(reader)
+            return sorted(PARSE_ERROR.sub(rb"\1", self._received).splitlines())
+        finally:
+            os.close(reader)
+            os.close(wire)
+
+    def _receive(self, reader: int) -> None:
+        with contextlib.suppress(BlockingIOError):
+            self._received += os.read(reader, PIPE_BYTES)
 
     def run(self, data: bytes) -> None:
         """Send an input in both ways and compare what is answered."""
         lines = data + b"\n" + LAST
-        short = _answers(lines, self._with_prologue)
-        whole = _answers(lines, self._without)
+        short = self._answers(lines, self._with_prologue)
+        whole = self._answers(lines, self._without)
         for line in short:
             check_message(line)
         expect(short == whole, "the prologue answers as the conversation does", short, whole)
         expect(sum(b'"id":"last"' in line for line in short) >= 1, "a good request is answered", short)
 
-    def _with_prologue(self, data: bytes, wire: int) -> None:
+    def _with_prologue(self, data: bytes, wire: int, reader: int) -> None:
         source, to_server = os.pipe()
         fcntl.fcntl(to_server, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
         prologue = Prologue(self._server, wire, source)
@@ -72,26 +75,33 @@ class _Talks:
                     prologue.take()
                 elif piece:
                     prologue.unanswered += prologue.lines.feed(piece)
-            self._watch.run(self._go_on(prologue, wire, source))
+            self._watch.run(self._go_on(prologue, wire, source, reader))
         finally:
             os.close(source)
             os.close(to_server)
 
-    def _without(self, data: bytes, wire: int) -> None:
+    def _without(self, data: bytes, wire: int, reader: int) -> None:
         source, to_server = os.pipe()
         try:
             prologue = Prologue(self._server, wire, source)
             prologue.unanswered = prologue.lines.feed(data)
-            self._watch.run(self._go_on(prologue, wire, source))
+            self._watch.run(self._go_on(prologue, wire, source, reader))
         finally:
             os.close(source)
             os.close(to_server)
 
-    async def _go_on(self, prologue: Prologue, wire: int, source: int) -> None:
-        """Let a conversation take over from a prologue, and end its calls; the server stays open for the next input."""
+    async def _go_on(self, prologue: Prologue, wire: int, source: int, reader: int) -> None:
+        """Let a conversation take over from a prologue, and read until all is answered."""
         talk = Conversation(self._server, wire, source, None, prologue)
         talk.open()
-        talk._take_over(prologue)  # noqa: SLF001 - `hold` would close the server
+        talk._take_over(prologue)  # noqa: SLF001 - `hold` would close the server, which stays open for the next input
+        ending = asyncio.ensure_future(self._end(talk))
+        while not ending.done():
+            self._receive(reader)
+            await asyncio.sleep(0)
+        await ending
+
+    async def _end(self, talk: Conversation) -> None:
         while talk._unanswered:  # noqa: ASYNC110, SLF001 - nobody else says whether all lines are answered
             await asyncio.sleep(0)
         await talk._drain()  # noqa: SLF001 - as above
