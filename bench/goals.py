@@ -90,7 +90,7 @@ REASONS: dict[tuple[str, str, str], str] = {
         "without journal and console it takes 38 MB: jsonschema-rs, uvloop and OpenSSL; the bare server takes 42 MB"
     ),
     (memory.SECTION, memory.growth_name("HTTP", FULL.memory_calls), memory.BEFORE): (
-        "the console keeps records of calls until it has 10,000, at most 500 of each second; with `--no-console`: none"
+        "the console keeps records of calls until it has 10,000; with `--no-console`: none"
     ),
     **{
         ("stdio", f"{IN_FLIGHT} in flight, small", rival): (

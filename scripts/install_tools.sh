@@ -9,15 +9,7 @@ oldest_node=20
 node_here=build/node # used when the machine's own Node.js is older than that; tests/real look there first
 pinned_node=22.23.3
 
-has() { command -v "$1" >/dev/null 2>&1; }
-
-as_root() {
-  if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo -n "$@"; fi
-}
-
-may_install() {
-  has apt-get && { [ "$(id -u)" -eq 0 ] || { has sudo && sudo -n true 2>/dev/null; }; }
-}
+source scripts/packages.sh
 
 system_packages() {
   local missing=()
@@ -34,14 +26,7 @@ system_packages() {
   has systemd-analyze || missing+=(systemd)
   has chromium || has chromium-headless-shell || missing+=(chromium)
   [ -e /usr/share/fonts/opentype/ipafont-gothic/ipag.ttf ] || missing+=(fonts-ipafont-gothic)
-  [ ${#missing[@]} -gt 0 ] || return 0
-  if ! may_install; then
-    echo "The tests need these packages, and this user may not install them: ${missing[*]}" >&2
-    exit 1
-  fi
-  echo "installing ${missing[*]}"
-  as_root apt-get -qq update
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends install "${missing[@]}" >/dev/null
+  install_packages "The tests need" "${missing[@]}"
 }
 
 # The browser without windows takes half the processor time; where it cannot be had, the tests take the other.

@@ -23,7 +23,7 @@ from signet.commands.cli import parser
 from signet.kernel.errors import TABLE, ErrorRow
 from signet.kernel.schemas import SchemaRegistry, schema_of
 from signet.kernel.tools import Tool
-from signet.settings import PREFIX, known_settings, variable_of
+from signet.settings import FILE_SUFFIX, PREFIX, known_settings, variable_of
 from signet.transports.openapi import DOOR_ERRORS, PRIVATE_ERRORS
 
 READS_NO_ENVIRONMENT = tuple(
@@ -114,6 +114,8 @@ def errors() -> Iterator[str]:
         " sends every one of them, whatever its code, as a result with `isError` whose text says what to write and"
         " whose `_meta` has the Bank's data (`error_type`, `message`, and where there are such `status`, `message_id`,"
         " `hint`); `boj-mcp-server` sends every one as a JSON-RPC error with the same members in `error.data`."
+        " `INVALID_OUTPUT` of a wrapped server's tool or of an OpenAPI document is a result with `isError` that names"
+        " the place and the keyword."
     )
     yield (
         "An argument that a tool does not know is ignored, on every door; on MCP, `_meta.ignored_arguments` names it. A"
@@ -144,21 +146,26 @@ def settings() -> Iterator[str]:
 
 
 def drop_ins() -> Iterator[str]:
-    """Show the flags of the drop-in servers."""
+    """Show the flags of the drop-in servers, and their variables."""
     for module in (oj_mcp, boj_mcp):
-        yield from _command(module.parser(), module.NAME, "###")
+        program = module.parser()
+        yield from _command(program, module.NAME, "###")
+        names = ", ".join(f"`{variable_of(name)}`" for name in program.without_flag)
+        yield f"Variables without a flag: {names}. No other setting of `signet` counts, whatever its variable says."
 
 
 def variables() -> Iterator[str]:
     """Show every setting by its variable."""
     yield "### Variables"
     yield (
-        "Read by every command that has flags for settings, and by the drop-in servers, which read no file."
+        "Read by every command that has flags for settings. A drop-in server reads those that its section names, and"
+        " no file."
         f" The variables of a toolset may also begin with `{PREFIX}`: `{PREFIX}OJ_TOKEN` is `OJ_TOKEN`."
+        f" A variable that ends with `{FILE_SUFFIX}` names the file of a secret; the drop-in servers have none."
     )
     rows = [
         (
-            f"`{variable_of(name)}`",
+            f"`{variable_of(name)}`" + (f", `{variable_of(name)}{FILE_SUFFIX}`" if field.secret else ""),
             _key(name, field.name),
             f"`{field.shown_default}`" if field.shown_default else "",
             field.help,

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the tests in each of the ways in which they may be started, and prints one line for each: with interrupts
 # ignored (as under nohup), in two locales and another time zone, without a home, with processes that all start from
-# nothing, and as a user who is not root.
+# nothing, in a checkout called `signet` beside a toolset of a common name, and as a user who is not root.
 #   scripts/ways.sh [arguments of pytest]      for example: scripts/ways.sh tests/transports -x
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -46,14 +46,44 @@ in_latin_1() (
 # A path below a file cannot be made, not even by root.
 without_home() { HOME=/dev/null/home tests "$@"; }
 
+# copy_to FOLDER: make a copy of the checkout whose environment leads to the copy.
+copy_to() {
+  mkdir "$1"
+  tar -c --exclude=./build/ways --exclude='./.coverage*' --exclude=./.hypothesis --exclude=./runs . | tar -x -C "$1"
+  grep -rlIF "$PWD" "$1/.venv/bin" "$1"/.venv/lib/python*/site-packages/*.pth | xargs sed -i "s|$PWD|$1|g"
+}
+
+# In a folder that is called as the program is, on a terminal of an odd size, where a module and an installed toolset
+# have a name that tests would use too.
+beside_a_toolset() (
+  local copy=$scratch/signet beside=$scratch/beside
+  copy_to "$copy"
+  mkdir -p "$beside/sums-1.0.dist-info"
+  printf 'Metadata-Version: 2.1\nName: sums\nVersion: 1.0\n' >"$beside/sums-1.0.dist-info/METADATA"
+  printf '[signet.toolsets]\nsums = sums:toolset\n' >"$beside/sums-1.0.dist-info/entry_points.txt"
+  cat >"$beside/sums.py" <<'END'
+import signet
+
+
+@signet.tool(example={"a": 1})
+def plus(a: int, b: int = 0) -> int:
+    """Add two integers, of which the second may be left out."""
+    return a + b
+
+
+toolset = signet.Toolset(name="sums", tools=[plus])
+END
+  cd "$copy" || return 1
+  export COLUMNS=57 LINES=11 PYTHONPATH=$beside
+  tests "$@"
+)
+
 # A copy of the checkout that belongs to nobody, with an environment whose Python nobody may run.
 as_nobody() (
   local copy=$scratch/checkout version
-  mkdir "$copy"
-  tar -c --exclude=./build/ways --exclude='./.coverage*' --exclude=./.hypothesis --exclude=./runs . | tar -x -C "$copy"
+  copy_to "$copy"
   chmod 755 "$scratch"
   chown -R nobody:nogroup "$copy"
-  grep -rlIF "$PWD" "$copy/.venv/bin" "$copy"/.venv/lib/python*/site-packages/*.pth | xargs sed -i "s|$PWD|$copy|g"
   cd "$copy" || return 1
   # Python itself may lie where only root can read, below /root for example.
   if ! unprivileged "$python" -c '' 2>/dev/null; then
@@ -74,6 +104,7 @@ way interrupts without_interrupts "$@"
 way locale-C env LC_ALL=C "$python" -m pytest -q "${parallel[@]}" "$@"
 way latin-1 in_latin_1 "$@"
 way no-home without_home "$@"
+way beside beside_a_toolset "$@"
 way fresh env FRESH_PROCESSES=1 "$python" -m pytest -q "${parallel[@]}" "$@"
 if [ "$(id -u)" -eq 0 ]; then
   way nobody as_nobody "$@"

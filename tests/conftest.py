@@ -28,6 +28,10 @@ os.environ["PYTHONUTF8"] = "1"
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
+# What is printed is compared line by line: the size of the terminal that a run is started from must not count.
+for _name in ("COLUMNS", "LINES"):
+    os.environ.pop(_name, None)
+
 # `nohup make test &` starts us with SIGINT ignored, and processes would inherit that from us: the servers that tests
 # start and interrupt could not be interrupted. A handler is not inherited.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -1,4 +1,4 @@
-"""The metadata of the database CO in their real size, about 100 MB, for the sandbox of the Bank of Japan.
+"""The lists of the databases FF and CO in their real size, 20 and 100 MB, for the sandbox of the Bank of Japan.
 
 The body is generated while it is sent and never held. All generated rows have the same length, so that any slice can be
 generated alone.
@@ -24,11 +24,8 @@ from signet.toolsets.boj.sandbox.api import (
 from signet.toolsets.boj.sandbox.database import Catalogue, SampleDatabase
 from signet.toolsets.boj.sandbox.query import SampleQuery
 
-LARGE = "CO_WHOLE"
-"""The name of the database, which the Bank does not have."""
-
-SERIES = 166_513
-"""How many series the real database has."""
+SERIES = {"FF_WHOLE": 33_859, "CO_WHOLE": 166_513}
+"""How many series the real databases have; the Bank has none of these names."""
 
 FIRST = 1_000_000
 """The number of the first generated row; all numbers have the same length."""
@@ -76,15 +73,16 @@ class GeneratedBytes(bytes):
 
 
 def with_large_metadata(sandbox: Sandbox) -> Sandbox:
-    """Answer a request for the metadata of `CO_WHOLE` with the large body, and let the sandbox answer all others."""
+    """Answer a request for a list in its real size with the large body, and let the sandbox answer all others."""
     co = Catalogue().find("CO")
 
     def handler(request: SandboxRequest) -> SandboxResponse:
         query = SampleQuery(request.query)
-        if request.path != f"{ROOT}/getMetadata" or query.text("db").upper() != LARGE:
+        series = SERIES.get(query.text("db").upper())
+        if request.path != f"{ROOT}/getMetadata" or series is None:
             return sandbox.handler(request)
         layout = ResponseFormat(query.text("format").lower() or "json", query.lang(), METADATA_DATE)
-        response = layout.response(_large_metadata(layout, co))
+        response = layout.response(_large_metadata(layout, co, series))
         if not TAKES_GZIP.search(request.headers.get("accept-encoding", "")):
             return response
         return replace(response, body=_compress(response.body), headers={**response.headers, **GZIP_HEADERS})
@@ -92,13 +90,13 @@ def with_large_metadata(sandbox: Sandbox) -> Sandbox:
     return replace(sandbox, handler=handler)
 
 
-def _large_metadata(layout: ResponseFormat, co: SampleDatabase) -> GeneratedBytes:
+def _large_metadata(layout: ResponseFormat, co: SampleDatabase, series: int) -> GeneratedBytes:
     """The rows of the samples, followed by generated rows."""
     closing, comma = (b"]}", b",") if layout.format == "json" else (b"", b"")
     opening = metadata_body(layout, "CO", []).removesuffix(closing)
     last = replace(co.rows[-1], code=f"TK00S{FIRST}GCQ00000", names=NAMES, layers=(3, FIRST, 0, 0, 0))
     row = metadata_body(layout, "CO", [last]).removeprefix(opening).removesuffix(closing)
-    count = SERIES - sum(1 for it in co.rows if it.code)
+    count = series - sum(1 for it in co.rows if it.code)
     samples = metadata_body(layout, "CO", co.rows).removesuffix(closing)
     return GeneratedBytes.of(samples, comma + row, count, closing)
 

@@ -109,10 +109,13 @@ def free_port() -> int:
 def clean_env(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return the environment of a user who has set none of our variables, and trusts no authority of the internet.
 
+    The shell finds the command by its name.
+
     No test asks the internet, and where a variable names their file, each process would read all authorities twice.
     """
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("SIGNET_", "OJ_", "BOJ_", "PLANTUML_"))}
-    return {**kept, "SSL_CERT_FILE": os.devnull, **(extra or {})}
+    path = f"{BIN}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+    return {**kept, "PATH": path, "SSL_CERT_FILE": os.devnull, **(extra or {})}
 
 
 def serving(*args: str, env: Mapping[str, str] | None = None) -> contextlib.AbstractContextManager[Server]:
@@ -203,16 +206,19 @@ class Pipe:
     def line(self) -> bytes:
         """Return the next line; fail when none comes."""
         deadline = time.monotonic() + PATIENCE_S
-        while b"\n" not in self._rest:
+        # A line may have a hundred million bytes: they are joined once.
+        chunks = [self._rest]
+        while b"\n" not in chunks[-1]:
             ready, _, _ = select.select([self.stdout], [], [], max(0.0, deadline - time.monotonic()))
             if not ready:
                 raise AssertionError("no answer on stdout")
             chunk = os.read(self.stdout.fileno(), 1 << 16)
             if not chunk:
                 raise AssertionError("stdout was closed")
-            self._rest += chunk
-        line, self._rest = self._rest.split(b"\n", 1)
-        return line
+            chunks.append(chunk)
+            deadline = time.monotonic() + PATIENCE_S
+        last, self._rest = chunks.pop().split(b"\n", 1)
+        return b"".join((*chunks, last))
 
     def receive(self) -> Any:
         """Return the next message."""

@@ -42,7 +42,7 @@ class PlayedServer:
         self._answers: dict[int, asyncio.Future[Any]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def open(self, receive: Callable[[bytes], None], _: Callable[[str], None]) -> None:
+    async def open(self, receive: Callable[[bytes], None], *_: Callable[[str], None]) -> None:
         self._receive = receive
 
     def send(self, message: Outgoing) -> None:
@@ -138,7 +138,7 @@ class Client:
         self._next = 0
 
     async def __aenter__(self) -> Self:
-        await self.link.open(self._receive, self._lost)
+        await self.link.open(self._receive, self._lost, self._lost)
         return self
 
     async def __aexit__(self, *_: object) -> None:

@@ -87,7 +87,8 @@ def test_the_instructions_of_all_toolsets_say_what_to_do_first_in_less_than_a_th
 
     assert len(told) < 1000
     for words in (
-        "boj_get_metadata with a database (db) first",
+        "call boj_search first",
+        "boj_get_metadata lists a whole database",
         "lang=en unless Japanese is wanted",
         "start_position set to it",
         "resolve_problem first",
@@ -95,6 +96,20 @@ def test_the_instructions_of_all_toolsets_say_what_to_do_first_in_less_than_a_th
         "mend the arguments and call again",
     ):
         assert words in told
+
+
+def test_a_search_is_named_first_only_where_there_is_one() -> None:
+    boj, explore = find_toolset("boj"), find_toolset("boj-explore")
+
+    both, alone, other = (instructions_of(enabled(*chosen)) for chosen in ((boj, explore), (boj,), (explore,)))
+
+    assert both.startswith("Bank of Japan statistics: call boj_search first")
+    assert both.index("boj_search") < both.index("boj_get_metadata")
+    assert boj.instructions not in both
+    assert alone.startswith(boj.instructions)
+    assert "boj_search" not in alone
+    assert other.startswith(explore.instructions)
+    assert "boj_get_metadata" not in other
 
 
 def test_a_toolset_without_instructions_adds_none() -> None:

@@ -42,7 +42,7 @@ from signet.commands.boj import CREDIT, SAMPLE_SOURCE, SOURCE
 from signet.commands.boj.chart import chart_of, scale_of
 from signet.commands.boj.output_files import FORMATS, write_csv
 from signet.commands.boj.partial_download import PartialDownload
-from signet.commands.boj.plot import JAPANESE_FONTS, draw_text, paint
+from signet.commands.boj.plot import JAPANESE_FONTS, _figure, draw_text, paint
 from signet.commands.boj.series_query import FetchedSeries, SeriesPage, SeriesQuery, origin_of
 from signet.kernel.errors import Code, Fault
 from signet.settings import Settings
@@ -401,6 +401,13 @@ def test_names_are_japanese_when_they_are_asked_for_so(bank: Bank, tmp_path: Pat
         {"survey_date": "20261002", "date": "2026-10-02", "value": 157.94},
         {"survey_date": "20261003", "date": "2026-10-03", "value": None},
     ]
+
+
+def test_what_goes_to_standard_output_is_told_as_such(bank: Bank) -> None:
+    done = run_here(*command(bank, Path("-"))[1:])
+
+    assert done.stdout.startswith(b"series_code,")
+    assert b"signet: wrote to standard output: 5 pages, " in done.stderr
 
 
 def test_a_log_gets_a_line_for_each_page(bank: Bank, tmp_path: Path) -> None:
@@ -1123,6 +1130,7 @@ def test_japanese_names_need_a_font_that_has_them(bank: Bank, tmp_path: Path) ->
     assert "名目実効為替レート" in text.stdout.decode()
     assert picture.returncode == (0 if there_is_one else 2)
     assert there_is_one or b"no font with Japanese characters" in picture.stderr
+    assert len(picture.stderr.splitlines()) == 1, "nothing of what matplotlib says of its fonts"
 
 
 @pytest.mark.parametrize(
@@ -1153,6 +1161,30 @@ def test_drawing_without_its_packages_says_what_to_install(bank: Bank, tmp_path:
     assert done.returncode == 2
     assert re.search(r"pip install .*\[plot\]'$", done.stderr.decode())
     assert bank.asked() == []
+
+
+def test_a_reader_who_has_had_enough_of_a_fetch_is_told_nothing_that_is_not_so(bank: Bank, tmp_path: Path) -> None:
+    """Nothing is kept of what went to standard output, so that no command goes on with it."""
+    reading, writing = os.pipe()
+    os.close(reading)
+
+    done = subprocess.run(
+        [SIGNET, "boj", "fetch", "FM08", "--codes", "FXERD01", "--boj-base-url", bank.url, "--out", "-"],
+        stdout=writing, stderr=subprocess.PIPE, env=clean_env(), timeout=PATIENCE_S, check=False, cwd=tmp_path,
+    )  # fmt: skip
+    os.close(writing)
+
+    assert done.returncode == 1
+    assert [line.partition(" so far")[1] for line in done.stderr.decode().splitlines()] == [" so far"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_fetch_to_standard_output_that_fails_names_no_file(bank: Bank) -> None:
+    done = run("boj", "fetch", "FAIL503", "--codes", "A", "--boj-base-url", bank.url, "--out", "-")
+
+    assert done.returncode == 1
+    assert "the same command" not in done.stderr.decode()
+    assert "part" not in done.stderr.decode()
 
 
 def test_a_reader_who_has_had_enough_of_a_drawing_still_gets_the_picture(bank: Bank, tmp_path: Path) -> None:
@@ -1236,6 +1268,20 @@ def test_what_is_no_number_or_too_large_a_one_is_not_drawn(value: str) -> None:
         chart_of(QUESTION, [series_of("MONTHLY", {"202401": "1", "202402": value})])
 
     assert (caught.value.code, f"'{value}'" in caught.value.message) == (Code.INVALID_OUTPUT, True)
+
+
+@pytest.mark.parametrize("value", ["5", "12345678", "1234567890.5", "-123456789012"])
+def test_the_unit_stands_within_the_picture_whatever_the_numbers_are(value: str) -> None:
+    chart = chart_of(QUESTION, [series_of("MONTHLY", {"202401": "1", "202402": value})])
+
+    figure = _figure(chart)
+
+    figure.draw_without_rendering()
+    for axes in figure.axes:
+        unit = axes.yaxis.label.get_window_extent()
+        numbers = [label.get_window_extent() for label in axes.get_yticklabels()]
+        assert unit.x0 >= 0
+        assert all(unit.x1 <= number.x0 for number in numbers)
 
 
 @pytest.mark.parametrize("color", [False, True], ids=["signs", "colours"])

@@ -143,7 +143,7 @@ def test_info_shows_what_the_bank_says(bank: Server) -> None:
     assert done.returncode == 1, "one of the codes is none"
     assert "東京市場　ドル・円　スポット　9時時点" in shown
     assert "Yen per U.S. Dollar" in shown
-    assert "19990101 to 20260217" in shown
+    assert "19990101 to 20261008" in shown
     assert b"did you mean FM08:FXERD01" in done.stderr
     assert listed(bank) == ["FM08"]
 

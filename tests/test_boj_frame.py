@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Iterator
+from datetime import UTC, date, datetime
 from typing import Any
 
 import pandas as pd
@@ -40,6 +41,21 @@ def test_pandas_has_a_datetime_index_and_numbers(bank: BojHarness) -> None:
     assert str(rates["FXERD01"].dtype) == "float64"
     assert rates["FXERD01"].dropna().to_list() == [157.56, 157.94, 157.74]
     assert rates["FXERD01"].isna().sum() == 2
+
+
+@pytest.mark.parametrize(
+    "day",
+    [date(2026, 10, 4), datetime(2026, 10, 4, 23, 59, tzinfo=UTC), pd.Timestamp("2026-10-04 12:00"), "2026-10-04"],
+    ids=["date", "datetime", "Timestamp", "text"],
+)
+def test_a_bound_may_be_any_kind_of_date(bank: BojHarness, day: Any) -> None:
+    rates = frame("FM08", "FXERD01", start=day, end=date(2026, 10, 5))
+
+    assert list(rates.index.strftime("%Y-%m-%d")) == ["2026-10-04", "2026-10-05"]
+
+
+def test_every_citation_has_the_time_of_japan(bank: BojHarness) -> None:
+    assert frame("FM08", "FXERD01").attrs["citation"]["retrieved_at"].endswith("+09:00")
 
 
 def test_the_attributes_have_the_unit_and_the_citation(bank: BojHarness) -> None:
@@ -103,6 +119,10 @@ def test_a_code_that_is_nearly_right_is_told_with_the_right_one(bank: BojHarness
     ("more", "word"),
     [
         ({"start": "soon"}, "write 2020"),
+        ({"start": 20240104}, "start is 20240104: write a date, or a text such as"),
+        ({"end": 2024.0}, "end is 2024.0: write a date"),
+        ({"start": pd.NaT}, "'NaT' is no date"),
+        ({"units": "index", "base": 2020}, "base is 2020: write a date"),
         ({"end": "soon"}, "write 2020"),
         ({"start": "2025", "end": "2024-12-31"}, "start 2025 comes after end 2024-12-31"),
         ({"units": "foo"}, "units is 'foo': write 'level', 'change'"),
@@ -128,5 +148,5 @@ def test_an_argument_that_cannot_be_used_is_a_value_error(bank: BojHarness, more
 def test_without_the_library_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch, engine: str) -> None:
     monkeypatch.setitem(sys.modules, engine, None)
 
-    with pytest.raises(ImportError, match=rf"signet-mcp\[{engine}\]"):
+    with pytest.raises(ImportError, match=rf"\[{engine}\]"):
         frame("FM08", ["FXERD01"], engine=engine)  # type: ignore[arg-type]

@@ -37,8 +37,9 @@ from boj_harness import (
 from channels import run_on_one_message
 from processes import PATIENCE_S, Pipe, piping
 from signet.catalogue import find_toolset
+from signet.commands import boj_mcp
 from signet.settings import Settings
-from upstream_harness import listening
+from upstream_harness import DIRECT, listening
 
 SENTENCE = re.compile(r"(error|boj-mcp-server): [^\n]+\n")
 TRANSPORT = (-32603, "TRANSPORT_ERROR")
@@ -233,9 +234,38 @@ def test_the_largest_values_are_taken(bank: BojHarness) -> None:
     assert answer["meta"]["date"] == DATE
 
 
+@pytest.mark.spec("3.config.precedence")
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("value", ["007", "+5", "+05", "1"])
+@pytest.mark.parametrize(
+    "name",
+    ["timeout-ms", "retry-max", "retry-backoff-ms", "min-interval-ms", "cache-s", "max-body-mb", "max-result-mb"],
+)
+def test_a_number_may_have_a_plus_and_leading_zeros_wherever_it_is_written(name: str, value: str, way: str) -> None:
+    flags, env = told(name, way, value)
+
+    status, out, err = run(*flags, env=env)
+
+    assert (status, err) == (0, "")
+    assert json.loads(out)["result"]["serverInfo"]["name"] == "boj-mcp-server"
+
+
+@pytest.mark.spec("3.limits.read", "3.limits.answered")
+@pytest.mark.parametrize(
+    ("flags", "limits"), [((), (128, 128)), (("--max-body-mb=20",), (20, 128)), (("--max-result-mb=+3",), (128, 3))]
+)
+def test_its_own_limits_are_higher_than_those_of_signet(flags: tuple[str, ...], limits: tuple[int, int]) -> None:
+    program = boj_mcp.parser()
+    own = boj_mcp._settings(program, program.parse_args([*flags])).of(find_toolset("boj"))
+    signet = Settings.read({}, {}).of(find_toolset("boj"))
+
+    assert (own.max_body_mb, own.max_result_mb) == limits
+    assert (signet.max_body_mb, signet.max_result_mb) == (None, None)
+
+
 # --- what it will not be told
 
-NUMBERS = ["timeout-ms", "retry-max", "retry-backoff-ms", "min-interval-ms", "cache-s"]
+NUMBERS = ["timeout-ms", "retry-max", "retry-backoff-ms", "min-interval-ms", "cache-s", "max-body-mb", "max-result-mb"]
 BAD = {"text": "soon", "empty": "", "negative": "-1", "more than 64 bits": "18446744073709551616"}
 WORSE = {
     "blank": ("retry-max", " "),
@@ -246,6 +276,9 @@ WORSE = {
     "unit": ("timeout-ms", "10s"),
     "more than 32 bits": ("retry-max", "4294967296"),
     "null": ("min-interval-ms", "null"),
+    "negative zero": ("retry-max", "-0"),
+    "two signs": ("retry-max", "++5"),
+    "nothing at all": ("max-body-mb", "0"),
     "more than a minute": ("min-interval-ms", "60001"),
     "more than a day": ("cache-s", "86401"),
 }
@@ -268,7 +301,7 @@ def test_what_is_no_such_number_is_refused_in_one_sentence_that_names_its_flag(n
 
 
 @pytest.mark.spec("3.config.precedence")
-@pytest.mark.parametrize("row", ["text", "empty"])
+@pytest.mark.parametrize("row", ["text", "negative"])
 @pytest.mark.parametrize("name", NUMBERS)
 def test_what_is_no_such_number_is_refused_in_one_sentence_that_names_its_variable(name: str, row: str) -> None:
     _, env = told(name, "environment", BAD[row])
@@ -280,22 +313,41 @@ def test_what_is_no_such_number_is_refused_in_one_sentence_that_names_its_variab
     assert all(variable in err for variable in env)
 
 
+@pytest.mark.spec("3.config.credentials")
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("value", ["http://user:hunter22@127.0.0.1:9", "https://hunter22@127.0.0.1"])
+def test_a_base_url_with_a_user_is_refused_and_not_repeated(value: str, way: str) -> None:
+    flags, env = told("base-url", way, value)
+
+    status, out, err = run(*flags, env=env)
+
+    assert (status, out) == (2, "")
+    assert SENTENCE.fullmatch(err)
+    assert "hunter22" not in err
+
+
 @pytest.mark.spec("3.config.precedence", "3.config.base-url")
-@pytest.mark.parametrize("value", ["not a url", ""])
-def test_a_base_url_of_the_environment_that_cannot_be_used_is_refused_in_one_sentence(value: str) -> None:
-    status, out, err = run(env={"BOJ_BASE_URL": value})
+def test_a_base_url_of_the_environment_that_cannot_be_used_is_refused_in_one_sentence() -> None:
+    status, out, err = run(env={"BOJ_BASE_URL": "not a url"})
 
     assert (status, out) == (2, "")
     assert SENTENCE.fullmatch(err)
 
 
 @pytest.mark.spec("3.config.precedence")
-def test_the_setting_of_signet_for_sample_data_keeps_it_from_asking_anybody(bank: BojHarness) -> None:
-    with serving_boj(bank.url, env={"SIGNET_SANDBOX": "true"}) as pipe:
+def test_the_setting_of_signet_for_sample_data_keeps_it_from_asking_anybody() -> None:
+    with piping(BOJ, env={**DIRECT, "SIGNET_SANDBOX": "true"}) as pipe:
         answer = call(pipe, METADATA, **CALL_RATE)
 
     assert answer["db"] == "FM01"
-    assert bank.targets() == []
+
+
+@pytest.mark.spec("3.config.precedence")
+def test_an_address_on_the_command_line_goes_before_sample_data(bank: BojHarness) -> None:
+    with serving_boj(bank.url, env={"SIGNET_SANDBOX": "true"}) as pipe:
+        call(pipe, METADATA, **CALL_RATE)
+
+    assert bank.targets() != []
 
 
 def test_a_setting_of_signet_that_there_is_not_is_told_and_does_not_stop_the_start() -> None:

@@ -158,7 +158,7 @@ def test_without_the_files_the_tools_say_what_to_type(bare: Path) -> None:
     done = run_bare(bare, "call", "renderPlantUML", *flags, path=os.environ["PATH"])
 
     assert done.returncode == 1
-    assert "type: pip install 'signet-mcp[diagrams]' && signet diagrams install" in done.stderr
+    assert "no PlantUML engine is installed here: signet doctor shows how to install one" in done.stderr
 
 
 def test_no_picture_is_written_over_its_source(tmp_path: Path) -> None:
@@ -183,3 +183,37 @@ def test_no_picture_is_written_over_that_of_another_file(tmp_path: Path) -> None
     assert done.returncode == 1
     assert done.stderr.decode() == f"{second}:1: its picture would replace {tmp_path}/x.svg, which is that of {first}\n"
     assert "Froma" in (tmp_path / "x.svg").read_text()
+
+
+@pytest.mark.parametrize(("form", "begin"), [("svg", b"<svg "), ("png", b"\x89PNG"), ("txt", b" ")])
+def test_standard_input_becomes_a_picture_on_standard_output(form: str, begin: bytes) -> None:
+    done = run("diagram", "-", "--format", form, stdin=SEQUENCE.encode(), env=ENV)
+
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.startswith(begin)
+
+
+def test_standard_input_with_two_diagrams_needs_a_folder(tmp_path: Path) -> None:
+    two = (SEQUENCE * 2).encode()
+
+    alone = run("diagram", "-", stdin=two, env=ENV)
+    kept = run("diagram", "-", "--out", str(tmp_path), stdin=two, env=ENV)
+
+    assert (alone.returncode, alone.stdout.count(b"<svg ")) == (1, 1)
+    assert alone.stderr == b"-:4: standard output takes one diagram; use --out DIR\n"
+    assert (kept.returncode, sorted(os.listdir(tmp_path))) == (0, ["diagram.svg", "diagram_001.svg"])
+
+
+def test_a_folder_is_answered_with_what_to_write(tmp_path: Path) -> None:
+    done = run("diagram", str(tmp_path), env=ENV)
+
+    words = f"{tmp_path}:1: it is a folder; name the files in it, such as {tmp_path}/*.puml\n"
+    assert (done.returncode, done.stderr.decode()) == (1, words)
+
+
+@pytest.mark.parametrize("arguments", [("-", "a.puml"), ("-", "--watch")])
+def test_standard_input_stands_alone(arguments: tuple[str, ...]) -> None:
+    done = run("diagram", *arguments, env=ENV)
+
+    assert done.returncode == 2
+    assert b"- is standard input" in done.stderr

@@ -125,8 +125,24 @@ def test_an_upstream_that_refuses_the_token_is_trouble_and_one_that_takes_it_is_
         )  # fmt: skip
         assert wrong[1]["upstream of oj"]["mend"] == "set OJ_TOKEN"
         assert (right[0], right[1]["upstream of oj"]["state"]) == (0, "ok")
-        assert (without[0], without[1]["upstream of oj"]["state"]) == (0, "ok")
-        assert judge.targets() == ["/status", "/status", "/health"]
+        assert (without[0], state(without[1], "upstream of oj")) == (
+            1, ("trouble", f"{judge.url} wants a token (HTTP 401)"),
+        )  # fmt: skip
+        assert without[1]["upstream of oj"]["mend"] == "set OJ_TOKEN"
+        assert judge.targets() == ["/status", "/status", "/status"]
+
+
+def test_an_upstream_that_wants_no_token_is_fine_whatever_its_health_and_its_refusal_is_shown() -> None:
+    with playing(build(), UpstreamHarness) as judge:
+        judge.order("answer", match="/health", status=503, body='{"status": "unhealthy"}')
+        healthy = doctor("--port", "0", "--toolsets", "oj", "--oj-base-url", judge.url)
+        judge.order("answer", match="/status", status=500, body='{"title": "Internal", "detail": "database error"}')
+        broken = doctor("--port", "0", "--toolsets", "oj", "--oj-base-url", judge.url)
+
+        assert (healthy[0], healthy[1]["upstream of oj"]["state"]) == (0, "ok")
+        assert broken[0] == 1
+        assert "HTTP 500" in broken[1]["upstream of oj"]["text"]
+        assert "database error" in broken[1]["upstream of oj"]["text"]
 
 
 @pytest.mark.parametrize(

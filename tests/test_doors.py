@@ -285,3 +285,30 @@ def test_no_published_input_is_closed(sandboxed: tuple[Server, Pipe]) -> None:
     ]
     assert len(inputs) == 24
     assert not [schema for schema in inputs if "additionalProperties" in schema]
+
+
+def shaped(server: Server, pipe: Pipe, message: object, headers: dict[str, str]) -> list[dict[str, Any]]:
+    """Return the errors of a message at both MCP doors."""
+    body = message if isinstance(message, bytes) else json.dumps(message).encode()
+    posted = server.ask("POST", "/mcp", body, {"content-type": "application/json", **headers})
+    return [pipe.ask(message)["error"], posted.json()["error"]]
+
+
+@pytest.mark.parametrize("is_modern", [False, True], ids=["handshake", "modern"])
+@pytest.mark.parametrize("arguments", ["A", [1], 5])
+def test_an_error_about_the_shape_of_a_request_has_its_canonical_code(
+    plantuml: tuple[Server, Pipe], arguments: object, is_modern: bool
+) -> None:
+    message = rpc("tools/call", {"name": "encodePlantUML", "arguments": arguments}, modern=is_modern)
+    headers = modern_headers("tools/call", "encodePlantUML") if is_modern else {}
+
+    for error in shaped(*plantuml, message, headers):
+        assert (error["code"], error["data"]) == (-32602, {"canonical_code": "INVALID_INPUT"})
+
+
+@pytest.mark.parametrize("message", [b'{"id": 1}', b"[]", b'{"jsonrpc": "2.0", "id": 1, "method": 5}'])
+def test_an_error_about_a_message_that_is_no_request_has_its_canonical_code(
+    plantuml: tuple[Server, Pipe], message: bytes
+) -> None:
+    for error in shaped(*plantuml, message, {}):
+        assert (error["code"], error["data"]) == (-32600, {"canonical_code": "INVALID_INPUT"})

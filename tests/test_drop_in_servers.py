@@ -12,6 +12,7 @@ import pytest
 
 from channels import INITIALIZE, rpc, run_on_one_message
 from drop_in_servers import BOJ_SERVER, OJ_SERVER, ORIGIN, SERVERS, VERSION, DropInServer
+from processes import SIGNET
 from upstream_harness import UpstreamHarness
 
 NO_URL = {
@@ -74,6 +75,7 @@ def run(
 @pytest.mark.parametrize("others", [[], ["--base-url", ORIGIN], ["--base-url", "not a url"]], ids=" ".join)
 def test_the_version_is_printed_and_nothing_is_served(server: DropInServer, others: list[str]) -> None:
     assert run(server, *others, "--version") == (0, f"{server.name} {VERSION}\n", "")
+    assert run(server, *others, "-V") == (0, f"{server.name} {VERSION}\n", "")
 
 
 @pytest.mark.spec(
@@ -113,6 +115,68 @@ def test_a_flag_that_there_is_not_is_refused_in_one_sentence_and_no_secret_repea
     assert (status, out) == (2, "")
     assert re.fullmatch(rf"{server.name}: [^\n]+\n", err)
     assert "secret123" not in err
+
+
+@pytest.mark.spec("1.S1.flags", "3.config.precedence")
+def test_two_dashes_may_end_the_command_line_and_nothing_follows_them(server: DropInServer) -> None:
+    plain = run(server, *server.start_flags, env={"RUST_LOG": "off"})
+
+    assert run(server, *server.start_flags, "--", env={"RUST_LOG": "off"}) == plain
+    assert run(server, *server.start_flags, "--", "x")[0] == 2
+
+
+FOREIGN = {
+    "SIGNET_PORT": "abc",
+    "SIGNET_WORKERS": "many",
+    "SIGNET_METRICS_PORT": "x",
+    "SIGNET_DRAIN_S": "x",
+    "SIGNET_TLS_CERT": "none.pem",
+    "SIGNET_TOOLSETS": "no such toolset",
+    "SIGNET_CONFIG": "no/such/file.toml",
+    "PLANTUML_RENDER_TIMEOUT_S": "x",
+    "BOJ_INDEX_MAX_AGE_DAYS": "x",
+    "BOJ_INDEX_DIR": "x",
+}
+"""Variables that mean nothing to either drop-in server."""
+FOREIGN_TO_ONE = {
+    OJ_SERVER.name: {"BOJ_RETRY_MAX": "abc", "BOJ_BASE_URL": "no url", "OJ_BASE_URL": "no url", "SIGNET_LOG": "a=b=c"},
+    BOJ_SERVER.name: {"OJ_TIMEOUT_S": "60", "OJ_BASE_URL": "no url", "OJ_TOKEN": "\n", "RUST_LOG": "a=b=c"},
+}
+
+
+@pytest.mark.spec("1.S1.1.starts", "3.config.precedence")
+def test_no_variable_of_another_program_stops_the_start(server: DropInServer) -> None:
+    message = rpc("tools/list", {})
+    plain = run(server, *server.start_flags, stdin=message)
+
+    changed = run(server, *server.start_flags, stdin=message, env={**FOREIGN, **FOREIGN_TO_ONE[server.name]})
+
+    assert changed[:2] == plain[:2]
+    assert changed[0] == 0
+
+
+@pytest.mark.spec("1.S1.1.starts", "3.config.precedence")
+def test_a_variable_that_is_set_to_nothing_is_not_set(server: DropInServer) -> None:
+    variables = re.findall(r"\b(?:SIGNET|OJ|BOJ)_[A-Z_]+", run(server, "--help")[1])
+    plain = run(server, *server.start_flags, env={"RUST_LOG": "off"})
+
+    for nothing in ("", " "):
+        blank = {**dict.fromkeys(variables, nothing), "RUST_LOG": "off"}
+        assert run(server, *server.start_flags, env=blank) == plain
+    assert len(variables) >= 15
+
+
+def test_every_variable_that_the_help_names_is_read(server: DropInServer) -> None:
+    """A value that cannot be used stops the start; files, folders and secrets may have any value."""
+    variables = set(re.findall(r"\b(?:SIGNET|OJ|BOJ)_[A-Z_]+", run(server, "--help")[1]))
+    texts = {"OJ_TOKEN", "OJ_CACHE", "SIGNET_AUDIT_KEY", "SIGNET_AUDIT_LOG"}
+
+    statuses = {
+        variable: run(server, *server.start_flags, env={"RUST_LOG": "off", variable: "?"})[0]
+        for variable in variables - texts
+    }
+
+    assert statuses == dict.fromkeys(variables - texts, server.url_status)
 
 
 # --- who it is
@@ -172,12 +236,44 @@ def test_the_list_does_not_depend_on_the_settings_of_signet(server: DropInServer
 
 @pytest.mark.spec("1.S3.2.nothing-else", "3.tools.identity")
 def test_what_is_not_offered_is_not_there(server: DropInServer, upstream: UpstreamHarness) -> None:
-    methods = ["resources/list", "resources/read", "prompts/list", "prompts/get", "logging/setLevel"]
+    methods = ["resources/read", "prompts/get", "logging/setLevel", "tasks/list"]
 
     with server.piping(upstream) as pipe:
         codes = {method: pipe.ask(rpc(method, {}))["error"]["code"] for method in methods}
 
     assert codes == dict.fromkeys(methods, -32601)
+
+
+EMPTY = {
+    "prompts/list": {"prompts": []},
+    "resources/list": {"resources": []},
+    "resources/templates/list": {"resourceTemplates": []},
+    "completion/complete": {"completion": {"values": []}},
+}
+
+
+@pytest.mark.spec("1.S3.2.nothing-else", "3.tools.identity")
+@pytest.mark.parametrize("method", EMPTY)
+def test_a_client_that_asks_for_other_lists_is_answered_as_by_the_original(
+    server: DropInServer, upstream: UpstreamHarness, method: str
+) -> None:
+    """The original servers answer these with empty lists, and advertise none of it."""
+    with server.piping(upstream) as pipe:
+        plain = pipe.ask(rpc(method, {}))["result"]
+        modern = pipe.ask(rpc(method, {}, modern=True))["result"]
+
+    hints = {"ttlMs", "cacheScope"} if method.endswith("/list") else set()
+    assert plain == EMPTY[method]
+    assert modern == {**EMPTY[method], **{name: modern[name] for name in {"resultType", "_meta", *hints}}}
+
+
+def test_signet_itself_has_no_other_lists() -> None:
+    words = ("stdio", "--toolsets", "plantuml", "--no-journal")
+
+    answers = {method: run_on_one_message(SIGNET, *words, stdin=rpc(method, {})) for method in EMPTY}
+
+    codes = {method: json.loads(out)["error"]["code"] for method, (_, out, _) in answers.items()}
+    assert codes == dict.fromkeys(EMPTY, -32601)
 
 
 @pytest.mark.spec("1.S3.tools-list", "3.tools.three")

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from here import run_here
-from installations import build_wheel, environ_of, link_packages
+from installations import build_wheel, environ_of, link_packages, make_environment
 from processes import TWO_DOORS
 from signet.commands.new.names import name_project
 from signet.commands.new.project import make_project
@@ -105,6 +105,34 @@ def test_it_passes_the_gate_at_once_by_its_file_and_by_its_entry_point(
     for done in (by_file, by_entry_point):
         assert done.returncode == 0, done.stdout + done.stderr
         assert {check["state"] for check in json.loads(done.stdout)["results"]} == {"ok"}
+
+
+def test_a_copy_that_is_installed_does_not_replace_the_code_of_the_project(tmp_path: Path) -> None:
+    """As tox, nox and many CI files install a project: with `pip install .`, and not `-e`."""
+    wheel = build_wheel(tmp_path)
+    programs = make_environment(tmp_path / "env", ("pytest", "hatchling"))
+    env = {name: value for name, value in environ_of(programs, wheel.parent).items() if not name.startswith("PYTEST_")}
+
+    def start(*words: str, folder: str = "demo", **more: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [str(programs / "python"), "-m", *words], cwd=tmp_path / folder, env={**env, **more}, capture_output=True,
+            encoding="utf-8", timeout=LONG_S, check=False,
+        )  # fmt: skip
+
+    assert start("pip", "install", "-q", "signet-mcp", folder=".").returncode == 0
+    assert start("signet", "new", "demo", folder=".").returncode == 0
+    installed = start("pip", "install", "-q", "--no-build-isolation", "--no-deps", ".")
+    assert installed.returncode == 0, installed.stderr
+    tools = tmp_path / "demo/src/demo/tools.py"
+    tools.write_text(tools.read_text().replace("Count the days", "Count all days"))
+
+    checked = start("signet", "check", **TWO_DOORS)
+    listed = start("signet", "tools", "src/demo/tools.py", "days_until")
+    tested = start("pytest", "-q", "-p", "no:cacheprovider", CI="true")
+
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert "Count all days" in listed.stdout, listed.stdout + listed.stderr
+    assert counts(tested) == {"passed": 8}, tested.stdout + tested.stderr
 
 
 def test_after_a_breaking_edit_the_gate_and_the_tests_fail_with_an_example(

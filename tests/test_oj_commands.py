@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import pty
+import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,6 +17,8 @@ from here import signet_here
 from oj_harness import OjHarness, oj_sandbox
 from processes import PATIENCE_S, ROOT, SIGNET, clean_env
 from signet.commands.oj import program_run
+from signet.commands.oj.new import STUBS
+from signet.commands.oj.show import LIMIT_LINE
 from signet.commands.oj.verdict import difference, is_right
 from upstream_harness import DIRECT
 
@@ -174,7 +178,8 @@ def test_a_number_that_cannot_be_used_is_refused(
             "codeforces:0",
             "[404] Not Found: problem not found. The judges and the shapes of their ids are: leetcode (1)",
         ),
-        ("no-such-problem", "'no-such-problem' names no problem of a known judge. The judges and the shapes"),
+        ("no-such-problem", "'no-such-problem' was not found; it names no judge, and the guess that LeetCode is meant"),
+        ("abc999_z", "Problem not found: atcoder/abc999_z. The judges and the shapes"),
     ],
 )
 def test_where_there_is_nothing_to_test_it_says_why(judge: OjHarness, home: Path, problem: str, sentence: str) -> None:
@@ -223,6 +228,12 @@ def test_on_a_terminal_the_statement_is_rendered(judge: OjHarness, home: Path) -
     assert b"\x1b[" in shown
 
 
+def test_lines_that_begin_in_bold_type_are_not_joined_on_a_terminal() -> None:
+    page = "x\n\n**time limit per test:** 1 second\n**memory limit per test:** 256 megabytes\n\n**a** b\nc\n"
+
+    assert LIMIT_LINE.sub(r"\1  \n", page) == page.replace("1 second\n", "1 second  \n")
+
+
 def test_statements_are_kept_and_read_offline(judge: OjHarness, home: Path) -> None:
     first = oj(judge, home, "show", BELLS)
     asked = len(judge.requests())
@@ -231,7 +242,9 @@ def test_statements_are_kept_and_read_offline(judge: OjHarness, home: Path) -> N
     offline = oj(judge, home, "show", BELLS, "--offline")
     other = oj(judge, home, "show", "atcoder:abc901_b", "--offline")
 
-    assert first.stdout == again.stdout == offline.stdout != ""
+    nowhere = signet_here(ROOT, "oj", "show", BELLS, "--offline", environ=clean_env({"XDG_CACHE_HOME": str(home)}))
+
+    assert first.stdout == again.stdout == offline.stdout == nowhere.stdout.decode() != ""
     assert len(judge.requests()) == asked
     assert (other.returncode, other.stdout) == (1, "")
     assert other.stderr.startswith("signet: it is not among the statements in ")
@@ -266,6 +279,37 @@ def test_the_stub_in_python_runs_and_is_judged(judge: OjHarness, home: Path, tmp
     done = oj(judge, home, "test", BELLS, "--", sys.executable, str(tmp_path / "bells/main.py"))
 
     assert done.stdout.startswith("sample 1: wrong (")
+
+
+@pytest.mark.parametrize("lang", ["py", "cpp", "rs"])
+def test_a_stub_prints_nothing_that_could_be_taken_for_an_answer(lang: str) -> None:
+    assert not any(word in STUBS[lang][1] for word in ("print", "cout <<"))
+
+
+def test_the_printed_command_asks_the_same_backend_from_the_new_folder(
+    judge: OjHarness, home: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "signet.toml").write_text(f'[settings.oj]\nbase_url = "{judge.url}"\n')
+    environ = clean_env({**DIRECT, "XDG_CACHE_HOME": str(home)})
+    made = {
+        "sandbox": ["--sandbox"],
+        "flag": ["--oj-base-url", judge.url, "--oj-cache", "kept here", "--config", os.devnull],
+        "file": [],
+    }
+
+    for name, flags in made.items():
+        done = signet_here(tmp_path, "oj", "new", "codeforces:9001A", "--out", name, *flags, environ=environ)
+        printed = done.stdout.decode().splitlines()[-1].removeprefix("Test it there: ")
+        again = signet_here(tmp_path / name, *shlex.split(printed)[1:], environ=environ)
+        assert re.match(r"sample 1: (right|wrong) \(", again.stdout.decode()), (name, printed, again.stderr)
+
+
+def test_without_a_statement_none_is_written_and_none_is_claimed(judge: OjHarness, home: Path, tmp_path: Path) -> None:
+    done = oj(judge, home, "new", "atcoder:agc901_a", "--out", str(tmp_path / "x"))
+
+    assert (done.returncode, done.stdout) == (0, f"{tmp_path / 'x'}: main.py\n")
+    assert done.stderr.startswith("signet: the backend has no statement of this problem")
+    assert [path.name for path in (tmp_path / "x").iterdir()] == ["main.py"]
 
 
 def test_files_that_are_there_stay_as_they_are(judge: OjHarness, home: Path, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ import misbehaving_server
 from here import signet_here
 from processes import PATIENCE_S, ROOT, SIGNET, TWO_DOORS, clean_env, run, serving
 from signet.catalogue import TOOLSETS, find_toolset
-from signet.commands.parity import engine
+from signet.commands.parity import command, engine
 from signet.commands.parity.channels import CHANNELS
 from signet.commands.parity.command import _narrow_table
 from signet.commands.parity.corpus import CorpusCall, built_in, with_slugs
@@ -101,6 +101,21 @@ def test_the_corpus_has_every_tool_at_its_best_and_at_its_worst(whole: ParityRep
     # No tool in the box breaks its contract; the misbehaving ones below do.
     assert {row.outcome for row in whole.rows} == {"OK", *Code} - {Code.INVALID_OUTPUT}
     assert len({row.name for row in whole.rows}) == len(whole.rows)
+
+
+MEANT = {
+    "400": "INVALID_INPUT", "422": "INVALID_INPUT", "401": "UNAUTHORIZED", "403": "UNAUTHORIZED", "404": "NOT_FOUND",
+    "500": "INTERNAL_ERROR", "502": "INTERNAL_ERROR", "503": "INTERNAL_ERROR",
+}  # fmt: skip
+"""The outcome of a call whose name ends with the status of its upstream's answer."""
+
+
+def test_a_call_that_is_named_after_a_status_has_its_outcome(whole: ParityReport) -> None:
+    """The sample data may grow: what an example says is not there must not be there."""
+    named = {row.name: row.outcome for row in whole.rows if row.name[-4:-1] in MEANT and row.name.endswith(")")}
+
+    assert set(MEANT.values()) == set(named.values())
+    assert named == {name: MEANT[name[-4:-1]] for name in named}
 
 
 ODD = {
@@ -297,7 +312,7 @@ def test_a_corpus_that_is_given_is_played_and_shown_as_a_table_whatever_the_user
 
     done = parity("--corpus", calls, "--toolsets", "plantuml", env=env)
 
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stderr.splitlines()[0]) == (0, "signet: comparing 2 calls through 8 doors")
     assert [line.split() for line in done.stdout.splitlines()] == [
         ["stdio", "stdio", "HTTP", "HTTP", "envelope", "envelope", "command"],
         ["call", "outcome", *["2025-11-25", "2026-07-28"] * 2, "REST", "stdio", "HTTP", "line"],
@@ -504,3 +519,19 @@ def test_the_command_line_writes_down_what_a_plain_tool_did(tmp_path: Path) -> N
     record = json.loads(journal.read_text())
 
     assert (record["transport"], record["route"], record["status"]) == ("cli", "call", "ok")
+
+
+def test_where_no_terminal_is_the_progress_is_written_as_lines(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = iter([0.0, 1.0, 6.0, 6.0, 7.0])
+    monkeypatch.setattr(command.time, "monotonic", lambda: next(clock))
+
+    with command._progress(3) as on_progress:
+        for _ in range(3):
+            on_progress(CALLS[0], CHANNELS[0])
+
+    assert capsys.readouterr().err.splitlines() == [
+        "signet: comparing 3 calls through 8 doors",
+        "signet: 2 of 24 calls",
+    ]

@@ -195,9 +195,11 @@ def test_the_command_runs_every_call_of_a_journal_again_and_finds_it_the_same(na
     recorded(name, tmp_path, RUNS[name][1])
 
     done = run_here("replay", str(journal_of(tmp_path)))
-    *shown, summary = done.stdout.decode().splitlines()
+    legend, heading, *shown, summary = done.stdout.decode().splitlines()
 
     assert done.returncode == 0, done.stdout.decode()
+    assert legend == "then: as recorded; now: the same call again, with the recorded responses of upstreams and servers"
+    assert heading.split() == ["tool", "then", "now", "result"]
     assert summary == f"calls: {len(shown)}, same: {len(shown)}, different: 0"
     then = [(record["metadata"]["toolId"], record["status"], record["status"], "same") for record in records(tmp_path)]
     assert [tuple(line.split()) for line in shown] == then
@@ -234,7 +236,8 @@ def test_one_call_is_shown_by_its_id_with_the_answer_that_it_had(tmp_path: Path)
     for field in ("requestId", "traceId"):
         done = run_here("replay", str(journal_of(tmp_path)), "--call", third[field])
 
-        assert done.stdout.decode().splitlines() == [
+        assert done.stdout.decode().splitlines()[1:] == [
+            "tool            then   now    result",
             "oj.get_problem  ok     ok     same",
             "calls: 1, same: 1, different: 0",
         ]
@@ -249,7 +252,7 @@ def test_a_cassette_edited_by_hand_shows_a_difference(tmp_path: Path) -> None:
     shown = done.stdout.decode().splitlines()
 
     assert done.returncode == 1
-    assert shown[0] == "oj.get_problem  ok     ok     differs"
+    assert shown[2] == "oj.get_problem  ok     ok     differs"
     assert {'-  "markdown": "# Lantern Pairs', '+  "markdown": "# Candle Pairs'} <= set(shown)
     assert shown[-2:] == ["oj.get_problem  error  error  same", "calls: 2, same: 1, different: 1"]
 
@@ -359,7 +362,7 @@ def test_a_run_is_held_against_its_own_calls_not_those_of_another_run_in_the_fol
     done = run_here("replay", str(journal_of(tmp_path)))
 
     assert first != second
-    assert done.stdout.decode().splitlines() == [
+    assert done.stdout.decode().splitlines()[2:] == [
         "oj.get_problem  error  error  same",
         "calls: 1, same: 1, different: 0",
     ]

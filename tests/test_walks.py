@@ -71,12 +71,14 @@ def test_a_programmer_comes_from_the_installation_to_a_right_solution_and_a_conf
 def test_an_economist_comes_from_the_installation_to_a_table_and_a_picture(
     fresh: dict[str, str], tmp_path: Path
 ) -> None:
-    _, found, described, _, head, drawn, *_ = walk("An economist", fresh, tmp_path)
+    _, found, described, _, tail, drawn, *_ = walk("An economist", fresh, tmp_path)
 
     assert "FXERD01" in found
     assert "Yen per U.S. Dollar" in described
-    assert head.splitlines()[0] == "series_code,name,unit,frequency,survey_date,date,value"
     table = (tmp_path / "rates.csv").read_text().splitlines()
+    assert table[0] == "series_code,name,unit,frequency,survey_date,date,value"
+    assert tail.split() == "\n".join(table[-2:]).split()
+    assert all(line.rpartition(",")[2] for line in table[-2:]), "the lines that are shown have values"
     assert {line.partition(",")[0] for line in table[1:]} == {"FXERD01", "FXERD04"}
     assert "Unit: Yen per U.S. Dollar" in drawn
     assert (tmp_path / "rates.svg").read_text().startswith("<?xml")

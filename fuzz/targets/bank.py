@@ -16,6 +16,7 @@ import msgspec
 from fuzz.odd_values import Verbatim, json_text, json_value, number, text
 from fuzz.target import Run, Target, expect
 from signet.app import SCHEMA_ROOT
+from signet.kernel.encoded import EncodedResult
 from signet.kernel.errors import Fault
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.upstream import UpstreamResponse
@@ -153,8 +154,15 @@ def _run(registry: SchemaRegistry, data: bytes) -> None:
         json.dumps(fault.data).encode()
         msgspec.json.encode([fault.data, fault.message])
         return
-    body = msgspec.json.encode(result)
-    expect(json_size(result) == len(body), "the size of a result is that of its JSON", json_size(result), len(body))
+    if isinstance(result, EncodedResult):
+        body = bytes(result.body)
+        parts = [row for part in result.parts() for row in part["entries"]]
+        expect(
+            parts == list(result.rows) == json.loads(body)["entries"], "the parts of a list are its rows", len(parts)
+        )
+    else:
+        body = msgspec.json.encode(result)
+        expect(json_size(result) == len(body), "the size of a result is that of its JSON", json_size(result), len(body))
     value = json.loads(body)
     contract = registry.load_tool_io(SLUGS[type(query)]).output_validator
     expect(contract.is_valid(value), "a result keeps its contract", value)

@@ -15,7 +15,7 @@ from signet.console.markdown import to_html
 from signet.kernel.errors import Fault
 from signet.kernel.upstream import UpstreamResponse
 from signet.toolsets.oj import api, render
-from signet.toolsets.oj.models import Problem
+from signet.toolsets.oj.models import FullProblem
 from signet.toolsets.oj.sandbox.problem_store import ProblemStore
 from signet.toolsets.oj_practice.limits import limits_of
 from signet.toolsets.oj_practice.samples import samples_of
@@ -103,7 +103,7 @@ def _run(data: bytes) -> None:
         expect(not any(SCRIPT.search(COMMENT.sub("", one)) for one in raw), "no script is left in Markdown", raw)
     # The decoder of the backend's JSON lets no half of a surrogate pair through; statements are mended all the same.
     title = content[:50].encode("utf-8", "replace").decode()
-    page = render.problem_page(Problem(id="1", title=title, content=content, tags=[title, 5], rating=3))
+    page = render.problem_page(FullProblem(id="1", title=title, content=content, tags=[title, 5], rating=3))
     expect(len(page.encode()) <= 102_400 + 100, "a page has a bound", len(page))
     shown = to_html(markdown[:20_000])
     expect(
@@ -125,7 +125,7 @@ def _read(content: str) -> None:
     for body in (json_text({"id": 1, "content": content}).encode(), content.encode("utf-8", "replace")):
         for status in (200, 202, 404):
             with contextlib.suppress(Fault):
-                api.read(UpstreamResponse(status, "application/json", body), Problem)
+                api.read(UpstreamResponse(status, "application/json", body), FullProblem)
             api.fetching(UpstreamResponse(status, "application/json", body))
 
 

@@ -7,7 +7,7 @@ resolve ── Settings ── open_toolbox ── Toolbox ──┐
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,7 +16,7 @@ from signet.kernel.outcome import Outcome
 from signet.kernel.pipeline import Mode, Pipeline
 from signet.kernel.protocol import Identity
 from signet.kernel.schemas import SchemaRegistry
-from signet.kernel.server import Server
+from signet.kernel.server import NO_LISTS, Server
 from signet.kernel.tools import Tool, Toolbox, ToolsetRuntime
 from signet.kernel.upstream import UpstreamVisit
 from signet.logs import DEBUG, WARN, Log
@@ -105,7 +105,14 @@ def check(settings: Settings) -> tuple[Toolbox, SchemaRegistry]:
 
 def instructions_of(enabled: list[EnabledToolset]) -> str:
     """Return what a server with these toolsets tells a model to do first."""
-    parts = [toolset.instructions for toolset, _ in enabled if toolset.instructions]
+    shared = {toolset.extends: toolset for toolset, _ in enabled if toolset.shared_instructions}
+    both = {name for name in shared if any(toolset.name == name for toolset, _ in enabled)}
+    parts = []
+    for toolset, _ in enabled:
+        if toolset.name in both:
+            parts.append(shared[toolset.name].shared_instructions)
+        elif toolset.instructions and not (toolset.extends in both and toolset.shared_instructions):
+            parts.append(toolset.instructions)
     return "\n".join((*parts, INSTRUCTIONS))
 
 
@@ -115,12 +122,13 @@ def build_server(
     variant: Callable[[Tool], Tool] = unchanged,
     *,
     whole_text: bool = False,
+    empty_lists: Mapping[str, bytes] = NO_LISTS,
     on_drift: Callable[[str], None] | None = None,
     watch: Watch | None = None,
 ) -> Server:
     """Return a server for settings that are resolved, with a variant of each tool.
 
-    `whole_text` repeats every structured result as text; `on_drift` is that of `open_toolbox`; a console has a `watch`.
+    `whole_text` and `empty_lists` are those of `Server`; `on_drift` is that of `open_toolbox`; a console has a `watch`.
     Raises UsageError where the settings name a thing that cannot be used.
     """
     log = open_log(settings, name)
@@ -144,10 +152,10 @@ def build_server(
     )
     identity = Identity(name, __version__)
     upstreams = tuple([runtime.upstream for runtime in runtimes if runtime.upstream is not None])
-    relay = relay_of(settings, log, toolbox, registry, identity)
+    relay = relay_of(settings, log, toolbox, registry, identity, telemetry=telemetry)
     close = partial(_close_all, [part.close for part in (relay, journal, telemetry, store) if part is not None])
     server = partial(make_server, pipeline, identity, instructions_of(enabled), upstreams, close)
-    return served(server(whole_text=whole_text, relay=relay), relay)
+    return served(server(whole_text=whole_text, empty_lists=empty_lists, relay=relay), relay)
 
 
 def _by_slug(runtimes: list[ToolsetRuntime], toolbox: Toolbox) -> dict[str, ToolsetRuntime]:

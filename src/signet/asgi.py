@@ -34,7 +34,7 @@ def create_app(environ: Mapping[str, str] | None = None, **settings: Any) -> Asg
 
 
 def _build(environ: Mapping[str, str], settings: Mapping[str, Any], *, search: bool) -> AsgiApp:
-    resolved = resolve(read_settings(environ, settings, search=search, default_log_dir=JOURNALS))
+    resolved = resolve(read_settings(environ, settings, search=search, defaults={"log_dir": JOURNALS}))
     if resolved.dev:
         # Which addresses the other server listens on is not known here.
         raise UsageError("development mode is for signet serve and signet stdio: leave SIGNET_DEV out")

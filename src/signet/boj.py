@@ -9,10 +9,11 @@ import asyncio
 import os
 from collections.abc import Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
+from datetime import date, datetime, timedelta, timezone
 from types import SimpleNamespace
 from typing import Any, Final, Literal
 
+from signet.advice import advise
 from signet.commands.boj.series_query import (
     PARAMETERS,
     FetchedSeries,
@@ -31,7 +32,9 @@ from signet.toolsets.boj_explore.columns import UNITS
 
 __all__ = ["BojError", "frame"]
 
-NEEDS: Final = "signet.boj.frame needs {engine}: pip install 'signet-mcp[{engine}]'"
+JAPAN: Final = timezone(timedelta(hours=9))
+"""The time zone of every citation, as the Bank's own answers have it."""
+NEEDS: Final = "signet.boj.frame needs {engine}; type: {install}"
 
 
 class BojError(Exception):
@@ -41,12 +44,12 @@ class BojError(Exception):
 def frame(
     db: str,
     codes: str | Sequence[str],
-    start: str | None = None,
-    end: str | None = None,
+    start: str | date | None = None,
+    end: str | date | None = None,
     *,
     lang: Literal["en", "jp"] = "en",
     units: str = "level",
-    base: str | None = None,
+    base: str | date | None = None,
     period_end: bool = False,
     engine: Literal["pandas", "polars"] = "pandas",
     base_url: str | None = None,
@@ -55,9 +58,9 @@ def frame(
 
     A code is written alone or after its database: FXERD01, FM08:FXERD01, FM08'FXERD01.
     pandas has a DatetimeIndex, polars a column `date`: the first day of each period, or the last with `period_end`.
-    `start`, `end` and `base` (for `units="index"`) are dates or periods: 2020, 2020-01, 2020-01-15, 2020Q1. `attrs` of
-    the frame holds the unit, the names, the frequency and the citation. `base_url` is the origin of the API (default:
-    BOJ_BASE_URL, else the Bank's own).
+    `start`, `end` and `base` (for `units="index"`) are texts, "2020", "2020-01", "2020-01-15" or "2020Q1", or a date, a
+    datetime or a pandas Timestamp. `attrs` of the frame holds the unit, the names, the frequency and the citation.
+    `base_url` is the origin of the API (default: BOJ_BASE_URL, else the Bank's own).
 
     Raises:
         ImportError: the engine is not installed.
@@ -65,6 +68,7 @@ def frame(
         BojError: the Bank refused the query or could not be asked.
     """
     library = _library(engine)
+    start, end, base = _as_text("start", start), _as_text("end", end), _as_text("base", base)
     _check(start, end, units, base)
     names = [codes] if isinstance(codes, str) else codes
     asked, fetched = _fetch(db, ",".join(names), lang, base_url)
@@ -74,6 +78,16 @@ def frame(
         raise ValueError(fault.message) from None
     kept = [series._replace(points=_within(series, start, end)) for series in shaped]
     return _build(library, engine, kept, _attributes(kept, asked.source, asked.db))
+
+
+def _as_text(name: str, given: str | date | None) -> str | None:
+    """Return a date or a period as text; raise ValueError for any other value."""
+    if given is None or isinstance(given, str):
+        return given
+    if isinstance(given, date):
+        # A datetime and a Timestamp are dates too.
+        return given.isoformat()[: len("YYYY-MM-DD")]
+    raise ValueError(f"{name} is {given!r}: write a date, or a text such as '2020-01-15', '2020-01' or '2020'")
 
 
 def _check(start: str | None, end: str | None, units: str, base: str | None) -> None:
@@ -112,7 +126,7 @@ def _library(engine: str) -> Any:
     try:
         return import_module(engine)
     except ImportError:
-        raise ImportError(NEEDS.format(engine=engine)) from None
+        raise ImportError(NEEDS.format(engine=engine, install=advise("extra", install=engine))) from None
 
 
 def _run(work: Coroutine[Any, Any, None]) -> None:
@@ -137,7 +151,7 @@ def _attributes(shaped: list[ShapedSeries], source: str, db: str) -> dict[str, A
     names = {database.code: database.english for database in DATABASES}
     dataset = f"{names[db]} ({db})" if db in names else db
     codes = [series.series_code for series in shaped]
-    today = datetime.now(UTC).isoformat(timespec="seconds")
+    today = datetime.now(JAPAN).isoformat(timespec="seconds")
     sentence = cite_in_words(source, dataset, codes, today)
     units = {series.series_code: series.unit or "" for series in shaped}
     return {

@@ -119,8 +119,9 @@ def loaded_files() -> set[str]:
 
 
 def default_toolsets() -> list[str]:
-    """Return the toolsets that are served where none is chosen: all but those of targets."""
+    """Return the toolsets that are served where none is chosen: all but those of targets and of wrapped services."""
     own = {name for names in _loaded.values() for name in names}
+    own |= {name for name, toolset in _registered.items() if toolset.is_foreign}
     return [name for name in TOOLSETS if name not in own]
 
 

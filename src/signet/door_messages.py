@@ -9,7 +9,6 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, Protocol
-from urllib.parse import quote
 
 import msgspec
 
@@ -18,6 +17,7 @@ from signet.kernel.errors import INVALID_PARAMS, METHOD_NOT_FOUND, Code
 from signet.kernel.protocol import HANDSHAKE_VERSIONS, MODERN_VERSIONS, Identity
 from signet.kernel.schemas import PREFIX
 from signet.kernel.text_blocks import MAX_CHARS, MAX_JSON_BYTES
+from signet.transports.path_names import escaped
 from signet.upstream.mcp_messages import Message, MessageBuilder
 
 __all__ = [
@@ -118,14 +118,14 @@ def write_mcp(messages: MessageBuilder, call: WrittenCall) -> Message:
 
 def write_rest(call: WrittenCall) -> Message:
     """Write a call for REST."""
-    return Message(msgspec.json.encode(call.arguments), path=f"/api/tools/{quote(call.tool, safe='')}")
+    return Message(msgspec.json.encode(call.arguments), path=f"/api/tools/{escaped(call.tool)}")
 
 
 def write_envelope(call: WrittenCall) -> Message:
     """Write a call as an envelope."""
     params = {"tool": PREFIX + call.slug, "input": call.arguments}
     body = msgspec.json.encode({"jsonrpc": "2.0", "id": ID, "method": INVOKE, "params": params})
-    return Message(body, path=f"/mcp/tool/{quote(call.slug, safe='')}")
+    return Message(body, path=f"/mcp/tool/{escaped(call.slug)}")
 
 
 # --- reading

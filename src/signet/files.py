@@ -17,6 +17,7 @@ __all__ = [
     "open_private",
     "open_regular",
     "read_regular",
+    "read_secret",
     "replacing",
     "unlock",
     "user_cache",
@@ -30,6 +31,7 @@ NO_FOLLOW: Final = getattr(os, "O_NOFOLLOW", 0)
 NO_WAIT: Final = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
 """The opening of a FIFO returns at once, a terminal does not become ours; Windows knows only the last flag."""
 
+MAX_SECRET_BYTES: Final = 65_536
 LOCK_RETRY_S: Final = 0.01
 MOVED_TRIES: Final = 100
 """How often a file may be moved away between two looks at it: by the rotation of a log, once."""
@@ -98,6 +100,29 @@ def read_regular(path: str, *, follow_link: bool = False) -> bytes:
     """
     with open(open_regular(path, os.O_RDONLY, follow_link=follow_link), "rb") as file:
         return file.read()
+
+
+def read_secret(path: str) -> str:
+    """Return the secret in a file: its text without one line end. A link is followed, as those of mounted secrets are.
+
+    Raises:
+        ValueError: the file cannot be read, or has no text; the message repeats neither its path nor its content.
+    """
+    try:
+        with open(open_regular(path, os.O_RDONLY, follow_link=True), "rb") as file:
+            content = file.read(MAX_SECRET_BYTES + 1)
+        text = content.decode()
+    except UnicodeDecodeError:
+        raise ValueError("the file is not UTF-8 text; write it in UTF-8") from None
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "it is not a path"
+        raise ValueError(f"cannot read the file that it names ({why})") from None
+    text = text.removesuffix("\r\n") if text.endswith("\r\n") else text.removesuffix("\n")
+    if not text.strip():
+        raise ValueError("the file has no text in it; write the secret into it")
+    if len(content) > MAX_SECRET_BYTES:
+        raise ValueError(f"the file has more than {MAX_SECRET_BYTES} bytes, which is no secret")
+    return text
 
 
 def make_private_folders(path: str) -> None:

@@ -20,7 +20,7 @@ from typing import Final
 
 import msgspec
 
-from signet.kernel.redaction import SecretRedactor
+from signet.kernel.redaction import SecretRedactor, redact_shapes
 
 __all__ = ["DEBUG", "ERROR", "INFO", "LEVELS", "OFF", "TRACE", "WARN", "DroppingLog", "LimitedLog", "Log"]
 
@@ -101,7 +101,7 @@ class Log:
             self._object(level, part, event, facts)
             return
         time = _now()
-        pairs = "".join(f" {name}={_quoted(value)}" for name, value in facts.items())
+        pairs = "".join(f" {name}={_quoted(redact_shapes(str(value)))}" for name, value in facts.items())
         text = self._redactor.text(pairs)
         _to_stderr(f"{time} {LEVELS[level].upper():>5} {self._target(part)}: {event}{text}\n")
 
@@ -112,7 +112,7 @@ class Log:
         if self._as_json:
             self._object(level, part, "text", {"text": text})
         else:
-            safe = "".join(char if char.isprintable() or char in "\n\t" else " " for char in self._redactor.text(text))
+            safe = "".join(char if char.isprintable() or char in "\n\t" else " " for char in self._clear(text))
             _to_stderr(safe.rstrip("\n") + "\n")
 
     def _object(self, level: int, part: str, event: str, facts: dict[str, object]) -> None:
@@ -121,9 +121,13 @@ class Log:
         line = {"ts": _now(), "level": LEVELS[level], "target": self._target(part), "event": event, "facts": told}
         _to_stderr(msgspec.json.encode(line).decode() + "\n")
 
+    def _clear(self, text: str) -> str:
+        """Return a text without secrets: those of the settings, and those that are recognised by their shapes."""
+        return redact_shapes(self._redactor.text(text))
+
     def _clean(self, text: str) -> str:
         """Return a text without secrets, and without characters that a terminal would obey."""
-        safe = self._redactor.text(text)
+        safe = self._clear(text)
         return "".join(char if char.isprintable() or char in "\n\t" else f"\\u{ord(char):04x}" for char in safe)
 
     def _target(self, part: str) -> str:
@@ -194,9 +198,8 @@ def _refusal(directive: str) -> str:
     return f"'{directive[:50]}' is not a log directive; write a level ({levels}) or target=level (targets: {targets})"
 
 
-def _quoted(value: object) -> str:
+def _quoted(text: str) -> str:
     """Return the text of a fact, as a JSON string if it is empty or has spaces or unprintable characters."""
-    text = str(value)
     if text.isprintable() and " " not in text and text:
         return text
     # JSON leaves C1 and bidi controls as they are, and a terminal would obey them.

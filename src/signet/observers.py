@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["open_journal", "open_log", "open_observer", "refusal_log", "retention_of"]
 
 MEGABYTE: Final = 1_000_000
+SIZES: Final = ("result_bytes", "max_result_bytes")
+"""The facts of a fault that say by how much a result is too large."""
 
 
 def open_log(settings: Settings, name: str = "signet") -> Log:
@@ -97,8 +99,11 @@ def open_observer(log: Log, journal: JournalWriter | None, *, logs_calls: bool) 
         """Log names and codes, never arguments or results."""
         code = outcome.fault.code if outcome.fault else "OK"
         name = outcome.call.caller.name
-        who = {"principal": name} if name else {}
-        log.line(DEBUG, "call", "call.done", tool=_slug(outcome), code=code, ms=round(took_s * 1000, 3), **who)
+        more = {"principal": name} if name else {}
+        noted = outcome.shadow_violation
+        if noted is not None and noted.stage == "output":
+            more["violation"] = noted.message
+        log.line(DEBUG, "call", "call.done", tool=_slug(outcome), code=code, ms=round(took_s * 1000, 3), **more)
         if journal is not None:
             journal.push(outcome, took_s)
 
@@ -129,7 +134,10 @@ def _log_bug(log: Log, outcome: Outcome) -> None:
             log.text(level, "call", outcome.fault.details["traceback"])
     elif outcome.fault is not None and outcome.fault.__cause__ is not None:
         cause = place_of(outcome.fault.__cause__)
-        log.line(ERROR, "call", "call.bug", tool=_slug(outcome), code=outcome.fault.code, cause=cause)
+        sizes = {name: outcome.fault.data[name] for name in SIZES if name in outcome.fault.data}
+        is_foreign = outcome.tool is not None and outcome.tool.is_foreign
+        why = {"why": outcome.fault.message} if is_foreign else {}
+        log.line(ERROR, "call", "call.bug", tool=_slug(outcome), code=outcome.fault.code, cause=cause, **sizes, **why)
 
 
 def _slug(outcome: Outcome) -> str:

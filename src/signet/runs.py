@@ -7,14 +7,16 @@ ReplayRun      tool ── cassette
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
 from signet import __version__
+from signet.advice import advise
 from signet.catalogue import TOOLSETS, find_toolset
 from signet.kernel.tools import ToolsetRuntime
 from signet.kernel.toolset import Toolset, UpstreamSpec
@@ -26,6 +28,7 @@ from signet.settings import EnabledToolset, Settings, UsageError, load_toolsets,
 if TYPE_CHECKING:
     from signet.journal.record import JournalEntry, JournalRecord
     from signet.operations.store.redis_store import RedisStore
+    from signet.relay.server_spec import Wrapping
     from signet.upstream.cassette_folder import CassetteManifest
 
 __all__ = [
@@ -33,10 +36,12 @@ __all__ = [
     "RecordingRun",
     "ReplayRun",
     "Run",
+    "describe_tapes",
     "open_run",
     "open_turns",
     "read_manifest_of",
     "settings_of_replay",
+    "wrapping_of_replay",
 ]
 
 BREAKER: Final = "breaker"
@@ -108,15 +113,21 @@ class RecordingRun(Run):
         self, settings: Settings, log: Log, store: RedisStore | None = None, watch: Watcher | None = None
     ) -> None:
         from signet.upstream.cassette_folder import CassetteManifest, CassetteRedactor, CassetteWriter
+        from signet.upstream.secret_fields import TEXT_REMOVED
 
         names = [toolset.name for toolset, _ in settings.enabled()]
-        manifest = CassetteManifest(__version__, dict.fromkeys(names), settings.recorded())
+        servers = _played_servers(settings.wrapping) if settings.wrapping is not None else {}
+        manifest = CassetteManifest(__version__, dict.fromkeys(names), settings.recorded(), servers)
         warn = partial(log.line, WARN, "record", "record.unwritable")
         self._folder = CassetteWriter(settings.record or "", manifest, lambda why: warn(why=why))
-        self._redactor = CassetteRedactor(settings.secrets())
+        removed = partial(log.line, WARN, "record", "record.redacted")
+        self._redactor = CassetteRedactor(settings.secrets(), lambda name: removed(what=name, why=TEXT_REMOVED))
         self._live = LiveRun(settings, log, store, watch)
         self.on_calls = self._write_calls
         self.warn_once = self._folder.warn_once
+        if servers:
+            # A tape is played with the manifest beside it, and a server may be asked for its tools alone.
+            self._folder.begin()
 
     def runtime(self, enabled: EnabledToolset) -> ToolsetRuntime:
         """Return a live runtime with recorders around its upstream and its day."""
@@ -269,6 +280,58 @@ def _toolsets_of_replay(settings: Settings, manifest: CassetteManifest) -> list[
         raise UsageError(message, error.trace) from None
 
 
+def _played_servers(wrapping: Wrapping) -> dict[str, dict[str, Any]]:
+    """Return how wrapped servers are played, by name: their tapes and rules, and nothing that starts them.
+
+    A tape of the recording's own is named from its folder.
+    """
+    from signet.relay.server_spec import RECORDED_SERVERS
+
+    servers = {}
+    for spec in wrapping.servers:
+        rules = {name: getattr(spec, name) for name in ("era", "pool", "validation", "call_timeout_s")}
+        paths = {name: os.path.abspath(path) for name in ("tape", "contracts") if (path := getattr(spec, name))}
+        tape = {"tape": os.path.join(RECORDED_SERVERS, spec.name)} if spec.record else {}
+        servers[spec.name] = {"prefixed": wrapping.prefixed, **rules, **paths, **tape}
+    return servers
+
+
+def wrapping_of_replay(folder: str, manifest: CassetteManifest) -> Wrapping | None:
+    """Return the wrapped servers of a recording, each played from its tape, if there are any.
+
+    Raises:
+        UsageError: the manifest says nothing usable of them.
+    """
+    if not manifest.servers:
+        return None
+    from signet.relay.server_spec import ServerSpec, Wrapping
+
+    try:
+        servers = [msgspec.convert({**facts, "name": name}, ServerSpec) for name, facts in manifest.servers.items()]
+    except msgspec.ValidationError as error:
+        raise UsageError(f"the cassette's label cannot be used ({error})") from None
+    # A replay starts nothing, whatever the manifest says.
+    played = [
+        msgspec.structs.replace(one, tape=os.path.join(folder, one.tape), command=(), url="", record="", openapi="")
+        for one in servers
+    ]
+    is_prefixed = any(facts.get("prefixed") is True for facts in manifest.servers.values())
+    return Wrapping(servers=tuple(played), prefixed=is_prefixed, is_private=True)
+
+
+def describe_tapes(folder: str) -> str:
+    """Return what a folder of `signet wrap --record` is, and the command that plays it; empty for any other folder."""
+    from signet.relay.tape import LABEL
+
+    below = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    folders = [folder, *(os.path.join(folder, name) for name in below)]
+    tapes = [one for one in folders if os.path.isfile(os.path.join(one, LABEL))]
+    if not tapes:
+        return ""
+    what = "the recording of a wrapped server" if tapes[0] == folder else "a folder with recordings of wrapped servers"
+    return f"{folder} is {what}, made with 'signet wrap --record'; play it with: {advise('tape.play', folder=tapes[0])}"
+
+
 def read_manifest_of(folder: str) -> CassetteManifest:
     """Return the manifest of the cassette in a folder; raise UsageError if there is none that can be read."""
     from signet.upstream.cassette_folder import LABEL, read_manifest
@@ -276,7 +339,8 @@ def read_manifest_of(folder: str) -> CassetteManifest:
     try:
         return read_manifest(folder)
     except OSError as error:
-        message = f"there is no cassette in {folder} ({LABEL}: {error.strerror}); make one with --record {folder}"
+        advice = f"there is no cassette in {folder} ({LABEL}: {error.strerror}); make one with --record {folder}"
+        message = describe_tapes(folder) or advice
     except ValueError as error:
         message = f"{LABEL} in {folder} cannot be read ({error})"
     raise UsageError(message)

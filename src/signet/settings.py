@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Meta
 
 from signet.catalogue import TOOLSETS, default_toolsets, find_toolset, load
+from signet.files import read_secret
 from signet.kernel.setting_types import split_list
 from signet.kernel.settings import PREFIX, Given, Setting, merge, setting, settings_of
 from signet.kernel.toolset import Toolset
@@ -22,6 +23,8 @@ from signet.operations.settings import OperationSettings
 from signet.relay.server_spec import Wrapping
 
 __all__ = [
+    "FILE_SUFFIX",
+    "NOTHING",
     "PREFIX",
     "EnabledToolset",
     "Settings",
@@ -32,12 +35,16 @@ __all__ = [
     "load_chosen",
     "load_toolsets",
     "recorded_names",
+    "secret_file_variables",
     "variable_of",
     "variable_prefixes",
 ]
 
 NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
-TABLES: Final = ("by_toolset", "limits", "origins", "wrapping")  # the fields that no flag and no variable sets
+FILE_SUFFIX: Final = "_FILE"
+"""The end of a variable that names the file of a secret, behind the variable of the secret itself."""
+TABLES: Final = ("by_toolset", "launch", "limits", "origins", "wrapping")
+"""The fields that no flag and no variable sets."""
 
 
 class UsageError(Exception):
@@ -111,7 +118,7 @@ class Settings(OperationSettings, frozen=True, kw_only=True, forbid_unknown_fiel
         str, setting("further host names to answer to, separated by commas; * for any", metavar="NAMES")
     ] = ""
     dev: Annotated[bool, setting("reload the tools on a change, answer with tracebacks; on this machine only")] = False
-    quiet: Annotated[bool, setting("do not print example lines at the start")] = False
+    quiet: Annotated[bool, setting("print nothing at the start, but the address if --port 0 picks it")] = False
     call_timeout_s: Annotated[float, Meta(gt=0, le=3600), setting("seconds that a call may take", metavar="S")] = 50.0
     log: Annotated[
         str,
@@ -130,8 +137,12 @@ class Settings(OperationSettings, frozen=True, kw_only=True, forbid_unknown_fiel
         ),
     ] = "enforce"
     sandbox: Annotated[bool, setting("serve every toolset on embedded sample data")] = False
-    record: Annotated[str | None, setting("record every upstream exchange and every call in DIR", metavar="DIR")] = None
-    replay: Annotated[str | None, setting("answer from the recording in DIR, without network", metavar="DIR")] = None
+    record: Annotated[
+        str | None, setting("record every exchange with upstreams and servers, and every call, in DIR", metavar="DIR")
+    ] = None
+    replay: Annotated[
+        str | None, setting("answer from the recording in DIR, without network and without servers", metavar="DIR")
+    ] = None
     config: Annotated[
         str | None,
         setting("file with settings", metavar="FILE", default_text="signet.toml in the working folder, if there"),
@@ -144,6 +155,8 @@ class Settings(OperationSettings, frozen=True, kw_only=True, forbid_unknown_fiel
     by_toolset: dict[str, Any] = msgspec.field(default_factory=dict)
     """The settings of each domain by its name, where they are not the defaults."""
     wrapping: Wrapping | None = None
+    launch: tuple[str, ...] = ()
+    """The words behind `signet` that serve the same tools on stdio, without secrets; empty without a command line."""
 
     @classmethod
     def read(
@@ -153,16 +166,20 @@ class Settings(OperationSettings, frozen=True, kw_only=True, forbid_unknown_fiel
         *,
         file: Mapping[str, Given] = NOTHING,
         prefix: str = "",
-        default_log_dir: str | None = None,
+        variables: Collection[str] = (),
+        defaults: Mapping[str, Any] = NOTHING,
     ) -> Self:
         """Return the settings that file, environment and flags describe; a flag's name may lack a `prefix`.
+
+        `variables` are the names of the settings that the environment may set; without them, it may set all.
+        `defaults` are those of the command, by the names of the fields, where they are not those of the fields.
 
         Raises:
             UsageError: a flag is not known, or a value cannot be used.
         """
         # The settings of a target's toolsets are known when it is loaded.
         load_chosen(environ, flags, file)
-        given = given_settings(environ, flags, file=file, prefix=prefix)
+        given = given_settings(environ, flags, file=file, names=variables, prefix=prefix)
         known = known_settings() if given else {}
         values = {}
         for name, one in given.items():
@@ -172,15 +189,16 @@ class Settings(OperationSettings, frozen=True, kw_only=True, forbid_unknown_fiel
                 values[name] = known[name].read(one.value)
             except ValueError as error:
                 raise UsageError(f"{one.place}: {error}") from None
-        return cls._build(values, default_log_dir)
+        return cls._build(values, defaults)
 
     @classmethod
-    def _build(cls, values: dict[str, Any], default_log_dir: str | None) -> Self:
+    def _build(cls, values: dict[str, Any], defaults: Mapping[str, Any]) -> Self:
         """Make the structs; a recording's folder holds the journal too, unless another is named."""
         if values.get("record") and values.get("replay"):
             message = "a run is either recorded or replayed: write --record (SIGNET_RECORD) or --replay (SIGNET_REPLAY)"
             raise UsageError(message)
-        values["log_dir"] = values.get("log_dir") or values.get("record") or default_log_dir
+        values["log_dir"] = values.get("log_dir") or values.get("record") or defaults.get("log_dir")
+        values = {**defaults, **values}
         own = {name: value for name, value in values.items() if name in cls.__struct_fields__}
         by_toolset = {}
         for toolset in _toolsets():
@@ -247,12 +265,57 @@ def given_settings(
     names: Collection[str] = (),
     prefix: str = "",
 ) -> dict[str, Given]:
-    """Return what sets each setting that is given, or each of some, by its flat name."""
+    """Return what sets each setting that is given, by its flat name; variables of some `names` count, or all."""
     names = names or _known_names()
     # A toolset's variables need no prefix: BOJ_BASE_URL is SIGNET_BOJ_BASE_URL.
     bare = [name for name in names if name not in Settings.__struct_fields__]
-    # A drop-in server, whose flags lack a prefix, refuses what is set to nothing, as its spec has it.
-    return merge(environ, flags, file, names=names, bare=bare, flag_prefix=prefix, with_blank=bool(prefix))
+    if not prefix:
+        # A drop-in server, whose flags lack a prefix, reads the variables of its help alone.
+        file = {**file, **_secrets_in_files(environ, flags, names, bare)}
+    return merge(environ, flags, file, names=names, bare=bare, flag_prefix=prefix)
+
+
+def secret_file_variables(environ: Mapping[str, str], names: Collection[str] = ()) -> dict[str, str]:
+    """Return the secret settings, or those of some, that a variable such as SIGNET_TOKEN_FILE sets, and the variable.
+
+    A setting of one's own of that name, such as `tokens_file`, is that setting.
+    """
+    suffix = FILE_SUFFIX.lower()
+    ends = {name.removeprefix(PREFIX) for name in environ if name.endswith(FILE_SUFFIX)}
+    candidates = [name for name in names or _known_names() if name.upper() + FILE_SUFFIX in ends]
+    candidates = [name for name in candidates if name + suffix not in _known_names()] if candidates else []
+    known = known_settings() if candidates else {}
+    found = {}
+    for name in candidates:
+        own = PREFIX + name.upper() + FILE_SUFFIX
+        variables = [own] if name in Settings.__struct_fields__ else [own, name.upper() + FILE_SUFFIX]
+        given = [variable for variable in variables if environ.get(variable, "").strip()]
+        if given and known[name].secret:
+            found[name] = given[0]
+    return found
+
+
+def _secrets_in_files(
+    environ: Mapping[str, str], flags: Mapping[str, Any], names: Collection[str], bare: Collection[str]
+) -> dict[str, Given]:
+    """Return the secrets that stand in files which variables name, but for those that a flag sets.
+
+    Raises:
+        UsageError: a file cannot be used, or the variable of the secret itself is set too. The text has no path: it
+            may be the secret, written into the wrong variable.
+    """
+    found = {}
+    for name, variable in secret_file_variables(environ, names).items():
+        plain = [PREFIX + name.upper(), *([name.upper()] if name in bare else [])]
+        for other in plain:
+            if environ.get(other, "").strip():
+                raise UsageError(f"{other} and {variable} are both set: remove one of them")
+        if flags.get(name) is None:
+            try:
+                found[name] = Given(read_secret(environ[variable]), variable)
+            except ValueError as error:
+                raise UsageError(f"{variable}: {error}") from None
+    return found
 
 
 def known_settings() -> dict[str, Setting]:

@@ -38,7 +38,7 @@ def shown_settings(settings: Settings) -> Iterator[ShownSetting]:
     for name, field, struct in fields:
         value = getattr(struct, field.name)
         origin = settings.origins.get(name) or _origin(settings, field, value, is_own=struct is settings)
-        yield ShownSetting(name, _value(field, value), origin)
+        yield ShownSetting(name, _value(field, value, is_own=struct is settings), origin)
     for name, value in _flat_limits(settings.limits, ("limits",)):
         yield ShownSetting(name, value, f"{settings.config}:{name}")
 
@@ -55,9 +55,9 @@ def _origin(settings: Settings, field: Setting, value: Any, *, is_own: bool) -> 
     return "--sandbox" if settings.sandbox else "--replay"
 
 
-def _value(field: Setting, value: Any) -> Any:
-    """Return a value as it may be shown."""
-    if field.secret:
+def _value(field: Setting, value: Any, *, is_own: bool) -> Any:
+    """Return a value as it may be shown; a default of Signet's own settings is never a secret."""
+    if field.secret and not (is_own and value == field.default):
         return HIDDEN if value else None
     return hide_secrets(plain(value))
 

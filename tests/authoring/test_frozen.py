@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from here import signet_here
-from processes import SIGNET, clean_env
+from processes import clean_env
 from signet.app import open_toolbox
 from signet.authoring.claims import unclaimed
 from signet.authoring.json_lines import line_of
@@ -158,11 +159,19 @@ CHANGES = {
     ),
     "compatible": (
         ADD.replace("a: int,", "a: int | None,"),
-        "the input of tools.add changed and breaks nobody (takes more)",
+        "the input of tools.add changed and breaks nobody (takes more: a changed)",
+    ),
+    "a new parameter": (
+        ADD.replace("b: int = 0", "b: int = 0, c: int = 0"),
+        "the input of tools.add changed and breaks nobody (takes more: c is new)",
+    ),
+    "an optional parameter": (
+        ADD.replace("a: int,", "a: int = 1,"),
+        "the input of tools.add changed and breaks nobody (takes more: a is optional now)",
     ),
     "words": (
         ADD.replace("integers.", "integers.\n\n    Args:\n        a: the first"),
-        "the input of tools.add changed and breaks nobody (only words changed)",
+        "the input of tools.add changed and breaks nobody (only words changed: a changed)",
     ),
     "default": (
         ADD.replace("b: int = 0", "b: int = 10"),
@@ -170,7 +179,7 @@ CHANGES = {
     ),
     "default and more": (
         ADD.replace("a: int, b: int = 0", "a: int | None, b: int = 10"),
-        "the input of tools.add changed and breaks nobody (takes more; the default of b is another: 0 → 10)",
+        "the input of tools.add changed and breaks nobody (takes more: a changed; the default of b is another: 0 → 10)",
     ),
     "output": (
         ADD.replace("-> int", "-> int | str"),
@@ -227,7 +236,7 @@ def test_many_changes_are_counted(tmp_path: Path) -> None:
 def test_a_script_that_serves_itself_is_stopped_too(tmp_path: Path) -> None:
     frozen(tmp_path, ADD + "signet.run()\n")
     write(tmp_path, BREAKING + "signet.run()\n")
-    python = [SIGNET.replace("signet", "python"), "tools.py"]
+    python = [sys.executable, "tools.py"]
 
     done = subprocess.run(python, cwd=tmp_path, env=clean_env(), input=b"", capture_output=True, check=False)
 
@@ -605,7 +614,7 @@ build_server(Settings(toolsets="tools.py"))
 print([name for name in sys.modules if "compatibility" in name or "jsonschema" in name or name == "json"])
 """
 
-    python = SIGNET.replace("signet", "python")
+    python = sys.executable
     env = {name: value for name, value in clean_env().items() if not name.startswith("COVERAGE_")}
     done = subprocess.run([python, "-c", probe], cwd=tmp_path, env=env, capture_output=True, text=True, check=True)
 

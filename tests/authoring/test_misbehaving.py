@@ -40,7 +40,7 @@ CASES = [
     ("cyclic", {}, "INVALID_OUTPUT", BROKEN),
     ("wrong", {}, "INVALID_OUTPUT", BROKEN),
     ("odd", {}, "INVALID_OUTPUT", BROKEN),
-    ("huge", {}, "INVALID_OUTPUT", BROKEN),
+    ("huge", {}, "INVALID_OUTPUT", "bytes, and may give 2,097,152 at most: ask for less"),
     ("forgets", {}, "INTERNAL_ERROR", BUG),
     ("secret", {}, "INTERNAL_ERROR", BUG),
     ("refuses", {"name": "it"}, "NOT_FOUND", "there is no it"),

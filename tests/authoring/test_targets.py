@@ -67,7 +67,7 @@ def test_names_and_slugs_can_be_given(tmp_path: Path) -> None:
         dedent('''
         import signet
 
-        @signet.tool(name="plus", slug="sums.plus")
+        @signet.tool(name="plus", slug="tallies_of_tests.plus")
         def add(a: int) -> int:
             """Add."""
             return a
@@ -79,35 +79,37 @@ def test_names_and_slugs_can_be_given(tmp_path: Path) -> None:
         ''')
     )
 
-    assert slugs(tmp_path, "My-Tools.py") == ["plus sums.plus", "getHTTPPage my_tools.get_http_page"]
+    assert slugs(tmp_path, "My-Tools.py") == ["plus tallies_of_tests.plus", "getHTTPPage my_tools.get_http_page"]
 
 
 def test_a_folder_is_a_toolset_for_each_file(tmp_path: Path) -> None:
     folder = tmp_path / "mine"
     folder.mkdir()
-    (folder / "sums.py").write_text(ADD)
+    (folder / "tallies_of_tests.py").write_text(ADD)
     (folder / "texts.py").write_text(ADD.replace("add", "join"))
     (folder / "_private.py").write_text("raise RuntimeError")
-    (folder / "test_sums.py").write_text("raise RuntimeError")
+    (folder / "test_tallies.py").write_text("raise RuntimeError")
 
-    assert slugs(tmp_path, "mine/") == ["add sums.add", "join texts.join"]
+    assert slugs(tmp_path, "mine/") == ["add tallies_of_tests.add", "join texts.join"]
 
 
 def test_a_module_an_attribute_and_a_package(tmp_path: Path) -> None:
     package = tmp_path / "shop"
     package.mkdir()
-    (package / "__init__.py").write_text("from .sums import toolset\n")
+    (package / "__init__.py").write_text("from .tallies_of_tests import toolset\n")
     more = 'toolset = signet.Toolset(name="till", tools=[add])\n'
-    (package / "sums.py").write_text(f"from . import prices\n{ADD}\n{more}\nboth = [add, prices.price]\n")
+    (package / "tallies_of_tests.py").write_text(f"from . import prices\n{ADD}\n{more}\nboth = [add, prices.price]\n")
     (package / "prices.py").write_text(ADD.replace("add", "price"))
 
     assert slugs(tmp_path, "--toolsets", "shop.prices") == ["price prices.price"]
     assert slugs(tmp_path, "shop.prices") == ["price prices.price"]
-    assert slugs(tmp_path, "shop.sums:toolset") == ["add till.add"]
-    assert slugs(tmp_path, "shop.sums:both") == ["add till.add", "price sums.price"]
-    assert slugs(tmp_path, "shop.sums:add") == ["add till.add"], "a tool has the slug of its toolset"
+    assert slugs(tmp_path, "shop.tallies_of_tests:toolset") == ["add till.add"]
+    assert slugs(tmp_path, "shop.tallies_of_tests:both") == ["add till.add", "price tallies_of_tests.price"]
+    assert slugs(tmp_path, "shop.tallies_of_tests:add") == ["add till.add"], "a tool has the slug of its toolset"
     assert slugs(tmp_path, "--toolsets", "shop") == ["add till.add"]
-    assert slugs(tmp_path, "shop/sums.py") == ["add till.add"], "a file of a package is imported as a part of it"
+    assert slugs(tmp_path, "shop/tallies_of_tests.py") == ["add till.add"], (
+        "a file of a package is imported as a part of it"
+    )
 
 
 def test_a_file_may_import_its_neighbours_and_have_a_name_of_pythons_own(tmp_path: Path) -> None:
@@ -124,9 +126,9 @@ def test_a_file_may_import_its_neighbours_and_have_a_name_of_pythons_own(tmp_pat
 
 def test_tools_beside_a_toolset_have_one_of_the_files_name(tmp_path: Path) -> None:
     more = ADD.replace("add", "other").replace("import signet", "")
-    (tmp_path / "tools.py").write_text(f'{ADD}\nt = signet.Toolset(name="sums", tools=[add])\n{more}')
+    (tmp_path / "tools.py").write_text(f'{ADD}\nt = signet.Toolset(name="tallies_of_tests", tools=[add])\n{more}')
 
-    assert slugs(tmp_path, "tools.py") == ["add sums.add", "other tools.other"]
+    assert slugs(tmp_path, "tools.py") == ["add tallies_of_tests.add", "other tools.other"]
 
 
 def test_an_installed_package_brings_its_toolset(tmp_path: Path) -> None:
@@ -210,9 +212,9 @@ BROKEN = {
         "tools.py: what add (tools.py:4) says cannot be written in JSON (",
     ),
     "instructions that are no text": (
-        f'{ADD}\nt = signet.Toolset(name="sums", tools=[add], instructions="\\ud800")',
+        f'{ADD}\nt = signet.Toolset(name="tallies_of_tests", tools=[add], instructions="\\ud800")',
         "tools.py",
-        "tools.py: what the toolset sums says cannot be written in JSON (",
+        "tools.py: what the toolset tallies_of_tests says cannot be written in JSON (",
     ),
     "a slug that is none": (
         ADD.replace("@signet.tool", '@signet.tool(slug="Ünï")'),
@@ -306,14 +308,14 @@ def test_a_broken_target_stops_every_command_with_the_same_sentence(tmp_path: Pa
 def test_a_package_serves_what_it_takes_from_its_modules_or_else_the_modules(tmp_path: Path) -> None:
     package = tmp_path / "shop"
     package.mkdir()
-    (package / "__init__.py").write_text("from .sums import add\n")
-    (package / "sums.py").write_text(f"{ADD}{ADD.replace('add', 'other')}")
+    (package / "__init__.py").write_text("from .tallies_of_tests import add\n")
+    (package / "tallies_of_tests.py").write_text(f"{ADD}{ADD.replace('add', 'other')}")
 
     assert slugs(tmp_path, "--toolsets", "shop") == ["add shop.add"]
 
     (package / "__init__.py").write_text("")
 
-    assert slugs(tmp_path, "shop/") == ["add sums.add", "other sums.other"]
+    assert slugs(tmp_path, "shop/") == ["add tallies_of_tests.add", "other tallies_of_tests.other"]
 
 
 LOUD = """
@@ -358,9 +360,9 @@ def test_a_targets_own_timeout_is_its_own(tmp_path: Path) -> None:
 
 def test_a_folder_of_one_word_is_a_target_of_tools_too(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "sums.py").write_text(ADD)
+    (tmp_path / "mine" / "tallies_of_tests.py").write_text(ADD)
 
-    assert slugs(tmp_path, "mine") == ["add sums.add"]
+    assert slugs(tmp_path, "mine") == ["add tallies_of_tests.add"]
 
 
 def test_a_script_that_runs_an_event_loop_already_is_told_so(tmp_path: Path) -> None:
@@ -405,6 +407,27 @@ def test_two_packages_of_one_name_are_not_mixed_up(tmp_path: Path) -> None:
     told = refusal(tmp_path, "x/shop/tools.py,y/shop/tools.py")
 
     assert "y/shop/tools.py cannot be imported as shop.tools: " in told
+
+
+def test_a_copy_that_is_imported_already_is_told_with_how_to_install_the_project(tmp_path: Path) -> None:
+    for folder in ("site", "my project/src"):
+        (tmp_path / folder / "shop").mkdir(parents=True)
+        (tmp_path / folder / "shop/__init__.py").write_text("")
+        (tmp_path / folder / "shop/tools.py").write_text(ADD)
+    (tmp_path / "my project/pyproject.toml").write_text("")
+    (tmp_path / "first.py").write_text(f"import shop.tools\n{ADD.replace('add', 'first')}")
+
+    def ask(*targets: str) -> subprocess.CompletedProcess[str]:
+        env = clean_env({"PYTHONPATH": str(tmp_path / "site")})
+        command = [SIGNET, "tools", "--toolsets", ",".join(targets)]
+        return subprocess.run(
+            command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=PATIENCE_S, check=False
+        )
+
+    assert ask("my project/src/shop/tools.py").returncode == 0
+    refused = ask("first.py", "my project/src/shop/tools.py")
+    assert refused.returncode == 2
+    assert refused.stderr.endswith(f"install the project itself: pip install --editable '{tmp_path}/my project'\n")
 
 
 @pytest.mark.parametrize("target", ["v1.2.py", "p.q/", "p.q/tools.py", "r.s/"])

@@ -285,7 +285,10 @@ DRIFTS: dict[str, tuple[Callable[[str], str], str]] = {
     ),
     "compatible": (
         lambda code: code.replace("n: Count)", "n: Count | None)"),
-        "the input of tools.double changed and breaks nobody (takes more): 'signet contract freeze tools.py'",
+        (
+            "the input of tools.double changed and breaks nobody (takes more: n changed): "
+            "'signet contract freeze tools.py'"
+        ),
     ),
     "gone": (
         lambda code: code.replace("def double", "def triple"),

@@ -8,32 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from signet.commands.check.client_rules import find_secrets, lint_tool
-
-# Made up, and put together here, so that nothing in this file has the shape of a secret.
-RANDOM = "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xY"
-SECRETS = {
-    "sk-" + "proj-" + RANDOM: "an API key of OpenAI or Anthropic",
-    "sk-" + "ant-api03-" + RANDOM: "an API key of OpenAI or Anthropic",
-    "ghp" + "_" + RANDOM + "1234": "a GitHub token",
-    "github" + "_pat_" + RANDOM: "a GitHub token",
-    "glpat" + "-" + RANDOM: "a GitLab token",
-    "AKIA" + "Q3EGN7TZ5BWXK2LM": "an AWS access key",
-    "AIza" + RANDOM + "abc": "a Google API key",
-    "xoxb" + "-123456789012-" + RANDOM: "a Slack token",
-    "sk" + "_live_" + RANDOM: "a Stripe key",
-    "npm" + "_" + RANDOM + "1234": "an npm token",
-    "pypi" + "-AgE" + RANDOM: "a PyPI token",
-    "hf" + "_" + RANDOM: "a Hugging Face token",
-    "eyJ" + RANDOM + ".eyJ" + RANDOM + "." + RANDOM: "a JSON Web Token",
-    "-----BEGIN " + "RSA PRIVATE KEY-----": "a private key",
-    "-----BEGIN " + "PRIVATE KEY-----": "a private key",
-    "postgres://admin:" + "s3cr3tpw@db.internal/x": "a password in an address",
-    "Authorization: Bearer " + RANDOM: "an authorization header",
-    "password" + "=hunter2hunter2": "a password or token",
-    "API_KEY" + ": " + RANDOM: "a password or token",
-    '{"token": "' + RANDOM + '"}': "a password or token",
-}
+from secret_texts import RANDOM, SECRETS
+from signet.commands.check.client_rules import lint_tool
+from signet.kernel.secret_shapes import find_secrets
 
 
 @pytest.mark.parametrize("secret", SECRETS, ids=SECRETS.values())

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from signet.configuration.client_file import holds_client_servers, read_client_file
 from signet.configuration.file import find_file
@@ -70,9 +71,12 @@ def test_every_key_of_a_table_is_read(tmp_path: Path) -> None:
         era="handshake",
         call_timeout_s=30.0,
         validation=(("", "enforce"), ("read", "shadow")),
+        config=str(tmp_path / "signet.toml"),
     )
     assert remote.headers == (("Authorization", "Bearer secret"), ("X-Team", "a b"))
-    assert one == ServerSpec(name="one", command=("uvx", "one"), env=(("KEY", "v"),), validation=(("", "off"),))
+    assert (one.name, one.command, one.env, one.validation) == (
+        "one", ("uvx", "one"), (("KEY", "v"),), (("", "off"),)
+    )  # fmt: skip
     assert (api.openapi, api.base_url, api.include) == (
         str(tmp_path / "api.json"),
         "https://api.example",
@@ -88,7 +92,7 @@ def test_the_settings_of_a_process_lead_to_the_servers_of_their_file(tmp_path: P
     settings = read_settings({}, {"config": str(path)})
 
     assert settings.port == 9000
-    assert servers_of(settings) == (ServerSpec(name="one", url="http://a.example"),)
+    assert servers_of(settings) == (ServerSpec(name="one", url="http://a.example", config=str(path)),)
     assert servers_of(read_settings({}, {}, search=False)) == ()
 
 
@@ -109,6 +113,19 @@ def test_the_settings_of_a_process_lead_to_the_servers_of_their_file(tmp_path: P
         ('[servers.one]\ncommand = "a"\nenv = {A = 1}', "write texts as values"),
         ('[servers.one]\ncommand = "a"\ncall_timeout_s = 0', "write a number of seconds"),
         ('[servers.one]\nurl = "http://a"\nheaders_file = "missing"', "missing cannot be read"),
+        ('[servers.one]\ncommand = "a"\nenv = ["=b"]', "write a variable as KEY or KEY=VALUE"),
+        ('[servers.one]\ncommand = "a"\nenv = ["ghp_0123456789"]', "env (line 3): write a variable as"),
+        (
+            '[servers.one]\ncommand = "a"\ninclude = ["b"]',
+            "include (line 3): this key works for a server",
+        ),
+        ('[servers.one]\nurl = "http://a"\ninclude = ["b"]', "the tools of an MCP server are always served together"),
+        ('[servers.one]\ncommand = "a"\nbase_url = "http://b"', "this key works for a server with 'openapi' only"),
+        ('[servers.one]\ncommand = "a"\nheaders_file = "b"', "this key works for a server with 'url' only"),
+        (
+            '[servers.one]\ncommand = "a"\nexclude = ["b"]',
+            "exclude (line 3): there is no such key; write one of: command,",
+        ),
     ],
 )
 def test_what_cannot_be_used_is_told_with_the_key(tmp_path: Path, text: str, why: str) -> None:
@@ -152,14 +169,14 @@ def test_the_file_of_each_client_is_read(tmp_path: Path, content: Any, expected:
     path = tmp_path / "mcp.json"
     path.write_text("// a comment\n" + json.dumps(content).replace("}}", "},}", 1))
 
-    assert read_client_file(str(path), {"VALUE": "v"}) == (expected,)
+    assert read_client_file(str(path), {"VALUE": "v"}) == (replace(expected, config=str(path)),)
 
 
 def test_the_file_of_codex_is_toml(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     path.write_text('model = "x"\n[mcp_servers.one]\ncommand = "npx"\nargs = ["-y", "a"]\nenv = {K = "v"}\n')
 
-    assert read_client_file(str(path), {}) == (EXPECTED,)
+    assert read_client_file(str(path), {}) == (replace(EXPECTED, config=str(path)),)
     assert holds_client_servers(str(path))
 
 

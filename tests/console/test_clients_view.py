@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import tomllib
+from typing import Any
 
 import pytest
 import yaml
+from jsonschema_rs import is_valid
 
 from processes import Server
 
@@ -52,7 +54,32 @@ def test_files_are_named_for_any_user(clients: dict[str, dict[str, object]]) -> 
 
 
 @pytest.mark.parametrize(
-    "url", ["javascript:alert(1)", "http://", "http://a b", "http://x/`id`", "ftp://x", 'http://x/"']
+    "url",
+    [
+        "javascript:alert(1)",
+        "http://",
+        "http:///",
+        "http://a\n",
+        "http://a b",
+        "http://x/`id`",
+        "ftp://x",
+        'http://x/"',
+    ],
 )
 def test_an_address_that_is_none_is_refused(server: Server, url: str) -> None:
+    assert not is_valid(schema_of_url(server), url)
     assert server.post("/-/clients", {"url": url}).status == 400
+
+
+@pytest.mark.parametrize("url", ["http://0", "http://a", "https://tools.example/signet/", "http://[::1]:8080"])
+def test_an_address_that_the_schema_takes_is_taken(server: Server, url: str) -> None:
+    assert is_valid(schema_of_url(server), url)
+    assert server.post("/-/clients", {"url": url}).status == 200
+
+
+def schema_of_url(server: Server) -> dict[str, Any]:
+    """Return the published schema of the address."""
+    described = server.ask("GET", "/openapi.json").json()
+    body = described["paths"]["/-/clients"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    schema = described["components"]["schemas"][body["$ref"].rpartition("/")[2]] if "$ref" in body else body
+    return dict(schema["properties"]["url"])

@@ -123,7 +123,7 @@ def test_what_is_too_hard_is_refused_while_the_server_serves(seconds: int, hard:
     with comparing_for(seconds) as server:
         assert _refused(server, hard) == (
             f"The sets are too hard to compare in {limit}: "
-            "compare fewer tools at once, or use 'signet contract diff' at a terminal"
+            "compare fewer tools at once, or at a terminal: signet contract diff OLD NEW"
         )
 
 

@@ -213,7 +213,7 @@ def test_what_was_typed_stays_and_the_address_may_carry_arguments(customer: Visi
 @pytest.fixture(scope="module")
 def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, str]]:
     """A server, and a token with which one of its tools may be called."""
-    file = str(tmp_path_factory.mktemp("tokens") / "tokens.json")
+    file = str(tmp_path_factory.mktemp("tokens") / "tokens.jsonl")
     command = [SIGNET, "token", "new", "reader", "--tokens-file", file, "--scopes", "tools:call:plantuml.decode"]
     token = subprocess.run(command, capture_output=True, text=True, check=True, env=clean_env()).stdout.split()[-1]
     with serving("--toolsets", "plantuml,plantuml-tools", "--tokens-file", file, "--no-journal") as running:

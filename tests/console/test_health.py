@@ -238,3 +238,17 @@ def test_the_twins_answer_while_calls_are_counted(called: Server) -> None:
         one.join()
 
     settled(called, lambda found: found["total"]["calls"] == before + 10)
+
+
+def test_a_body_that_is_not_json_is_refused_and_no_fault_of_the_server() -> None:
+    """A spec has the status 500 for it; the figures have the client's mistake."""
+    with serving("--toolsets", "plantuml", "--no-journal", "--log", "info") as server:
+        json_type = {"content-type": "application/json"}
+        reply = server.ask("POST", "/api/tools/encodePlantUML", b"{", json_type)
+        found = server.ask("GET", "/-/health").json()
+        log = server.stderr()
+
+    assert (reply.status, reply.json()["error"]["code"]) == (500, "INTERNAL_ERROR")
+    assert (found["total"]["errors"], found["faults"]) == (0, [])
+    assert found["refusals"] == [{"status": 500, "reason": "NOT_JSON", "requests": 1}]
+    assert "reason=NOT_JSON" in log

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 from jsonschema import Draft202012Validator
+from msgspec.structs import replace
 
 from channels import invocation, rpc
 from console.journal_calls import DIAGRAM, Stream, encode, encode_at_every_door, following, listed, wait_until
@@ -23,11 +24,13 @@ from signet.commands.call import walk
 from signet.console import feed as feeds
 from signet.console import journal as view
 from signet.console.feed import Feed
+from signet.console.following import Follower
 from signet.console.spool import SharedSpool, Spool
 from signet.console.watch import Watch
-from signet.journal.record import JournalRecord
+from signet.journal.record import JournalEntry, JournalRecord
 from signet.kernel.caller import Caller, Principal
 from signet.kernel.errors import Code, Fault
+from signet.kernel.outcome import Call
 from signet.kernel.wire import Headers
 from signet.settings import Settings
 from signet.transports.messages import Request
@@ -319,16 +322,61 @@ def batch_of(calls: int) -> list[Any]:
     return batches
 
 
-def test_a_flood_is_counted_and_the_latest_of_it_is_taken() -> None:
-    now_s = 0.0
-    feed = Feed(Spool(), lambda: now_s)
+def failed(batch: list[Any]) -> list[Any]:
+    """Return a batch of calls that failed."""
+    fault = Fault(Code.INTERNAL_ERROR, "the tool failed")
+    error = {"code": "INTERNAL_ERROR", "message": fault.message}
+    return [(replace(entry, fault=fault), replace(record, error=error)) for entry, record in batch]
+
+
+def test_the_last_10_000_calls_are_kept_however_fast_they_come() -> None:
+    """Nothing of the calls themselves is kept: arguments may be large."""
+    feed = Feed(Spool(), lambda: 0.0)
     batch = batch_of(2) * 2500
 
-    feed.take_own(batch)
-    assert (len(feed.latest()), feed.left_out) == (feeds.BURST, 5000 - feeds.BURST)
+    for _ in range(3):
+        feed.take_own(batch)
+
+    assert (len(feed._unread), len(feed._records)) == (10_000, 0)
+    kept = [getattr(feed._unread[0], name) for name in feed._unread[0].__struct_fields__]
+    assert [part for part in kept if isinstance(part, JournalEntry | Call)] == []
+    latest = feed.latest()
+    assert (len(latest), feed.left_out) == (10_000, 0)
+    assert len({record.seq for record in latest}) == 10_000
+    assert [record.seq for record in latest] == sorted((record.seq for record in latest), reverse=True)
+
+
+def test_workers_tell_each_other_of_every_failure_and_of_some_hundreds_of_others(tmp_path: Path) -> None:
+    now_s = 0.0
+    feed, other = (Feed(SharedSpool(str(tmp_path)), lambda: now_s) for _ in range(2))
+    good = batch_of(2) * 2500
+    mixed = [*failed(good[:50]), *good, *failed(good[:50])]
+
+    feed.take_own(mixed)
+    assert (len(feed.latest()), feed.left_out) == (feeds.BURST + 100, 5000 - feeds.BURST)
     now_s += 1.0
-    feed.take_own(batch)
-    assert (len(feed.latest()), feed.left_out) == (feeds.BURST + 500, 10_000 - feeds.BURST - 500)
+    feed.take_own(mixed)
+    assert (len(feed.latest()), feed.left_out) == (feeds.BURST + 700, 10_000 - feeds.BURST - 500)
+    other.take_others()
+    assert sum(record.code != feeds.OK for record in other.latest()) == 200
+
+
+def test_whoever_follows_gets_every_failure_and_some_hundreds_of_others() -> None:
+    good = batch_of(2) * 2500
+
+    async def follow() -> tuple[list[str], int]:
+        feed = Feed(Spool(), lambda: 0.0)
+        feed.take_own(good[:100])
+        follower = Follower()
+        assert feed.follow(follower)
+        feed.take_own([*failed(good[:50]), *good, *failed(good[:50])])
+        assert len(feed.latest()) == 5200
+        return [record.code for record in follower.take()], follower.missed
+
+    codes, missed = asyncio.run(follow())
+
+    assert (codes.count(feeds.OK), len(codes) - codes.count(feeds.OK)) == (feeds.BURST, 100)
+    assert missed == 5000 - feeds.BURST
 
 
 def test_memory_has_a_bound_and_the_oldest_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -393,3 +441,8 @@ def stages_of_a_bad_envelope(server: Server) -> tuple[str, bool, str]:
     names = [stage["name"] for stage in road]
     assert names == ["envelope", "input contract", "tool", "output contract", "journal"]
     return record["status"], record["shadow"], " ".join(stage["status"] for stage in road)
+
+
+def test_a_limit_is_a_whole_number_as_the_schema_reads_it(server: Server) -> None:
+    """To JSON Schema 1000.0 is an integer, and 1.5 is none."""
+    assert [server.post("/-/journal", {"limit": limit}).status for limit in (1000, 1000.0, 1.5)] == [200, 200, 400]

@@ -170,3 +170,20 @@ def test_a_long_statement_is_within_all_bounds() -> None:
 
     assert html.count("<math") == 300 * 5
     assert html.count("<table>") == 300
+
+
+@pytest.mark.parametrize(
+    ("text", "addresses"),
+    [
+        ("- Link: https://judge.example/problems/two-sum/", ["https://judge.example/problems/two-sum/"]),
+        ("see (http://a.example/x?y=1&z=2).", ["http://a.example/x?y=1&amp;z=2"]),
+        ("| Link |\n|---|\n| https://a.example/b_c_d |", ["https://a.example/b_c_d"]),
+        ("[https://a.example/](https://b.example/)", ["https://b.example/"]),
+        ("`https://a.example/` and\n\n    https://b.example/", []),
+        ("javascript://a.example/%0aalert(1) ftp://a.example data://x file:///etc/passwd", []),
+        ('https://a.example/"onmouseover=window.ran=1', ["https://a.example/"]),
+    ],
+)
+def test_an_address_that_stands_by_itself_is_a_link(text: str, addresses: list[str]) -> None:
+    """Only http and https; what is in a link or in code stays as it is."""
+    assert re.findall(r'<a href="([^"]*)" rel="noopener noreferrer nofollow"', to_html(text)) == addresses

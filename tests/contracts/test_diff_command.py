@@ -210,7 +210,7 @@ def test_what_cannot_be_read_is_told_in_one_sentence(tmp_path: Path, source: str
     assert len(done.stderr.splitlines()) == 1
 
 
-@pytest.mark.parametrize("args", [(), ("diff",), ("diff", "one"), ("merge", "one", "two")])
+@pytest.mark.parametrize("args", [("diff",), ("diff", "one"), ("merge", "one", "two")])
 def test_a_command_that_is_not_whole_is_told_in_one_sentence(args: tuple[str, ...]) -> None:
     done = run_here("contract", *args)
 

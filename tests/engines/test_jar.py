@@ -6,6 +6,7 @@ import base64
 import getpass
 import os
 import re
+import shutil
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from pathlib import Path
@@ -170,7 +171,7 @@ def test_without_any_engine_one_sentence_says_what_to_type() -> None:
 
     assert outcome.fault is not None
     assert (outcome.fault.name, outcome.fault.status, outcome.fault.as_tool_result) == ("NO_ENGINE", 503, True)
-    assert "type: pip install 'signet-mcp[diagrams]' && signet diagrams install" in outcome.fault.message
+    assert "signet doctor shows how to install one" in outcome.fault.message
     assert [(row.name, row.usable) for row in rows] == [("server", False), ("JavaScript", False), ("jar", False)]
 
 
@@ -216,3 +217,45 @@ def test_a_kind_that_the_jar_does_not_know_is_no_picture(jar: Diagrams) -> None:
 
     assert outcome.fault is not None
     assert outcome.fault.message.startswith("this PlantUML jar does not know this kind of diagram")
+
+
+@pytest.fixture(scope="module")
+def without_graphviz() -> Iterator[Diagrams]:
+    """A server with the jar alone, on a machine without Graphviz."""
+    which = shutil.which
+    with diagrams(plantuml_render_timeout_s="30") as harness, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("signet.engines.assets.find_assets", lambda: None)
+        patch.setattr("shutil.which", lambda name: "/nowhere/dot" if name == "dot" else which(name))
+        yield harness
+
+
+@pytest.mark.parametrize("tool", ["checkPlantUML", "renderPlantUML"])
+@pytest.mark.parametrize(
+    "source",
+    [
+        "@startuml\nclass A\nA --> B\n@enduml",
+        "@startdot\ndigraph G {\na -> b\n}\n@enddot",
+        "@startchen\nentity A {\n}\n@endchen",
+    ],
+)
+def test_a_diagram_that_the_engine_cannot_draw_is_not_called_wrong(
+    without_graphviz: Diagrams, tool: str, source: str
+) -> None:
+    """A model that is told of an error would change a text that is right."""
+    fault = without_graphviz.call(tool, plantumlCode=source).fault
+
+    assert fault is not None
+    assert (fault.name, fault.status, fault.as_tool_result) == ("NO_ENGINE", 503, True)
+    assert "--plantuml-server URL" in fault.message
+
+
+def test_a_label_with_the_words_of_a_missing_graphviz_is_drawn(without_graphviz: Diagrams) -> None:
+    source = "@startuml\nA -> B: Cannot find Graphviz\nB -> A: Dot Executable\n@enduml"
+
+    assert without_graphviz.result("checkPlantUML", plantumlCode=source)["ok"] is True
+
+
+def test_a_wrong_diagram_of_a_kind_that_needs_graphviz_is_still_called_wrong(without_graphviz: Diagrams) -> None:
+    checked = without_graphviz.result("checkPlantUML", plantumlCode="@startuml\nclass A\nfoo bar baz\n@enduml")
+
+    assert [error["line"] for error in checked["errors"]] == [3]

@@ -94,3 +94,29 @@ def test_links_lead_to_the_server_that_is_set(signet: str) -> None:
         link = harness.result("linkPlantUML", plantumlCode=SEQUENCE, format="png")
 
     assert link["url"] == f"{signet}/png/{link['encoded']}"
+
+
+class NewErrors(BaseHTTPRequestHandler):
+    """Answers each diagram with status 400 and an error picture of a style that nobody has seen before."""
+
+    def do_GET(self) -> None:
+        self.send_response(400)
+        self.send_header("X-PlantUML-Diagram-Error", "Syntax Error?")
+        self.end_headers()
+        self.wfile.write(b'<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><text>Oh no</text></svg>')
+
+    def log_message(self, *_: object) -> None: ...
+
+
+def test_a_status_of_400_is_an_error_whatever_its_picture_looks_like() -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), NewErrors) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        with diagrams(plantuml_server=f"http://127.0.0.1:{server.server_port}") as harness:
+            checked = harness.result("checkPlantUML", plantumlCode=SEQUENCE)
+            fault = harness.call("renderPlantUML", plantumlCode=SEQUENCE).fault
+        server.shutdown()
+
+    words = "the PlantUML server finds an error in the diagram, and does not say where"
+    assert (checked["ok"], [error["message"] for error in checked["errors"]]) == (False, [words])
+    assert fault is not None
+    assert (fault.name, fault.message) == ("DIAGRAM_ERROR", words)

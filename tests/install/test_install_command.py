@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -19,6 +20,8 @@ from mcp import Client, StdioServerParameters
 from client_files import PROJECT_FILES, USER_FILES, after, before
 from here import signet_here
 from processes import PATIENCE_S, ROOT, SIGNET, clean_env, serving
+from signet.clients.clients import CLIENTS
+from signet.commands.install.target import words_of
 
 Done = subprocess.CompletedProcess[str]
 
@@ -127,6 +130,71 @@ def test_the_file_of_a_project_stands_in_the_working_folder(desk: Desk, client: 
     assert (done.returncode, done.stderr) == (0, "")
     assert list(desk.files()) == [f"work/{PROJECT_FILES[client]}"]
     assert "boj" in str(read(desk.work / PROJECT_FILES[client]))
+
+
+TOOLS = '''
+import signet
+
+
+@signet.tool
+def add(a: int, b: int = 0) -> int:
+    """Add two integers."""
+    return a + b
+'''
+
+
+def words_in(desk: Desk, client: str, name: str) -> list[str]:
+    """Return the command of an entry in the file of the project."""
+    entry = read(desk.work / PROJECT_FILES[client])
+    for key in (*CLIENTS[client].keys, name):
+        entry = entry[key]
+    return words_of(entry)
+
+
+@pytest.mark.parametrize("client", PROJECT_FILES)
+def test_the_file_of_a_project_has_no_path_of_this_machine_and_serves_in_its_folder(desk: Desk, client: str) -> None:
+    (desk.work / "src").mkdir()
+    (desk.work / "src/tools.py").write_text(TOOLS)
+    (desk.work / "signet.toml").write_text("")
+
+    done = desk.run("install", client, str(desk.work / "src/tools.py"), "--project")
+
+    text = (desk.work / PROJECT_FILES[client]).read_text()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert str(desk.home) not in text
+    assert str(Path(sys.prefix)) not in text
+    words = words_in(desk, client, "tools")
+    assert words == ["signet", "stdio", "./src/tools.py", "--config", "./signet.toml"]
+    assert desk.run("uninstall", client, "src/tools.py", "--project").returncode == 0
+
+    message = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    served = subprocess.run(
+        words, cwd=desk.work, env=desk.environ(PATH=str(Path(SIGNET).parent)), input=json.dumps(message),
+        capture_output=True, text=True, timeout=PATIENCE_S, check=False,
+    )  # fmt: skip
+    assert json.loads(served.stdout)["id"] == 1, served.stderr
+
+
+def test_what_lies_outside_of_a_project_cannot_be_in_its_file(desk: Desk) -> None:
+    (desk.home / "tools.py").write_text(TOOLS)
+
+    done = desk.run("install", "claude-code", "../tools.py", "--project")
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "is outside of the project, whose file others share: copy it into the project" in done.stderr
+    assert list(desk.files()) == ["tools.py"]
+
+
+def test_an_environment_within_a_project_is_named_from_there(desk: Desk) -> None:
+    (desk.work / ".venv/bin").mkdir(parents=True)
+    os.symlink(sys.executable, desk.work / ".venv/bin/python")
+    shutil.copy(Path(sys.prefix) / "pyvenv.cfg", desk.work / ".venv")
+    os.symlink(Path(sys.prefix) / "lib", desk.work / ".venv/lib")
+
+    done = desk.run_apart("install", "claude-code", "--project", program=(".venv/bin/python", "-m", "signet"))
+
+    assert done.returncode == 0, done.stderr
+    assert words_in(desk, "claude-code", "signet") == ["./.venv/bin/python", "-m", "signet", "stdio"]
 
 
 @pytest.mark.parametrize("client", sorted(USER_FILES.keys() - PROJECT_FILES.keys()))

@@ -163,6 +163,20 @@ def test_a_follower_keeps_a_mebibyte_of_a_line_whose_end_has_not_come(
     assert seconds(follower.new_lines()) == found
 
 
+def test_a_line_that_lost_its_middle_is_no_record(tmp_path: Path) -> None:
+    path = journal(tmp_path, "a", 1, b"")
+    follower = Follower(str(tmp_path))
+    start, end = record(2).split(b"{", 1)[0] + b'{"x":"', b'",' + record(2).split(b"{", 1)[1]
+
+    for added in (start + b"x" * (2 << 20), end + record(3)):
+        follower.new_lines()
+        with path.open("ab") as file:
+            file.write(added)
+
+    assert seconds(follower.new_lines()) == [3]
+    assert seconds(last_lines([str(path)], 9)) == [3]
+
+
 @pytest.mark.parametrize(("blocks", "found"), [(16, [1, 2, 3]), (17, [1, 3])], ids=["a mebibyte", "more"])
 def test_a_line_of_which_more_than_a_mebibyte_stands_behind_its_block_is_not_among_the_last(
     tmp_path: Path, blocks: int, found: list[float]

@@ -264,13 +264,28 @@ def test_enforcing_is_the_default() -> None:
     assert Settings().validation == "enforce"
 
 
-def test_no_line_is_longer_than_the_writer_reckons_with() -> None:
+def test_in_shadow_a_violation_stands_beside_the_failure_that_follows_it() -> None:
+    failure, violation = Fault(Code.INTERNAL_ERROR, "choked on -1"), Fault(Code.INVALID_INPUT, "n: -1 is less than 0")
+    entry = JournalEntry(Call("x", {}, NULL_CONTEXT), None, failure, violation, 2, 0.0, 0.0)
+
+    (record,) = Recorder().records([entry])
+
+    noted = {"code": "INVALID_INPUT", "message": "n: -1 is less than 0"}
+    details = {"mode": "shadow", "violation": noted}
+    assert (record.status, record.error) == (
+        "error",
+        {"code": "INTERNAL_ERROR", "message": "choked on -1", "details": details},
+    )
+
+
+@pytest.mark.parametrize("violates", [False, True])
+def test_no_line_is_longer_than_the_writer_reckons_with(violates: bool) -> None:
     worst = "\x01" * 10_000
     entry = JournalEntry(
         Call(worst, {}, NULL_CONTEXT, Door("http", worst, "x")),
         None,
         Fault(Code.INVALID_INPUT, worst),
-        None,
+        Fault(Code.INVALID_INPUT, worst) if violates else None,
         2**53,
         time.time(),
         1e6,

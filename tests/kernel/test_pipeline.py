@@ -143,6 +143,10 @@ def fault_of(outcome: PreparedCall | Outcome) -> tuple[Code, str]:
 
 
 BUG: Final = (Code.INTERNAL_ERROR, "one failed: this is a fault of the server, not of the call")
+TOO_LARGE: Final = (
+    Code.INVALID_OUTPUT,
+    "one gave a result of 11 bytes, and may give 10 at most: ask for less",
+)
 BROKEN_PROMISE: Final = (Code.INVALID_OUTPUT, "one gave a result that breaks its contract")
 TOO_SLOW: Final = (Code.INTERNAL_ERROR, "one did not answer within 0.001 s: ask again, or for less")
 GIVEN_UP: Final = (Code.INTERNAL_ERROR, "the tool gave its call up")
@@ -173,7 +177,7 @@ def test_a_door_that_goes_by_names_finds_a_tool_by_its_name(registry: SchemaRegi
 def test_a_door_that_goes_by_names_knows_no_slug_and_no_id(registry: SchemaRegistry, key: str) -> None:
     outcome = World(registry).pipeline.prepare(Call(key, {}, QUIET_CONTEXT, BY_NAME))
 
-    assert fault_of(outcome) == (Code.NOT_FOUND, f"Tool '{key.removeprefix(PREFIX)}' not found")
+    assert fault_of(outcome) == (Code.NOT_FOUND, f"Tool '{key}' not found")
 
 
 @pytest.mark.parametrize("key", ["", "One", "one ", "test", "test.two", "mcp.tool:one", "../tools/test.one"])
@@ -478,7 +482,9 @@ def test_a_result_may_be_as_long_as_its_tool_says_and_no_longer(registry: Schema
     longer = world.pipeline.finish(world.ready(), {"n": 10000})
 
     assert longest.body == b'{"n":1000}'
-    assert fault_of(longer) == BROKEN_PROMISE
+    assert fault_of(longer) == TOO_LARGE
+    assert longer.fault is not None
+    assert longer.fault.data == {"result_bytes": 11, "max_result_bytes": 10}
 
 
 def test_a_fault_that_a_tool_raises_is_kept_as_it_is(registry: SchemaRegistry) -> None:
@@ -731,11 +737,18 @@ def test_no_mode_gives_a_tool_what_it_has_no_place_for(registry: SchemaRegistry,
 
 
 @pytest.mark.parametrize("mode", [Mode.SHADOW, Mode.OFF])
-@pytest.mark.parametrize("value", [{"n": object()}, {"n": 1, "s": "\ud800"}, {"n": 10**11}])
-def test_no_mode_sends_what_is_not_json_or_too_large(registry: SchemaRegistry, mode: Mode, value: Any) -> None:
-    outcome = World(registry, made(lambda *_: value, max_result_bytes=16), mode=mode).settle()
+@pytest.mark.parametrize("value", [{"n": object()}, {"n": 1, "s": "\ud800"}])
+def test_no_mode_sends_what_is_not_json(registry: SchemaRegistry, mode: Mode, value: Any) -> None:
+    outcome = World(registry, made(lambda *_: value), mode=mode).settle()
 
     assert fault_of(outcome) == BROKEN_PROMISE
+
+
+@pytest.mark.parametrize("mode", [Mode.SHADOW, Mode.OFF])
+def test_no_mode_sends_what_is_too_large(registry: SchemaRegistry, mode: Mode) -> None:
+    outcome = World(registry, made(lambda *_: {"n": 10000}, max_result_bytes=10), mode=mode).settle()
+
+    assert fault_of(outcome) == TOO_LARGE
 
 
 # --- time -------------------------------------------------------------------------------------

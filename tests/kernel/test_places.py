@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import re
 import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import jsonschema_rs
 import msgspec
@@ -21,7 +22,7 @@ from signet.kernel.envelope import open_envelope
 from signet.kernel.errors import Fault
 from signet.kernel.outcome import Call, Outcome, PreparedCall
 from signet.kernel.pipeline import Pipeline
-from signet.kernel.places import _weight
+from signet.kernel.places import _weight, marks_in_words, place_of_type, wrong_type
 from signet.kernel.schemas import Contract, ContractError, SchemaRegistry
 from signet.kernel.server import QUIET_CONTEXT
 from signet.kernel.tools import NULL_CONTEXT, Tool, Toolbox
@@ -345,3 +346,111 @@ def test_a_heavy_value_is_valid_or_has_places_as_the_validator_says(value: dict[
 )
 def test_a_value_weighs_as_many_values_names_and_kib_as_it_has_up_to_the_limit(value: object, weight: int) -> None:
     assert _weight(value, 100) == weight
+
+
+class Item(msgspec.Struct):
+    count: int
+
+
+class Order(msgspec.Struct):
+    due: dt.date
+    items: list[Item] = []
+    by_number: dict[int, Item] = {}
+
+
+@pytest.mark.parametrize(
+    ("value", "place"),
+    [
+        ({"due": "soon"}, ("due", "Invalid RFC3339 encoded date")),
+        (
+            {"due": "2026-01-01", "items": [{"count": 1}, {"count": "x"}]},
+            ("items.1.count", "Expected `int`, got `str`"),
+        ),
+        (
+            {"due": "2026-01-01", "by_number": {"1": {"count": "x"}}},
+            ("by_number.*.count", "Expected `int`, got `str`"),
+        ),
+        ({}, ("", "Object missing required field `due`")),
+    ],
+)
+def test_the_place_of_a_wrong_type_is_written_as_any_other(value: Any, place: tuple[str, str]) -> None:
+    with pytest.raises(msgspec.ValidationError) as caught:
+        msgspec.convert(value, Order, str_keys=True)
+
+    assert place_of_type(caught.value) == place
+
+
+def test_the_place_of_a_wrong_key_is_that_of_its_object() -> None:
+    with pytest.raises(msgspec.ValidationError) as caught:
+        msgspec.convert({"due": "2026-01-01", "by_number": {"x": {"count": 1}}}, Order, str_keys=True)
+
+    assert place_of_type(caught.value)[0] == "by_number"
+    assert wrong_type(caught.value).endswith(" (a key)")
+
+
+@pytest.mark.parametrize("count", [1, 50_000])
+def test_a_mark_never_repeats_the_value(count: int) -> None:
+    """Of a heavy value the search may find no keyword."""
+    either = {"anyOf": [{"type": "string"}, {"maxItems": 0}]}
+    schema = {"type": "object", "properties": {"a": either}, "required": ["b"]}
+    contract = Contract(schema, "")
+
+    marks = [one.mark for one in contract.violations({"a": ["secret-value"] * count})]
+
+    found = "anyOf" if count == 1 else "schema"
+    assert {mark.text for mark in marks} == {'the whole result (required "b")', f"a ({found})"}
+    assert "secret-value" not in marks_in_words(marks)
+
+
+CODE: Final = {"type": "string", "pattern": "^[A-Z0-9]{2}$"}
+WORDED: Final[list[tuple[Any, Any, str]]] = [
+    ({**CODE, "description": "Database code"}, "f8", '"f8" does not have the form that it must have (Database code)'),
+    ({**CODE, "examples": ["FM"]}, "f8", '"f8" does not have the form that it must have, such as "FM"'),
+    (CODE, "x" * 100, f'"{"x" * 59}… does not have the form that it must have'),
+    ({"not": {"pattern": "\\n"}}, "a\n", '"a\\n" has a line break, and must have none'),
+    ({"not": {"pattern": "^x"}}, "xy", '"xy" does not have the form that it must have'),
+    ({"not": {"const": 5}}, 5, '{"const":5} is not allowed for 5'),
+    ({"items": {"$ref": "#/$defs/code"}, "$defs": {"code": CODE}}, ["f8"], '"f8" does not have the form that it must'),
+    ({"propertyNames": CODE}, {"f8": 1}, "a name in it does not have the form that it must have"),
+    ({"properties": {"x": {"type": "string"}}}, {"x": 5}, '5 is not of type "string"'),
+]
+
+
+@pytest.mark.parametrize(("schema", "value", "words"), WORDED)
+def test_a_message_has_the_words_of_the_contract_and_no_regular_expression(
+    schema: dict[str, Any], value: object, words: str
+) -> None:
+    contract = Contract(schema, "")
+
+    messages = [message for _, message in contract.places(value)]
+
+    assert len(messages) == 1
+    assert messages[0].startswith(words)
+    assert "[A-Z" not in messages[0]
+    assert [one.message for one in contract.violations(value)] == messages
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "src/signet/schemas/tools").glob("*.json")), ids=lambda path: path.stem)
+def test_no_tool_shows_a_regular_expression(path: Path) -> None:
+    """For a value that breaks the pattern of each of its texts, alone and in a list of many."""
+    schema = json.loads(path.read_bytes())["input"]
+    for name, part in schema["properties"].items():
+        for option in [part, *part.get("anyOf", ())]:
+            inner = option.get("items", option)
+            if "pattern" in inner:
+                wrong = next(text for text in ("\n\u0007", "\n") if not Contract(inner, "").is_valid(text))
+                value = [wrong] * 2_000 if "items" in option else wrong
+                messages = [text for _, text in Contract(schema, "").places({name: value})]
+                assert messages
+                assert inner["pattern"] not in "".join(messages)
+                assert "does not match" not in "".join(messages)
+
+
+def test_the_error_of_a_type_shows_no_regular_expression() -> None:
+    class Asked(msgspec.Struct):
+        url: Annotated[str, msgspec.Meta(pattern="^https?://[a-z'` -]+$")]
+
+    with pytest.raises(msgspec.ValidationError) as caught:
+        msgspec.convert({"url": "ftp"}, Asked)
+
+    assert place_of_type(caught.value) == ("url", "Expected `str` of another form")

@@ -102,6 +102,7 @@ def test_a_result_that_is_too_large_is_a_fault_in_every_mode() -> None:
 
     assert outcome.fault is not None
     assert "more than 20" in str(outcome.fault.__cause__)
+    assert "and may give 20 at most: ask for less" in outcome.fault.message
 
 
 @pytest.mark.parametrize("modern", [False, True])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from processes import ROOT
-from signet.kernel.schemas import Contract, ContractError, SchemaRegistry, slug_of
+from signet.kernel.schemas import Contract, ContractError, SchemaRegistry, ToolIO, slug_of
 
 SCHEMAS = ROOT / "codex/specs/schemas"
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -686,3 +688,74 @@ def test_a_contract_of_an_older_draft_is_read_as_that_draft_reads_it() -> None:
 
     assert Contract(schema, "", jsonschema_rs.Draft7Validator).is_valid(["x"])
     assert not Contract(schema, "").is_valid(["x"])
+
+
+# --- the example of spec 5 -----------------------------------------------------------------------
+
+
+@pytest.fixture
+def example() -> ToolIO:
+    registry = SchemaRegistry(schema_root=SCHEMAS, tool_roots=(str(ROOT / "tests/fixtures/schemas"),))
+    return registry.load_tool_io("mcp.tool:vector.query.search")
+
+
+def test_a_payload_without_its_query_is_an_error_of_jsonschema_too(example: ToolIO) -> None:
+    with pytest.raises(jsonschema.ValidationError, match="query") as caught:
+        example.input_validator.validate({"topK": 3})
+
+    assert isinstance(caught.value, ContractError)
+    assert isinstance(caught.value, ValueError)
+    assert str(caught.value) == caught.value.message == '"query" is a required property'
+    assert len(caught.value.places) == 1
+
+
+@pytest.mark.parametrize("result", [{}, {"hits": {}}, {"hits": [{"id": "a"}]}])
+def test_a_result_without_the_shape_of_hits_is_rejected(example: ToolIO, result: dict[str, Any]) -> None:
+    with pytest.raises(jsonschema.ValidationError):
+        example.output_validator.validate(result)
+
+
+def test_the_example_of_the_spec_keeps_its_contract(example: ToolIO) -> None:
+    example.input_validator.validate(PARAMS["input"])
+    example.output_validator.validate({"hits": [{"id": "a", "score": 0.5, "metadata": {}}]})
+
+
+def test_without_jsonschema_the_error_is_a_value_error_alone() -> None:
+    """The package is looked up among the loaded modules, and never imported."""
+    probe = """
+import sys
+from signet.kernel.schemas import ContractError, SchemaRegistry
+try:
+    SchemaRegistry(schema_root=sys.argv[1]).load_envelope().validate({})
+except ValueError as error:
+    print(type(error) is ContractError, "jsonschema" in sys.modules)
+"""
+
+    done = subprocess.run([sys.executable, "-c", probe, str(SCHEMAS)], capture_output=True, text=True, check=True)
+
+    assert done.stdout == "True False\n"
+
+
+@pytest.mark.parametrize(
+    ("dialect", "is_taken"),
+    [
+        ("https://json-schema.org/draft/2020-12/schema", True),
+        ("http://json-schema.org/draft-07/schema#", True),
+        ("http://localhost:1234/draft2020-12/metaschema-no-validation.json", False),
+        ("urn:example:dialect", False),
+        (5, False),
+    ],
+)
+def test_a_dialect_that_somebody_made_is_refused(tmp_path: Path, dialect: object, is_taken: bool) -> None:
+    """It could take vocabularies away, and a contract that checks nothing would look like one that does."""
+    schema = {"$schema": dialect, "type": "object", "properties": {"n": {"minimum": 10}}}
+    bundle = {"tool": "x", "input": schema, "output": {"type": "object"}}
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "tools/x.json").write_text(json.dumps(bundle))
+    registry = SchemaRegistry(schema_root=SCHEMAS, tool_roots=(str(tmp_path),))
+
+    if is_taken:
+        assert not registry.load_tool_io("x").input_validator.is_valid({"n": 9})
+    else:
+        with pytest.raises(ValueError, match=r"its \$schema .* is not a draft of JSON Schema; leave it out, or name"):
+            registry.load_tool_io("x")

@@ -17,6 +17,7 @@ from signet.kernel.wire import (
     Frame,
     NotUnicodeError,
     ProtocolError,
+    QuotedText,
     Reply,
     decode,
     decode_in_chunks,
@@ -147,7 +148,9 @@ def test_any_bytes_are_a_frame_or_a_refusal_that_can_be_sent_as_one_line(message
         answer = found.reply()
         sent = json.loads(answer.body)
         assert answer.code in {PARSE_ERROR, INVALID_REQUEST}
-        assert sent == {"jsonrpc": "2.0", "id": sent["id"], "error": {"code": answer.code, "message": str(found)}}
+        data = {"data": {"canonical_code": "INVALID_INPUT"}} if answer.code == INVALID_REQUEST else {}
+        error = {"code": answer.code, "message": str(found), **data}
+        assert sent == {"jsonrpc": "2.0", "id": sent["id"], "error": error}
         assert isinstance(sent["id"], str | int | None)
         assert b"\n" not in answer.body
 
@@ -441,15 +444,30 @@ def test_any_message_of_an_error_is_one_line(message: str) -> None:
 def test_a_text_is_quoted_in_pieces_as_it_is_at_once(unit: str, shift: int) -> None:
     text = ("x" * shift + unit * (150_000 // len(unit))).encode()
 
-    assert quoted(text) == msgspec.json.encode(text.decode())
+    assert b"".join(quoted(text)) == msgspec.json.encode(text.decode())
+
+
+@given(
+    st.recursive(
+        st.none() | st.text(alphabet='a"\\\n\x00é漢😀'),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    )
+)
+def test_a_large_reply_has_the_size_that_it_says(value: Any) -> None:
+    text = msgspec.json.encode(value)
+    reply = Reply(b"", parts=(b"[", QuotedText.of(text), b",", bytearray(text), b"]"))
+
+    assert json.loads(reply.whole()) == [text.decode(), value]
+    assert reply.size == len(reply.whole())
+    assert b"".join(reply.pieces()) == reply.whole()
 
 
 def test_a_large_text_is_quoted_in_small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes: list[int] = []
     monkeypatch.setattr(wire, "encode", lambda text: sizes.append(len(text)) or msgspec.json.encode(text))
 
-    quoted(b"x" * 65_536)
-    quoted(b'"' * 4_194_304)
+    list(quoted(b"x" * 65_536))
+    list(quoted(b'"' * 4_194_304))
 
     assert sizes == [65_536] * 65
 

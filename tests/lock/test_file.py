@@ -151,7 +151,7 @@ def test_a_file_of_another_kind_is_refused_with_the_way_out(tmp_path: Path, cont
     file = tmp_path / "signet.lock"
     file.write_bytes(content)
 
-    way_out = "is no lock of Signet; write another one with 'signet lock', or name another file"
+    way_out = "is no lock of Signet; name another file, or remove it and pin anew"
     assert refusal(str(file)) == f"{file} {way_out}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 import time
@@ -11,12 +12,14 @@ from pathlib import Path
 
 import pytest
 
+from channels import INITIALIZE
 from here import signet_here
 from lock.test_server_snapshot import is_running
 from processes import PATIENCE_S, ROOT, SIGNET, clean_env
 from terminals import Screen
 
 SERVER = (sys.executable, str(ROOT / "tests/lock/changing_server.py"))
+GREETING = json.dumps(INITIALIZE).encode() + b"\n"
 ALL = "changing_server: pinned 2 tools, 1 prompt, 1 resource, 1 template\n"
 
 
@@ -44,6 +47,7 @@ CHANGES = {
     "size": (0, "all as pinned"),
     "modern pages": (0, "all as pinned"),
     "description": (10, "description: its text changed (text)\n    Return the weather of a city{+ or of a town+}.\n"),
+    "blank": (10, "Return[- -]{+⟨U+00A0⟩+}the weather"),
     "homoglyph": (10, "letters of several scripts that look alike in one word: we\u0430ther"),
     "optional": (10, "inputSchema: takes more (compatible)"),
     "icons": (10, "icons: it is new (text)"),
@@ -108,7 +112,8 @@ def test_preflight_that_cannot_tell_says_why(tmp_path: Path, pinned: Path) -> No
     no_start = run(pinned, "preflight", "weather", "--name", "changing_server", "--", "/nowhere/server")
     not_pinned = run(pinned, "preflight", "weather", "--name", "other", "--", *SERVER)
 
-    assert (no_lock[0], no_lock[2]) == (12, "signet: there is no signet.lock; 'signet lock' writes it\n")
+    assert (no_lock[0], no_lock[2][:43]) == (12, "signet: there is no signet.lock; write it: ")
+    assert no_lock[2].endswith(f"signet lock -- {shlex.join(SERVER)}\n")
     assert (no_start[0], "No such file" in no_start[2]) == (12, True)
     assert (not_pinned[0], "the lock has no server 'other'" in not_pinned[2]) == (12, True)
 
@@ -159,8 +164,8 @@ def test_a_new_server_waits_in_a_lock_that_has_others(tmp_path: Path) -> None:
     waiting = lock(tmp_path, "--name", "second")
     accepted = lock(tmp_path, "--name", "second", "--accept", "second")
 
-    text = "second: nothing is pinned; accept it with 'signet lock --accept second'\n"
-    assert waiting[:2] == (11, text)
+    assert (waiting[0], waiting[1][:38]) == (11, "second: nothing is pinned; accept it: ")
+    assert waiting[1].endswith(f"signet lock --accept second --name second -- {shlex.join(SERVER)}\n")
     assert (accepted[0], lock(tmp_path)[0], lock(tmp_path, "--name", "second")[0]) == (0, 0, 0)
 
 
@@ -264,6 +269,38 @@ def test_the_servers_of_a_clients_file_are_pinned(tmp_path: Path) -> None:
     status, out, _ = run(tmp_path, "lock", "--config", "mcp.json")
 
     assert (status, out) == (0, ALL.replace("changing_server", "my-weather"))
+
+
+COMMANDS = {
+    "lock": ("lock", "--check"),
+    "preflight": ("preflight", "weather"),
+    "snapshot": ("contract", "snapshot"),
+    "tools": ("tools",),
+    "wrap": ("wrap",),
+}
+
+
+@pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS)
+def test_a_variable_is_set_for_the_server_and_its_value_is_never_printed(
+    pinned: Path, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    """The server starts only with the right value, and writes down a wrong one."""
+    folder = pinned if words[0] in {"lock", "preflight"} else tmp_path
+
+    def run_with(variable: str) -> tuple[int, str]:
+        command = [SIGNET, *words, "--env", variable, "--", *SERVER, "locked"]
+        done = subprocess.run(
+            command, cwd=folder, env=clean_env(), input=GREETING, capture_output=True, timeout=PATIENCE_S, check=False
+        )
+        return done.returncode, (done.stdout + done.stderr).decode()
+
+    right, wrong, unset, no_name = map(run_with, ("TOKEN=open-sesame", "TOKEN=s3cret-s3cret", "NOT_SET", "=s3cret"))
+
+    assert (right[0], "open-sesame" in right[1]) == (0, False)
+    assert ("TOKEN is [redacted]" in wrong[1], "s3cret" in wrong[1]) == (True, False)
+    assert (unset[0], "--env: the variable NOT_SET is not set; write NOT_SET=VALUE" in unset[1]) == (2, True)
+    assert (no_name[0], "write a variable as KEY or KEY=VALUE" in no_name[1]) == (2, True)
+    assert "s3cret" not in no_name[1]
 
 
 @pytest.mark.parametrize(

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from lock.snapshots import TOOL, locked, raw, snapshot
 from signet.lock.comparison import EntryChange
 from signet.lock.fields import FieldChange
-from signet.lock.policy import LockPolicy, describe, judge, parse_policy
+from signet.lock.policy import LockPolicy, Note, describe, judge, parse_policy, word_of
 
 WIDER = {**TOOL, "inputSchema": {**TOOL["inputSchema"], "required": []}}
 BROKEN = {**TOOL, "inputSchema": {**TOOL["inputSchema"], "required": ["path", "mode"]}}
 WORDS = {**TOOL, "description": "Read one file."}
-ACCEPT = "; look with 'signet lock', accept with 'signet lock --accept read'"
+ASK = "; ask the operator of this server to review the change"
 
 
 def test_what_is_the_same_is_served_as_it_was_pinned() -> None:
@@ -28,7 +29,7 @@ def test_a_compatible_change_is_taken_over_and_noted() -> None:
 
     assert (judgement.served, judgement.blocked) == (snapshot(WIDER), {})
     assert judgement.notes == (
-        "noted: the tool 'read' changed since it was pinned (compatible): inputSchema: takes more",
+        Note("noted: the tool 'read' changed since it was pinned (compatible): inputSchema: takes more", "read"),
     )
 
 
@@ -36,7 +37,7 @@ def test_changed_words_are_noted_and_the_pinned_ones_served() -> None:
     judgement = judge(locked(TOOL, instructions="a"), snapshot(WORDS, instructions="b"), LockPolicy())
 
     assert (judgement.served, judgement.blocked) == (snapshot(TOOL, instructions="a"), {})
-    assert [note.rpartition("; ")[2] for note in judgement.notes] == [
+    assert [note.what.rpartition("; ")[2] for note in judgement.notes] == [
         "the pinned words are served until it is accepted"
     ] * 2
 
@@ -48,15 +49,17 @@ def test_changed_words_are_blocked_where_the_policy_says_so() -> None:
     assert judgement.served == snapshot(TOOL, instructions="a")
 
 
-def test_a_breaking_change_is_blocked_with_the_example_and_what_to_type() -> None:
+def test_a_breaking_change_is_blocked_with_the_example_and_no_command() -> None:
     judgement = judge(locked(TOOL), snapshot(BROKEN), LockPolicy())
 
     assert judgement.served == snapshot(TOOL)
     assert judgement.blocked == {
         ("tool", "read"): "the tool 'read' changed since it was pinned (breaking): inputSchema: "
-        f'"mode" is a required property, for example {{"path":"a"}}{ACCEPT}'
+        f'"mode" is a required property, for example {{"path":"a"}}{ASK}'
     }
-    assert judgement.notes == tuple(f"blocked: {sentence}" for sentence in judgement.blocked.values())
+    assert judgement.notes == tuple(
+        Note(f"blocked: {sentence.removesuffix(ASK)}", "read") for sentence in judgement.blocked.values()
+    )
 
 
 def test_what_is_new_gone_or_renamed_is_blocked_and_never_listed() -> None:
@@ -85,7 +88,18 @@ def test_the_server_itself_is_noted_and_its_era_is_that_of_now() -> None:
     assert (judgement.served.era, judgement.served.version) == ("modern", "2026-07-28")
     assert bytes(judgement.served.server_info) == b'{"name":"files","version":"1"}'
     [note] = judgement.notes
-    assert note.isprintable()
+    assert note.what.isprintable()
+    assert note.accept == ""
+
+
+@pytest.mark.parametrize("info", [b'{"name": "a",  "version":"1"}', b'{"version":"1","name":"\\u0061"}'])
+def test_the_server_itself_is_compared_by_value(info: bytes) -> None:
+    """Blanks, the order of keys and escapes are no change."""
+    pinned = locked(TOOL)
+    was = msgspec.structs.replace(pinned.snapshot, server_info=raw({"name": "a", "version": "1"}))
+    now = msgspec.structs.replace(snapshot(TOOL), server_info=raw(info))
+
+    assert judge(msgspec.structs.replace(pinned, snapshot=was), now, LockPolicy()).notes == ()
 
 
 @pytest.mark.parametrize("name", ["\x1b[2Jevil", "a\nblocked: nothing", "\u202egnal", "x" * 10_000])
@@ -147,6 +161,13 @@ def test_an_entry_that_cannot_be_read_is_blocked() -> None:
 )
 def test_a_change_is_described_in_one_sentence(change: EntryChange, sentence: str) -> None:
     assert describe(change) == sentence
+
+
+@pytest.mark.parametrize(
+    ("name", "word"), [("read", "read"), ("-x", "tool:-x"), ("", "tool"), ("a\u200bb", "a⟨U+200B⟩b")]
+)
+def test_a_change_is_accepted_by_a_word_that_is_no_flag(name: str, word: str) -> None:
+    assert word_of(EntryChange("tool", name, "added")) == word
 
 
 @pytest.mark.parametrize(("chars", "shown"), [(198, f'"{"x" * 198}"'), (199, f'"{"x" * 199}…')])

@@ -20,7 +20,7 @@ from processes import PATIENCE_S, ROOT
 from signet.lock.comparison import compare
 from signet.lock.snapshot import Snapshot
 from signet.relay.server_snapshot import SnapshotError, take_snapshot
-from signet.relay.server_spec import ServerSpec, default_name
+from signet.relay.server_spec import ServerSpec
 
 SERVER = (sys.executable, str(ROOT / "tests/lock/changing_server.py"))
 WEATHER, TIME = changing_server.WEATHER, changing_server.TIME
@@ -188,24 +188,6 @@ def test_a_remote_server_is_asked_with_the_headers_that_are_given(
     assert snapshot.era == ("modern" if modern else "handshake")
     assert values(snapshot) == EVERYTHING
     assert {headers["x-key"] for headers in seen} == {"k"}
-
-
-@pytest.mark.parametrize(
-    ("command", "url", "name"),
-    [
-        (("npx", "-y", "@modelcontextprotocol/server-everything@2026.1.1", "stdio"), "", "server-everything"),
-        (("uvx", "mcp-server-time==1.2", "--local-timezone", "UTC"), "", "mcp-server-time"),
-        (("/usr/bin/python3.11", "-m", "weather.server"), "", "weather-server"),
-        (("node", "build/Index.js"), "", "index"),
-        (("/opt/bin/My Server",), "", "my-server"),
-        (("python",), "", "python"),
-        ((), "https://api.example:8443/mcp", "api-example"),
-    ],
-)
-def test_a_server_without_a_name_is_named_by_its_package_its_file_or_its_host(
-    command: tuple[str, ...], url: str, name: str
-) -> None:
-    assert default_name(command, url) == name
 
 
 OFFICIAL = """

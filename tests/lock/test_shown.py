@@ -39,6 +39,24 @@ def test_a_difference_is_told_by_words() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "segments"),
+    [
+        ("a b", "a\u00a0b", [("removed", " "), ("added", "⟨U+00A0⟩")]),
+        ("a b", "a\u2003 b", [("removed", " "), ("added", "⟨U+2003⟩ ")]),
+        ("one", "two\u00a0more", [("removed", "one"), ("added", "two⟨U+00A0⟩more")]),
+        ("caf\u00e9", "cafe\u0301", [("removed", "caf⟨U+00E9⟩"), ("added", "cafe⟨U+0301⟩")]),
+        ("K", "\u212a", [("removed", "K"), ("added", "⟨U+212A⟩")]),
+        ("caf\u00e9", "caf\u00e8", [("removed", "caf\u00e9"), ("added", "caf\u00e8")]),
+        (" \n" * 600, "\u00a0\n" * 600, [("removed", " \n" * 600), ("added", "⟨U+00A0⟩\n" * 600)]),
+    ],
+)
+def test_a_difference_that_shows_nothing_is_spelled_out(old: str, new: str, segments: list[tuple[str, str]]) -> None:
+    changed = [(one.kind, one.text) for one in difference(old, new) if one.kind != "same"]
+
+    assert changed == segments
+
+
 def test_a_long_passage_that_is_the_same_is_cut() -> None:
     head, removed, added, tail = difference("word " * 500 + "a" + " end" * 500, "word " * 500 + "b" + " end" * 500)
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from channels import invocation
-from here import signet_here
+from here import run_here, signet_here
 from own_toolsets import ServiceHarness
-from processes import BIN, PATIENCE_S, ROOT, SIGNET, clean_env, piping, serving
+from processes import BIN, PATIENCE_S, ROOT, SIGNET, Server, clean_env, piping, serving, serving_command
 from signet.sandbox.message import SandboxRequest, SandboxResponse, json_response
 from signet.sandbox.server import Sandbox
 from upstream_harness import playing
@@ -79,6 +79,97 @@ def test_each_door_calls_a_tool_of_a_document(tmp_path: Path) -> None:
     lines = [one.read_text() for one in (tmp_path / "log").rglob("*.jsonl")]
     assert sum(text.count("pets.get_pet") for text in lines) >= 4
     assert SECRET not in told + "".join(lines) + json.dumps(results)
+
+
+def called_by(server: Server) -> None:
+    assert server.post("/api/tools/getPet", ARGUMENTS).status == 200
+
+
+@pytest.mark.parametrize("given", ["variables", "file"])
+@pytest.mark.parametrize("way", ["target", "wrap", "wrap --serve", "server of the file", "server over HTTP"])
+def test_a_document_has_the_same_settings_however_it_is_served(tmp_path: Path, way: str, given: str) -> None:
+    """The secret reaches the service, from a variable and from `[settings.pets]` alike."""
+    path = written(tmp_path, PETS, "pets.json")
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "getPet", "arguments": ARGUMENTS}}
+    with echo() as service:
+        table = f'[settings.pets]\nbase_url = "{service.url}"\napi_key = "{SECRET}"\n' if given == "file" else ""
+        server = '[servers.pets]\nopenapi = "pets.json"\n' if way.startswith("server") else ""
+        config = Path(written(tmp_path, server + table, "signet.toml"))
+        config.chmod(0o600)
+        env = environ(tmp_path, service.url) if given == "variables" else {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+        env["SIGNET_CONFIG"], env["SIGNET_JOURNAL"] = str(config), "no"
+        if way == "target":
+            words = ("--toolsets", f"openapi:{path}", "getPet", "--json", json.dumps(ARGUMENTS))
+            called = run_here("call", *words, env=env)
+            assert called.returncode == 0, called.stderr
+        elif way == "wrap":
+            with piping(SIGNET, "wrap", "--openapi", path, env=env) as pipe:
+                assert pipe.ask(call)["result"]["isError"] is False
+        elif way == "server of the file":
+            with piping(SIGNET, "stdio", env=env) as pipe:
+                assert pipe.ask(call)["result"]["isError"] is False
+        elif way == "server over HTTP":
+            with serving(env=env) as http:
+                called_by(http)
+        else:
+            with serving_command(SIGNET, "wrap", "--serve", "--port", "0", "--openapi", path, env=env) as http:
+                called_by(http)
+
+        assert [one.target for one in service.received] == [TARGET]
+
+
+def test_commands_that_serve_no_document_read_a_file_with_its_settings(tmp_path: Path) -> None:
+    """They do not open the document: here it is not even there."""
+    text = '[servers.pets]\nopenapi = "missing.json"\n[settings.pets]\napi_key = "k"\ntokens_file = 1\n'
+    written(tmp_path, text, "signet.toml")
+
+    done = signet_here(tmp_path, "token", "list", "--tokens-file", "tokens.jsonl")
+
+    assert b"settings.pets" not in done.stderr
+    assert b"missing.json" not in done.stderr
+
+
+def test_the_settings_of_a_served_document_are_shown_with_their_origins(tmp_path: Path) -> None:
+    written(tmp_path, PETS, "pets.json")
+    written(tmp_path, '[servers.pets]\nopenapi = "pets.json"\n', "signet.toml")
+
+    done = signet_here(tmp_path, "config", "--json", environ=clean_env({"PETS_API_KEY": SECRET}))
+
+    shown = {one["name"]: (one["value"], one["origin"]) for one in json.loads(done.stdout)["settings"]}
+    assert shown["pets_api_key"] == ("(set, hidden)", "PETS_API_KEY")
+    assert shown["store"] == ("memory:", "default")
+    assert not any(name.startswith("boj_") for name in shown)
+
+
+def test_the_journal_says_where_a_response_differs_from_the_document(tmp_path: Path) -> None:
+    """It is delivered all the same, unless contracts are enforced: then the answer says it."""
+    schema = {"type": "object", "properties": {"method": {"type": "integer"}}}
+    pets = document({"/pets": {"get": operation(response=schema, operationId="getPets")}})
+    path = written(tmp_path, pets, "pets.json")
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "getPets", "arguments": {}}}
+    sentence = "getPets gave a result that breaks its contract: method (type)"
+    with echo() as service:
+        env = {**environ(tmp_path, service.url), "SIGNET_LOG_DIR": str(tmp_path / "log")}
+        with piping(SIGNET, "wrap", "--openapi", path, env=env) as pipe:
+            delivered = pipe.ask(call)["result"]
+            pipe.finish()
+        with piping(SIGNET, "wrap", "--openapi", path, "--validation", "enforce", env=env) as pipe:
+            refused = pipe.ask(call)["result"]
+            pipe.finish()
+
+    assert delivered["isError"] is False
+    assert (refused["isError"], refused["content"][0]["text"]) == (True, sentence)
+    lines = "".join(one.read_text() for one in (tmp_path / "log").rglob("*.jsonl"))
+    assert {json.loads(line)["error"]["message"] for line in lines.splitlines()} == {sentence}
+
+
+def test_a_document_takes_no_name_of_a_toolset(tmp_path: Path) -> None:
+    written(tmp_path, PETS, "boj.json")
+
+    done = signet_here(tmp_path, "wrap", "--openapi", "boj.json")
+
+    assert done.returncode == 2
+    assert b"there is a toolset 'boj' already" in done.stderr
 
 
 def test_a_recording_answers_without_the_service_and_without_the_secret(tmp_path: Path) -> None:
@@ -184,4 +275,4 @@ def test_yaml_without_its_library_is_told_and_json_needs_none(tmp_path: Path, mo
     by_yaml = signet_here(tmp_path, "tools", "--toolsets", "openapi:pets.yaml")
 
     assert (by_json.returncode, by_yaml.returncode) == (0, 2)
-    assert b"pip install 'signet-mcp[openapi]'" in by_yaml.stderr
+    assert b"[openapi]', or give it as JSON" in by_yaml.stderr

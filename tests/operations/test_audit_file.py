@@ -198,6 +198,28 @@ def test_where_the_disk_is_full_requests_are_refused_until_it_is_not(tmp_path: P
     assert verify(path) == 0
 
 
+def test_where_the_disk_is_full_the_process_lives_and_is_not_ready(tmp_path: Path) -> None:
+    """A supervisor that asks `/healthz` leaves the process alone, and a balancer that asks `/readyz` passes it over."""
+    path = tmp_path / "audit.log"
+    with serving(*flags_of(path), "--access-log") as server:
+        call(server)
+        limits = resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (path.stat().st_size + 100, limits[1]))
+        answers = {page: server.ask("GET", page) for page in ("/healthz", "/readyz", "/", "/healthz/", "/openapi.json")}
+        called = call(server)
+        resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, limits)
+        again = [server.ask("GET", page).status for page in ("/healthz", "/readyz")]
+        server.wait_for('"GET /readyz" status=200')
+        told = [line for line in server.stderr().splitlines() if "GET /healthz" in line]
+
+    statuses = {page: reply.status for page, reply in answers.items()}
+    assert statuses == {"/healthz": 200, "/readyz": 503, "/": 503, "/healthz/": 200, "/openapi.json": 503}
+    assert answers["/healthz"].json() == {"status": "ok"}
+    assert (called.status, again) == (503, [200, 200])
+    assert [line.count("status=200") for line in told] == [1, 1, 1], "the access log has the status that was sent"
+    assert verify(path) == 0
+
+
 def test_on_stdio_a_call_is_refused_with_its_id(tmp_path: Path) -> None:
     path = tmp_path / "audit.log"
     with piping(SIGNET, "stdio", *flags_of(path)) as pipe:

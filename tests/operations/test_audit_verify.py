@@ -59,6 +59,12 @@ def test_a_log_as_it_was_written_is_good(log: Path) -> None:
     assert f"seq 8, hash {lines_in(log)[-1]['hash']}" in told
 
 
+def test_one_call_is_told_in_the_singular(tmp_path: Path) -> None:
+    write_log(tmp_path / "audit.log", calls=1)
+
+    assert "good: 3 lines, 1 request, 1 accepted call; " in verify(tmp_path / "audit.log")[1]
+
+
 def swapped(lines: Lines) -> Lines:
     return [*lines[:3], lines[4], lines[3], *lines[5:]]
 

@@ -126,7 +126,7 @@ def test_an_exception_and_a_cancellation_give_back_what_was_given() -> None:
 
 def test_scopes_come_before_limits_and_a_call_that_they_refuse_costs_nothing() -> None:
     async def scenario() -> None:
-        settings = Settings(tokens_file="tokens.json", rate_limit="1/day")
+        settings = Settings(tokens_file="tokens.jsonl", rate_limit="1/day")
         gate = open_gate(settings, open_log(settings))
         assert gate is not None
         barred, free = Principal("alice", frozenset({"tools:call:odd.other"})), Principal("alice")

@@ -127,5 +127,15 @@ def test_a_number_is_taken_up_to_its_limits(key: str, least: int, most: int) -> 
     for number in (least, most):
         read_policy({**rest, key: number})
     for number in (least - 1, most + 1):
-        with pytest.raises(LimitError, match=f"^write a whole number from {least} to {most}$"):
+        with pytest.raises(
+            LimitError, match=f"^write a whole number from {least} to {most}(?:: a limit is no switch; .*)?$"
+        ):
             read_policy({**rest, key: number})
+
+
+@pytest.mark.parametrize(
+    "table", [{"quota": 0}, {"tools": {"a.b": {"quota": 0}}}, {"principals": {"al": {"quota": 0}}}]
+)
+def test_a_quota_of_nothing_is_refused_with_what_keeps_callers_from_a_tool(table: dict[str, Any]) -> None:
+    with pytest.raises(LimitError, match=r"a limit is no switch; .* tokens whose scopes leave it out"):
+        read_policy(table)

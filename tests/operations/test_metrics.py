@@ -369,5 +369,7 @@ def test_the_names_are_those_that_dashboards_know() -> None:
         "signet_upstream_request_duration_seconds",
         "signet_journal_records_total",
         "signet_journal_lag_seconds",
+        "signet_child_restarts_total",
+        "signet_lock_drift",
         "signet_build_info",
     }

@@ -704,7 +704,7 @@ def test_without_the_client_the_start_says_what_to_install(monkeypatch: pytest.M
     monkeypatch.setitem(sys.modules, "redis.asyncio", None)
     settings = Settings(store="redis://host")
 
-    with pytest.raises(UsageError, match=r"pip install 'signet-mcp\[redis\]'"):
+    with pytest.raises(UsageError, match=r"pip install '\[redis\]'"):
         open_store(settings, open_log(settings))
 
 

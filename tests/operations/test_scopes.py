@@ -40,6 +40,7 @@ ENCODE = {"plantumlCode": "A -> B"}
 SCOPE = "tools:call:plantuml.encode"
 CHALLENGE = f'Bearer error="insufficient_scope", scope="{SCOPE}"'
 SENTENCE = f"The token does not allow encodePlantUML: ask for one with the scope {SCOPE}"
+UNKNOWN_TOKEN = "This token is not known: ask the server's operator for one"
 MCP = rpc("tools/call", {"name": "encodePlantUML", "arguments": ENCODE})
 MODERN = rpc("tools/call", {"name": "encodePlantUML", "arguments": ENCODE}, modern=True)
 PAGE = "/render/svg/SoWkIImgAStDuNBAJrBGjLDmpCbCJbMmKiX8pSd9vt98pKi1IW80"
@@ -167,7 +168,7 @@ def test_the_shared_token_works_beside_named_ones_and_allows_all(server: Server,
 def test_an_unknown_token_is_refused_at_every_door(server: Server, door: str) -> None:
     reply = post(server, "nobody", door)
 
-    sentence = "This token is not known: ask the server's operator for one"
+    sentence = UNKNOWN_TOKEN
     assert reply.status == 401
     assert reply.headers["www-authenticate"] == f'Bearer error="invalid_token", error_description="{sentence}"'
 
@@ -294,8 +295,8 @@ class Signed:
         ("x.y.z", "token", []),
         ("a.b.c", "subject", ["a.b.c"]),
         ("a.b.", "not signed well", ["a.b."]),
-        ("opaque", "Send the server's token as 'Authorization: Bearer …'", []),
-        ("a.b.c.d.e", "Send the server's token as 'Authorization: Bearer …'", []),
+        ("opaque", UNKNOWN_TOKEN, []),
+        ("a.b.c.d.e", UNKNOWN_TOKEN, []),
         ("", "Send a token as 'Authorization: Bearer …'", []),
     ],
 )

@@ -92,7 +92,7 @@ def test_a_rotation_has_both_tokens_valid_until_the_old_one_is_revoked(tmp_path:
 
     run("token", "revoke", "alice", "--old", "--tokens-file", str(path))
 
-    advice = "write --rotate to make another, and then 'signet token revoke alice --old'"
+    advice = f"write --rotate to make another, and then 'signet token revoke alice --old --tokens-file {path}'"
     assert (refused.returncode, refused.stdout) == (2, "")
     assert refused.stderr == f"signet: alice has a valid token already: {advice}\n"
     assert both == ["valid", "valid"]
@@ -208,8 +208,8 @@ EXPIRY = "write a span such as 12h, 30d or 8w, or a date to come such as 2030-01
         (("new", "a", "--expires", "0d"), f"--expires: {EXPIRY}"),
         (("new", "a", "--expires", "2020-01-01"), f"--expires: {EXPIRY}"),
         (("new", "a", "--expires", "999999999999w"), f"--expires: {EXPIRY}"),
-        (("revoke", "a"), "there is no file {path}: 'signet token new NAME' makes it"),
-        (("list",), "there is no file {path}: 'signet token new NAME' makes it"),
+        (("revoke", "a"), "there is no file {path}: 'signet token new NAME --tokens-file {path}' makes it"),
+        (("list",), "there is no file {path}: 'signet token new NAME --tokens-file {path}' makes it"),
     ],
 )
 def test_what_cannot_be_done_is_told_in_one_sentence_and_makes_no_file(
@@ -241,7 +241,7 @@ def test_an_unknown_name_and_a_broken_file_are_told(tmp_path: Path) -> None:
     broken = run("token", "new", "bob", "--tokens-file", str(path))
 
     assert unknown.stderr == (
-        f"signet: there is no token of that name in {path}: 'signet token list' shows the names\n"
+        f"signet: there is no token of that name in {path}: 'signet token list --tokens-file {path}' shows the names\n"
     )
     assert broken.stderr == f"signet: cannot use {path}: line 1 is not JSON\n"
     assert path.read_text() == "{"

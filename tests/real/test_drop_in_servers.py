@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -117,6 +118,13 @@ def published(drop_in: DropInServer) -> list[dict[str, Any]]:
 # --- the official client
 
 
+def by_signet(tool: str, text: str) -> str:
+    """Return a drop-in server's text as `signet` has it: with what the template has no place for."""
+    if tool != "get_daily_challenge":
+        return text
+    return re.sub(r"(\n- AC Rate: [^\n]*\n)", r"\1- Daily challenge: 2024-01-01 (leetcode.cn)\n", text, count=1)
+
+
 @pytest.mark.spec(
     "1.S3.tools-list", "1.S3.3.stdio", "2.common.markdown",
     "3.goal", "3.transport.stdio", "3.tools.three", "3.output.structured",
@@ -144,7 +152,8 @@ def test_the_official_client_lists_and_calls_every_tool(
     for name, answer in answers.items():
         [block] = answer.content
         assert answer.is_error is False
-        assert block.text == results[name]["content"][0]["text"]
+        text = results[name]["content"][0]["text"]
+        assert block.text == (by_signet(name, text) if isinstance(door, str) else text)
         assert answer.structured_content == results[name].get("structuredContent")
 
 
@@ -174,7 +183,13 @@ def test_the_official_client_tells_results_that_are_errors_from_errors(
     async def act(client: Client) -> None:
         missing = await client.call_tool("get_problem", {"source": source, "id": "0"})
         blank = await client.call_tool("get_problem", {"source": " ", "id": "0"})
-        assert (missing.is_error, missing.content[0].text) == (True, "[404] Not Found: problem not found")
+        told = "[404] Not Found: problem not found"
+        assert missing.is_error
+        assert (
+            missing.content[0].text.startswith(f"{told}. The judges and ")
+            if isinstance(door, str)
+            else (missing.content[0].text == told)
+        )
         assert blank.is_error
         with pytest.raises(MCPError) as caught:
             await client.call_tool("get_problem", {"source": "broken", "id": "1"})
@@ -260,7 +275,9 @@ def test_the_inspector_calls_a_tool_in_each_era(
 def test_every_door_gives_the_same_result(
     drop_in: DropInServer, results: dict[str, Any], server: Server, stdio: Pipe, tool: str
 ) -> None:
-    expected = results[tool].get("structuredContent") or {"markdown": results[tool]["content"][0]["text"]}
+    expected = results[tool].get("structuredContent") or {
+        "markdown": by_signet(tool, results[tool]["content"][0]["text"])
+    }
 
     said = {door: ask(tool, drop_in.slug(tool), drop_in.calls[tool]) for door, ask in doors(server, stdio).items()}
 
@@ -416,7 +433,9 @@ def test_a_person_calls_each_tool_by_command(
     done = run_here("call", tool, "--json", json.dumps(drop_in.calls[tool]), env=drop_in.environ(upstream))
 
     assert (done.returncode, done.stderr) == (0, b"")
-    expected = results[tool].get("structuredContent") or {"markdown": results[tool]["content"][0]["text"]}
+    expected = results[tool].get("structuredContent") or {
+        "markdown": by_signet(tool, results[tool]["content"][0]["text"])
+    }
     assert json.loads(done.stdout) == expected
 
 

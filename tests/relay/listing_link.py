@@ -44,7 +44,7 @@ class ScriptedLink:
         """Whether it answers nothing."""
         self.receive: Callable[[bytes], None]
 
-    async def open(self, receive: Callable[[bytes], None], lost: Callable[[str], None]) -> None:  # noqa: ARG002 - port
+    async def open(self, receive: Callable[[bytes], None], *_: Callable[[str], None]) -> None:
         self.receive = receive
 
     def say(self, **message: Any) -> None:

@@ -34,8 +34,10 @@ class ScriptedLink:
         self.sent: list[dict[str, Any]] = []
         self.is_closed = False
 
-    async def open(self, receive: Callable[[bytes], None], lost: Callable[[str], None]) -> None:
-        self.receive, self.lose = receive, lost
+    async def open(
+        self, receive: Callable[[bytes], None], lost: Callable[[str], None], unreadable: Callable[[str], None]
+    ) -> None:
+        self.receive, self.lose, self.unreadable = receive, lost, unreadable
 
     def send(self, message: Outgoing) -> None:
         self.sent.append(json.loads(message.body))

@@ -342,6 +342,50 @@ def test_a_cut_stream_that_cannot_be_resumed_ends_in_an_error(how: str) -> None:
     assert resumes == (1 if how == "refused" else 5)
 
 
+GIANT = b"data: " + b"x" * 16_777_216 + b"\n\n"
+
+
+def test_a_giant_event_on_a_resumed_stream_is_an_error_that_says_the_limit() -> None:
+    async def script(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        if with_session(asked, writer):
+            return
+        begin(writer)
+        writer.write(b"id: a1\nretry: 1\ndata:\n\n" if asked.method == "POST" else GIANT)
+        await writer.drain()
+
+    async def talk() -> tuple[Any, int]:
+        async with scripted(script) as server, linked(server.url) as peer:
+            await peer.shake_hands()
+            peer.send("tools/call", id=1, version=HANDSHAKE)
+            reply = await peer.reply(1)
+            return reply["error"], len([one for one in server.asked if one.headers.get("last-event-id") == "a1"])
+
+    error, resumes = run(talk())
+
+    assert error["message"] == "an event is larger than 16777216 bytes; the call may have happened"
+    assert resumes == 1
+
+
+def test_a_giant_event_of_an_older_server_is_told_with_the_limit() -> None:
+    async def script(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        if asked.path == "/mcp" and asked.method == "POST":
+            return say(writer, 405)
+        if asked.method == "POST":
+            return say(writer, 202, b"Accepted", "text/plain")
+        begin(writer)
+        writer.write(b"event: endpoint\ndata: /messages\n\n" + GIANT)
+        await writer.drain()
+        return None
+
+    async def talk() -> list[str]:
+        async with scripted(script) as server, linked(server.url) as peer:
+            peer.send("initialize", id=1)
+            await peer.until(lambda: bool(peer.losses))
+            return peer.losses
+
+    assert run(talk()) == ["an event is larger than 16777216 bytes"]
+
+
 @pytest.mark.parametrize("refusal", [503, 409, 429])
 def test_the_standing_stream_is_opened_again_where_it_ended(refusal: int) -> None:
     asked_for: list[str | None] = []

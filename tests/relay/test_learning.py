@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,12 @@ from signet.kernel.channel import Session
 from signet.kernel.errors import Fault
 from signet.kernel.outcome import Pending
 from signet.kernel.pipeline import Pipeline
-from signet.kernel.protocol import Identity, ListParams
+from signet.kernel.protocol import Identity, InitializeParams, ListParams
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.server import Server
 from signet.kernel.tools import Toolbox
 from signet.lock.snapshot import Snapshot
+from signet.relay import catalogue, wrapped_server
 from signet.relay.catalogue import Catalogue
 from signet.relay.notices import Notices
 from signet.relay.relay import ServerRelay
@@ -30,6 +32,7 @@ from .scripted_link import AnsweringLink, calling, nothing, requesting, until
 
 SCHEMAS = Path(__file__).parents[2] / "src/signet/schemas"
 TOOLS = {"tools/list": {"tools": [{"name": "echo", "inputSchema": {"type": "object"}}]}}
+CLIENT = {"name": "test", "version": "1"}
 SESSION = Session(id="one", version="2025-11-25")
 
 
@@ -191,6 +194,153 @@ def test_a_pinned_server_that_does_not_start_leaves_no_listener() -> None:
             await relay._listening(wanted)
 
         assert relay.notices.subscriptions_of("a")._listeners == {}
+        await relay.close()
+
+    asyncio.run(run())
+
+
+def names(result: bytes) -> list[str]:
+    return [one["name"] for one in decode(result)["tools"]]
+
+
+def mute() -> AnsweringLink:
+    link = AnsweringLink({"initialize": None})
+    link.refused = ""
+    return link
+
+
+def awaken(link: AnsweringLink) -> None:
+    """Let a mute server answer what it was asked, and all that follows."""
+    fresh = AnsweringLink(TOOLS)
+    link.answers, link.refused = fresh.answers, fresh.refused
+    [first] = link.sent
+    refusal = {"error": {"code": -32601, "message": "Method not found"}}
+    is_known = first["method"] == "initialize"
+    link.say(id=first["id"], **({"result": fresh.answers["initialize"]} if is_known else refusal))
+
+
+def told_methods(told: list[bytes]) -> list[str]:
+    return [decode(one)["method"] for one in told]
+
+
+def test_a_mute_server_is_waited_for_once_and_its_tools_join_when_it_lists_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(catalogue, "WAIT_S", 0.01)
+
+    async def run() -> None:
+        late = mute()
+        relay = relaying(well=AnsweringLink(TOOLS), late=late)
+        told: list[bytes] = []
+        session = Session(id="one", version="2025-11-25", notify=told.append)
+        relay.notices.open_session(session, "one")
+        request = requesting("initialize", SESSION)
+        params = InitializeParams(version="2025-11-25", capabilities={}, client=CLIENT)
+        typed = type(request)(1, params, request.meta, request.channel, request.era, "initialize")
+
+        hello = decode(await relay.catalogue.hello(typed))
+        listed = names(await relay.catalogue.list_tools(requesting("tools/list", SESSION)))
+
+        assert ("tools" in hello["capabilities"], listed, told) == (True, ["well_echo"], [])
+        monkeypatch.setattr(catalogue, "WAIT_S", 600.0)
+        assert names(await relay.catalogue.list_tools(requesting("tools/list", SESSION))) == ["well_echo"]
+        awaken(late)
+        await until(lambda: told)
+        listed = names(await relay.catalogue.list_tools(requesting("tools/list", SESSION)))
+
+        assert (told_methods(told), listed) == (["notifications/tools/list_changed"], ["well_echo", "late_echo"])
+        await relay.close()
+
+    asyncio.run(run())
+
+
+def test_a_server_that_falls_silent_keeps_the_tools_that_it_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalogue, "WAIT_S", 0.01)
+
+    async def run() -> None:
+        silent = AnsweringLink(TOOLS)
+        relay = relaying(well=AnsweringLink(TOOLS), silent=silent)
+        await relay.catalogue.learn(None, to_the_end=True)
+        silent.answers["tools/list"] = None
+        before = lists(silent)
+
+        found = [names(await relay.catalogue.list_tools(requesting("tools/list", SESSION))) for _ in range(3)]
+
+        assert (found, lists(silent) - before) == ([["well_echo", "silent_echo"]] * 3, 1)
+        await relay.close()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("name", ["late_echo", "late.echo", "mcp.tool:late.echo"])
+def test_a_call_of_a_late_server_waits_for_that_server_alone(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalogue, "WAIT_S", 600.0)
+
+    async def run() -> None:
+        late, hung = mute(), mute()
+        relay = relaying(well=AnsweringLink(TOOLS), late=late, hung=hung)
+        well = asyncio.ensure_future(relay.ready("well_echo"))
+        waiting = asyncio.ensure_future(relay.ready(name))
+        await well
+        assert not waiting.done()
+        awaken(late)
+
+        await asyncio.wait_for(waiting, PATIENCE_S)
+
+        assert relay.servers == ["well", "late"]
+        await relay.close()
+
+    asyncio.run(run())
+
+
+def test_a_mute_server_delays_no_subscription_and_no_log_level(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalogue, "WAIT_S", 0.01)
+
+    async def run() -> None:
+        well, hung = AnsweringLink({**TOOLS, "logging/setLevel": {}}), mute()
+        relay = relaying(hung=hung, well=well)
+        told: list[dict[str, Any]] = []
+        listening = calling("", told, modern=True, notifications={"toolsListChanged": True})
+        task = asyncio.ensure_future(relay._listening(listening))
+        reply = await relay._set_levels(requesting("logging/setLevel", SESSION, level="error"), "error")
+        await until(lambda: told)
+
+        assert (reply.code, len(well.requests("logging/setLevel"))) == (0, 1)
+        assert told[0]["params"]["notifications"] == {"toolsListChanged": True}
+        task.cancel()
+        await relay.close()
+
+    asyncio.run(run())
+
+
+def test_a_list_has_one_deadline_for_all_its_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wrapped_server, "LIST_S", 0.05)
+
+    class Endless(AnsweringLink):
+        """Has a new page soon after each."""
+
+        def send(self, message: Any) -> None:
+            super().send(message)
+            if message.method == "tools/list":
+                page = {"tools": [], "nextCursor": f"{message.id}"}
+                asyncio.get_running_loop().call_later(0.01, partial(self.say, id=message.id, result=page))
+
+    async def run() -> None:
+        relay = relaying(a=Endless({"tools/list": None}))
+        with pytest.raises(Fault, match=r"cannot be listed: it does not answer within 0\.05 s"):
+            await relay.catalogue.learn(None)
+        await relay.close()
+
+    asyncio.run(run())
+
+
+def test_a_page_of_a_list_that_does_not_come_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wrapped_server, "LIST_S", 0.01)
+
+    async def run() -> None:
+        relay = relaying(a=AnsweringLink({"prompts/list": None}))
+        with pytest.raises(Fault, match=r"cannot be listed: it does not answer within 0\.01 s"):
+            await relay.catalogue.list_others(requesting("prompts/list", SESSION))
         await relay.close()
 
     asyncio.run(run())

@@ -148,5 +148,5 @@ def test_a_change_is_told_once_for_as_long_as_it_lasts_and_many_are_counted(tmp_
 
     run(work())
     assert len(told) == 102
-    assert told[100] == "51 more; look with 'signet lock'"
+    assert told[100] == "51 more changes"
     assert "destructiveHint" in told[101]

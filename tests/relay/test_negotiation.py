@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sys
 from pathlib import Path
@@ -28,8 +29,28 @@ def nothing(*_: object, **__: object) -> None:
     pass
 
 
+LATE = """
+import json, sys
+good, fields = sys.argv[1], json.loads(sys.argv[2])
+asked = [json.loads(sys.stdin.readline()) for _ in range(2)]
+for one in reversed(asked) if len(sys.argv) > 3 else asked:
+    said = {"result": fields} if one["method"] == good else {"error": {"code": -32601, "message": "Method not found"}}
+    print(json.dumps({"jsonrpc": "2.0", "id": one["id"], **said}), flush=True)
+sys.stdin.read()
+"""
+"""A server that answers when it has been asked in both eras, as if it had started then; it speaks one of them."""
+HELLO = {
+    "initialize": {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {"name": "l", "version": "1"}},
+    "server/discover": {"supportedVersions": ["2026-07-28"], "capabilities": {}},
+}
+
+
 def begin(mode: str, only: str = "auto", *, prefers_modern: bool = False) -> Dialogue:
-    spec = ServerSpec(name="hostile", command=(sys.executable, "-I", "-S", str(HOSTILE), mode, "marker"))
+    return begin_with((str(HOSTILE), mode, "marker"), only, prefers_modern=prefers_modern)
+
+
+def begin_with(words: tuple[str, ...], only: str = "auto", *, prefers_modern: bool = False) -> Dialogue:
+    spec = ServerSpec(name="hostile", command=(sys.executable, "-I", "-S", *words))
     hooks = Hooks(notified=nothing, asked=nothing, lost=nothing, log=nothing)
 
     async def run() -> Dialogue:
@@ -72,6 +93,22 @@ def test_a_server_of_one_era_is_spoken_to_in_that_era_whatever_is_preferred(pref
     dialogue = begin("plain", prefers_modern=prefers_modern)
 
     assert (dialogue.modern, dialogue.version) == (False, "2025-11-25")
+
+
+@pytest.mark.parametrize("order", [(), ("reversed",)], ids=["in order", "reversed"])
+@pytest.mark.parametrize("prefers_modern", [True, False])
+@pytest.mark.parametrize("good", HELLO)
+def test_a_server_that_starts_late_is_spoken_to_in_its_era_whichever_answer_comes_first(
+    monkeypatch: pytest.MonkeyPatch, good: str, prefers_modern: bool, order: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr(negotiation, "PROBE_S", 0.01)
+    words = ("-c", LATE, good, json.dumps(HELLO[good]), *order)
+
+    dialogue = begin_with(words, prefers_modern=prefers_modern)
+
+    version = "2026-07-28" if good == "server/discover" else "2025-11-25"
+    assert (dialogue.modern, dialogue.version) == (good == "server/discover", version)
+    assert set(dialogue.hello) == set(HELLO[good])
 
 
 def test_an_era_that_a_server_does_not_speak_is_told() -> None:

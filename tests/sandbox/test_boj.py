@@ -31,7 +31,7 @@ from signet.sandbox import start_in_thread
 from signet.sandbox.hosting import host_in_thread
 from signet.sandbox.server import Running
 from signet.toolsets.boj.sandbox.api import build
-from signet.toolsets.boj.sandbox.database import FAILING, RESERVED
+from signet.toolsets.boj.sandbox.database import FAILING, RESERVED, Catalogue
 from signet.toolsets.boj.sandbox.messages import MESSAGES
 
 NOW = datetime(2026, 2, 19, 11, 45, 38, 677_000, tzinfo=UTC)
@@ -290,8 +290,8 @@ def test_japanese_metadata_are_the_banks_in_both_languages(bank: Running) -> Non
         ("NAME_OF_TIME_SERIES", "US.Dollar/Yen Spot Rate at 9:00 in JST, Tokyo Market"), ("UNIT_J", "￥／＄"),
         ("UNIT", "Yen per U.S. Dollar"), ("FREQUENCY", "DAILY"), ("CATEGORY_J", "外国為替市況"),
         ("CATEGORY", "Foreign Exchange Rates"), ("LAYER1", 1), ("LAYER2", 1), ("LAYER3", 0), ("LAYER4", 0),
-        ("LAYER5", 0), ("START_OF_THE_TIME_SERIES", "19990101"), ("END_OF_THE_TIME_SERIES", "20260217"),
-        ("LAST_UPDATE", "20260219"), ("NOTES_J", ""), ("NOTES", ""),
+        ("LAYER5", 0), ("START_OF_THE_TIME_SERIES", "19990101"), ("END_OF_THE_TIME_SERIES", "20261008"),
+        ("LAST_UPDATE", "20261009"), ("NOTES_J", ""), ("NOTES", ""),
     ]  # fmt: skip
     average = "US.Dollar/Yen Spot Rate at 17:00 in JST, Average in the Month, Tokyo Market"
     assert by_code["FXERM07"] == {
@@ -299,7 +299,7 @@ def test_japanese_metadata_are_the_banks_in_both_languages(bank: Running) -> Non
         "NAME_OF_TIME_SERIES": average, "UNIT_J": "1ドルにつき円", "UNIT": "Yen per U.S. Dollar",
         "FREQUENCY": "MONTHLY", "CATEGORY_J": "外国為替市況", "CATEGORY": "Foreign Exchange Rates", "LAYER1": 2,
         "LAYER2": 1, "LAYER3": 2, "LAYER4": 0, "LAYER5": 0, "START_OF_THE_TIME_SERIES": "197301",
-        "END_OF_THE_TIME_SERIES": "202601", "LAST_UPDATE": "20260204", "NOTES_J": "", "NOTES": "See note(a).",
+        "END_OF_THE_TIME_SERIES": "202609", "LAST_UPDATE": "20261002", "NOTES_J": "", "NOTES": "See note(a).",
     }  # fmt: skip
     frequencies = [row["FREQUENCY"] for row in rows]
     assert {name: frequencies.count(name) for name in frequencies} == {"": 4, "DAILY": 22, "MONTHLY": 36}
@@ -315,14 +315,27 @@ SERIES_CODE,NAME_OF_TIME_SERIES,UNIT,FREQUENCY,CATEGORY,LAYER1,LAYER2,LAYER3,LAY
 END_OF_THE_TIME_SERIES,LAST_UPDATE,NOTES
 ,Uncollateralized Overnight Call Rate (Updated every business day),,,,1,0,0,0,0,,,,
 STRDCLUCON,"Call Rate, Uncollateralized Overnight, Average (Daily)",percent per annum,DAILY,Call Rate,1,1,0,0,0,\
-19980105,20260226,20260302,
+19980105,20261008,20261009,
 STRDCLUCONH,"Call Rate, Uncollateralized Overnight, Highest (Daily)",percent per annum,DAILY,Call Rate,1,2,0,0,0,\
-20050101,20260226,20260302,
+20050101,20261008,20261009,
 STRDCLUCONL,"Call Rate, Uncollateralized Overnight, Lowest (Daily)",percent per annum,DAILY,Call Rate,1,3,0,0,0,\
-20050101,20260226,20260302,
+20050101,20261008,20261009,
 STRDCLUCV,Volumes of Uncollateralized Overnight Call Transactions,100 million yen,DAILY,\
-Volumes of Uncollateralized Overnight Call Transactions,2,1,0,0,0,20170104,20260226,20260302,
+Volumes of Uncollateralized Overnight Call Transactions,2,1,0,0,0,20170104,20261008,20261009,
 """
+
+
+@pytest.mark.parametrize("db", sorted(Catalogue().names))
+def test_a_list_names_the_last_period_that_the_data_have(bank: Running, db: str) -> None:
+    rows = ask(bank, METADATA, db=db, lang="en").json()["RESULTSET"]
+    row = next((row for row in rows if row["SERIES_CODE"]), None)
+    if row is None:
+        return
+
+    [series] = ask(bank, CODE, db=db, code=row["SERIES_CODE"], lang="en").json()["RESULTSET"]
+
+    assert str(series["VALUES"]["SURVEY_DATES"][-1]) == row["END_OF_THE_TIME_SERIES"]
+    assert str(series["LAST_UPDATE"]) == row["LAST_UPDATE"]
 
 
 def test_english_csv_metadata_are_the_banks(bank: Running) -> None:
@@ -895,7 +908,7 @@ def test_the_metadata_of_a_huge_database_are_never_held_whole(bank: Running, acc
     headings = 4
     assert 95 * MB < size < 105 * MB
     assert sent == size if accepted == "identity" else sent < 5 * MB
-    assert rows == SERIES + headings
+    assert rows == SERIES["CO_WHOLE"] + headings
     assert last.endswith(b"}]}")
     assert peak < 16 * MB
 
@@ -925,7 +938,7 @@ def test_the_metadata_of_a_huge_database_are_whole_in_each_manner(bank: Running,
         *_, (_, db), header = islice(lines, 6)
         codes = [line[0] for line in lines if len(line) == len(header)]
     series = [code for code in codes if code]
-    assert len(set(series)) == len(series) == SERIES
+    assert len(set(series)) == len(series) == SERIES["CO_WHOLE"]
     assert (series[0], db) == (DI, "CO")
 
 

@@ -173,6 +173,46 @@ def test_calls_through_every_door(tmp_path: Path) -> None:
     assert not (tmp_path / "runs").exists(), "a test leaves no journal"
 
 
+CLOCK = '''
+import sys
+import time
+
+import signet
+
+
+@signet.tool(example={})
+def now() -> float:
+    """Tell the time."""
+    return time.time()
+
+
+@signet.tool(example={})
+def early() -> float:
+    """Tell the time, or fail on the command line."""
+    if "parity" in "".join(sys.orig_argv):
+        raise RuntimeError
+    return time.time()
+'''
+VARYING = """
+def test_the_outcome_is_compared(signet_parity):
+    report = signet_parity("now")
+    assert report.agrees
+    assert [row.varies for row in report.rows] == [True]
+
+
+def test_another_outcome_is_a_difference(signet_parity):
+    signet_parity("now", "early")
+"""
+
+
+def test_of_a_result_that_differs_from_call_to_call_parity_compares_the_outcome(tmp_path: Path) -> None:
+    done = run_pytest(make_user_project(tmp_path, CLOCK, VARYING), "-q", "--tb=short")
+
+    assert counts(done) == {"passed": 1, "failed": 1}, done.stdout + done.stderr
+    assert "the doors differ on 1 of 2 calls" in done.stdout
+    assert "command line: INTERNAL_ERROR" in done.stdout
+
+
 def test_a_failure_says_what_is_wrong_and_where(tmp_path: Path) -> None:
     done = run_pytest(make_user_project(tmp_path, TOOLS, FAILURES), "--tb=short", "-v")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,6 +20,7 @@ from boj_harness import (
     TARGETS,
     TOOLS,
     BojHarness,
+    boj_sandbox,
     call,
     cancellation,
     failure,
@@ -28,6 +30,7 @@ from boj_harness import (
 )
 from boj_messages import MANUAL, order_of
 from processes import Pipe
+from upstream_harness import listening
 
 REFUSED, FAILED = (-32602, "API_ERROR"), (-32603, "API_ERROR")
 TRANSPORT, DECODE = (-32603, "TRANSPORT_ERROR"), (-32603, "DECODE_ERROR")
@@ -89,7 +92,6 @@ PASSING: dict[str, tuple[dict[str, Any], tuple[int, str]]] = {
     "a chunk cut short": ({"fault": "cut_chunked"}, TRANSPORT),
     "noise": ({"fault": "garbage"}, TRANSPORT),
     "a gateway's page": ({"fault": "html", "status": 502}, TRANSPORT),
-    "a gateway's page under 200": ({"fault": "html", "status": 200}, TRANSPORT),
     "a broken body under HTTP 502": ({"fault": "not_json", "status": 502}, TRANSPORT),
     "no body under HTTP 500": ({"fault": "empty", "status": 500}, TRANSPORT),
     "no body that claims to be gzip under HTTP 503": (mislabelled("", 503), TRANSPORT),
@@ -117,6 +119,18 @@ def test_what_may_pass_is_asked_three_times_and_then_told(bank: BojHarness, pipe
 
     assert kind_of(error) == kind
     assert bank.targets() == [TARGETS[name]] * 3
+
+
+@pytest.mark.spec("3.retry.backoff", "3.polite.spaced")
+def test_the_pace_of_calls_does_not_hold_up_their_retries() -> None:
+    """At this pace the second attempt would come after a minute, when the test has failed."""
+    with boj_sandbox() as other:
+        other.order("close")
+        with serving_boj(other.url, "--min-interval-ms", "60000", "--retry-backoff-ms", "1") as pipe:
+            error = failure(pipe, CODE, **SPOT)
+
+        assert kind_of(error) == TRANSPORT
+        assert other.targets() == [SPOT_TARGET] * 3
 
 
 @pytest.mark.spec("3.retry.only", "3.retry.count", "3.config.timeout")
@@ -169,6 +183,7 @@ LASTING: dict[str, tuple[dict[str, Any], tuple[int, str]]] = {
     "bytes that are no text": ({"fault": "invalid_utf8"}, DECODE),
     "a broken body under HTTP 404": ({"fault": "not_json", "status": 404}, DECODE),
     "another JSON": ({"fault": "answer", "body": '{"fine":true}'}, DECODE),
+    **{f"a page under HTTP {status}": ({"fault": "html", "status": status}, DECODE) for status in (200, 403, 404, 429)},
     "no gzip under HTTP 404": (mislabelled("<html></html>", 404), DECODE),
     "no gzip": ({"fault": "answer", "body": "{}", "headers": {"content-encoding": "gzip"}}, DECODE),
 }
@@ -183,6 +198,37 @@ def test_what_does_not_pass_is_asked_once(bank: BojHarness, pipe: Pipe, row: str
 
     assert kind_of(failure(pipe, METADATA, **CALL_RATE)) == kind
     assert bank.targets() == [TARGETS[METADATA]]
+
+
+EMPTY = b'{"STATUS":200,"MESSAGEID":"M181000I","MESSAGE":"OK","DB":"FM01","RESULTSET":[]}'
+PACKED = gzip.compress(EMPTY, mtime=0)
+
+
+def packed(body: bytes) -> bytes:
+    """A whole HTTP response with a body that claims to be gzip."""
+    head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-encoding: gzip\r\nconnection: close\r\n"
+    return f"{head}content-length: {len(body)}\r\n\r\n".encode() + body
+
+
+@pytest.mark.spec("3.retry.only", "3.errors.transport")
+@pytest.mark.parametrize(
+    "body", [PACKED[:-1], PACKED[:20], PACKED[:3], PACKED[:-8] + b"wrongsum", PACKED[:30] + b"\xff" + PACKED[31:]]
+)
+def test_gzip_that_was_cut_or_damaged_on_its_way_is_asked_for_again(body: bytes) -> None:
+    with listening(packed(body), hangs_up=True) as bank, serving_boj(bank.url, "--retry-backoff-ms", "0") as pipe:
+        error = failure(pipe, METADATA, **CALL_RATE)
+
+    assert kind_of(error) == TRANSPORT
+    assert len(bank.connections) == 3
+
+
+@pytest.mark.spec("3.output.tolerant")
+@pytest.mark.parametrize("rest", [b"x", b"\r\n", b"\0\0\0", b"\0\0rest", b"x" * 100_000])
+def test_what_follows_gzip_is_ignored(rest: bytes) -> None:
+    with listening(packed(PACKED + rest), hangs_up=True) as bank, serving_boj(bank.url) as pipe:
+        result = call(pipe, METADATA, **CALL_RATE)
+
+    assert (result["entries"], len(bank.connections)) == ([], 1)
 
 
 @pytest.mark.spec("3.retry.only")

@@ -132,6 +132,16 @@ ASKED: dict[str, tuple[str, dict[str, Any], str]] = {
         {**SPOT, "frequency": "of no interest"},
         SPOT_TARGET,
     ),
+    "a frequency that is none where none is needed": (
+        CODE,
+        {**SPOT, "frequency": 1},
+        SPOT_TARGET,
+    ),
+    "a frequency that is none for a list": (
+        METADATA,
+        {**CALL_RATE, "frequency": [{"of": "no interest"}]},
+        TARGETS[METADATA],
+    ),
     "nulls": (
         CODE,
         {**SPOT, "format": None, "lang": None, "start_position": None, "include_raw": None},
@@ -291,7 +301,7 @@ def entry(layers: tuple[int, ...], name: str, **others: str) -> dict[str, Any]:
 
 
 def rate(number: int, code: str, name: str, start: str) -> dict[str, Any]:
-    ends = {"end_of_the_time_series": "20260226", "last_update": "20260302"}
+    ends = {"end_of_the_time_series": "20261008", "last_update": "20261009"}
     facts = {"unit": "percent per annum", "frequency": "DAILY", "category": "Call Rate"}
     full_name = f"Call Rate, Uncollateralized Overnight, {name} (Daily)"
     return entry((1, number, 0, 0, 0), full_name, series_code=code, start_of_the_time_series=start, **facts, **ends)
@@ -313,8 +323,8 @@ def test_a_list_has_headings_and_series_and_the_banks_unpadded_hour(pipe: Pipe) 
             rate(3, "STRDCLUCONL", "Lowest", "20050101"),
             entry(
                 (2, 1, 0, 0, 0), volumes, series_code="STRDCLUCV", unit="100 million yen", frequency="DAILY",
-                category=volumes, start_of_the_time_series="20170104", end_of_the_time_series="20260226",
-                last_update="20260302",
+                category=volumes, start_of_the_time_series="20170104", end_of_the_time_series="20261008",
+                last_update="20261009",
             ),
         ],
     }  # fmt: skip
@@ -471,7 +481,7 @@ def test_what_the_bank_says_beyond_its_manual_is_passed_on(bank: BojHarness, pip
     answer = call(pipe, CODE, **SPOT)
 
     assert answer["meta"]["date"] is None
-    assert answer["parameter"]["extras"] == {"CODE": "A"}
+    assert answer["parameter"]["extras"] == {"CODE": "A", "EMPTY": ""}
     assert answer["series"] == [
         {
             "series_code": "A", "name_of_time_series_j": None, "name_of_time_series": None, "unit_j": None,

@@ -173,3 +173,35 @@ def test_of_requests_in_one_breath_each_is_answered_to_a_client_that_has_said_al
         answer = b"".join(iter(lambda: client.recv(1 << 16), b""))
 
     assert answer.count(b"HTTP/1.1 200 OK\r\n") == 3
+
+
+@pytest.mark.parametrize("framing", [b"Content-Length: 1048577\r\n", b"Transfer-Encoding: chunked\r\n"])
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        (b"GET", b"/api/tools", b"200"),
+        (b"OPTIONS", b"/api/tools/encodePlantUML", b"200"),
+        (b"PUT", b"/api/tools/encodePlantUML", b"405"),
+        (b"POST", b"/api/tools/encodePlantUML", b"413"),
+    ],
+)
+def test_only_a_post_is_refused_for_the_size_of_its_body(
+    server: Server, framing: bytes, method: bytes, path: bytes, status: bytes
+) -> None:
+    body = b"A" * 1_048_577
+    sent = body if b"Length" in framing else b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
+    head = b"%s %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n%s\r\n" % (method, path, framing)
+
+    assert answers_to(server, head + sent) == [status]
+
+
+@pytest.mark.parametrize(
+    ("path", "status"), [(b"/healthz", b"200"), (b"/readyz", b"200"), (b"/api/tools", b"421"), (b"/mcp", b"421")]
+)
+def test_a_probe_of_a_load_balancer_needs_no_host(server: Server, path: bytes, status: bytes) -> None:
+    """HTTP/1.0 has requests without Host; no browser sends them."""
+    assert answers_to(server, b"GET %s HTTP/1.0\r\n\r\n" % path) == [status]
+
+
+def test_a_probe_that_names_a_foreign_host_is_refused(server: Server) -> None:
+    assert answers_to(server, b"GET /healthz HTTP/1.0\r\nHost: evil.example\r\n\r\n") == [b"421"]

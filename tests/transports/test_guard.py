@@ -114,8 +114,12 @@ def test_where_a_token_is_set_nothing_is_told_without_it(secured: Server, path: 
 
     reply = secured.post(path, DOORS.get(path, {}), headers)
 
+    is_sent = given is not None and given[:7] == "Bearer " and given != "Bearer "
+    unknown = "This token is not known: ask the server's operator for one"
+    challenge = f'Bearer error="invalid_token", error_description="{unknown}"' if is_sent else "Bearer"
     assert reply.status == 401
-    assert reply.headers["www-authenticate"] == "Bearer"
+    assert reply.headers["www-authenticate"] == challenge
+    assert (unknown.encode() in reply.body) == (is_sent and path != "/mcp/tool/plantuml.encode")
     assert TOKEN.encode() not in reply.body
 
 

@@ -132,6 +132,74 @@ def test_a_backlog_beyond_a_mebibyte_halts_the_reading_until_it_is_gone(pipe: tu
     asyncio.run(scenario())
 
 
+def test_a_large_reply_is_made_piece_by_piece_and_what_follows_waits_for_it(pipe: tuple[int, int]) -> None:
+    source, wire = pipe
+    made: list[int] = []
+    halts: list[bool] = []
+
+    def pieces(letter: bytes) -> Iterator[bytes]:
+        for number in range(40):
+            made.append(number)
+            yield letter * 65_536
+
+    sent = b"first" + b"a" * 40 * 65_536 + b"between" + b"b" * 40 * 65_536 + b"last"
+
+    async def scenario() -> bytes:
+        loop = asyncio.get_running_loop()
+        with unblocked(wire):
+            writer = NonBlockingWriter(wire, loop, halts.append)
+            writer.write(b"first")
+            writer.write_pieces(pieces(b"a"))
+            writer.write(b"between")
+            writer.write_pieces(pieces(b"b"))
+            writer.write(b"last")
+            assert (halts, writer.halted, made) == ([True], True, [])
+            for _ in range(5):
+                await asyncio.sleep(0)
+            assert 0 < len(made) <= 3, "nobody reads, so that no more is made than the pipe takes"
+            received = await loop.run_in_executor(None, _read, source, len(sent))
+            await writer.drained.wait()
+            assert (halts, writer.halted) == ([True, False], False)
+            return received
+
+    same = asyncio.run(scenario()) == sent
+    assert same
+
+
+def test_a_large_reply_to_a_file_leaves_other_tasks_their_turn(tmp_path: Path) -> None:
+    turns = 0
+
+    async def scenario() -> None:
+        nonlocal turns
+        with (tmp_path / "out").open("wb") as file:
+            writer = NonBlockingWriter(file.fileno(), asyncio.get_running_loop(), lambda _: None)
+            writer.write_pieces(iter([b"x" * 65_536] * 160))
+            while not writer.drained.is_set():
+                turns += 1
+                await asyncio.sleep(0)
+
+    asyncio.run(scenario())
+
+    assert (tmp_path / "out").stat().st_size == 160 * 65_536
+    assert turns >= 10
+
+
+def test_a_large_reply_that_nobody_reads_any_more_is_not_made(pipe: tuple[int, int]) -> None:
+    source, wire = pipe
+    os.close(source)
+    made: list[int] = []
+
+    async def scenario() -> None:
+        writer = NonBlockingWriter(wire, asyncio.get_running_loop(), lambda _: None)
+        writer.write_pieces(made.append(number) or b"x" for number in range(1_000))
+        await writer.drained.wait()
+        assert writer.broken
+
+    asyncio.run(scenario())
+
+    assert made == [0]
+
+
 def test_a_pipe_whose_reader_is_gone_is_broken_and_takes_everything_in_silence(pipe: tuple[int, int]) -> None:
     source, wire = pipe
     os.close(source)

@@ -884,3 +884,56 @@ def test_any_tool_name_gets_a_json_answer(server: Server, name: str) -> None:
     reply = call(server, CODE, f"{TOOLS}/{name}")
 
     assert seen(reply) == refusal((404, "TOOL_NOT_FOUND", f"Tool '{name}' not found"))
+
+
+# --- members that no rule looks at ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code"),
+    [
+        (b'{"plantumlCode":"A","note":"\\ud83d"}', 200, ""),
+        (b'{"plantumlCode":"A","\\udc00":1}', 200, ""),
+        (b'{"plantumlCode":"A","note":"\xff"}', 200, ""),
+        (b'{"plantumlCode":"A","n":1e400}', 200, ""),
+        (b'{"plantumlCode":"A","deep":{"n":[-1e999]}}', 200, ""),
+        (b'{"note":"\\ud83d"}', 400, "EMPTY_CODE"),
+        (b'{"n":1e400}', 400, "EMPTY_CODE"),
+        (b'"\\ud83d"', 400, "EMPTY_CODE"),
+        (b'{"plantumlCode":" ","note":"\\ud83d"}', 400, "EMPTY_CODE"),
+        (b'{"plantumlCode":"' + b"A" * 51_200 + b'\\ud800"}', 413, "CODE_TOO_LARGE"),
+        (b'{"plantumlCode":"' + b"A" * 51_197 + b'\\ud800"}', 500, "ENCODING_FAILED"),
+        (b'{"plantumlCode":"\\ud83d\\ude00\\\\ud800","note":"\\ud83d"}', 200, ""),
+        (b'{"plantumlCode":1e400}', 500, "INTERNAL_ERROR"),
+        (b'{"plantumlCode":"A","note":"\\ud83d"', 500, "INTERNAL_ERROR"),
+    ],
+)
+def test_members_that_no_rule_looks_at_may_hold_anything(server: Server, body: bytes, status: int, code: str) -> None:
+    """Spec 4 has rules for plantumlCode alone, and UTF-8 is the last of them: half a surrogate pair counts 3 bytes."""
+    reply = server.ask("POST", CALL, body, {"content-type": "application/json"})
+
+    assert (reply.status, reply.json().get("error", {}).get("code", "")) == (status, code)
+
+
+def test_the_code_beside_a_member_that_is_not_unicode_is_read_exactly(server: Server) -> None:
+    body = b'{"plantumlCode":"\\ud83d\\ude00\\\\ud800","note":"\\ud83d"}'
+
+    reply = server.ask("POST", CALL, body, {"content-type": "application/json"})
+
+    assert reply.json() == success("\U0001f600\\ud800")
+
+
+@pytest.mark.parametrize("name", ["mcp.tool:x", "mcp.tool:plantuml.encode", "plantuml.encode"])
+def test_an_unknown_tool_is_named_as_it_was_given(server: Server, name: str) -> None:
+    reply = server.post(f"/api/tools/{name}", {"plantumlCode": "A"})
+
+    error = {"code": "TOOL_NOT_FOUND", "message": f"Tool '{name}' not found"}
+    assert (reply.status, reply.json()) == (404, {"success": False, "error": error})
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH"])
+def test_the_list_with_a_slash_states_the_same_method_as_without(server: Server, method: str) -> None:
+    with_slash, without = (server.ask(method, path) for path in ("/api/tools/", "/api/tools"))
+
+    assert (with_slash.status, with_slash.json()) == (without.status, without.json())
+    assert with_slash.json()["error"]["message"] == "Only GET method is allowed"

@@ -23,7 +23,7 @@ import misbehaving_server
 from channels import rpc
 from drop_in_servers import SERVERS
 from journals import records_in
-from processes import PATIENCE_S, ROOT, Pipe, clean_env, piping
+from processes import PATIENCE_S, ROOT, SIGNET, Pipe, clean_env, piping
 from signet.transports.conversation import Conversation
 from upstream_harness import DIRECT
 
@@ -226,6 +226,60 @@ def test_a_signal_ends_the_process_at_once_and_well(patient: Pipe, number: signa
     patient.process.send_signal(number)
 
     assert patient.process.wait(PATIENCE_S) == 0
+
+
+TURNS = """
+import os, signal, sys
+from signet.transports.stdio import Prologue
+
+source, end = os.pipe()
+seen = []
+
+
+class Counted(Prologue):
+    def _wait(self, bell):
+        if not seen:
+            os.kill(os.getpid(), signal.SIGUSR1)
+        elif len(seen) == 1:
+            os.close(end)
+        found = super()._wait(bell)
+        seen.append(["source" if one == source else "bell" for one in found])
+        return found
+
+
+signal.signal(signal.SIGUSR1, lambda *_: None)
+Counted(None, 1, source).hold()
+print(seen)
+"""
+
+
+def test_a_signal_of_somebody_else_wakes_an_idle_process_once() -> None:
+    done = subprocess.run([sys.executable, "-c", TURNS], capture_output=True, timeout=PATIENCE_S, check=True)
+
+    assert done.stdout == b"[['bell'], ['source']]\n"
+
+
+def test_a_process_is_idle_again_after_a_signal_that_a_tool_handles(tmp_path: Path) -> None:
+    tools = tmp_path / "tools.py"
+    tools.write_text(
+        "import signal\n\nimport signet\n\n"
+        "signal.signal(signal.SIGUSR1, lambda *_: None)\n\n\n"
+        '@signet.tool\ndef twice(n: int) -> int:\n    """Double a number."""\n    return 2 * n\n'
+    )
+    with piping(SIGNET, "stdio", "--no-journal", "--toolsets", str(tools)) as pipe:
+        assert pipe.ask(PING) == PONG
+        pipe.process.send_signal(signal.SIGUSR1)
+        deadline, asleep = time.monotonic() + PATIENCE_S, 0
+        # One that spins is running or waits to run whenever it is looked at.
+        while asleep < 1000 and time.monotonic() < deadline:
+            asleep = asleep + 1 if _state_of(pipe.process.pid) == "S" else 0
+        assert pipe.ask(PING) == PONG
+
+    assert asleep == 1000
+
+
+def _state_of(pid: int) -> str:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
 
 def test_a_client_that_is_gone_ends_the_process() -> None:

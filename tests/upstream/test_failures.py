@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import socket
 import ssl
@@ -17,13 +18,15 @@ import pytest
 from boj_harness import CODE, SPOT, BojHarness, failure, serving_boj
 from channels import rpc
 from oj_harness import SAMPLE, OjHarness, serving_oj
-from processes import PATIENCE_S, SIGNET, clean_env
+from processes import BIN, PATIENCE_S, SIGNET, clean_env, piping
+from signet.catalogue import find_toolset
 from signet.kernel.errors import Fault
 from signet.kernel.toolset import UpstreamSpec
 from signet.kernel.upstream import UpstreamRequest
+from signet.toolsets.oj import OjSettings
 from signet.upstream.http import HttpUpstream
 from transports.test_tls import write_certificate
-from upstream_harness import DIRECT
+from upstream_harness import DIRECT, listening
 
 ASK = {"source": SAMPLE[0], "id": SAMPLE[1]}
 SETTING = "X_BASE_URL"
@@ -125,7 +128,7 @@ def test_a_certificate_of_another_host_is_named(tmp_path: Path) -> None:
 
     assert answer["error"]["message"] == (
         f"request failed: the certificate of {url} is not trusted (IP address mismatch, certificate is not valid for "
-        "'127.0.0.1'): check the backend's base URL (OJ_BASE_URL), or name its authority in SSL_CERT_FILE"
+        "'127.0.0.1'): check the backend's base URL (--base-url), or name its authority in SSL_CERT_FILE"
     )
 
 
@@ -195,6 +198,53 @@ def test_a_proxy_that_is_not_there_is_told_without_its_password(monkeypatch: pyt
     )
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("http://[::1", "http://user:secret@[::1", "http://:8080", "socks5://user:secret@127.0.0.1:1080"),
+        *("http://127.0.0.1:99999", "http://"),
+    ],
+)
+@pytest.mark.parametrize("variable", ["HTTP_PROXY", "http_proxy", "ALL_PROXY"])
+def test_a_proxy_variable_that_is_no_url_of_a_proxy_is_named(
+    monkeypatch: pytest.MonkeyPatch, judge: OjHarness, variable: str, value: str
+) -> None:
+    without_proxies(monkeypatch)
+    monkeypatch.setenv(variable, value)
+
+    told = sentence(judge.url, proxied=True)
+
+    assert told == f"{variable} is not the URL of an HTTP proxy: write http://HOST:PORT, or remove it"
+
+
+@pytest.mark.parametrize(("variable", "scheme"), [("HTTP_PROXY", "http"), ("https_proxy", "https")])
+@pytest.mark.parametrize("value", ["garbage.invalid", "http://user:secret@garbage.invalid:3128"])
+def test_a_proxy_whose_host_is_not_known_is_named_by_its_variable(
+    monkeypatch: pytest.MonkeyPatch, variable: str, scheme: str, value: str
+) -> None:
+    without_proxies(monkeypatch)
+    monkeypatch.setenv(variable, value)
+
+    told = sentence(f"{scheme}://127.0.0.1:9", proxied=True)
+
+    assert told == f"the host name of the proxy in {variable} is not known: check how it is spelled"
+
+
+def without_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Remove all variables that name a proxy, or the hosts that need none."""
+    for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
+        monkeypatch.delenv(name)
+
+
+def test_a_wrong_proxy_variable_is_told_by_the_drop_in_server(judge: OjHarness) -> None:
+    environ = {name: "" for name in os.environ if name.lower().endswith("_proxy")}
+    with piping(str(BIN / "oj-mcp-rs"), "--base-url", judge.url, env={**environ, "HTTP_PROXY": "http://[::1"}) as pipe:
+        answer = pipe.ask(rpc("tools/call", {"name": "get_problem", "arguments": ASK}))
+
+    assert "HTTP_PROXY is not the URL of an HTTP proxy" in answer["error"]["message"]
+    assert judge.url not in answer["error"]["message"]
+
+
 def test_a_proxy_that_refuses_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     with peer(b"HTTP/1.1 403 Forbidden\r\n\r\n") as port:
         monkeypatch.setenv("https_proxy", f"http://127.0.0.1:{port}")
@@ -217,8 +267,26 @@ def test_the_online_judge_keeps_its_prefix(closed: str) -> None:
 
     assert answer["error"]["message"] == (
         f"request failed: nothing answers at {closed} (connection refused): check that the service is running, and the "
-        "backend's base URL (OJ_BASE_URL)"
+        "backend's base URL (--base-url)"
     )
+
+
+def test_signet_names_the_variable_of_the_online_judge(closed: str) -> None:
+    spec = find_toolset("oj").upstream
+
+    assert spec is not None
+    assert spec(OjSettings(base_url=closed)).address_setting == "the backend's base URL (OJ_BASE_URL)"
+
+
+@pytest.mark.spec("1.S2.1.redirects")
+def test_bytes_in_a_redirect_that_are_not_utf8_are_asked_for_and_not_left_out() -> None:
+    moved = b"HTTP/1.1 301 Moved\r\nlocation: /caf\xe9\xc3\xa9\r\ncontent-length: 0\r\n\r\n"
+
+    with listening(moved) as backend, serving_oj(backend.url) as pipe:
+        pipe.ask(rpc("tools/call", {"name": "get_problem", "arguments": ASK}))
+
+    targets = re.findall(rb"GET (\S+) ", backend.received)
+    assert targets[1] == b"/caf%E9%C3%A9"
 
 
 def test_the_bank_of_japan_names_its_variable(closed: str) -> None:
@@ -231,15 +299,19 @@ def test_the_bank_of_japan_names_its_variable(closed: str) -> None:
     )
 
 
-@pytest.mark.parametrize("status", [200, 502])
-def test_a_web_page_of_the_banks_address_is_told_without_its_html(bank: BojHarness, status: int) -> None:
+@pytest.mark.parametrize(
+    ("status", "trouble"),
+    [(200, "The answer of the Bank of Japan cannot be read"), (502, "The Bank of Japan could not be asked")],
+)
+def test_a_web_page_of_the_banks_address_is_told_without_its_html(bank: BojHarness, status: int, trouble: str) -> None:
+    """Below 500 a page is an answer that cannot be read, and the Bank is not asked again."""
     bank.order("html", status=status)
 
     with serving_boj(bank.url, "--retry-max", "0") as pipe:
         error = failure(pipe, CODE, **SPOT)
 
     assert error["message"] == (
-        f"The Bank of Japan could not be asked: {bank.url} answered with a web page (status {status}, text/html) and "
+        f"{trouble}: {bank.url} answered with a web page (status {status}, text/html) and "
         "not with data: check BOJ_BASE_URL, and whether a proxy or a sign-in page stands in between"
     )
 

@@ -92,6 +92,21 @@ def test_servers_stand_behind_own_tools(tmp_path: Path) -> None:
     assert "it lists 4 tools" in " ".join(doctor.stdout.decode().split())
 
 
+def test_doctor_reports_what_is_served_and_nothing_else(tmp_path: Path) -> None:
+    """Servers alone are served where no toolset is chosen, as `signet tools` lists them."""
+    table = f"[servers.sky]\ncommand = {json.dumps(list(weather(tmp_path)))}\n"
+    (tmp_path / "signet.toml").write_text(f"toolsets = []\n{table}", encoding="utf-8")
+
+    done = signet(tmp_path, "doctor", "--json")
+
+    found = {one["name"]: (one["state"], one["text"]) for one in json.loads(done.stdout)["findings"]}
+    assert found["toolsets"] == ("ok", "enabled: none; servers: sky")
+    assert found["server sky"][0] == "ok"
+    assert [name for name in found if name.startswith("upstream of")] == []
+    assert "contracts" not in found
+    assert done.returncode == 0
+
+
 def test_check_calls_nothing_unless_it_is_asked_to(tmp_path: Path) -> None:
     """Wrong arguments are refused before the server sees them."""
     done = signet(tmp_path, "check", "--format", "json", "--", *weather(tmp_path))

@@ -14,6 +14,7 @@ import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
 from browser import CHROMIUM, HEIGHT, WIDTH, Visitor
+from here import run_here
 from processes import PATIENCE_S, ROOT, SIGNET, Server, serving_command
 
 WEATHER = (sys.executable, str(ROOT / "tests/wrap/weather_server.py"))
@@ -83,6 +84,32 @@ def test_each_server_is_a_group_of_the_catalogue(server: Server) -> None:
     assert (page["toolset"], page["slug"], page["examples"]) == ("weather", "weather.weather", [])
     assert server.ask("GET", "/").json()["tools"] == ["weather", "say", "note", "liar"]
     assert "/api/tools/weather" in server.ask("GET", "/openapi.json").json()["paths"]
+
+
+def test_the_settings_shown_are_those_in_force_and_only_given_ones_have_an_origin(server: Server) -> None:
+    """The command has defaults of its own, which its help states too."""
+    told = server.ask("GET", "/-/settings").json()["settings"]
+    help_text = " ".join(run_here("wrap", "--help").stdout.decode().split())
+
+    shown = {one["name"]: (one["value"], one["isHidden"], one["origin"]) for one in told}
+    assert shown["call_timeout_s"] == (600.0, False, "default")
+    assert shown["log"] == ("warn,server=info", False, "default")
+    assert shown["store"] == ("memory:", False, "default")
+    assert shown["log_dir"][2] == "--log-dir"
+    limits = server.ask("GET", "/-/health").json()["limits"]
+    assert [one["limit"] for one in limits if one["name"] == "time"] == ["600 s"]
+    assert "seconds that a call may take (default: 600)" in help_text
+    assert "or target=level (default: warn,server=info)" in help_text
+
+
+def test_variables_win_over_the_defaults_of_the_command() -> None:
+    env = {"SIGNET_CALL_TIMEOUT_S": "7", "SIGNET_LOG": "error", "SIGNET_JOURNAL": "no"}
+    with serving_command(SIGNET, "wrap", "--serve", "--port", "0", "--", *WEATHER, env=env) as running:
+        told = running.ask("GET", "/-/settings").json()["settings"]
+
+    shown = {one["name"]: (one["value"], one["origin"]) for one in told}
+    assert shown["call_timeout_s"] == (7.0, "SIGNET_CALL_TIMEOUT_S")
+    assert shown["log"] == ("error", "SIGNET_LOG")
 
 
 @pytest.mark.parametrize(
@@ -169,3 +196,16 @@ def test_every_view_shows_a_wrapped_server(server: Server, looker: Visitor) -> N
         looker.go(view)
 
     looker.assert_quiet()
+
+
+def test_the_journal_of_a_server_that_records_a_tape_says_where_the_calls_are(tmp_path: Path) -> None:
+    words = ("--port", "0", "--log-dir", str(tmp_path / "log"), "--record", str(tmp_path / "tape"))
+    with serving_command(SIGNET, "wrap", "--serve", *words, "--", *WEATHER) as running:
+        running.post("/api/tools/weather", {"city": "Oslo"})
+        (record,) = records(running, 1)
+        page = running.ask("GET", f"/-/journal/{record['requestId']}").json()
+        about = running.ask("GET", "/-/about").json()
+
+    assert about["isRecording"] is True
+    assert "does not record" not in page["why"]
+    assert "on the tape that the server records" in page["why"]

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from channels import modern_headers, rpc
+from audit_logs import wait_for_requests
+from channels import INITIALIZE, modern_headers, rpc
 from otlp_collector import collecting
-from processes import ROOT, SIGNET, Server, run, serving_command
+from processes import ROOT, SIGNET, Reply, Server, run, serving_command
 
 WEATHER = (sys.executable, str(ROOT / "tests/wrap/weather_server.py"))
 WRAP = (SIGNET, "wrap", "--serve", "--port", "0", "--no-journal", "--no-console", "--name", "weather")
 OSLO = {"city": "Oslo"}
+FORBIDDEN = {
+    "resources/read": {"uri": "weather://today"},
+    "prompts/get": {"name": "report"},
+    "completion/complete": {"ref": {"type": "ref/prompt", "name": "report"}, "argument": {"name": "a", "value": ""}},
+    "resources/subscribe": {"uri": "weather://today"},
+}
+"""Requests that a token for one tool does not allow."""
+CHALLENGE = 'Bearer error="insufficient_scope", scope="{}"'
+LISTING = b"".join(json.dumps(one).encode() + b"\n" for one in (INITIALIZE, rpc("tools/list", {}, request_id=2)))
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +77,72 @@ def test_a_token_for_one_tool_calls_that_tool_alone(server: Server, tokens: dict
     assert seen.read_text(encoding="utf-8").split() == ["weather"]
 
 
+def in_session(server: Server, method: str, params: dict[str, Any], headers: dict[str, str]) -> Reply:
+    """Open a session, send one request in it that takes a stream, and return the response."""
+    headers = {**headers, "accept": "application/json, text/event-stream"}
+    version = "2025-11-25"
+    hello = {**INITIALIZE, "params": {**INITIALIZE["params"], "protocolVersion": version}}
+    opened = server.post("/mcp", hello, headers)
+    held = {"mcp-session-id": opened.headers["mcp-session-id"], "mcp-protocol-version": version}
+    return server.post("/mcp", rpc(method, params, request_id=2), {**headers, **held})
+
+
+def alone(server: Server, method: str, params: dict[str, Any], headers: dict[str, str]) -> Reply:
+    """Send one request of the modern era, and return the response."""
+    name = params.get("uri") or params.get("name")
+    return server.post("/mcp", rpc(method, params, modern=True), {**modern_headers(method, name), **headers})
+
+
+@pytest.mark.parametrize(
+    ("send", "method"),
+    [*((in_session, method) for method in FORBIDDEN), *((alone, method) for method in list(FORBIDDEN)[:3])],
+)
+def test_a_request_that_the_scopes_do_not_allow_is_refused_alike_in_the_answer_and_in_the_audit_log(
+    tokens: dict[str, str], tmp_path: Path, send: Callable[..., Reply], method: str
+) -> None:
+    """The status and the challenge are those of a refused call, and the audit log files a refused access."""
+    log = tmp_path / "audit.jsonl"
+    flags = ("--tokens-file", tokens["file"], "--audit-log", str(log))
+    with serving_command(*WRAP, *flags, "--", *WEATHER) as server:
+        reply = send(server, method, FORBIDDEN[method], bearer(tokens, "one"))
+        lines = wait_for_requests(log, 2 if send is in_session else 1)
+
+    data = {"canonical_code": "UNAUTHORIZED", "code": "INSUFFICIENT_SCOPE", "scope": "tools:call"}
+    assert (reply.status, reply.headers["www-authenticate"]) == (403, CHALLENGE.format("tools:call"))
+    assert reply.json()["error"]["data"] == data
+    last = lines[-1]
+    assert (last["principal"], last["status"]) == ("one", 403)
+    assert (last["code"], last["refusal"]) == ("UNAUTHORIZED", "INSUFFICIENT_SCOPE")
+
+
+@pytest.mark.parametrize("send", [in_session, alone])
+def test_the_first_call_of_a_server_that_has_not_started_is_refused_before_a_stream_begins(
+    tokens: dict[str, str], tmp_path: Path, send: Callable[..., Reply]
+) -> None:
+    """The tools of a server are known once it runs; a caller whose token allows some tools waits until then."""
+    log = tmp_path / "audit.jsonl"
+    flags = ("--tokens-file", tokens["file"], "--audit-log", str(log))
+    with serving_command(*WRAP, *flags, "--", *WEATHER) as server:
+        reply = send(server, "tools/call", {"name": "note", "arguments": OSLO}, bearer(tokens, "one"))
+        allowed = send(server, "tools/call", {"name": "weather", "arguments": OSLO}, bearer(tokens, "one"))
+        lines = [line for line in wait_for_requests(log, 4 if send is in_session else 2) if line["tool"]]
+
+    assert (reply.status, reply.headers["www-authenticate"]) == (403, CHALLENGE.format("tools:call:weather.note"))
+    assert allowed.status == 200
+    told = [(line["tool"], line["code"], line["refusal"], line["status"]) for line in lines]
+    refused = ("weather.note", "UNAUTHORIZED", "INSUFFICIENT_SCOPE", 403)
+    assert told == [refused, ("weather.weather", "OK", None, 200)]
+
+
+def test_a_subscription_of_the_modern_era_asks_for_the_scope_where_it_names_resources(tokens: dict[str, str]) -> None:
+    """As `resources/subscribe` does; to hear of changed lists, no scope is needed."""
+    wanted = {"notifications": {"resourceSubscriptions": ["weather://today"]}}
+    with serving_command(*WRAP, "--tokens-file", tokens["file"], "--", *WEATHER) as server:
+        reply = alone(server, "subscriptions/listen", wanted, bearer(tokens, "one"))
+
+    assert (reply.status, reply.headers["www-authenticate"]) == (403, CHALLENGE.format("tools:call"))
+
+
 def test_a_call_with_one_key_reaches_the_server_once_and_the_rate_is_kept(
     server: Server, tokens: dict[str, str], seen: Path
 ) -> None:
@@ -113,3 +190,84 @@ def test_another_page_cannot_make_the_first_call() -> None:
         statuses = [server.ask("POST", "/api/tools/weather", body, headers).status for _ in range(2)]
 
     assert statuses == [403, 403]
+
+
+LIMITED = '[limits.tools."{name}"]\nquota = 2\nshared = true\n'
+NAMES = ["weather.weather", "weather_weather"]
+
+
+def called(server: Server, tool: str, times: int) -> list[int]:
+    return [server.post(f"/api/tools/{tool}", OSLO).status for _ in range(times)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_limits_of_one_tool_of_a_server_count(tmp_path: Path, name: str) -> None:
+    """A server of `signet.toml`: by the slug of a tool, or by the name under which it is listed."""
+    table = f"toolsets = []\n[servers.weather]\ncommand = {json.dumps([*WEATHER, str(tmp_path / 'seen')])}\n"
+    (tmp_path / "signet.toml").write_text(table + LIMITED.format(name=name), encoding="utf-8")
+    flags = ("--port", "0", "--no-journal", "--no-console", "--config", str(tmp_path / "signet.toml"))
+
+    with serving_command(SIGNET, "serve", *flags) as server:
+        statuses = called(server, "weather_weather", 3), called(server, "weather_note", 3)
+
+    assert statuses == ([200, 200, 429], [200, 200, 200])
+
+
+@pytest.mark.parametrize("name", ["weather.Weather", "weather"])
+def test_the_limits_of_one_tool_of_a_wrapped_server_count(tmp_path: Path, name: str) -> None:
+    """A server of the command line beside a `signet.toml`: its tools may be written as the server has them."""
+    (tmp_path / "signet.toml").write_text(LIMITED.format(name=name), encoding="utf-8")
+    environ = {"SIGNET_CONFIG": str(tmp_path / "signet.toml")}
+
+    with serving_command(*WRAP, "--", *WEATHER, str(tmp_path / "seen"), env=environ) as server:
+        statuses = called(server, "weather", 3), called(server, "note", 3)
+
+    assert statuses == ([200, 200, 429], [200, 200, 200])
+
+
+def test_a_name_in_settings_that_no_tool_has_is_told_with_the_nearest(tmp_path: Path) -> None:
+    (tmp_path / "signet.toml").write_text(
+        "toolsets = []\n"
+        f"[servers.weather]\ncommand = {json.dumps([*WEATHER, str(tmp_path / 'seen')])}\n"
+        'validation = {wether = "off", note = "shadow"}\n' + LIMITED.format(name="weather.wether"),
+        encoding="utf-8",
+    )
+    by_file = run("tools", "--config", str(tmp_path / "signet.toml"))
+    by_flag = run("call", "--validation", "shadow", "weather", "city=Oslo", "--", *WEATHER, str(tmp_path / "seen"))
+    wrapped = run("wrap", "--no-journal", "--validation", "wether=off", "--", *WEATHER, stdin=LISTING)
+
+    assert (by_file.returncode, by_flag.returncode) == (0, 0)
+    warned = [line for line in by_file.stderr.decode().splitlines() if "server.unknown_tool" in line]
+    why = "the server has no such tool; did you mean"
+    assert [line.partition("unknown_tool ")[2] for line in warned] == [
+        f'server=weather key=validation tool=wether why="{why} weather?"',
+        f'server=weather key=limits.tools tool=weather.wether why="{why} weather.weather or weather_weather?"',
+    ]
+    assert b"server.unknown_tool server=weather_server key=validation tool=wether" in wrapped.stderr
+    assert b"unknown_tool" not in by_flag.stderr
+
+
+DOCUMENT = {
+    "openapi": "3.1.0",
+    "info": {"title": "Pets", "version": "1"},
+    "servers": [{"url": "https://pets.example"}],
+    "paths": {"/pets": {"get": {"operationId": "list_pets", "responses": {}}}},
+}
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ('validation = {list_pet = "off"}', "validation: pets has no tool 'list_pet'; did you mean list_pets?"),
+        (LIMITED.format(name="pets.list_pet"), "there is no such tool; did you mean pets.list_pets?"),
+        (LIMITED.format(name="pet.list_pets"), "there is no such tool; did you mean pets.list_pets?"),
+    ],
+)
+def test_a_name_that_is_known_to_be_wrong_at_the_start_stops_it(tmp_path: Path, more: str, why: str) -> None:
+    (tmp_path / "api.json").write_text(json.dumps(DOCUMENT), encoding="utf-8")
+    path = tmp_path / "signet.toml"
+    path.write_text(f'toolsets = []\n[servers.pets]\nopenapi = "api.json"\n{more}', encoding="utf-8")
+
+    done = run("tools", "--config", str(path))
+
+    assert (done.returncode, why in done.stderr.decode()) == (2, True), done.stderr.decode()

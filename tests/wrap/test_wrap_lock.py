@@ -65,7 +65,8 @@ def test_a_change_that_widens_or_breaks_is_blocked_until_it_is_accepted(lock: Pa
     listed, answer, log = seen(lock, word)
 
     assert why in blocked(answer)
-    assert "signet lock --accept" in blocked(answer)
+    assert blocked(answer).endswith("; ask the operator of this server to review the change")
+    assert "signet lock" not in blocked(answer), "a model with a shell could approve the change itself"
     assert (listed[0]["name"], listed[0]["description"]) == ("weather", PINNED)
     assert why in log
 

@@ -249,8 +249,9 @@ def test_a_learned_schema_is_enforced_where_the_server_states_none(tmp_path: Pat
     _, broken = call()
 
     assert (listed, kept["result"]["structuredContent"]) == ([], {"call": 1, "ratio": 0.5})
-    assert "result" not in broken
-    assert broken["error"]["data"] == {"canonical_code": "INVALID_OUTPUT"}
+    assert "structuredContent" not in broken["result"]
+    assert (broken["result"]["isError"], broken["result"]["_meta"]["canonical_code"]) == (True, "INVALID_OUTPUT")
+    assert broken["result"]["content"][0]["text"] == "echo gave a result that breaks its contract: ratio (type)"
 
 
 def test_a_tape_that_differs_from_the_lock_is_told(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable
-from typing import Any, Final, get_args, get_type_hints
+from typing import Annotated, Any, Final, get_args, get_type_hints
 
 import msgspec
 from msgspec import UNSET
@@ -22,7 +22,7 @@ from signet.kernel.tools import Context
 from .declaration import ToolDeclaration
 from .docstring import read_docstring
 from .finite import is_finite
-from .schema import UNREADABLE, AdaptedType, adapt, hoisted, schema_of_type
+from .schema import UNREADABLE, AdaptedType, UnsupportedTypeError, adapt, hoisted, schema_of_type
 
 __all__ = ["ContractTypeError", "DerivedContract", "derive"]
 
@@ -30,6 +30,12 @@ WHOLE: Final = "args"
 """The name of a parameter whose struct is the whole input."""
 RESULT: Final = "result"
 """The property that holds a result which is no object."""
+MAX_VALUE_CHARS: Final = 80
+"""The part of a default that a message shows."""
+NO_JSON: Final = (
+    "JSON has no such value: use int, float, bool, str, None, a list or dict of them, an enum, a Literal, "
+    "datetime, a dataclass, a TypedDict, a msgspec.Struct or a pydantic model"
+)
 
 
 class ContractTypeError(Exception):
@@ -68,14 +74,16 @@ def derive(declaration: ToolDeclaration) -> DerivedContract:
     bind: Callable[[Any], dict[str, Any]]
     if list(parameters) == [WHOLE] and _is_struct(hints[WHOLE]):
         args = hints[WHOLE]
+        if _is_field(parameters[WHOLE].default):
+            raise ContractTypeError(f"{WHOLE}: the whole input takes no Field: write its limits in {args.__name__}")
         bind = _bind_whole
         schema = _schema(args, WHOLE)
         if schema.get("type") != "object":
             raise ContractTypeError(f"{WHOLE}: {args.__name__} is no object in JSON: take array_like out of it")
     else:
-        args, schema, adapted = _input(parameters, hints, texts)
-        optional = tuple([name for name, one in parameters.items() if one.default is not one.empty])
-        bind = _bind(declaration.name, optional, adapted)
+        inputs = [_read_parameter(name, hints[name], one.default) for name, one in parameters.items()]
+        args, schema = _input(inputs, texts)
+        bind = _bind(declaration.name, inputs)
     return DerivedContract(
         description=description,
         args=args,
@@ -117,32 +125,86 @@ def _parameters(function: Callable[..., Any], hints: dict[str, Any]) -> tuple[di
     return parameters, context
 
 
-def _input(
-    parameters: dict[str, inspect.Parameter], hints: dict[str, Any], texts: dict[str, str]
-) -> tuple[type[Any], dict[str, Any], dict[str, AdaptedType]]:
-    """Return the struct and the schema of an input, and the parameters that another library reads."""
+class _Input(msgspec.Struct, frozen=True):
+    """A parameter that is an input."""
+
+    name: str
+    hint: Any
+    """The type that msgspec reads; Any where another library does."""
+    schema: dict[str, Any]
+    adapted: AdaptedType | None
+    is_optional: bool
+    default: Callable[[], Any] | None
+    """Return a default for one call; None where the function has its own."""
+
+
+def _read_parameter(name: str, hint: Any, given: Any) -> _Input:
+    """Return a parameter as an input; `given` is its default, which may be a `Field` of pydantic with another one."""
+    if _is_field(given):
+        hint, given = Annotated[hint, given], inspect.Parameter.empty
+    other = _adapted(hint, name)
+    schema = other.schema if other is not None else _schema(hint, name)
+    schema = _described(schema, schema.get("description") or _annotated_text(hint))
+    read = hint if other is None else Any
+    if given is not inspect.Parameter.empty:
+        _check_default(name, hint, other, given)
+        # Left out, the function's own default holds: it may be of any kind.
+        return _Input(name, read, _with_default(schema, given), other, is_optional=True, default=None)
+    make = other.default if other is not None else None
+    if other is not None and make is not None and not other.has_factory:
+        _check_default(name, hint, other, make())
+    return _Input(name, read, schema, other, is_optional=make is not None, default=make)
+
+
+def _is_field(default: Any) -> bool:
+    """Return whether a default is a `Field` of pydantic, which describes the parameter."""
+    fields = sys.modules.get("pydantic.fields")
+    return fields is not None and isinstance(default, fields.FieldInfo)
+
+
+def _annotated_text(hint: Any) -> str | None:
+    """Return the first text beside a type: `Annotated[int, "how many"]`."""
+    return next((one for one in getattr(hint, "__metadata__", ()) if isinstance(one, str)), None)
+
+
+def _check_default(name: str, hint: Any, other: AdaptedType | None, default: Any) -> None:
+    """Raise ContractTypeError if a default is not of the parameter's type.
+
+    A bare `object()` is a mark that the argument was left out, and NaN and infinity are numbers without a word in JSON:
+    they are not published.
+    """
+    if type(default) is object or default is UNSET or not is_finite(default):
+        return
+    if other is not None:
+        is_right = other.accepts(default)
+    else:
+        try:
+            msgspec.json.decode(msgspec.json.encode(default), type=hint)
+        except (TypeError, ValueError, RecursionError):
+            is_right = hint is Any or (isinstance(hint, type) and isinstance(default, hint))
+        else:
+            is_right = True
+    if not is_right:
+        advice = "write | None behind the type" if default is None else "mend the default or the type"
+        raise ContractTypeError(f"{name}: the default {_cut(repr(default))} is not of type {_shown(hint)}: {advice}")
+
+
+def _input(inputs: list[_Input], texts: dict[str, str]) -> tuple[type[Any], dict[str, Any]]:
+    """Return the struct and the schema of an input."""
     fields: list[Any] = []
     properties: dict[str, Any] = {}
     definitions: dict[str, Any] = {}
-    adapted: dict[str, AdaptedType] = {}
-    for name, parameter in parameters.items():
-        hint = hints[name]
-        if (other := _adapted(hint, name)) is not None:
-            adapted[name], hint, schema = other, Any, other.schema
+    for one in inputs:
+        schema = one.schema if "description" in one.schema else _described(one.schema, texts.get(one.name))
+        properties[one.name] = hoisted(schema, definitions)
+        if one.is_optional:
+            fields.append((one.name, one.hint | msgspec.UnsetType if one.hint is not Any else Any, UNSET))
         else:
-            schema = _schema(hint, name)
-        schema = _described(schema, schema.get("description") or texts.get(name))
-        if parameter.default is parameter.empty:
-            fields.append((name, hint))
-        else:
-            # Left out, the function's own default holds: it may be of any kind.
-            fields.append((name, hint | msgspec.UnsetType if hint is not Any else Any, UNSET))
-            schema = _with_default(schema, parameter.default)
-        properties[name] = hoisted(schema, definitions)
-    required = [name for name, one in parameters.items() if one.default is one.empty]
+            fields.append((one.name, one.hint))
+    required = [one.name for one in inputs if not one.is_optional]
     schema = {"type": "object", "properties": properties, **({"required": required} if required else {})}
     schema |= {"$defs": definitions} if definitions else {}
-    return msgspec.defstruct("Arguments", fields, kw_only=True, frozen=True), schema, adapted
+    return msgspec.defstruct("Arguments", fields, kw_only=True, frozen=True), schema
 
 
 def _schema(hint: Any, name: str) -> dict[str, Any]:
@@ -163,6 +225,7 @@ def _output(hint: Any, tool: str) -> tuple[dict[str, Any], Callable[[Any], Any] 
     """Return the schema of a result, and the function that gives a result its published form, if it takes one."""
     other = _adapted(hint, "the result", is_result=True)
     schema = other.schema if other is not None else _schema(hint, "the result")
+    schema = _described(schema, schema.get("description") or _annotated_text(hint))
     dump = _dump(tool, other) if other is not None else None
     if schema.get("type") == "object":
         return schema, dump
@@ -188,22 +251,27 @@ def _bind_whole(args: Any) -> dict[str, Any]:
     return {WHOLE: args}
 
 
-def _bind(tool: str, optional: tuple[str, ...], adapted: dict[str, AdaptedType]) -> Callable[[Any], dict[str, Any]]:
+def _bind(tool: str, inputs: list[_Input]) -> Callable[[Any], dict[str, Any]]:
+    optional = tuple([(one.name, one.default) for one in inputs if one.is_optional])
+    adapted = tuple([(one.name, one.adapted) for one in inputs if one.adapted is not None])
     if not (optional or adapted):
         return asdict
 
     def bind(args: Any) -> dict[str, Any]:
         values = asdict(args)
-        for name in optional:
-            if values[name] is UNSET:
-                del values[name]
-        for name, other in adapted.items():
-            if name in values:
+        for name, other in adapted:
+            if values[name] is not UNSET:
                 try:
                     values[name] = other.load(values[name])
                 except ContractError as error:
                     places = [(f"{name}.{path}" if path else name, message) for path, message in error.places]
                     raise bad_arguments(tool, places) from None
+        for name, default in optional:
+            if values[name] is UNSET:
+                if default is None:
+                    del values[name]
+                else:
+                    values[name] = default()
         return values
 
     return bind
@@ -253,22 +321,39 @@ def _is_struct(hint: Any) -> bool:
 
 def _in_words(hint: Any, error: Exception) -> str:
     """Return why a type cannot be a contract, and what to write."""
-    shown = getattr(hint, "__name__", None) if isinstance(hint, type) else None
-    shown = shown or str(hint).replace("typing.", "")
+    shown = _shown(hint)
     why = str(error)
     if isinstance(error, NameError | AttributeError | SyntaxError) or "not fully defined" in why:
         reason = "a name in them is not defined" if "not fully defined" in why else why
         return f"the types of {shown} cannot be read ({reason}): import or define what they name"
-    if "must be tagged" in why or "more than one" in why:
+    if isinstance(error, UnsupportedTypeError):
+        advice = _instead_of(error.kind)
+    elif "must be tagged" in why or "more than one" in why:
         advice = "a value must tell which of them it is: write class A(msgspec.Struct, tag=True), and so for the others"
     elif "Can only set" in why:
         limit = why.partition("`")[2].partition("`")[0]
         advice = f"the limit belongs to the number or text itself: write Annotated[int, Meta({limit}=…)] | None"
-    elif hasattr(sys.modules.get("pydantic"), "BaseModel") and "pydantic" in why:
+    elif isinstance(error, ImportError) or "pydantic" in why:
         advice = why.splitlines()[0]
     else:
-        advice = (
-            "JSON has no such value: use int, float, bool, str, None, a list or dict of them, an enum, a Literal, "
-            "datetime, a dataclass, a TypedDict, a msgspec.Struct or a pydantic model"
-        )
+        advice = NO_JSON
     return f"{shown} cannot be a contract; {advice}"
+
+
+def _instead_of(kind: type[Any]) -> str:
+    """Return what to write instead of a class that has no schema."""
+    if kind.__module__.partition(".")[0] == "pydantic":
+        return f"only pydantic reads {kind.__name__}: write a pydantic model instead of the class that holds it"
+    if kind.__module__.partition(".")[0] == "pathlib":
+        return f"JSON has no paths: write str instead of {kind.__name__}, and {kind.__name__}(value) in the function"
+    return NO_JSON
+
+
+def _shown(hint: Any) -> str:
+    """Return a type as it is written."""
+    shown = getattr(hint, "__name__", None) if isinstance(hint, type) else None
+    return shown or str(hint).replace("typing.", "")
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MAX_VALUE_CHARS else f"{text[:MAX_VALUE_CHARS]}…"

@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar, overload
 
 import msgspec
 
+from signet.kernel.tools import MAX_RESULT_BYTES
 from signet.kernel.toolset import NoSettings, Toolset
 
 __all__ = ["LISTED", "MARK", "ToolDeclaration", "ToolsetDeclaration", "declared", "tool"]
@@ -18,6 +19,8 @@ MARK: Final = "__signet_tool__"
 LISTED: Final = "__signet_tools__"
 """The global of a module that lists its tools, also those whose name another one took later."""
 
+LARGEST_RESULT_BYTES: Final = 16 << 20
+"""The largest limit that an author may set; it is the limit of a wrapped server's results too."""
 KINDS: Final = {str: "a text", bool: "True or False"}
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -34,11 +37,16 @@ class ToolDeclaration(msgspec.Struct, frozen=True, kw_only=True):
     annotations: Mapping[str, bool] = msgspec.field(default_factory=dict)
     inline: bool = False
     public: bool = False
+    max_result_bytes: int = MAX_RESULT_BYTES
 
     def __post_init__(self) -> None:
         """Raise TypeError, which says what to write, for a word of the wrong type."""
         _check("@signet.tool", self, str, "name", "slug", "title")
         _check("@signet.tool", self, bool, "inline", "public")
+        most = MAX_RESULT_BYTES if self.inline else LARGEST_RESULT_BYTES
+        if type(self.max_result_bytes) is not int or not 0 < self.max_result_bytes <= most:
+            beside = " beside inline=True" if self.inline else ""
+            raise TypeError(f"max_result_bytes= of @signet.tool takes a number from 1 to {most:_}{beside}")
         if self.example is not None and not _is_named(self.example, object):
             raise TypeError("example= of @signet.tool takes valid arguments by their names: write {'a': 1}")
         if not _is_named(self.annotations, bool):
@@ -96,6 +104,7 @@ def tool(
     annotations: Mapping[str, bool] | None = None,
     inline: bool = False,
     public: bool = False,
+    max_result_bytes: int = MAX_RESULT_BYTES,
 ) -> Callable[[F], F]: ...
 
 
@@ -109,7 +118,8 @@ def tool(function: Any = None, /, **given: Any) -> Any:
         **given: `name`, the name in MCP and REST (default: the function's); `slug`, the name of the contract (default:
             the toolset's name and the tool's); `title`; `example`, valid arguments, which `signet check` runs;
             `annotations`, MCP's hints such as `{"readOnlyHint": True}`; `inline`, whether a plain function is so
-            quick that it may run on the event loop, and not in a thread; `public`, whether any web page may call it.
+            quick that it may run on the event loop, and not in a thread; `public`, whether any web page may call it;
+            `max_result_bytes`, the size that a result may have as JSON (default: 2 MiB, at most 16 MiB).
     """
     if function is not None and not callable(function):
         raise TypeError(f"@signet.tool takes its words by name: write @signet.tool(name={function!r})")

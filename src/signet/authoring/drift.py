@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
+from signet.advice import advise
 from signet.kernel.toolset import Toolset
 
 from .frozen import BrokenContractError, FrozenContracts, agree, read_bundle, read_frozen, read_marks, renamed
@@ -40,7 +41,7 @@ def served_contracts(toolset: Toolset, target: str) -> Mapping[str, bytes]:
         found = [finding for finding in changes(toolset, frozen) if finding.is_change]
     except BrokenContractError as error:
         raise ContractDriftError(str(error)) from None
-    freeze = f"signet contract freeze {target}"
+    freeze = advise("contract.freeze", target=target)
     breaks = any(finding.breaks for finding in found)
     higher = higher_version(toolset, frozen.version, freeze) if breaks else ""
     advice = higher or f"'{freeze}' keeps what the types say"

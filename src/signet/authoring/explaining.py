@@ -53,6 +53,8 @@ class Explainer:
         if fault.code is Code.INVALID_OUTPUT:
             violations = cause.violations if isinstance(cause, ContractError) else []
             shown = self._violations(violations)
+            if "max_result_bytes" in fault.data:
+                return fault.message, shown
             return f"{fault.message}: {self._in_words(shown) or text.partition(': ')[2]}", shown
         trace = self._redactor.text(own_trace(cause))[-MAX_TRACE_CHARS:]
         told = f"{tool.name} failed: {text}" if tool is not None else fault.message

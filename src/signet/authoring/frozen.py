@@ -14,6 +14,7 @@ from typing import Any, Final, NoReturn
 import msgspec
 
 from signet.files import read_regular
+from signet.kernel.places import wrong_type
 from signet.kernel.toolset import Toolset
 
 from .json_lines import line_of
@@ -166,7 +167,7 @@ def read_marks(folder: str) -> dict[str, ToolsetMark]:
     try:
         marks = msgspec.convert(value, _Marks).toolsets if several else [msgspec.convert(value, ToolsetMark)]
     except msgspec.ValidationError as error:
-        _refuse(path, 1, error, f"write {MARK_FORM}")
+        _refuse(path, 1, wrong_type(error), f"write {MARK_FORM}")
     if not all(mark.version for mark in marks):
         _refuse(path, line_of(data.decode(), ["version"]), "version is empty")
     return {mark.toolset: mark for mark in marks}

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import sys
 import threading
 from collections.abc import Iterator
 from importlib import import_module
 from types import ModuleType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from .traces import own_trace
+
+if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
 
 __all__ = ["TargetError", "UnknownTargetError", "import_target"]
 
@@ -35,16 +39,24 @@ class UnknownTargetError(TargetError):
     """There is no such target."""
 
 
-def import_target(name: str, shown: str, path: str | None = None) -> ModuleType | None:
+def import_target(name: str, shown: str, path: str | None = None, folder: str = "") -> ModuleType | None:
     """Import a module, or the module of a file; return None if there is none. What it prints goes to standard error.
+
+    Args:
+        name: the name of the module.
+        shown: the target as a person wrote it.
+        path: the file of the module, which another module of that name does not replace.
+        folder: the folder that the module's name begins below.
 
     Raises:
         TargetError: it fails, or takes too long.
     """
     try:
         with contextlib.redirect_stdout(sys.stderr), _time_limit():
-            if path is not None and _is_taken(name, path):
-                return _import_file(name, path)
+            if path is not None:
+                _import_package(name, path, folder)
+                if _is_taken(name, path):
+                    return _import_file(name, path)
             return import_module(name)
     except _TooSlowError as error:
         message = f"{shown} took more than {IMPORT_S:g} s to import: do the long work in a tool, not at the import"
@@ -75,19 +87,48 @@ def _is_taken(name: str, path: str) -> bool:
     return spec is None or spec.origin != path
 
 
+def _import_package(name: str, path: str, folder: str) -> None:
+    """Import the package around a file from its own folder, where an installed copy of it would be imported instead.
+
+    A copy has the same file; another package of that name is left alone.
+    """
+    from importlib.machinery import PathFinder
+    from importlib.util import find_spec
+
+    package = name.partition(".")[0]
+    inside = os.path.relpath(path, os.path.join(folder, package))
+    if package in sys.modules or package in sys.stdlib_module_names or inside.startswith(os.pardir):
+        return
+    other = find_spec(package)
+    if other is None or other.origin is None:
+        return
+    copy = os.path.join(os.path.dirname(other.origin), inside)
+    own = PathFinder.find_spec(package, [folder])
+    if own is not None and os.path.exists(copy) and not os.path.samefile(copy, path):
+        _execute(own)
+
+
 def _import_file(name: str, path: str) -> ModuleType:
     """Import a file under a name of its own."""
-    from importlib.util import module_from_spec, spec_from_file_location
+    from importlib.util import spec_from_file_location
 
-    own = f"signet_target_{len(sys.modules)}_{name}"
-    spec = spec_from_file_location(own, path)
-    if spec is None or spec.loader is None:
+    spec = spec_from_file_location(f"signet_target_{len(sys.modules)}_{name}", path)
+    if spec is None:
         raise ImportError(f"{path} is no Python file")
-    module = sys.modules[own] = module_from_spec(spec)
+    return _execute(spec)
+
+
+def _execute(spec: ModuleSpec) -> ModuleType:
+    """Run a module and make it known by its name; one that fails is forgotten."""
+    from importlib.util import module_from_spec
+
+    if spec.loader is None:
+        raise ImportError(f"{spec.name} has no code")
+    module = sys.modules[spec.name] = module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
     except BaseException:
-        del sys.modules[own]
+        del sys.modules[spec.name]
         raise
     return module
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, get_args
 
 import msgspec
@@ -12,17 +14,30 @@ from signet.kernel.schemas import ContractError
 
 from .finite import is_finite
 
-__all__ = ["UNREADABLE", "AdaptedType", "adapt", "hoisted", "inlined", "schema_of_type"]
+__all__ = ["UNREADABLE", "AdaptedType", "UnsupportedTypeError", "adapt", "hoisted", "inlined", "schema_of_type"]
 
 MAX_NODES: Final = 5000
 """The size up to which references are written out: types that share types could grow without bound."""
 MAX_DEPTH: Final = 64
 MAX_PLACES: Final = 10
 REF: Final = "#/$defs/"
+DESCRIBED: Final = ("__pydantic_core_schema__", "__pydantic_fields__", "__get_pydantic_core_schema__")
+"""The attributes of models, and of types such as `HttpUrl`."""
 ANYTHING: Final = ("$comment", "anything")
 """The mark of `object` in a schema of msgspec, which takes no empty one for it."""
-UNREADABLE: Final = (TypeError, ValueError, NameError, AttributeError, SyntaxError, RuntimeError)
-"""What msgspec and pydantic raise for a type; pydantic's own errors and RecursionError are kinds of RuntimeError."""
+UNREADABLE: Final = (TypeError, ValueError, NameError, AttributeError, SyntaxError, RuntimeError, ImportError)
+"""What msgspec and pydantic raise for a type; pydantic's own errors and RecursionError are kinds of RuntimeError.
+
+ImportError is for a type of pydantic that needs a package, as `EmailStr` does.
+"""
+
+
+class UnsupportedTypeError(TypeError):
+    """A type has no schema; `kind` is the class that has none, which may lie within the type."""
+
+    def __init__(self, kind: type[Any]) -> None:
+        super().__init__(f"type {kind!r} is not supported")
+        self.kind = kind
 
 
 class AdaptedType(msgspec.Struct, frozen=True):
@@ -33,6 +48,12 @@ class AdaptedType(msgspec.Struct, frozen=True):
     """Return the typed value of a JSON value; raise ContractError if it is none."""
     dump: Callable[[Any], Any]
     """Return the JSON value of a typed one; raise ValueError, TypeError or RecursionError if there is none."""
+    accepts: Callable[[Any], bool]
+    """Return whether a default is of the type."""
+    default: Callable[[], Any] | None = None
+    """Return a new default, where the type itself states one."""
+    has_factory: bool = False
+    """Whether each default is computed when it is needed."""
 
 
 def schema_of_type(hint: Any) -> dict[str, Any]:
@@ -44,7 +65,7 @@ def _custom(kind: type[Any]) -> dict[str, Any]:
     """Return the schema of a type that msgspec does not know: only `object` has one, the same as `Any`."""
     if kind is object:
         return dict([ANYTHING])
-    raise TypeError(f"type {kind!r} is not supported")
+    raise UnsupportedTypeError(kind)
 
 
 def adapt(hint: Any, *, is_result: bool = False) -> AdaptedType | None:
@@ -56,6 +77,7 @@ def adapt(hint: Any, *, is_result: bool = False) -> AdaptedType | None:
         return None
     from pydantic import TypeAdapter, ValidationError
 
+    field = _default_of(hint)
     adapter = TypeAdapter(hint)
     schema = inlined(adapter.json_schema(by_alias=True, mode="serialization" if is_result else "validation"))
 
@@ -69,11 +91,43 @@ def adapt(hint: Any, *, is_result: bool = False) -> AdaptedType | None:
     def dump(value: Any) -> Any:
         return adapter.dump_python(value, mode="json", by_alias=True, warnings=False)
 
-    return AdaptedType(schema, load, dump)
+    def accepts(value: Any) -> bool:
+        with contextlib.suppress(ValueError, TypeError, RecursionError):
+            adapter.validate_python(value, strict=True)
+            return True
+        # Written in JSON, a day is a text, and so is an address.
+        with contextlib.suppress(ValueError, TypeError, RecursionError):
+            adapter.validate_json(msgspec.json.encode(dump(value)), strict=True)
+            return True
+        return False
+
+    def default() -> Any:
+        stated = adapter.get_default_value()
+        return stated.value if stated is not None else None
+
+    if field is None:
+        return AdaptedType(schema, load, dump, accepts)
+    return AdaptedType(schema, load, dump, accepts, default, field.default_factory is not None)
+
+
+def _default_of(hint: Any) -> Any:
+    """Return the last `Field` of a type that states a default, or None; raise TypeError for one that cannot hold here.
+
+    An alias, and a factory that takes the other values, are for the fields of a model alone.
+    """
+    from pydantic.fields import FieldInfo
+
+    fields = [one for one in getattr(hint, "__metadata__", ()) if isinstance(one, FieldInfo)]
+    for field in fields:
+        if field.alias or field.validation_alias:
+            raise TypeError("pydantic's alias= is for the fields of a model: name the parameter itself so")
+        if getattr(field, "default_factory_takes_validated_data", False):
+            raise TypeError("a default_factory of pydantic that takes other values is for the fields of a model alone")
+    return next((one for one in reversed(fields) if not one.is_required()), None)
 
 
 def _mentions_pydantic(hint: Any) -> bool:
-    if hasattr(hint, "__pydantic_core_schema__") or hasattr(hint, "__pydantic_fields__"):
+    if any(map(partial(hasattr, hint), DESCRIBED)):
         return True
     if type(hint).__module__.partition(".")[0] in {"pydantic", "annotated_types"}:
         return True
@@ -88,7 +142,7 @@ def inlined(schema: dict[str, Any]) -> dict[str, Any]:
     """
     definitions = schema.get("$defs") or {}
     if not definitions:
-        return dict(_typed_enums(schema))
+        return dict(_cleaned(schema))
     kept: set[str] = set()
     budget = [MAX_NODES]
 
@@ -115,7 +169,7 @@ def inlined(schema: dict[str, Any]) -> dict[str, Any]:
             name = pending.pop()
             whole["$defs"][name] = definitions[name]
             pending += [other for other in _references(definitions[name]) if other not in {*whole["$defs"], *pending}]
-    return dict(_typed_enums(whole))
+    return dict(_cleaned(whole))
 
 
 def hoisted(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
@@ -156,23 +210,26 @@ def _references(part: Any) -> set[str]:
     return found | {ref.removeprefix(REF)} if isinstance(ref, str) and ref.startswith(REF) else found
 
 
-def _typed_enums(part: Any) -> Any:
+def _cleaned(part: Any) -> Any:
     """Return a schema in which a choice of texts says that it is text: some clients ask for a type.
 
-    A default that JSON cannot write is left out, and so is the mark of `object`.
+    A default that JSON cannot write is left out, and so are the mark of `object` and pydantic's `discriminator`, a word
+    of OpenAPI that names definitions by reference: the branches of `oneOf` tell by their own `const` which one it is.
     """
     if isinstance(part, list):
-        return [_typed_enums(one) for one in part]
+        return [_cleaned(one) for one in part]
     if not isinstance(part, dict):
         return part
     # A list or dict of anything is one without a word on what it holds.
     is_group = part.get("type") in ("array", "object")
+    is_choice = isinstance(part.get("oneOf"), list)
     part = {
-        key: value if key in {"default", "examples", "enum"} else _typed_enums(value)
+        key: value if key in {"default", "examples", "enum"} else _cleaned(value)
         for key, value in part.items()
         if (key, value) != ANYTHING
         and not (is_group and value == dict([ANYTHING]))
         and not (key == "default" and not is_finite(value))
+        and not (key == "discriminator" and is_choice)
     }
     choices = part.get("enum")
     if isinstance(choices, list) and choices and "type" not in part and all(isinstance(one, str) for one in choices):

@@ -98,13 +98,25 @@ def _from_file(path: str, shown: str) -> list[Toolset]:
         # Its neighbours can be imported, but a calendar.py among them takes nothing from Python's own.
         sys.path.append(folder)
     check_neighbours(path, folder, shown)
-    module = _loaded(path) or _find(name, shown, path)
+    module = _loaded(path) or _find(name, shown, path, folder)
     if module.__file__ is None or not os.path.samefile(module.__file__, path):
-        raise TargetError(f"{shown} cannot be imported as {name}: {module.__file__} is; serve the two apart")
+        why = f"{shown} cannot be imported as {name}: {module.__file__} is already; serve the two apart"
+        raise TargetError(f"{why}{_editable(folder)}")
     stem = os.path.splitext(os.path.basename(path))[0]
     if stem == "__init__":
         stem = os.path.basename(os.path.dirname(path))
     return _toolsets_in(vars(module), stem, os.path.dirname(path))
+
+
+def _editable(folder: str) -> str:
+    """Return how the project around a folder of code is installed without a copy; nothing where there is no project."""
+    for project in (folder, os.path.dirname(folder)):
+        if os.path.exists(os.path.join(project, "pyproject.toml")):
+            from signet.advice import advise
+
+            install = advise("project.editable", folder=project)
+            return f", or, if that is a copy that was installed, install the project itself: {install}"
+    return ""
 
 
 def _package_of(path: str) -> tuple[str, str]:
@@ -226,8 +238,8 @@ def _contracts(folder: str | None) -> str | None:
     return os.path.join(folder, FOLDER) if folder else None
 
 
-def _find(name: str, shown: str, path: str | None = None) -> ModuleType:
-    module = import_target(name, shown, path)
+def _find(name: str, shown: str, path: str | None = None, folder: str = "") -> ModuleType:
+    module = import_target(name, shown, path, folder)
     if module is None:
         raise UnknownTargetError(f"there is no module {name}: a target is {FORMS}")
     return module

@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from signet.kernel.settings import settings_of
-from signet.kernel.tools import Tool
+from signet.kernel.tools import MAX_RESULT_BYTES, Tool
 from signet.kernel.toolset import CorpusRow, Toolset
 
 from .contract import ContractTypeError, derive
@@ -138,6 +138,8 @@ def _make(toolset: ToolsetDeclaration, declaration: ToolDeclaration) -> _Made:
         keeps_nulls=contract.nullable,
         annotations=declaration.annotations,
         public=declaration.public,
+        max_result_bytes=declaration.max_result_bytes,
+        validate_in_thread=declaration.max_result_bytes > MAX_RESULT_BYTES,
         defined_at=_defined_at(declaration),
     )
     return _Made(declaration, tool, bundle)

@@ -9,9 +9,10 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from signet import __version__
+from signet.advice import advise
 
 if TYPE_CHECKING:
     from signet.kernel.settings import Setting
@@ -23,7 +24,6 @@ __all__ = [
     "TOOLSET_FLAGS",
     "USAGE",
     "Parser",
-    "add_drop_in",
     "add_server_command",
     "add_settings",
     "print_err",
@@ -164,6 +164,12 @@ class Parser(argparse.ArgumentParser):
     """Where the words behind `--` go, as they are written."""
     help_action: str = "help"
     """What `--help` does: print the help at once, or with `store_true` leave it to the command."""
+    ends_with_dashes: bool = False
+    """Whether `--` may stand at the end, with nothing behind it."""
+    variables: tuple[str, ...] = ()
+    """The settings that the environment may set, where those are not all."""
+    without_flag: tuple[str, ...] = ()
+    """Those of them that have no flag."""
 
     def __init__(self, **facts: Any) -> None:
         super().__init__(**{"allow_abbrev": False, "formatter_class": HelpFormatter, "add_help": False, **facts})
@@ -191,9 +197,17 @@ class Parser(argparse.ArgumentParser):
         return super().format_help()
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse a command line; refuse unknown arguments here, where the command is known."""
+        """Parse a command line; refuse unknown arguments here, where the command is known.
+
+        A command that only groups others shows its help where none of them is named, with the exit status 0.
+        """
         self.load()
+        if not args and self._subparsers is not None:
+            args = ["--help"]
         words: list[str] = []
+        args = sys.argv[1:] if args is None else list(args)
+        if self.ends_with_dashes and args[-1:] == ["--"]:
+            args.pop()
         if self.behind_dashes is not None and "--" in args:
             place = args.index("--")
             args, words = args[:place], args[place + 1 :]
@@ -213,11 +227,19 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print one sentence with the way to the help, and exit."""
-        print_err_line(self.prog.partition(" ")[0], f"{message}; '{self.prog} --help' shows what can be written")
+        name, *command = self.prog.split()
+        page = advise("help", command=command) if name == "signet" else f"{self.prog} --help"
+        print_err_line(name, f"{message}; '{page}' shows what can be written")
         raise SystemExit(USAGE)
 
 
-def add_settings(command: Parser, *names: str, prefix: str = "", **texts: str | Callable[[], str]) -> None:
+def add_settings(
+    command: Parser,
+    *names: str,
+    prefix: str = "",
+    defaults: Mapping[str, Any] = MappingProxyType({}),
+    **texts: str | Callable[[], str],
+) -> None:
     """Give a command the flags of some settings, with the help text and the default that the settings state.
 
     The flags are made when the command is used: settings and toolsets are not loaded for any other.
@@ -226,15 +248,16 @@ def add_settings(command: Parser, *names: str, prefix: str = "", **texts: str | 
         command: the parser that gets the flags.
         names: the flat names of the settings, such as `boj_base_url`; `TOOLSET_FLAGS` stands for those of all toolsets.
         prefix: a part of the names that the flags leave out; the help shows the variables then.
+        defaults: the defaults of the command, where they are not those of the settings.
         texts: help texts to use in place of the settings' own.
     """
-    command.pending.append(lambda: _add_settings(command, names, prefix, texts))
+    command.pending.append(lambda: _add_settings(command, names, prefix, texts, defaults))
 
 
 def add_server_command(command: argparse.ArgumentParser) -> None:
     """Let the words behind `--` start a server of somebody else's, which the command is about then."""
     command.usage = f"{command.usage}\n         [-- COMMAND ...]"
-    text = "variable that the server behind -- gets, beside PATH, HOME and the like; may be repeated"
+    text = "variable that the server behind -- gets, beside PATH, HOME and the like; KEY=VALUE sets it; may be repeated"
     add = partial(command.add_argument, "--env", metavar="KEY", action="append", default=[], help=text)
     if isinstance(command, Parser):
         command.behind_dashes = "server_command"
@@ -245,14 +268,18 @@ def add_server_command(command: argparse.ArgumentParser) -> None:
 
 
 def _add_settings(
-    command: Parser, names: tuple[str, ...], prefix: str, texts: Mapping[str, str | Callable[[], str]]
+    command: Parser,
+    names: tuple[str, ...],
+    prefix: str,
+    texts: Mapping[str, str | Callable[[], str]],
+    defaults: Mapping[str, Any],
 ) -> None:
     from signet.settings import known_settings, variable_of
 
     known = known_settings()
     flags = [name for name, field in known.items() if field.flag]
     for name in [name for given in names for name in (flags if given == TOOLSET_FLAGS else [given])]:
-        field = known[name]
+        field = known[name]._replace(default=defaults[name]) if name in defaults else known[name]
         flag = name.removeprefix(prefix).replace("_", "-")
         text = texts.get(name) or _help(field, variable_of(name) if prefix else "")
         more: dict[str, Any] = {"dest": name, "help": text() if callable(text) else text}
@@ -271,9 +298,3 @@ def _help(field: Setting, variable: str) -> str:
     notes = [variable, f"default: {field.shown_default}" if field.shown_default else ""]
     note = ", ".join(filter(None, notes))
     return f"{field.help} ({note})" if note else field.help
-
-
-def add_drop_in(server: Parser) -> None:
-    """Add the flags that the drop-in servers have beside those of their specs."""
-    add_settings(server, "log_dir", "record", "replay", log_dir="write a journal of calls below DIR (default: none)")
-    server.add_argument("--version", action="version", version=f"{server.prog} {__version__}")

@@ -20,10 +20,10 @@ from signet.operations.audit.chain import NO_HASH, Seal, Tail
 from signet.operations.audit.ending import BEGIN
 from signet.operations.audit.file import HEAD_SUFFIX, read_head
 from signet.operations.audit.verification import BadLineError, Verifier, lines_of
-from signet.settings import UsageError
+from signet.settings import UsageError, given_settings
 
 from .arguments import printable
-from .terminal import write
+from .terminal import counted, write
 
 __all__ = ["add"]
 
@@ -36,8 +36,9 @@ STDIN: Final = "-"
 GZIP: Final = b"\x1f\x8b"
 EPILOG: Final = """\
 The exit status is 0 if every line is as it was written, 1 if not (the first bad line is named), 2 if there is no such
-file or it is no audit log. A key in SIGNET_AUDIT_KEY is needed for a log that was written with one. Files that were
-moved away by a rotation are given before the one that follows them, compressed by gzip or not; - is standard input.
+file or it is no audit log. A log that was written with a key needs it in SIGNET_AUDIT_KEY, or the file of the key in
+SIGNET_AUDIT_KEY_FILE. Files that were moved away by a rotation are given before the one that follows them, compressed
+by gzip or not; - is standard input.
 
 examples:
   signet audit verify audit.log
@@ -79,7 +80,8 @@ def _verify(args: argparse.Namespace) -> int:
     """Verify one or several files of a log."""
     if args.files.count(STDIN) > 1:
         raise UsageError("standard input (-) can be given once")
-    seal, wanted = Seal(os.environ.get("SIGNET_AUDIT_KEY")), args.contains.strip().lower()
+    key = given_settings(os.environ, {}, names=("audit_key",)).get("audit_key")
+    seal, wanted = Seal(None if key is None else str(key.value)), args.contains.strip().lower()
     verifier = Verifier(seal, wanted, follows=args.follows.strip().lower() or NO_HASH)
     for number, path in enumerate(args.files):
         try:
@@ -87,8 +89,12 @@ def _verify(args: argparse.Namespace) -> int:
         except BadLineError as error:
             write(printable(f"{path}: {error}"))
             return BAD
-        lines = f"{verifier.number} lines, {verifier.requests} requests, {verifier.calls} accepted calls"
+        numbers = {"line": verifier.number, "request": verifier.requests, "accepted call": verifier.calls}
+        lines = ", ".join(counted(number, noun, form="") for noun, number in numbers.items())
         write(printable(f"{path}: good: {lines}; {note}"))
+        if not verifier.has_end:
+            lacks = "standard input has no head" if path == STDIN else f"{path}{HEAD_SUFFIX} is missing or unreadable"
+            write(printable(f"{lacks}: lines that were cut off at the end cannot be noticed"))
     if verifier.follows != NO_HASH:
         write(f"the first file follows another one, whose last hash is {printable(verifier.follows)}")
     if verifier.wanted and not verifier.is_wanted_found:
@@ -114,7 +120,8 @@ def _verify_file(verifier: Verifier, path: str, *, is_followed: bool) -> str:
         raise BadLineError(verifier.number + 1, why) from None
     except OSError as error:
         raise UsageError(f"cannot read {path} ({error.strerror})") from None
-    return verifier.check_end(source.head, is_running=source.is_running, is_followed=is_followed)
+    is_running = source.is_running
+    return verifier.check_end(source.head, is_running=is_running, is_followed=is_followed, is_stream=path == STDIN)
 
 
 @contextmanager

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from signet.toolsets.boj import BojSettings
 
-from .arguments import USAGE, Parser, add_drop_in, add_settings
+from .arguments import USAGE, Parser
 from .boj import CREDIT
+from .drop_in import EMPTY_LISTS, add_drop_in, read_drop_in_settings, run_drop_in
 
 if TYPE_CHECKING:
     from signet.kernel.errors import Fault
@@ -20,16 +21,19 @@ if TYPE_CHECKING:
 __all__ = ["NAME", "main", "parser"]
 
 NAME: Final = "boj-mcp-server"
-OWN_TIME_S: Final = 3600
+PREFIX: Final = "boj_"
+OWN_TIME_S: Final = 3600.0
 """Each attempt has a timeout of its own, and the user decides how many there are."""
+OWN_MB: Final = 128
+"""A third more than the list of the largest database has: spec 3 lists every database whole."""
+DEFAULTS: Final = {"call_timeout_s": OWN_TIME_S, "boj_max_body_mb": OWN_MB, "boj_max_result_mb": OWN_MB}
 
 
 def main(argv: list[str] | None = None) -> int:
     """Serve until standard input ends; return the exit status."""
-    args = parser().parse_args(argv)
-    from .stdio_process import run_drop_in
-
-    return run_drop_in(lambda: _settings(args), _build, refused=USAGE)
+    program = parser()
+    args: argparse.Namespace = program.parse_args(argv)
+    return run_drop_in(lambda: _settings(program, args), _build, refused=USAGE)
 
 
 def parser() -> Parser:
@@ -41,16 +45,14 @@ def parser() -> Parser:
     )
     # The index belongs to another toolset.
     names = [f"boj_{name}" for name in BojSettings.__struct_fields__ if not name.startswith("index_")]
-    add_settings(program, *names, prefix="boj_")
-    add_drop_in(program)
+    add_drop_in(program, PREFIX, names, ["log", "sandbox"])
     return program
 
 
-def _settings(args: argparse.Namespace) -> Settings:
-    from signet.settings import Settings
-
-    timeout = {} if "SIGNET_CALL_TIMEOUT_S" in os.environ else {"call_timeout_s": OWN_TIME_S}
-    return Settings.read(os.environ, {**vars(args), **timeout, "toolsets": "boj"}, prefix="boj_")
+def _settings(program: Parser, args: argparse.Namespace) -> Settings:
+    # A flag goes before a variable: with an address, nothing is answered from sample data.
+    fixed = {"toolsets": "boj", "sandbox": None if args.boj_base_url is None else False}
+    return read_drop_in_settings(program, args, PREFIX, fixed, DEFAULTS)
 
 
 def _build(settings: Settings) -> Server:
@@ -59,7 +61,7 @@ def _build(settings: Settings) -> Server:
 
     log_ignored(settings, os.environ, NAME)
     # Spec 3's results are structured JSON, and its clients may read them from the text.
-    return build_server(resolve(settings), NAME, _with_rpc_errors, whole_text=True)
+    return build_server(resolve(settings), NAME, _with_rpc_errors, whole_text=True, empty_lists=EMPTY_LISTS)
 
 
 def _with_rpc_errors(tool: Tool) -> Tool:

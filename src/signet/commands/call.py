@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
+from signet.advice import advise
 from signet.app import build_server
 from signet.kernel.outcome import Call, Door, Outcome
 from signet.kernel.schemas import schema_of
@@ -17,8 +18,8 @@ from signet.kernel.wire import ProtocolError
 from signet.settings import Settings, UsageError
 
 from .arguments import Parser
-from .call_arguments import is_text, read_arguments
-from .terminal import show, show_error, show_result, text_of, write
+from .call_arguments import is_piped, is_text, read_arguments
+from .terminal import say, show, show_error, show_result, text_of, write
 from .tool_arguments import Argument, arguments_in
 from .wrapped import known_tools, learn
 
@@ -42,13 +43,23 @@ def run_call(args: argparse.Namespace, settings: Settings) -> int:
         return _call_remote(args, settings)
     server = build_server(settings)
     outcome = asyncio.run(_call_once(server, args))
+    if args.out is not None and outcome.fault is None:
+        from .call_output import part_of_outcome, write_part
+
+        if write_part(part_of_outcome(outcome), args.out):
+            return 0
+        show(outcome)
+        return FAILED
     message = ""
     if outcome.tool is None:
         from .tool_lookup import advice
 
         message = advice(args.name, settings, server.pipeline.toolbox)
     show(outcome, message)
-    return 0 if outcome.fault is None else FAILED
+    if outcome.fault is None:
+        return 0
+    _advise_stdin(args, _arguments_of(server, args.name))
+    return FAILED
 
 
 def show_help(args: argparse.Namespace, settings: Settings, parser: Parser) -> int:
@@ -90,21 +101,45 @@ def _call_remote(args: argparse.Namespace, settings: Settings) -> int:
     server = RemoteServer(args.url, settings.token, settings.call_timeout_s)
     tools = {tool.name: tool for tool in server.list_tools()}
     if args.name not in tools:
-        message = unknown(args.name, tools, f"'signet tools --url {server.shown}' lists what there is")
+        message = unknown(args.name, tools, f"'{advise('tools.remote', url=server.shown)}' lists what there is")
         show_error("TOOL_NOT_FOUND", "NOT_FOUND", message, said=message)
         return FAILED
-    arguments = read_arguments(arguments_in(tools[args.name].input_schema), args.pairs, args.json)
+    known = arguments_in(tools[args.name].input_schema)
+    arguments = read_arguments(known, args.pairs, args.json)
     try:
         result = server.call(args.name, arguments)
     except ProtocolError as error:
         code = error.data.get("canonical_code") if isinstance(error.data, dict) else None
         show_error(str(code or error.code), str(code or error.code), str(error))
-        return FAILED
-    return _show_remote(result)
+        status = FAILED
+    else:
+        status = _show_remote(result, args.out)
+    if status == FAILED:
+        _advise_stdin(args, known, server.shown)
+    return status
 
 
-def _show_remote(result: dict[str, Any]) -> int:
-    """Print the result that a server gave and return the exit status."""
+def _advise_stdin(args: argparse.Namespace, arguments: dict[str, Argument], url: str = "") -> None:
+    """Say how standard input is read, after a failed call with a pipe on it and without arguments."""
+    required = [one for one in arguments.values() if one.required]
+    if args.pairs or args.json is not None or len(required) != 1 or "string" not in required[0].types:
+        return
+    if not is_piped():
+        return
+    from signet.lock.address import shown_command
+
+    given = {"toolsets": args.toolsets, "config": args.config, "url": url}
+    flags = [word for name, value in given.items() if value for word in (f"--{name}", value)]
+    flags += ["--sandbox"] if args.sandbox else []
+    command = tuple(getattr(args, "server_command", ()))
+    pair = f"{required[0].name}=-"
+    advice = advise("call.stdin", tool=args.name, pair=pair, flags=flags, server=["--", *command] if command else [])
+    has_secrets = tuple(shown_command(command)) != command
+    say(f"standard input is read where an argument asks for it: {f'write {pair}' if has_secrets else advice}")
+
+
+def _show_remote(result: dict[str, Any], out: str | None = None) -> int:
+    """Print the result that a server gave, or write it to a file, and return the exit status."""
     content = result.get("content")
     blocks = [one for one in content if isinstance(one, dict)] if isinstance(content, list) else []
     text = text_of([one for one in blocks if one.get("type") == "text" and isinstance(one.get("text"), str)])
@@ -114,6 +149,14 @@ def _show_remote(result: dict[str, Any]) -> int:
         show_error(code, code, text)
         return FAILED
     structured = result.get("structuredContent")
+    if out is not None:
+        from .call_output import part_of_blocks, write_part
+
+        body = msgspec.json.encode({"content": blocks} if structured is None else structured)
+        if write_part(part_of_blocks(blocks, body, is_structured=structured is not None), out):
+            return 0
+        show_result(body, None)
+        return FAILED
     if structured is not None:
         show_result(msgspec.json.encode(structured), None)
     else:
@@ -124,7 +167,7 @@ def _show_remote(result: dict[str, Any]) -> int:
 async def _call_once(server: Server, args: argparse.Namespace) -> Outcome:
     """Run one call and close the server, which also writes its journal and its recording; return the outcome."""
     try:
-        await learn(server)
+        await learn(server, args.name)
         arguments = read_arguments(_arguments_of(server, args.name), args.pairs, args.json)
         return await walk(server, args.name, arguments)
     finally:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import sys
 from collections.abc import Mapping
 from typing import Any, Final
@@ -12,7 +14,7 @@ from signet.settings import UsageError
 from .terminal import say
 from .tool_arguments import Argument, with_texts
 
-__all__ = ["is_text", "read_arguments", "read_object"]
+__all__ = ["is_piped", "is_text", "read_arguments", "read_object"]
 
 MAX_BYTES: Final = 4_194_304
 """The most that is read from a file or from standard input."""
@@ -53,6 +55,15 @@ def is_text(argument: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def is_piped() -> bool:
+    """Return whether standard input is a pipe, or a file that is not empty."""
+    try:
+        status = os.fstat(sys.stdin.fileno())
+    except (AttributeError, OSError, ValueError):
+        return False
+    return stat.S_ISFIFO(status.st_mode) or (stat.S_ISREG(status.st_mode) and status.st_size > 0)
 
 
 def read_object(text: str) -> dict[str, Any]:

@@ -47,6 +47,8 @@ examples:
 Every flag of a server can be set in the environment: SIGNET_PORT=9000 is --port 9000, SIGNET_JOURNAL=no is
 --no-journal. So it can in a file, signet.toml: 'signet config' shows each value and where it comes from. A flag wins
 over its variable, and that over the file.
+
+A group of commands, such as 'signet boj', shows its help if no command of it is named; the exit status is 0.
 """
 
 CALL_EXAMPLES: Final = """\
@@ -59,6 +61,7 @@ examples:
   signet call encodePlantUML plantumlCode='A -> B'
   cat diagram.puml | signet call encodePlantUML plantumlCode=-
   signet call boj_get_data_code --sandbox db=FM08 codes=FXERD01,FXERD02
+  signet call renderPlantUML plantumlCode=@diagram.puml format=png --out diagram.png
   signet call encodePlantUML --url http://127.0.0.1:8080 --json @arguments.json
   signet call get_current_time timezone=UTC -- uvx mcp-server-time
 """
@@ -79,7 +82,7 @@ def main(argv: list[str] | None = None) -> int:
     if sys.stderr is None:
         # Closed: the next open() would take its number.
         redirect_to_null(2)
-    given = (sys.argv[1:] if argv is None else argv) or ["--help"]
+    given = sys.argv[1:] if argv is None else argv
     with while_starting():
         from signet.settings import UsageError
 
@@ -166,7 +169,7 @@ def _add_tools(commands: Any, name: str) -> None:
     tools.add_argument("--json", action="store_true", help="print JSON, with the contracts")
     tools.add_argument("--url", metavar="URL", help=URL_TEXT)
     tools.add_argument("--installed", action="store_true", help="list the toolsets that installed packages bring")
-    add_settings(tools, *SOURCE, toolsets=_toolsets_text)
+    add_settings(tools, *SOURCE, "replay", toolsets=_toolsets_text)
     add_server_command(tools)
     add_settings(tools, *SHARED)
 
@@ -181,10 +184,12 @@ def _add_call(commands: Any, name: str) -> None:
     call.add_argument("pairs", nargs="*", metavar="key=value", help=text)
     text = "all arguments as one JSON object, or @ and a file with it, or - for standard input"
     call.add_argument("--json", metavar="JSON", help=text)
+    text = "write the result to FILE instead: a picture decoded, a text as text, else JSON; - is standard output"
+    call.add_argument("--out", metavar="FILE", help=text)
     call.add_argument("--url", metavar="URL", help=URL_TEXT)
     add_settings(call, *SOURCE, *RECORDING, toolsets=_toolsets_text)
     add_server_command(call)
-    add_settings(call, *SHARED)
+    add_settings(call, "dev", *SHARED, dev="show the message and the traceback of a tool of your own that fails")
     call.set_defaults(parser=call)
 
 
@@ -216,12 +221,30 @@ def settings_of_command(args: argparse.Namespace) -> Settings:
     flags = {name: value for name, value in vars(args).items() if name in known}
     if getattr(args, "targets", None):
         flags["toolsets"] = ",".join(filter(None, [join_targets(args.targets), flags.get("toolsets")]))
-    settings = read_settings(os.environ, flags, default_log_dir=JOURNALS if "log_dir" in flags else None)
+    defaults = {"log_dir": JOURNALS} if "log_dir" in flags else {}
+    named = _named_servers(args)
+    settings = read_settings(os.environ, flags, defaults=defaults, with_documents=True, servers=named)
     if settings.config or getattr(args, "server_command", None) or getattr(args, "env", None):
         from .wrapped import with_command
 
         settings = with_command(settings, args)
+    if hasattr(args, "port") and settings.console:
+        from msgspec.structs import replace
+
+        from .launching import serve_words
+
+        settings = replace(settings, launch=serve_words(args, settings.config))
     return resolve(settings)
+
+
+def _named_servers(args: argparse.Namespace) -> list[str]:
+    """Return the name of the server that the words behind `--` start, if there are any."""
+    command = getattr(args, "server_command", None)
+    if not command:
+        return []
+    from signet.relay.server_name import default_name
+
+    return [default_name(command)]
 
 
 def _stdio(args: argparse.Namespace) -> int:

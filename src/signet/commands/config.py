@@ -10,6 +10,7 @@ import msgspec
 
 from signet.app import JOURNALS
 from signet.configuration.reading import read_configuration
+from signet.configuration.wrapping import with_servers_of_file
 from signet.kernel.settings import settings_of
 from signet.settings import Settings, known_settings
 from signet.shown_settings import shown_settings
@@ -51,8 +52,8 @@ def _flags() -> list[str]:
 def _run(args: argparse.Namespace) -> int:
     """Print the settings of the process and those of the enabled toolsets."""
     flags = {name: value for name, value in vars(args).items() if name in known_settings()}
-    configuration = read_configuration(os.environ, flags, default_log_dir=JOURNALS)
-    shown = list(shown_settings(configuration.settings))
+    configuration = read_configuration(os.environ, flags, defaults={"log_dir": JOURNALS}, with_documents=True)
+    shown = list(shown_settings(with_servers_of_file(configuration.settings, is_private=False)))
     for why in configuration.warnings.values():
         say(why)
     if args.json:

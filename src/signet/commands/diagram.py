@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import base64
 import os
+import sys
 import time
 from typing import TYPE_CHECKING, Any, Final
 
@@ -24,6 +25,8 @@ __all__ = ["add"]
 
 FAILED: Final = 1
 FORMATS: Final = ("svg", "png", "txt")
+STANDARD: Final = "-"
+"""The name of standard input, whose picture goes to standard output."""
 POLL_S: Final = 0.3
 """How often the files are looked at."""
 MAX_FILE_BYTES: Final = 16_777_216
@@ -33,6 +36,7 @@ examples:
   signet diagram order.puml                              order.svg beside it
   signet diagram docs/*.puml --format png --out build
   signet diagram order.puml --watch                      draw it again whenever it is saved
+  cat order.puml | signet diagram - > order.svg          from standard input to standard output
 
 A file with several diagrams gives order.svg, order_001.svg, order_002.svg. What is wrong with a diagram is told as
 FILE:LINE: message, and the exit status is 1.
@@ -42,7 +46,7 @@ FILE:LINE: message, and the exit status is 1.
 def add(parser: Parser) -> None:
     """Add the arguments of `signet diagram`."""
     parser.epilog = EXAMPLES
-    parser.add_argument("files", nargs="+", metavar="FILE", help="file with PlantUML diagrams, in UTF-8")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="file with PlantUML diagrams, in UTF-8; - for stdin")
     parser.add_argument("--format", choices=FORMATS, default="svg", help="format of the pictures (default: svg)")
     parser.add_argument("--out", metavar="DIR", help="folder of the pictures (default: beside each file)")
     parser.add_argument("--dark", action="store_true", help="draw light lines on a dark background")
@@ -53,6 +57,8 @@ def add(parser: Parser) -> None:
 
 def _run(args: argparse.Namespace) -> int:
     """Draw the files."""
+    if STANDARD in args.files and (args.watch or len(args.files) > 1):
+        raise UsageError("- is standard input: it cannot be watched, nor drawn beside files; write it alone")
     if args.out is not None:
         try:
             os.makedirs(args.out, exist_ok=True)
@@ -125,12 +131,14 @@ async def _draw_file(server: Server, path: str, args: argparse.Namespace, target
     text = _read(path)
     if text is None:
         return False
-    folder = args.out or os.path.dirname(path)
-    base = os.path.join(folder, os.path.splitext(os.path.basename(path))[0])
+    base = _base(path, args.out)
     good = True
     for number, (before, source) in enumerate(split_diagrams(text)):
         target = f"{base}_{number:03d}.{args.format}" if number else f"{base}.{args.format}"
-        refusal = targets.claim(target, path)
+        if base == STANDARD:
+            target, refusal = STANDARD, "standard output takes one diagram; use --out DIR" if number else None
+        else:
+            refusal = targets.claim(target, path)
         if refusal is not None:
             print_err(f"{path}:{before + 1}: {refusal}\n")
             good = False
@@ -145,16 +153,27 @@ async def _draw_file(server: Server, path: str, args: argparse.Namespace, target
             good = False
             continue
         good = _save(target, outcome.result) and good
-        write(f"{target}  {outcome.result['width']} x {outcome.result['height']}  {time.monotonic() - began:.1f} s")
+        if target != STANDARD:
+            write(f"{target}  {outcome.result['width']} x {outcome.result['height']}  {time.monotonic() - began:.1f} s")
     return good
+
+
+def _base(path: str, folder: str | None) -> str:
+    """Return the path of a file's pictures without number and ending; that of standard output is its name."""
+    if path == STANDARD:
+        return STANDARD if folder is None else os.path.join(folder, "diagram")
+    return os.path.join(folder or os.path.dirname(path), os.path.splitext(os.path.basename(path))[0])
 
 
 def _read(path: str) -> str | None:
     """Return the text of a file; None, with a line to the user, if it cannot be read."""
     try:
-        with open(path, "rb") as file:
+        with open(sys.stdin.fileno() if path == STANDARD else path, "rb", closefd=path != STANDARD) as file:
             data = file.read(MAX_FILE_BYTES + 1)
         text = data.decode()
+    except IsADirectoryError:
+        print_err(f"{path}:1: it is a folder; name the files in it, such as {os.path.join(path, '*.puml')}\n")
+        return None
     except OSError as error:
         print_err(f"{path}:1: cannot be read ({error.strerror})\n")
         return None
@@ -172,6 +191,10 @@ def _save(path: str, result: dict[str, Any]) -> bool:
     """Write a picture, all of it or nothing."""
     data = base64.b64decode(result["data"]) if result["format"] == "png" else result["data"].encode()
     try:
+        if path == STANDARD:
+            sys.stdout.buffer.write(data)
+            sys.stdout.buffer.flush()
+            return True
         with replacing(path, f"{path}.part") as file:
             file.write(data)
     except OSError as error:

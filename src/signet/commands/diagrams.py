@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from typing import Final
 
+from signet.advice import advise
 from signet.configuration.reading import read_settings
 from signet.engines.assets import PACKED, PINS, checkout, data_folder, find_assets
 from signet.settings import UsageError
@@ -72,7 +73,7 @@ def _say_what_is_missing() -> int:
 
     missing = missing_modules()
     if missing:
-        say(f"{' and '.join(missing)} not installed yet: pip install 'signet-mcp[diagrams]'")
+        say(f"{' and '.join(missing)} not installed yet; type: {advise('extra', install='diagrams')}")
         return FAILED
     return 0
 

@@ -11,6 +11,7 @@ from urllib.parse import SplitResult, urlsplit
 import msgspec
 
 from signet import __version__
+from signet.advice import advise
 from signet.kernel.protocol import Identity
 from signet.kernel.wire import ProtocolError
 from signet.settings import UsageError
@@ -84,7 +85,8 @@ class RemoteServer:
             raise self._not_mcp("it closed the connection") from None
         except OSError as error:
             why = printable(error.strerror or str(error) or "no connection")
-            message = f"no server answers at {self.shown} ({why}); start one with 'signet serve', or check the address"
+            serve = advise("serve")
+            message = f"no server answers at {self.shown} ({why}); start one with '{serve}', or check the address"
             raise UsageError(message) from None
         except ProtocolError as error:
             if errors:

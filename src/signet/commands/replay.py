@@ -26,17 +26,19 @@ from signet.files import read_regular
 from signet.journal.record import LoggedCall, logged
 from signet.journal.retention import FOLDER, find_latest_run
 from signet.kernel.server import Server
-from signet.runs import read_manifest_of
+from signet.runs import describe_tapes, read_manifest_of, wrapping_of_replay
 from signet.settings import PREFIX, Settings, UsageError, load_toolsets
 from signet.upstream.cassette_folder import CALLS, LABEL, CassetteRedactor
 
 from .arguments import printable
 from .call import COMMAND_LINE, walk
 from .terminal import REPLACEMENT, write
+from .wrapped import learn
 
 __all__ = ["add"]
 
 DIFFERENT: Final = 1
+HEADING: Final = "then: as recorded; now: the same call again, with the recorded responses of upstreams and servers"
 EPILOG: Final = """\
 The exit status is 0 if every call has the same result as before, 1 if one differs, 2 if there is nothing to run.
 
@@ -108,6 +110,8 @@ def _run(args: argparse.Namespace) -> int:
         raise UsageError(message)
     lines = asyncio.run(_replay(build_server(settings), calls, _match(wanted, records, calls, folder)))
     width = max(len(line.tool) for line in lines)
+    write(HEADING)
+    write(f"{'tool':<{width}}  {'then':<5}  {'now':<5}  result")
     for line in lines:
         write(printable(f"{line.tool:<{width}}  {line.then:<5}  {line.now:<5}  {line.verdict}", substitute=REPLACEMENT))
         if line.difference:
@@ -123,8 +127,10 @@ def _recorded_settings(folder: str, toolsets: str) -> Settings:
     own = tuple([f"{name}_".replace("-", "_").upper() for name in names if find_toolset(name).has_services])
     environ = {name: value for name, value in os.environ.items() if name.removeprefix(PREFIX).startswith(own)}
     known = Settings().recorded()
-    recorded = {name: value for name, value in read_manifest_of(folder).settings.items() if name in known}
-    return resolve(Settings.read(environ, {**recorded, "replay": folder, "toolsets": toolsets or None}))
+    manifest = read_manifest_of(folder)
+    recorded = {name: value for name, value in manifest.settings.items() if name in known}
+    settings = Settings.read(environ, {**recorded, "replay": folder, "toolsets": toolsets or None})
+    return resolve(msgspec.structs.replace(settings, wrapping=wrapping_of_replay(folder, manifest)))
 
 
 def _read_calls(folder: str) -> list[LoggedCall]:
@@ -164,7 +170,8 @@ def _latest_journals(folder: str) -> list[str]:
         journals = find_latest_run(place)
         if journals:
             return journals
-    raise UsageError(f"{folder} holds no journal; write the folder that was given to --record, or a journal's file")
+    advice = f"{folder} holds no journal; write the folder that was given to --record, or a journal's file"
+    raise UsageError(describe_tapes(folder) or advice)
 
 
 def _find_cassette(journal: str) -> str:
@@ -205,6 +212,7 @@ async def _replay(server: Server, calls: list[LoggedCall], wanted: dict[int, Rep
     """Run the calls in their recorded order and return a line for each wanted one."""
     lines = []
     try:
+        await learn(server)
         for place, then in enumerate(calls[: max(wanted) + 1]):
             now = await _run_call(server, then, then.arguments) if isinstance(then.arguments, Raw) else None
             if place in wanted:

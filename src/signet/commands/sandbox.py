@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import Final
 
 from signet.catalogue import TOOLSETS, find_toolset
 from signet.sandbox import run
@@ -12,10 +13,21 @@ from .arguments import print_err
 
 __all__ = ["add"]
 
+EPILOG: Final = """\
+GET /_sandbox lists the faults that it can play; POST /_sandbox/faults orders one, DELETE takes all orders back:
+
+  signet sandbox boj --port 9000 &
+  curl http://127.0.0.1:9000/_sandbox/faults -d '{"fault": "status"}'
+  curl http://127.0.0.1:9000/_sandbox/requests          the requests that came
+
+An order may have "match", a part of the address that it is for, and "times", how often it applies.
+"""
+
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `signet sandbox`."""
     names = _with_sandbox()
+    parser.epilog = EPILOG
     parser.add_argument("name", nargs="?", default="oj", help=f"the toolset: {' or '.join(names)} (default: oj)")
     parser.add_argument("--host", default="127.0.0.1", help="loopback address to listen on (default: 127.0.0.1)")
     parser.add_argument("--port", type=int, default=0, help="port to listen on; 0 picks a free one (default: 0)")

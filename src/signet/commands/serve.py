@@ -17,13 +17,16 @@ from signet import __version__
 from signet.app import build_app, check, open_log
 from signet.kernel.errors import place_of
 from signet.kernel.schemas import SchemaRegistry
+from signet.kernel.setting_types import split_list
 from signet.kernel.tools import Toolbox
 from signet.logs import INFO, WARN, Log
 from signet.settings import Settings, UsageError
 from signet.team.access import check_access, is_protected, open_public_url, refuse_open_door
-from signet.team.exchanges import check_exchange_log
+from signet.team.exchanges import audit_head, check_exchange_log, keep_stdout
 from signet.team.shared import try_store
-from signet.transports.http_server import UNIX_PREFIX, bind, is_local
+from signet.transports.guard import host_of
+from signet.transports.http_server import UNIX_PREFIX, bind, is_local, path_of
+from signet.transports.pipes import stdout_kept
 from signet.transports.slots import ConnectionLimits
 from signet.transports.systemd import inherited_socket
 from signet.transports.web_app import App
@@ -31,13 +34,15 @@ from signet.transports.workers import Service, end_on_signals, serve
 
 from .arguments import print_err
 from .metrics import metrics_port, why_not
-from .terminal import paste_lines
+from .terminal import OAUTH_TOKEN, paste_lines
 from .tool_lookup import flags_again
 from .tool_page import Page, page_of
 
 __all__ = ["LIMITS", "greet", "open_service", "serve_http"]
 
 LIMITS: Final = ConnectionLimits()
+EVERYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared, not listened on
+"""The addresses that stand for all, and the one by which this machine reaches them."""
 START_S: Final = 60.0
 """The time for a worker to load its tools, after which it is killed."""
 MAX_TRACE_CHARS: Final = 4000
@@ -51,11 +56,15 @@ def serve_http(read_settings: Callable[[], Settings]) -> int:
         UsageError: the settings cannot be used, or the address cannot be had.
     """
     end_on_signals()
-    settings = replace(read_settings(), run_name=token_hex(16))
+    # A module of the user may print when it is loaded, and standard output may be kept for the audit log.
+    with stdout_kept():
+        settings = replace(read_settings(), run_name=token_hex(16))
+    if settings.workers == 1:
+        keep_stdout(settings)
     listener = _inherited()
     if listener is not None:
         settings = replace(settings, **_where(listener.getsockname()))
-    with _spool(settings) as settings, metrics_port(settings) as (settings, beside):
+    with _spool(settings) as settings, audit_head(settings) as settings, metrics_port(settings) as (settings, beside):
         service, toolbox, registry = open_service(settings, listener)
         tool = next(iter(toolbox), None)
         greet(settings, service.listener.getsockname(), page_of(tool, registry) if tool is not None else None)
@@ -89,9 +98,10 @@ def open_service(settings: Settings, listener: socket | None = None) -> tuple[Se
     check_exchange_log(settings, open_log(settings), registry)
     certificate = _certificate(settings)
     limits = replace(LIMITS, per_address=settings.connections_per_address)
+    bound = listener or _listen(settings)
     service = Service(
         partial(_start_worker, settings),
-        listener or _listen(settings),
+        bound,
         limits,
         certificate,
         partial(_warn, settings),
@@ -100,6 +110,8 @@ def open_service(settings: Settings, listener: socket | None = None) -> tuple[Se
         drain_s=settings.drain_s,
         call_s=settings.call_timeout_s,
         start_s=START_S,
+        # One that was passed on belongs to whoever has passed it on.
+        path=path_of(bound) if listener is None else "",
     )
     return service, toolbox, registry
 
@@ -148,6 +160,7 @@ def _listen(settings: Settings) -> socket:
 
 def _start_worker(settings: Settings) -> App:
     """Return the application of one process."""
+    keep_stdout(settings)
     if settings.keeps_journal or settings.console:
         # For the whole process: the thread that writes the journal must not delay calls.
         from signet.journal.writer import shorten_switch_interval
@@ -210,6 +223,8 @@ def greet(settings: Settings, address: Any, tool: Page | None) -> None:
 
     The tools of wrapped servers are not known yet.
     """
+    if settings.quiet and settings.port != 0:
+        return
     url, public_url = _url(settings, address), open_public_url(settings)
     text = f"Signet {__version__} is listening on {url}\n"
     if public_url is not None:
@@ -228,9 +243,26 @@ def greet(settings: Settings, address: Any, tool: Page | None) -> None:
         flag, name = ("--abstract-unix-socket", path[1:]) if isinstance(address, bytes) else ("--unix-socket", path)
         print_err(f"{text}Try it: curl {flag} {quote(name)} http://localhost/api/tools\nCtrl-C stops it.\n")
     else:
-        flags, secured, reached = flags_again(settings), is_protected(settings), str(public_url or url)
+        reached = str(public_url or _reached(settings, url, address))
         text += f"Open {reached} in a browser to see it.\n" if settings.console else ""
-        print_err(text + paste_lines(reached, tool.name, tool.example, flags, secured=secured))
+        print_err(text + paste_lines(reached, tool.name, tool.example, flags_again(settings), _token_of(settings)))
+
+
+def _token_of(settings: Settings) -> str:
+    """Return the variable that stands for a caller's token in lines to paste; empty where none is needed."""
+    if settings.oauth_issuer is not None and settings.token is None and settings.tokens_file is None:
+        return OAUTH_TOKEN
+    return "SIGNET_TOKEN" if is_protected(settings) else ""
+
+
+def _reached(settings: Settings, url: str, address: Any) -> str:
+    """Return the URL to paste: of a server on all addresses, the first name that it answers to."""
+    if settings.host not in EVERYWHERE:
+        return url
+    names = [name for name in split_list(settings.allowed_hosts) if name != "*"]
+    name = host_of(names[0].rpartition("://")[2].partition("/")[0]) if names else EVERYWHERE[settings.host]
+    host = f"[{name}]" if ":" in name else name
+    return f"{url.partition('://')[0]}://{host}:{address[1]}"
 
 
 def _url(settings: Settings, address: Any) -> str:

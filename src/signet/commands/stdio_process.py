@@ -4,39 +4,25 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from msgspec.structs import replace
-
+from signet.advice import advise
 from signet.settings import Settings, UsageError
 
-from .arguments import print_err, print_err_line, while_starting
+from .arguments import print_err, while_starting
 
 if TYPE_CHECKING:
     from signet.kernel.server import Server
     from signet.team.exchanges import ExchangeLog
     from signet.transports.message_exchanges import MessageNotes
 
-__all__ = ["is_person", "run_drop_in", "run_stdio", "tell_a_person"]
+__all__ = ["is_person", "run_stdio", "tell_a_person"]
 
 WAITING: Final = """\
 signet: waiting for MCP messages on standard input, one JSON object per line.
 An MCP client starts this command and writes them; Ctrl-D ends it.
-To try the tools by hand: signet tools, signet call NAME
 """
-
-
-def run_drop_in(read_settings: Callable[[], Settings], build: Callable[[Settings], Server], *, refused: int) -> int:
-    """Run a drop-in server; return the exit status, which is `refused` if it cannot be started as requested."""
-    try:
-        # The specs of the drop-in servers say what an answer holds.
-        return run_stdio(lambda: replace(read_settings(), dev=False), build)
-    except UsageError as error:
-        print_err_line("error", error)
-        return refused
-    except KeyboardInterrupt:
-        return 130
 
 
 def is_person() -> bool:
@@ -44,9 +30,13 @@ def is_person() -> bool:
     return sys.stdin is not None and sys.stdin.isatty()
 
 
-def tell_a_person() -> None:
-    """Say what the server waits for."""
-    print_err(WAITING)
+def tell_a_person(server: Sequence[str] | None = ()) -> None:
+    """Print what the server waits for, and the commands that try its tools.
+
+    `server` is the end of these commands, `-- COMMAND …` for a wrapped server; None if no words name it.
+    """
+    commands = [] if server is None else [advise("tools.server", server=server), advise("call.server", server=server)]
+    print_err(WAITING + (f"To try the tools by hand: {', '.join(commands)}\n" if commands else ""))
 
 
 def run_stdio(read_settings: Callable[[], Settings], build: Callable[[Settings], Server]) -> int:

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 
+from signet.advice import program
 from signet.kernel.outcome import Outcome
+from signet.transports.path_names import escaped
 
 from .arguments import SPACES, print_err_line, printable
 
@@ -18,12 +20,13 @@ if TYPE_CHECKING:
     from rich.table import Column
 
 __all__ = [
+    "OAUTH_TOKEN",
     "REPLACEMENT",
     "Cell",
     "columns",
+    "counted",
     "on_terminal",
     "paste_lines",
-    "program",
     "say",
     "show",
     "show_error",
@@ -33,6 +36,9 @@ __all__ = [
     "write",
     "write_json",
 ]
+
+OAUTH_TOKEN: Final = "ACCESS_TOKEN"  # noqa: S105 - the name of a variable
+"""The variable that stands for an access token in lines to paste: the issuer hands them out, not Signet."""
 
 REPLACEMENT: Final = "\ufffd"
 """The character that stands for one that cannot be shown."""
@@ -60,6 +66,11 @@ def write(text: str) -> None:
 def say(text: str) -> None:
     """Write one sentence to standard error, behind the name of the program."""
     print_err_line("signet", text)
+
+
+def counted(number: int, noun: str, form: str = ",") -> str:
+    """Return a number with its noun, such as `1 call` and `2,000 calls`; `form` is the format of the number."""
+    return f"{number:{form}} {noun}" if number == 1 else f"{number:{form}} {noun}s"
 
 
 def on_terminal() -> bool:
@@ -173,21 +184,18 @@ def _escaped(json: str) -> str:
     return printable(json, keep=SPACES + "\n", substitute=None)
 
 
-def program() -> str:
-    """Return the shell words that start this program."""
-    if sys.argv[0].endswith("__main__.py"):
-        return f"{shlex.quote(sys.executable)} -m signet"
-    return shlex.quote(sys.argv[0])
+def paste_lines(url: str, tool: str, example: Mapping[str, Any], flags: str, token: str) -> str:
+    """Return three lines to paste: curl, a client's configuration, the command line with its flags.
 
-
-def paste_lines(url: str, tool: str, example: Mapping[str, Any], flags: str, *, secured: bool) -> str:
-    """Return three lines to paste: curl, a client's configuration, the command line with its flags."""
+    `token` is the variable with the caller's token; empty where none is needed. A client of OAuth gets one by itself.
+    """
     body = msgspec.json.encode(example).decode()
-    header = ' -H "Authorization: Bearer $SIGNET_TOKEN"' if secured else ""
+    header = f' -H "Authorization: Bearer ${token}"' if token else ""
     server: dict[str, object] = {"type": "http", "url": f"{url}/mcp"}
-    if secured:
-        server["headers"] = {"Authorization": "Bearer ${SIGNET_TOKEN}"}
+    if token and token != OAUTH_TOKEN:
+        server["headers"] = {"Authorization": f"Bearer ${{{token}}}"}
     config = msgspec.json.encode({"mcpServers": {"signet": server}}).decode()
-    curl = f"curl -s {url}/api/tools/{tool} -H 'Content-Type: application/json'{header} -d {shlex.quote(body)}"
-    call = f"{program()} call {tool}{flags} --json {shlex.quote(body)}"
+    path = f"/api/tools/{escaped(tool)}"
+    curl = f"curl -s {url}{path} -H 'Content-Type: application/json'{header} -d {shlex.quote(body)}"
+    call = f"{program()} call {shlex.quote(tool)}{flags} --json {shlex.quote(body)}"
     return f"Try it, or give it to a client:\n  {curl}\n  {config}\n  {call}\nCtrl-C stops it.\n"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from signet.advice import advise
 from signet.configuration.reading import read_settings
 from signet.kernel.caller import CALL_ALL
 from signet.settings import UsageError
@@ -88,7 +89,8 @@ def _new(args: argparse.Namespace) -> int:
         raise UsageError(f"--expires: {error}") from None
     with _changing(path) as tokens:
         if not args.rotate and any(one.name == name and one.state(now) == "valid" for one in tokens):
-            advice = f"write --rotate to make another, and then 'signet token revoke {name} --old'"
+            revoke = advise("token.revoke", name=name, file=path)
+            advice = f"write --rotate to make another, and then '{revoke}'"
             raise UsageError(f"{name} has a valid token already: {advice}")
         text, token = new_token(name, scopes, expires)
         tokens.append(token)
@@ -148,7 +150,9 @@ def _revoke(args: argparse.Namespace) -> int:
     with _changing(path) as tokens:
         places = [place for place, one in enumerate(tokens) if one.name == args.name]
         if not places:
-            raise UsageError(f"there is no token of that name in {path}: 'signet token list' shows the names")
+            raise UsageError(
+                f"there is no token of that name in {path}: '{advise('token.list', file=path)}' shows the names"
+            )
         # A later line is a newer token.
         kept = [place for place in places if tokens[place].state(now) == "valid"][-1:] if args.old else []
         for place in places:
@@ -190,7 +194,7 @@ def _path(args: argparse.Namespace) -> str:
 
 def _check_there(path: str) -> None:
     if not os.path.exists(path):
-        raise UsageError(f"there is no file {path}: 'signet token new NAME' makes it")
+        raise UsageError(f"there is no file {path}: '{advise('token.new', file=path)}' makes it")
 
 
 @contextmanager

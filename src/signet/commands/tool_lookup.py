@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from shlex import quote
 from typing import Final
 
+from signet.advice import advise
 from signet.catalogue import TOOLSETS, find_toolset
 from signet.kernel.schemas import PREFIX
 from signet.kernel.tools import Tool
@@ -21,7 +22,6 @@ LIKENESS: Final = 0.6
 AS_NEAR: Final = 0.05
 """How much less like the name than the nearest one another may be: a slip of the hand means one tool."""
 MAX_NAME_CHARS: Final = 100
-LIST: Final = "'signet tools' lists what there is"
 
 
 def advice(name: str, settings: Settings, toolbox: Iterable[Tool]) -> str:
@@ -75,13 +75,14 @@ def _flag_and_variable(toolset: Toolset) -> str:
     return f"--{name.replace('_', '-')} URL (or {variable})"
 
 
-def unknown(name: str, names: Iterable[str], more: str = LIST) -> str:
+def unknown(name: str, names: Iterable[str], more: str = "") -> str:
     """Return the sentence for a name that no tool has, with the known names that are near."""
     by_lower = {known.lower(): known for known in names}
     asked = name.removeprefix(PREFIX)[:MAX_NAME_CHARS]
     near = _nearest(asked.lower(), by_lower)
     near += [known for known in by_lower if asked and asked.lower() in known and known not in near]
     found = " or ".join(by_lower[known] for known in near[:MAX_NEAR])
+    more = more or f"'{advise('tools.list')}' lists what there is"
     return f"there is no tool '{asked}'; {f'did you mean {found}? ' if found else ''}{more}"
 
 

@@ -9,9 +9,11 @@ from typing import Any, Final
 
 import msgspec
 
+from signet.advice import advise
 from signet.kernel.envelope import INVOKE
 from signet.kernel.schemas import PREFIX, SchemaRegistry, schema_of
 from signet.kernel.tools import Tool
+from signet.transports.path_names import escaped
 
 from .arguments import SPACES, printable
 from .terminal import columns
@@ -64,7 +66,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
         """Return the whole page."""
         doors = self._doors(served)
         if doors and served.flags == " --sandbox":
-            doors.append("The server for these calls: signet serve --sandbox")
+            doors.append(f"The server for these calls: {advise('serve.sandbox')}")
         return _safe("\n\n".join([self.head(), self.arguments_text(), *doors]))
 
     def head(self) -> str:
@@ -103,9 +105,9 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
         mcp = f"curl -s {served.mcp} {JSON} {accept}{token} -d {_rpc('tools/call', params)}"
         lines = {"example": body, "command line": self.command_line(served.flags), "MCP over HTTP": mcp}
         if not served.mcp_only:
-            rest = f"curl -s {served.url}/api/tools/{self.name} {JSON}{token} -d {shlex.quote(body)}"
+            rest = f"curl -s {served.url}/api/tools/{escaped(self.name)} {JSON}{token} -d {shlex.quote(body)}"
             invoke = _rpc(INVOKE, {"tool": PREFIX + self.slug, "input": self.example})
-            envelope = f"curl -s {served.url}/mcp/tool/{self.slug} {JSON}{token} -d {invoke}"
+            envelope = f"curl -s {served.url}/mcp/tool/{escaped(self.slug)} {JSON}{token} -d {invoke}"
             lines = {**lines, "REST": rest, "envelope": envelope}
         return [f"{door}:\n  {line}" for door, line in lines.items()]
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from signet.advice import advise
 from signet.app import SCHEMA_ROOT
 from signet.catalogue import TOOLSETS, find_toolset
 from signet.kernel.protocol import listing
@@ -143,7 +144,7 @@ def _find_listed(name: str, listed: list[ListedTool], server: RemoteServer) -> L
     for tool in listed:
         if tool.name == name:
             return tool
-    more = f"'signet tools --url {server.shown}' lists what there is"
+    more = f"'{advise('tools.remote', url=server.shown)}' lists what there is"
     raise UsageError(unknown(name, [tool.name for tool in listed], more))
 
 
@@ -202,4 +203,6 @@ def _below(settings: Settings) -> str:
     enabled = {toolset.name for toolset, _ in settings.enabled()}
     others = [find_toolset(name) for name in TOOLSETS if name not in enabled]
     lines = [f"Not enabled: {what_to_set(toolset, settings)}." for toolset in others]
-    return "\n".join(map(wrapped, [*lines, "'signet tools NAME' shows a tool's arguments and how to call it."]))
+    return "\n".join(
+        map(wrapped, [*lines, f"'{advise('tools.list')} NAME' shows a tool's arguments and how to call it."])
+    )

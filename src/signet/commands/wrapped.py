@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from msgspec import Raw
@@ -13,10 +14,11 @@ from signet.kernel.errors import Fault
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.server import Server
 from signet.kernel.tools import Toolbox
-from signet.relay.server_spec import ServerSpec, Wrapping, default_name
+from signet.relay.server_name import default_name
+from signet.relay.server_spec import ServerSpec, Wrapping
 from signet.settings import Settings, UsageError
 
-__all__ = ["KnownTools", "known_tools", "learn", "spec_of", "with_command"]
+__all__ = ["KnownTools", "known_tools", "learn", "spec_of", "variables_of", "with_command"]
 
 
 class KnownTools(NamedTuple):
@@ -40,10 +42,21 @@ def spec_of(args: argparse.Namespace) -> ServerSpec | None:
         if names:
             raise UsageError("--env is for a server: write '-- COMMAND …' behind it")
         return None
-    missing = next((name for name in names if name not in os.environ), None)
-    if missing is not None:
-        raise UsageError(f"--env {missing}: the variable is not set")
-    return ServerSpec(name=default_name(command), command=command, env=tuple((one, os.environ[one]) for one in names))
+    return ServerSpec(name=default_name(command), command=command, env=variables_of(names))
+
+
+def variables_of(given: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """Return the variables that `--env` names, with their values.
+
+    Raises:
+        UsageError: a variable is not set, or has no name; no error repeats a value.
+    """
+    from signet.configuration.servers import read_variables
+
+    try:
+        return read_variables(given, os.environ)
+    except UsageError as error:
+        raise UsageError(f"--env: {error}") from None
 
 
 def with_command(settings: Settings, args: argparse.Namespace) -> Settings:
@@ -58,11 +71,11 @@ def with_command(settings: Settings, args: argparse.Namespace) -> Settings:
     return with_servers(settings, Wrapping(servers=(spec,), is_private=True))
 
 
-async def learn(server: Server) -> None:
-    """Learn the tools of wrapped servers; raise UsageError if the only one cannot be asked."""
+async def learn(server: Server, tool: str = "") -> None:
+    """Learn the tools of wrapped servers, or of the one that a tool is of; raise UsageError if it cannot be asked."""
     if server.relay is not None:
         try:
-            await server.relay.ready()
+            await server.relay.ready(tool, to_the_end=True)
         except Fault as fault:
             raise UsageError(fault.message) from None
 

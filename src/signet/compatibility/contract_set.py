@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from .members import changed_members
 from .open_objects import Schema
 from .verdict import Side, compare_schemas
 
@@ -62,11 +63,25 @@ def compare_tools(old: Mapping[str, Terms], new: Mapping[str, Terms]) -> list[Co
             findings.append(ContractFinding(name, "both", "removed", "it is gone"))
             continue
         for side in SIDES:
-            result = compare_schemas(getattr(terms, side), getattr(new[name], side), side)
-            verdict: Literal["compatible", "breaking"] = "compatible" if result.compatible else "breaking"
-            findings.append(ContractFinding(name, side, verdict, result.why, result.example))
+            before, after = getattr(terms, side), getattr(new[name], side)
+            result = compare_schemas(before, after, side)
+            if result.compatible:
+                why = result.why if result.why == UNCHANGED else _with_members(result.why, before, after)
+                findings.append(ContractFinding(name, side, "compatible", why))
+            else:
+                findings.append(ContractFinding(name, side, "breaking", result.why, result.example))
     findings += [ContractFinding(name, "both", "added", "it is new") for name in new if name not in old]
     return findings
+
+
+def _with_members(why: str, old: Schema, new: Schema) -> str:
+    """Return a reason with the names of the members that changed behind its first clause, unless it names another."""
+    names = changed_members(old, new)
+    if not names:
+        return why
+    first, _, rest = why.partition("; ")
+    clauses = (first, rest, names) if ":" in first else (f"{first}: {names}", rest)
+    return "; ".join(filter(None, clauses))
 
 
 def is_version(text: str) -> bool:

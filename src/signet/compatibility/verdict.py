@@ -18,13 +18,16 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from .counterexample import compiled, counterexample
+from .members import INNER, LISTED, NAMED, parts_of
 from .open_objects import Schema, closed, declared_names, named_parts, without
 
-__all__ = ["Side", "Verdict", "compare_schemas", "without_annotations"]
+__all__ = ["Side", "Verdict", "compare_schemas", "parts_with_default", "without_annotations"]
 
 Side = Literal["input", "output"]
 
 MAX_REASON_CHARS: Final = 160
+MAX_DEFAULTS: Final = 3
+"""The new defaults that are named."""
 UNPROVEN: Final = "it cannot be proven compatible, and that counts as breaking"
 NO_EXAMPLE: Final = {
     "input": "not all that was valid still is; no example was found",
@@ -36,12 +39,6 @@ MORE: Final = {"input": "takes more", "output": "promises more"}
 
 ANNOTATIONS: Final = frozenset(
     ("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment")
-)
-SCHEMA_MAPS: Final = frozenset(("properties", "patternProperties", "dependentSchemas", "$defs", "definitions"))
-"""Keywords whose value maps names of the author's choice to schemas."""
-SCHEMA_LISTS: Final = frozenset(("allOf", "anyOf", "oneOf", "prefixItems"))
-SUBSCHEMAS: Final = frozenset(
-    ("additionalProperties", "contains", "else", "if", "items", "not", "propertyNames", "then")
 )
 
 
@@ -71,7 +68,7 @@ def compare_schemas(old: Schema, new: Schema, side: Side) -> Verdict:
     if _canonical(old) == _canonical(new):
         return Verdict(compatible=True, why="unchanged")
     if _canonical(without_annotations(old)) == _canonical(without_annotations(new)):
-        return Verdict(compatible=True, why=_new_default(old, new) or "only words changed")
+        return Verdict(compatible=True, why=_new_defaults(old, new) or "only words changed")
     for age, schema in (("old", old), ("new", new)):
         try:
             compiled(schema, formats=False)
@@ -84,7 +81,7 @@ def compare_schemas(old: Schema, new: Schema, side: Side) -> Verdict:
         if breaking is not None:
             return breaking
     same = all(_covers(part, whole, formats=formats) == "yes" for part, whole in ((old, new), (new, old)))
-    default = _new_default(old, new)
+    default = _new_defaults(old, new)
     why = SAME if same else MORE[side]
     return Verdict(compatible=True, why=f"{why}; {default}" if default else why)
 
@@ -97,40 +94,30 @@ def without_annotations(schema: Any) -> Any:
 
 
 def _without_inner(key: str, value: Any) -> Any:
-    if key in SCHEMA_MAPS and isinstance(value, dict):
+    if key in NAMED and isinstance(value, dict):
         return {name: without_annotations(part) for name, part in value.items()}
-    if key in SCHEMA_LISTS and isinstance(value, list):
+    if key in LISTED and isinstance(value, list):
         return [without_annotations(part) for part in value]
-    return without_annotations(value) if key in SUBSCHEMAS else value
+    return without_annotations(value) if key in INNER else value
 
 
-def _new_default(old: Schema, new: Schema) -> str:
-    """Return which default has another value, the first one: callers that leave it out get another result."""
-    before, after = dict(_defaults(old)), dict(_defaults(new))
+def _new_defaults(old: Schema, new: Schema) -> str:
+    """Return which defaults have another value: callers that leave them out get another result."""
+    before, after = ({place: part["default"] for place, part in parts_with_default(one)} for one in (old, new))
+    texts = []
     for place, value in before.items():
         if place in after and _canonical(after[place]) != _canonical(value):
-            name = ".".join(place) or "the whole"
             change = f"{msgspec.json.encode(value).decode()} → {msgspec.json.encode(after[place]).decode()}"
-            return _shorten(f"the default of {name} is another: {change}")
-    return ""
+            texts.append(_shorten(f"the default of {'.'.join(place) or 'the whole'} is another: {change}"))
+    more = [f"and {len(texts) - MAX_DEFAULTS} more defaults"] if len(texts) > MAX_DEFAULTS else []
+    return "; ".join([*texts[:MAX_DEFAULTS], *more])
 
 
-def _defaults(schema: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield the defaults in a schema, each with the names that lead to it."""
-    stack: list[tuple[tuple[str, ...], Any]] = [((), schema)]
-    while stack:
-        place, part = stack.pop()
-        if not isinstance(part, dict):
-            continue
+def parts_with_default(schema: Any) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+    """Yield the parts of a schema that state a default, each with the names that lead to it."""
+    for place, part in parts_of(schema):
         if "default" in part:
-            yield place, part["default"]
-        for key, value in part.items():
-            if key in SCHEMA_MAPS and isinstance(value, dict):
-                stack += (((*place, name), inner) for name, inner in value.items())
-            elif key in SCHEMA_LISTS and isinstance(value, list):
-                stack += (((*place, str(number)), inner) for number, inner in enumerate(value))
-            elif key in SUBSCHEMAS:
-                stack.append(((*place, key), value))
+            yield tuple([name for _, name in place]), part
 
 
 def _pairs(old: Schema, new: Schema, side: Side, *, formats: bool) -> Iterator[SchemaPair]:

@@ -10,7 +10,8 @@ from typing import Any, Final
 
 from signet.clients.json_text import parse_json
 from signet.files import open_regular
-from signet.relay.server_spec import ServerSpec, plain_name
+from signet.relay.server_name import plain_name
+from signet.relay.server_spec import ServerSpec
 from signet.settings import UsageError
 
 __all__ = ["holds_client_servers", "read_client_file"]
@@ -95,6 +96,7 @@ def _spec(path: str, name: str, entry: dict[str, Any], environ: Mapping[str, str
         raise UsageError(f"{path}: the server {name[:60]!r} has no command or URL, or both")
     return ServerSpec(
         name=plain_name(name),
+        config=path,
         command=tuple(filled(word, "a word of the command") for word in command),
         url=filled(url, "the URL"),
         env=pairs(env, "the environment"),

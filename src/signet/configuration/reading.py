@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
+from signet.advice import advise
 from signet.app import open_log
 from signet.kernel.settings import Given
 from signet.logs import WARN
-from signet.settings import Settings, given_settings, known_settings, load_chosen
+from signet.settings import NOTHING, Settings, given_settings, known_settings, load_chosen
 
 from .file import ConfigurationFile, find_file
-from .values import LIMITS, names_others, read_toolsets, read_values
+from .values import LIMITS, SERVERS, names_others, read_toolsets, read_values
 from .variables import ignored_variables
 
 __all__ = ["Configuration", "log_ignored", "read_configuration", "read_settings"]
@@ -38,7 +39,13 @@ class Configuration(NamedTuple):
 
 
 def read_settings(
-    environ: Mapping[str, str], flags: Mapping[str, Any], *, search: bool = True, default_log_dir: str | None = None
+    environ: Mapping[str, str],
+    flags: Mapping[str, Any],
+    *,
+    search: bool = True,
+    defaults: Mapping[str, Any] = NOTHING,
+    with_documents: bool = False,
+    servers: Collection[str] = (),
 ) -> Settings:
     """Return the settings, and log what was given but sets nothing.
 
@@ -46,12 +53,16 @@ def read_settings(
         environ: the variables.
         flags: the flags by their flat names; None stands for one that is not given.
         search: whether `signet.toml` in the working folder is read, where no other file is named.
-        default_log_dir: the folder of the journal, where none is given.
+        defaults: the defaults of the command, where they are not those of the settings.
+        with_documents: whether the OpenAPI documents of the file's servers are opened, so that their settings are read.
+        servers: the wrapped servers that the command line names, whose tools may have limits.
 
     Raises:
         UsageError: the file cannot be read, or a name or a value is wrong.
     """
-    settings, _, warnings = read_configuration(environ, flags, search=search, default_log_dir=default_log_dir)
+    settings, _, warnings = read_configuration(
+        environ, flags, search=search, defaults=defaults, with_documents=with_documents, servers=servers
+    )
     _log(settings, warnings)
     return settings
 
@@ -66,8 +77,23 @@ def _log(settings: Settings, warnings: Mapping[str, str], program: str = "signet
         open_log(settings, program).line(WARN, "", event, why=why)
 
 
+def _open_documents(file: ConfigurationFile, environ: Mapping[str, str]) -> None:
+    """Open the OpenAPI documents among the servers of a file, so that their settings are known."""
+    from .servers import read_servers
+    from .wrapping import open_documents
+
+    # The variables and the headers of the other servers are needed only when they are started.
+    open_documents(read_servers(file, environ, is_replay=True), environ)
+
+
 def read_configuration(
-    environ: Mapping[str, str], flags: Mapping[str, Any], *, search: bool = True, default_log_dir: str | None = None
+    environ: Mapping[str, str],
+    flags: Mapping[str, Any],
+    *,
+    search: bool = True,
+    defaults: Mapping[str, Any] = NOTHING,
+    with_documents: bool = False,
+    servers: Collection[str] = (),
 ) -> Configuration:
     """Return the settings with their origins; raise UsageError as `read_settings` does."""
     file = find_file(environ, flags, search=search)
@@ -79,18 +105,22 @@ def read_configuration(
             _find_modules_beside(file)
         # Only when a target is loaded it is known which settings its toolsets have.
         load_chosen(environ, flags, chosen)
+        if with_documents and SERVERS in file.table:
+            _open_documents(file, environ)
         values = read_values(file, is_chosen=is_chosen)
-    settings = Settings.read(environ, flags, file=values, default_log_dir=default_log_dir)
+    settings = Settings.read(environ, flags, file=values, defaults=defaults)
     warnings = _warn_of(environ)
     if file is not None:
         settings = replace(settings, config=file.path)
         if LIMITS in file.table:
             from .limits import read_limits
 
-            settings = replace(settings, limits=read_limits(file, may_be_unknown=is_chosen and names_others(values)))
+            may_be_unknown = is_chosen and names_others(values)
+            settings = replace(settings, limits=read_limits(file, may_be_unknown=may_be_unknown, servers=servers))
         secrets = [name for name, one in values.items() if known_settings()[name].secret and str(one.value).strip()]
         if file.is_shared and secrets:
-            warnings["file.shared"] = f"others can read {file.path}, which has {secrets[0]}: chmod 600 {file.path}"
+            protect = advise("file.private", file=file.path)
+            warnings["file.shared"] = f"others can read {file.path}, which has {secrets[0]}: {protect}"
     given = given_settings(environ, flags, file=values)
     settings = replace(settings, origins={name: one.source for name, one in given.items()})
     return Configuration(settings, given, warnings)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from signet.files import read_regular
+from signet.kernel.secret_shapes import is_token
 from signet.relay.server_spec import ServerSpec
 from signet.settings import Settings, UsageError
 
@@ -15,15 +16,23 @@ from .file import ConfigurationFile, find_file
 from .values import SERVERS
 from .variables import nearest
 
-__all__ = ["read_header_file", "read_servers", "servers_of"]
+__all__ = ["read_header_file", "read_servers", "read_variables", "servers_of"]
 
 NAME: Final = re.compile(r"[a-z0-9_-]{1,60}")
+VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,200}")
 REACHED: Final = ("command", "url", "tape", "openapi")
 """The keys of which a server has one."""
 CHOICES: Final = {
     "era": ("auto", "handshake", "modern"),
     "pool": ("shared", "session", "call"),
     "validation": ("enforce", "shadow", "relax", "off"),
+}
+ONLY_FOR: Final = {"include": "openapi", "base_url": "openapi", "headers_file": "url"}
+"""The keys that work for one kind of server alone."""
+WHY: Final = {
+    "include": "the tools of an MCP server are always served together; leave it out",
+    "base_url": "it is the address of the service that a document describes; leave it out",
+    "headers_file": "a command gets its secrets by 'env'; leave it out",
 }
 PATHS: Final = ("cwd", "tape", "contracts")
 MAX_HEADER_BYTES: Final = 65_536
@@ -37,22 +46,27 @@ def servers_of(settings: Settings, environ: Mapping[str, str] = os.environ) -> t
         UsageError: a key is not known, or a value cannot be used.
     """
     file = find_file({}, {"config": settings.config}) if settings.config else None
-    return () if file is None else read_servers(file, environ)
+    return () if file is None else read_servers(file, environ, is_replay=bool(settings.replay))
 
 
-def read_servers(file: ConfigurationFile, environ: Mapping[str, str]) -> tuple[ServerSpec, ...]:
-    """Return the servers of a file; raise UsageError as `servers_of` does."""
+def read_servers(
+    file: ConfigurationFile, environ: Mapping[str, str], *, is_replay: bool = False
+) -> tuple[ServerSpec, ...]:
+    """Return the servers of a file; raise UsageError as `servers_of` does.
+
+    A replay needs neither the variables nor the headers of a server; those that are there are still kept secret.
+    """
     tables = file.table.get(SERVERS, {})
     if not isinstance(tables, dict):
         raise file.refused(SERVERS, "write a table for each server, such as [servers.files]")
-    return tuple(_server(_Table(file, name, table), environ) for name, table in tables.items())
+    return tuple(_server(_Table(file, name, table, is_replay=is_replay), environ) for name, table in tables.items())
 
 
 class _Table:
     """The table of one server."""
 
-    def __init__(self, file: ConfigurationFile, name: str, table: Any) -> None:
-        self.file, self.name = file, name
+    def __init__(self, file: ConfigurationFile, name: str, table: Any, *, is_replay: bool = False) -> None:
+        self.file, self.name, self.is_replay = file, name, is_replay
         if not NAME.fullmatch(name):
             raise file.refused(f"{SERVERS}.{name}", "name a server with a-z, 0-9, _ and -, up to 60 of them")
         if not isinstance(table, dict):
@@ -88,8 +102,13 @@ def _server(table: _Table, environ: Mapping[str, str]) -> ServerSpec:
     reached = [key for key in REACHED if table.values.get(key)]
     if len(reached) != 1:
         raise table.file.refused(f"{SERVERS}.{table.name}", f"write one of: {', '.join(REACHED)}")
+    for key, kind in ONLY_FOR.items():
+        if key in table.values and kind not in reached:
+            raise table.refused(key, f"this key works for a server with '{kind}' only: {WHY[key]}")
     fields: dict[str, Any] = {key: read(table, environ) for key, read in READERS.items() if key in table.values}
-    return ServerSpec(name=table.name, **{FIELDS.get(key, key): value for key, value in fields.items()})
+    named = {FIELDS.get(key, key): value for key, value in fields.items()}
+    headers = table.file.relative(table.text("headers_file"))
+    return ServerSpec(name=table.name, config=table.file.path, header_file=headers, **named)
 
 
 def _command(table: _Table, _: Mapping[str, str]) -> tuple[str, ...]:
@@ -105,15 +124,40 @@ def _env(table: _Table, environ: Mapping[str, str]) -> tuple[tuple[str, str], ..
         if not all(isinstance(one, str) for one in value.values()):
             raise table.refused("env", 'write texts as values, such as {KEY = "value"}')
         return tuple(value.items())
-    names = table.texts("env")
-    missing = next((name for name in names if name not in environ), None)
-    if missing is not None:
-        raise table.refused("env", f"the variable {missing} is not set")
-    return tuple((name, environ[name]) for name in names)
+    try:
+        return read_variables(table.texts("env"), environ, may_be_unset=table.is_replay)
+    except UsageError as error:
+        raise table.refused("env", str(error)) from None
+
+
+def read_variables(
+    given: Iterable[str], environ: Mapping[str, str], *, may_be_unset: bool = False
+) -> tuple[tuple[str, str], ...]:
+    """Return variables for a server: `KEY` has the value that it has here, and `KEY=VALUE` sets one.
+
+    With `may_be_unset`, a variable that is not set is left out.
+
+    Raises:
+        UsageError: a variable is not set, or has no name; no error repeats a value.
+    """
+    variables = {}
+    for text in given:
+        name, has_value, value = text.partition("=")
+        # A token in the place of a name is not repeated either.
+        if not VARIABLE.fullmatch(name) or is_token(name):
+            raise UsageError("write a variable as KEY or KEY=VALUE, its name with letters, digits and _")
+        if has_value or name in environ:
+            variables[name] = value if has_value else environ[name]
+        elif not may_be_unset:
+            raise UsageError(f"the variable {name} is not set; write {name}=VALUE, or set it")
+    return tuple(variables.items())
 
 
 def _headers(table: _Table, _: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    return read_header_file(table.file.relative(table.text("headers_file")))
+    path = table.file.relative(table.text("headers_file"))
+    if table.is_replay and not os.path.exists(path):
+        return ()
+    return read_header_file(path)
 
 
 def read_header_file(path: str) -> tuple[tuple[str, str], ...]:

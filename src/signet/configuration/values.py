@@ -59,9 +59,11 @@ def read_values(file: ConfigurationFile, *, is_chosen: bool) -> dict[str, Given]
     if not isinstance(tables, dict):
         raise file.refused(TABLES, "write a table for each toolset, such as [settings.boj]")
     may_be_unknown = is_chosen and names_others(values)
+    documents = _names_of_documents(file)
     seen: set[str] = set()
     for name, table in tables.items():
-        toolset = _find_domain(file, name, may_be_unknown=may_be_unknown)
+        is_document = name.replace("-", "_") in documents
+        toolset = _find_domain(file, name, may_be_unknown=may_be_unknown or is_document)
         if toolset is None:
             continue
         if not isinstance(table, dict):
@@ -74,6 +76,13 @@ def read_values(file: ConfigurationFile, *, is_chosen: bool) -> dict[str, Given]
         read = _read_table(file, f"{TABLES}.{name}.", table, fields)
         values |= {flat_name(toolset, field): value for field, value in read}
     return values
+
+
+def _names_of_documents(file: ConfigurationFile) -> set[str]:
+    """Return the names of the servers that are OpenAPI documents: a command that serves none of them opens none."""
+    servers = file.table.get(SERVERS, {})
+    tables = servers.items() if isinstance(servers, dict) else ()
+    return {name.replace("-", "_") for name, table in tables if isinstance(table, dict) and "openapi" in table}
 
 
 def names_others(values: Mapping[str, Given]) -> bool:
@@ -112,7 +121,8 @@ def _flag_of(file: ConfigurationFile, key: str, field: Setting, value: Any, *, i
         return join_list(_target(file, entry) for entry in split_list(value))
     if is_own and field.name == "host" and value.startswith(UNIX_PREFIX):
         return UNIX_PREFIX + file.relative(value.removeprefix(UNIX_PREFIX))
-    return file.relative(value) if field.is_path else value
+    # The audit log may be standard output.
+    return file.relative(value) if field.is_path and value != "-" else value
 
 
 def _target(file: ConfigurationFile, entry: str) -> str:

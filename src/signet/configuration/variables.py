@@ -7,11 +7,13 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from signet.kernel.settings import PREFIX, is_address
-from signet.settings import known_settings
+from signet.settings import known_settings, secret_file_variables
 
 __all__ = ["ignored_variables", "near", "nearest"]
 
 MAX_NAME_CHARS: Final = 60
+OPPOSITES: Final = ({"include", "exclude"}, {"allow", "disallow"}, {"enable", "disable"})
+"""Names that are spelled alike and mean the opposite: none is proposed for the other."""
 INJECTED: Final = r"(?:^|_)(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)$"
 """The variables that Kubernetes sets for a service."""
 
@@ -20,8 +22,11 @@ def ignored_variables(environ: Mapping[str, str]) -> list[str]:
     """Return a sentence for each variable that begins as Signet's do and sets nothing; none repeats a value."""
     names = sorted(name for name in environ if name.startswith(PREFIX))
     known = known_settings() if names else {}
+    files = set(secret_file_variables(environ).values()) if names else set()
     told = []
     for name in names:
+        if name in files:
+            continue
         own = name.removeprefix(PREFIX).lower()
         if own not in known:
             documented = [word for word, field in known.items() if field.help]
@@ -52,4 +57,5 @@ def near(name: str, names: Iterable[str]) -> str:
     """Return the name that is most like one that is not known; empty where none is."""
     from difflib import get_close_matches
 
-    return next(iter(get_close_matches(name[:MAX_NAME_CHARS], names, 1)), "")
+    close = get_close_matches(name[:MAX_NAME_CHARS], names, 3)
+    return next((one for one in close if {name.lower(), one.lower()} not in OPPOSITES), "")

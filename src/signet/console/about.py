@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from signet import __version__
-from signet.kernel.caller import CALL_ALL
+from signet.kernel.errors import Fault
 
 from .parts import Parts
 from .twin import Shown, Twin, Visit
@@ -32,7 +34,7 @@ class ServerAbout(Shown, frozen=True):
     caller: ConsoleCaller
     keeps_journal: bool
     is_recording: bool
-    """Whether calls are kept with their arguments and results, so that they can be made again."""
+    """Whether calls are kept with their arguments and results: in a recording, or on the tape of a wrapped server."""
     is_replay: bool
     is_sandbox: bool
     validation: str
@@ -42,15 +44,15 @@ class ServerAbout(Shown, frozen=True):
 def twins(parts: Parts) -> tuple[Twin, ...]:
     """Return the twins of the page itself."""
 
-    def about(visit: Visit) -> ServerAbout:
+    async def about(visit: Visit) -> ServerAbout:
         settings = parts.settings
         return ServerAbout(
             name="signet",
             version=__version__,
             root=parts.root,
-            caller=_caller(parts, visit),
+            caller=await _caller(parts, visit),
             keeps_journal=settings.keeps_journal,
-            is_recording=bool(settings.record),
+            is_recording=bool(settings.record or (settings.wrapping is not None and settings.wrapping.is_recorded)),
             is_replay=bool(settings.replay),
             is_sandbox=settings.sandbox,
             validation=settings.validation,
@@ -60,9 +62,13 @@ def twins(parts: Parts) -> tuple[Twin, ...]:
     return (Twin(path="/-/about", summary="Tell which server this is, and who asks", answer=ServerAbout, run=about),)
 
 
-def _caller(parts: Parts, visit: Visit) -> ConsoleCaller:
+async def _caller(parts: Parts, visit: Visit) -> ConsoleCaller:
     principal = visit.request.caller.principal
-    if principal is None or principal.scopes is None or CALL_ALL in principal.scopes:
+    if principal is None or principal.may_call_all:
         return ConsoleCaller(principal.name if principal is not None else "", may_call=True, tools=None)
+    if parts.server.relay is not None:
+        # Which tools the token allows is known when the wrapped servers are; one that does not start has none.
+        with suppress(Fault):
+            await parts.server.relay.ready()
     allowed = [tool.name for tool in parts.server.pipeline.toolbox if principal.may_call(tool.slug)]
     return ConsoleCaller(principal.name, may_call=bool(allowed), tools=allowed)

@@ -14,6 +14,7 @@ import msgspec
 from signet.kernel.errors import ACCESS_FAULTS, Fault
 from signet.kernel.outcome import Call, Door, Outcome
 from signet.kernel.server import QUIET_CONTEXT
+from signet.kernel.tools import Tool
 from signet.kernel.wire import encode
 from signet.transports.messages import Request, Response
 
@@ -22,6 +23,7 @@ from .doors import CallWanted
 from .parts import Parts
 from .road import ROAD, Road, timed, visitor
 from .stages import RoadStep, Stages
+from .tool_groups import tool_groups
 from .twin import PRIVATE, Shown, Twin, Visit, cut
 from .views import JSON_VIEW, ResultView, view_of
 from .violations import PlaceShown, Violations
@@ -98,9 +100,16 @@ class Caller:
             ROAD.reset(token)
         return outcome
 
+    def _server_of(self, tool: Tool | None) -> str:
+        """Return the name of the wrapped server of a tool; empty for a tool of one's own."""
+        if tool is None or not tool.relays:
+            return ""
+        return next((group.name for group in tool_groups(self._parts) if tool in group.tools), "")
+
     def _shown(self, road: Road, outcome: Outcome, took_ms: float) -> bytes:
         """Return the answer as JSON: the result may be large, and places have to be searched for."""
-        steps, places = self._stages.tell(road, outcome, is_limited=self._parts.server.pipeline.is_limited)
+        is_limited = self._parts.server.pipeline.is_limited
+        steps, places = self._stages.tell(road, outcome, is_limited=is_limited, server=self._server_of(outcome.tool))
         ok = outcome.fault is None
         answer = CallAnswer(
             request_id=outcome.call.caller.request_id,

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated, Final
 
 import msgspec
 from msgspec import Meta
 
+from signet.advice import advise
 from signet.clients.clients import CLIENTS, EDITORS, Client, Launch, path_of
-from signet.kernel.errors import Code, Fault
+from signet.kernel.redaction import SecretRedactor
+from signet.kernel.settings import PREFIX
+from signet.settings import Settings
 
 from .parts import Parts
 from .twin import Shown, Twin, Visit
@@ -24,7 +28,9 @@ HOMES: Final = {"HOME": "/~", "USERPROFILE": "C:\\%USERPROFILE%", "APPDATA": "C:
 class ClientsAsked(Shown, frozen=True):
     """Where the clients will reach the server."""
 
-    url: Annotated[str, Meta(max_length=2000, pattern=r"^https?://[A-Za-z0-9.:_~%/@!$&()*+,;=\[\]-]+$")]
+    url: Annotated[
+        str, Meta(max_length=2000, pattern=r"^https?://[A-Za-z0-9\[][A-Za-z0-9.:_~%/@!$&()*+,;=\[\]-]*(?!\n)$")
+    ]
     """The server's own address, without `/mcp`."""
 
 
@@ -69,10 +75,8 @@ def twins(parts: Parts) -> tuple[Twin, ...]:
 
     def clients(visit: Visit) -> ClientsShown:
         url = visit.body.url.rstrip("/")
-        if len(url) <= len("https://"):
-            raise Fault(Code.INVALID_INPUT, "url: write the server's address, such as http://127.0.0.1:8080")
-        flags = ["--sandbox"] if parts.settings.sandbox else []
-        return ClientsShown([_shown(name, client, url, flags) for name, client in CLIENTS.items()], parts.secured)
+        launch = _launch(parts.settings)
+        return ClientsShown([_shown(name, client, url, launch) for name, client in CLIENTS.items()], parts.secured)
 
     summary = "Show how each client is told of this server"
     return (
@@ -88,15 +92,41 @@ def twins(parts: Parts) -> tuple[Twin, ...]:
     )
 
 
-def _shown(name: str, client: Client, url: str, flags: list[str]) -> ShownClient:
+def _launch(settings: Settings) -> Launch:
+    """Return how a client starts a server of these settings by itself; known secrets are left out."""
+    redactor = SecretRedactor(settings.secrets())
+    words = settings.launch or ("stdio", *(("--sandbox",) if settings.sandbox else ()))
+    is_wrapped = words[0] == "wrap"
+    servers = settings.wrapping.servers if settings.wrapping is not None else ()
+    named = [one.name for one in servers] or [settings.toolsets]
+    # `--config` of `signet wrap` is the file of a client.
+    env = {f"{PREFIX}CONFIG": os.path.abspath(settings.config)} if is_wrapped and settings.config else {}
+    name = named[0] if is_wrapped and len(named) == 1 else NAME
+    return Launch(name, ["signet", *map(redactor.text, words)], env)
+
+
+def _install_words(launch: Launch) -> list[str]:
+    """Return the words behind the client's name for `signet install`."""
+    _, command, *rest = launch.command
+    words = rest if command == "stdio" else [command, *rest]
+    named = [] if launch.name == NAME else ["--name", launch.name]
+    variables = [word for name, value in launch.env.items() for word in ("--env", f"{name}={value}")]
+    return [*named, *variables, *(["--", *words] if words else [])]
+
+
+def _shown(name: str, client: Client, url: str, launch: Launch) -> ShownClient:
     files = [ClientFile(place, _path(name, platform)) for place, platform in PLATFORMS.items()]
     if client.project is not None:
         files.append(ClientFile("in a project", client.project))
     remote = _text(client, msgspec.structs.replace(Launch(NAME), url=f"{url}/mcp")) if client.remote else ""
-    over_http = ClientEntry("over HTTP", remote, f"signet install {name} --url {url}" if remote else "")
-    words = " -- " + " ".join(flags) if flags else ""
-    started = _text(client, Launch(NAME, ["signet", "stdio", *flags]))
-    on_stdio = ClientEntry("on stdio", started, f"signet install {name}{words}")
+    over_http = ClientEntry(
+        "over HTTP", remote, advise("client.url", here=False, client=name, url=url) if remote else ""
+    )
+    on_stdio = ClientEntry(
+        "on stdio",
+        _text(client, launch),
+        advise("client.install", here=False, client=name, words=_install_words(launch)),
+    )
     return ShownClient(name, client.title, client.syntax, files, [over_http, on_stdio])
 
 

@@ -14,6 +14,7 @@ import time
 from collections import OrderedDict
 from typing import Final
 
+from signet.advice import advise
 from signet.engines.pool import Hold
 from signet.engines.process import Child, ChildEndedError
 from signet.kernel.errors import Code, Fault
@@ -35,7 +36,9 @@ WAIT_S: Final = 5.0
 MAX_WAITING: Final = 8
 KEPT: Final = 4
 """The number of answers that are kept."""
-ADVICE: Final = "compare fewer tools at once, or use 'signet contract diff' at a terminal"
+ADVICE: Final = (
+    f"compare fewer tools at once, or at a terminal: {advise('contract.diff', here=False, old='OLD', new='NEW')}"
+)
 BUSY: Final = "Other contract sets are being compared: ask again in a few seconds"
 LAUNCH: Final = "import sys; sys.path[:] = sys.argv[1:]; from signet.console.comparison_child import main; main()"
 

@@ -97,8 +97,8 @@ def twins(parts: Parts) -> tuple[Twin, ...]:
 
 def _means(parts: Parts, visit: Visit) -> DiagramMeans:
     """Return the means; runs in a thread, since engines are looked for in files."""
+    from signet.advice import advise
     from signet.engines.assets import find_assets
-    from signet.toolsets.plantuml_tools import INSTALL
     from signet.toolsets.plantuml_tools.tools import LONG_LINK_CHARS, PUBLIC_SERVER, TOO_LONG_LINK_CHARS
 
     assets = find_assets()
@@ -109,7 +109,7 @@ def _means(parts: Parts, visit: Visit) -> DiagramMeans:
         version=assets.version if assets is not None else "",
         by_server=bool(engine),
         server_engine=engine,
-        install=INSTALL,
+        install=advise("diagrams.install", install="diagrams"),
         link_server=(getattr(own, "server", None) or PUBLIC_SERVER).rstrip("/"),
         long_link_chars=LONG_LINK_CHARS,
         too_long_link_chars=TOO_LONG_LINK_CHARS,

@@ -6,6 +6,7 @@ import threading
 from functools import partial
 from typing import Final
 
+from signet.advice import advise
 from signet.engines.scripts import SCRIPTS, read_script
 from signet.kernel.errors import Code, Fault
 from signet.transports.compression import accepts_gzip, compressed
@@ -55,7 +56,7 @@ class EngineFiles:
 
                 assets = find_assets()
                 if assets is None:
-                    why = "The diagram engine is not installed: signet diagrams install"
+                    why = f"The diagram engine is not installed: {advise('doctor', here=False)} shows how to install it"
                     return refuse_privately(Fault(Code.NOT_FOUND, why))
                 self._kept[name] = read_script(assets, name)
             response = file_response(request, self._kept[name], name)

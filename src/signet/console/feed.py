@@ -3,22 +3,28 @@
     journal's thread ── a batch ──▶ take_own ──┬─▶ spool ──▶ other processes
     spool ── lines of others ──▶ take_others ──┴─▶ the latest records ──▶ followers
 
-A busy server makes more records than anybody reads: of each second some hundreds are taken, and the rest is counted.
+A busy server makes more records than anybody reads. Those of this process are kept as they come, and made ready for a
+page when somebody looks: most are forgotten before. Other processes and followers get every failure, and some hundreds
+of the other records of each second; the rest is counted.
 """
 
 from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from operator import attrgetter
 from secrets import token_hex
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
 from signet.journal.record import JournalEntry, JournalRecord
+from signet.kernel.caller import Caller
 from signet.kernel.errors import ACCESS_FAULTS, Fault
+from signet.kernel.outcome import Door
+from signet.kernel.tools import Tool
 
 from .following import Follower
 from .spool import Spool
@@ -32,9 +38,9 @@ KEEPS: Final = 10_000
 SLACK: Final = 500
 """The number of further records after which the oldest are forgotten, all at once."""
 PER_SECOND: Final = 500
-"""The number of records that are taken in a second."""
+"""The number of records of successful calls that are published or followed in a second."""
 BURST: Final = 1000
-"""The number of records that are taken at once after a quiet time."""
+"""The number of them after a quiet time."""
 MAX_FOLLOWERS: Final = 32
 MAX_FOLLOWERS_OF_ONE: Final = 8
 """The number of streams of one principal, or of one address where nobody has to say who they are."""
@@ -51,6 +57,7 @@ MAX_SEARCHES: Final = 20
 
 FindPlace = Callable[[JournalEntry, Fault], tuple[str, str]]
 
+T = TypeVar("T")
 _seq: Final = attrgetter("seq")
 
 
@@ -75,15 +82,40 @@ class FeedRecord(JournalRecord, frozen=True, kw_only=True, gc=False, forbid_unkn
     shadow: bool
     """Whether a contract was broken and the call went on all the same."""
     place: str
-    """The first place of the arguments that breaks the contract, such as `codes[1]`, `$` for the whole, or empty."""
+    """The first place of the arguments, or of a wrapped server's result, that breaks the contract, such as `codes[1]`;
+    `$` for the whole, or empty."""
     keyword: str
     """The keyword of the schema that is broken there."""
     exchange: str
     """The id of the HTTP request that carried the call, `X-Request-Id`; empty on stdio."""
 
 
+class _Trouble(msgspec.Struct, frozen=True, gc=False):
+    """What was wrong with a call."""
+
+    code: str
+    stage: str
+    shadow: bool
+    place: str
+    keyword: str
+
+
+NO_TROUBLE: Final = _Trouble(OK, "", shadow=False, place="", keyword="")
+
+
+class _Unread(msgspec.Struct, frozen=True, gc=False):
+    """What a record of this process is made from."""
+
+    record: JournalRecord
+    tool: Tool | None
+    door: Door
+    caller: Caller
+    ended_s: float
+    trouble: _Trouble | None
+
+
 class FeedLeftOut(Shown, frozen=True):
-    """The number of records that one process has left out."""
+    """The number of records that one process has not published."""
 
     left_out: int
     process: str
@@ -100,7 +132,7 @@ class Feed:
     def __init__(
         self, spool: Spool, clock: Callable[[], float] = time.monotonic, find_place: FindPlace = _nowhere
     ) -> None:
-        """Keep what comes; `find_place` searches the arguments of a call for what breaks the contract."""
+        """Keep what comes; `find_place` returns the first place at which a call breaks a contract."""
         self._find_place = find_place
         self._searches = 0
         self._spool = spool
@@ -108,6 +140,8 @@ class Feed:
         self._lock = threading.Lock()
         self._records: list[FeedRecord] = []
         """Sorted by `seq`."""
+        self._unread: deque[_Unread] = deque(maxlen=KEEPS)
+        """The latest records of this process, behind all others, not yet made ready for a page."""
         self._followers: set[Follower] = set()
         self._budget = float(BURST)
         self._filled_s = clock()
@@ -118,7 +152,7 @@ class Feed:
 
     @property
     def left_out(self) -> int:
-        """Return the number of records that all processes have left out."""
+        """Return the number of records that the processes have not told each other."""
         return self._own_left_out + sum(self._left_out_of.values())
 
     @property
@@ -135,17 +169,51 @@ class Feed:
         return ""
 
     def take_own(self, batch: Sequence[tuple[JournalEntry, JournalRecord]]) -> None:
-        """Take the latest records of a batch of this process, as many as may be taken now, and count the others."""
-        wanted = self._spend(len(batch))
+        """Take the records of a batch of this process; with several processes, those that the others get too."""
         self._searches = MAX_SEARCHES
-        self._own_left_out += len(batch) - wanted
-        taken = [self._feed_record(entry, record) for entry, record in batch[len(batch) - wanted :]]
+        unread = [self._unread_of(entry, record) for entry, record in batch]
         if self._spool.is_shared:
-            lines = [_encode(record) for record in taken]
-            if wanted < len(batch):
-                lines.append(LEFT_OUT + b'%d,"process":"%b"}' % (self._own_left_out, self._process.encode()))
-            self._spool.publish(KIND, lines)
+            self._publish(unread)
+            return
+        with self._lock:
+            if not self._followers:
+                self._unread.extend(unread)
+                return
+            # What came before anybody followed is for the list.
+            self._read()
+            self._unread.extend(unread)
+            taken = self._read()
+            chosen = self._affordable(taken, lambda record: record.error is not None)
+            for follower in self._followers:
+                follower.missed += len(taken) - len(chosen)
+                follower.tell(chosen)
+
+    def _publish(self, unread: list[_Unread]) -> None:
+        """Keep the failures of a batch, and as many other records as may be published now, and publish them."""
+        chosen = self._affordable(unread, lambda one: one.trouble is not None)
+        taken = [self._feed_record(one) for one in chosen]
+        lines = [_encode(record) for record in taken]
+        if len(chosen) < len(unread):
+            self._own_left_out += len(unread) - len(chosen)
+            lines.append(LEFT_OUT + b'%d,"process":"%b"}' % (self._own_left_out, self._process.encode()))
+        self._spool.publish(KIND, lines)
         self._add(taken)
+
+    def _affordable(self, found: Sequence[T], is_failure: Callable[[T], bool]) -> list[T]:
+        """Return all failures of a batch, and the latest of its other records, as many as may be passed on now."""
+        others = sum(not is_failure(one) for one in found)
+        skipped = others - self._spend(others)
+        if not skipped:
+            return list(found)
+        chosen = []
+        for one in found:
+            if is_failure(one):
+                chosen.append(one)
+            elif skipped:
+                skipped -= 1
+            else:
+                chosen.append(one)
+        return chosen
 
     def take_others(self) -> None:
         """Take what other processes have published; call it in a thread."""
@@ -165,6 +233,7 @@ class Feed:
     def latest(self) -> list[FeedRecord]:
         """Return the records that are kept, newest first."""
         with self._lock:
+            self._read()
             return self._records[: -KEEPS - 1 : -1]
 
     def find(self, key: str) -> FeedRecord | None:
@@ -184,6 +253,15 @@ class Feed:
         """Pass nothing more on to a follower."""
         with self._lock:
             self._followers.discard(follower)
+
+    def _read(self) -> list[FeedRecord]:
+        """Make the kept records of this process ready for a page, and return them; the caller holds the lock."""
+        taken = [self._feed_record(one) for one in self._unread]
+        self._unread.clear()
+        self._records += taken
+        if len(self._records) > KEEPS + SLACK:
+            del self._records[:-KEEPS]
+        return taken
 
     def _add(self, taken: list[FeedRecord]) -> None:
         if not taken:
@@ -208,29 +286,40 @@ class Feed:
         self._budget -= wanted
         return wanted
 
-    def _feed_record(self, entry: JournalEntry, record: JournalRecord) -> FeedRecord:
-        fault = entry.fault or entry.shadow_violation
-        place, keyword = self._place_of(entry, fault)
+    def _unread_of(self, entry: JournalEntry, record: JournalRecord) -> _Unread:
+        """Return what is kept of a call: neither its arguments nor its result, which may be large."""
+        call, fault = entry.call, entry.fault or entry.shadow_violation
+        trouble = None
+        if fault is not None:
+            stage = fault.stage or ("access" if fault.name in ACCESS_FAULTS else "")
+            trouble = _Trouble(fault.code.value, stage, entry.fault is None, *self._place_of(entry, fault))
+        return _Unread(record, entry.tool, call.door, call.caller, entry.ended_s, trouble)
+
+    def _feed_record(self, one: _Unread) -> FeedRecord:
+        record, trouble = one.record, one.trouble or NO_TROUBLE
         return FeedRecord(
             *msgspec.structs.astuple(record),
-            seq=self._next_seq(entry.ended_s),
+            seq=self._next_seq(one.ended_s),
             # The name of an unknown tool is the caller's text: the record has it without secrets.
-            tool=entry.tool.name if entry.tool is not None else record.metadata.tool_id or "",
-            door=door_of(entry.call),
-            caller=entry.call.caller.name[:MAX_CALLER_CHARS],
-            code=OK if fault is None else fault.code.value,
-            stage="" if fault is None else fault.stage or ("access" if fault.name in ACCESS_FAULTS else ""),
-            shadow=entry.fault is None and fault is not None,
-            place=place,
-            keyword=keyword,
-            exchange=entry.call.caller.request_id[:MAX_CALLER_CHARS],
+            tool=one.tool.name if one.tool is not None else record.metadata.tool_id or "",
+            door=door_of(one.door, one.caller),
+            caller=one.caller.name[:MAX_CALLER_CHARS],
+            code=trouble.code,
+            stage=trouble.stage,
+            shadow=trouble.shadow,
+            place=trouble.place,
+            keyword=trouble.keyword,
+            exchange=one.caller.request_id[:MAX_CALLER_CHARS],
         )
 
-    def _place_of(self, entry: JournalEntry, fault: Fault | None) -> tuple[str, str]:
-        """Return the place and the keyword of broken arguments; of each batch a few are searched for them."""
-        if fault is None or fault.stage != "input" or not self._searches:
+    def _place_of(self, entry: JournalEntry, fault: Fault) -> tuple[str, str]:
+        """Return the place and the keyword of a broken contract; few arguments of a batch are searched for them."""
+        if fault.stage not in {"input", "output"}:
             return "", ""
-        self._searches -= 1
+        if fault.stage == "input":
+            if not self._searches:
+                return "", ""
+            self._searches -= 1
         return self._find_place(entry, fault)
 
     def _next_seq(self, ended_s: float) -> str:

@@ -107,8 +107,9 @@ def tallies_of(batch: list[tuple[JournalEntry, JournalRecord]]) -> Tallies:
     """Return the tallies of a batch of calls; tools that are not there count as one without a name."""
     found: dict[tuple[int, str, str], Tally] = {}
     for entry, _ in batch:
-        tool = entry.tool
-        key = (int(entry.ended_s) // SLICE_S, tool.name if tool is not None else "", door_of(entry.call))
+        tool, call = entry.tool, entry.call
+        name = tool.name if tool is not None else ""
+        key = (int(entry.ended_s) // SLICE_S, name, door_of(call.door, call.caller))
         tally = found.get(key)
         if tally is None:
             tally = found[key] = Tally()

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import msgspec
+
+from signet.kernel.redaction import SecretRedactor
+from signet.kernel.relay import ServerState
 from signet.settings import Settings
 from signet.upstream.origin import parse_origin
 
@@ -32,7 +37,10 @@ def twins(parts: Parts) -> tuple[Twin, ...]:
         health.exchange.start()
 
     async def show(_: Visit) -> HealthSummary:
-        return await work(health.summary)
+        relay = parts.server.relay
+        # On the event loop, where servers start and end.
+        servers = [health.without_secrets(one) for one in relay.states()] if relay is not None else []
+        return await work(health.summary, servers)
 
     async def show_settings(_: Visit) -> ConsoleSettings:
         return await work(lambda: health.settings)
@@ -54,6 +62,7 @@ class Health:
         self._upstreams = UpstreamWatch(parts.server.upstreams, _names(parts.settings), self.figures)
         self.exchange = Exchange(parts.spool, self.figures, self.state)
         self._limits = configured_limits(parts.settings)
+        self._redactor = SecretRedactor(parts.settings.secrets())
         watch = parts.watch
         watch.on_records.append(self._on_records)
         watch.on_written.append(self._on_written)
@@ -78,11 +87,17 @@ class Health:
         in_flight = self._parts.server.pipeline.in_flight
         return ProcessState(os.getpid(), time.time(), in_flight, self._lag_s, written, self._upstreams.now())
 
-    def summary(self) -> HealthSummary:
+    def without_secrets(self, server: ServerState) -> ServerState:
+        """Return how a wrapped server stands, without the secrets that its own words may hold."""
+        text = self._redactor.text
+        return msgspec.structs.replace(server, source=text(server.source), reason=text(server.reason))
+
+    def summary(self, servers: Sequence[ServerState] = ()) -> HealthSummary:
         """Return all figures; it takes milliseconds, so it is not for the event loop."""
         self.exchange.exchange()
         states = [self.state(), *self.exchange.others()]
-        return summarise(self.figures, states, self._limits, keeps_journal=self._parts.settings.keeps_journal)
+        keeps_journal = self._parts.settings.keeps_journal
+        return summarise(self.figures, states, self._limits, servers, keeps_journal=keeps_journal)
 
     @cached_property
     def settings(self) -> ConsoleSettings:

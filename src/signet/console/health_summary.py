@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from signet.kernel.relay import ServerState
 from signet.kernel.upstream import CacheState
 
 from .configuration import ConfiguredLimit
@@ -128,6 +129,8 @@ class HealthSummary(Shown, frozen=True):
     minutes: MinuteSeries
     refusals: list[RefusalRow]
     upstreams: list[UpstreamRow]
+    servers: list[ServerState]
+    """The wrapped servers."""
     limits: list[ConfiguredLimit]
     in_flight: int
     journal_lag_s: float
@@ -140,6 +143,7 @@ def summarise(
     figures: HourFigures,
     states: Sequence[ProcessState],
     limits: list[ConfiguredLimit],
+    servers: Sequence[ServerState] = (),
     *,
     keeps_journal: bool,
 ) -> HealthSummary:
@@ -161,6 +165,7 @@ def summarise(
             if thing.kind == REFUSALS
         ],
         upstreams=_upstreams(totals, [one for state in states for one in state.upstreams]),
+        servers=[*servers],
         limits=limits,
         in_flight=sum(state.in_flight for state in states),
         journal_lag_s=round(max(state.lag_s for state in states), 3),

@@ -11,6 +11,7 @@ import msgspec
 
 from signet.kernel.tools import Tool
 from signet.kernel.wire import encode
+from signet.transports.path_names import escaped
 
 from .python_literal import depth_within, python_literal
 from .twin import Shown
@@ -49,14 +50,14 @@ def can_be_written(arguments: Mapping[str, Any]) -> bool:
 
 def ways_to_call(tool: Tool, arguments: Mapping[str, Any], site: CallSite) -> list[CallWay]:
     """Return how a tool is called with some arguments, which can be written."""
-    rest = f"{site.url}/api/tools/{tool.name}"
+    rest = f"{site.url}/api/tools/{escaped(tool.name)}"
     mcp = _rpc("tools/call", {"name": tool.name, "arguments": arguments})
     envelope = _rpc("mcp.tool.invoke", {"tool": tool.id, "input": arguments})
     both = "Accept: application/json, text/event-stream"
     return [
         CallWay("rest", "REST", "sh", _curl(rest, arguments, site)),
         CallWay("mcp", "MCP", "sh", _curl(f"{site.url}/mcp", mcp, site, both)),
-        CallWay("envelope", "Envelope", "sh", _curl(f"{site.url}/mcp/tool/{tool.slug}", envelope, site)),
+        CallWay("envelope", "Envelope", "sh", _curl(f"{site.url}/mcp/tool/{escaped(tool.slug)}", envelope, site)),
         CallWay("python-sdk", "Python, with the official MCP SDK", "python", _with_sdk(tool, arguments, site)),
         CallWay("python", "Python, with its standard library", "python", _with_urllib(rest, arguments, site)),
     ]

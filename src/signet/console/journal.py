@@ -79,7 +79,7 @@ class JournalPage(Shown, frozen=True):
     keeps: int
     """The number of records that are kept at most."""
     left_out: int
-    """The number of records that came too fast to be taken; the journal's files have them all."""
+    """The number of successful calls that came too fast for the workers to tell each other; with one, none."""
     tools: list[str]
     doors: list[str]
     codes: list[str]

@@ -9,6 +9,7 @@ Both libraries are loaded when the first text is rendered.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
@@ -16,10 +17,11 @@ from typing import TYPE_CHECKING, Any, Final
 from .text_budget import MAX_HTML_CHARS, TooMuchError, budget_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from markdown_it import MarkdownIt
     from markdown_it.rules_block import StateBlock
+    from markdown_it.rules_core import StateCore
     from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token
 
@@ -35,6 +37,10 @@ LINE_STEPS: Final = 2
 TOKENS_PER_STEP: Final = 3
 """The tokens of a table that are as much work as one step."""
 NOTE: Final = "This text is too intricate to be shown as a page. This is the text as it is."
+ADDRESS: Final = re.compile(r"\bhttps?://[^\s<>\"'`|\\^{}\[\]]{1,2000}", re.IGNORECASE)
+"""An address that stands in a text by itself."""
+ENDING: Final = ".,;:!?)*_~"
+"""The characters that end a sentence, and not the address before them."""
 LINK: Final = {"rel": "noopener noreferrer nofollow", "target": "_blank", "referrerpolicy": "no-referrer"}
 
 
@@ -61,6 +67,7 @@ def _renderer() -> MarkdownIt:
     renderer.add_render_rule("link_open", _open_link)
     renderer.add_render_rule("image", _image)
     formula_rules(renderer)
+    renderer.core.ruler.push("addresses", _link_addresses)
     renderer.inline.ruler.before("text", "budget", _count_inline)
     renderer.block.ruler.at("table", _table, {"alt": ["paragraph", "reference"]})
     renderer.block.ruler.before(
@@ -98,6 +105,39 @@ def _table(state: StateBlock, start_line: int, end_line: int, silent: bool) -> b
 
 def _is_web(address: str) -> bool:
     return len(address) <= MAX_ADDRESS_CHARS and address.lower().startswith(("http://", "https://"))
+
+
+def _link_addresses(state: StateCore) -> None:
+    """Make links of the addresses that stand in texts by themselves, unless they are in a link or in code."""
+    for block in state.tokens:
+        if block.type != "inline" or block.children is None or "://" not in block.content:
+            continue
+        shown: list[Token] = []
+        depth = 0
+        for token in block.children:
+            depth += {"link_open": 1, "link_close": -1}.get(token.type, 0)
+            shown += _split_at_addresses(token, state) if token.type == "text" and not depth else [token]
+        block.children = shown
+
+
+def _split_at_addresses(token: Token, state: StateCore) -> Iterator[Token]:
+    """Yield a text in parts: a link for each address, and what is between them."""
+    text, at = token.content, 0
+    for found in ADDRESS.finditer(text):
+        address = found[0].rstrip(ENDING)
+        target = state.md.normalizeLink(address)
+        if not state.md.validateLink(target):
+            continue
+        budget_of(state.env).spend(TOKENS_PER_STEP)
+        yield _text_token(token, text[at : found.start()])
+        opening = type(token)("link_open", "a", 1, attrs={"href": target}, level=token.level)
+        yield from (opening, _text_token(token, address), type(token)("link_close", "a", -1, level=token.level))
+        at = found.start() + len(address)
+    yield _text_token(token, text[at:])
+
+
+def _text_token(like: Token, content: str) -> Token:
+    return type(like)("text", "", 0, content=content, level=like.level)
 
 
 def _open_link(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:

@@ -17,7 +17,7 @@ from typing import Final
 import msgspec
 
 from signet.kernel.errors import Fault
-from signet.kernel.outcome import Call, Outcome, PreparedCall
+from signet.kernel.outcome import Call, Outcome, PreparedCall, Relayed
 from signet.kernel.pipeline import Pipeline
 from signet.kernel.upstream import UpstreamVisit
 
@@ -72,6 +72,11 @@ class Road:
         self.value: object = None
         """What the tool returned or raised."""
         self.has_upstream = False
+
+    @property
+    def tool_failed(self) -> bool:
+        """Whether the tool raised something, or the wrapped server answered with an error or a question."""
+        return isinstance(self.value, BaseException) or (isinstance(self.value, Relayed) and bool(self.value.fault))
 
     def attempt(self, upstream: str, method: str, origin: str) -> Attempt:
         """Begin a request to an upstream."""

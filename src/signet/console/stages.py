@@ -47,8 +47,13 @@ class Stages:
         self._checks = mode is not Mode.OFF
         self._keeps_journal = keeps_journal
 
-    def tell(self, road: Road, outcome: Outcome, *, is_limited: bool) -> tuple[list[RoadStep], list[PlaceShown]]:
-        """Return the stages of a call and the places that are wrong; for a thread, as places have to be found."""
+    def tell(
+        self, road: Road, outcome: Outcome, *, is_limited: bool, server: str = ""
+    ) -> tuple[list[RoadStep], list[PlaceShown]]:
+        """Return the stages of a call and the places that are wrong; for a thread, as places have to be found.
+
+        `server` is the name of the wrapped server behind the tool, if there is one.
+        """
         prepare, notify = road.spans.get("prepare"), road.spans.get("notify")
         entered_s = (prepare or notify or Span(road.started_s, 0)).start_s
         places: list[PlaceShown] = []
@@ -57,7 +62,7 @@ class Stages:
         if outcome.tool is not None and (is_limited or refused):
             steps.append(_access(road, outcome, Span(road.sent_s, entered_s), refused=refused))
         steps.append(self._input(road, outcome, places))
-        steps += _tool(road)
+        steps += _tool(road, server)
         steps.append(self._output(road, places))
         status: Status = "passed" if self._keeps_journal else "skipped"
         detail = "handed over, to be written" if self._keeps_journal else "no journal is kept"
@@ -80,7 +85,7 @@ class Stages:
 
     def _output(self, road: Road, places: list[PlaceShown]) -> RoadStep:
         name, span, finished = "output contract", road.spans.get("finish"), road.finished
-        if finished is None or isinstance(road.value, BaseException):
+        if finished is None or road.tool_failed:
             return _step(road, name, "skipped", None, NOT_REACHED)
         fault = finished.fault
         note = ""
@@ -109,7 +114,7 @@ def _access(road: Road, outcome: Outcome, span: Span, *, refused: bool) -> RoadS
     return _step(road, "access", "passed", span, "answered before: the key was used" if answered else "scopes, limits")
 
 
-def _tool(road: Road) -> list[RoadStep]:
+def _tool(road: Road, server: str) -> list[RoadStep]:
     prepare, finish = road.spans.get("prepare"), road.spans.get("finish")
     if prepare is None or finish is None:
         return [
@@ -117,10 +122,15 @@ def _tool(road: Road) -> list[RoadStep]:
             _step(road, "upstream", "skipped", None, NOT_REACHED),
         ]
     span = Span(prepare.end_s, finish.start_s)
-    failed = isinstance(road.value, BaseException)
+    failed = road.tool_failed
     fault = road.finished.fault if road.finished is not None else None
     detail = fault.message if failed and fault is not None else ""
-    return [_step(road, "tool", "failed" if failed else "passed", span, detail), *_upstream(road)]
+    steps = [_step(road, "tool", "failed" if failed else "passed", span, detail)]
+    if server:
+        answered = not isinstance(road.value, BaseException)
+        status: Status = "passed" if answered else "failed"
+        return [*steps, _step(road, "upstream", status, span, f"{server}: the wrapped server")]
+    return [*steps, *_upstream(road)]
 
 
 def _upstream(road: Road) -> list[RoadStep]:

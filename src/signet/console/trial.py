@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from signet.kernel.caller import Caller
-from signet.kernel.outcome import Call
+from signet.kernel.outcome import Door
 
 __all__ = ["TrialCaller", "door_of", "trial_door"]
 
@@ -21,6 +21,6 @@ def trial_door(name: str) -> str:
     return name + MARK
 
 
-def door_of(call: Call) -> str:
-    """Return the door's name as the console shows it: a call that tries the door is marked."""
-    return trial_door(call.door.name) if isinstance(call.caller, TrialCaller) else call.door.name
+def door_of(door: Door, caller: Caller) -> str:
+    """Return a door's name as the console shows it for a caller: a call that tries the door is marked."""
+    return trial_door(door.name) if isinstance(caller, TrialCaller) else door.name

@@ -16,7 +16,9 @@ from urllib.parse import unquote
 
 import msgspec
 
+from signet.kernel.arguments import whole_numbers
 from signet.kernel.errors import Code, Fault
+from signet.kernel.places import wrong_type
 from signet.kernel.wire import ProtocolError, decode, encode
 from signet.transports.guard import Access
 from signet.transports.messages import JSON, Answer, Fields, Request, Response
@@ -145,8 +147,15 @@ def _body(twin: Twin, request: Request) -> Any:
     if twin.body is None:
         return None
     try:
-        return msgspec.convert(decode(request.body or b"{}"), twin.body)
-    except (ProtocolError, msgspec.ValidationError) as error:
+        given = decode(request.body or b"{}")
+        try:
+            return msgspec.convert(given, twin.body)
+        except msgspec.ValidationError:
+            # To JSON Schema 10.0 is an integer.
+            return msgspec.convert(whole_numbers(given), twin.body)
+    except msgspec.ValidationError as error:
+        raise Fault(Code.INVALID_INPUT, f"{twin.path}: {cut(wrong_type(error))}") from None
+    except ProtocolError as error:
         raise Fault(Code.INVALID_INPUT, f"{twin.path}: {cut(str(error))}") from None
 
 

@@ -10,7 +10,7 @@ import msgspec
 from signet.journal.record import JournalEntry
 from signet.kernel.arguments import without_nulls
 from signet.kernel.errors import Fault
-from signet.kernel.outcome import Outcome
+from signet.kernel.outcome import Outcome, Relayed
 from signet.kernel.places import Violation
 from signet.kernel.redaction import SecretRedactor
 from signet.kernel.schemas import ContractError, SchemaRegistry
@@ -44,6 +44,15 @@ def as_path(steps: Iterable[str | int]) -> str:
     return text or "$"
 
 
+def _promised(value: object) -> object:
+    """Return the part of a tool's value that its contract is about: of a wrapped server's reply, the structured one."""
+    return value.structured if isinstance(value, Relayed) else value
+
+
+def _is_missing(value: object) -> bool:
+    return isinstance(value, Relayed) and value.structured is None
+
+
 class Violations:
     """Finds the places that a fault of a contract is about."""
 
@@ -66,7 +75,9 @@ class Violations:
         return [self._shown(one) for one in contract.violations(tidied if not contract.is_valid(tidied) else arguments)]
 
     def first_place(self, entry: JournalEntry, fault: Fault) -> tuple[str, str]:
-        """Return the first place of a call's arguments that is wrong, and the keyword; both empty if none is found."""
+        """Return the first place that a fault of a contract is about, and the keyword; both empty if none is found."""
+        if fault.stage == "output":
+            return self._marked(fault)
         try:
             found = self.of_input(Outcome(entry.call, entry.tool, fault=fault), fault)
         except (LookupError, RecursionError, TypeError, ValueError):
@@ -80,14 +91,19 @@ class Violations:
         if tool is None:
             return []
         try:
-            result: Any = decode(encode(value))
+            result: Any = decode(encode(_promised(value)))
         except (TypeError, ValueError, RecursionError) as error:
             return [PlaceShown([], "", self._text(str(error)), "")]
         found = self._registry.load_tool_io(tool.slug).output_validator.violations(result)
-        if not found and isinstance(fault.__cause__, ContractError):
-            # It is too large, which no keyword says.
+        if isinstance(fault.__cause__, ContractError) and (not found or _is_missing(value)):
+            # It is too large or not there at all, which no keyword says.
             found = [Violation(path, "", result, message) for path, message in fault.__cause__.places]
         return [self._shown(one) for one in found]
+
+    def _marked(self, fault: Fault) -> tuple[str, str]:
+        """Return the first place of a result and the keyword, as the fault has them: the result is not kept."""
+        marks = fault.__cause__.marks if isinstance(fault.__cause__, ContractError) else ()
+        return (self._text(as_path(marks[0].steps)), self._text(marks[0].keyword)) if marks else ("", "")
 
     def _shown(self, one: Violation) -> PlaceShown:
         steps = [step if isinstance(step, int) else self._text(step) for step in one.steps]

@@ -3,6 +3,8 @@
     POST /svg, /png, /txt  ?dark=1    200 the picture · 400 {"line", "message"}: what is wrong with the diagram
     POST /check                       200 {"ok", "line", "message", "diagram"}
 
+A diagram that no engine here can draw is the fault NO_ENGINE, and not an error of the diagram.
+
 The order is: a PlantUML server where one is set; JavaScript; the jar, also for what JavaScript lacks.
 """
 
@@ -10,10 +12,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final, Protocol
 
 import msgspec
 
+from signet.advice import advise
 from signet.kernel.errors import Code, Fault
 from signet.kernel.upstream import Upstream, UpstreamRequest, UpstreamResponse, UpstreamState, states_of
 from signet.kernel.waiting import Waiting
@@ -23,7 +27,6 @@ from .renderer import CONTENT_TYPES, Form, Limits, Renderer
 
 __all__ = ["Choice", "Engine", "EngineSettings", "choices"]
 
-INSTALL: Final = "type: pip install 'signet-mcp[diagrams]' && signet diagrams install"
 FORMS: Final[tuple[Form, ...]] = ("svg", "png", "txt")
 PROBE: Final = "\u00a4\u00a4 probe \u00a4\u00a4"
 """A line that no diagram understands: the engine then names the kind of diagram that it has read until there."""
@@ -115,7 +118,8 @@ class Engine:
             return begin
         if not isinstance(drawn, DiagramError):
             head, _, end = source.rstrip().rpartition("\n")
-            drawn = await self._draw(f"{head}\n{PROBE}\n{end}", "svg", dark=False)
+            with suppress(Fault):
+                drawn = await self._draw(f"{head}\n{PROBE}\n{end}", "svg", dark=False)
         assumed = _ASSUMED.search(drawn.message) if isinstance(drawn, DiagramError) else None
         return assumed[1].strip() if assumed else begin
 
@@ -123,7 +127,6 @@ class Engine:
         """Return the picture of the first engine that knows the kind of diagram and the format."""
         if self._renderers is None:
             self._renderers = open_renderers(self._settings, self._upstream, self._encode)
-        unknown: DiagramError | None = None
         lacking = _no_engine() if not self._renderers else _no_form(form, dark=dark)
         for renderer in self._renderers:
             if form not in renderer.forms or (dark and not renderer.draws_dark):
@@ -131,10 +134,8 @@ class Engine:
             drawn = await renderer.draw(source, form, dark=dark)
             if not isinstance(drawn, DiagramError) or not drawn.unsupported:
                 return drawn
-            unknown = drawn
-        if unknown is None:
-            raise lacking
-        return msgspec.structs.replace(unknown, message=f"{unknown.message}; a PlantUML jar or server may draw it")
+            lacking = _no_kind(drawn.message)
+        raise lacking
 
 
 def choices(settings: EngineSettings, server: str | None) -> list[Choice]:
@@ -145,9 +146,11 @@ def choices(settings: EngineSettings, server: str | None) -> list[Choice]:
 
     missing, assets, jar = missing_modules(), find_assets(), find_jar(settings.jar)
     if missing:
-        javascript = f"{' and '.join(missing)} not installed; {INSTALL}"
+        javascript = f"{' and '.join(missing)} not installed; type: {advise('diagrams.install', install='diagrams')}"
+    elif assets is None:
+        javascript = f"no scripts and fonts; type: {advise('diagrams.files')}"
     else:
-        javascript = f"PlantUML {assets.version} in {assets.folder}" if assets else f"no scripts and fonts; {INSTALL}"
+        javascript = f"PlantUML {assets.version} in {assets.folder}"
     return [
         Choice("server", server is not None, server or "none is set (--plantuml-server URL)"),
         Choice("JavaScript", not missing and assets is not None, javascript),
@@ -180,7 +183,16 @@ def _json(status: int, value: object) -> UpstreamResponse:
 
 
 def _no_engine() -> Fault:
-    message = f"no PlantUML engine is installed here: {INSTALL}, or set --plantuml-server URL or --plantuml-jar FILE"
+    message = (
+        f"no PlantUML engine is installed here: {advise('doctor', here=False)} shows how to install one, "
+        "or set --plantuml-server URL or --plantuml-jar FILE"
+    )
+    return Fault(Code.INTERNAL_ERROR, message, name="NO_ENGINE", status=503, as_tool_result=True)
+
+
+def _no_kind(why: str) -> Fault:
+    """Return the fault for a diagram that no engine here knows: that says nothing against its text."""
+    message = f"{why}; set --plantuml-server URL or --plantuml-jar FILE to draw it with another engine"
     return Fault(Code.INTERNAL_ERROR, message, name="NO_ENGINE", status=503, as_tool_result=True)
 
 

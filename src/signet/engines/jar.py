@@ -19,7 +19,7 @@ import zipfile
 from functools import partial
 from typing import Final
 
-from .picture import DiagramError, find_error, is_unsupported, without_unsafe_links
+from .picture import DiagramError, find_error, is_unsupported, lacks_graphviz, without_unsafe_links
 from .places import Places
 from .pool import Hold, Pool
 from .process import Child, ChildEndedError
@@ -45,7 +45,6 @@ COMMENT: Final = re.compile(r"<!--.*?-->", re.DOTALL)
 DENIED: Final = re.compile(r'access denied \("java\.\w+\.\w+" "([^"]*)"')
 GREETING: Final = "@startuml\nA -> B\n@enduml"
 """What fails with this diagram is not the fault of anybody's diagram."""
-NO_GRAPHVIZ: Final = ("Dot Executable", "Cannot find Graphviz", "Dot executable")
 
 POLICY: Final = """\
 grant codeBase "file:{jar}" {{
@@ -135,7 +134,9 @@ class Jar:
         text = COMMENT.sub("", svg.decode(errors="replace"))
         if is_unsupported(text):
             return DiagramError("this PlantUML jar does not know this kind of diagram", unsupported=True)
-        error = find_error(text) or _missing_graphviz(text)
+        if lacks_graphviz(text):
+            return DiagramError("the PlantUML jar needs Graphviz for this diagram: install graphviz", unsupported=True)
+        error = find_error(text)
         if error is not None:
             return _in_plain_words(error)
         return without_unsafe_links(text).encode() if form == "svg" else self._use(source, form, hold)
@@ -208,10 +209,3 @@ def _in_plain_words(error: DiagramError) -> DiagramError:
     """Return the error for what the security manager has refused, without the names of Java's classes."""
     denied = DENIED.search(error.message)
     return DiagramError(f"a diagram may not use {denied[1]}", error.line) if denied else error
-
-
-def _missing_graphviz(svg: str) -> DiagramError | None:
-    """Return the error of a picture that says that Graphviz is not there."""
-    if any(f">{words}" in svg for words in NO_GRAPHVIZ):
-        return DiagramError("the PlantUML jar needs Graphviz for this kind of diagram: install graphviz")
-    return None

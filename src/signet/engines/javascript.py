@@ -11,6 +11,8 @@ from functools import partial
 from importlib.util import find_spec
 from typing import Final
 
+from signet.advice import advise
+
 from .assets import HERE, Assets
 from .frames import LENGTH_BYTES, Answer, Order, Start, length_of, pack, unpack
 from .picture import DARK, LIGHT, DiagramError, find_error, frame, is_unsupported, size_of
@@ -112,7 +114,9 @@ class JavaScript:
             child.write(pack(start), deadline)
             _receive(child, deadline)
         except (TimeoutError, ChildEndedError):
-            raise failed("the JavaScript engine does not start; 'signet diagrams install' fetches its files") from None
+            raise failed(
+                f"the JavaScript engine does not start: {advise('doctor', here=False)} shows what it lacks"
+            ) from None
 
     def _order(self, child: Child, order: Order) -> Answer:
         deadline = time.monotonic() + self._limits.timeout_s + GRACE_S

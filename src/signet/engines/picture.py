@@ -16,6 +16,7 @@ __all__ = [
     "find_error",
     "frame",
     "is_unsupported",
+    "lacks_graphviz",
     "size_of",
     "without_unsafe_links",
 ]
@@ -37,6 +38,9 @@ _BANNER: Final = re.compile(rf'<rect\b[^>]*\bfill="{_ERROR_COLOUR}"[^>]*/><text\
 """The bar with the error's place: what stands above it changes with the length of the diagram, and with the minute."""
 _CRASH: Final = "An error has occured"
 _NO_DATA: Final = "Your data does not sound like"
+_NO_GRAPHVIZ: Final = (
+    "Dot Executable", "Dot executable", "Cannot find Graphviz", "There is an issue with your Dot/Graphviz installation"
+)  # fmt: skip
 _SHAPE: Final = re.compile(r"<(?:rect|path|line|polygon|ellipse|image)\b")
 _TAG: Final = re.compile(r"""<[A-Za-z](?:[^<>"']|"[^"]*"|'[^']*')*>""")
 _LINK: Final = re.compile(r"""\s+(?:xlink:)?href\s*=\s*(?:"([^"]*)"|'([^']*)')""", re.IGNORECASE)
@@ -97,6 +101,13 @@ def is_unsupported(svg: str) -> bool:
         return True
     # What older releases say.
     return first[1] == "No @startuml/@enduml found" and _ERROR_COLOUR in svg
+
+
+def lacks_graphviz(svg: str) -> bool:
+    """Return whether a picture says that the engine cannot draw the diagram without Graphviz."""
+    first = _TEXT.search(svg)
+    # A label may have these words, but not this colour too.
+    return first is not None and first[1].startswith(_NO_GRAPHVIZ) and f'fill="{_ERROR_COLOUR}"' in first[0]
 
 
 def size_of(svg: str) -> Size:

@@ -10,7 +10,7 @@ import msgspec
 
 from signet.kernel.upstream import Upstream, UpstreamRequest, UpstreamResponse
 
-from .picture import DiagramError, find_error, is_unsupported
+from .picture import DiagramError, find_error, is_unsupported, lacks_graphviz
 from .renderer import Form, failed, too_large
 
 __all__ = ["Server"]
@@ -56,7 +56,12 @@ class Server:
             error = find_error(text)
             if error is None and is_unsupported(text):
                 error = DiagramError("the PlantUML server does not know this kind of diagram", unsupported=True)
-            return error or response.body
+            if error is None and lacks_graphviz(text):
+                error = DiagramError("the PlantUML server lacks Graphviz, which this diagram needs", unsupported=True)
+            if error is None and response.status in BAD:
+                error = DiagramError("the PlantUML server finds an error in the diagram, and does not say where")
+            if error is not None or response.status == OK:
+                return error or response.body
         if response.status in BAD and (error := _read_json(response)):
             return error
         raise failed(f"the PlantUML server answered with status {response.status}")

@@ -17,7 +17,8 @@ __all__ = ["Follower", "JournalLine", "find_files", "last_lines", "merged"]
 BLOCK_BYTES: Final = 1 << 16
 MAX_LINE_BYTES: Final = 1 << 20
 """The longest line that is kept while its end has not come; a journal's own are far shorter."""
-
+CUT: Final = b"\0"
+"""Stands for a part of a line that was not kept: a line with it is no record."""
 
 DOORS: Final = (
     ("/api/tools", "rest"),
@@ -134,7 +135,7 @@ def _last_of(path: str, count: int, since: str) -> list[JournalLine]:
             text = file.read(before - at) + first
             text, is_end = (text[: text.rfind(b"\n") + 1], False) if is_end else (text, False)
             start = text.find(b"\n") + 1 if at else 0
-            first = text[:start][:MAX_LINE_BYTES]
+            first = text[:start] if start <= MAX_LINE_BYTES else CUT
             lines = [line for one in text[start:].split(b"\n") if (line := JournalLine.read(one)) is not None]
             found.append(lines)
             known += len(lines)
@@ -172,7 +173,7 @@ class Follower:
             except OSError:
                 continue
             *whole, rest = (rest + added).split(b"\n")
-            self._places[path] = at + len(added), rest[:MAX_LINE_BYTES]
+            self._places[path] = at + len(added), rest if len(rest) <= MAX_LINE_BYTES else CUT
             found += [line for text in whole if (line := JournalLine.read(text)) is not None]
         self._places = {path: place for path, place in self._places.items() if path in set(paths)}
         return sorted(found, key=lambda line: line.ts)

@@ -17,7 +17,7 @@ from msgspec import UNSET, Raw, UnsetType
 from signet.kernel.errors import Code, Fault
 from signet.kernel.ids import Ids, deterministic, random
 from signet.kernel.outcome import Call
-from signet.kernel.redaction import SecretRedactor, redact_labelled
+from signet.kernel.redaction import SecretRedactor, redact_secrets
 from signet.kernel.schemas import PREFIX
 from signet.kernel.tools import Tool
 
@@ -33,6 +33,8 @@ METHOD: Final = "mcp.tool.invoke"
 
 SCHEMA_VERSION: Final = "0.1.0"
 MAX_MESSAGE_CHARS: Final = 250
+MAX_SHARED_CHARS: Final = 115
+"""The same for two messages in one line."""
 MAX_NAME_CHARS: Final = 120
 MAX_LINE_BYTES: Final = 3584
 """The longest line: all text from outside is cut, and JSON takes at most six bytes per character."""
@@ -158,16 +160,24 @@ class Recorder:
         return RecordTemplate(metadata, self._clean(entry.call.door.route)[:MAX_NAME_CHARS], extra_bytes)
 
     def _error(self, entry: JournalEntry) -> dict[str, Any] | None:
-        """Return the `error` of a record; a violation in shadow mode is marked as such."""
-        fault = entry.fault or entry.shadow_violation
+        """Return the `error` of a record; a violation in shadow mode is marked as such, also beside a failure."""
+        violation = entry.shadow_violation
+        fault = entry.fault or violation
         if fault is None:
             return None
-        error: dict[str, Any] = {"code": fault.code.value, "message": self._clean(fault.message)}
-        return error if entry.fault is not None else {**error, "details": {"mode": "shadow"}}
+        if violation is None:
+            return self._told(fault)
+        if fault is violation:
+            return {**self._told(fault), "details": {"mode": "shadow"}}
+        told = self._told(violation, MAX_SHARED_CHARS)
+        return {**self._told(fault, MAX_SHARED_CHARS), "details": {"mode": "shadow", "violation": told}}
 
-    def _clean(self, text: str) -> str:
+    def _told(self, fault: Fault, max_chars: int = MAX_MESSAGE_CHARS) -> dict[str, Any]:
+        return {"code": fault.code.value, "message": self._clean(fault.message, max_chars)}
+
+    def _clean(self, text: str, max_chars: int = MAX_MESSAGE_CHARS) -> str:
         """Return a text without known secrets and without values that are labelled as secrets, cut to its limit."""
-        return self._redactor.beginning(text, MAX_MESSAGE_CHARS)
+        return self._redactor.beginning(text, max_chars)
 
 
 def _slug(entry: JournalEntry) -> str:
@@ -231,7 +241,7 @@ def _line(entry: JournalEntry, record: JournalRecord, redact: Callable[[bytes], 
     try:
         call = logged(record.request_id, entry.call, entry.tool, entry.fault, entry.body)
     except RecursionError:  # the arguments are nested too deeply to be encoded
-        call = LoggedCall(record.request_id, redact_labelled(entry.call.tool_key))
+        call = LoggedCall(record.request_id, redact_secrets(entry.call.tool_key))
     return redact(_encode(msgspec.structs.replace(call, ts=record.ts)))
 
 
@@ -240,9 +250,9 @@ def logged(request_id: str, call: Call, tool: Tool | None, fault: Fault | None, 
     began = fault is None or tool is not None or fault.code is Code.NOT_FOUND
     return LoggedCall(
         request_id,
-        tool.slug if tool is not None else redact_labelled(call.tool_key),
+        tool.slug if tool is not None else redact_secrets(call.tool_key),
         Raw(_encode(call.arguments)) if began else UNSET,
         Raw(body) if fault is None else UNSET,
-        UNSET if fault is None else CallError(fault.code.value, redact_labelled(fault.message)),
+        UNSET if fault is None else CallError(fault.code.value, redact_secrets(fault.message)),
         call.door.by_name and tool is None,
     )

@@ -19,6 +19,7 @@ from typing import Final
 import msgspec
 
 from signet.files import append_lines
+from signet.kernel.lines import escape_line_ends
 from signet.kernel.outcome import Outcome
 
 from .record import JournalEntry, JournalRecord, Recorder
@@ -134,7 +135,7 @@ class JournalWriter:
             records = self._recorder.records(entries)
             if self._on_calls is not None and entries:
                 self._on_calls(list(zip(entries, records, strict=True)))
-            lines = self._unwritten + _encode_lines(records)
+            lines = self._unwritten + escape_line_ends(_encode_lines(records))
             if entries and not self._unwritten:
                 self._oldest_s = entries[0].ended_s
             self._unwritten = self._write(lines) if lines and self._keeps else b""

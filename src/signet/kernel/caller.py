@@ -24,6 +24,11 @@ class Principal(msgspec.Struct, frozen=True):
     key: str = ""
     """What a subject is counted by, which is the key of no token; empty stands for the name."""
 
+    @property
+    def may_call_all(self) -> bool:
+        """Return whether the scopes allow calls of every tool."""
+        return self.scopes is None or CALL_ALL in self.scopes
+
     def may_call(self, slug: str) -> bool:
         """Return whether the scopes allow a call of a tool."""
         return self.scopes is None or CALL_ALL in self.scopes or f"{CALL_ALL}:{slug}" in self.scopes

@@ -53,3 +53,5 @@ class ClientChannel(msgspec.Struct, frozen=True):
     caller: Caller = NOBODY
     agreement: Session = msgspec.field(default_factory=Session)
     """What is settled between the messages of one connection; over HTTP nothing is."""
+    takes_parts: bool = False
+    """Whether a large reply may come in parts."""

@@ -87,11 +87,11 @@ def refused_outcome(value: Any, door: Door, why: object, caller: Caller = NOBODY
 
 
 def looks_like_envelope(value: Any) -> bool:
-    """Return whether a message is an envelope: by its method, or without a method by the members of its params."""
+    """Return whether a message is an envelope: by its method, or without a method by a member of its params."""
     method = value.get("method") if isinstance(value, dict) else None
     if isinstance(method, str) and method:
         return method == INVOKE
-    return {"tool", "input"} <= _params(value).keys() and not {"result", "error"} & value.keys()
+    return bool({"tool", "input"} & _params(value).keys()) and not {"result", "error"} & value.keys()
 
 
 def response_id(value: Any) -> ResponseId:

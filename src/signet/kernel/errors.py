@@ -33,6 +33,7 @@ __all__ = [
     "PARSE_ERROR",
     "RATE_LIMITED",
     "TABLE",
+    "TOO_LARGE",
     "UNSUPPORTED_VERSION",
     "CanonicalError",
     "Code",
@@ -48,6 +49,7 @@ __all__ = [
     "not_unicode",
     "place_of",
     "rate_limited",
+    "result_too_large",
     "too_large",
     "too_slow",
     "unknown_tool",
@@ -63,6 +65,7 @@ MISSING_CAPABILITY: Final = -32021
 UNSUPPORTED_VERSION: Final = -32022
 
 RATE_LIMITED: Final = "RATE_LIMITED"
+TOO_LARGE: Final = "REQUEST_TOO_LARGE"
 INPUT_REQUIRED: Final = "INPUT_REQUIRED"
 """The name of the fault of a tool that asks its caller something, through a door that cannot carry the answer."""
 INSUFFICIENT_SCOPE: Final = "INSUFFICIENT_SCOPE"
@@ -273,9 +276,24 @@ def bug(tool: str, error: BaseException) -> Fault:
     return fault
 
 
-def broken_promise(tool: str, error: Exception) -> Fault:
-    """Return the fault for a result that breaks its contract."""
-    fault = Fault(Code.INVALID_OUTPUT, f"{tool} gave a result that breaks its contract")
+def broken_promise(tool: str, error: Exception, where: str = "") -> Fault:
+    """Return the fault for a result that breaks its contract.
+
+    `where` is the place and the keyword for the tool of somebody else: callers are told it, and MCP sends it as a
+    result with `isError`, because those who call the tool are the ones who can act on it.
+    """
+    reason = f": {where}" if where else ""
+    message = f"{tool} gave a result that breaks its contract{reason}"
+    fault = Fault(Code.INVALID_OUTPUT, message, as_tool_result=True if where else None)
+    fault.__cause__ = error
+    return fault
+
+
+def result_too_large(tool: str, size_bytes: int, limit_bytes: int, error: Exception) -> Fault:
+    """Return the fault for a result over the size limit of its tool."""
+    message = f"{tool} gave a result of {size_bytes:,} bytes, and may give {limit_bytes:,} at most: ask for less"
+    data = {"result_bytes": size_bytes, "max_result_bytes": limit_bytes}
+    fault = Fault(Code.INVALID_OUTPUT, message, data=data)
     fault.__cause__ = error
     return fault
 
@@ -283,7 +301,7 @@ def broken_promise(tool: str, error: Exception) -> Fault:
 def too_large(limit_bytes: int) -> Fault:
     """Return the fault for a request over the door's size limit."""
     message = f"The request is larger than {limit_bytes} bytes"
-    return Fault(Code.INVALID_INPUT, message, name="REQUEST_TOO_LARGE", status=413)
+    return Fault(Code.INVALID_INPUT, message, name=TOO_LARGE, status=413)
 
 
 def not_unicode() -> Fault:

@@ -32,3 +32,5 @@ class Exchange(msgspec.Struct, frozen=True):
     """The body of a request that is no call, for whoever counts messages by their methods; it is written nowhere."""
     is_left: bool = False
     """Whether the client left before its answer."""
+    is_vital: bool = False
+    """Whether the answer says that the process lives, which is so whether or not the exchange can be written down."""

@@ -42,7 +42,7 @@ def excess(text: bytes, max_values: int = MAX_VALUES) -> str:
     return ""
 
 
-def outside_strings(text: bytes) -> Iterator[bytes]:
+def outside_strings(text: bytes | bytearray) -> Iterator[bytes]:
     """Yield a JSON text without the characters of its strings, piece by piece."""
     within = start = 0
     while start < len(text):

@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["EDGE_BYTES", "LineSplitter"]
+__all__ = ["EDGE_BYTES", "LineSplitter", "escape_line_ends"]
 
 EDGE_BYTES: Final = 512
 """The size of the beginning and of the end that are kept of a line that is too long."""
+
+_LINE_ENDS: Final = tuple((end.encode(), f"\\u{ord(end):04x}".encode()) for end in "\x85\u2028\u2029")
+
+
+def escape_line_ends(json_lines: bytes) -> bytes:
+    """Return lines of JSON with escapes for the characters that JSON leaves as they are and text tools end lines at."""
+    if json_lines.isascii():
+        return json_lines
+    for raw, escape in _LINE_ENDS:
+        json_lines = json_lines.replace(raw, escape)
+    return json_lines
 
 
 class LineSplitter:

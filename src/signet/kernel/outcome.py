@@ -85,7 +85,7 @@ class Outcome(msgspec.Struct, frozen=True):
     tool: Tool | None
     result: Any = None
     body: bytes = b""
-    """The result as JSON, encoded once for every door."""
+    """The result as JSON, encoded once for every door; a bytearray where it is large and its tool has written it."""
     fault: Fault | None = None
     shadow_violation: Fault | None = None
     """The fault that there would have been if contracts were enforced; set in shadow mode only."""

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import msgspec
 
 from .arguments import ArgumentNames, without_nulls, without_unknown
 from .deadlines import Deadlines, in_thread
+from .encoded import EncodedResult
 from .errors import (
     Code,
     Fault,
@@ -29,7 +30,8 @@ from .errors import (
 )
 from .gate import Gate, run_behind_gate
 from .outcome import Call, Outcome, PreparedCall, Relayed
-from .relayed import finish_relayed
+from .places import marks_in_words, place_of_type
+from .relayed import finish_relayed, oversized
 from .schemas import PREFIX, Contract, ContractError, SchemaRegistry, ToolIO
 from .tools import Tool, Toolbox, ToolsetRuntime
 from .validation import RULES, Mode
@@ -170,7 +172,7 @@ class Pipeline:
         if fault is not None:
             fault = tool.adapt_fault(fault).at("input")
             if enforces:
-                return Outcome(call, tool, fault=fault, ignored=ignored)
+                return Outcome(call, tool, fault=fault, shadow_violation=shadow_violation, ignored=ignored)
         if (ignored or not enforces) and not tool.relays:
             arguments = without_unknown(arguments, tool.args)
         try:
@@ -180,8 +182,8 @@ class Pipeline:
             args = tool.read_again(arguments, error, is_lax=not enforces)
             if isinstance(args, msgspec.ValidationError):
                 # Arguments of the wrong type cannot be passed to the tool, whether the contract is enforced or not.
-                fault = tool.adapt_fault(bad_arguments(tool.name, [("", str(args))])).at("input")
-                return Outcome(call, tool, fault=fault, ignored=ignored)
+                fault = tool.adapt_fault(bad_arguments(tool.name, [place_of_type(args)])).at("input")
+                return Outcome(call, tool, fault=fault, shadow_violation=shadow_violation, ignored=ignored)
         return PreparedCall(call, tool, io, args, shadow_violation or fault, ignored)
 
     def _tool_of(self, call: Call) -> Tool | None:
@@ -190,7 +192,8 @@ class Pipeline:
     def _find(self, call: Call) -> tuple[Tool, ToolIO] | Outcome:
         tool = self._tool_of(call)
         if tool is None:
-            return Outcome(call, None, fault=unknown_tool(call.tool_key.removeprefix(PREFIX)))
+            key = call.tool_key if call.door.by_name else call.tool_key.removeprefix(PREFIX)
+            return Outcome(call, None, fault=unknown_tool(key))
         try:
             return tool, self.registry.load_tool_io(tool.slug)
         except ValueError as error:
@@ -210,6 +213,10 @@ class Pipeline:
         """Encode the value that a tool returned or raised, and check its size and its output contract."""
         if isinstance(value, Relayed):
             return finish_relayed(prepared, value, self._rules[prepared.tool.mode], self._broken)
+        if isinstance(value, EncodedResult):
+            if value.is_large:
+                return self._finish_large(prepared, value)
+            value = msgspec.Raw(value.body)
         call, tool, ignored = prepared.call, prepared.tool, prepared.ignored
         shadow_violation = prepared.shadow_violation
         if isinstance(value, BaseException):
@@ -218,7 +225,10 @@ class Pipeline:
         try:
             body = encode(value)
             if len(body) > tool.max_result_bytes:
-                raise ContractError([("", f"{len(body)} bytes, more than {tool.max_result_bytes}")])
+                limit = self._limit_of(tool)
+                if len(body) > limit:
+                    fault = oversized(tool, len(body), limit)
+                    return Outcome(call, tool, fault=fault, shadow_violation=shadow_violation, ignored=ignored)
             result = decode_in_chunks(body)
         except (TypeError, ValueError, RecursionError) as error:
             # msgspec raises these for a value that is not JSON.
@@ -229,14 +239,51 @@ class Pipeline:
         if checks and not contract.is_valid(result):
             fault = self._broken(tool, contract, result)
             if enforces:
-                return Outcome(call, tool, fault=fault, ignored=ignored)
+                return Outcome(call, tool, fault=fault, shadow_violation=shadow_violation, ignored=ignored)
             shadow_violation = shadow_violation or fault
         return Outcome(call, tool, result, body, shadow_violation=shadow_violation, ignored=ignored)
 
+    def _finish_large(self, prepared: PreparedCall, value: EncodedResult) -> Outcome:
+        """Check a large result part by part: as one Python value it would take ten times its size."""
+        call, tool, ignored = prepared.call, prepared.tool, prepared.ignored
+        shadow_violation = prepared.shadow_violation
+        checks, enforces = self._rules[tool.mode]
+        contract = prepared.io.output_validator
+        limit = self._limit_of(tool)
+        if len(value.body) > limit:
+            fault = oversized(tool, len(value.body), limit)
+            return Outcome(call, tool, fault=fault, shadow_violation=shadow_violation, ignored=ignored)
+        try:
+            result = value.view()
+            broken = next((part for part in value.parts() if not contract.is_valid(part)), None) if checks else None
+        except ValueError as error:
+            fault = tool.adapt_fault(broken_promise(tool.name, error)).at("output")
+            return Outcome(call, tool, fault=fault, shadow_violation=shadow_violation, ignored=ignored)
+        if broken is not None:
+            fault = self._broken(tool, contract, broken)
+            if enforces:
+                return Outcome(call, tool, fault=fault, shadow_violation=shadow_violation, ignored=ignored)
+            shadow_violation = shadow_violation or fault
+        return Outcome(
+            call, tool, result, cast("bytes", value.body), shadow_violation=shadow_violation, ignored=ignored
+        )
+
+    def _limit_of(self, tool: Tool) -> int:
+        """Return the largest result that a tool may give under the settings of its toolset."""
+        runtime = self._runtimes.get(tool.slug)
+        if tool.raised_limit is None or runtime is None:
+            return tool.max_result_bytes
+        return tool.raised_limit(runtime.settings)
+
     def _broken(self, tool: Tool, contract: Contract, result: object) -> Fault:
         """Return the fault for a result that breaks its contract, with the places."""
-        why = ContractError(contract.places(result), contract.violations(result) if self._explain else None)
-        return tool.adapt_fault(broken_promise(tool.name, why)).at("output")
+        if not tool.is_foreign:
+            why = ContractError(contract.places(result), contract.violations(result) if self._explain else None)
+            return tool.adapt_fault(broken_promise(tool.name, why)).at("output")
+        found = contract.violations(result)
+        marks = [one.mark for one in found]
+        why = ContractError([one.place for one in found], found if self._explain else None, marks)
+        return tool.adapt_fault(broken_promise(tool.name, why, marks_in_words(marks))).at("output")
 
     async def _await_tool(
         self, prepared: PreparedCall, pending: Awaitable[object], started_s: float, wait: Waiting

@@ -11,20 +11,32 @@ wrong items take seconds. So it is asked for the errors of light values only; of
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, Union
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Union
 
 import msgspec
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator, Registry, ValidationError
 
-__all__ = ["Place", "Violation", "find_places", "find_violations"]
+__all__ = [
+    "Mark",
+    "Place",
+    "Violation",
+    "find_places",
+    "find_violations",
+    "marks_in_words",
+    "place_of_type",
+    "wrong_type",
+]
 
 Place = tuple[str, str]
 """The path at which a value breaks its contract, and the reason."""
+Path = tuple[str | int, ...]
 
+MAX_MARKS: Final = 3
+"""The places that a sentence about a result names."""
 MAX_PLACES: Final = 10
 MAX_PLACE_CHARS: Final = 200
 """The limits of an error message, which may repeat hostile input: its places, and the characters of each."""
@@ -36,9 +48,17 @@ ALWAYS_LIGHT: Final = 20
 RUN_LENGTH: Final = 512
 """The items that are checked at once when wrong ones are searched for."""
 SIZE_REASON: Final = re.compile(r" (?:is longer than \d+ characters?|has more than \d+ items?)\Z")
+TYPE_PLACE: Final = re.compile(r"(?P<reason>.*) - at (?P<key>`key` in )?`\$(?P<path>[^`]*)`", re.DOTALL)
+INDEX: Final = re.compile(r"\[(\d+)\]")
+MISSING: Final = " is a required property"
+"""The end of the message about a property that is missing, behind its name in quotes."""
+MAX_VALUE_CHARS: Final = 60
+"""The beginning of a value that a message repeats before what must be written instead."""
+PATTERN: Final = "pattern"
+NO_LINE_BREAKS: Final = {PATTERN: "\\n"}
+PATTERN_REASON: Final = re.compile(r""" matching regex ['"].*['"](?= - at `|\Z)""", re.DOTALL)
 WHOLE: Final = "urn:signet:whole-contract"
 
-Path = tuple[str | int, ...]
 Origin = Union["ValidationError", tuple[str, object]]
 """The validator's error, or the keyword that a value breaks and the value."""
 Finding = tuple[Path, str, Origin]
@@ -55,6 +75,39 @@ class Violation(msgspec.Struct, frozen=True):
     steps: Path = ()
     """The path step by step: a name may have a dot in it."""
 
+    @property
+    def place(self) -> Place:
+        """The path and the reason, cut."""
+        return _cut(self.path), _cut(self.message)
+
+    @property
+    def mark(self) -> Mark:
+        """The path and the keyword, without the value; for a property that is missing, its name too."""
+        missing = self.message.removesuffix(MISSING) if self.keyword == "required" else ""
+        # The message about a value may repeat it.
+        unknown = self.message if self.value is None else "schema"
+        return Mark(self.steps, _cut(f"{self.keyword} {missing}".strip() or unknown))
+
+
+class Mark(NamedTuple):
+    """A place where a value breaks its contract, without the value."""
+
+    steps: Path
+    keyword: str
+    """The keyword of the schema that is broken, or a word on what is wrong where the search finds none."""
+
+    @property
+    def text(self) -> str:
+        """The place in words: `items.0.name (type)`."""
+        return f"{_shown(self.steps) or 'the whole result'} ({self.keyword})"
+
+
+def marks_in_words(marks: Sequence[Mark]) -> str:
+    """Return the first places in one line, and the number of the others."""
+    more = len(marks) - MAX_MARKS
+    texts = [mark.text for mark in marks[:MAX_MARKS]]
+    return ", ".join(texts) + (f" and {more} more" if more > 0 else "")
+
 
 def find_places(schema: object, validator: Draft202012Validator, instance: object) -> list[Place]:
     """Return the places where a value breaks a schema, at most `MAX_PLACES`; the validator is that of the schema."""
@@ -68,6 +121,25 @@ def find_violations(schema: object, validator: Draft202012Validator, instance: o
         keyword, value = origin if isinstance(origin, tuple) else (origin.kind.name, origin.instance)
         found.append(Violation(".".join(map(str, path)), keyword, value, message, path))
     return found
+
+
+def place_of_type(error: msgspec.ValidationError) -> Place:
+    """Return the place of a value that is of the wrong type, in the form of all other places.
+
+    msgspec writes it behind its reason: "Expected `int` - at `$.items[0].count`".
+    """
+    text = PATTERN_REASON.sub(" of another form", str(error))
+    found = TYPE_PLACE.fullmatch(text)
+    if found is None:
+        return "", text
+    path = INDEX.sub(r".\1", found["path"].replace("[...]", ".*")).strip(".")
+    return path, f"{found['reason']} (a key)" if found["key"] else found["reason"]
+
+
+def wrong_type(error: msgspec.ValidationError) -> str:
+    """Return the place and the reason of a value of the wrong type as one text."""
+    path, reason = place_of_type(error)
+    return f"{path}: {reason}" if path else reason
 
 
 def _findings(schema: object, validator: Draft202012Validator, instance: object) -> list[Finding]:
@@ -103,7 +175,8 @@ class _Search:
         if weight <= limit:
             self._budget -= weight
             yield from (
-                ((*path, *error.instance_path), error.message, error) for error in validator.iter_errors(instance)
+                ((*path, *error.instance_path), _words(error, self._schema), error)
+                for error in validator.iter_errors(instance)
             )
             return
         in_parts = False
@@ -131,7 +204,7 @@ class _Search:
     ) -> Iterator[Finding]:
         for name in schema.get("required", ()):
             if name not in instance:
-                yield path, f'"{name}" is a required property', ("required", instance)
+                yield path, f'"{name}"{MISSING}', ("required", instance)
         members = schema.get("properties", {})
         for name, value in instance.items():
             if name in members:
@@ -167,6 +240,39 @@ class _Search:
             part = {"items": part} if of_items else part
             self._validators[key] = Draft202012Validator(part, registry=self._registry)
         return self._validators[key]
+
+
+def _words(error: ValidationError, schema: object) -> str:
+    """Return the message of the validator, or for a regular expression the words of the contract."""
+    keyword, in_names = error.kind.name, "propertyNames" in error.schema_path
+    if keyword not in {"pattern", "not"} and not (keyword == "propertyNames" and error.schema_path[-1] == "pattern"):
+        return error.message
+    part = _schema_at(schema, error.schema_path[:-1])
+    if keyword == "not" and PATTERN not in part.get("not", {}):
+        return error.message
+    if keyword == "not" and part["not"] == NO_LINE_BREAKS:
+        return f"{_value(error.instance)} has a line break, and must have none"
+    examples = part.get("examples")
+    example = f", such as {_value(examples[0])}" if isinstance(examples, list) and examples else ""
+    about = part.get("description")
+    about = f" ({about})" if isinstance(about, str) and about else ""
+    subject = "a name in it" if in_names else _value(error.instance)
+    return f"{subject} does not have the form that it must have{example}{about}"
+
+
+def _schema_at(schema: Any, path: Sequence[str | int]) -> dict[str, Any]:
+    """Return the part of a schema at a path; an empty one where it is in another document."""
+    for step in path:
+        try:
+            schema = schema[step]
+        except (LookupError, TypeError):
+            return {}
+    return schema if isinstance(schema, dict) else {}
+
+
+def _value(value: object) -> str:
+    text = msgspec.json.encode(value).decode()
+    return text if len(text) <= MAX_VALUE_CHARS else f"{text[:MAX_VALUE_CHARS]}…"
 
 
 def _weight(value: object, limit: int) -> int:

@@ -17,7 +17,19 @@ from .outcome import Outcome, Relayed
 from .schemas import SchemaRegistry
 from .text_blocks import text_blocks
 from .tools import Tool, Toolbox
-from .wire import PIECE_BYTES, Id, ProtocolError, Reply, ResponseId, encode, failure, relayed_failure, success
+from .wire import (
+    LARGE_RESULT_BYTES,
+    PIECE_BYTES,
+    Id,
+    ProtocolError,
+    QuotedText,
+    Reply,
+    ResponseId,
+    encode,
+    failure,
+    relayed_failure,
+    success,
+)
 
 __all__ = [
     "CANCEL",
@@ -49,6 +61,7 @@ __all__ = [
     "listing",
     "progress_notification",
     "settled_version",
+    "to_parts",
     "to_reply",
     "unsupported",
 ]
@@ -282,6 +295,19 @@ def to_reply(era: Era, whole_text: bool, request_id: ResponseId, outcome: Outcom
     if fault.as_tool_result:
         return success(request_id, _error_result(outcome, fault, era), outcome)
     return failure(request_id, fault.mcp_code, fault.message, _facts(fault), outcome)
+
+
+def to_parts(era: Era, whole_text: bool, request_id: ResponseId, outcome: Outcome) -> Reply:  # noqa: FBT001 - bound once
+    """Return the MCP response for an outcome, in parts if its result is large."""
+    tool, body = outcome.tool, outcome.body
+    if len(body) <= LARGE_RESULT_BYTES or outcome.relayed is not None or tool is None or tool.to_content is not None:
+        return to_reply(era, whole_text, request_id, outcome)
+    opening = b'{"jsonrpc":"2.0","id":' + encode(request_id) + b',"result":{"content":'
+    text: tuple[bytes | QuotedText, ...] = (text_blocks(outcome, whole=False),)
+    if whole_text:
+        text = b'[{"type":"text","text":', QuotedText.of(body), b"}]"
+    end = _result_end(outcome, era) + b"}"
+    return Reply(b"", outcome=outcome, parts=(opening, *text, b',"structuredContent":', body, end))
 
 
 def _relayed_reply(era: Era, request_id: ResponseId, outcome: Outcome, relayed: Relayed) -> Reply:

@@ -10,13 +10,21 @@ from collections.abc import Iterable
 from functools import cache, cached_property
 from typing import Final
 
-__all__ = ["MIN_CHARS", "NAMES", "REDACTED", "SecretRedactor", "redact_labelled", "redact_user_info"]
+from .secret_shapes import NAMES, secret_spans
+
+__all__ = [
+    "MIN_CHARS",
+    "REDACTED",
+    "SecretRedactor",
+    "redact_labelled",
+    "redact_secrets",
+    "redact_shapes",
+    "redact_user_info",
+]
 
 REDACTED: Final = "[redacted]"
 MIN_CHARS: Final = 8
 """The shortest secret to remove from text of an upstream: a shorter one may be an ordinary word of that text."""
-NAMES: Final = r"(?:token|authorization|passw(?:or)?d|secret|api[ _.-]?key|cookie)(?:s|[_-]?values?)?"
-"""The names under which secrets are written."""
 
 MAX_SPELLING_CHARS: Final = 16
 """The longest spelling of a character: a surrogate pair in JSON has 12, and a number in HTML may begin with zeros."""
@@ -26,6 +34,20 @@ MAX_BMP_CODE: Final = 0xFFFF
 """The last character of the Basic Multilingual Plane; JSON escapes the characters beyond it as surrogate pairs."""
 
 _IS: Final = r"""["']?[ \t]*[:=][ \t]*"""
+
+
+def redact_secrets(text: str) -> str:
+    """Redact all secrets that are recognised in a message: by their shapes, or by the names before them."""
+    return redact_labelled(redact_shapes(text))
+
+
+def redact_shapes(text: str, instead: str = REDACTED) -> str:
+    """Redact the secrets that are recognised by their shapes."""
+    kept, at = [], 0
+    for start, end in secret_spans(text):
+        kept += [text[at:start], instead]
+        at = end
+    return "".join([*kept, text[at:]]) if kept else text
 
 
 def redact_labelled(text: str) -> str:
@@ -70,7 +92,7 @@ class SecretRedactor:
         """
         longest = max(map(len, self._secrets), default=0) * MAX_SPELLING_CHARS
         searched = text[: SEARCHED_CHARS + longest]
-        found = redact_labelled(self.text(searched))
+        found = redact_secrets(self.text(searched))
         if len(searched) < len(text):
             found = found[: max(len(found) - longest, 0)]
         return found[:chars]

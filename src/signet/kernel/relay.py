@@ -13,7 +13,7 @@ from .outcome import Call, Outcome, Pending
 from .protocol import Era, Meta
 from .wire import NO_PARAMS, Frame, Id, Reply
 
-__all__ = ["Answered", "Handler", "Relay", "RpcRequest", "when_ready"]
+__all__ = ["Answered", "Handler", "Relay", "RpcRequest", "ServerState", "when_ready"]
 
 
 class RpcRequest(msgspec.Struct, frozen=True):
@@ -33,6 +33,23 @@ Answered = Reply | Pending
 Handler = Callable[[RpcRequest], Answered]
 
 
+class ServerState(msgspec.Struct, frozen=True):
+    """How a wrapped server stands."""
+
+    name: str
+    source: str
+    """Its command, its address or its tape, without secrets."""
+    state: str
+    """`running`, `not started` (it is started when it is first needed), `lost` or `failed`."""
+    reason: str
+    """The reason of the last loss or of the last failed start, while none runs."""
+    restarts: int
+    drift: int | None
+    """The number of differences from the lock; None where no lock pins it."""
+    blocked: int
+    """The number of entries that the lock blocks."""
+
+
 class Relay(Protocol):
     """What carries messages to wrapped servers and back."""
 
@@ -44,11 +61,17 @@ class Relay(Protocol):
     def servers(self) -> list[str]:
         """The names of the servers whose tools are served: the last groups of the toolbox are theirs, in this order."""
 
+    def states(self) -> list[ServerState]:
+        """Return how each server stands now."""
+
     def entries(self) -> list[msgspec.Raw]:
         """Return what clients are told of the tools of all servers."""
 
-    async def ready(self) -> None:
-        """Learn the tools of all servers; raise Fault if that cannot be done."""
+    async def ready(self, tool: str = "", *, to_the_end: bool = False) -> None:
+        """Learn the tools of all servers, or of the one that a tool is of; raise Fault if that cannot be done.
+
+        A slow server holds up the others for a short time, unless its own tool is meant or all are read `to_the_end`.
+        """
 
     def handler(self, method: str, *, modern: bool) -> Handler | None:
         """Return what answers a method in place of the server itself."""
@@ -62,7 +85,7 @@ async def when_ready(
 ) -> Reply:
     """Return the reply to a call that came before the tools were known; `refuse` writes why they cannot be."""
     try:
-        await relay.ready()
+        await relay.ready(call.tool_key)
     except Fault as fault:
         return refuse(Outcome(call, None, fault=fault))
     reply = run()

@@ -1,16 +1,20 @@
-"""The end of a call that a wrapped server answered: what is checked of its reply. Pure."""
+"""The end of a call that a wrapped server answered: what is checked of its reply, and the size of any result. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
-from .errors import Fault, broken_promise
+from .errors import Fault, broken_promise, result_too_large
 from .outcome import Outcome, PreparedCall, Relayed
 from .schemas import Contract, ContractError
 from .tools import Tool
 from .wire import decode_in_chunks
 
-__all__ = ["finish_relayed"]
+__all__ = ["finish_relayed", "oversized"]
+
+NOT_STRUCTURED: Final = "it has no structuredContent"
+UNREADABLE: Final = "its structuredContent cannot be read as JSON"
 
 
 def finish_relayed(
@@ -28,7 +32,9 @@ def finish_relayed(
         return Outcome(call, tool, None, reply.body, reply.fault, shadow_violation, relayed=reply)
     checks, enforces = rules
     if len(reply.body) > tool.max_result_bytes:
-        return Outcome(call, tool, fault=_promise_broken_by_size(tool, reply), shadow_violation=shadow_violation)
+        return Outcome(
+            call, tool, fault=oversized(tool, len(reply.body), tool.max_result_bytes), shadow_violation=shadow_violation
+        )
     fault, result = None, None
     if checks and prepared.io.promises_output:
         fault, result = _checked(prepared, reply, broken)
@@ -43,14 +49,13 @@ def _checked(
     """Return the fault of structured content that breaks its contract, and its value."""
     tool, contract = prepared.tool, prepared.io.output_validator
     if reply.structured is None:
-        missing = ContractError([("", "the result has no structuredContent")])
-        return broken_promise(tool.name, missing).at("output"), None
+        return _broken_as_a_whole(tool, NOT_STRUCTURED), None
     try:
         result = decode_in_chunks(reply.structured)
         return None if contract.is_valid(result) else broken(tool, contract, result), result
     except (ValueError, RecursionError) as error:
         # JSON by its grammar, and yet no value: a number may be out of range.
-        return broken_promise(tool.name, error).at("output"), None
+        return broken_promise(tool.name, error, UNREADABLE).at("output"), None
 
 
 def _value_of(reply: Relayed) -> bytes:
@@ -60,6 +65,11 @@ def _value_of(reply: Relayed) -> bytes:
     return b'{"content":' + bytes(reply.content or b"[]") + b"}"
 
 
-def _promise_broken_by_size(tool: Tool, reply: Relayed) -> Fault:
-    excess = ContractError([("", f"{len(reply.body)} bytes, more than {tool.max_result_bytes}")])
-    return broken_promise(tool.name, excess).at("output")
+def oversized(tool: Tool, size: int, limit: int) -> Fault:
+    """Return the fault for a result that is larger than its tool may give."""
+    excess = ContractError([("", f"{size:,} bytes, more than {limit:,}")])
+    return tool.adapt_fault(result_too_large(tool.name, size, limit, excess)).at("output")
+
+
+def _broken_as_a_whole(tool: Tool, why: str) -> Fault:
+    return broken_promise(tool.name, ContractError([("", why)]), why).at("output")

@@ -10,7 +10,8 @@ This is the only kernel module that reads files, and it reads only below these f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 import msgspec
 
 from .arguments import ArgumentNames, names_in, plain_view, without_nulls
-from .places import Place, Violation, find_places, find_violations
+from .places import Mark, Place, Violation, find_places, find_violations
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -31,17 +32,27 @@ __all__ = ["PREFIX", "Bundle", "Contract", "ContractError", "SchemaRegistry", "T
 PREFIX: Final = "mcp.tool:"
 """The prefix that turns a tool's slug into its canonical id."""
 
+DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
+DIALECTS: Final = ("https://json-schema.org/", "http://json-schema.org/")
+"""How the `$schema` of JSON Schema's own drafts begins."""
+
 ANY_OBJECT: Final = {"type": "object"}
 """The output contract of a bundle that has none."""
 
 
 class ContractError(ValueError):
-    """A value breaks its contract at `places`; in development mode `violations` tells them in full."""
+    """A value breaks its contract at `places`; in development mode `violations` tells them in full.
 
-    def __init__(self, places: list[Place], violations: list[Violation] | None = None) -> None:
+    `marks` are the places and keywords without values, where they are told to others than the author.
+    """
+
+    def __init__(
+        self, places: list[Place], violations: list[Violation] | None = None, marks: Sequence[Mark] = ()
+    ) -> None:
         super().__init__("; ".join(f"{path}: {message}" if path else message for path, message in places))
         self.places = places
         self.violations = violations or []
+        self.marks = marks
 
 
 class Contract:
@@ -82,9 +93,12 @@ class Contract:
         return schema, self._validator if is_same else self._compile(schema, retriever=_no_network), nullable
 
     def validate(self, instance: object) -> None:
-        """Raise ContractError, which holds each place, if a value breaks the contract."""
+        """Raise ContractError, which holds each place, if a value breaks the contract.
+
+        Where the program has loaded `jsonschema`, the error is a `jsonschema.ValidationError` too.
+        """
         if not self.is_valid(instance):
-            raise ContractError(self.places(instance))
+            raise _error_class()(self.places(instance))
 
 
 class ToolIO(msgspec.Struct, frozen=True):
@@ -197,6 +211,7 @@ class SchemaRegistry:
         sha256 = _sha256()
         try:
             schema = msgspec.json.decode(raw)
+            _check_dialect(schema)
             fingerprint = sha256(msgspec.json.encode(schema, order="sorted")).hexdigest()
             if fingerprint not in self._contracts:
                 self._contracts[fingerprint] = Contract(schema, fingerprint)
@@ -234,6 +249,22 @@ def slug_of(tool_id: str) -> str:
     return slug
 
 
+def _error_class() -> type[ContractError]:
+    """Return ContractError, as a subclass of `jsonschema.ValidationError` where that package has been loaded."""
+    loaded = sys.modules.get("jsonschema.exceptions")
+    return ContractError if loaded is None else _shared_class(loaded.ValidationError)
+
+
+@cache
+def _shared_class(other: Any) -> type[ContractError]:
+    def initialize(self: ContractError, places: list[Place]) -> None:
+        ContractError.__init__(self, places)
+        first = places[0][0] if places else ""
+        other.__init__(self, ContractError.__str__(self), path=first.split(".") if first else ())
+
+    return type("ContractError", (ContractError, other), {"__init__": initialize, "__module__": __name__})
+
+
 def _no_network(uri: str) -> NoReturn:
     raise ValueError(f"a contract may not refer to {uri}")
 
@@ -245,6 +276,13 @@ def _sha256() -> Callable[[bytes], Any]:
         with suppress(ImportError):
             return cast("Callable[[bytes], Any]", import_module(module).sha256)
     raise ImportError("there is no SHA-256")
+
+
+def _check_dialect(schema: object) -> None:
+    """Raise ValueError for a schema of a dialect that somebody made: its vocabularies are not known here."""
+    dialect = schema.get("$schema", DIALECTS[0]) if isinstance(schema, dict) else DIALECTS[0]
+    if not (isinstance(dialect, str) and dialect.startswith(DIALECTS)):
+        raise ValueError(f"its $schema {dialect!r} is not a draft of JSON Schema; leave it out, or name {DRAFT}")
 
 
 def _refuse(path: str, why: object) -> NoReturn:

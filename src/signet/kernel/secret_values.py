@@ -1,6 +1,7 @@
 """Secrets in the values of settings: which names mean one, the texts that must be written nowhere, and the rest. Pure.
 
-A value is a secret as a whole, by its setting, or has some inside: below a name, or before the host of a URL.
+A value is a secret as a whole, by its setting, or has some inside: below a name, before the host of a URL, or of a
+well-known shape.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from typing import Any, Final
 
 import msgspec
 
-from .redaction import NAMES, REDACTED, redact_user_info
+from .redaction import REDACTED, redact_shapes, redact_user_info
+from .secret_shapes import NAMES, secret_spans
 
 __all__ = ["NAMES_SECRET", "hide_secrets", "plain", "secrets_inside", "texts_of"]
 
@@ -33,7 +35,7 @@ def plain(value: Any) -> Any:
 def hide_secrets(value: Any, *, is_secret: bool = False) -> Any:
     """Return a plain value without the secrets inside; numbers and switches are none."""
     if isinstance(value, str):
-        return REDACTED if is_secret and value else redact_user_info(value)
+        return REDACTED if is_secret and value else redact_shapes(redact_user_info(value))
     if isinstance(value, list | tuple):
         return [hide_secrets(one, is_secret=is_secret) for one in value]
     if isinstance(value, dict):
@@ -44,7 +46,9 @@ def hide_secrets(value: Any, *, is_secret: bool = False) -> Any:
 def secrets_inside(value: Any, *, is_secret: bool = False) -> Iterator[str]:
     """Yield what `hide_secrets` hides."""
     if isinstance(value, str):
-        yield from [value] if is_secret else _passwords(value)
+        yield from (
+            [value] if is_secret else (*_passwords(value), *(value[start:end] for start, end in secret_spans(value)))
+        )
     elif isinstance(value, list | tuple):
         for one in value:
             yield from secrets_inside(one, is_secret=is_secret)

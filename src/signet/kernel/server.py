@@ -6,7 +6,7 @@ bytes ── wire.parse ── era ── method ── pipeline ── Reply
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -39,6 +39,7 @@ from .protocol import (
     initialize_result,
     list_result,
     settled_version,
+    to_parts,
     to_reply,
     unsupported,
 )
@@ -59,7 +60,7 @@ from .wire import (
     success,
 )
 
-__all__ = ["HTTP_MCP", "QUIET_CONTEXT", "ClientChannel", "Pending", "Relay", "RpcRequest", "Server"]
+__all__ = ["HTTP_MCP", "NO_LISTS", "QUIET_CONTEXT", "ClientChannel", "Pending", "Relay", "RpcRequest", "Server"]
 
 LARGE_BYTES: Final = 262_144
 """The size from which a thread writes a result into its reply: 4 MiB take up to 70 ms."""
@@ -71,6 +72,8 @@ def _ignore(*_: object, **__: object) -> None:
 
 QUIET_CONTEXT: Final = Context(in_thread, _ignore, {})
 """The context of a call whose client waits for the reply alone."""
+
+NO_LISTS: Final[Mapping[str, bytes]] = {}
 
 STDIO_ENVELOPE: Final = Door("stdio", envelope.INVOKE, "stdio envelope")
 
@@ -91,9 +94,13 @@ class Server:
         *,
         progress_s: float = INTERVAL_S,
         whole_text: bool = False,
+        empty_lists: Mapping[str, bytes] = NO_LISTS,
         relay: Relay | None = None,
     ) -> None:
-        """Serve a pipeline; `whole_text` repeats every structured result as text, for all clients."""
+        """Serve a pipeline; `whole_text` repeats every structured result as text, for all clients.
+
+        `empty_lists` are methods that are answered although nothing is offered, with the beginnings of their results.
+        """
         self.pipeline = pipeline
         self.upstreams = upstreams
         self._on_close = on_close
@@ -106,7 +113,9 @@ class Server:
         self._ttl_ms = 0 if pipeline.is_development else LIST_TTL_MS
         self._param_headers: dict[str, list[ParamHeader]] = {}
         self._lists: dict[bool, bytes] = {}
-        both = {"tools/list": self._list, "tools/call": self.call}
+        self._empty_lists = empty_lists
+        empty = dict.fromkeys(empty_lists, self._list_nothing)
+        both: dict[str, Handler] = {"tools/list": self._list, "tools/call": self.call, **empty}
         self._methods: dict[bool, dict[str, Handler]] = {
             False: {"initialize": self._initialize, "ping": self._ping, **both},
             True: {"server/discover": self._discover, **both},
@@ -223,6 +232,11 @@ class Server:
             self._lists[modern] = list_result(toolbox, registry, request.era, self._ttl_ms)
         return success(request.id, self._lists[modern])
 
+    def _list_nothing(self, request: RpcRequest) -> Reply:
+        may_keep = request.era.modern and request.method.endswith("/list")
+        hints = b',"ttlMs":%d,"cacheScope":"public"' % self._ttl_ms if may_keep else b""
+        return success(request.id, self._empty_lists[request.method] + hints + request.era.tail + b"}")
+
     def forget_lists(self) -> None:
         """Write the lists anew when they are asked for: the tools have changed."""
         self._lists.clear()
@@ -247,7 +261,8 @@ class Server:
         # Over HTTP a client that sends no version is of an older revision.
         version = channel.headers.get(VERSION, channel.agreement.version)
         whole_text = self._whole_text or not (era.modern or version >= STRUCTURED_SINCE)
-        return self._run(request.id, call, partial(to_reply, era, whole_text), None, reports)
+        write = to_parts if channel.takes_parts else to_reply
+        return self._run(request.id, call, partial(write, era, whole_text), None, reports)
 
     def _reject_envelope(
         self, value: object, error: ProtocolError, path_key: str | None, door: Door, caller: Caller

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import types
 from collections.abc import Collection, Hashable, Mapping
 from functools import lru_cache
@@ -25,6 +26,9 @@ SWITCHES: Final = {"yes": "true", "on": "true", "no": "false", "off": "false"}
 PLACES: Final = ("FILE", "DIR")
 """What stands for the path of a file or of a folder in `--help`."""
 MAX_SHOWN_CHARS: Final = 50
+WHOLE_NUMBER: Final = re.compile(r"[+-]?[0-9]+")
+"""A whole number as people write it: with or without a sign and leading zeros."""
+NEGATIVE_ZERO: Final = re.compile(r"-0+")
 
 
 class Given(NamedTuple):
@@ -145,11 +149,13 @@ class Setting(NamedTuple):
             return SWITCHES.get(value.lower(), value)
         if members(self.type) != [int]:
             return parsed(value, self.type)
-        if not (value.isascii() and value.removeprefix("-").isdecimal()):
+        if not WHOLE_NUMBER.fullmatch(value) or NEGATIVE_ZERO.fullmatch(value):
             return ""
-        if self.up_to and len(value) <= len(str(self.up_to)) and int(value) <= self.up_to:
-            return min(int(value), _limits(self.type).le or self.up_to)
-        return value
+        # One rule for all: 5, +5 and 005 are the same number.
+        sign, digits = value[: value.startswith("-")], value.lstrip("+-").lstrip("0") or "0"
+        if self.up_to and not sign and len(digits) <= len(str(self.up_to)) and int(digits) <= self.up_to:
+            return min(int(digits), _limits(self.type).le or self.up_to)
+        return sign + digits
 
     def _expected(self, value: Any) -> str:
         """Describe the values that the type allows, for one that it does not."""
@@ -174,7 +180,6 @@ def merge(
     names: Collection[str],
     bare: Collection[str],
     flag_prefix: str = "",
-    with_blank: bool = False,
 ) -> dict[str, Given]:
     """Return the value that holds for each name: a flag wins over a variable, and that over the file.
 
@@ -185,13 +190,12 @@ def merge(
         names: the names that variables may have.
         bare: the names whose variables may lack the prefix.
         flag_prefix: a part of the names that the flags leave out.
-        with_blank: whether variables without the prefix count that are set to nothing.
     """
     # An unset variable of a container's configuration is set to nothing: it counts as not set.
     given = dict(file)
     for name in bare:
-        value = environ.get(name.upper())
-        if value is not None and (with_blank or value.strip()):
+        value = environ.get(name.upper(), "")
+        if value.strip():
             given[name] = Given(value, name.upper())
     for variable, value in environ.items():
         name = variable.removeprefix(PREFIX).lower()

@@ -28,7 +28,7 @@ def text_blocks(outcome: Outcome, *, whole: bool) -> bytes:
     """Return the content blocks of a structured result as JSON; `whole` asks for the JSON alone, whatever its size."""
     tool, body = outcome.tool, outcome.body
     if whole or tool is None:
-        text = encode(body.decode()) if len(body) <= PIECE_BYTES else quoted(body)
+        text = encode(body.decode()) if len(body) <= PIECE_BYTES else b"".join(quoted(body))
         return b'[{"type":"text","text":' + text + b"}]"
     if len(body) > MAX_JSON_BYTES:
         return encode([_block(_cut(tool, outcome))])

@@ -13,7 +13,7 @@ from .schemas import PREFIX
 from .upstream import Upstream, UpstreamRequest, UpstreamResponse
 from .waiting import Waiting
 
-__all__ = ["NULL_CONTEXT", "READ_ONLY", "Context", "Tool", "Toolbox", "ToolsetRuntime", "tool"]
+__all__ = ["MAX_RESULT_BYTES", "NULL_CONTEXT", "READ_ONLY", "Context", "Tool", "Toolbox", "ToolsetRuntime", "tool"]
 
 MAX_RESULT_BYTES: Final = 2_097_152
 """The largest result of a tool that has no limit of its own."""
@@ -118,12 +118,16 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     public: bool = False
     """Whether any web page may call the tool: only if it needs no secret and changes nothing."""
     max_result_bytes: int = MAX_RESULT_BYTES
+    raised_limit: Callable[[Any], int] | None = None
+    """Return the largest result under the settings of the toolset, where one of them raises the limit."""
     mode: str = ""
     """The validation mode of its output, where it is not the pipeline's: `enforce`, `shadow`, `relax` or `off`."""
     input_mode: str = ""
     """The same for its input."""
     relays: bool = False
     """Whether the tool is a wrapped server's: it gets the arguments as they came, and returns a `Relayed`."""
+    is_foreign: bool = False
+    """Whether the tool is somebody else's: the fault of a result that breaks its contract says where."""
     validate_in_thread: bool = False
     """Whether results may be so large that they are validated outside of the event loop."""
     to_content: Callable[[Any], list[Any]] | None = None

@@ -115,6 +115,9 @@ class Toolset(msgspec.Struct, frozen=True, kw_only=True):
     """Return the tools, importing them: it is called when the toolset is enabled."""
     instructions: str = ""
     """What a model should do first with these tools: a part of the server's `instructions`."""
+    shared_instructions: str = ""
+    """The same for the tools of this toolset and of the one that it extends: where both are enabled, it stands in place
+    of both texts."""
     extends: str = ""
     """The toolset of the same domain whose settings, upstream and sandbox this one uses; its tools' slugs have that
     toolset's name as their prefix."""

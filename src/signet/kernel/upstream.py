@@ -10,6 +10,7 @@ import msgspec
 from .waiting import Waiting
 
 __all__ = [
+    "CUT_GZIP",
     "NOT_GZIP",
     "CacheState",
     "ResponseCache",
@@ -23,7 +24,9 @@ __all__ = [
 ]
 
 NOT_GZIP: Final = "the body is not the gzip that it claims to be"
-"""The value of `UpstreamResponse.broken` for a body that came whole and cannot be unpacked."""
+"""The value of `UpstreamResponse.broken` for a body that is no gzip at all: another attempt would get the same."""
+CUT_GZIP: Final = "the gzip body is cut off or damaged: try again, and check the service if it stays so"
+"""The value for gzip that ends early, or whose checksum is wrong: it was lost on the way."""
 
 
 class UpstreamRequest(msgspec.Struct, frozen=True):
@@ -42,6 +45,9 @@ class UpstreamRequest(msgspec.Struct, frozen=True):
     fixed_headers: tuple[tuple[str, str], ...] = ()
     """Headers that every request to the service carries: a response is shared or cached all the same."""
 
+    is_retry: bool = False
+    """Whether it was sent before: its caller has waited already, so that it does not wait for a turn too."""
+
     @property
     def is_plain(self) -> bool:
         """Whether it is a GET with no headers, body or limits of its own: only such a response is shared or cached."""
@@ -55,7 +61,7 @@ class UpstreamResponse(msgspec.Struct, frozen=True):
     content_type: str
     """The media type in lower case, with its parameters; empty where none was sent."""
     body: bytes
-    """The body, up to the upstream's limit; a bytearray where the request has a limit of its own."""
+    """The body, up to the upstream's limit; a bytearray where it is large."""
     cut: bool = False
     """Whether the body was longer than the limit."""
     broken: str = ""

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import re
+from codecs import getincrementaldecoder
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Final, Literal, TypeVar
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from .errors import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR
+from .errors import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR, Code
 from .json_limits import MAX_VALUES, excess, parse_float
 
 __all__ = [
+    "LARGE_RESULT_BYTES",
     "PIECE_BYTES",
     "Frame",
     "Id",
     "NotUnicodeError",
     "ProtocolError",
+    "QuotedText",
     "Reply",
     "ResponseId",
     "decode",
     "decode_in_chunks",
+    "decode_members",
     "encode",
     "failure",
     "given_id",
@@ -39,6 +43,9 @@ ResponseId = Id | float | None
 T = TypeVar("T")
 NO_PARAMS: Final = Raw(b"{}")
 NULL: Final = Raw(b"null")
+SHAPE_CODES: Final = (INVALID_REQUEST, INVALID_PARAMS)
+BAD_SHAPE: Final = {"canonical_code": str(Code.INVALID_INPUT)}
+"""The data of an error about the shape of a request."""
 MAX_WHY_CHARS: Final = 200
 """The longest reason in an error message: it may repeat a part of the request."""
 
@@ -81,6 +88,24 @@ class Headers(dict[str, str]):
 NO_HEADERS: Final = Headers((), ())
 
 
+class QuotedText(msgspec.Struct, frozen=True):
+    """JSON that is sent as a JSON string."""
+
+    text: bytes | bytearray
+    size: int
+    """The length of the string: quotes and backslashes are all that has to be escaped in JSON."""
+
+    @classmethod
+    def of(cls, text: bytes | bytearray) -> QuotedText:
+        """Return a text with the size that it will have, counted in steps."""
+        counts = (
+            text.count(mark, start, start + PIECE_BYTES)
+            for start in range(0, len(text), PIECE_BYTES)
+            for mark in b'"\\'
+        )
+        return cls(text, len(text) + sum(counts) + len('""'))
+
+
 class Reply(msgspec.Struct, frozen=True):
     """One JSON-RPC response as bytes, and its error code (0 for a result)."""
 
@@ -90,16 +115,42 @@ class Reply(msgspec.Struct, frozen=True):
     """Whether the response is an error for a request of the modern era, which has its own HTTP statuses."""
     outcome: Any = None
     """The outcome that the response tells, where it is that of a call."""
+    refusal: Any = None
+    """The fault for which a request that is no call was refused, where its name and status are more than the code."""
+    parts: tuple[bytes | bytearray | QuotedText, ...] = ()
+    """A large response in parts, in place of the body: it is written piece by piece, and never held as one."""
+
+    def pieces(self) -> Iterator[bytes | memoryview]:
+        """Yield the response in pieces."""
+        for part in self.parts or (self.body,):
+            if isinstance(part, QuotedText):
+                yield from quoted(part.text)
+            else:
+                view = memoryview(part)
+                yield from (view[start : start + PIECE_BYTES] for start in range(0, len(part), PIECE_BYTES))
+
+    @property
+    def size(self) -> int:
+        """The number of bytes that it has."""
+        return sum(part.size if isinstance(part, QuotedText) else len(part) for part in self.parts or (self.body,))
+
+    def whole(self) -> bytes:
+        """Return the response as one text."""
+        return b"".join(self.pieces()) if self.parts else self.body
 
 
 class ProtocolError(ValueError):
     """The protocol refuses a message; `value` is the message's JSON where it is not a frame."""
 
-    def __init__(self, code: int, message: str, data: object = None, value: object = None) -> None:
+    def __init__(
+        self, code: int, message: str, data: object = None, value: object = None, *, fault: object = None
+    ) -> None:
+        """Refuse a message with an error; `fault` goes with the reply, for the doors that have more to say than it."""
         super().__init__(message)
         self.code = code
         self.data = data
         self.value = value
+        self.fault = fault
         self.modern = False
 
     def reply(self, request_id: ResponseId | UnsetType = UNSET) -> Reply:
@@ -107,7 +158,8 @@ class ProtocolError(ValueError):
         if request_id is UNSET:
             request_id = given_id(self.value)
         reply = failure(request_id, self.code, str(self), self.data)
-        return msgspec.structs.replace(reply, modern=True) if self.modern else reply
+        is_plain = not self.modern and self.fault is None
+        return reply if is_plain else msgspec.structs.replace(reply, modern=self.modern, refusal=self.fault)
 
 
 class NotUnicodeError(ProtocolError):
@@ -122,9 +174,15 @@ _list: Final = msgspec.json.Decoder(list[Raw]).decode
 _dict: Final = msgspec.json.Decoder(dict[str, Raw]).decode
 
 _SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
+_ESCAPE: Final = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
+)
+"""An escape in JSON text; the group is half a surrogate pair without its other half."""
 
 PIECE_BYTES: Final = 65_536
 """The largest piece of JSON that is decoded or encoded in one step."""
+LARGE_RESULT_BYTES: Final = 4_194_304
+"""The size above which a result is never held as one Python value, nor copied into a reply."""
 
 
 def parse(message: bytes) -> Frame:
@@ -177,11 +235,45 @@ def decode_in_chunks(text: bytes | Raw) -> Any:
     return _any(text)
 
 
-def quoted(text: bytes) -> bytes:
-    """Return UTF-8 text as a JSON string, encoded in pieces, so that other threads get their turn."""
-    characters = text.decode()
-    starts = range(0, len(characters), PIECE_BYTES)
-    return b'"' + b"".join([encode(characters[start : start + PIECE_BYTES])[1:-1] for start in starts]) + b'"'
+def decode_members(text: bytes, names: Collection[str]) -> Any:
+    """Return the members of a JSON object that have one of these names; the others are not looked at.
+
+    The others may hold what the grammar of JSON allows and `decode` refuses: half a surrogate pair, a number out of
+    range. A text that is not an object has no members: it is an empty list.
+
+    Raises:
+        NotUnicodeError: one of these members is not Unicode; `value` has them with U+FFFD in place of what is not.
+        ProtocolError: the text is not JSON, exceeds a limit, or one of these members cannot be decoded.
+    """
+    if len(text) > MAX_VALUES:
+        _check_limits(text)
+    try:
+        if not text.lstrip(b" \t\r\n").startswith(b"{"):
+            _skip(_SURROGATE.sub(rb"\\u0000", text))
+            return []
+        marked, other = (_dict(_without_halves(text, mark)) for mark in (rb"\ufffd", rb"\ufffe"))
+    except (ValueError, RecursionError) as error:
+        raise _not_json(error, text) from None
+    known = {name: bytes(raw) for name, raw in marked.items() if name in names}
+    value = {name: decode(raw.decode(errors="replace").encode()) for name, raw in known.items()}
+    if all(_is_utf8(raw) and raw == bytes(other[name]) for name, raw in known.items()):
+        return value
+    raise NotUnicodeError(PARSE_ERROR, "Parse error: a string is not Unicode", value=value)
+
+
+def _without_halves(text: bytes, mark: bytes) -> bytes:
+    """Return JSON text with an escape in place of each half of a surrogate pair that has no other half."""
+    return _ESCAPE.sub(lambda found: mark if found[1] else found[0], text)
+
+
+def quoted(text: bytes | bytearray) -> Iterator[bytes]:
+    """Yield UTF-8 text as a JSON string, encoded in pieces, so that other threads get their turn."""
+    decoder = getincrementaldecoder("utf-8")()
+    yield b'"'
+    for start in range(0, len(text), PIECE_BYTES):
+        is_last = start + PIECE_BYTES >= len(text)
+        yield encode(decoder.decode(text[start : start + PIECE_BYTES], is_last))[1:-1]
+    yield b'"'
 
 
 def read(params: Raw, decoder: msgspec.json.Decoder[T]) -> T:
@@ -193,7 +285,9 @@ def read(params: Raw, decoder: msgspec.json.Decoder[T]) -> T:
     try:
         return decoder.decode(NO_PARAMS if params == NULL else params)
     except msgspec.ValidationError as error:
-        raise ProtocolError(INVALID_PARAMS, f"Invalid params: {str(error)[:MAX_WHY_CHARS]}") from None
+        from .places import wrong_type
+
+        raise ProtocolError(INVALID_PARAMS, f"Invalid params: {wrong_type(error)[:MAX_WHY_CHARS]}") from None
     except (ValueError, RecursionError) as error:
         raise _not_json(error, bytes(params)) from None
 
@@ -205,8 +299,10 @@ def success(request_id: ResponseId, result: bytes, outcome: object = None) -> Re
 
 
 def failure(request_id: ResponseId, code: int, message: str, data: object = None, outcome: object = None) -> Reply:
-    """Return the response with an error."""
+    """Return the response with an error; one about the shape of a request has a canonical code."""
     error: dict[str, object] = {"code": code, "message": message}
+    if data is None and code in SHAPE_CODES:
+        data = BAD_SHAPE
     if data is not None:
         error["data"] = data
     return Reply(encode({"jsonrpc": "2.0", "id": request_id, "error": error}), code, outcome=outcome)

@@ -95,7 +95,7 @@ def read_lock(path: str) -> Lock:
     try:
         head = msgspec.json.decode(data, type=_Head)
         if type(head.lock) is not int or head.lock < 1:
-            raise LockError(f"{path} is no lock of Signet; write another one with 'signet lock', or name another file")
+            raise LockError(f"{path} is no lock of Signet; name another file, or remove it and pin anew")
         if head.lock > FORMAT:
             raise LockError(f"{path} has the format {head.lock}, and this version reads up to {FORMAT}: upgrade Signet")
         file = msgspec.json.decode(data, type=_File)
@@ -114,7 +114,7 @@ def _read(path: str) -> bytes:
         with open(open_regular(path, os.O_RDONLY, follow_link=True), "rb") as file:
             data = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
-        raise LockError(f"there is no {path}; 'signet lock' writes it") from None
+        raise LockError(f"there is no {path}") from None
     except (OSError, ValueError) as error:
         raise LockError(f"{path} cannot be read ({getattr(error, 'strerror', None) or error})") from None
     if len(data) > MAX_BYTES:

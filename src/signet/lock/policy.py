@@ -9,12 +9,13 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from .comparison import EntryChange, compare
+from .digest import canonical, decoded
 from .fields import RANKS
 from .file import LockedServer
 from .shown import visible
 from .snapshot import KINDS, Snapshot, name_of
 
-__all__ = ["Judgement", "LockPolicy", "describe", "is_blocked", "judge", "parse_policy"]
+__all__ = ["Judgement", "LockPolicy", "Note", "describe", "is_blocked", "judge", "parse_policy", "word_of"]
 
 MAX_NAME_CHARS: Final = 100
 MAX_WHY_CHARS: Final = 200
@@ -31,15 +32,25 @@ class LockPolicy(msgspec.Struct, frozen=True):
     """Whether the lock is left aside."""
 
 
+class Note(msgspec.Struct, frozen=True):
+    """A line for the log."""
+
+    what: str
+    accept: str = ""
+    """The name to write behind `--accept`; empty where there is nothing to accept."""
+
+
 class Judgement(msgspec.Struct, frozen=True):
     """What is served of a server."""
 
     served: Snapshot
     """What is listed: the pinned entries, those with compatible changes as they are now."""
     blocked: Mapping[tuple[str, str], str]
-    """Why an entry cannot be used, by its kind and name."""
-    notes: tuple[str, ...]
+    """Why an entry cannot be used, by its kind and name: sentences for callers, which name no command."""
+    notes: tuple[Note, ...]
     """Lines for the log."""
+    changes: int = 0
+    """The number of entries that differ from the pinned ones."""
 
 
 def parse_policy(text: str) -> LockPolicy:
@@ -72,28 +83,36 @@ def judge(locked: LockedServer, now: Snapshot, policy: LockPolicy) -> Judgement:
     notes = list(_facts(locked.snapshot, now))
     for change in changes:
         if is_blocked(change, policy):
-            sentence = (
-                f"{describe(change)}; look with 'signet lock', accept with 'signet lock --accept {_word(change)}'"
-            )
+            sentence = f"{describe(change)}; ask the operator of this server to review the change"
             blocked |= {(change.kind, name): sentence for name in (change.name, change.was or change.name)}
-            notes.append(f"blocked: {sentence}")
+            notes.append(Note(f"blocked: {describe(change)}", word_of(change)))
         else:
             kept = "" if change.verdict == "compatible" else "; the pinned words are served until it is accepted"
-            notes.append(f"noted: {describe(change)}{kept}")
+            notes.append(Note(f"noted: {describe(change)}{kept}", word_of(change)))
     served = msgspec.structs.replace(_taken_over(locked.snapshot, changes), **_era(now))
-    return Judgement(served, blocked, tuple(notes))
+    return Judgement(served, blocked, tuple(notes), len(changes))
 
 
 def _era(now: Snapshot) -> dict[str, object]:
     return {"era": now.era, "version": now.version, "capabilities": now.capabilities}
 
 
-def _facts(old: Snapshot, now: Snapshot) -> list[str]:
+def _facts(old: Snapshot, now: Snapshot) -> list[Note]:
     """Return notes on what is not pinned."""
-    if bytes(old.server_info) == bytes(now.server_info):
+    was, is_now = _identity(old), _identity(now)
+    if was == is_now:
         return []
-    before, after = (visible(bytes(one.server_info).decode(errors="replace"))[:MAX_WHY_CHARS] for one in (old, now))
-    return [f"noted: the server was {before} when it was pinned, and is {after}"]
+    before, after = (visible(one.decode(errors="replace"))[:MAX_WHY_CHARS] for one in (was, is_now))
+    return [Note(f"noted: the server was {before} when it was pinned, and is {after}")]
+
+
+def _identity(snapshot: Snapshot) -> bytes:
+    """Return the name and the version of a server in one spelling: blanks and the order of keys mean nothing."""
+    info = bytes(snapshot.server_info)
+    try:
+        return canonical(decoded(info))
+    except ValueError:
+        return info
 
 
 def _taken_over(old: Snapshot, changes: tuple[EntryChange, ...]) -> Snapshot:
@@ -136,8 +155,7 @@ def _quoted(name: str) -> str:
     return f"'{visible(name, keep='')[:MAX_NAME_CHARS]}'"
 
 
-def _word(change: EntryChange) -> str:
-    """Return the name to write behind `--accept`, as a shell takes it."""
-    from shlex import quote
-
-    return quote(visible(change.name or change.kind, keep="")[:MAX_NAME_CHARS])
+def word_of(change: EntryChange) -> str:
+    """Return the name to write behind `--accept`; one that looks like a flag stands behind its kind."""
+    name = visible(change.name or change.kind, keep="")[:MAX_NAME_CHARS]
+    return f"{change.kind}:{name}" if name.startswith("-") else name

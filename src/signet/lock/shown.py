@@ -35,7 +35,11 @@ class Segment(msgspec.Struct, frozen=True):
 
     kind: Literal["same", "removed", "added"]
     text: str
-    """Safe to print: every invisible character stands as its code point, such as ⟨U+200B⟩."""
+    """Safe to print: every invisible character stands as its code point, such as ⟨U+200B⟩.
+
+    In a removed or added passage a blank other than U+0020 does too, and every character that is not ASCII where the
+    two passages look alike.
+    """
 
 
 def visible(text: str, *, keep: str = "\n") -> str:
@@ -46,7 +50,7 @@ def visible(text: str, *, keep: str = "\n") -> str:
 
 
 def _shown(char: str, before: str, keep: str) -> str:
-    return char if char in keep or not _is_hidden(char, before) else f"⟨U+{ord(char):04X}{_meant(char)}⟩"
+    return char if char in keep or not _is_hidden(char, before) else _code_point(char)
 
 
 def _meant(char: str) -> str:
@@ -99,7 +103,7 @@ def difference(old: str, new: str) -> tuple[Segment, ...]:
         tail = _common(zip(reversed(before[head:]), reversed(after[head:]), strict=False))
         if max(len(before), len(after)) - head - tail <= MAX_PARTS:
             return tuple(_segments(before, after, head, tail))
-    return Segment("removed", visible(old)), Segment("added", visible(new))
+    return tuple(_replaced(old, new))
 
 
 def _common(pairs: Iterable[tuple[str, str]]) -> int:
@@ -114,12 +118,35 @@ def _segments(before: list[str], after: list[str], head: int, tail: int) -> Iter
         if tag == "equal":
             yield Segment("same", visible(_cut("".join(old[start:end]), at_start=False, at_end=False)))
             continue
-        if end > start:
-            yield Segment("removed", visible("".join(old[start:end])))
-        if new_end > new_start:
-            yield Segment("added", visible("".join(new[new_start:new_end])))
+        yield from _replaced("".join(old[start:end]), "".join(new[new_start:new_end]))
     if tail:
         yield Segment("same", visible(_cut("".join(before[-tail:]), at_start=False, at_end=True)))
+
+
+def _replaced(old: str, new: str) -> Iterator[Segment]:
+    """Yield a passage and what took its place, spelled out where they look alike."""
+    show = _spelled if unicodedata.normalize("NFKC", old) == unicodedata.normalize("NFKC", new) else _with_blanks
+    if old:
+        yield Segment("removed", show(old))
+    if new:
+        yield Segment("added", show(new))
+
+
+def _with_blanks(text: str) -> str:
+    """Return a visible text in which each blank that is not U+0020 stands as its code point."""
+    return "".join(
+        _code_point(char) if char != " " and unicodedata.category(char) == "Zs" else char for char in visible(text)
+    )
+
+
+def _spelled(text: str) -> str:
+    """Return a visible text in which each character that is not ASCII stands as its code point."""
+    shown = (_shown(char, before, "\n") for before, char in zip(" " + text, text, strict=False))
+    return "".join(_code_point(one) if len(one) == 1 and not one.isascii() else one for one in shown)
+
+
+def _code_point(char: str) -> str:
+    return f"⟨U+{ord(char):04X}{_meant(char)}⟩"
 
 
 def _cut(text: str, *, at_start: bool, at_end: bool) -> str:

@@ -20,7 +20,7 @@ from .plan import DocumentPlan, OperationPlan
 from .references import Node, resolve
 from .schema import SchemaSet
 from .security import plan_schemes, plan_security
-from .selection import Candidate, select
+from .selection import FLAGS, FORMS, Candidate, Ways, select
 from .servers import plan_servers
 
 __all__ = ["plan_document"]
@@ -46,13 +46,14 @@ class _Entry(NamedTuple):
 class _Planner:
     """Makes the plans of one document."""
 
-    def __init__(self, library: Library, root: Node, prefix: str, *, is_3_0: bool) -> None:
+    def __init__(self, library: Library, root: Node, prefix: str, ways: Ways, *, is_3_0: bool) -> None:
         self.notes = Notes()
         self.schemas = SchemaSet(library, self.notes, is_3_0=is_3_0)
         self.schemes = plan_schemes(library, root, self.notes)
         self._library = library
         self._root = root
         self._prefix = prefix
+        self._ways = ways
         self._requests = Cutter(self.schemas, "request")
         self._responses = Cutter(self.schemas, "response")
         self._bytes = 0
@@ -119,18 +120,19 @@ class _Planner:
         bundle = msgspec.json.encode({"tool": slug, "input": taken, "output": result})
         self._bytes += len(bundle)
         if self._bytes > MAX_BUNDLES_BYTES:
-            raise DocumentError("the schemas of the operations are too large together: choose fewer with --include")
+            choice = f"{self._ways.include}{FORMS}"
+            raise DocumentError(f"the schemas of the operations are too large together: choose fewer with {choice}")
         return msgspec.Raw(bundle)
 
 
-def plan_document(library: Library, name: str, include: Sequence[str]) -> DocumentPlan:
+def plan_document(library: Library, name: str, include: Sequence[str], ways: Ways = FLAGS) -> DocumentPlan:
     """Return the plan of a document's tools; raise DocumentError if it cannot be used."""
     root = Node(library.value(library.root), library.root)
     version = _version(root.value)
     info = root.at("info")
-    planner = _Planner(library, root, name.replace("-", "_"), is_3_0=version.startswith("3.0"))
+    planner = _Planner(library, root, name.replace("-", "_"), ways, is_3_0=version.startswith("3.0"))
     entries = list(_entries(library, root, planner.notes))
-    chosen = select([_candidate(one) for one in entries], include)
+    chosen = select([_candidate(one) for one in entries], include, ways)
     # Of all of them, so that a name does not depend on the choice.
     names = tool_names((one.method, one.path, one.operation.at("operationId").value) for one in entries)
     return DocumentPlan(
@@ -151,7 +153,7 @@ def _version(root: Any) -> str:
     if isinstance(version, str) and version.startswith(("3.0", "3.1", "3.2")):
         return version
     if "swagger" in root:
-        advice = "convert it once to OpenAPI 3, for example with npx swagger2openapi -o openapi.json FILE"
+        advice = "convert it once to OpenAPI 3, for example with the program swagger2openapi"
         raise DocumentError(f"it is a document of Swagger {shown(root['swagger'])}: {advice}")
     raise DocumentError("it is no OpenAPI document: it has no openapi: 3.0 or 3.1")
 

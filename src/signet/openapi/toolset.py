@@ -25,6 +25,7 @@ from .plan import DocumentPlan, OperationPlan, ServerPlan
 from .request import build_request, cookie_header
 from .response import MAX_BODY_BYTES, result_of
 from .security import Credentials, credentials, settings_struct
+from .selection import FLAGS, Ways
 from .servers import address_of
 
 __all__ = ["PREFIX", "DocumentError", "name_of", "open_target", "open_toolset"]
@@ -42,7 +43,9 @@ def open_target(target: str, environ: Mapping[str, str]) -> Toolset:
     """Return the toolset of a target: a document, and behind a # the operations to include."""
     source, _, chosen = target.removeprefix(PREFIX).partition("#")
     include = [one for one in chosen.split("&") if one]
-    return open_toolset(source, name=name_of(source), include=include, environ=environ)
+    name = name_of(source)
+    ways = Ways(f"{PREFIX}{shown(source)}#", f"{_variable(name)}_BASE_URL")
+    return open_toolset(source, name=name, include=include, environ=environ, ways=ways)
 
 
 def name_of(source: str) -> str:
@@ -61,6 +64,7 @@ def open_toolset(
     base_url: str = "",
     environ: Mapping[str, str],
     note: Callable[[str], None] | None = None,
+    ways: Ways = FLAGS,
 ) -> Toolset:
     """Return the toolset of a document; what of it cannot be used is told to `note`, or on stderr.
 
@@ -71,6 +75,7 @@ def open_toolset(
         base_url: the address of the service, where it is not the document's own.
         environ: the variables of the process: `<NAME>_BASE_URL` is the address where `base_url` is empty.
         note: called with each sentence about a part of the document that is not served.
+        ways: how errors tell the user to choose operations and to write the address.
 
     Raises:
         DocumentError: the document, the choice or the address cannot be used; the text says what to do.
@@ -78,11 +83,15 @@ def open_toolset(
     if not NAME.fullmatch(name):
         raise DocumentError(f"'{shown(name)}' cannot name a server: write small letters, digits, _ and -")
     library = Library(source)
-    plan = _open_plan(library, source, name, include)
+    plan = _open_plan(library, source, name, include, ways)
     address = base_url or environ.get(f"{_variable(name)}_BASE_URL", "").strip()
-    _check_address(address or address_of(plan.servers), plan, library.root, is_given=bool(address))
+    _check_address(address or address_of(plan.servers), plan, library.root, ways, is_given=bool(address))
     for text in plan.notes:
         (note or _tell)(f"{shown(source)}: {text}")
+    return _toolset(plan, name, address)
+
+
+def _toolset(plan: DocumentPlan, name: str, address: str) -> Toolset:
     tools = tuple([_tool(one, _Service(plan, one, name, address)) for one in plan.operations])
     return Toolset(
         name=name,
@@ -99,10 +108,10 @@ def _tell(text: str) -> None:
     sys.stderr.write(f"signet: {text}\n")
 
 
-def _open_plan(library: Library, source: str, name: str, include: Sequence[str]) -> DocumentPlan:
+def _open_plan(library: Library, source: str, name: str, include: Sequence[str], ways: Ways) -> DocumentPlan:
     """Return the plan of a document; raise DocumentError, which names the document."""
     try:
-        return _plan(library, name, include)
+        return _plan(library, name, include, ways)
     except DocumentError as error:
         text = str(error)
         raise DocumentError(text if text.startswith(shown(source)) else f"{shown(source)}: {text}") from None
@@ -110,22 +119,22 @@ def _open_plan(library: Library, source: str, name: str, include: Sequence[str])
         raise DocumentError(f"{shown(source)} is nested too deeply: it cannot be used") from None
 
 
-def _plan(library: Library, name: str, include: Sequence[str]) -> DocumentPlan:
+def _plan(library: Library, name: str, include: Sequence[str], ways: Ways) -> DocumentPlan:
     key = key_of(library, name, include)
     plan = read_plan(key, library)
     if plan is None:
-        plan = plan_document(library, name, include)
+        plan = plan_document(library, name, include, ways)
         write_plan(key, plan)
     return plan
 
 
-def _check_address(address: str, plan: DocumentPlan, document: str, *, is_given: bool) -> None:
+def _check_address(address: str, plan: DocumentPlan, document: str, ways: Ways, *, is_given: bool) -> None:
     """Raise DocumentError for an address that cannot be used, or to which a public document may not lead."""
     try:
         if address:
             parse_origin(address, with_path=True)
     except ValueError as error:
-        advice = "" if is_given else ": write the right one with --base-url"
+        advice = "" if is_given else f": write the right one with {ways.base_url}"
         raise DocumentError(f"{error}{advice}") from None
     if is_given or not is_url(document):
         return
@@ -135,7 +144,8 @@ def _check_address(address: str, plan: DocumentPlan, document: str, *, is_given:
     for servers in stated:
         where = address_of(servers)
         if where and is_private_address(where) and not is_private_address(document):
-            raise DocumentError(f"the document leads to {shown(where)}, which is not public: write it with --base-url")
+            why = f"the document leads to {shown(where)}, which is not public"
+            raise DocumentError(f"{why}: write it with {ways.base_url}")
 
 
 def _variable(name: str) -> str:
@@ -218,6 +228,7 @@ def _tool(operation: OperationPlan, service: _Service) -> Tool:
         keeps_nulls=frozenset(operation.keeps_nulls),
         annotations=operation.annotations,
         mode="shadow",
+        is_foreign=True,
     )
 
 

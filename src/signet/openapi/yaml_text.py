@@ -36,7 +36,10 @@ def parse_yaml(text: str, name: str) -> Any:
     try:
         import yaml
     except ImportError:
-        message = f"{name} is YAML, and PyYAML is not installed: pip install 'signet-mcp[openapi]', or give it as JSON"
+        from signet.advice import advise
+
+        install = advise("extra", install="openapi")
+        message = f"{name} is YAML, and PyYAML is not installed; type: {install}, or give it as JSON"
         raise DocumentError(message) from None
     builder = _Builder()
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

@@ -59,8 +59,13 @@ class OperationSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields
         ),
     ] = 0.0
     audit_log: Annotated[
-        str | None, setting("file of the audit log: a line for each request, chained by hashes", metavar="FILE")
+        str | None,
+        setting(
+            "file of the audit log: a line for each request, chained by hashes; - is standard output", metavar="FILE"
+        ),
     ] = None
+    audit_head: str = ""
+    """The file by which the processes that write one audit log to standard output take turns."""
     audit_key: Annotated[
         str | None,
         setting(
@@ -86,6 +91,7 @@ class OperationSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields
         setting(
             "where state is shared: memory: (in this process) or redis://…, rediss://…, valkey://…",
             metavar="URL",
+            default_text="memory:",
             secret=True,
         ),
     ] = "memory:"

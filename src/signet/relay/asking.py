@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from functools import partial
 from secrets import token_hex, token_urlsafe
 from typing import Any, Final
 
@@ -20,6 +21,7 @@ from signet.kernel.errors import INPUT_REQUIRED, INTERNAL, METHOD_NOT_FOUND, MIS
 from signet.kernel.relay import RpcRequest
 from signet.kernel.wire import Frame, encode
 
+from .attribution import note_asker
 from .dialogue import Answer, Dialogue, Exchange, Question
 from .messages import error_object, members, notification, on_one_line, request
 
@@ -37,6 +39,8 @@ HOLD_S: Final = 600.0
 """How long a call that waits for its caller's answers is kept."""
 MAX_HELD: Final = 1024
 MAX_ASKED: Final = 4096
+UNSURE_S: Final = 2.0
+"""How long a question waits until it is known which call of a client of the modern era it came in."""
 NEEDS: Final = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
 """The capability of a client that answers each question."""
 
@@ -197,7 +201,10 @@ class Rounds:
         held = self._held.pop(state, None)
         if held is not None:
             held.timer.cancel()
-            held.exchange.dialogue.forget(held.exchange, "the caller did not answer in time")
+            why = "the caller did not answer in time"
+            for question in held.questions.values():
+                question.give_up(why)
+            held.exchange.dialogue.forget(held.exchange, why)
             self._on_dropped(held.exchange.dialogue)
 
 
@@ -230,28 +237,69 @@ def missing_capability(method: str) -> bytes:
     return error_object(MISSING_CAPABILITY, f"Missing required client capability: {needed}", data)
 
 
-def place(question: Question, exchange: Exchange, asker: Asker) -> None:
-    """Bring a question to the caller of the exchange that it belongs to, and with whose end it ends."""
-    caller = exchange.request
-    exchange.reply.add_done_callback(lambda _: question.give_up("the request in which it was asked has ended"))
-    if caller is None:
-        _keep(question, exchange)
-    elif caller.era.modern:
-        if declares(caller.meta.capabilities, question.method):
-            _keep(question, exchange)
-        else:
-            question.answer(error=error_object(METHOD_NOT_FOUND, f"the caller declares no {NEEDS[question.method]}"))
-            refused = Answer(error=Raw(missing_capability(question.method)))
-            exchange.dialogue.settle(exchange, refused)
+def place(question: Question, exchanges: list[Exchange], asker: Asker) -> None:
+    """Bring a question to the caller of the exchanges that it may belong to; it ends with the last of them.
+
+    Of the exchanges, which are of one client, the first whose caller can be asked takes it. In the modern era the
+    answer to one call must ask it: where that could be the wrong call, the others have a short time to end.
+    """
+    question.exchanges = exchanges
+    for exchange in exchanges:
+        exchange.reply.add_done_callback(partial(_ended, question, exchange, asker))
+    if _is_sure(question):
+        _deliver(question, asker)
     else:
-        session = caller.channel.agreement
-        if not declares(session.capabilities, question.method) or not caller.channel.can_ask:
-            question.answer(error=error_object(METHOD_NOT_FOUND, f"the caller declares no {NEEDS[question.method]}"))
-        else:
-            asker.pass_on(question, caller.channel.notify, caller.channel)
+        question.timer = asyncio.get_running_loop().call_later(UNSURE_S, _deliver, question, asker)
 
 
-def _keep(question: Question, exchange: Exchange) -> None:
-    exchange.questions.append(question)
-    if exchange.asked is not None:
-        exchange.asked.set()
+def _is_sure(question: Question) -> bool:
+    """Return whether it is known which call a question came in, or its caller need not know."""
+    first = question.exchanges[0]
+    is_modern = first.request is not None and first.request.era.modern
+    return not is_modern or len(question.exchanges) == 1 or (first.method, first.name) in first.dialogue.askers
+
+
+def _ended(question: Question, exchange: Exchange, asker: Asker, _: object) -> None:
+    """Go on with a question that may have come in an exchange that has ended: it came in one of the others."""
+    question.exchanges = left = [one for one in question.exchanges if one is not exchange]
+    if not question.is_open:
+        return
+    if not left:
+        question.give_up("the request in which it was asked has ended")
+        return
+    note_asker(question.dialogue, left)
+    if question in exchange.questions:
+        exchange.questions.remove(question)
+        _deliver(question, asker)
+    elif question.timer is not None and _is_sure(question):
+        _deliver(question, asker)
+
+
+def _deliver(question: Question, asker: Asker) -> None:
+    if question.timer is not None:
+        question.timer.cancel()
+        question.timer = None
+    if not question.is_open:
+        return
+    exchange = next((one for one in question.exchanges if _can_be_asked(one, question.method)), None)
+    if exchange is None:
+        question.answer(error=error_object(METHOD_NOT_FOUND, f"the caller declares no {NEEDS[question.method]}"))
+        only = question.exchanges[0]
+        if len(question.exchanges) == 1 and only.request is not None and only.request.era.modern:
+            only.dialogue.settle(only, Answer(error=Raw(missing_capability(question.method))))
+    elif exchange.request is None or exchange.request.era.modern:
+        exchange.questions.append(question)
+        if exchange.asked is not None:
+            exchange.asked.set()
+    else:
+        asker.pass_on(question, exchange.request.channel.notify, exchange.request.channel)
+
+
+def _can_be_asked(exchange: Exchange, method: str) -> bool:
+    """Return whether the caller of an exchange answers a question; one through another door is told the question."""
+    caller = exchange.request
+    if caller is None:
+        return True
+    if caller.era.modern:
+        return declares(caller.meta.capabilities, method)
+    return declares(caller.channel.agreement.capabilities, method) and caller.channel.can_ask

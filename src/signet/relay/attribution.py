@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -14,7 +14,16 @@ from signet.kernel.relay import RpcRequest
 from .dialogue import Dialogue, Exchange
 from .messages import members
 
-__all__ = ["ASKING", "answered_quietly", "asking_exchange", "name_in", "owner_of", "owner_of_session", "session_of"]
+__all__ = [
+    "ASKING",
+    "answered_quietly",
+    "asking_exchanges",
+    "name_in",
+    "note_asker",
+    "owner_of",
+    "owner_of_session",
+    "session_of",
+]
 
 MAX_QUIET: Final = 10_000
 ASKING: Final = frozenset({"tools/call", "prompts/get", "resources/read", "completion/complete"})
@@ -43,35 +52,58 @@ def _owner(exchange: Exchange) -> str:
     return owner_of(exchange.request) if exchange.request is not None else f"exchange {exchange.id}"
 
 
-def asking_exchange(dialogue: Dialogue) -> Exchange | None:
-    """Return the exchange in which a question came, if that can be told: all that may ask are of one client.
+def asking_exchanges(dialogue: Dialogue) -> list[Exchange]:
+    """Return the exchanges in one of which a question came, the likeliest first; none if they are of several clients.
 
     Where calls of several clients are under way, those of tools that have answered without a question are left out;
     of those that have asked there is one at a time. A call that is held has asked already: others that may ask come
-    before it. If it cannot be told, none of these calls shows that its tool asks nothing.
+    before it.
     """
     every = [one for one in dialogue.exchanges.values() if one.method in ASKING]
     if len({_owner(one) for one in every}) > 1:
         running = [one for one in every if not one.is_held]
-        has_asker = any((one.method, one.name) in dialogue.askers for one in running)
-        may_ask = [one for one in (running if has_asker else every) if (one.method, one.name) not in dialogue.quiet]
-        if len({_owner(one) for one in may_ask}) != 1:
+        has_asker = any(_what(one) in dialogue.askers for one in running)
+        may_ask = [one for one in (running if has_asker else every) if _what(one) not in dialogue.quiet]
+        asking = {_owner(one) for one in may_ask}
+        if len(asking) != 1:
             for one in every:
                 one.is_suspect = True
-                dialogue.quiet.discard((one.method, one.name))
-            return None
-        every = may_ask
-    if not every:
-        return None
+                dialogue.quiet.discard(_what(one))
+            note_asker(dialogue, may_ask or every)
+            return []
+        every = [one for one in every if _owner(one) in asking]
     running = [one for one in every if not one.is_held] or every
-    found = ([one for one in running if (one.method, one.name) in dialogue.askers] or running)[-1]
-    dialogue.askers.add((found.method, found.name))
-    return found
+    known = [one for one in running if _what(one) in dialogue.askers]
+    likely = known or [one for one in running if _what(one) not in dialogue.quiet] or running
+    note_asker(dialogue, likely)
+    ids = {one.id for one in likely}
+    return sorted(every, key=lambda one: (one.id not in ids, one.is_held, -one.id))
+
+
+def note_asker(dialogue: Dialogue, exchanges: Sequence[Exchange]) -> None:
+    """Note what asks, if a question came in one of these exchanges and all are of one tool or prompt.
+
+    Otherwise none of them shows, by being answered, that its tool asks nothing.
+    """
+    asking = {_what(one) for one in exchanges}
+    if asking & dialogue.askers:
+        return
+    if len(asking) == 1:
+        dialogue.askers |= asking
+        dialogue.quiet -= asking
+    else:
+        for one in exchanges:
+            one.is_suspect = True
+
+
+def _what(exchange: Exchange) -> tuple[str, str]:
+    """Return the method of an exchange, and the tool or prompt that it names."""
+    return exchange.method, exchange.name
 
 
 def answered_quietly(exchange: Exchange) -> None:
     """Note that a request was answered, and that nothing was asked in it."""
-    what, dialogue = (exchange.method, exchange.name), exchange.dialogue
+    what, dialogue = _what(exchange), exchange.dialogue
     if not exchange.is_suspect and what not in dialogue.askers and len(dialogue.quiet) < MAX_QUIET:
         dialogue.quiet.add(what)
 

@@ -17,14 +17,14 @@ from msgspec import Raw
 from signet.kernel.errors import INVALID_PARAMS, Fault
 from signet.kernel.protocol import Identity, listing
 from signet.kernel.relay import RpcRequest
-from signet.kernel.schemas import SchemaRegistry
+from signet.kernel.schemas import PREFIX, SchemaRegistry
 from signet.kernel.tools import Tool, Toolbox
 from signet.kernel.wire import ProtocolError, encode
 from signet.lock.snapshot import Snapshot
 
 from .dialogue import Answer, Dialogue
 from .hello import hello_as_said, hello_of
-from .listing import Listed, Terms, list_tools, name_of, with_prefix
+from .listing import Listed, Terms, list_tools, name_of, nearest_of, slug_for, with_prefix
 from .messages import members
 from .snapshots import LISTS, has_template_for, lists_resource, text_of
 from .translation import capabilities_for, for_handshake, for_modern, listed_for_handshake
@@ -36,8 +36,24 @@ MEMBERS: Final = {"prompts/list": "prompts", "resources/list": "resources", "res
 """The field of a snapshot that holds each list."""
 
 
-def _nothing() -> None:
+WAIT_S: Final = 5.0
+"""How long a server that has not listed its tools holds up the others: clients give up after 10 s or more."""
+
+
+def _nothing(*_: object) -> None:
     """Do nothing."""
+
+
+class _Reading(msgspec.Struct, eq=False):
+    """The lists of a server that are being read."""
+
+    server: WrappedServer
+    task: asyncio.Future[None]
+    before: Snapshot | None
+    ends_s: float
+    """The time up to which others wait for it."""
+    is_late: bool = False
+    """Whether others have gone on without it."""
 
 
 class Catalogue:
@@ -53,6 +69,7 @@ class Catalogue:
         prefixed: bool,
         log: Callable[..., None],
         instructions: str = "",
+        limited: Sequence[str] = (),
     ) -> None:
         self.servers = list(servers)
         self._toolbox = toolbox
@@ -62,12 +79,19 @@ class Catalogue:
         self._own = Toolbox(*toolbox.groups)
         self._prefixed = prefixed
         self._log = log
+        self._limited = limited
+        self._told: set[str] = set()
+        """The names in settings that were told to be of no tool."""
         self._snapshots: dict[str, Snapshot] = {}
         self._listed: dict[str, list[Listed]] = {}
-        self._learning: dict[str, asyncio.Future[None]] = {}
+        self._readings: dict[str, _Reading] = {}
         self._failed: set[str] = set()
         """The servers that could not be read before."""
+        self._slow: set[str] = set()
+        """The servers that others have waited for in vain: nobody waits again before they were read."""
         self.on_change: Callable[[], None] = _nothing
+        self.on_late: Callable[[WrappedServer, Snapshot], None] = _nothing
+        """Called when a server that others went on without has other lists than before."""
         self.sole = self.servers[0] if len(self.servers) == 1 and not prefixed and not any(toolbox.groups) else None
         for server in self.servers:
             if server.pinned is not None:
@@ -79,29 +103,70 @@ class Catalogue:
         """Whether the tools of all servers are known."""
         return len(self._snapshots) == len(self.servers)
 
-    async def learn(self, caller: RpcRequest | None, *, patient: bool = False) -> None:
+    async def learn(self, caller: RpcRequest | None, *, patient: bool = False, to_the_end: bool = False) -> None:
         """Read what is not known yet, once for all who wait for it.
 
         One of several servers that cannot be asked is told in the log, and asked again next time; only who is
-        `patient` waits for it then.
+        `patient` waits for it then. One that is slow is waited for once and for a short time, unless `to_the_end`:
+        its tools join when it has listed them.
         """
         unknown = [server for server in self.servers if server.name not in self._snapshots]
-        reading = {server.name: self._reading(server, caller) for server in unknown}
-        awaited = [one for name, one in reading.items() if patient or name not in self._failed]
+        readings = [self._reading(server, caller) for server in unknown]
+        awaited = [one for one in readings if patient or one.server.name not in self._failed]
+        await (self._wait_to_the_end(awaited) if to_the_end else self._wait(awaited))
+
+    async def learn_for(self, tool: str, caller: RpcRequest | None) -> None:
+        """Read the server that a tool is of, if it is not known yet, however long it takes; wait for no other."""
+        owner = (self._owner(tool) or self._owner_of_slug(tool)) if self._prefixed else None
+        if self._prefixed and owner is None:
+            await self.learn(caller)
+            return
+        servers = self.servers if owner is None else [owner]
+        unknown = [server for server in servers if server.name not in self._snapshots]
+        await self._wait_to_the_end([self._reading(server, caller) for server in unknown])
+
+    async def _wait(self, readings: Sequence[_Reading]) -> None:
+        """Wait until servers were read, but for no longer than each may hold up the others."""
+        if self.sole is not None:
+            await self._wait_to_the_end(readings)
+            return
+        now_s = asyncio.get_running_loop().time()
+        awaited = [one for one in readings if one.ends_s > now_s]
         if awaited:
-            await asyncio.gather(*map(asyncio.shield, awaited))
+            await asyncio.wait([one.task for one in awaited], timeout=max(one.ends_s for one in awaited) - now_s)
+        for one in [late for late in readings if not late.task.done() and not late.is_late]:
+            one.is_late = True
+            self._slow.add(one.server.name)
+            why = f"it has not listed its tools within {WAIT_S:g} s: they are served as soon as it has"
+            self._log("server.late", server=one.server.name, why=why)
+        await self._wait_to_the_end([one for one in readings if one.task.done()])
 
-    def _reading(self, server: WrappedServer, caller: RpcRequest | None) -> asyncio.Future[None]:
-        """Return what reads a server, begun now unless it is under way."""
-        if server.name not in self._learning:
-            task = self._learning[server.name] = asyncio.ensure_future(self._read(server, caller))
-            task.add_done_callback(lambda done: self._has_read(server.name, done))
-        return self._learning[server.name]
+    async def _wait_to_the_end(self, readings: Sequence[_Reading]) -> None:
+        if readings:
+            await asyncio.gather(*[asyncio.shield(one.task) for one in readings])
 
-    def _has_read(self, name: str, done: asyncio.Future[None]) -> None:
-        del self._learning[name]
-        if not done.cancelled():
-            done.exception()  # whoever waits gets it; nobody may
+    def _reading(self, server: WrappedServer, caller: RpcRequest | None, *, again: bool = False) -> _Reading:
+        """Return what reads a server, begun now unless it is under way; `again` shares only one that is late."""
+        found = self._readings.get(server.name)
+        if found is None or (again and not found.is_late):
+            now_s = asyncio.get_running_loop().time()
+            task = asyncio.ensure_future(self._read(server, caller))
+            found = _Reading(server, task, self._snapshots.get(server.name), now_s)
+            found.ends_s += 0.0 if server.name in self._slow else WAIT_S
+            self._readings[server.name] = found
+            task.add_done_callback(partial(self._has_read, found))
+        return found
+
+    def _has_read(self, reading: _Reading, done: asyncio.Future[None]) -> None:
+        name = reading.server.name
+        if self._readings.get(name) is reading:
+            del self._readings[name]
+        if done.cancelled() or done.exception() is not None:  # whoever waits gets it; nobody may
+            return
+        if name not in self._failed:
+            self._slow.discard(name)
+        if reading.is_late and self._snapshots.get(name) != reading.before:
+            self.on_late(reading.server, self._snapshots[name])
 
     async def _read(self, server: WrappedServer, caller: RpcRequest | None) -> None:
         try:
@@ -112,6 +177,11 @@ class Catalogue:
                 raise
             self._failed.add(server.name)
             self._log("server.not_listed", server=server.name, why=fault.message)
+
+    def close(self) -> None:
+        """Read nothing more."""
+        for reading in self._readings.values():
+            reading.task.cancel()
 
     async def learn_again(self, server: WrappedServer, dialogue: Dialogue) -> bool:
         """Read the lists of a running instance again; return whether what is listed has changed."""
@@ -143,10 +213,33 @@ class Catalogue:
             del self._listed[server.name]
             self._fill()
         listed = [one for name in self.listed for one in self._listed[name]]
+        self._tell_unknown(server)
         self._registry.put(
             {one.tool.slug: one.bundle for one in listed}, {one.tool.slug: one.compile for one in listed}
         )
         self.on_change()
+
+    def _tell_unknown(self, server: WrappedServer) -> None:
+        """Log the names in settings that no tool of a server has, each once."""
+        listed = self._listed.get(server.name)
+        if listed is None:
+            return
+        modes = dict.fromkeys(name for name in server.modes if name)
+        of_limits = [name for name in self._limited if self._is_of(server, name)]
+        own = [one.own_name for one in listed]
+        limitable = [name for one in listed for name in (one.tool.slug, one.tool.name)]
+        for key, names, known in (("validation", modes, own), ("limits.tools", of_limits, limitable)):
+            for name in names:
+                if name not in known and f"{server.name} {key} {name}" not in self._told:
+                    self._told.add(f"{server.name} {key} {name}")
+                    why = f"the server has no such tool; {nearest_of(name, known)}"
+                    self._log("server.unknown_tool", server=server.name, key=key, tool=name[:100], why=why)
+
+    def _is_of(self, server: WrappedServer, name: str) -> bool:
+        """Return whether a name in settings means a tool of a server."""
+        if name.startswith(f"{server.name}.") or self.sole is not None:
+            return True
+        return self._prefixed and self._owner(name) is server
 
     def _is_own(self, server: WrappedServer, listed: Listed) -> bool:
         """Return whether a name is a server's own, and not in the room of another whose name goes on where its ends."""
@@ -159,6 +252,12 @@ class Catalogue:
         """Return the server whose name a prefixed name begins with; of several, the longest."""
         found = [server for server in self.servers if name.startswith(f"{server.name}_")]
         return max(found, key=lambda server: len(server.name), default=None)
+
+    def _owner_of_slug(self, slug: str) -> WrappedServer | None:
+        """Return the server whose name a slug begins with; None where several names are written alike."""
+        room = slug.removeprefix(PREFIX).partition(".")[0]
+        found = [server for server in self.servers if slug_for(server.name, set()) == room]
+        return found[0] if len(found) == 1 else None
 
     def _fill(self) -> None:
         """Put the tools of all servers into the toolbox, behind one's own; raise ValueError where two clash."""
@@ -184,8 +283,8 @@ class Catalogue:
 
     async def list_tools(self, request: RpcRequest) -> bytes:
         """Return the result of `tools/list`; a list that nothing pins is read anew each time."""
-        known = [one for one in self.servers if one.pinned is None and one.name in self._snapshots]
-        await asyncio.gather(self.learn(request, patient=True), *[self._read(one, request) for one in known])
+        unpinned = [one for one in self.servers if one.pinned is None]
+        await self._wait([self._reading(one, request, again=one.name in self._snapshots) for one in unpinned])
         entries = [one for name in self.listed for one in self._entries(name, request)]
         own = msgspec.json.decode(listing(self._own, self._registry), type=list[Raw]) if any(self._own.groups) else []
         return self._result(request, "tools", [*own, *entries])
@@ -198,7 +297,7 @@ class Catalogue:
     async def list_others(self, request: RpcRequest) -> Answer:
         """Return the answer to one of the other lists: the server's own page where there is one server alone."""
         if self.sole is not None and self.sole.pinned is None:
-            answer, dialogue = await self.sole.exchange(request.method, request.raw, request)
+            answer, dialogue = await self.sole.list_page(request)
             if dialogue.modern == request.era.modern or answer.result is None:
                 return answer
             if request.era.modern:
@@ -260,10 +359,14 @@ class Catalogue:
         )
 
     async def capabilities_of(self, server: WrappedServer, caller: RpcRequest) -> Raw:
-        """Return what a server can do."""
+        """Return what a server can do; one of several that is not known yet can change its tools."""
         if server.pinned is not None:
             return server.pinned.capabilities
-        return (await server.dialogue(caller)).hello.get("capabilities", Raw(b"{}"))
+        if self.sole is not None:
+            return (await server.dialogue(caller)).hello.get("capabilities", Raw(b"{}"))
+        await self.learn(caller)
+        known = self._snapshots.get(server.name)
+        return known.capabilities if known is not None else Raw(b'{"tools":{"listChanged":true}}')
 
     async def route(self, request: RpcRequest) -> tuple[WrappedServer, dict[str, Any] | None]:
         """Return the server that a request is for, and the members of its params that the server knows otherwise.

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
+from typing import Final
 
+from signet.kernel.errors import INTERNAL
+from signet.kernel.wire import failure
 from signet.upstream.child_environment import child_environment
 
-from .child_process import ChildProcess
+from .child_process import MAX_LINE_BYTES, ChildProcess
 from .link import LinkError, Outgoing
+from .messages import error_object, outline_of, response
 from .server_spec import ServerSpec
 
 __all__ = ["ChildLink"]
+
+TOO_LONG: Final = (
+    f"has more than {MAX_LINE_BYTES >> 20} MiB ({MAX_LINE_BYTES} bytes), the most that is read of a message"
+)
 
 
 class ChildLink:
@@ -22,7 +31,9 @@ class ChildLink:
         self._on_stderr = on_stderr
         self._child: ChildProcess | None = None
 
-    async def open(self, receive: Callable[[bytes], None], lost: Callable[[str], None]) -> None:
+    async def open(
+        self, receive: Callable[[bytes], None], lost: Callable[[str], None], unreadable: Callable[[str], None]
+    ) -> None:
         """Start the command; raise LinkError if it cannot be started."""
         child = ChildProcess(
             self._spec.command,
@@ -31,7 +42,7 @@ class ChildLink:
             on_line=receive,
             on_stderr=self._on_stderr,
             on_exit=lambda why: lost(self._without_secrets(why)),
-            on_long_line=lambda begin, end: receive(begin + end),
+            on_long_line=partial(self._refuse, receive, unreadable),
         )
         try:
             await child.start()
@@ -39,13 +50,26 @@ class ChildLink:
             raise LinkError(str(error)) from None
         self._child = child
 
+    def _refuse(
+        self, receive: Callable[[bytes], None], unreadable: Callable[[str], None], begin: bytes, end: bytes
+    ) -> None:
+        """Answer in place of a message that is too long: the requester gets an error, and no part of the message."""
+        outline = outline_of(begin, end)
+        if outline.is_reply:
+            why = f"the server's answer {TOO_LONG}; the request may have been carried out: ask for a smaller result"
+            is_batch = begin.lstrip().startswith(b"[")
+            if not isinstance(outline.id, int) or is_batch:
+                unreadable(why)
+            else:
+                receive(failure(outline.id, INTERNAL, why).body)
+        elif outline.is_request and outline.id is not None and self._child is not None:
+            self._child.write(response(outline.id, error=error_object(INTERNAL, f"the request {TOO_LONG}")))
+
     def _without_secrets(self, sentence: str) -> str:
         """Return a sentence that callers may read: it ends with words of the child, which may be its own key."""
-        from signet.kernel.redaction import SecretRedactor
+        from .spec_secrets import without_secrets
 
-        from .spec_secrets import secrets_of
-
-        return SecretRedactor(secrets_of(self._spec)).text(sentence)
+        return without_secrets(self._spec, sentence)
 
     def send(self, message: Outgoing) -> None:
         """Write a line."""

@@ -19,7 +19,7 @@ from signet.kernel.relay import RpcRequest
 from signet.kernel.wire import encode
 
 from .asking import NEEDS, Asker, Rounds, declares, missing_capability, place
-from .attribution import ASKING, answered_quietly, asking_exchange, name_in, owner_of, owner_of_session
+from .attribution import ASKING, answered_quietly, asking_exchanges, name_in, owner_of, owner_of_session
 from .dialogue import Answer, Dialogue, Exchange, LostError, Question
 from .messages import error_object, members
 
@@ -176,9 +176,9 @@ class Conversations:
     def asked(self, question: Question) -> None:
         """Bring a question of the server to the caller that it is for, or refuse it with the reason."""
         dialogue = question.dialogue
-        exchange = asking_exchange(dialogue)
-        if exchange is not None:
-            place(question, exchange, self.asker)
+        exchanges = asking_exchanges(dialogue)
+        if exchanges:
+            place(question, exchanges, self.asker)
             return
         standing = [one for one in self._sessions() if one.notify is not None]
         standing = [one for one in standing if dialogue.owner in (None, owner_of_session(one))]
@@ -208,7 +208,11 @@ class Conversations:
 
     def restore_level(self, dialogue: Dialogue) -> None:
         """Set the level that sessions asked for, at a new instance of a server of the handshake era."""
-        level = self.shared_level(dialogue)
+        self.set_level(dialogue, "")
+
+    def set_level(self, dialogue: Dialogue, level: str) -> None:
+        """Set the level that sessions asked for, else a given one, at an instance of the handshake era; do not wait."""
+        level = self.shared_level(dialogue) or level
         if level and not dialogue.modern and "logging" in members(dialogue.hello.get("capabilities")):
             dialogue.level = level
             dialogue.start("logging/setLevel", encode({"level": level}))

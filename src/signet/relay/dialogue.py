@@ -22,14 +22,15 @@ from .blocking import Blocked
 from .exchange import Answer, Exchange, LostError, Question
 from .link import Link, Outgoing
 from .messages import (
+    OUTLINE_BYTES,
     Incoming,
     error_object,
-    guessed_id,
     is_a,
     members,
     name_in,
     notification,
     number_of,
+    outline_of,
     parse_incoming,
     request,
     response,
@@ -92,7 +93,7 @@ class Dialogue:
 
     async def open(self) -> None:
         """Open the link; raise LinkError if that fails."""
-        await self._link.open(self.receive, self._lost)
+        await self._link.open(self.receive, self._lost, self._fail_requests)
 
     async def close(self) -> None:
         """End the server; requests that are under way fail."""
@@ -135,7 +136,7 @@ class Dialogue:
         """Cancel a request that nobody waits for any more."""
         if self.exchanges.pop(exchange.id, None) is None:
             return
-        for question in [*exchange.questions]:
+        for question in [one for one in exchange.questions if one.exchanges == [exchange]]:
             question.answer(error=error_object(INTERNAL, why))
         if not exchange.reply.done():
             exchange.reply.cancel()
@@ -203,8 +204,8 @@ class Dialogue:
 
     def _stray(self, text: bytes, error: Exception) -> None:
         """Pass over a line that is no message, unless a call seems to wait for it."""
-        number = guessed_id(text)
-        exchange = self.exchanges.pop(number, None) if number is not None else None
+        outline = outline_of(text[:OUTLINE_BYTES], text[-OUTLINE_BYTES:])
+        exchange = self.exchanges.pop(number_of(outline.id), None) if outline.is_reply else None
         if exchange is not None and not exchange.reply.done():
             why = f"the server's answer is no JSON-RPC message ({str(error)[:200]})"
             exchange.reply.set_result(Answer(error=Raw(error_object(INTERNAL, why))))
@@ -212,6 +213,11 @@ class Dialogue:
         self._strays += 1
         if self._strays == 1:
             self._hooks.log("server.stray_line", bytes=len(text), why=str(error)[:200])
+
+    def _fail_requests(self, why: str) -> None:
+        """End all requests that the server may have answered: its answer to one of them cannot be read."""
+        for exchange in [one for one in self.exchanges.values() if not one.is_held]:
+            self.settle(exchange, Answer(error=Raw(error_object(INTERNAL, why))))
 
     def _lost(self, why: str) -> None:
         self._fail(why)

@@ -43,6 +43,10 @@ class Question(msgspec.Struct, eq=False):
     method: str
     params: Raw
     is_open: bool = True
+    exchanges: list[Exchange] = msgspec.field(default_factory=list)
+    """The exchanges under way in one of which it came."""
+    timer: asyncio.TimerHandle | None = None
+    """Brings it to the likeliest of them; None as soon as it was brought."""
     withdraw: Callable[[], None] | None = None
     """Tell the caller that its answer is not needed any more, where it was asked."""
 

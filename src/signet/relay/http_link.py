@@ -77,7 +77,12 @@ class HttpLink:
         self._is_over = False
         self._lost: Callable[[str], None] = _ignore
 
-    async def open(self, receive: Callable[[bytes], None], lost: Callable[[str], None]) -> None:
+    async def open(
+        self,
+        receive: Callable[[bytes], None],
+        lost: Callable[[str], None],
+        unreadable: Callable[[str], None] = _ignore,  # noqa: ARG002 - a reply comes in the response to its request
+    ) -> None:
         """Check the URL and the headers; the first message makes the first connection."""
         from .endpoint import Endpoint
         from .inbox import Inbox
@@ -214,8 +219,8 @@ class HttpLink:
 
     def _end_old(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
-        if not task.cancelled():
-            self._lose("it ended its event stream")
+        if not task.cancelled() and self._streams is not None:
+            self._lose(self._streams.why_old_ended)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)

@@ -82,6 +82,7 @@ class HttpStreams:
         self.old_stream: asyncio.Task[None] | None = None
         """The event stream on which a server of 2024-11-05 sends all its messages."""
         self._old_url: URL | None = None
+        self.why_old_ended = "it ended its event stream"
 
     def headers(self) -> dict[str, str]:
         """Return the headers of every request after the handshake."""
@@ -230,6 +231,9 @@ class HttpStreams:
                         return
             except (aiohttp.ClientError, OSError, ValueError) as error:
                 self._inbox.note(self._endpoint.describe(error))
+                if post is not None and isinstance(error, ValueError):
+                    # An event that is too large comes again with each connection.
+                    self.fail(post, self._endpoint.describe(error))
             if post is not None and post.is_answered:
                 return
             failures = 0 if count else failures + 1
@@ -262,7 +266,8 @@ class HttpStreams:
                         elif event.data and not event.name:
                             self._inbox.take(event.data)
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            self._inbox.note(self._endpoint.describe(error))
+            self.why_old_ended = self._endpoint.describe(error)
+            self._inbox.note(self.why_old_ended)
         finally:
             if not named.done():
                 named.set_result(None)

@@ -34,11 +34,14 @@ class Outgoing(msgspec.Struct, frozen=True, gc=False):
 class Link(Protocol):
     """Carries messages to one running server; all methods are called from one event loop."""
 
-    async def open(self, receive: Callable[[bytes], None], lost: Callable[[str], None]) -> None:
+    async def open(
+        self, receive: Callable[[bytes], None], lost: Callable[[str], None], unreadable: Callable[[str], None]
+    ) -> None:
         """Start the server, or connect to it.
 
-        `receive` is called with each message that comes: one JSON text, never empty. `lost` is called once, with a
-        sentence, when the server is gone without `close`.
+        `receive` is called with each message that comes: one whole JSON text, never empty. `lost` is called once, with
+        a sentence, when the server is gone without `close`. `unreadable` is called with a sentence for a reply that is
+        too long to be read and does not show which request it answers; where it does, `receive` gets an error reply.
 
         Raises:
             LinkError: it cannot be started or reached.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -17,7 +17,7 @@ from signet.lock.schema_cost import check_cost
 
 from .messages import members, on_one_line
 
-__all__ = ["Listed", "Terms", "list_tools", "name_of", "slug_for", "with_prefix"]
+__all__ = ["Listed", "Terms", "list_tools", "name_of", "nearest_of", "plain_slug", "slug_for", "with_prefix"]
 
 MAX_RESULT_BYTES: Final = 16 << 20
 MAX_SCHEMA_BYTES: Final = 1 << 20
@@ -25,6 +25,10 @@ MAX_SCHEMA_BYTES: Final = 1 << 20
 MAX_STEPS: Final = 10_000
 """How far a pattern is tried on a text that it may match in many ways; a text that needs more does not match."""
 MAX_NUMBER: Final = 20
+MAX_NAME_CHARS: Final = 100
+MAX_COMPARED: Final = 1_000
+MAX_NEAR: Final = 2
+MAX_SHOWN: Final = 10
 HINTS: Final = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 ANYTHING: Final = Raw(b'{"type":"object"}')
 ODD: Final = re.compile(r"[^a-z0-9_.]+")
@@ -99,6 +103,7 @@ def _listed(entry: Raw, parts: dict[str, Raw], slug: str, terms: Terms) -> Liste
         mode=mode,
         input_mode="enforce" if mode == "relax" else mode,
         relays=True,
+        is_foreign=True,
     )
     compile_io = partial(_compile, bundle, promises_output=output is not None, note=partial(note, tool=tool.name))
     return Listed(tool, Raw(on_one_line(entry)), bundle, compile_io, own_name)
@@ -115,6 +120,16 @@ def with_prefix(entry: Raw, prefix: str) -> Raw:
     return Raw(encode({**parts, "name": prefix + name_of(parts)}))
 
 
+def nearest_of(name: str, known: Sequence[str]) -> str:
+    """Say which names are most like one that no tool has, or which there are."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(name[:MAX_NAME_CHARS], [one[:MAX_NAME_CHARS] for one in known[:MAX_COMPARED]], MAX_NEAR)
+    if close:
+        return f"did you mean {' or '.join(close)}?"
+    return f"it has {', '.join(sorted(known)[:MAX_SHOWN]) or 'none'}" + (" …" if len(known) > MAX_SHOWN else "")
+
+
 def _text(parts: Mapping[str, Raw], key: str) -> str:
     value = msgspec.json.decode(parts[key]) if key in parts else ""
     return value if isinstance(value, str) else ""
@@ -125,12 +140,17 @@ def _annotations(parts: Mapping[str, Raw]) -> dict[str, bool]:
     return {hint: bytes(given[hint]) == b"true" for hint in HINTS if hint in given}
 
 
+def plain_slug(name: str) -> str:
+    """Return the slug of a name that no other has: lower case, other characters as `_`."""
+    return ODD.sub("_", name.lower()).strip("._") or "tool"
+
+
 def slug_for(name: str, taken: set[str]) -> str:
     """Return a slug for a name: lower case, other characters as `_`, a number behind it if it is taken.
 
     Where many names have one slug, what is behind it is made from the name.
     """
-    base = slug = ODD.sub("_", name.lower()).strip("._") or "tool"
+    base = slug = plain_slug(name)
     number = 1
     while slug in taken:
         number += 1

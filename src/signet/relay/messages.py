@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
@@ -13,15 +13,17 @@ from signet.kernel.wire import encode
 
 __all__ = [
     "HOP",
+    "OUTLINE_BYTES",
     "Incoming",
+    "Outline",
     "error_object",
-    "guessed_id",
     "is_a",
     "members",
     "name_in",
     "notification",
     "number_of",
     "on_one_line",
+    "outline_of",
     "parse_incoming",
     "request",
     "response",
@@ -31,7 +33,11 @@ __all__ = [
 HOP: Final = "io.modelcontextprotocol/"
 """The prefix of the `_meta` keys that hold for one hop: each side of a relay has its own."""
 NOTHING: Final = Raw(b"{}")
-ID: Final = re.compile(rb'"id"\s*:\s*([0-9]{1,15})\s*[,}]')
+OUTLINE_BYTES: Final = 500
+"""The size of the beginning and of the end of a broken message in which its id is looked for."""
+PLAIN: Final = rb'(?:"[^"\\]*"|[-+.0-9eE]+|true|false|null)'
+LAST_ID: Final = re.compile(rb'[,{]\s*"id"\s*:\s*(' + PLAIN + rb')\s*(?:,\s*"[^"\\]*"\s*:\s*' + PLAIN + rb"\s*)*\}\s*$")
+"""An id among the last members of a message: only members without nested values stand behind it."""
 
 
 class Incoming(msgspec.Struct, frozen=True, gc=False):
@@ -62,10 +68,69 @@ def parse_incoming(text: bytes) -> Incoming:
     return message
 
 
-def guessed_id(text: bytes) -> int | None:
-    """Return the id that a broken reply seems to have: one that is not JSON must not leave its call waiting."""
-    found = ID.search(text[:500]) or ID.search(text[-500:])
-    return int(found[1]) if found and b'"method"' not in text[:500] else None
+class Outline(NamedTuple):
+    """The part of a message that can be read although the whole cannot."""
+
+    is_reply: bool = False
+    is_request: bool = False
+    """Whether it is a request or a notification."""
+    id: int | str | None = None
+
+
+def outline_of(head: bytes, tail: bytes) -> Outline:
+    """Return what the beginning and the end of a message tell about it; they are never joined.
+
+    Only members of the message itself count: a result may hold ids too.
+    """
+    found, cut = _leading_members(head)
+    keys = {*found, cut}
+    number = found.get("id")
+    if number is None and (last := LAST_ID.search(tail)):
+        number = _plain(last[1])
+    is_request = bool(keys & {"method", "params"})
+    is_reply = not is_request and bool(keys & {"jsonrpc", "result", "error"})
+    is_known = isinstance(number, int | str) and not isinstance(number, bool)
+    return Outline(is_reply, is_request, number if is_known else number_of(number) or None)
+
+
+def _leading_members(head: bytes) -> tuple[dict[str, Any], str]:
+    """Return the members with which an object begins, and the name of the first whose value is not whole."""
+    from json import JSONDecoder
+
+    text = head[max(head.find(b"{"), 0) :].decode(errors="replace")
+    decode = JSONDecoder().raw_decode
+    found: dict[str, Any] = {}
+    at = 1 if text.startswith("{") else len(text)
+    key = ""
+    try:
+        while at < len(text):
+            key, at = decode(text, _next(text, at))
+            at = _next(text, at)
+            if not isinstance(key, str) or text[at : at + 1] != ":":
+                return found, ""
+            value, at = decode(text, _next(text, at + 1))
+            at = _next(text, at)
+            if text[at : at + 1] not in {",", "}"}:
+                break
+            found[key] = value
+            at, key = (at + 1 if text[at] == "," else len(text)), ""
+    except (ValueError, RecursionError):
+        return found, key
+    return found, key
+
+
+def _next(text: str, at: int) -> int:
+    """Return the place of the next character that is not white space."""
+    while text[at : at + 1].isspace():
+        at += 1
+    return at
+
+
+def _plain(value: bytes) -> Any:
+    try:
+        return msgspec.json.decode(value)
+    except msgspec.DecodeError:
+        return None
 
 
 def members(value: Raw | bytes | None) -> dict[str, Raw]:

@@ -53,6 +53,7 @@ async def introduce(make: Callable[[], Dialogue], how: Introduction) -> Dialogue
     eras = [modern] if how.only != "auto" else [modern, not modern]
     why = ""
     dialogue = make()
+    asked: dict[bool, Exchange] = {}
     try:
         async with asyncio.timeout(START_S):
             await dialogue.open()
@@ -60,9 +61,11 @@ async def introduce(make: Callable[[], Dialogue], how: Introduction) -> Dialogue
                 if dialogue.is_lost:
                     # Some servers end at a request that they do not know.
                     await dialogue.close()
-                    dialogue = make()
+                    dialogue, asked = make(), {}
                     await dialogue.open()
-                why = await _begin(dialogue, how, modern=era, is_last=era is eras[-1])
+                asked[era] = _discover(dialogue, how) if era else _initialize(dialogue, how)
+                # A server that passes over what it does not know is asked again, in the other era.
+                why = await _settle(dialogue, asked, None if era is eras[-1] else PROBE_S)
                 if not why:
                     return dialogue
     except TimeoutError:
@@ -74,28 +77,36 @@ async def introduce(make: Callable[[], Dialogue], how: Introduction) -> Dialogue
     raise LinkError(why)
 
 
-async def _begin(dialogue: Dialogue, how: Introduction, *, modern: bool, is_last: bool) -> str:
-    """Begin in one era; return why that failed, or nothing."""
-    dialogue.modern = modern
-    exchange = _discover(dialogue, how) if modern else _initialize(dialogue, how)
-    # A server that passes over what it does not know is asked again, in the other era.
-    await asyncio.wait([exchange.reply], timeout=None if is_last else PROBE_S)
-    if not exchange.reply.done():
-        return "it does not answer"
-    try:
-        answer = exchange.reply.result()
-    except LostError as error:
-        return str(error)
-    return _settled_modern(dialogue, answer) if modern else _settled_handshake(dialogue, answer)
+async def _settle(dialogue: Dialogue, asked: dict[bool, Exchange], timeout_s: float | None) -> str:
+    """Settle on the era of the first good answer; return why there is none, or nothing.
+
+    An unanswered request stays in `asked`: a server that starts late answers it beside the request in the other era.
+    """
+    why = "it does not answer"
+    while asked:
+        replies = [one.reply for one in asked.values()]
+        done, _ = await asyncio.wait(replies, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+        if not done:
+            return why
+        era, exchange = next((era, one) for era, one in asked.items() if one.reply.done())
+        del asked[era]
+        try:
+            answer = exchange.reply.result()
+        except LostError as error:
+            return str(error)
+        why = _settled_modern(dialogue, answer) if era else _settled_handshake(dialogue, answer)
+        if not why:
+            return ""
+    return why
 
 
 def _discover(dialogue: Dialogue, how: Introduction) -> Exchange:
-    dialogue.version = MODERN_VERSIONS[-1]
+    dialogue.modern, dialogue.version = True, MODERN_VERSIONS[-1]
     return dialogue.start("server/discover", b"{}", meta=dialogue.modern_meta(how.capabilities))
 
 
 def _initialize(dialogue: Dialogue, how: Introduction) -> Exchange:
-    dialogue.version = ""
+    dialogue.modern, dialogue.version = False, ""
     params = {
         "protocolVersion": how.version,
         "capabilities": how.capabilities,
@@ -113,7 +124,7 @@ def _settled_modern(dialogue: Dialogue, answer: Answer) -> str:
     common = [version for version in MODERN_VERSIONS if version in versions]
     if not common:
         return _refusal(answer) or f"it speaks no revision of {', '.join(MODERN_VERSIONS)}"
-    dialogue.version, dialogue.hello = common[-1], hello
+    dialogue.modern, dialogue.version, dialogue.hello = True, common[-1], hello
     return ""
 
 
@@ -122,7 +133,7 @@ def _settled_handshake(dialogue: Dialogue, answer: Answer) -> str:
     version = msgspec.json.decode(hello.get("protocolVersion", b'""'))
     if version not in HANDSHAKE_VERSIONS:
         return _refusal(answer) or f"it speaks the revision {str(version)[:50]!r}, which is not known here"
-    dialogue.version, dialogue.hello = version, hello
+    dialogue.modern, dialogue.version, dialogue.hello = False, version, hello
     dialogue.notify("notifications/initialized")
     return ""
 

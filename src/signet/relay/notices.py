@@ -13,6 +13,7 @@ from msgspec import UNSET, Raw
 from signet.kernel.channel import Session
 from signet.kernel.relay import RpcRequest
 from signet.kernel.wire import encode
+from signet.lock.snapshot import Snapshot
 
 from .attribution import owner_of_session
 from .catalogue import Catalogue
@@ -152,6 +153,12 @@ class Notices:
     async def _learn_again(self, server: WrappedServer, dialogue: Dialogue, method: str) -> None:
         if await self.catalogue.learn_again(server, dialogue):
             self.subscriptions_of(server.name).tell(method, EMPTY)
+
+    def joined(self, server: WrappedServer, snapshot: Snapshot) -> None:
+        """Tell clients of the lists of a server that was too slow for their first requests."""
+        for method, (_, kind) in LIST_CHANGES.items():
+            if kind == "tools" or getattr(snapshot, kind):
+                self.subscriptions_of(server.name).tell(method, EMPTY)
 
     def subscriptions_of(self, name: str) -> Subscriptions:
         """Return who wants to hear of a server."""

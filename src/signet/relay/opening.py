@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from signet.advice import advise
 from signet.kernel.protocol import Identity
 from signet.kernel.schemas import SchemaRegistry
 from signet.kernel.tools import Toolbox
 from signet.lock.file import Lock, LockedServer, LockError, read_lock
-from signet.lock.policy import judge, parse_policy
+from signet.lock.policy import Note, judge, parse_policy
 from signet.lock.snapshot import Snapshot
+from signet.upstream.secret_fields import TEXT_REMOVED
 
 from .blocking import Blocked
 from .catalogue import Catalogue
@@ -28,10 +30,14 @@ if TYPE_CHECKING:
     from .tape import TapeWriter
     from .tape_reader import TapeReader
 
-__all__ = ["LockError", "open_relay"]
+__all__ = ["ODD_CHARS", "PLAIN_CHARS", "LockError", "open_relay"]
 
 MAX_NOTES: Final = 100
 """How many changes of a server are told at once, each of them once for as long as it lasts."""
+PLAIN_CHARS: Final = 1_700
+ODD_CHARS: Final = 550
+"""How much of one line is written: in plain letters, which quoting may double, or in others, which it may make six
+times as long. A line must fit into the least room that a pipe has (4 KiB): nobody may read it."""
 Log = Callable[..., None]
 
 
@@ -61,19 +67,24 @@ def open_relay(
     servers = []
     for spec in wrapping.servers:
         locked = lock.servers.get(spec.name) if lock is not None else None
-        links = _Links(spec, wrapping, secrets, log)
+        links = _Links(spec, secrets, log)
         links.open_tape(locked)
         server = WrappedServer(spec, links.link, listeners, is_private=wrapping.is_private)
         relay.on_close.append(links.close)
         if locked is not None:
             _pin(server, locked, wrapping, log)
         elif lock is not None:
-            log("lock.unpinned", server=spec.name, why=f"{wrapping.lock_file} pins no server of this name")
+            _tell_unpinned(spec, wrapping, log)
         servers.append(server)
-    relay.catalogue = notices.catalogue = Catalogue(
-        servers, toolbox, registry, identity, prefixed=wrapping.prefixed, log=log, instructions=instructions
-    )
+    prefixed, limited = wrapping.prefixed, wrapping.limited
+    made = partial(Catalogue, servers, toolbox, registry, identity, prefixed=prefixed, limited=limited)
+    relay.catalogue = notices.catalogue = made(log=log, instructions=instructions)
     return relay
+
+
+def _tell_unpinned(spec: ServerSpec, wrapping: Wrapping, log: Log) -> None:
+    why = f"{wrapping.lock_file} pins no server of this name"
+    _tell(log, "lock.unpinned", {"server": spec.name, "why": why}, _advice("accept", [spec], wrapping, name=spec.name))
 
 
 def _lock_of(wrapping: Wrapping, log: Log) -> Lock | None:
@@ -82,29 +93,61 @@ def _lock_of(wrapping: Wrapping, log: Log) -> Lock | None:
     try:
         os.lstat(wrapping.lock_file)
     except FileNotFoundError:
-        log("lock.missing", why=f"nothing is pinned: write {wrapping.lock_file} with 'signet lock'")
+        why = f"there is no {wrapping.lock_file}, so that nothing is pinned"
+        _tell(log, "lock.missing", {"why": why}, _advice("pin", wrapping.servers, wrapping))
         return None
     except (OSError, ValueError):
         pass  # There may be one behind what cannot be looked at: reading it says why it cannot be.
     return read_lock(wrapping.lock_file)
 
 
+def _advice(action: str, specs: Sequence[ServerSpec], wrapping: Wrapping, name: str = "") -> dict[str, str]:
+    """Return the command that an operator can paste, as a fact for the log; nothing if there is none."""
+    from .spec_secrets import lock_words
+
+    words = lock_words(specs, wrapping.lock_file, os.environ)
+    if words is None:
+        return {}
+    situation = f"lock.{action}"
+    return {action: advise(situation, server=words, name=name) if name else advise(situation, server=words)}
+
+
+def _tell(log: Log, event: str, facts: dict[str, str], advised: dict[str, str]) -> None:
+    """Log an event and the command for it: in one line, in two if it would be too long, and a cut command never."""
+    whole = "".join((*facts.values(), *advised.values()))
+    if len(whole) <= _room_for(whole):
+        log(event, **facts, **advised)
+        return
+    log(event, **facts)
+    if all(len(command) <= _room_for(command) for command in advised.values()):
+        log("lock.advice", **advised)
+
+
+def _room_for(text: str) -> int:
+    return PLAIN_CHARS if text.isascii() and text.isprintable() else ODD_CHARS
+
+
 def _pin(server: WrappedServer, locked: LockedServer, wrapping: Wrapping, log: Log) -> None:
     """Serve what is pinned, and judge each new instance by it before it is used."""
     policy = parse_policy(wrapping.lock)
     server.pinned = locked.snapshot
-    told: set[str] = set()
+    server.standing.judged(0, 0)
+    told: set[Note] = set()
+    specs = [server.spec]
 
     async def judged(now: Snapshot) -> Blocked:
         # Schemas that a server chose are compared: that must not hold up the others.
         judgement = await asyncio.to_thread(judge, locked, now, policy)
+        server.standing.judged(judgement.changes, len(judgement.blocked))
         fresh = [note for note in judgement.notes if note not in told]
         told.clear()
         told.update(judgement.notes)
         for note in fresh[:MAX_NOTES]:
-            log("lock.note", server=server.name, what=note)
+            advised = _advice("accept", specs, wrapping, name=note.accept) if note.accept else {}
+            _tell(log, "lock.note", {"server": server.name, "what": note.what}, advised)
         if len(fresh) > MAX_NOTES:
-            log("lock.note", server=server.name, what=f"{len(fresh) - MAX_NOTES} more; look with 'signet lock'")
+            more = f"{len(fresh) - MAX_NOTES} more changes"
+            _tell(log, "lock.note", {"server": server.name, "what": more}, _advice("show", specs, wrapping))
         if judgement.served != server.pinned:
             server.pinned = judgement.served
             if server.on_repinned is not None:
@@ -118,7 +161,6 @@ class _Links(msgspec.Struct):
     """Makes the links to one server, which share a tape where there is one."""
 
     spec: ServerSpec
-    wrapping: Wrapping
     secrets: tuple[str, ...]
     log: Log
     recorded: TapeWriter | None = None
@@ -128,13 +170,17 @@ class _Links(msgspec.Struct):
         """Open the tape that is recorded or replayed; say where a replayed one differs from the lock."""
         if self.spec.tape:
             self._open_replay(locked)
-        elif self.wrapping.record:
+        elif self.spec.record:
             from .tape import TapeWriter
 
-            warn = partial(self.log, "tape.unwritten", server=self.spec.name)
-            folder = self.wrapping.record
-            folder = os.path.join(folder, self.spec.name) if len(self.wrapping.servers) > 1 else folder
-            self.recorded = TapeWriter(folder, self.spec, self.secrets, lambda why: warn(why=why))
+            log = partial(self.log, server=self.spec.name)
+            self.recorded = TapeWriter(
+                self.spec.record,
+                self.spec,
+                self.secrets,
+                lambda why: log("tape.unwritten", why=why),
+                lambda name: log("tape.redacted", what=name, why=TEXT_REMOVED),
+            )
 
     def _open_replay(self, locked: LockedServer | None) -> None:
         from .tape import read_label

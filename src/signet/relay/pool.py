@@ -43,6 +43,11 @@ class Pool:
         done = [one for one in self._open.values() if one.done() and not one.cancelled() and one.exception() is None]
         return [one.result() for one in done]
 
+    @property
+    def why_not_started(self) -> str:
+        """The reason of the last start, where it failed; empty otherwise."""
+        return self._why if self._pause_s else ""
+
     def ready(self, owner: str) -> Dialogue | None:
         """Return the dialogue of an owner if there is one that can be used at once; it counts as used."""
         key = self._key(owner)

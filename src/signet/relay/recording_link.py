@@ -19,7 +19,9 @@ class RecordingLink:
         self._tape = tape
         self._connection = tape.connect()
 
-    async def open(self, receive: Callable[[bytes], None], lost: Callable[[str], None]) -> None:
+    async def open(
+        self, receive: Callable[[bytes], None], lost: Callable[[str], None], unreadable: Callable[[str], None]
+    ) -> None:
         """Open the inner link.
 
         Raises:
@@ -31,7 +33,7 @@ class RecordingLink:
             tape.write(connection, "to_client", message)
             receive(message)
 
-        await self._inner.open(heard, lost)
+        await self._inner.open(heard, lost, unreadable)
 
     def send(self, message: Outgoing) -> None:
         """Send a message through the inner link; its headers are not recorded."""

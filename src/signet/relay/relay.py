@@ -17,13 +17,13 @@ from signet.kernel.channel import ClientChannel
 from signet.kernel.errors import INTERNAL, INVALID_PARAMS, METHOD_NOT_FOUND, Fault
 from signet.kernel.outcome import Outcome, Pending
 from signet.kernel.protocol import settled_version
-from signet.kernel.relay import Answered, Handler, RpcRequest
+from signet.kernel.relay import Answered, Handler, RpcRequest, ServerState
 from signet.kernel.wire import Frame, ProtocolError, Reply, encode, relayed_failure, success
 
 from .attribution import owner_of, session_of
 from .catalogue import Catalogue
 from .conversation import LEVELS
-from .dialogue import Answer, Dialogue
+from .dialogue import Answer
 from .messages import HOP, error_object, members, notification, on_one_line
 from .notices import Notices
 from .replies import error_fault, in_era
@@ -70,6 +70,7 @@ class ServerRelay:
         """Relay for the clients of a server."""
         self._server = server
         self.catalogue.on_change = server.forget_lists
+        self.catalogue.on_late = self.notices.joined
 
     @property
     def is_ready(self) -> bool:
@@ -81,13 +82,23 @@ class ServerRelay:
         """The names of the servers whose tools are served: the last groups of the toolbox are theirs, in this order."""
         return self.catalogue.listed
 
+    def states(self) -> list[ServerState]:
+        """Return how each server stands now."""
+        return [server.state() for server in self.catalogue.servers]
+
     def entries(self) -> list[Raw]:
         """Return what clients are told of the tools of all servers."""
         return self.catalogue.entries()
 
-    async def ready(self) -> None:
-        """Learn the tools of all servers; one that cannot be asked is told in the log."""
-        await self.catalogue.learn(None)
+    async def ready(self, tool: str = "", *, to_the_end: bool = False) -> None:
+        """Learn the tools of all servers, or of the one that a tool is of; one that cannot be asked is told in the log.
+
+        A slow server holds up the others for a short time, unless its own tool is meant or all are read `to_the_end`.
+        """
+        if tool:
+            await self.catalogue.learn_for(tool, None)
+        else:
+            await self.catalogue.learn(None, to_the_end=to_the_end)
 
     def handler(self, method: str, *, modern: bool) -> Handler | None:
         """Return what answers a method; what only one of both eras knows is passed on to a server of that era."""
@@ -145,7 +156,7 @@ class ServerRelay:
         return self._later(request, self._call_when_known(request))
 
     async def _call_when_known(self, request: RpcRequest) -> Reply:
-        await self.catalogue.learn(request)
+        await self.catalogue.learn_for(request.params.name, request)
         reply = self._served().call(request)
         return await reply.reply if isinstance(reply, Pending) else reply
 
@@ -193,17 +204,32 @@ class ServerRelay:
 
     async def _set_levels(self, request: RpcRequest, level: str) -> Reply:
         """Set the level that a session wants; a server of the modern era is told with each request."""
-        for server, dialogue in await self._running(request):
-            talk = server.conversations
-            if session_of(request):
-                talk.levels[owner_of(request)] = level
-            if not dialogue.modern:
-                wanted = talk.shared_level(dialogue) or level
-                raw = request.raw if wanted == level else Raw(encode({"level": wanted}))
-                answer, _ = await server.exchange("logging/setLevel", raw, request)
-                if answer.error is not None and self.catalogue.sole is not None:
-                    return relayed_failure(request.id, on_one_line(answer.error), error_fault(answer.error).mcp_code)
-                dialogue.level = wanted
+        if self.catalogue.sole is not None:
+            return await self._set_level_of(self.catalogue.sole, request, level)
+        await self.catalogue.learn(request)
+        for server in self.catalogue.servers:
+            self._note_level(server, request, level)
+            # One that does not run is told when it begins.
+            dialogue = server.pool.ready(session_of(request))
+            if dialogue is not None:
+                server.conversations.set_level(dialogue, level)
+        return success(request.id, b"{}")
+
+    def _note_level(self, server: WrappedServer, request: RpcRequest, level: str) -> None:
+        if session_of(request):
+            server.conversations.levels[owner_of(request)] = level
+
+    async def _set_level_of(self, server: WrappedServer, request: RpcRequest, level: str) -> Reply:
+        """Set the level at the only server, and return its answer."""
+        dialogue = await server.dialogue(request)
+        self._note_level(server, request, level)
+        if not dialogue.modern:
+            wanted = server.conversations.shared_level(dialogue) or level
+            raw = request.raw if wanted == level else Raw(encode({"level": wanted}))
+            answer, _ = await server.exchange("logging/setLevel", raw, request)
+            if answer.error is not None:
+                return relayed_failure(request.id, on_one_line(answer.error), error_fault(answer.error).mcp_code)
+            dialogue.level = wanted
         return success(request.id, b"{}")
 
     def _subscribe(self, request: RpcRequest) -> Answered:
@@ -240,6 +266,9 @@ class ServerRelay:
     async def _listening(self, request: RpcRequest) -> Reply:
         """Tell a caller of the modern era of changes until it hangs up."""
         wanted = msgspec.json.decode(members(request.raw).get("notifications", b"{}"))
+        wanted = wanted if isinstance(wanted, dict) else {}
+        if wanted.get("resourceSubscriptions"):
+            check_scope(request)
         told: dict[str, Any] = {}
         opened: list[tuple[WrappedServer, Listener]] = []
         for server in self.catalogue.servers:
@@ -249,7 +278,7 @@ class ServerRelay:
                 if self.catalogue.sole is not None:
                     raise
                 continue
-            part, lists, uris = honoured(wanted if isinstance(wanted, dict) else {}, capabilities)
+            part, lists, uris = honoured(wanted, capabilities)
             told |= part
             opened.append((server, Listener(request.channel.notify, request.id, lists, uris)))
         params = {"notifications": told, "_meta": {HOP + "subscriptionId": request.id}}
@@ -257,9 +286,9 @@ class ServerRelay:
         try:
             for server, listener in opened:
                 self.notices.subscriptions_of(server.name).add(listener)
-                if listener.uris or listener.lists:
-                    self.notices.sync(server, await server.dialogue(request))
-            await asyncio.get_running_loop().create_future()
+            wanting = [server for server, listener in opened if listener.uris or listener.lists]
+            endless = asyncio.get_running_loop().create_future()
+            await asyncio.gather(endless, *[self._sync_started(server, request) for server in wanting])
         finally:
             for server, listener in opened:
                 self.notices.subscriptions_of(server.name).remove(listener)
@@ -268,16 +297,13 @@ class ServerRelay:
 
     # Parts.
 
-    async def _running(self, request: RpcRequest) -> list[tuple[WrappedServer, Dialogue]]:
-        """Return the instances for a caller, of all servers that start; raise Fault if the only one does not."""
-        found = []
-        for server in self.catalogue.servers:
-            try:
-                found.append((server, await server.dialogue(request)))
-            except Fault:
-                if self.catalogue.sole is not None:
-                    raise
-        return found
+    async def _sync_started(self, server: WrappedServer, request: RpcRequest) -> None:
+        """Start a server, and ask it for what its listeners want; raise Fault if the only one does not start."""
+        try:
+            self.notices.sync(server, await server.dialogue(request))
+        except Fault:
+            if self.catalogue.sole is not None:
+                raise
 
     def _later(self, request: RpcRequest, coroutine: Coroutine[Any, Any, Reply]) -> Pending:
         return Pending(request.id, replied(request, coroutine), call_of(request))
@@ -290,6 +316,7 @@ class ServerRelay:
     async def close(self) -> None:
         """End all servers."""
         self.notices.close()
+        self.catalogue.close()
         await asyncio.gather(*[server.close() for server in self.catalogue.servers])
         for close in self.on_close:
             close()

@@ -22,9 +22,10 @@ __all__ = ["call_of", "check_scope", "replied"]
 def check_scope(request: RpcRequest) -> None:
     """Raise ProtocolError where the caller's token is for some tools alone: what is no tool is not among them."""
     principal = request.channel.caller.principal
-    if principal is not None and principal.scopes is not None and CALL_ALL not in principal.scopes:
+    if principal is not None and not principal.may_call_all:
         fault = insufficient_scope(request.method, CALL_ALL)
-        raise ProtocolError(fault.mcp_code, fault.message, {"canonical_code": fault.code, **fault.data})
+        data = {"canonical_code": fault.code, **fault.data}
+        raise ProtocolError(fault.mcp_code, fault.message, data, fault=fault)
 
 
 def call_of(request: RpcRequest) -> Call:

@@ -24,9 +24,11 @@ from signet.lock.shown import visible
 from signet.lock.snapshot import KINDS, Snapshot, compact, name_of, read_entry
 from signet.upstream.child_environment import child_environment
 from signet.upstream.mcp_client import HttpTransport, McpClient, StdioTransport
+from signet.upstream.mcp_messages import check_names
 from signet.upstream.server_process import ServerProcess
 
 from .server_spec import ServerSpec
+from .spec_secrets import without_secrets
 
 __all__ = ["MAX_BYTES", "MAX_ENTRIES", "SnapshotError", "take_snapshot"]
 
@@ -34,7 +36,6 @@ MAX_ENTRIES: Final = 10_000
 MAX_BYTES: Final = 32 << 20
 MAX_PAGES: Final = 1_000
 MAX_REASON_CHARS: Final = 300
-MAX_NAME_CHARS: Final = 100
 GRACE_S: Final = 5.0
 """How long a server may take to end after its input was closed."""
 FAILED_GRACE_S: Final = 0.5
@@ -110,15 +111,13 @@ class _Asking:
     def _list(self, where: str) -> tuple[Raw, ...]:
         """Return the entries of all pages of a list, each with a name of its own."""
         kind = next(kind for kind, (place, _) in KINDS.items() if place == where)
-        found: dict[str, Raw] = {}
+        found: list[Raw] = []
         for entry in self._pages(*LISTS[where]):
             self._count(entry)
-            name = name_of(kind, entry)
-            if name in found:
-                raise ValueError(f"it lists the {kind} {visible(name)[:MAX_NAME_CHARS]!r} twice")
             read_entry(kind, entry)
-            found[name] = compact(entry)
-        return tuple(found.values())
+            found.append(compact(entry))
+        check_names(kind, [name_of(kind, entry) for entry in found])
+        return tuple(found)
 
     def _pages(self, method: str, member: str) -> Iterator[Raw]:
         cursors: set[str] = set()
@@ -166,7 +165,7 @@ def take_snapshot(spec: ServerSpec, timeout_s: float) -> Snapshot:
             return asking.snapshot(asking.hello(), "handshake")
     except FAILURES as error:
         why = visible(str(error) or type(error).__name__, keep="")[:MAX_REASON_CHARS]
-        raise SnapshotError(f"the server '{spec.name}' cannot be read: {why}") from None
+        raise SnapshotError(f"the server '{spec.name}' cannot be read: {without_secrets(spec, why)}") from None
 
 
 def _try_modern(spec: ServerSpec, end_s: float, timeout_s: float) -> Snapshot | None:

@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 
-__all__ = ["ServerSpec", "Wrapping", "default_name", "plain_name"]
+__all__ = ["RECORDED_SERVERS", "ServerSpec", "Wrapping"]
 
-LAUNCHERS: Final = frozenset(
-    ("npx", "bunx", "uvx", "pipx", "npm", "pnpm", "yarn", "bun", "deno", "uv", "docker", "env")
-)
-# Texts, not patterns: every server reads its settings, and few are wrapped.
-INTERPRETERS: Final = r"(?:python|node|ruby|perl|php|bash|sh)[0-9.]*(?:\.exe)?"
-ACTIONS: Final = frozenset(("run", "exec", "dlx", "x", "tool"))
-"""The words of launchers that name no server."""
-SUFFIXES: Final = r"\.(?:py|js|mjs|cjs|ts|rb|sh|exe|jar)$"
-VARIABLE: Final = r"[A-Za-z_][A-Za-z0-9_]*=(?!=)"
-MAX_NAME_CHARS: Final = 60
+RECORDED_SERVERS: Final = "servers"
+"""The folder below a recording that has the tapes of its wrapped servers, each in a folder of its own."""
 
 
 class ServerSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,11 +23,15 @@ class ServerSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Or a remote server."""
     headers: tuple[tuple[str, str], ...] = ()
     """Secrets: never shown."""
+    header_file: str = ""
+    """The file of the headers."""
     env: tuple[tuple[str, str], ...] = ()
     """Variables beside the allow-list, with values."""
     cwd: str | None = None
     tape: str = ""
     """Or a recording that is replayed."""
+    record: str = ""
+    """The folder of the tape that is recorded, if any."""
     openapi: str = ""
     """Or an OpenAPI document (a toolset, not a relay)."""
     base_url: str = ""
@@ -53,28 +47,8 @@ class ServerSpec(msgspec.Struct, frozen=True, kw_only=True):
     contracts: str = ""
     """A folder of bundles whose output schemas hold for tools that state none, such as learned ones."""
     call_timeout_s: float = 600.0
-
-
-def default_name(command: Sequence[str], url: str = "") -> str:
-    """Return the name of a server that is given none: by its package or file, or by its host."""
-    if not command:
-        from urllib.parse import urlsplit
-
-        return plain_name(urlsplit(url).hostname or "")
-    for place, word in enumerate(command):
-        base = re.split(r"[/\\]", word)[-1]
-        is_launcher = place == 0 and (base in LAUNCHERS or re.fullmatch(INTERPRETERS, base) is not None)
-        if is_launcher or word in ACTIONS or word.startswith("-") or re.match(VARIABLE, word):
-            continue
-        # @scope/package@1.2.3, package==1.2.3, folder/server.py
-        bare = re.split(r"(?<=.)(?:@|==|\[)", base)[0]
-        return plain_name(re.sub(SUFFIXES, "", bare))
-    return plain_name(re.sub(SUFFIXES, "", re.split(r"[/\\]", command[0])[-1]))
-
-
-def plain_name(text: str) -> str:
-    """Return a name in the alphabet of server names."""
-    return re.sub(r"[^a-z0-9_-]+", "-", text.lower()).strip("-")[:MAX_NAME_CHARS] or "server"
+    config: str = ""
+    """The file that names the server: `signet.toml`, or a client's; empty if the command line does."""
 
 
 class Wrapping(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,10 +60,15 @@ class Wrapping(msgspec.Struct, frozen=True, kw_only=True):
     lock_file: str = "signet.lock"
     lock: str = "text=note"
     """The policy of the lock: `text=note`, `text=block` or `off`."""
-    record: str = ""
-    """The tape that is recorded."""
+    limited: tuple[str, ...] = ()
+    """The names of tools that have limits and are of no toolset: slugs, or names as they are listed."""
     is_private: bool = False
     """Whether there is one client alone, on stdio."""
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether a tape of a server is recorded."""
+        return any(spec.record for spec in self.servers)
 
     def secrets(self) -> list[str]:
         """Return the texts of all servers that must be written nowhere."""

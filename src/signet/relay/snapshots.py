@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Final
 
 import msgspec
@@ -10,11 +11,12 @@ from msgspec import Raw
 
 from signet.kernel.errors import METHOD_NOT_FOUND
 from signet.lock.snapshot import Snapshot
+from signet.upstream.mcp_messages import check_names
 
 from .dialogue import Answer, Dialogue
 from .messages import members
 
-__all__ = ["LISTS", "has_template_for", "list_all", "lists_resource", "take_snapshot", "text_of"]
+__all__ = ["LISTS", "check_page", "has_template_for", "list_all", "lists_resource", "take_snapshot", "text_of"]
 
 MAX_PAGES: Final = 1000
 MAX_ENTRIES: Final = 10_000
@@ -26,6 +28,9 @@ LISTS: Final = {
     "resources/templates/list": ("resources", "resourceTemplates"),
 }
 """For each list the capability that stands for it, and the member of its result that holds the entries."""
+
+NAMED: Final = {"tools/list": "tool", "prompts/list": "prompt"}
+"""The lists whose entries are asked for by their names, and the kind of their entries."""
 
 Ask = Callable[[str, Raw], Awaitable[Answer]]
 
@@ -41,13 +46,14 @@ async def list_all(method: str, ask: Ask) -> tuple[Raw, ...]:
         if answer.result is None:
             if not seen and _lacks_method(answer):
                 return ()  # some declare resources and have no templates
-            raise ValueError(f"it refuses {method}: {bytes(answer.error or b'').decode(errors='replace')[:300]}")
+            raise ValueError(f"{method} failed: {_message_of(answer)[:300]}")
         parts = members(answer.result)
         page = msgspec.json.decode(parts.get(member, b"[]"), type=list[Raw])
         entries += page
         size += len(answer.result)
         cursor = bytes(parts.get("nextCursor", b"null"))
         if cursor in {b"null", b'""'}:
+            _check_entries(method, entries)
             return tuple(entries)
         if cursor in seen or len(entries) > MAX_ENTRIES or size > MAX_BYTES:
             break
@@ -56,17 +62,34 @@ async def list_all(method: str, ask: Ask) -> tuple[Raw, ...]:
     raise ValueError(f"{method} has no end, or more than {MAX_ENTRIES} entries or {MAX_BYTES} bytes")
 
 
+def check_page(method: str, result: Raw | None) -> None:
+    """Raise ValueError if a page of a list is none, or has two tools or two prompts of one name."""
+    if method in NAMED:
+        _check_entries(method, msgspec.json.decode(members(result).get(LISTS[method][1], b"[]"), type=list[Raw]))
+
+
+def _check_entries(method: str, entries: Iterable[Raw]) -> None:
+    """Raise ValueError if two entries have one name; entries without a name are passed over."""
+    if method in NAMED:
+        check_names(NAMED[method], filter(None, (text_of(members(one).get("name")) for one in entries)))
+
+
+def _message_of(answer: Answer) -> str:
+    """Return the message of an error; the whole error if it has none."""
+    return text_of(members(answer.error).get("message")) or bytes(answer.error or b"").decode(errors="replace")
+
+
 def _lacks_method(answer: Answer) -> bool:
     return bytes(members(answer.error).get("code", b"")) == str(METHOD_NOT_FOUND).encode()
 
 
-async def take_snapshot(dialogue: Dialogue, ask: Ask) -> Snapshot:
-    """Return everything that a server says about itself."""
+async def take_snapshot(dialogue: Dialogue, ask: Ask, list_s: float) -> Snapshot:
+    """Return everything that a server says about itself; raise TimeoutError if a list takes longer than `list_s`."""
     capabilities = members(dialogue.hello.get("capabilities"))
-    lists = {
-        method: await list_all(method, ask) if capability in capabilities else ()
-        for method, (capability, _) in LISTS.items()
-    }
+    lists: dict[str, tuple[Raw, ...]] = dict.fromkeys(LISTS, ())
+    for method in [method for method, (capability, _) in LISTS.items() if capability in capabilities]:
+        async with asyncio.timeout(list_s):
+            lists[method] = await list_all(method, ask)
     return msgspec.structs.replace(
         introduction_of(dialogue),
         tools=lists["tools/list"],

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from time import monotonic
 from typing import Final
 
-from signet.kernel.redaction import redact_labelled, redact_user_info
+from signet.kernel.redaction import REDACTED, redact_secrets, redact_user_info
+from signet.kernel.secret_shapes import KEY_ENDS, opens_private_key
 
 __all__ = ["LINES_PER_SECOND", "LINE_BYTES", "StderrLines"]
 
@@ -18,10 +19,12 @@ LINE_BYTES: Final = 8 * 1024
 LINES_PER_SECOND: Final = 200
 """The number of lines that are passed on in one second; the others are counted."""
 LAST_CHARS: Final = 200
+MAX_KEY_LINES: Final = 200
+"""The most lines of a private key: a key that never ends hides no more than that."""
 
 
 class StderrLines:
-    """Passes on the lines of chunks of bytes, with secrets that are named redacted."""
+    """Passes on the lines of chunks of bytes, with the secrets that are recognised redacted."""
 
     def __init__(self, on_line: Callable[[str], None], clock: Callable[[], float] = monotonic) -> None:
         self._on_line = on_line
@@ -31,6 +34,8 @@ class StderrLines:
         self._passed = 0
         self._dropped = 0
         self._last = b""
+        self._key_lines = 0
+        """The number of lines that may still belong to a private key."""
 
     def feed(self, chunk: bytes) -> None:
         """Pass on the lines that a chunk completes."""
@@ -67,8 +72,12 @@ class StderrLines:
         line = bytes(self._rest).rstrip()
         self._rest.clear()
         self._passed += 1
-        if line:
+        if line and self._key_lines:
+            self._key_lines = 0 if KEY_ENDS.encode() in line else self._key_lines - 1
+            self._on_line(REDACTED)
+        elif line:
             self._last = line
+            self._key_lines = MAX_KEY_LINES if opens_private_key(line.decode(errors="replace")) else 0
             self._on_line(_text(line))
 
     def _tell_dropped(self) -> None:
@@ -79,4 +88,4 @@ class StderrLines:
 
 def _text(line: bytes) -> str:
     text = line[:LINE_BYTES].decode(errors="replace") + ("…" if len(line) > LINE_BYTES else "")
-    return redact_user_info(redact_labelled(text))
+    return redact_user_info(redact_secrets(text))

@@ -96,17 +96,25 @@ def read_label(folder: str) -> TapeLabel:
 class TapeWriter:
     """The tape that the links of one server record onto."""
 
-    def __init__(self, folder: str, spec: ServerSpec, secrets: tuple[str, ...], warn: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        folder: str,
+        spec: ServerSpec,
+        secrets: tuple[str, ...],
+        warn: Callable[[str], None],
+        report: Callable[[str], None] | None = None,
+    ) -> None:
         """Begin a tape, or go on with the one of the same server that is there.
 
-        `secrets` are those of the process; the ones of the server are known from its spec.
+        `secrets` are those of the process; the ones of the server are known from its spec. `report` is called with
+        each name under which a text is removed.
 
         Raises:
             LinkError: the folder cannot be written to, or holds the tape of another server or of another process.
         """
         self._folder = folder
         self._warn = warn
-        self._redactor = TapeRedactor((*secrets, *secrets_of(spec)))
+        self._redactor = TapeRedactor((*secrets, *secrets_of(spec)), report)
         self._lock = threading.Lock()
         self._wake = threading.Event()
         self._queue: list[_Recorded] = []

@@ -50,7 +50,12 @@ class TapeLink:
         self._asked = 0
         self._is_closed = False
 
-    async def open(self, receive: Callable[[bytes], None], lost: Callable[[str], None]) -> None:  # noqa: ARG002 - a tape is never lost
+    async def open(
+        self,
+        receive: Callable[[bytes], None],
+        lost: Callable[[str], None],  # noqa: ARG002 - a tape is never lost
+        unreadable: Callable[[str], None] | None = None,  # noqa: ARG002 - a tape holds whole messages
+    ) -> None:
         """Read the tape.
 
         Raises:

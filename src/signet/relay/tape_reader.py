@@ -153,7 +153,7 @@ class TapeReader:
                 data = lines.readline(MAX_LINE_BYTES)
                 if not data.endswith(b"\n"):
                     if len(data) == MAX_LINE_BYTES:
-                        raise LinkError(f"line {number} of {self._path} is too long")
+                        raise LinkError(f"line {number} of {self._path} has {MAX_LINE_BYTES >> 20} MiB or more")
                     break
                 self._take(number, data, (offset, len(data)))
                 offset += len(data)

@@ -1,30 +1,31 @@
 """Redaction of tapes: what may be written of a message. Pure.
 
-Known secrets are removed from every message. The values of fields with the name of a secret are removed where they are
-texts: a number of tokens and the schema of an argument called `token` are none. What a server says about itself keeps
-every other byte, because it is compared with the lock. A replay redacts its requests in the same way, so that equal
-requests stay equal.
+Known secrets are removed from every message, and texts of fields with the name of a secret: a number of tokens, a page
+token and the schema of an argument called `token` are kept. Secrets of a well-known shape are removed from every text.
+The definitions of a server keep every other byte, because they are compared with the lock. A replay redacts its
+requests in the same way, so that equal requests stay equal.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import msgspec
 
-from signet.kernel.redaction import MIN_CHARS, REDACTED, SecretRedactor
-from signet.upstream.cassette_folder import FIELD, IN_BODY, LOOSE
+from signet.kernel.redaction import MIN_CHARS, SecretRedactor
+from signet.kernel.secret_shapes import may_hold_secret
+from signet.upstream.secret_fields import (
+    OF_SETTINGS,
+    Removals,
+    redact_fields,
+    redact_known_shapes,
+    redact_parameters,
+    redact_unparsed,
+)
 
 __all__ = ["TapeRedactor"]
 
-PROTOCOL_FIELDS: Final = frozenset({"progressToken"})
-"""Fields of the protocol whose names sound like those of secrets."""
-WORDS: Final = ("token", "authorization", "passw", "secret", "cookie", "key")
-"""A part of each name of a secret: a text without any of them is not searched further."""
-BYTE_WORDS: Final = tuple(word.encode() for word in WORDS)
-IN_TEXT: Final = re.compile(IN_BODY.pattern.decode(), re.IGNORECASE)
 PIECE_CHARS: Final = 16_384
 """The length of the pieces in which a text is searched, since a search holds the interpreter."""
 
@@ -32,69 +33,49 @@ PIECE_CHARS: Final = 16_384
 class TapeRedactor:
     """Removes secrets from messages that are about to be recorded, or compared with recorded ones."""
 
-    def __init__(self, secrets: tuple[str, ...] = ()) -> None:
+    def __init__(self, secrets: tuple[str, ...] = (), report: Callable[[str], None] | None = None) -> None:
+        """Remove known secrets, and texts under names of secrets, which `report` is called with."""
         self._known = SecretRedactor(secrets, min_chars=MIN_CHARS)
+        self._removals = Removals(report)
 
     def text(self, text: str) -> str:
-        """Return a text without known secrets."""
-        return self._known.text(text)
+        """Return a text without secrets."""
+        return redact_known_shapes(self._known.text(text), self._removals)
 
     def message(self, body: bytes, *, is_definition: bool = False) -> bytes:
         """Return a message without secrets; its bytes are kept where it has none."""
-        body = self._known.data(body)
-        if is_definition or not _names_secret(body):
-            return body
+        known = self._known.data(body)
+        if known != body:
+            self._removals.add(OF_SETTINGS)
+        if is_definition or not may_hold_secret(known):
+            return known
         try:
-            value = msgspec.json.decode(body)
-            redacted = _redact(value)
+            value = msgspec.json.decode(known)
+            redacted = self._redact(value)
         except (ValueError, RecursionError):
-            return LOOSE.sub(rb'\1"%b"' % REDACTED.encode(), IN_BODY.sub(rb"\1\2%b" % REDACTED.encode(), body))
-        return body if redacted == value else msgspec.json.encode(redacted)
+            text = redact_parameters(known.decode(errors="surrogateescape"), self._removals)
+            text = redact_known_shapes(redact_unparsed(text, self._removals), self._removals)
+            return text.encode(errors="surrogateescape")
+        return known if redacted == value else msgspec.json.encode(redacted)
 
+    def _redact(self, value: Any) -> Any:
+        """Return a value without secrets; an object with the name of a secret may be the schema of an argument."""
+        return redact_fields(value, self._removals, text_of=self._redact_text, in_objects=False)
 
-def _names_secret(body: bytes) -> bool:
-    """Return whether a message may have the name of a secret somewhere."""
-    lowered = body.lower()
-    return any(word in lowered for word in BYTE_WORDS)
-
-
-def _redact(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_redact(one) for one in value]
-    if isinstance(value, str):
-        return _redact_text(value)
-    if not isinstance(value, dict):
-        return value
-    return {name: _hidden(one) if _is_secret(name) else _redact(one) for name, one in value.items()}
-
-
-def _is_secret(name: str) -> bool:
-    return name not in PROTOCOL_FIELDS and FIELD.fullmatch(name) is not None
-
-
-def _hidden(value: Any) -> Any:
-    """Return the value of a field with the name of a secret without its texts."""
-    if isinstance(value, str):
-        return REDACTED
-    if isinstance(value, list):
-        return [REDACTED if isinstance(one, str) else _redact(one) for one in value]
-    return _redact(value)
-
-
-def _redact_text(text: str) -> str:
-    """Return a text without the secrets of URLs and headers in it; JSON, as many results are, field by field."""
-    lowered = text.lower()
-    if not any(word in lowered for word in WORDS):
-        return text
-    if text.lstrip().startswith(("{", "[")):
-        try:
-            value = msgspec.json.decode(text)
-            redacted = _redact(value)
-        except (ValueError, RecursionError):
-            pass
-        else:
-            return text if redacted == value else msgspec.json.encode(redacted).decode()
-    return "".join(IN_TEXT.sub(rf"\1\2{REDACTED}", piece) for piece in _pieces(text))
+    def _redact_text(self, text: str) -> str:
+        """Return a text without the secrets in it; JSON, as many results are, field by field."""
+        if not may_hold_secret(text):
+            return text
+        if text.lstrip().startswith(("{", "[")):
+            try:
+                value = msgspec.json.decode(text)
+                redacted = self._redact(value)
+            except (ValueError, RecursionError):
+                pass
+            else:
+                return text if redacted == value else msgspec.json.encode(redacted).decode()
+        named = "".join(redact_parameters(piece, self._removals) for piece in _pieces(text))
+        return redact_known_shapes(named, self._removals)
 
 
 def _pieces(text: str) -> Iterator[str]:

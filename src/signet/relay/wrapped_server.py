@@ -13,7 +13,7 @@ from msgspec import Raw
 from signet.kernel.channel import Session
 from signet.kernel.errors import Code, Fault
 from signet.kernel.outcome import Relayed
-from signet.kernel.relay import RpcRequest
+from signet.kernel.relay import RpcRequest, ServerState
 from signet.kernel.tools import Context
 from signet.kernel.wire import encode
 from signet.lock.snapshot import Snapshot
@@ -28,15 +28,17 @@ from .negotiation import CALLERS, Introduction, introduce
 from .pool import Pool
 from .replies import relayed
 from .server_spec import ServerSpec
-from .snapshots import introduction_of, server_info, take_snapshot
+from .snapshots import check_page, introduction_of, server_info, take_snapshot
+from .spec_secrets import shown_source
+from .standing import Standing
 
 __all__ = ["WrappedServer"]
 
 MAX_IN_FLIGHT: Final = 256
 """The requests that one instance has to answer at once; others wait for their turn."""
 MAX_WAITING: Final = 768
-LIST_S: Final = 30.0
-"""How long a server may take for one page of a list."""
+LIST_S: Final = 10.0
+"""How long a server may take for a list, with all its pages."""
 
 
 class Listeners(msgspec.Struct, frozen=True):
@@ -78,6 +80,7 @@ class WrappedServer:
         """Return what the lock blocks of an instance, by what it says about itself."""
         self.on_repinned: Callable[[], None] | None = None
         """Called when the lock lets something else be served."""
+        self.standing = Standing()
 
     async def dialogue(self, caller: RpcRequest | None) -> Dialogue:
         """Return the running instance for a caller, started now if there is none; raise Fault if it does not start."""
@@ -94,6 +97,7 @@ class WrappedServer:
             except BaseException:
                 await dialogue.close()
                 raise
+        self.standing.begun()
         self._listeners.begun(self, dialogue)
         return dialogue
 
@@ -123,10 +127,23 @@ class WrappedServer:
         hooks = Hooks(
             notified=partial(listeners.notified, self),
             asked=self.conversations.asked,
-            lost=lambda dialogue, _: listeners.lost(self, dialogue),
+            lost=self._is_lost,
             log=listeners.log,
         )
         return Dialogue(self._make_link(), hooks, None if self._is_private else owner)
+
+    def _is_lost(self, dialogue: Dialogue, why: str) -> None:
+        self.standing.lost(why)
+        self._listeners.lost(self, dialogue)
+
+    def state(self) -> ServerState:
+        """Return how the server stands now."""
+        standing, running = self.standing, [one for one in self.pool.dialogues if not one.is_lost]
+        why = standing.why_lost or self.pool.why_not_started
+        state = "running" if running else "lost" if standing.why_lost else "failed" if why else "not started"
+        source = shown_source(self.spec) if self.spec.command or self.spec.url else f"the tape {self.spec.tape}"
+        reason = "" if running else why
+        return ServerState(self.name, source, state, reason, standing.restarts, standing.drift, standing.blocked)
 
     def _introduction(self, caller: RpcRequest | None) -> Introduction:
         if caller is None:
@@ -246,16 +263,28 @@ class WrappedServer:
 
         async def ask(method: str, params: Raw) -> Answer:
             meta = dialogue.modern_meta({}) if dialogue.modern else None
-            exchange = dialogue.start(method, params, meta=meta)
-            async with asyncio.timeout(LIST_S):
-                return await reply_to(exchange)
+            return await reply_to(dialogue.start(method, params, meta=meta))
 
         try:
-            return await take_snapshot(dialogue, ask)
+            return await take_snapshot(dialogue, ask, LIST_S)
         except (ValueError, LostError, TimeoutError) as error:
-            why = str(error) or f"it does not answer within {LIST_S:g} s"
-            message = f"the server {self.name} cannot be listed: {why}"
-            raise Fault(Code.INTERNAL_ERROR, message, status=502, as_tool_result=False) from None
+            raise self._not_listed(error) from None
+
+    async def list_page(self, request: RpcRequest) -> tuple[Answer, Dialogue]:
+        """Return the server's own answer to a request for a list; raise Fault if it does not come in time."""
+        await self.dialogue(request)  # a start has a time of its own
+        try:
+            async with asyncio.timeout(LIST_S):
+                answer, dialogue = await self.exchange(request.method, request.raw, request)
+            check_page(request.method, answer.result)
+        except (ValueError, TimeoutError) as error:
+            raise self._not_listed(error) from None
+        return answer, dialogue
+
+    def _not_listed(self, error: Exception) -> Fault:
+        why = str(error) or f"it does not answer within {LIST_S:g} s"
+        message = f"the server {self.name} cannot be listed: {why}"
+        return Fault(Code.INTERNAL_ERROR, message, status=502, as_tool_result=False)
 
     def introduced(self, dialogue: Dialogue) -> Snapshot:
         """Return how a running instance introduced itself, without its lists."""

@@ -18,6 +18,7 @@ import msgspec
 from msgspec.structs import replace
 
 from signet.kernel.errors import Code, Fault
+from signet.kernel.places import wrong_type
 
 from .body_faults import BODY_FAULTS, Status
 from .exchange import ResponseWriter
@@ -174,7 +175,7 @@ def read_fault_rule(value: Mapping[str, Any]) -> FaultRule:
     try:
         rule: FaultRule = msgspec.convert(value, _RULE_TYPES[name])
     except msgspec.ValidationError as error:
-        raise Fault(Code.INVALID_INPUT, f"{name}: {error}") from None
+        raise Fault(Code.INVALID_INPUT, f"{name}: {wrong_type(error)}") from None
     return rule
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from signet.advice import advise
 from signet.kernel.tools import Toolbox
 from signet.operations.settings import DEFAULT_SCOPES
 from signet.settings import Settings, UsageError
@@ -104,8 +105,8 @@ def _open_tokens(path: str, warn: Callable[[str], None]) -> NamedTokens:
     try:
         return NamedTokens(path, warn)
     except FileNotFoundError:
-        advice = "signet token new NAME --tokens-file FILE makes it"
-        raise UsageError(f"there is no file of tokens {path} (SIGNET_TOKENS_FILE); {advice}") from None
+        make = advise("token.new", file=path)
+        raise UsageError(f"there is no file of tokens {path} (SIGNET_TOKENS_FILE); make it: {make}") from None
     except OSError as error:
         raise UsageError(f"cannot read the tokens in {path} ({error.strerror})") from None
     except ValueError as error:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from typing import TYPE_CHECKING
+import os
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from functools import cache, partial
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
@@ -15,10 +17,15 @@ from signet.settings import Settings, UsageError
 if TYPE_CHECKING:
     from signet.kernel.exchange import Exchange
     from signet.kernel.schemas import SchemaRegistry
+    from signet.operations.audit.chain import Seal
     from signet.operations.audit.log import AuditLog
+    from signet.operations.audit.stream import AuditStream
     from signet.operations.telemetry.telemetry import Telemetry
 
-__all__ = ["ExchangeLog", "check_exchange_log", "open_exchange_log"]
+__all__ = ["ExchangeLog", "audit_head", "check_exchange_log", "keep_stdout", "open_exchange_log"]
+
+STDOUT: Final = "-"
+"""Standard output, in place of the file of an audit log."""
 
 
 class ExchangeLog:
@@ -84,6 +91,9 @@ def open_exchange_log(
         listeners.append(telemetry.exchanged)
     if settings.audit_log is None and not listeners:
         return None
+    if settings.audit_log == STDOUT and not is_http:
+        why = "standard output carries the messages of this server, so it cannot hold the audit log"
+        raise UsageError(f"--audit-log - (SIGNET_AUDIT_LOG): {why}; name a file")
     audit = None if settings.audit_log is None else _open_audit(settings, log, registry)
     exchanges = ExchangeLog(audit, *listeners)
     if telemetry is not None:
@@ -93,8 +103,39 @@ def open_exchange_log(
 
 def check_exchange_log(settings: Settings, log: Log, registry: SchemaRegistry) -> None:
     """Raise UsageError if the exchanges cannot be written down as the settings say."""
-    if settings.audit_log is not None:
+    if settings.audit_log == STDOUT:
+        _check_stdout(settings)
+    elif settings.audit_log is not None:
         _open_audit(settings, log, registry).release()
+
+
+def audit_head(settings: Settings) -> AbstractContextManager[Settings]:
+    """Return what makes the file by which several processes write one audit log to standard output, in their turns."""
+    if settings.audit_log != STDOUT or settings.workers == 1:
+        return nullcontext(settings)
+    return _shared_head(settings)
+
+
+@contextmanager
+def _shared_head(settings: Settings) -> Iterator[Settings]:
+    from signet.operations.audit.stream import shared_head
+
+    with ExitStack() as stack:
+        try:
+            path = stack.enter_context(shared_head())
+        except OSError as error:
+            raise _unwritable(STDOUT, error) from None
+        yield replace(settings, audit_head=path)
+
+
+def _check_stdout(settings: Settings) -> None:
+    """Raise UsageError if standard output cannot hold the audit log."""
+    if settings.dev:
+        raise UsageError("--dev replaces its process when the tools change, and the log with it: name a file, not -")
+    try:
+        os.fstat(1)
+    except OSError as error:
+        raise _unwritable(STDOUT, error) from None
 
 
 def _open_audit(settings: Settings, log: Log, registry: SchemaRegistry) -> AuditLog:
@@ -106,9 +147,32 @@ def _open_audit(settings: Settings, log: Log, registry: SchemaRegistry) -> Audit
         log.line(WARN, "audit", "audit.unwritable", why=why, file=path)
 
     try:
-        return AuditLog(path, settings.audit_key, ContractDigests(registry), warn)
+        stream = _open_stdout(settings) if path == STDOUT else None
+        return AuditLog(path, settings.audit_key, ContractDigests(registry), warn, stream)
     except OSError as error:
         raise _unwritable(path, error) from None
+
+
+def keep_stdout(settings: Settings) -> None:
+    """Keep standard output for the audit log, if it is written there, before code of users is loaded."""
+    if settings.audit_log == STDOUT:
+        with suppress(OSError):
+            _claimed_stdout()
+
+
+@cache
+def _claimed_stdout() -> int:
+    from signet.transports.pipes import claim_stdout
+
+    return claim_stdout()
+
+
+def _open_stdout(settings: Settings) -> Callable[[Seal], AuditStream]:
+    """Keep standard output for the audit log alone, and return what opens it with a seal."""
+    from signet.operations.audit.stream import AuditStream
+
+    stream = _claimed_stdout()
+    return lambda seal: AuditStream(stream, seal, settings.audit_head)
 
 
 def _unwritable(path: str, error: OSError) -> UsageError:

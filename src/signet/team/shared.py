@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from signet.advice import advise
 from signet.logs import WARN, Log
 from signet.settings import Settings, UsageError
 
@@ -35,7 +36,7 @@ def open_store(settings: Settings, log: Log) -> RedisStore | None:
 
         return RedisStore(address, on_change)
     except ImportError:
-        raise UsageError("--store needs the client of Redis: pip install 'signet-mcp[redis]'") from None
+        raise UsageError(f"--store needs the client of Redis; type: {advise('extra', install='redis')}") from None
     except (ValueError, OSError) as error:
         raise UsageError(f"--store: {error}") from None
 

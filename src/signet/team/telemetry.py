@@ -6,6 +6,7 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from signet.advice import advise
 from signet.kernel.schemas import SchemaRegistry
 from signet.logs import WARN, Log
 from signet.settings import Settings
@@ -42,7 +43,9 @@ def open_telemetry(settings: Settings, log: Log, contracts: SchemaRegistry) -> T
         try:
             from signet.operations.telemetry.tracing import Tracing
         except ImportError:
-            warn("telemetry.missing", why=f"{COLLECTOR} is set: install OpenTelemetry, pip install 'signet-mcp[otel]'")
+            warn(
+                "telemetry.missing", why=f"{COLLECTOR} is set; install OpenTelemetry: {advise('extra', install='otel')}"
+            )
         else:
             facts = {"signet.validation.mode": settings.validation, "signet.replay": bool(settings.replay)}
             away = f"the collector that {COLLECTOR} names cannot be reached, or refuses what it is sent"

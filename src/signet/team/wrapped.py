@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from signet.kernel.protocol import Identity
@@ -12,24 +13,30 @@ from signet.logs import INFO, WARN, DroppingLog, LimitedLog, Log
 from signet.settings import Settings, UsageError
 
 if TYPE_CHECKING:
+    from signet.operations.telemetry.server_figures import ServerFigures
+    from signet.operations.telemetry.telemetry import Telemetry
     from signet.relay.relay import ServerRelay
+    from signet.relay.standing import Standing
 
 __all__ = ["relay_of", "served"]
 
-WARNED = frozenset({"server.lost", "server.not_listed", "server.schema_unusable", "server.tools_clash", "lock.note",
-                    "tape.differs", "tape.unwritten"})  # fmt: skip
+WARNED = frozenset({"server.lost", "server.late", "server.not_listed", "server.schema_unusable", "server.tools_clash",
+                    "server.unknown_tool", "lock.note", "lock.advice", "tape.differs", "tape.redacted",
+                    "tape.unwritten"})  # fmt: skip
 """What is wrong, or changed; the rest is told for those who look."""
 NOISE = frozenset({"server.stray_reply", "server.stray_line", "server.notification_dropped", "server.question_refused",
                    "server.tool_left_out", "server.not_listed"})  # fmt: skip
 """What a server may say again and again: a few lines a second are enough. Its standard error is bounded already."""
-PLAIN_CHARS = 1_700
-ODD_CHARS = 550
-"""How much of a server's words is logged: in plain letters, which quoting may double, or in others, which it may make
-six times as long. A line must fit into the least room that a pipe tells of (4 KiB): nobody may read our stderr."""
 
 
 def relay_of(
-    settings: Settings, log: Log, toolbox: Toolbox, registry: SchemaRegistry, identity: Identity
+    settings: Settings,
+    log: Log,
+    toolbox: Toolbox,
+    registry: SchemaRegistry,
+    identity: Identity,
+    *,
+    telemetry: Telemetry | None = None,
 ) -> ServerRelay | None:
     """Return what carries messages to wrapped servers, if there are any; raise UsageError if they are not usable."""
     if settings.wrapping is None:
@@ -47,12 +54,30 @@ def relay_of(
 
     secrets = settings.secrets()
     try:
-        return open_relay(settings.wrapping, toolbox, registry, identity, log=note, secrets=secrets)
+        relay = open_relay(settings.wrapping, toolbox, registry, identity, log=note, secrets=secrets)
     except (LockError, LinkError, ValueError) as error:
         raise UsageError(str(error)) from None
+    if telemetry is not None:
+        _count(relay, telemetry)
+    return relay
+
+
+def _count(relay: ServerRelay, telemetry: Telemetry) -> None:
+    """Show how each server stands among the figures."""
+    from signet.operations.telemetry.server_figures import ServerFigures
+
+    for server in relay.catalogue.servers:
+        figures = ServerFigures(telemetry.registry, server.name, server.standing.drift)
+        server.standing.on_change = partial(_show, figures)
+
+
+def _show(figures: ServerFigures, standing: Standing) -> None:
+    figures.show(standing.restarts, standing.drift)
 
 
 def _short(text: str) -> str:
+    from signet.relay.opening import ODD_CHARS, PLAIN_CHARS
+
     chars = PLAIN_CHARS if text.isascii() and text.isprintable() else ODD_CHARS
     return text if len(text) <= chars else text[:chars] + "…"
 

@@ -9,6 +9,7 @@ import shutil
 import tempfile
 from typing import Final
 
+from signet.advice import advise
 from signet.settings import UsageError
 from signet.upstream.cassette_folder import LABEL
 
@@ -53,7 +54,7 @@ class Cassette:
         if self.is_missing:
             message = (
                 f"there is no recording in {os.path.relpath(self.folder)}, and none is made in CI or with "
-                "--signet-record=none: run 'pytest --signet-record=once' where the upstream can be reached, and "
+                f"--signet-record=none: run '{advise('cassette.record')}' where the upstream can be reached, and "
                 "commit the folder"
             )
             raise UsageError(message)

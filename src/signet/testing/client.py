@@ -132,7 +132,10 @@ class Client:
             headers = {**message.headers, "authorization": f"Bearer {loopback.token}"}
             connection.request("POST", message.path, message.body, headers)
             response = connection.getresponse()
-            return response.status, response.read(MAX_BYTES)
+            body = response.read(MAX_BYTES + 1)
+            if len(body) > MAX_BYTES:
+                raise ValueError(f"its answer is longer than {MAX_BYTES} bytes")
+            return response.status, body
         finally:
             connection.close()
 

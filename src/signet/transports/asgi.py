@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, MutableMapping
 from contextlib import aclosing, suppress
 from typing import Any, Final
 
-from signet.kernel.errors import Fault, too_large
+from signet.kernel.errors import TOO_LARGE, Fault, too_large
 from signet.kernel.wire import Headers
 
 from .heads import NO_LENGTH, BadRequestError, check_head
@@ -79,7 +79,9 @@ class AsgiApp:
         except BadRequestError as error:
             response = self._app.refuse(None, error.fault)
         except Fault as fault:
-            response = self._app.refuse(request, fault)
+            # Only a POST needs its body.
+            is_answered = request is not None and request.method != "POST" and fault.name == TOO_LARGE
+            response = None if is_answered else self._app.refuse(request, fault)
         answer = response or self._app.answer(request)  # type: ignore[arg-type] # there is one, or a refusal
         if isinstance(answer, Response) and answer.events is None:
             await self._send(request, answer, send, _address_of(scope))
@@ -144,7 +146,8 @@ def _request_of(scope: Scope) -> Request:
     Raises:
         BadRequestError: the head can be read in two ways.
     """
-    path = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1")
+    raw = scope.get("raw_path")
+    path = raw.decode("latin-1") if raw else _escaped_path(scope["path"])
     root = scope.get("root_path", "").rstrip("/")
     if root and (path == root or path.startswith(root + "/")):
         path = path[len(root) :] or "/"
@@ -155,6 +158,15 @@ def _request_of(scope: Scope) -> Request:
     address = _address_of(scope)
     head = check_head(scope["method"], path, headers, version)
     return Request(*head, address, root=root, network=network_of(address))
+
+
+def _escaped_path(path: str) -> str:
+    """Return a path that a host has decoded as it was sent, but for escapes that were not needed."""
+    if path.isascii() and "%" not in path:
+        return path
+    from urllib.parse import quote
+
+    return quote(path, safe="/:@!$&'()*+,;=~")
 
 
 def _address_of(scope: Scope) -> str:

@@ -15,7 +15,7 @@ from math import inf
 from time import monotonic
 from typing import Final
 
-from signet.kernel.errors import Code, Fault, too_large
+from signet.kernel.errors import TOO_LARGE, Code, Fault, too_large
 
 from .heads import BadRequestError
 from .messages import BODY_LIMIT_BYTES, Answer, Application, Request, Response, body_too_slow
@@ -205,7 +205,8 @@ class Connection(Member, asyncio.Protocol):
         self._admitted, self._refusal = request, self._app.admit(request)
         is_long = length is not None and length > BODY_LIMIT_BYTES
         if is_long and self._refusal is None:
-            self._refusal = self._app.refuse(request, too_large(BODY_LIMIT_BYTES))
+            self._fail(too_large(BODY_LIMIT_BYTES))
+            return
         expects = request.headers.get("expect", "").lower() == "100-continue" and request.version != "1.0"
         if self._refusal is not None and (expects or is_long or length is None):
             # The body need not come: where it would end cannot be told, or is far away.
@@ -219,7 +220,10 @@ class Connection(Member, asyncio.Protocol):
         self._reader.clear()
         refusal = self._refusal if request is self._admitted else self._app.admit(request)
         self._admitted = self._refusal = None
-        answer = refusal or self._app.answer(request)
+        self._answer(request, refusal or self._app.answer(request), keep_alive=keep_alive)
+
+    def _answer(self, request: Request, answer: Answer, *, keep_alive: bool) -> None:
+        """Send an answer, at once if it is whole."""
         if isinstance(answer, Response) and answer.events is None:
             self._respond(request, answer, keep_alive=keep_alive)
         else:
@@ -227,11 +231,15 @@ class Connection(Member, asyncio.Protocol):
             self._task = self._loop.create_task(self._run(request, answer, keep_alive=keep_alive))
 
     def _fail(self, fault: Fault) -> None:
-        """Answer with a fault of the connection, and end."""
+        """Answer with a fault of the connection, and end; only a POST needs a body that is too large."""
         request = self._reader.request
         if request is not None and request is not self._admitted:
-            self._app.admit(request)
-        self._respond(request, self._app.refuse(request, fault), keep_alive=False)
+            self._admitted, self._refusal = request, self._app.admit(request)
+        if request is None or request.method == "POST" or fault.name != TOO_LARGE:
+            self._respond(request, self._app.refuse(request, fault), keep_alive=False)
+            return
+        self._reader.clear()
+        self._answer(request, self._refusal or self._app.answer(request), keep_alive=False)
 
     async def _run(self, request: Request, answer: Answer, *, keep_alive: bool) -> None:
         """Await an answer and send it."""

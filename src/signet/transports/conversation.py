@@ -12,10 +12,11 @@ import os
 import stat
 import threading
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from signet.kernel.server import ClientChannel, Pending, Server
-from signet.kernel.wire import Id, Reply, ResponseId
+from signet.kernel.wire import LARGE_RESULT_BYTES, Id, Reply, ResponseId
 
 from .pipes import NonBlockingWriter, has_reader, unblocked
 from .stdio import READ_BYTES, WARM_AFTER_S, WRITE_BYTES, Prologue, line_too_long, stopping_on_signals
@@ -82,7 +83,7 @@ class Conversation:
             self._loop,
             lambda has_backlog: self._pause_reading() if has_backlog else self._resume_reading(),
         )
-        self._channel = ClientChannel(self._notify, self._cancel, agreement=self._prologue.session)
+        self._channel = ClientChannel(self._notify, self._cancel, agreement=self._prologue.session, takes_parts=True)
         self._prologue.send = self._notify
 
     async def hold(self, *, in_thread: bool) -> bool:
@@ -179,8 +180,8 @@ class Conversation:
         for line in lines:
             reply = self._answer(line)
             if reply is not None:
-                self._unwritten.append(reply.body)
-                size += len(reply.body)
+                self._unwritten.append(reply.whole())
+                size += len(self._unwritten[-1])
             if size > WRITE_BYTES:
                 self._write()
                 size = 0
@@ -231,6 +232,10 @@ class Conversation:
             reply = task.result()
             if message is not None and self._notes is not None:
                 reply = self._notes.note(message, reply)
+            if reply.parts or len(reply.body) > LARGE_RESULT_BYTES:
+                self._write()
+                self._out.write_pieces(chain(reply.pieces(), (b"\n",)))
+                return
             if not self._unwritten:
                 # In one write with those of other calls that end now: writing costs a tenth of a short call.
                 self._loop.call_soon(self._write)

@@ -8,6 +8,7 @@ from signet.kernel.server import Pending, Server
 from signet.kernel.wire import ProtocolError, Reply, decode, failure
 
 from .messages import JSON, KEY_HEADER, Answer, Request, Response, idempotency_key
+from .path_names import unescaped
 
 __all__ = ["PATH", "EnvelopeDoor"]
 
@@ -29,7 +30,8 @@ class EnvelopeDoor:
             key = idempotency_key(request) if KEY_HEADER in request.headers else ""
         except Fault as fault:
             return self._refuse_key(request, fault)
-        reply = self._server.invoke(request.body, request.path.removeprefix(PATH), request.caller, key)
+        slug = request.path.removeprefix(PATH)
+        reply = self._server.invoke(request.body, unescaped(slug) if "%" in slug else slug, request.caller, key)
         return _to_response(request, reply) if isinstance(reply, Reply) else _await_response(request, reply)
 
     def refuse(self, fault: Fault) -> Response:

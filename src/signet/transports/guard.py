@@ -61,7 +61,7 @@ class Guard(msgspec.Struct, frozen=True):
         """Return a fault for the first rule that a request breaks, else who its caller is, if anybody has to say."""
         method, headers = request.method, request.headers
         host = headers.get("host", "")
-        if host_of(host) not in self.hosts and ANY_HOST not in self.hosts:
+        if host_of(host) not in self.hosts and ANY_HOST not in self.hosts and not _is_old_probe(request, access):
             return _wrong_host(host)
         if access.same_origin:
             if not self._is_own_page(headers, access):
@@ -170,6 +170,14 @@ def _is_origin_of(origin: str, host: str) -> bool:
     scheme, _, authority = origin.partition("://")
     port = USUAL_PORTS.get(scheme)
     return port is not None and authority.removesuffix(port) == host.removesuffix(port)
+
+
+def _is_old_probe(request: Request, access: Access) -> bool:
+    """Return whether a request is the check of a load balancer that names no host, as HTTP/1.0 allows.
+
+    Browsers always name one, so that no page can make such a request.
+    """
+    return access.no_token and not access.any_page and request.version == "1.0" and "host" not in request.headers
 
 
 def _wrong_host(host: str) -> Fault:

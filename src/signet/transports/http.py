@@ -184,6 +184,9 @@ def to_response(request: Request, reply: Reply) -> Response:
     fault = reply.outcome.fault if reply.outcome is not None else None
     if fault is not None and fault.name in ACCESS_FAULTS:
         return Response(fault.status, reply.body)
+    if reply.refusal is not None:
+        request.refusal = reply.refusal
+        return Response(reply.refusal.status, reply.body, refusal=reply.refusal.name)
     handshake = request.headers.get(VERSION, HANDSHAKE_VERSIONS[0]) in HANDSHAKE_VERSIONS
     table = HANDSHAKE_STATUS if handshake and not reply.modern else MODERN_STATUS
     refusal = REFUSALS.get(reply.code, "") if reply.outcome is None else ""

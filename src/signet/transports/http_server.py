@@ -18,7 +18,16 @@ from .slots import ConnectionLimits, Slots
 if TYPE_CHECKING:
     from ssl import SSLContext
 
-__all__ = ["UNIX_PREFIX", "HttpServer", "bind", "is_local", "new_event_loop", "retirement_s"]
+__all__ = [
+    "UNIX_PREFIX",
+    "HttpServer",
+    "bind",
+    "is_local",
+    "new_event_loop",
+    "path_of",
+    "remove_path",
+    "retirement_s",
+]
 
 BACKLOG: Final = 2048
 ACCEPTS_PER_TURN: Final = 64
@@ -51,15 +60,33 @@ def bind(host: str, port: int) -> socket.socket:
 
 def _bind_path(path: str) -> socket.socket:
     """Return a socket that listens on a path; a socket that a dead server left there is replaced."""
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    if os.path.exists(path) and stat.S_ISSOCK(os.lstat(path).st_mode):
+    remove_path(path)
+    return _listen(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM), path)
+
+
+def path_of(listener: socket.socket) -> str:
+    """Return the path of a unix socket; empty for any other."""
+    address = listener.getsockname() if listener.family == getattr(socket, "AF_UNIX", None) else ""
+    return address if isinstance(address, str) else ""
+
+
+def remove_path(path: str) -> None:
+    """Remove a unix socket on which nobody listens; anything else stays.
+
+    Raises:
+        OSError: it cannot be removed.
+    """
+    if not os.path.lexists(path) or not stat.S_ISSOCK(os.lstat(path).st_mode):
+        return
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(0)
         try:
-            listener.connect(path)
+            probe.connect(path)
         except ConnectionRefusedError:
             os.unlink(path)
-        listener.close()
-        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    return _listen(listener, path)
+        except BlockingIOError:
+            # Somebody listens, and has many connections to accept.
+            return
 
 
 def _listen(listener: socket.socket, address: object) -> socket.socket:

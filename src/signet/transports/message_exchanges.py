@@ -94,9 +94,9 @@ class MessageNotes:
         if outcome is not None and outcome.fault is not None and outcome.fault.stage == "envelope":
             refusal = NO_ENVELOPE
         try:
-            self._tell(message, outcome, FAILED if reply.code else DONE, refusal, len(reply.body))
+            self._tell(message, outcome, FAILED if reply.code else DONE, refusal, reply.size)
         except Fault as fault:
-            return failure(_id(reply.body).id, INTERNAL, fault.message, {"canonical_code": fault.code})
+            return failure(_id(reply.whole()).id, INTERNAL, fault.message, {"canonical_code": fault.code})
         return reply
 
     def note_left(self, message: Message, call: Call) -> None:

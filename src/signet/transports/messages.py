@@ -54,7 +54,7 @@ class Request(msgspec.Struct):
 
     method: str
     path: str
-    """As it was sent, not percent-decoded: spec 4 compares names as they were sent."""
+    """As it was sent, not percent-decoded: spec 4 compares names as they were sent. `path_names` reads other names."""
     headers: Headers
     """Not to be changed: requests with the same head share it."""
     version: str = "1.1"
@@ -75,6 +75,8 @@ class Request(msgspec.Struct):
     """The call in it, as soon as it is awaited."""
     outcome: Outcome | None = None
     """The outcome of the call in it, as soon as there is one."""
+    refusal: Fault | None = None
+    """The fault for which its server refused it, where it is no call."""
     is_answered: bool = False
     """Whether the next event of its stream is the reply, where that is no outcome of a call."""
     network: str = ""
@@ -170,4 +172,5 @@ def exchange_of(request: Request | None, response: Response, address: str) -> Ex
     line, door = f"{request.method} {request.path}", request.route.door if request.route is not None else "http"
     size, outcome, version = len(response.body), request.outcome, request.headers.get(VERSION, "")
     told = request.caller, door, line, response.status, response.refusal, outcome, took_s, size, version
-    return Exchange(*told, b"" if outcome is not None else request.body)
+    is_vital = request.route is not None and request.route.is_vital
+    return Exchange(*told, b"" if outcome is not None else request.body, is_vital=is_vital)

@@ -18,6 +18,8 @@ from signet.kernel.pipeline import Pipeline
 from signet.kernel.schemas import Bundle, schema_of
 from signet.kernel.tools import Tool
 
+from .path_names import escaped
+
 __all__ = ["describe"]
 
 Json = dict[str, Any]
@@ -117,7 +119,7 @@ def _paths(templates: Json, tool: Tool, contracts: Json, legacy: list[str], more
     statuses = {row.http_status for row in TABLE.values()} - {401} | {403, 405, 408, 413, 415, 421}
     for status in sorted(statuses | {status for _, status in more}):
         envelope["post"]["responses"][str(status)] = _error("A canonical error.", "RpcError")
-    paths = {f"/api/tools/{tool.name}": rest, f"/mcp/tool/{tool.slug}": envelope}
+    paths = {f"/api/tools/{escaped(tool.name)}": rest, f"/mcp/tool/{escaped(tool.slug)}": envelope}
     for path in legacy:
         flat = {"status": {"const": "success"}, **contracts[output_name]["properties"]}
         own = {"{name}": path.strip("/").replace("/", "_"), "{success}": _object(flat)}

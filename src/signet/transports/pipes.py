@@ -7,6 +7,7 @@ import os
 import select
 import stat
 import sys
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -21,6 +22,7 @@ __all__ = [
     "claim_stdout",
     "has_reader",
     "push",
+    "stdout_kept",
     "unblocked",
 ]
 
@@ -29,6 +31,8 @@ MAX_LINE_BYTES: Final = 4 * 1024 * 1024
 
 MAX_BACKLOG_BYTES: Final = 1 << 20
 """The size of unsent replies at which reading pauses, so that a client that does not read cannot fill the memory."""
+TURN_PIECES: Final = 16
+"""The pieces of a large reply that are made in one turn of the event loop."""
 
 
 def claim_stdout() -> int:
@@ -49,6 +53,25 @@ def claim_stdout() -> int:
         os.dup2(null, 1)
     sys.stdout = sys.stderr
     return wire
+
+
+@contextlib.contextmanager
+def stdout_kept() -> Iterator[None]:
+    """Send everything that is printed to stderr for a while, and leave standard output as it was found."""
+    printed = sys.stdout
+    if printed is not None:
+        printed.flush()
+    try:
+        kept = claim_stdout()
+    except OSError:
+        yield
+        return
+    try:
+        yield
+    finally:
+        sys.stdout = printed
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def claim_stdin() -> int:
@@ -87,6 +110,10 @@ class NonBlockingWriter:
         self._loop = loop
         self._on_backlog = on_backlog
         self._backlog = bytearray()
+        self._pieces: deque[Iterator[bytes | memoryview]] = deque()
+        """What comes behind the backlog: large replies, and all that was written after them."""
+        self._waits = False
+        """Whether the event loop watches the descriptor."""
         self.halted = False
         self.broken = False
         self.drained = Event()
@@ -101,37 +128,75 @@ class NonBlockingWriter:
         """Write as much as the pipe takes now, and the rest when it is writable again."""
         if self.broken:
             return
+        if self._pieces:
+            self._pieces.append(iter((data,)))
+            return
         if self._backlog:
             self._backlog += data
         else:
             self._backlog += data[self._push(data) :]
             if self._backlog:
-                self.drained.clear()
-                self._loop.add_writer(self._fd, self._resume)
-        if len(self._backlog) > MAX_BACKLOG_BYTES and not self.halted:
+                self._wait()
+        if len(self._backlog) > MAX_BACKLOG_BYTES:
+            self._halt()
+
+    def write_pieces(self, pieces: Iterator[bytes | memoryview]) -> None:
+        """Write a large reply piece by piece, each when the pipe has taken the one before; read nothing meanwhile."""
+        if self.broken:
+            return
+        self._pieces.append(pieces)
+        self._halt()
+        if not self._backlog and len(self._pieces) == 1:
+            self.drained.clear()
+            self._loop.call_soon(self._resume)
+
+    def _wait(self) -> None:
+        self.drained.clear()
+        if not self._waits:
+            self._waits = True
+            self._loop.add_writer(self._fd, self._resume)
+
+    def _halt(self) -> None:
+        if not self.halted:
             self.halted = True
             self._on_backlog(self.halted)
 
-    def _push(self, data: bytes | bytearray) -> int:
+    def _push(self, data: bytes | bytearray | memoryview) -> int:
         """Write as much as the pipe takes and return its size; a broken pipe takes everything."""
         try:
             return push(self._fd, data)
         except OSError:
             self.broken = True
+            self._pieces.clear()
             return len(data)
 
     def _resume(self) -> None:
+        """Write on, some pieces at a time: between two turns of the event loop no more than a MiB is made."""
         del self._backlog[: self._push(self._backlog)]
+        for _ in range(TURN_PIECES):
+            if self._backlog or not self._pieces:
+                break
+            piece = next(self._pieces[0], None)
+            if piece is None:
+                self._pieces.popleft()
+            else:
+                self._backlog += piece[self._push(piece) :]
         if self._backlog:
+            self._wait()
             return
-        self._loop.remove_writer(self._fd)
+        if self._waits:
+            self._waits = False
+            self._loop.remove_writer(self._fd)
+        if self._pieces:
+            self._loop.call_soon(self._resume)
+            return
         self.drained.set()
         if self.halted:
             self.halted = False
             self._on_backlog(self.halted)
 
 
-def push(fd: int, data: bytes | bytearray) -> int:
+def push(fd: int, data: bytes | bytearray | memoryview) -> int:
     """Write as much as a pipe takes now and return its size; raise OSError if nobody reads it."""
     sent = 0
     view = memoryview(data)

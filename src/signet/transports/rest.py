@@ -11,14 +11,16 @@ from typing import Any, Final
 
 import msgspec
 
+from signet.kernel.deadlines import in_thread
 from signet.kernel.errors import INPUT_REQUIRED, RATE_LIMITED, Code, Fault, not_unicode
 from signet.kernel.outcome import Call, Door, Outcome
 from signet.kernel.pipeline import Pipeline
 from signet.kernel.server import QUIET_CONTEXT
 from signet.kernel.tools import Tool
-from signet.kernel.wire import NotUnicodeError, ProtocolError, decode, encode
+from signet.kernel.wire import LARGE_RESULT_BYTES, NotUnicodeError, ProtocolError, decode, decode_members, encode
 
 from .messages import JSON, KEY_HEADER, Answer, Fields, Request, Response, idempotency_key, preflight
+from .path_names import unescaped
 
 __all__ = ["DISCOVERY", "GET_HEADERS", "Endpoint", "RestDoor", "refuse", "to_response", "wrong_method"]
 
@@ -85,9 +87,12 @@ class RestDoor:
 
     def endpoint(self, path: str) -> Endpoint:
         """Return the endpoint of a path: its tool's name is the last segment that is not empty, or a legacy tool's."""
-        name = self.legacy.get(path) or path.rstrip("/").rpartition("/")[2]
+        part = self.legacy.get(path) or path.rstrip("/").rpartition("/")[2]
+        name = unescaped(part)
+        tool = self._pipeline.toolbox.named(name)
         door = Door("http", path, "rest, legacy" if path in self.legacy else "rest", by_name=True)
-        return Endpoint(name, self._pipeline.toolbox.named(name), door, legacy=path in self.legacy)
+        # A name that no tool has is echoed as it was sent.
+        return Endpoint(part if tool is None else name, tool, door, legacy=path in self.legacy)
 
     def _list_entry(self, tool: Tool) -> dict[str, Any]:
         schema = self._pipeline.registry.load_bundle(tool.slug).input
@@ -130,17 +135,29 @@ class Endpoint(msgspec.Struct, frozen=True):
         """
         try:
             value = decode(body) if body or self.legacy else {}
-        except NotUnicodeError:
-            if self.tool is not None:
-                raise not_unicode() from None
-            value = {}
-        except ProtocolError as error:
-            if not self.legacy:
-                raise self._not_json(error) from None
-            value = None
+        except ProtocolError:
+            value = self._readable_members(body)
         if self.legacy and value is None:
             raise not_unicode()
         return value
+
+    def _readable_members(self, body: bytes) -> Any:
+        """Return the arguments in a body that cannot be decoded as a whole; other members may hold anything.
+
+        Raises:
+            Fault: the body is not JSON, or an argument cannot be decoded; the tool's other rules come first.
+        """
+        names = () if self.tool is None else getattr(self.tool.args, "__struct_encode_fields__", ())
+        try:
+            return decode_members(body, names)
+        except NotUnicodeError as error:
+            if self.tool is None:
+                return {}
+            raise self.tool.explained(error.value) or not_unicode() from None
+        except ProtocolError as error:
+            if not self.legacy:
+                raise self._not_json(error) from None
+            return None
 
     def _not_json(self, error: ProtocolError) -> Fault:
         if self.tool is None:
@@ -157,13 +174,15 @@ class Endpoint(msgspec.Struct, frozen=True):
     def refuse(self, fault: Fault, more: Fields = (), *, is_own: bool = False) -> Response:
         """Return the response for a fault of the door itself, adapted if the tool's spec has its own code for it.
 
-        One that `is_own` has nothing to do with the arguments, and stays what it is.
+        One that `is_own` has nothing to do with the arguments, and stays what it is. Figures and logs have the door's
+        own name: a body that is not JSON is a mistake of the client, whatever status a spec has for it.
         """
+        reason = fault.name
         if self.tool is not None and not is_own:
             adapted = self.tool.adapt_fault(fault)
             if adapted.name != fault.name and (adapted.name, adapted.status) in self.tool.rest_errors:
                 fault = adapted
-        return msgspec.structs.replace(self._to_response(fault, self.headers + more), refusal=fault.name)
+        return msgspec.structs.replace(self._to_response(fault, self.headers + more), refusal=reason)
 
     @property
     def _to_response(self) -> Callable[[Fault | bytes, Fields], Response]:
@@ -181,12 +200,14 @@ def refuse(fault: Fault, headers: Fields = (JSON,)) -> Response:
 
 
 async def _await_response(endpoint: Endpoint, request: Request, pending: Coroutine[Any, Any, Outcome]) -> Response:
-    return endpoint.show(request, await pending)
+    outcome = await pending
+    is_large = len(outcome.body) > LARGE_RESULT_BYTES
+    return await in_thread(endpoint.show, request, outcome) if is_large else endpoint.show(request, outcome)
 
 
 def to_response(outcome: Fault | bytes, headers: Fields = (JSON,)) -> Response:
     """Return a result or a fault in the shape of spec 4."""
-    if isinstance(outcome, bytes):
+    if not isinstance(outcome, Fault):
         return Response(200, b'{"success":true,"result":' + outcome + b"}", headers)
     error = {"code": outcome.name, "message": outcome.message, **_more(outcome)}
     return Response(outcome.status, encode({"success": False, "error": error}), headers)
@@ -194,7 +215,7 @@ def to_response(outcome: Fault | bytes, headers: Fields = (JSON,)) -> Response:
 
 def _to_legacy_response(outcome: Fault | bytes, headers: Fields) -> Response:
     """Return a result or a fault in the flat shape of the legacy paths."""
-    if isinstance(outcome, bytes):
+    if not isinstance(outcome, Fault):
         return Response(200, b'{"status":"success",' + outcome[1:], headers)
     error = {"status": "error", "code": outcome.name, "message": outcome.message, **_more(outcome)}
     return Response(outcome.status, encode(error), headers)

@@ -25,6 +25,7 @@ from .http import McpDoor
 from .messages import Answer, Request
 from .openapi import describe
 from .pages import PageDoor
+from .path_names import escaped, unescaped
 from .rest import DISCOVERY, GET_HEADERS, RestDoor, refuse
 from .routes import FOR_ALL, FOR_CALLERS, FOR_PEOPLE, Route, page, unknown_path
 
@@ -91,7 +92,8 @@ class Router:
             FOR_ALL, self._rest.discover, partial(refuse, headers=GET_HEADERS), answers_options=True
         )
         toolbox = self._pipeline.toolbox
-        paths = [f"{DISCOVERY}/{tool.name}" for tool in toolbox] + [f"{ENVELOPE_PATH}{tool.slug}" for tool in toolbox]
+        paths = [f"{DISCOVERY}/{escaped(tool.name)}" for tool in toolbox]
+        paths += [f"{ENVELOPE_PATH}{escaped(tool.slug)}" for tool in toolbox]
         legacy = [path for path, name in self._rest.legacy.items() if toolbox.find(name) is not None]
         # The paths that would name a tool have routes of their own: without their slash they are something else.
         return routes | {path: self.find(path) for path in [DISCOVERY + "/", ENVELOPE_PATH, *paths, *legacy]}
@@ -111,7 +113,7 @@ class Router:
             answer = self._bare_discovery if path == DISCOVERY + "/" else call
             return Route(access, answer, endpoint.refuse, door=endpoint.door.name, answers_options=True)
         if path.startswith(ENVELOPE_PATH):
-            tool = self._pipeline.toolbox.find(path.removeprefix(ENVELOPE_PATH))
+            tool = self._pipeline.toolbox.find(unescaped(path.removeprefix(ENVELOPE_PATH)))
             is_open = tool is None or tool.public
             access = FOR_PEOPLE if is_open and not self._may_be_relayed(tool) else FOR_CALLERS
             return Route(access, self._envelope.answer, self._envelope.refuse, door="http envelope")
@@ -126,10 +128,10 @@ class Router:
         return unknown_path(path)
 
     def _bare_discovery(self, request: Request) -> Answer:
-        """Answer `/api/tools/`: GET lists the tools, POST lacks a tool's name."""
-        if request.method in {"GET", "OPTIONS"}:
-            return self._rest.discover(request)
-        return self._rest.call(self._rest.endpoint(request.path), request)
+        """Answer `/api/tools/` as `/api/tools`, except that a POST lacks a tool's name."""
+        if request.method == "POST":
+            return self._rest.call(self._rest.endpoint(request.path), request)
+        return self._rest.discover(request)
 
     def _openapi(self, request: Request) -> bytes:
         """Return the OpenAPI page, which says below which path the application is served; the last one is kept.

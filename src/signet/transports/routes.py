@@ -48,6 +48,8 @@ class Route(msgspec.Struct, frozen=True):
     """The name of the door behind the route."""
     answers_options: bool = False
     """Whether the handler answers OPTIONS itself; otherwise the application answers a preflight."""
+    is_vital: bool = False
+    """Whether the answer says that the process lives, and is sent even if it cannot be written down."""
 
 
 def page(path: str, content: bytes | Callable[[Request], bytes], more: Fields = ()) -> Route:
@@ -63,7 +65,7 @@ def page(path: str, content: bytes | Callable[[Request], bytes], more: Fields = 
             return to_response(fault)
 
     access = FOR_BALANCERS if path in {"/healthz", "/readyz"} else FOR_PEOPLE
-    return Route(access, answer, refuse)
+    return Route(access, answer, refuse, is_vital=path == "/healthz")
 
 
 def open_page(content: bytes | Callable[[Request], bytes]) -> Route:

@@ -98,7 +98,7 @@ class Prologue:
         self.is_stopped = False
         """Whether a signal has come."""
         self.warming: threading.Timer | None = None
-        self._channel = ClientChannel(self._notify, agreement=self.session)
+        self._channel = ClientChannel(self._notify, agreement=self.session, takes_parts=True)
         self._answers: list[bytes] = []
         self.send: Callable[[bytes], None] = self._answers.append
         """Send a message to the client before the reply to its call."""
@@ -108,6 +108,9 @@ class Prologue:
         with _bell(self._stop) as bell, unblocked(self._wire):
             while not (self.is_stopped or self.is_ended or self.pending is not None):
                 ready = self._wait(bell)
+                if bell in ready:
+                    # A signal of somebody else rings too: unread, it would end each wait that follows.
+                    os.read(bell, READ_BYTES)
                 if self._wire in ready:
                     self._write_on()
                 if self._source in ready:
@@ -147,8 +150,8 @@ class Prologue:
                 self.pending, self.unanswered = reply, lines[place:]
                 break
             if reply is not None:
-                self._answers.append(reply.body)
-                size += len(reply.body)
+                self._answers.append(reply.whole())
+                size += len(self._answers[-1])
             if size > WRITE_BYTES:
                 self._write()
                 size = 0

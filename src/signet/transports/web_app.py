@@ -40,7 +40,11 @@ ADVISED: Final = frozenset({403, 429})
 """The statuses of calls that were refused, which a header explains."""
 NO_PAGES: Final[Mapping[str, bytes]] = MappingProxyType({})
 TOOL_PATHS: Final = ("/api/", "/mcp/tool", "/openapi", "/-/")
-"""How the paths begin that need to know the tools; `/mcp` waits by itself."""
+"""How the paths begin that need to know the tools; `/mcp` waits by itself, but for one kind of calls."""
+MCP: Final = "/mcp"
+CALL: Final = b"tools/call"
+TOOLLESS_PATHS: Final = ("/-/about", "/-/clients", "/-/engine/", "/-/files/", "/-/health", "/-/settings")
+"""The paths among those that need no tools: people look there for the reason why a wrapped server does not start."""
 LARGE_BYTES: Final = 65_536
 """The size above which a body is handled in a thread, so that other requests are answered meanwhile."""
 LARGE_AT_ONCE: Final = 2
@@ -49,6 +53,18 @@ LARGE_AT_ONCE: Final = 2
 
 def _ignore(*_: object) -> None:
     """Do nothing: nobody wants to know."""
+
+
+def _needs_tools(request: Request) -> bool:
+    """Return whether a request cannot be answered before the tools are known.
+
+    A call of MCP can: its stream may begin before. Unless its caller may call some tools alone: such a call may have to
+    be refused by its status.
+    """
+    if request.path != MCP:
+        return request.path.startswith(TOOL_PATHS) and not request.path.startswith(TOOLLESS_PATHS)
+    principal = request.caller.principal
+    return principal is not None and not principal.may_call_all and CALL in request.body
 
 
 def _open_sessions(server: Server) -> SessionTable | None:
@@ -149,7 +165,7 @@ class App:
                 return self.refuse(request, fault)
         answer: Answer | Awaitable[Answer]
         relay = self._server.relay
-        if relay is not None and not relay.is_ready and request.path.startswith(TOOL_PATHS):
+        if relay is not None and not relay.is_ready and _needs_tools(request):
             answer = self._answer_when_ready(request, relay)
         elif len(request.body) > LARGE_BYTES:
             answer = self._answer_in_thread(request)
@@ -234,9 +250,11 @@ class App:
     async def _answer_when_ready(self, request: Request, relay: Relay) -> Answer:
         """Answer as soon as the tools of wrapped servers are known."""
         try:
-            await relay.ready()
+            await relay.ready(request.path.rpartition("/")[2] if request.method == "POST" else "")
         except Fault as fault:
-            return self.refuse(request, fault)
+            if request.path != MCP:
+                return self.refuse(request, fault)
+            # The door asks again, and answers with the id of the message.
         request.route = self._routes.get(request.path) or self._router.find_for(request)
         answer: Answer = request.route.answer(request)
         return answer
@@ -259,7 +277,7 @@ class App:
 
     def _finish(self, request: Request, response: Response) -> Answer:
         """Return a response as its client gets it: with the headers for its page, and compressed if it is large."""
-        fault = request.outcome.fault if request.outcome is not None else None
+        fault = request.outcome.fault if request.outcome is not None else request.refusal
         if fault is not None and fault.name in ACCESS_FAULTS and response.status == fault.status:
             response = self._advise(response, fault)
         if "origin" in request.headers:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from .hangup import Hangup, block_hangup
-from .http_server import HttpServer, new_event_loop
+from .http_server import HttpServer, new_event_loop, remove_path
 from .messages import Application
 from .slots import ConnectionLimits
 from .systemd import notify
@@ -57,6 +57,8 @@ class Service(msgspec.Struct, frozen=True):
     """How long a call may take: a worker that is replaced waits for its calls."""
     start_s: float = 60.0
     """How long a worker may take until it serves."""
+    path: str = ""
+    """The path of a unix socket that is removed when the server has stopped."""
     beside: tuple[Callable[[], Application], socket.socket] | None = None
     """A second application on a socket of its own, in each process."""
 
@@ -76,6 +78,10 @@ def serve(service: Service, workers: int = 1) -> None:
         from .supervisor import Supervisor
 
         Supervisor(service, workers, run_worker).run()
+        if service.path:
+            service.listener.close()
+            with suppress(OSError):
+                remove_path(service.path)
 
 
 def run_worker(service: Service, ready: Connection) -> None:
@@ -92,6 +98,9 @@ def _run(service: Service, *numbers: signal.Signals, ready: Connection | None = 
     asyncio.set_event_loop(loop)
     loop.set_exception_handler(partial(_on_loop_error, service))
     loop.run_until_complete(_serve(service, numbers, ready))
+    if ready is None and service.path:
+        with suppress(OSError):
+            remove_path(service.path)
     _end(0)
 
 

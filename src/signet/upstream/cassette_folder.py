@@ -1,6 +1,7 @@
 """The folder of a cassette: its manifest, one file per exchange, one line per call.
 
     cassette.json               what was recorded, by which version, under which settings
+    servers/<name>/             the tape of a wrapped server
     <sha-256>.<n>.<call>.json   the n-th response to a request, and the call that sent it
     calls.jsonl                 the calls, in the order of their ends
 
@@ -13,7 +14,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import re
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any, Final
@@ -21,7 +21,19 @@ from typing import Any, Final
 import msgspec
 
 from signet.files import append_lines, lock, make_private_folders, open_private, read_regular, replacing
-from signet.kernel.redaction import MIN_CHARS, NAMES, REDACTED, SecretRedactor
+from signet.kernel.redaction import MIN_CHARS, SecretRedactor
+from signet.kernel.secret_shapes import may_hold_secret
+
+from .secret_fields import (
+    OF_SETTINGS,
+    QUOTED,
+    Removals,
+    redact_fields,
+    redact_known_shapes,
+    redact_parameters,
+    redact_target,
+    redact_unparsed,
+)
 
 __all__ = [
     "CALLS",
@@ -49,7 +61,7 @@ class RecordedOrigin(msgspec.Struct, frozen=True):
     has_token: bool = False
 
 
-class CassetteManifest(msgspec.Struct, frozen=True):
+class CassetteManifest(msgspec.Struct, frozen=True, omit_defaults=True):
     """The content of `cassette.json`."""
 
     version: str
@@ -57,6 +69,8 @@ class CassetteManifest(msgspec.Struct, frozen=True):
     """The enabled toolsets; None for a toolset without upstream."""
     settings: dict[str, Any]
     """The settings that decide which requests are sent."""
+    servers: dict[str, dict[str, Any]] = {}
+    """How the wrapped servers are played, by name."""
 
 
 class CassetteWriter:
@@ -73,6 +87,11 @@ class CassetteWriter:
     def set_origin(self, toolset: str, source: RecordedOrigin) -> None:
         """Set the origin of a toolset's responses."""
         self._manifest.toolsets[toolset] = source
+
+    def begin(self) -> None:
+        """Write the manifest, also where no exchange and no call follows."""
+        with self._warn_on_error():
+            self._begin()
 
     def keep(self, name: str, call: str, data: bytes) -> None:
         """Write one exchange into a file of its name, the next free number and its call."""
@@ -108,16 +127,17 @@ class CassetteWriter:
             self.warn_once(f"{error.strerror}: {error.filename or self._folder}")
 
     def _begin(self) -> None:
-        """Create the folder and the manifest; the toolsets in the manifest of an earlier run stay in it."""
+        """Create the folder and the manifest; toolsets and servers in the manifest of an earlier run stay in it."""
         if self._begun:
             return
         make_private_folders(self._folder)
         # Continue the numbers of earlier runs, so that their exchanges come first in a replay.
         self._numbers = {name: exchanges[-1][0] for name, exchanges in _exchanges(self._folder).items()}
-        earlier: dict[str, RecordedOrigin | None] = {}
+        manifest = self._manifest
         with contextlib.suppress(OSError, ValueError):
-            earlier = read_manifest(self._folder).toolsets
-        manifest = msgspec.structs.replace(self._manifest, toolsets={**earlier, **self._manifest.toolsets})
+            earlier = read_manifest(self._folder)
+            toolsets, servers = {**earlier.toolsets, **manifest.toolsets}, {**earlier.servers, **manifest.servers}
+            manifest = msgspec.structs.replace(manifest, toolsets=toolsets, servers=servers)
         self._put(LABEL, msgspec.json.format(msgspec.json.encode(manifest)) + b"\n")
         self._begun = True
 
@@ -198,55 +218,44 @@ def read_manifest(folder: str) -> CassetteManifest:
         raise ValueError(f"{LABEL} is nested too deeply") from None
 
 
-QUOTED: Final = "%5Bredacted%5D"
-"""`REDACTED` as it is written in a request target."""
-
-FIELD: Final = re.compile(rf"[\w. -]*{NAMES}", re.IGNORECASE)
-PARAMETER: Final = rf"((?:[?&]|%3f|%26|&amp;|\\u0026)[\w.-]{{0,40}}{NAMES}(?:=|%3d))(?:(?!%26)[^&#\s\"'\\<>])*"
-IN_TARGET: Final = re.compile(PARAMETER, re.IGNORECASE)
-IN_BODY: Final = re.compile(
-    rf"{PARAMETER}|(authorization\s*:\s*(?:bearer|basic|digest)\s+)[^\s\"'\\<>]+".encode(), re.IGNORECASE
-)
-"""A parameter of a URL, or a header, anywhere in a body."""
-LOOSE: Final = re.compile(
-    rf'("[\w. -]{{0,40}}{NAMES}"\s*:\s*)(?:"(?:[^"\\]|\\.)*"?|[^\s,\]}}]+)'.encode(), re.IGNORECASE
-)
-"""A field and its value in a body that is not complete JSON."""
-WORD: Final = re.compile(NAMES.encode(), re.IGNORECASE)
-
-
 class CassetteRedactor:
-    """Removes secrets from data that is about to be recorded."""
+    """Removes secrets from data that is about to be recorded, or compared with recorded data."""
 
-    def __init__(self, secrets: tuple[str, ...] = ()) -> None:
+    def __init__(self, secrets: tuple[str, ...] = (), report: Callable[[str], None] | None = None) -> None:
+        """Remove the secrets of the settings, and texts under names of secrets, which `report` is called with."""
         self._redactor = SecretRedactor(secrets, min_chars=MIN_CHARS)
+        self._removals = Removals(report)
 
     def target(self, target: str) -> str:
         """Return a request target without secrets in its path and query."""
-        return IN_TARGET.sub(rf"\1{QUOTED}", self._redactor.text(target, QUOTED))
+        known = self._redactor.text(target, QUOTED)
+        self._report_known(known, target)
+        return redact_known_shapes(redact_target(known, self._removals), self._removals, QUOTED)
 
     def text(self, text: str) -> str:
-        """Return a text without known secrets."""
-        return self._redactor.text(text)
+        """Return a text without secrets."""
+        known = self._redactor.text(text)
+        self._report_known(known, text)
+        return self._without_shapes(known)
 
     def body(self, body: bytes) -> bytes:
-        """Return a body without secrets; in JSON, the values of all fields with the name of a secret are replaced."""
-        body = self._redactor.data(body)
-        if not WORD.search(body):
-            return body
-        body = IN_BODY.sub(rb"\1\2%b" % REDACTED.encode(), body)
+        """Return a body without secrets; in JSON, without the texts of all fields with the name of a secret."""
+        known = self._redactor.data(body)
+        self._report_known(known, body)
+        if not may_hold_secret(known):
+            return known
+        text = redact_parameters(known.decode(errors="surrogateescape"), self._removals)
         try:
-            value = msgspec.json.decode(body)
-            redacted = _redact_fields(value)
-            return body if redacted == value else msgspec.json.encode(redacted)
+            value = msgspec.json.decode(text)
+            redacted = redact_fields(value, self._removals, text_of=self._without_shapes)
         except (ValueError, RecursionError):
-            return LOOSE.sub(rb'\1"%b"' % REDACTED.encode(), body)
+            unparsed = self._without_shapes(redact_unparsed(text, self._removals))
+            return unparsed.encode(errors="surrogateescape")
+        return text.encode() if redacted == value else msgspec.json.encode(redacted)
 
+    def _without_shapes(self, text: str) -> str:
+        return redact_known_shapes(text, self._removals)
 
-def _redact_fields(value: Any) -> Any:
-    """Return a JSON value with the values of all fields that have the name of a secret replaced."""
-    if isinstance(value, list):
-        return [_redact_fields(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    return {name: REDACTED if FIELD.fullmatch(name) else _redact_fields(field) for name, field in value.items()}
+    def _report_known(self, redacted: object, original: object) -> None:
+        if redacted != original:
+            self._removals.add(OF_SETTINGS)

@@ -10,6 +10,7 @@ Only redirects are restricted: the configured origin may be anywhere. Imported w
 from __future__ import annotations
 
 import errno
+import os
 import socket
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -22,11 +23,13 @@ import aiohttp
 import msgspec
 from yarl import URL
 
+from signet.interim_responses import bound_interim_responses
+
 if TYPE_CHECKING:
     from aiohttp.abc import AbstractResolver
     from aiohttp.connector import Connection
 
-__all__ = ["CheckedConnector", "Egress", "proxy_for", "redirect_target", "refusal", "start_check"]
+__all__ = ["CheckedConnector", "Egress", "ProxyError", "proxy_for", "redirect_target", "refusal", "start_check"]
 
 PUBLIC: Final = "public"
 RESERVED: Final = "reserved"
@@ -130,6 +133,8 @@ def redirect_target(source: URL, location: str) -> URL:
         PermissionError: the redirect is refused already; `refusal` tells why.
         ValueError: the location is not a URL.
     """
+    # Bytes that are not UTF-8 become half surrogate pairs, which a URL would lose.
+    location = "".join(f"%{ord(char) - 0xDC00:02X}" if "\udc80" <= char <= "\udcff" else char for char in location)
     target = source.join(URL(location))
     check = _CURRENT.get()
     # The peer of a name behind a proxy is unknown, and counts as public.
@@ -158,12 +163,20 @@ class CheckedConnector(aiohttp.TCPConnector):
         super().__init__(
             limit=0, keepalive_timeout=keepalive_timeout, resolver=egress.resolver, socket_factory=_open_socket
         )
+        bound_interim_responses(self)
 
     async def connect(self, req: aiohttp.ClientRequest, *args: Any, **options: Any) -> Connection:
         """Return a connection, and note its peer in the check of the request."""
         check = _CURRENT.get()
         check.is_proxied = req.proxy is not None
-        connection = await super().connect(req, *args, **options)
+        try:
+            connection = await super().connect(req, *args, **options)
+        except aiohttp.ClientConnectorDNSError:
+            # A proxy resolves the name of the service: this is the name of the proxy.
+            if not check.is_proxied:
+                raise
+            name = _proxy_variable(req.url)
+            raise ProxyError(f"the host name of the proxy in {name} is not known: check how it is spelled") from None
         if check.is_proxied:
             return connection
         transport = connection.transport
@@ -192,10 +205,38 @@ def _open_socket(info: aiohttp.AddrInfoType) -> socket.socket:
     return socket.socket(family, kind, protocol)
 
 
+class ProxyError(aiohttp.ClientError):
+    """The environment names a proxy that cannot be used; the message says which variable, and never its value."""
+
+
 def proxy_for(url: URL) -> str | None:
-    """Return the proxy that the environment names for a URL, or None."""
+    """Return the proxy that the environment names for a URL, or None.
+
+    Raises:
+        ProxyError: what it names is no HTTP proxy.
+    """
     proxies = getproxies()
     if not proxies or proxy_bypass(url.host or ""):
         return None
     proxy = proxies.get(url.scheme) or proxies.get("all")
-    return f"http://{proxy}" if proxy and "://" not in proxy else proxy
+    if not proxy:
+        return None
+    proxy = proxy if "://" in proxy else f"http://{proxy}"
+    try:
+        parsed = URL(proxy)
+        is_usable = parsed.scheme in {"http", "https"} and bool(parsed.host) and parsed.port is not None
+    except ValueError:
+        is_usable = False
+    if not is_usable:
+        name = _proxy_variable(url)
+        raise ProxyError(f"{name} is not the URL of an HTTP proxy: write http://HOST:PORT, or remove it")
+    return proxy
+
+
+def _proxy_variable(url: URL) -> str:
+    """Return the name of the variable that names the proxy for a URL."""
+    for name in (f"{url.scheme}_proxy", "all_proxy"):
+        for spelling in (name, name.upper()):
+            if os.environ.get(spelling):
+                return spelling
+    return "the proxy of the system"

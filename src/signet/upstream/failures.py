@@ -11,7 +11,10 @@ from typing import Final
 
 import aiohttp
 
-from signet.kernel.upstream import NOT_GZIP
+from signet.interim_responses import MAX_INTERIM, InterimError
+from signet.kernel.upstream import CUT_GZIP, NOT_GZIP
+
+from .egress import ProxyError
 
 __all__ = ["describe"]
 
@@ -21,6 +24,10 @@ NOT_TLS: Final = "{address} does not speak TLS: check whether {setting} should b
 NOT_TLS_REASONS: Final = frozenset({"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST"})
 """What OpenSSL makes of an answer in plain text; which of them depends on its version."""
 HUNG_UP: Final = "{address} ended the connection without an answer{why}: check that the service is well, and {setting}"
+TOO_MANY_INTERIM: Final = (
+    f"{{address}} sends more than {MAX_INTERIM} informational answers (1xx) and no result: check that the service is "
+    "well, and {setting}"
+)
 NOT_HTTP: Final = "{address} answers with something that is not HTTP: check {setting}"
 
 SENTENCES: Final[tuple[tuple[type[Exception] | tuple[type[Exception], ...], str], ...]] = (
@@ -53,6 +60,7 @@ SENTENCES: Final[tuple[tuple[type[Exception] | tuple[type[Exception], ...], str]
         (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError, aiohttp.RedirectClientError, ValueError),
         "{address} redirects to an address that cannot be used: check {setting}",
     ),
+    (InterimError, TOO_MANY_INTERIM),
     (aiohttp.ClientResponseError, NOT_HTTP),
     ((aiohttp.ClientConnectionError, ConnectionError), HUNG_UP),
 )
@@ -62,8 +70,8 @@ OTHER: Final = "the connection to {address} failed{why}: check the network, and 
 
 def describe(error: Exception, address: str, setting: str) -> str:
     """Return a sentence on a failure at an address; `setting` says where the address was set."""
-    if str(error) == NOT_GZIP:
-        return NOT_GZIP
+    if str(error) in {CUT_GZIP, NOT_GZIP} or isinstance(error, ProxyError):
+        return str(error)
     sentence = next((sentence for kinds, sentence in SENTENCES if isinstance(error, kinds)), OTHER)
     cause = getattr(error, "os_error", error)
     if isinstance(cause, ssl.SSLError) and cause.reason in NOT_TLS_REASONS:

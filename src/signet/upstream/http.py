@@ -17,7 +17,7 @@ from signet.kernel.errors import Code, Fault
 from signet.kernel.redaction import MIN_CHARS, SecretRedactor
 from signet.kernel.toolset import UpstreamSpec
 from signet.kernel.turns import Turns
-from signet.kernel.upstream import NOT_GZIP, UpstreamRequest, UpstreamResponse, Watch
+from signet.kernel.upstream import CUT_GZIP, UpstreamRequest, UpstreamResponse, Watch
 from signet.kernel.waiting import Waiting
 
 from .gunzip import Gunzip
@@ -39,6 +39,7 @@ KEEP_ALIVE_S: Final = 4.0
 
 UNWATCHED: Final = nullcontext()
 CHUNK_BYTES: Final = 65_536
+MAX_COPIED_BYTES: Final = 16_777_216
 MAX_HEADER_BYTES: Final = 65_536
 """The longest header of a response; aiohttp's own limit is shorter than some servers' policies."""
 
@@ -121,8 +122,10 @@ class HttpUpstream:
         )
         wait.now = "reading the answer"
         # A copy of the largest bodies would hold the interpreter for too long; without a token nothing is removed.
-        is_large = request.max_body_bytes > 0 and not self.has_token
-        body = cast("bytes", reading.body) if is_large else self._redactor.data(bytes(reading.body))
+        is_large = request.max_body_bytes > 0 or len(reading.body) > MAX_COPIED_BYTES
+        body = (
+            cast("bytes", reading.body) if is_large and not self.has_token else self._redactor.data(bytes(reading.body))
+        )
         return UpstreamResponse(
             reading.status, reading.content_type, body, reading.cut, broken, self.origin, reading.retry_after
         )
@@ -153,7 +156,7 @@ class HttpUpstream:
         left_s = request.timeout_s or self._spec.timeout_s
         now = asyncio.get_running_loop().time
         for _ in range(self._spec.max_redirects + 1):
-            slot = await self._rate_limiter.slot(wait)
+            slot = self._rate_limiter.slot_at_once() if request.is_retry else await self._rate_limiter.slot(wait)
             begun = now()
             wait.now = partial(self._waiting, begun, now)
             if hop.url.scheme in DEFAULT_PORTS:
@@ -201,7 +204,7 @@ class HttpUpstream:
         reading.content_type = response.headers.get("Content-Type", "").lower()
         reading.retry_after = response.headers.get("Retry-After", "")
         body, limit, taken = reading.body, reading.limit, 0
-        while len(body) < limit and taken < limit:
+        while len(body) < limit and taken < limit and not (gunzip is not None and gunzip.has_ended):
             chunk = await response.content.read(min(CHUNK_BYTES, limit - taken))
             if not chunk:
                 break
@@ -211,13 +214,14 @@ class HttpUpstream:
             else:
                 await _unpack(gunzip, chunk, body, limit)
         # The end of a chunked body may come after its last byte: ask for one more where it has not been seen yet.
-        ended = response.content.at_eof() or not await response.content.read(1)
+        has_rest = gunzip is not None and gunzip.has_ended
+        ended = has_rest or response.content.at_eof() or not await response.content.read(1)
         whole = ended and (gunzip is None or gunzip.is_whole)
         reading.cut = not whole and max(len(body), taken) >= limit
-        if reading.cut:
+        if reading.cut or has_rest:
             response.close()
         elif not whole:
-            raise ValueError(NOT_GZIP)
+            raise ValueError(CUT_GZIP)
 
     def _waiting(self, begun: float, now: Callable[[], float]) -> str:
         return f"waiting for {self._spec.called}'s answer ({now() - begun:.0f} s)"

@@ -20,7 +20,7 @@ import msgspec
 
 from signet.kernel.protocol import HANDSHAKE_VERSIONS, Identity
 
-from .mcp_messages import Message, MessageBuilder, answer_of, read_raw
+from .mcp_messages import Message, MessageBuilder, answer_of, check_names, read_raw
 from .server_process import ServerProcess, within
 
 __all__ = ["MAX_PAGES", "HttpTransport", "ListedTool", "McpClient", "StatusError", "StdioTransport", "Transport"]
@@ -220,13 +220,14 @@ class McpClient:
         return self._transport.exchange(message, lambda texts: read_raw(texts, number))
 
     def list_tools(self) -> list[ListedTool]:
-        """Return the tools of all pages of `tools/list`."""
+        """Return the tools of all pages of `tools/list`; raise ValueError if one is listed twice."""
         tools: list[ListedTool] = []
         params: dict[str, Any] = {}
         for _ in range(MAX_PAGES):
             page = msgspec.convert(self.request("tools/list", params), _ToolPage)
             tools += page.tools
             if page.next_cursor is None:
+                check_names("tool", [tool.name for tool in tools])
                 return tools
             params = {"cursor": page.next_cursor}
         raise ValueError(f"its list has more than {MAX_PAGES} pages")

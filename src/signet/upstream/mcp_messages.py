@@ -17,12 +17,13 @@ from signet.kernel.headers import METHOD, NAME, VERSION
 from signet.kernel.protocol import CAPABILITIES_KEY, MODERN_VERSIONS, VERSION_KEY, Identity
 from signet.kernel.wire import ProtocolError
 
-__all__ = ["Message", "MessageBuilder", "answer_of", "header_value", "read_raw", "read_result"]
+__all__ = ["Message", "MessageBuilder", "answer_of", "check_names", "header_value", "read_raw", "read_result"]
 
 CLIENT_INFO_KEY: Final = "io.modelcontextprotocol/clientInfo"
 JSON_HEADERS: Final = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 NO_REPLY: Final = "it does not answer"
 PING: Final = "ping"
+MAX_NAME_CHARS: Final = 100
 
 
 class Message(NamedTuple):
@@ -68,6 +69,15 @@ class MessageBuilder(msgspec.Struct, frozen=True):
 
     def _message(self, headers: Mapping[str, str], **members: Any) -> Message:
         return Message(msgspec.json.encode({"jsonrpc": "2.0", **members}), headers, self.path)
+
+
+def check_names(kind: str, names: Iterable[str]) -> None:
+    """Raise ValueError if a server lists two entries of a kind by one name: nobody could tell which one is called."""
+    known: set[str] = set()
+    for name in names:
+        if name in known:
+            raise ValueError(f"it lists the {kind} {name[:MAX_NAME_CHARS]!r} twice")
+        known.add(name)
 
 
 def header_value(text: str) -> str:

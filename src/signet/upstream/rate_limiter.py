@@ -100,6 +100,12 @@ class RateLimiter:
             del self._queue[place]
         return Slot(self, owner)
 
+    def slot_at_once(self) -> Slot:
+        """Return a slot without a wait, for a request that is sent again; the next caller waits for its interval."""
+        if self.interval_s > 0:
+            self.start_interval()
+        return Slot()
+
     def start_interval(self) -> None:
         """Count the interval from now."""
         import asyncio

@@ -14,7 +14,7 @@ from functools import lru_cache, partial
 import msgspec
 
 from signet.kernel.errors import Code, Fault
-from signet.kernel.redaction import MIN_CHARS, SecretRedactor, redact_labelled
+from signet.kernel.redaction import MIN_CHARS, SecretRedactor, redact_secrets
 from signet.kernel.toolset import UpstreamSpec
 from signet.kernel.turns import Turns
 from signet.kernel.upstream import (
@@ -67,7 +67,7 @@ def open_service(
 
     # A query may have a secret that nobody declared.
     def line(event: str, **facts: object) -> None:
-        shown = {name: redact_labelled(fact) if isinstance(fact, str) else fact for name, fact in facts.items()}
+        shown = {name: redact_secrets(fact) if isinstance(fact, str) else fact for name, fact in facts.items()}
         log(event, **shown)
 
     own = None if watch is None else partial(watch, spec.called)

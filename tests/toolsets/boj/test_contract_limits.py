@@ -31,7 +31,7 @@ DATE: tuple[list[Any], list[Any]] = (
 POSITION: tuple[list[Any], list[Any]] = ([1, LARGEST, None], [0, LARGEST + 1, "1"])
 FORMAT: tuple[list[Any], list[Any]] = (["json", "csv", "JSON", "CSV", "Json", "Csv", None], ["xml", "", "jSON"])
 LANG: tuple[list[Any], list[Any]] = (["jp", "en", "JP", "EN", "Jp", "En", None], ["ja", "", "eN"])
-WORD: tuple[list[Any], list[Any]] = (["", "x" * 64, None], ["x" * 65])
+ANYTHING: tuple[list[Any], list[Any]] = (["", "x" * 65, None, 1, 1.5, True, [], {"a": []}], [])
 CODES = ["CY", "FY", "CH", "FH", "Q", "M", "W", "D"]
 PERIOD: tuple[list[Any], list[Any]] = (
     [
@@ -61,7 +61,7 @@ ASKED: dict[str, tuple[dict[str, Any], Rules]] = {
             "start_date": DATE,
             "end_date": DATE,
             "start_position": POSITION,
-            "frequency": WORD,
+            "frequency": ANYTHING,
         },
     ),
     "boj.get_data_layer": (
@@ -83,7 +83,7 @@ ASKED: dict[str, tuple[dict[str, Any], Rules]] = {
             "start_position": POSITION,
         },
     ),
-    "boj.get_metadata": ({"db": "CO"}, {"db": TEXT, "format": FORMAT, "lang": LANG, "frequency": WORD}),
+    "boj.get_metadata": ({"db": "CO"}, {"db": TEXT, "format": FORMAT, "lang": LANG, "frequency": ANYTHING}),
     "boj.get_series": (
         {"codes": ["A"]},
         {
@@ -109,7 +109,7 @@ ASKED: dict[str, tuple[dict[str, Any], Rules]] = {
         {"query": "x"},
         {
             "query": (["x", "x" * 500], ["", "x" * 501, None]),
-            "db": WORD,
+            "db": (["", "x" * 64, None], ["x" * 65]),
             "frequency": ([*CODES, None], ["", "q"]),
             "limit": ([1, 50, None], [0, 51, "1"]),
         },
@@ -229,7 +229,8 @@ BOUNDS: dict[str, Rules] = {
                        "method": ASKED["boj.get_series"][1]["method"]},
     "boj.list_databases": {},
     "boj.search": {
-        "total": COUNT, "index/databases": COUNT, "index/series": COUNT, "matched": (["all", "some"], ["none", None]),
+        "total": COUNT, "index/databases": COUNT, "index/series": COUNT,
+        "matched": (["all", "some", "none"], ["", None]),
         "hits": ([[], [HIT] * 50], [[HIT] * 51]),
     },
 }  # fmt: skip

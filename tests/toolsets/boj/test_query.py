@@ -419,15 +419,12 @@ def test_only_the_database_layers_and_choices_are_written_anew() -> None:
 
 
 @pytest.mark.spec("3.input.frequency-only-layer")
-def test_a_frequency_is_asked_for_layers_only_and_ignored_elsewhere() -> None:
-    with_it = [
-        structs.replace(CODE, frequency="nonsense"),
-        structs.replace(METADATA, frequency="nonsense"),
-    ]
-
-    targets = [asked(args).target for args in with_it]
-
-    assert targets == [asked(CODE).target, asked(METADATA).target]
+def test_a_frequency_is_an_argument_for_layers_only_and_required_there() -> None:
+    assert {slug: "frequency" in schema_of(slug)["properties"] for slug in TOOLS} == {
+        "boj.get_data_code": False,
+        "boj.get_data_layer": True,
+        "boj.get_metadata": False,
+    }
     assert {slug: "frequency" in schema_of(slug)["required"] for slug in TOOLS} == {
         "boj.get_data_code": False,
         "boj.get_data_layer": True,
@@ -454,11 +451,11 @@ def test_the_contracts_ask_for_no_more_than_they_ever_did_and_raw_is_off() -> No
     assert [args.include_raw for args in (CODE, LAYER, METADATA)] == [False] * 3
 
 
-COMMON = {"db", "format", "lang", "include_raw", "frequency"}
+COMMON = {"db", "format", "lang", "include_raw"}
 SPAN = {"start_date", "end_date", "start_position"}
 NAMES = {
     "boj.get_data_code": {*COMMON, *SPAN, "codes"},
-    "boj.get_data_layer": {*COMMON, *SPAN, "layers"},
+    "boj.get_data_layer": {*COMMON, *SPAN, "frequency", "layers"},
     "boj.get_metadata": COMMON,
 }
 """The arguments of each tool."""

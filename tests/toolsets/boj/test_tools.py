@@ -172,7 +172,7 @@ def fetch(bank: PlayedBank, **settings: int) -> Any:
     [
         (UNREADABLE, "DECODE_ERROR", ["/api/v1/getMetadata?db=FM08"]),
         (b'{"STATUS":400,"MESSAGEID":"M181005E","MESSAGE":"no"}', "API_ERROR", []),
-        (b"<html>", "TRANSPORT_ERROR", []),
+        (b"<html>", "DECODE_ERROR", ["/api/v1/getMetadata?db=FM08"]),
     ],
 )
 def test_an_answer_that_cannot_be_read_is_not_kept(answer: bytes, kind: str, forgotten: list[str]) -> None:
@@ -188,7 +188,7 @@ def test_an_answer_that_cannot_be_read_is_not_kept(answer: bytes, kind: str, for
 def test_a_call_that_is_tried_again_says_why_and_how_often() -> None:
     bank = PlayedBank(BUSY, Fault(Code.INTERNAL_ERROR, "refused"), EMPTY)
 
-    assert fetch(bank).entries == []
+    assert list(fetch(bank).rows) == []
     assert bank.waited == [
         "",
         "the Bank of Japan answered 503: trying again in 0 s (2 of 3)",

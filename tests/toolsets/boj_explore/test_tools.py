@@ -100,7 +100,7 @@ def test_a_hit_leads_to_the_call_that_reads_it(explorer: Explorer) -> None:
     assert {key: hit[key] for key in ("code", "db", "name", "name_j", "unit", "frequency", "start", "end")} == {
         "code": "FXERD01", "db": "FM08", "name": "US.Dollar/Yen Spot Rate at 9:00 in JST, Tokyo Market",
         "name_j": "東京市場　ドル・円　スポット　9時時点", "unit": "Yen per U.S. Dollar", "frequency": "D",
-        "start": "19990101", "end": "20260217",
+        "start": "19990101", "end": "20261008",
     }  # fmt: skip
     assert answer["series"][0]["values"][:2] == ["157.56", "157.94"]
 
@@ -108,7 +108,7 @@ def test_a_hit_leads_to_the_call_that_reads_it(explorer: Explorer) -> None:
 def test_a_search_that_finds_nothing_names_the_closest_codes(explorer: Explorer) -> None:
     found = explorer.call("boj_search", query="FXERD1")
 
-    assert (found["hits"], found["total"]) == ([], 0)
+    assert (found["hits"], found["total"], found["matched"]) == ([], 0, "none")
     assert found["closest"][0]["code"] == "FXERD01"
     assert "did you mean FM08:FXERD01" in found["note"]
 

@@ -454,7 +454,7 @@ def test_a_response_with_more_values_than_any_problem_has_is_not_decoded(item: s
     with pytest.raises(Fault) as caught:
         api.read(sent(many), Problem)
 
-    assert caught.value.message == "invalid JSON from the backend: more than 4,000 values"
+    assert caught.value.message == "the backend's answer is too large to be read: it has more than 4,000 values"
 
 
 def test_the_commas_and_brackets_of_a_statement_are_no_values() -> None:

@@ -16,9 +16,9 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from signet.toolsets.oj.blocks import MAX_DEPTH, MAX_MARKDOWN_CHARS, MAX_TABLE_CELLS
-from signet.toolsets.oj.html import MAX_TAGS, feed
-from signet.toolsets.oj.render import to_markdown
+from signet.toolsets.oj.blocks import MAX_DEPTH
+from signet.toolsets.oj.html import TEXT_CHARS, feed
+from signet.toolsets.oj.render import MAX_TEXT_BYTES, to_markdown
 
 NO_DESCRIPTION = "No description available."
 
@@ -354,7 +354,11 @@ def test_what_stands_in_quotes_stays_apart(content: str, markdown: str) -> None:
         ("<a href=u><p>a</p>b</a>", "[a](u)\n\n[b](u)"),
         ("<p>a<br></p><br>b<br><br><br>c", "a\n\nb  \n\nc"),
         ("<p>1. a<br>2. b<br><br>3. c</p>", "1\\. a  \n2. b  \n\n3\\. c"),
-        ("<h2>a<p>b</p><ul><li>c</ul> #</h2>", "## a b \u2022 c \\#"),
+        ("<h2>a #</h2>", "## a \\#"),
+        ("<h2><p>a</p> b<div>c</div></h2>", "## a b c"),
+        ("<h3>a<table><tr><td>b</table>", "### a\n\n| b |\n| --- |"),
+        ("<h3>a<ul><li>b</ul>c</h3>", "### a\n\n- b\n\nc"),
+        ("<div><h3>a<pre>b</pre></div><p>c", "### a\n\n```\nb\n```\n\nc"),
         ("<details><summary><b>a</b> b</summary>c</details>", "**a b**\n\nc"),
         ("<table>a<tr><td></table>", "a"),
     ],
@@ -694,31 +698,74 @@ def test_html_is_not_taken_for_markdown_by_what_it_holds(text: str, markdown: st
     assert to_markdown(text) == markdown
 
 
+@pytest.mark.parametrize(
+    ("text", "markdown"),
+    [
+        ("Text\n<details>\n<summary>Hint</summary>\n\n- a\n- b\n</details>", "Text\n\n**Hint**\n\n- a\n- b"),
+        ("Text\n<details open>\n1. a\n2. b\n</details>\n", "Text\n\n1. a\n2. b"),
+        ("Text\n<details><ul><li>- a</li></ul></details>", "Text\n\n- \\- a"),
+        ("print a<b>c", "print a<b>c"),
+        ("if a<i> and b<s>: stop", "if a<i> and b<s>: stop"),
+        ("a<b>c</b>", "a**c**"),
+        ("a<br>c<b>", "a  \nc"),
+        ('<p>a<sup><a href="#f">1</a></sup></p>', "a[1](#f)"),
+        ('- a<sup><a href="#f">1</a></sup>, 2<sup>3</sup>', "- a[1](#f), 2^3"),
+        ('<p>a<sup>b <a href="#f">1</a></sup>c<sup>2</sup></p>', "ab [1](#f)c^2"),
+        ('<pre>a<sup><a href="#f">1</a></sup></pre>', "```\na^1\n```"),
+    ],
+)
+def test_hand_written_markdown_and_links_in_powers_keep_their_meaning(text: str, markdown: str) -> None:
+    assert to_markdown(text) == markdown
+
+
 # --- limits -----------------------------------------------------------------------------------
 
 
+@pytest.mark.spec("1.S5.2.output")
 @pytest.mark.parametrize(
-    "page",
+    ("page", "markdown"),
     [
-        "<p>word</p>" * MAX_TAGS,
-        "<p>word " + "x &lt;= y &gt;= z " * MAX_MARKDOWN_CHARS,
-        "<table><tr>" + "<td>word" * 200 + "<tr><td>x" * (MAX_TABLE_CELLS // 200) + "</table>",
+        ("<p>" + "word <code>x</code> " * 9_000 + "</p>", "word `x` " * 8_999 + "word `x`"),
+        ("<p>" + f'<span class="{"c" * 48}">x</span>' * 4_000 + "END</p>", "x" * 4_000 + "END"),
+        ("<p><b>a</b> b</p>" + "<b></b>" * 20_000 + "<p><b>END</b></p>", "**a** b\n\n**END**"),
+        ("<p>x</p>" + "<p> <br></p>" * 20_000 + "<p>END</p>", "x\n\nEND"),
+        ("<p>x<!--" + " c" * 300_000 + "-->y</p>", "xy"),
+        (f"# x\n\n<span class='{'c' * 900}'>y</span> *z*\n\n" * 600, "# x\n\ny *z*\n\n" * 600),
     ],
-    ids=["tags", "characters", "cells"],
+    ids=["code", "long tags", "marks that vanish", "empty blocks", "a comment", "Markdown"],
 )
-def test_beyond_a_limit_the_tags_go_and_the_text_stays(page: str) -> None:
+def test_a_long_page_is_converted_to_its_end_while_its_markdown_has_room(page: str, markdown: str) -> None:
+    assert len(page) > 131_072
+    assert to_markdown(page) == markdown
+
+
+@pytest.mark.spec("1.S5.2.output")
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "<p>word <b>x</b></p>", "word <code>y</code>, ", "<li>word", "<tr><td>word<td>x", "<br>word", "&amp; word ",
+        "<p class='a'>word</p>\n- z\n", "word <i>x</i>\n\n", "word\n\n```\n<b>\n```\n\n",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("before", ["<p>", "<ul>", "<table>", "<pre>", "# h\n\n"])
+def test_a_page_without_end_fills_the_room_with_its_beginning(before: str, unit: str) -> None:
+    """Twice the page is the same page: what has no room decides nothing."""
+    page = before + unit * (400_000 // len(unit))
+
     text = to_markdown(page)
 
-    assert "word" in text
-    assert not {"<", ">"} & set(text)
+    assert len(text) >= MAX_TEXT_BYTES
+    assert text[:MAX_TEXT_BYTES] == to_markdown(page + unit * (400_000 // len(unit)))[:MAX_TEXT_BYTES]
 
 
-def test_without_tags_blocks_are_lines_and_references_are_resolved() -> None:
-    page = "<p>a<br>b</p><ul><li>c<li>d</ul><table><tr><td>1<td>2</table>10<sup>4</sup> &lt;= n &amp; m&nbsp;&copy;"
+@pytest.mark.spec("1.S5.2.output")
+@pytest.mark.parametrize("before", ["<p>x</p>", "- x\n\n"], ids=["HTML", "Markdown"])
+@pytest.mark.parametrize("size", range(17))
+def test_a_long_page_is_never_cut_within_a_tag(before: str, size: int) -> None:
+    """Whichever part of a tag comes to the edges of the windows in which a page is read."""
+    text = to_markdown(before + "y" * size + "<b class='c'></b>" * 60_000 + "END")
 
-    text = to_markdown(page + "<b></b>" * MAX_TAGS)
-
-    assert text == "a\nb\n\nc\nd\n\n1 2\n\n10^4 &lt;= n & m ©"
+    assert text == (f"x\n\n{'y' * size}END" if before[0] == "<" else f"- x\n\n{'y' * size}END")
 
 
 @pytest.mark.parametrize(
@@ -936,8 +983,9 @@ def test_a_page_is_handed_on_in_bounded_pieces(page: str) -> None:
 
     feed(page, take, take, take, take)
 
-    assert len(pieces) <= 2 * MAX_TAGS + 1
+    assert len(pieces) <= 2 * page.count("<") + len(page) // TEXT_CHARS + 1
     assert sum(len(part) for piece in pieces for part in piece) <= 2 * len(page)
+    assert all(len(part) <= TEXT_CHARS for piece in pieces for part in piece)
 
 
 # --- hostile pages ----------------------------------------------------------------------------

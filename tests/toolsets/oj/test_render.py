@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from oj_harness import HIT, PAGE, PROBLEM, SIMILAR, STATUS
-from signet.toolsets.oj import render
-from signet.toolsets.oj.models import Fetching, Platform, Problem, Similar, SimilarProblem, Status
+from signet.toolsets.oj.models import Fetching, FullProblem, Platform, Problem, Similar, SimilarProblem, Status
 from signet.toolsets.oj.render import problem_page, similar_page, status_page, truncate, wait_note
 
 SUFFIX = "\n\n... (truncated)"
@@ -207,17 +206,18 @@ def test_the_content_is_shown_as_markdown(content: str, shown: str) -> None:
 
 
 HEAD = (
-    "# Two Sum\n\n- Source: leetcode | ID: 1 | Difficulty: {}\n- Tags: Array, Hash Table\n"
+    "# Two Sum\n\n- Source: leetcode | ID: 1{}\n- Tags: Array, Hash Table\n"
     "- Link: https://leetcode.com/problems/two-sum/\n- AC Rate: 57.1%\n"
 )
-"""The lines of spec 2, in which nothing changes but the difficulty."""
+"""The lines of spec 2, in which nothing changes but the difficulty: a rating takes its place."""
 
 
 @pytest.mark.parametrize(
     ("fields", "difficulty", "lines"),
     [
-        ({"difficulty": None, "rating": 1100.0}, "N/A", "- Rating: 1100.0\n"),
-        ({"difficulty": None, "rating": 3500}, "N/A", "- Rating: 3500.0\n"),
+        ({"difficulty": None, "rating": 1100.0}, None, "- Rating: 1100\n"),
+        ({"difficulty": None, "rating": 1257.66}, None, "- Rating: 1257.7\n"),
+        ({"difficulty": None, "rating": 3500}, None, "- Rating: 3500\n"),
         ({"rating": 1257.66}, "Easy", ""),
         ({"difficulty": None, "rating": 0.0}, "N/A", ""),
         ({"difficulty": None, "rating": "?"}, "N/A", ""),
@@ -233,19 +233,59 @@ HEAD = (
         ({"date": 20260227, "domain": "com"}, "Easy", ""),
         (
             {"difficulty": None, "rating": 900, "paid_only": 1, "date": "2026-02-27", "domain": "com"},
-            "N/A",
-            "- Rating: 900.0\n{}- Daily challenge: 2026-02-27 (leetcode.com)\n".format(
+            None,
+            "- Rating: 900\n{}- Daily challenge: 2026-02-27 (leetcode.com)\n".format(
                 "- Paid only: yes, the judge shows it to subscribers\n"
             ),
         ),
     ],
 )
 def test_what_the_template_has_no_place_for_follows_its_lines(
-    fields: dict[str, Any], difficulty: str, lines: str
+    fields: dict[str, Any], difficulty: str | None, lines: str
 ) -> None:
-    shown = problem_page(msgspec.convert({**PROBLEM, **fields}, Problem))
+    problem = {**PROBLEM, **fields}
+    shown = problem_page(msgspec.convert(problem, FullProblem))
+    as_specified = problem_page(msgspec.convert(problem, Problem))
 
-    assert shown == HEAD.format(difficulty) + lines + "\n---\n\nAdd **two** numbers."
+    end = "\n---\n\nAdd **two** numbers."
+    assert shown == HEAD.format("" if difficulty is None else f" | Difficulty: {difficulty}") + lines + end
+    assert as_specified == HEAD.format(f" | Difficulty: {difficulty or 'N/A'}") + end
+
+
+@pytest.mark.parametrize(
+    ("fields", "title", "content"),
+    [
+        (
+            {"title": None, "content": None, "title_cn": "两数之和", "content_cn": "<p>求<b>和</b></p>"},
+            "两数之和",
+            "求**和**",
+        ),
+        ({"title": " ", "content": "", "title_cn": "两数之和", "content_cn": "求和"}, "两数之和", "求和"),
+        ({"title_cn": "两数之和", "content_cn": "求和"}, "Two Sum", "Add **two** numbers."),
+        ({"title": None, "content": None, "title_cn": 5, "content_cn": " "}, "N/A", "No description available."),
+    ],
+)
+def test_a_problem_that_is_only_in_chinese_is_shown_in_chinese(
+    fields: dict[str, Any], title: str, content: str
+) -> None:
+    shown = problem_page(msgspec.convert({**PROBLEM, **fields}, FullProblem))
+
+    assert (shown.splitlines()[0], shown.partition("\n---\n\n")[2]) == (f"# {title}", content)
+
+
+@pytest.mark.parametrize(
+    ("link", "slug", "shown"),
+    [
+        ("https://www.luogu.com.cn/problem/SP1", "TEST", "https://www.spoj.com/problems/TEST/"),
+        ("https://www.luogu.com.cn/problem/SP1", "../x", "https://www.luogu.com.cn/problem/SP1"),
+        ("https://elsewhere.example/SP1", "TEST", "https://elsewhere.example/SP1"),
+        (None, "TEST", "N/A"),
+    ],
+)
+def test_the_link_of_a_mirrored_problem_of_spoj_leads_to_spoj(link: str | None, slug: str, shown: str) -> None:
+    problem = {**PROBLEM, "source": "spoj", "link": link, "slug": slug}
+
+    assert f"\n- Link: {shown}\n" in problem_page(msgspec.convert(problem, FullProblem))
 
 
 # --- a search
@@ -270,8 +310,8 @@ def test_a_search_that_found_nothing_is_a_table_without_rows() -> None:
     assert len(rows_of(shown)) == 1
 
 
-def test_a_search_that_found_nothing_says_so_under_the_head_of_the_table() -> None:
-    assert similar_page(Similar([], "quantum knitting")) == (
+def test_a_search_that_found_nothing_has_a_note_under_the_head_of_the_table() -> None:
+    assert similar_page(Similar([], "quantum knitting"), "No similar problems were found.") == (
         "# Similar Problems\n\n"
         "Query: quantum knitting\n\n"
         "| # | Source | ID | Title | Difficulty | Similarity | Link |\n"
@@ -406,22 +446,3 @@ def test_the_note_says_when_to_ask_again(waiting: Fetching, end: str) -> None:
 
     assert "being fetched" in note
     assert note.endswith(end)
-
-
-def test_of_a_long_statement_with_tags_the_beginning_is_converted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The rest would be cut from the page in nearly any case, and conversion takes time."""
-    converted: list[int] = []
-    convert = render.to_markdown
-    monkeypatch.setattr(render, "to_markdown", lambda text: converted.append(len(text)) or convert(text))
-    page = "<p class='x'>" + " " * 109 + "</p>y"
-    assert len(page) == 127
-
-    whole = problem_page(Problem("1", content=(page * 1_040)[:131_072]))
-    cut = problem_page(Problem("1", content=page * 9_000))
-    plain = problem_page(Problem("1", content=" x" * 450_000))
-
-    assert converted == [131_072, 131_072, 900_000]
-    assert not whole.endswith("... (truncated)")
-    assert cut.endswith("\n\n... (truncated)")
-    assert plain.endswith("\n\n... (truncated)")
-    assert cut.count("(truncated)") == 1

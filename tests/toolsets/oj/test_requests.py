@@ -133,29 +133,81 @@ def test_what_breaks_a_rule_is_told_and_nothing_is_asked(name: str, arguments: d
     assert backend.asked == []
 
 
+KNOWN_JUDGES = (
+    "The judges and the shapes of their ids are: leetcode (1), codeforces (1900A), atcoder (abc300_a), luogu (P1001), "
+    "spoj (SP1); give judge:id, a URL or a slug."
+)
+GUESS = "was not found; it names no judge, and the guess that LeetCode is meant found nothing"
+
+
 @pytest.mark.parametrize(
-    ("answer", "words"),
+    ("query", "answer", "words"),
     [
-        ({}, "'two' names no problem of a known judge; give a URL, a slug or judge:id"),
-        ({"source": "unknown", "id": "5"}, "'two' names no problem of a known judge; give a URL, a slug or judge:id"),
-        ({"source": "luogu", "id": "P1"}, "Problem not found: luogu/P1"),
+        ("two", {}, "'two' names no problem of a known judge"),
+        ("two", {"source": "unknown", "id": "5"}, "'two' names no problem of a known judge"),
+        ("two", {"source": ["leetcode"], "id": 5}, "'two' names no problem of a known judge"),
+        ("P1", {"source": "luogu", "id": "P1"}, "Problem not found: luogu/P1"),
+        ("typical90_a", {"source": "leetcode", "id": "typical90_a"}, f"'typical90_a' {GUESS}"),
+        ("leetcode/pairs", {"source": "leetcode", "id": "leetcode/pairs"}, f"'leetcode/pairs' {GUESS}"),
+        ("cf:9001A", {"source": "leetcode", "id": "cf:9001a"}, f"'cf:9001A' {GUESS}"),
+        ("LeetCode:pairs", {"source": "leetcode", "id": "pairs"}, "Problem not found: leetcode/pairs"),
+        ("https://leetcode.cn/problems/x/", {"source": "leetcode", "id": "x"}, "Problem not found: leetcode/x"),
+        ("x" * 300, {}, f"'{'x' * 200}' names no problem of a known judge"),
     ],
 )
-def test_a_name_of_no_problem_is_not_found(answer: dict[str, str], words: str) -> None:
-    assert refused(PlayedBackend(answer), "resolve_problem", query="two") == (Code.NOT_FOUND, True, words)
+def test_a_name_of_no_problem_is_not_found_and_a_guess_is_no_fact(
+    query: str, answer: dict[str, Any], words: str
+) -> None:
+    answer = {"problem": None, **answer}
 
-
-def test_the_beginning_of_a_long_name_is_told() -> None:
-    assert refused(PlayedBackend({}), "resolve_problem", query="x" * 300)[2].startswith(
-        f"'{'x' * 200}' names no problem"
-    )
+    assert refused(PlayedBackend(answer), "resolve_problem", query=query) == (
+        Code.NOT_FOUND, True, f"{words}. {KNOWN_JUDGES}",
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("backend", [None, PlayedBackend(STATUS, has_token=False)], ids=["none", "without a token"])
 def test_the_platforms_need_a_token(backend: PlayedBackend | None) -> None:
-    words = "authentication is required: start the server with --token or OJ_TOKEN"
+    words = "authentication is required: start the server with --oj-token or OJ_TOKEN"
 
     assert refused(backend, "get_platform_status") == (Code.UNAUTHORIZED, True, words)
+
+
+def test_a_judge_that_there_is_not_is_refused_with_those_that_there_are() -> None:
+    backend = PlayedBackend({"title": "Bad Request", "status": 400, "detail": "invalid source: LeetCode"}, status=400)
+
+    _, _, words = refused(backend, "get_problem", source="LeetCode", id="1")
+
+    assert words.startswith("[400] Bad Request: invalid source: LeetCode. The judges and the shapes of their ids are: ")
+
+
+@pytest.mark.parametrize(
+    ("source_filter", "note"),
+    [
+        (None, ""),
+        ("leetcode, spoj", ""),
+        ("topcoder,leetcode", " source_filter has names of no judge (topcoder); the judges are: leetcode, codeforces,"),
+    ],
+)
+def test_a_search_that_found_nothing_names_the_judges_that_there_are_not(source_filter: str | None, note: str) -> None:
+    backend = PlayedBackend({"rewritten_query": "q", "results": []})
+
+    shown = run(backend, "find_similar_problems", query="abc", source_filter=source_filter)["markdown"]
+
+    assert f"|\n\nNo similar problems were found.{note}" in shown
+
+
+def test_both_forms_of_the_daily_challenge_are_read() -> None:
+    old = {**PROBLEM, "date": "2026-02-27", "domain": "cn"}
+    new = {"date": "2026-02-27", "source": "leetcode.cn", "problems": [PROBLEM, {"id": "2"}]}
+    none = {"date": "2026-02-27", "source": "leetcode.com", "problems": []}
+
+    shown = [run(PlayedBackend(it), "get_daily_challenge", date="2026-02-27")["markdown"] for it in (old, new)]
+
+    assert shown[0] == shown[1]
+    assert "\n- Daily challenge: 2026-02-27 (leetcode.cn)\n" in shown[0]
+    assert refused(PlayedBackend(none), "get_daily_challenge", date="2026-02-27") == (
+        Code.NOT_FOUND, True, "the backend has no daily challenge of 2026-02-27",
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("name", BY_NAME)
@@ -172,6 +224,7 @@ def test_arguments_are_tidied_of_white_space_and_of_blanks() -> None:
     assert tidy is not None
 
     assert tidy({"query": " a ", "id": " ", "source": "", "limit": 5}) == {"query": "a", "limit": 5}
+    assert tidy({"limit": "", "threshold": " "}) == {"limit": "", "threshold": " "}
 
 
 @pytest.mark.parametrize(

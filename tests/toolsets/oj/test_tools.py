@@ -280,8 +280,7 @@ def test_the_daily_challenge_is_asked_for_and_shown(judge: OjHarness, pipe: Pipe
 
     result = call(pipe, "get_daily_challenge", domain="cn", date="2026-01-01")
 
-    daily = PAGE.replace("57.1%\n", "57.1%\n- Daily challenge: 2026-02-27 (leetcode.com)\n")
-    assert result == ("answer", daily)
+    assert result == ("answer", PAGE)
     assert judge.targets() == ["/api/v1/daily?domain=cn&date=2026-01-01"]
     assert result[1].splitlines()[0].startswith("# ")
     assert "Source:" in result[1].splitlines()[2]
@@ -874,11 +873,31 @@ def test_a_query_that_is_none_is_told_and_nothing_is_asked(
 
 
 @pytest.mark.spec("2.T4.unknown")
-@pytest.mark.parametrize("problem", [{"problem": None}, {}], ids=["null", "missing"])
-def test_a_problem_that_nobody_knows_is_told_by_name(judge: OjHarness, pipe: Pipe, problem: dict[str, None]) -> None:
-    judge.answers({"source": "leetcode", "id": "no-such-slug", **problem})
+def test_a_problem_that_nobody_knows_is_told_by_name(judge: OjHarness, pipe: Pipe) -> None:
+    judge.answers({"source": "leetcode", "id": "no-such-slug", "problem": None})
 
-    assert call(pipe, "resolve_problem", query="no-such-slug") == ("told", "Problem not found: leetcode/no-such-slug")
+    text = error_text(call(pipe, "resolve_problem", query="leetcode:no-such-slug"))
+
+    assert text.startswith("Problem not found: leetcode/no-such-slug. ")
+
+
+@pytest.mark.spec("2.T4.unknown", "1.S4.1.not-json")
+def test_an_answer_that_says_nothing_of_a_problem_is_malformed(judge: OjHarness, pipe: Pipe) -> None:
+    judge.answers({"source": "leetcode", "id": "no-such-slug"})
+
+    assert call(pipe, "resolve_problem", query="no-such-slug") == ("failed", -32603)
+
+
+@pytest.mark.spec("2.T2.trimmed", "2.T4.required")
+def test_white_space_counts_for_no_limit_of_length(judge: OjHarness, pipe: Pipe) -> None:
+    judge.answers(PROBLEM)
+    problem = call(pipe, "get_problem", source=" " * 300 + "leetcode", id="1" + "\n" * 300)
+    judge.clear()
+    judge.answers(RESOLVED)
+    resolved = call(pipe, "resolve_problem", query="two-sum" + " " * 9_000)
+
+    assert problem == resolved == ("answer", PAGE)
+    assert judge.targets() == ["/api/v1/resolve/two-sum"]
 
 
 @pytest.mark.spec("2.T4.unknown")

@@ -10,11 +10,13 @@ import pytest
 
 from signet.kernel.errors import Code, Fault
 from signet.kernel.upstream import UpstreamResponse
+from signet.toolsets.oj.judges import explained
+from signet.toolsets.oj.models import FullProblem
 from signet.toolsets.oj.sandbox.problem_store import ProblemStore
 from signet.toolsets.oj_practice.limits import Limits, limits_of
 from signet.toolsets.oj_practice.samples import MAX_CHARS, MAX_SAMPLES, samples_of
 from signet.toolsets.oj_practice.statement import parts_of
-from signet.toolsets.oj_practice.tools import PracticeProblem, explained, read_samples, samples_out
+from signet.toolsets.oj_practice.tools import read_samples, samples_out
 
 EXPECTED: dict[str, Any] = json.loads((Path(__file__).parent / "samples.json").read_text("utf-8"))
 """The samples of each sample problem, written down by hand from its statement; or why there are none."""
@@ -35,7 +37,7 @@ def test_the_samples_of_each_sample_problem(key: str) -> None:
     problem = PROBLEMS[key]
 
     out = samples_out(
-        PracticeProblem(id=problem.id, source=problem.source, content=problem.content, paid_only=problem.paid_only)
+        FullProblem(id=problem.id, source=problem.source, content=problem.content, paid_only=problem.paid_only)
     )
 
     expected = EXPECTED[key]
@@ -350,7 +352,7 @@ def test_what_is_opened_and_never_closed_is_not_looked_for_again_and_again(begin
 
     parts = parts_of(beginning + piece * (size // len(piece)) + "x</p>")
 
-    assert sum(len(part.text) for part in parts) <= size + len(beginning)
+    assert sum(len(part.text) for part in parts) <= size + len(beginning + "x")
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import subprocess
 import zlib
 from collections.abc import Iterator
@@ -51,6 +52,11 @@ def tools() -> Iterator[Diagrams]:
         "~h" + BOB.encode().hex().upper(),
         in_plantuml_alphabet(zlib.compress(BOB.encode())),
         "~1" + in_plantuml_alphabet(zlib.compress(BOB.encode())),
+        "~g" + in_plantuml_alphabet(gzip.compress(BOB.encode(), mtime=0)),
+        BOB_ENCODED.rstrip("0") + "==",
+        f"~0{BOB_ENCODED}==",
+        "~g" + in_plantuml_alphabet(gzip.compress(BOB.encode(), mtime=0)) + "=",
+        f"https://server/plantuml/svg/{BOB_ENCODED}=",
     ],
 )
 def test_every_form_of_a_link_gives_the_text(tools: Diagrams, link: str) -> None:
@@ -61,10 +67,12 @@ def test_every_form_of_a_link_gives_the_text(tools: Diagrams, link: str) -> None
     ("link", "words"),
     [
         ("0AAAAAAA", "it is Brotli"),
-        ("~xABC", "~x marks an encoding that is not known here"),
+        ("~xABC", "~x marks an unknown encoding; write ~0 (deflate), ~1 (zlib), ~g (gzip), ~h (hex)"),
         ("~h4", "not hexadecimal"),
         ("~hZZ", "not hexadecimal"),
         ("~hff", "not UTF-8"),
+        (f"~g{BOB_ENCODED}", "not an encoded diagram"),
+        (f"{BOB_ENCODED[:9]}={BOB_ENCODED[9:]}", "characters that PlantUML's encoding does not use"),
         ("A -> B", "characters that PlantUML's encoding does not use"),
         (BOB_ENCODED[:20], "cut off"),
         ("zzzzzzzzzzzz", "not an encoded diagram"),
@@ -88,7 +96,7 @@ TOO_LONG = "its text is longer than 1048576 bytes, more than any diagram that ca
     ("link", "words"),
     [
         ("/", "there is no encoded diagram in it: a link ends with one, as in …/svg/SyfFKj2rKt3CoKnELR1Io4ZDoSa70000"),
-        ("~xyz", "~x marks an encoding that is not known here; ~1 (deflate) and ~h (hex) are"),
+        ("~xyz", "~x marks an unknown encoding; write ~0 (deflate), ~1 (zlib), ~g (gzip), ~h (hex) or no mark"),
         ("a+b", "it has characters that PlantUML's encoding does not use: letters, digits, - and _ alone"),
         ("~h", "~h is followed by something that is not hexadecimal: two digits for each byte"),
         ("~h616", "~h is followed by something that is not hexadecimal: two digits for each byte"),

@@ -274,7 +274,8 @@ def test_a_link_leads_to_the_server_of_the_call_or_of_the_settings() -> None:
 
 
 def test_what_cannot_be_decoded_is_told_by_the_tool() -> None:
-    words = "encoded cannot be decoded: ~x marks an encoding that is not known here; ~1 (deflate) and ~h (hex) are"
+    known = "~0 (deflate), ~1 (zlib), ~g (gzip), ~h (hex) or no mark"
+    words = f"encoded cannot be decoded: ~x marks an unknown encoding; write {known}"
 
     assert refused(None, "decodePlantUML", encoded="~xA") == (Code.INVALID_INPUT, "NOT_DECODABLE", 400, words)
     assert run(None, "decodePlantUML", encoded=ENCODED) == {"plantumlCode": "Bob -> Alice : hello"}
@@ -359,7 +360,7 @@ def test_an_address_that_cannot_be_decoded_says_why() -> None:
 
     fault = caught.value
     assert (fault.code, fault.name, fault.status) == (Code.INVALID_INPUT, "NOT_DECODABLE", 400)
-    assert fault.message.startswith("the address cannot be decoded: ~x marks an encoding")
+    assert fault.message.startswith("the address cannot be decoded: ~x marks an unknown encoding")
 
 
 @pytest.mark.parametrize(

@@ -145,7 +145,7 @@ def test_what_the_javascript_engine_lacks_is_said_in_one_sentence(tools: Diagram
 
     assert salt.fault is not None
     assert text.fault is not None
-    assert "a PlantUML jar or server may draw it" in salt.fault.message
+    assert "set --plantuml-server URL or --plantuml-jar FILE to draw it with another engine" in salt.fault.message
     assert text.fault.message == "no engine here draws txt: set --plantuml-server URL or --plantuml-jar FILE"
 
 

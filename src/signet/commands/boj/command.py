@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from signet.advice import advise
 from signet.commands.arguments import Parser, add_settings
 
 if TYPE_CHECKING:
@@ -222,7 +223,8 @@ def _databases(args: argparse.Namespace) -> int:
         write(_table(matches) if on_terminal() else "\n".join(lines))
     if matches:
         if on_terminal() and not args.json:
-            write(f"To list its series: signet call boj_get_metadata db={matches[0].code} lang=en")
+            arguments = [f"db={matches[0].code}", "lang=en"]
+            write(f"To list its series: {advise('boj.list', arguments=arguments)}")
         return 0
     say(f"no database has '{text}' in its code, name or field; without a text, all are listed")
     return FAILED

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
+from signet.advice import advise
 from signet.kernel.errors import Fault
 
 from .chart import scale_of
 from .series_query import FetchedSeries
 
-__all__ = ["NO_VALUES", "Extent", "language_note"]
+__all__ = ["Extent", "language_note", "no_values"]
 
 SHOWN_UNITS: Final = 3
 """The number of units that are named; a download by layers may have hundreds."""
@@ -17,10 +18,11 @@ SHOWN_UNITS: Final = 3
 SHAPES: Final = {0: "YYYYMMDD", 1: "YYYY", 2: "YYYY and 01 or 02", 4: "YYYY and 01 to 04", 12: "YYYYMM"}
 """How the Bank writes a period, by the number of periods in a year; 0 stands for days and weeks."""
 
-NO_VALUES: Final = (
-    "there is no value in the span asked for; `signet call boj_get_metadata db={db} lang=en` tells where each series "
-    "starts and ends"
-)
+
+def no_values(db: str) -> str:
+    """Return the sentence for a span without values, with the command that lists where each series starts and ends."""
+    command = advise("boj.list", arguments=[f"db={db}", "lang=en"])
+    return f"there is no value in the span asked for; `{command}` tells where each series starts and ends"
 
 
 def language_note(lang: str) -> str:
@@ -62,7 +64,7 @@ class Extent:
     def describe(self, db: str, lang: str) -> str:
         """Return one sentence on the periods and units; without an observation, the way to find some."""
         if self._first is None:
-            return NO_VALUES.format(db=db)
+            return no_values(db)
         frequency = ", ".join(filter(None, self._frequencies)) or "of no frequency"
         parts = [f"periods from {self._first} to {self._last} ({frequency}{self._shape()})"]
         if self._units:

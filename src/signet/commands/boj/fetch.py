@@ -17,12 +17,12 @@ from typing import IO, Any, Final, NamedTuple
 
 from msgspec import structs
 
-from signet.commands.terminal import say
+from signet.commands.terminal import counted, say
 from signet.kernel.errors import Code, Fault
 from signet.kernel.server import Server
 from signet.settings import Settings, UsageError
 
-from .extent import NO_VALUES, Extent
+from .extent import Extent, no_values
 from .output_files import FORMATS, import_arrow, replacing_output, suffix_of, write_csv
 from .partial_download import PartialDownload
 from .series_query import SeriesPage, SeriesQuery, check_query, open_query, read_pages, to_flags
@@ -99,7 +99,7 @@ def _content(part: PartialDownload, form: OutputForm) -> _Content:
         count += 1
         points += len(series.points)
         has_values = has_values or any(point.value is not None for point in series.points)
-    return _Content(extent, f"{count:,} series, {_count(points, 'observation')}", has_values)
+    return _Content(extent, f"{count:,} series, {counted(points, 'observation')}", has_values)
 
 
 def _writer(args: Any, form: OutputForm) -> Write:
@@ -120,15 +120,10 @@ def _writer(args: Any, form: OutputForm) -> Write:
     return lambda file, query, pages: writer(file, query, pages, form)
 
 
-def _run(
-    server: Server,
-    query: SeriesQuery,
-    part: PartialDownload,
-    out: Path | None,
-    output: _Output,
-) -> int:
+def _run(server: Server, query: SeriesQuery, part: PartialDownload, out: Path | None, output: _Output) -> int:
     """Download the missing pages and write the file; after a failure, the downloaded pages are kept."""
-    status, is_over = FAILED, False
+    # What goes to standard output has no file by which it could be resumed.
+    status, is_over = FAILED, out is None
     name = out or "standard output"
     try:
         if part.pages:
@@ -138,21 +133,23 @@ def _run(
         if not content.has_values:
             is_over = True
             say(f"nothing was written ({content.amount})")
-            say(NO_VALUES.format(db=query.db))
+            say(no_values(query.db))
             return FAILED
         with replacing_output(out) if out else _standard_output() as file:
             output.write(file, query, part.stored())
-        say(f"wrote {name}: {content.amount}; source: {query.source}")
+        say(f"wrote {out or 'to standard output'}: {content.amount}; source: {query.source}")
         say(content.extent.describe(query.db, query.lang))
         status = 0
     except Fault as fault:
         # What cannot be asked for or computed would not be better the next time.
-        is_over = fault.code is Code.INVALID_INPUT
-        say(to_flags(fault).removesuffix(".") + ("" if is_over else _outlook(part)))
+        is_over = is_over or fault.code is Code.INVALID_INPUT
+        say(to_flags(fault).removesuffix(".") + _outlook(part, is_over=is_over))
     except OSError as error:
-        say(f"cannot write {name} ({error.strerror})" + _outlook(part))
+        if isinstance(error, BrokenPipeError):
+            raise  # the reader has enough: `… --out - | head -1`
+        say(f"cannot write {name} ({error.strerror})" + _outlook(part, is_over=is_over))
     except KeyboardInterrupt:
-        say("interrupted" + _outlook(part))
+        say("interrupted" + _outlook(part, is_over=is_over))
         status = INTERRUPTED
     finally:
         # Without a page there is nothing to resume.
@@ -184,19 +181,17 @@ def _download(server: Server, query: SeriesQuery, part: PartialDownload) -> None
         asyncio.run(read_pages(server, query, keep, part.next))
 
 
-def _outlook(part: PartialDownload) -> str:
-    """Return what the same command would do next."""
+def _outlook(part: PartialDownload, *, is_over: bool) -> str:
+    """Return what the same command would do next; an empty text if it could not go on."""
+    if is_over:
+        return ""
     if part.pages:
         return f"; {_amount(part)} are kept in {part.path}: the same command goes on where this one stopped"
     return "; no page had come: the same command begins again"
 
 
 def _amount(part: PartialDownload) -> str:
-    return f"{_count(part.pages, 'page')}, {part.series:,} series, {_count(part.points, 'observation')}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    return f"{counted(part.pages, 'page')}, {part.series:,} series, {counted(part.points, 'observation')}"
 
 
 @contextlib.contextmanager

@@ -62,7 +62,11 @@ def _report(service: IndexUpstream, facts: dict[str, ListFacts]) -> int:
     """Say what there is now."""
     shelf = service.index.crawl.shelf
     missing = [db for db in ORDER if db not in facts]
-    where = shelf.folder if shelf.folder and not shelf.trouble else "memory, and gone now: write --boj-index-dir"
+    where = (
+        shelf.folder
+        if shelf.folder and not shelf.trouble
+        else "memory, and is not kept: write --boj-index-dir DIR to keep it"
+    )
     say(f"{_extent(facts)}, in {where}")
     if shelf.trouble:
         say(f"{shelf.folder}: {shelf.trouble}")

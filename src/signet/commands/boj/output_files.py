@@ -16,8 +16,8 @@ from typing import IO, Any, Final
 
 import msgspec
 
-from signet.commands.installation import install_command
 from signet.files import replacing
+from signet.installation import install_command
 from signet.kernel.errors import Code, Fault
 from signet.settings import UsageError
 

@@ -6,6 +6,7 @@ The text has colours on a terminal, and a sign per series elsewhere.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import shutil
 import warnings
@@ -14,8 +15,8 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from signet.commands.arguments import SPACES, printable
-from signet.commands.installation import install_command
 from signet.commands.terminal import on_terminal, say, write
+from signet.installation import install_command
 from signet.kernel.errors import Fault
 from signet.settings import Settings, UsageError
 
@@ -60,6 +61,8 @@ JAPANESE_FONTS: Final = (
 )  # fmt: skip
 WIDTH_IN: Final = 9.0
 LEFT_IN: Final = 0.95
+UNIT_IN: Final = 0.45
+"""The room for the unit of a panel, left of the numbers on its axis."""
 RIGHT_IN: Final = 0.25
 HEAD_IN: Final = 0.5
 ROW_IN: Final = 0.2
@@ -195,7 +198,17 @@ def paint(chart: Chart, file: IO[bytes], suffix: str, font: str | None = None) -
     with mpl.rc_context(), warnings.catch_warnings(action="ignore"):
         mpl.rcdefaults()
         mpl.rcParams.update({**RC, "font.family": families})
-        _figure(chart).savefig(file, format=suffix, dpi=DPI, metadata=METADATA[suffix])
+        # It tells of every weight that a font lacks; the text is drawn in the weight that there is.
+        logger = logging.getLogger("matplotlib.font_manager")
+        logger.addFilter(_no_record)
+        try:
+            _figure(chart).savefig(file, format=suffix, dpi=DPI, metadata=METADATA[suffix])
+        finally:
+            logger.removeFilter(_no_record)
+
+
+def _no_record(_: logging.LogRecord) -> bool:
+    return False
 
 
 def _figure(chart: Chart) -> Any:
@@ -212,14 +225,28 @@ def _figure(chart: Chart) -> Any:
     top_in = HEAD_IN
     for panel in chart.panels:
         top_in += len(panel.curves) * ROW_IN
-        left, width = LEFT_IN / WIDTH_IN, 1 - (LEFT_IN + RIGHT_IN) / WIDTH_IN
-        _paint_panel(
-            figure.add_axes((left, 1 - (top_in + PANEL_IN) / height_in, width, PANEL_IN / height_in)), chart, panel
-        )
+        axes = figure.add_axes((0, 1 - (top_in + PANEL_IN) / height_in, 1, PANEL_IN / height_in))
+        _paint_panel(axes, chart, panel)
         top_in += PANEL_IN + DATES_IN
+    _set_margin(figure)
     for number, line in enumerate(foot):
         _write(figure, line, top_in + number * ROW_IN, size=7.5, color=FAINT)
     return figure
+
+
+def _set_margin(figure: Any) -> None:
+    """Give all panels a left margin in which the longest number of an axis has room beside the unit."""
+    left_in = LEFT_IN
+    for _ in range(2):
+        # The numbers depend on the width of a panel, and its width on the longest of them.
+        for axes in figure.axes:
+            place = axes.get_position()
+            axes.set_position(
+                (left_in / WIDTH_IN, place.y0, 1 - (left_in + RIGHT_IN) / WIDTH_IN, place.height), which="both"
+            )
+        figure.draw_without_rendering()
+        widths = [label.get_window_extent().width for axes in figure.axes for label in axes.get_yticklabels()]
+        left_in = max(LEFT_IN, max(widths, default=0) / figure.dpi + UNIT_IN)
 
 
 def _write(figure: Any, text: str, top_in: float, *, x_in: float = RIGHT_IN, **look: Any) -> None:

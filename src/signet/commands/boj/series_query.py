@@ -15,6 +15,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw, Struct, structs, to_builtins
 
+from signet.advice import advise
 from signet.app import build_server, resolve
 from signet.kernel.errors import Code, Fault
 from signet.kernel.outcome import Call, Outcome
@@ -43,7 +44,7 @@ __all__ = [
 ]
 
 FLAGS: Final = {
-    "boj_get_metadata": "`signet call boj_get_metadata db=DB`",
+    "boj_get_metadata": f"`{advise('boj.list', here=False, arguments='db=DB')}`",
     "codes": "--codes",
     "db": "the database",
     "end_date": "--end",

@@ -6,13 +6,15 @@ Every finding is a warning, except a secret, which is an error. The rules and th
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any, Final
+
+from signet.kernel.secret_shapes import find_secrets
 
 from .findings import ALL_MODELS, LEAK, RULES, Finding, Findings, step
 from .schema_rules import lint_schema
-from .secrets import find_secrets, texts_of
 
-__all__ = ["Finding", "find_secrets", "lint_tool"]
+__all__ = ["Finding", "lint_tool", "texts_of"]
 
 NAMES: Final = {
     "MCP": re.compile(r"[A-Za-z0-9._-]+"),
@@ -22,6 +24,8 @@ NAMES: Final = {
 }
 VSCODE_PREFIX_CHARS: Final = 17
 """How much of `mcp_server` VS Code keeps before the underscore and the tool's name."""
+MAX_DEPTH: Final = 100
+"""A text that lies deeper has the place of the part at this depth: places would grow with the square of the depth."""
 UNIONS: Final = {
     "OpenAI": ("anyOf", "oneOf", "allOf", "enum", "not"),
     "Anthropic": ("anyOf", "oneOf", "allOf"),
@@ -57,6 +61,19 @@ def lint_tool(
         for kind in find_secrets(text):
             findings.add(LEAK, ALL_MODELS, place, kind=kind)
     return findings.found
+
+
+def texts_of(schema: Any, place: str) -> Iterator[tuple[str, str]]:
+    """Yield each text in a schema with its place: descriptions, defaults, examples, permitted values and the rest."""
+    stack = [(schema, place, 0)]
+    while stack:
+        value, at, depth = stack.pop()
+        if isinstance(value, str):
+            yield value, at
+        elif isinstance(value, dict | list):
+            children = value.items() if isinstance(value, dict) else enumerate(value)
+            near = depth < MAX_DEPTH
+            stack.extend(reversed([(child, at + step(name) if near else at, depth + 1) for name, child in children]))
 
 
 def _lint_name(name: str, server: str, findings: Findings) -> None:

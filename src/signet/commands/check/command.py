@@ -31,6 +31,7 @@ from signet.kernel.setting_types import split_list
 from signet.lock.file import DEFAULT_PATH
 from signet.relay.server_spec import ServerSpec
 from signet.settings import EnabledToolset, Settings, UsageError, known_settings
+from signet.transports.pipes import stdout_kept
 
 from .calls import check_example, check_wrong_input
 from .clients import check_clients
@@ -258,19 +259,12 @@ def _replace_unencodable() -> None:
 @contextlib.contextmanager
 def _output_kept() -> Iterator[Callable[[str], None]]:
     """Keep standard output for the report, whatever tools print; yield a callback that shows progress to a person."""
-    if sys.stdout is not None:
-        sys.stdout.flush()
     try:
-        kept = os.dup(1)
+        os.fstat(1)
     except OSError:
         raise UsageError("cannot write to standard output (it is closed)") from None
-    try:
-        os.dup2(2, 1)
-        with contextlib.redirect_stdout(sys.stderr), _progress() as on_progress:
-            yield on_progress
-    finally:
-        os.dup2(kept, 1)
-        os.close(kept)
+    with stdout_kept(), _progress() as on_progress:
+        yield on_progress
 
 
 @contextlib.contextmanager

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
+from jsonschema_rs import ValidationError
 from msgspec import UNSET
 
+from signet.advice import advise
 from signet.authoring.drift import change_of, changes, higher_version
 from signet.authoring.frozen import MARK_FILE, BrokenContractError, agree, read_frozen, tool_file
 from signet.catalogue import freezing_target
 from signet.compatibility.contract_set import is_version, numbers
 from signet.compatibility.counterexample import compiled
 from signet.compatibility.satisfaction import example_of, is_contradiction
+from signet.compatibility.verdict import parts_with_default
 from signet.kernel.schemas import SchemaRegistry, schema_of
 from signet.kernel.toolset import Toolset
 
 from .result import CheckResult, State, Subject
 
 __all__ = ["check_contract", "check_frozen", "check_satisfiable", "schemas_of"]
+
+MAX_CHARS: Final = 200
+"""The part of a validator's message that is shown."""
 
 
 def schemas_of(subject: Subject, registry: SchemaRegistry) -> dict[str, dict[str, Any]]:
@@ -29,13 +35,28 @@ def schemas_of(subject: Subject, registry: SchemaRegistry) -> dict[str, dict[str
 
 
 def check_contract(subject: Subject, registry: SchemaRegistry) -> CheckResult:
-    """Compile both contracts of a tool."""
+    """Compile both contracts of a tool, and hold each default in them to the schema that states it."""
     try:
         registry.load_tool_io(subject.tool.slug)
+        wrong = [_wrong_default(schema) for schema in schemas_of(subject, registry).values()]
     except ValueError as error:
         first_line = str(error).partition("\n")[0]
         return subject.failed("contract", f"{first_line}; mend its types, or its file")
-    return subject.ok("contract")
+    message = next(filter(None, wrong), "")
+    return subject.failed("contract", message) if message else subject.ok("contract")
+
+
+def _wrong_default(schema: dict[str, Any]) -> str:
+    """Return why a default in a schema is not a value of its own type, the first one, or an empty text."""
+    shared = {"$defs": schema["$defs"]} if "$defs" in schema else {}
+    for place, part in parts_with_default(schema):
+        rules = {key: value for key, value in part.items() if key != "default"}
+        try:
+            compiled({**shared, **rules}, formats=False).validate(part["default"])
+        except ValidationError as error:
+            name = ".".join(place) or "the whole"
+            return f"the default of {name} is not of its own type ({error.message[:MAX_CHARS]}): mend one of the two"
+    return ""
 
 
 def check_satisfiable(subject: Subject, schemas: dict[str, dict[str, Any]]) -> CheckResult:
@@ -70,7 +91,7 @@ def check_frozen(toolset: Toolset, subjects: list[Subject], orphans: Sequence[st
     """
     if not toolset.bundles() or toolset.is_foreign:
         return []
-    freeze = f"signet contract freeze {freezing_target(toolset)}"
+    freeze = advise("contract.freeze", target=freezing_target(toolset))
     try:
         frozen = read_frozen(toolset, orphans)
         if frozen is None:

@@ -10,7 +10,7 @@ import msgspec
 
 from signet.commands.parity.corpus import CorpusCall
 from signet.commands.parity.engine import run_corpus
-from signet.commands.parity.report import SAME, ParityReport, ReportRow
+from signet.commands.parity.report import SAME, ParityReport, ReportRow, mark_varying
 from signet.kernel.outcome import Outcome
 from signet.kernel.setting_types import join_list
 from signet.kernel.settings import settings_of
@@ -22,8 +22,6 @@ from .result import CheckResult, Subject
 
 __all__ = ["check_parity"]
 
-VALUES: Final = ("result", "record")
-"""What differs between doors where a tool answers the same call in another way each time."""
 MAX_DIFF_CHARS: Final = 600
 
 
@@ -41,27 +39,26 @@ def check_parity(
         settings=_variables(targets, settings),
         on_progress=lambda call, channel: on_progress(f"parity: {call.tool} over {channel.name}"),
     )
-    return [_judged(one, row, report, settings) for one, row in zip(subjects, report.rows, strict=True)]
+    report = mark_varying(report, lambda number: _call_again(subjects[number], settings))
+    return [_judged(one, row, report) for one, row in zip(subjects, report.rows, strict=True)]
 
 
-def _judged(subject: Subject, row: ReportRow, report: ParityReport, settings: Settings) -> CheckResult:
+def _judged(subject: Subject, row: ReportRow, report: ParityReport) -> CheckResult:
     doors = len(row.ways)
+    if row.varies:
+        return subject.ok("parity", f"its result differs from call to call; the outcome is the same over {doors} doors")
     if row.agrees:
         return subject.ok("parity")
     differing = {way: cell for way, cell in row.ways.items() if cell != SAME}
-    if set(differing.values()) <= set(VALUES) and _changes_by_itself(subject, settings):
-        return subject.ok("parity", f"its result differs from call to call; the outcome is the same over {doors} doors")
     told = ", ".join(f"{way}: {cell}" for way, cell in differing.items())
     first = report.first
     diff = f"\n{first.diff[:MAX_DIFF_CHARS]}" if first is not None and first.call == row.name else ""
     return subject.failed("parity", f"not all {doors} doors say {row.outcome} alike ({told}){diff}")
 
 
-def _changes_by_itself(subject: Subject, settings: Settings) -> bool:
-    """Return whether one and the same call has two results, through no door at all."""
-    results = [call_example(subject, settings) for _ in range(2)]
-    bodies = [outcome.body for outcome in results if isinstance(outcome, Outcome) and outcome.fault is None]
-    return len(set(bodies)) > 1
+def _call_again(subject: Subject, settings: Settings) -> bytes | None:
+    outcome = call_example(subject, settings)
+    return outcome.body if isinstance(outcome, Outcome) and outcome.fault is None else None
 
 
 def _variables(targets: list[str], settings: Settings) -> dict[str, str]:

@@ -21,6 +21,7 @@ from signet.commands.doctor.servers import read_server
 from signet.kernel.outcome import Call, Outcome
 from signet.kernel.pipeline import Pipeline
 from signet.kernel.schemas import SchemaRegistry, schema_of
+from signet.kernel.secret_shapes import find_secrets
 from signet.kernel.server import QUIET_CONTEXT
 from signet.kernel.tools import Toolbox
 from signet.kernel.toolset import Toolset
@@ -34,10 +35,9 @@ from signet.relay.server_snapshot import SnapshotError
 from signet.relay.server_spec import ServerSpec
 
 from .calls import MAX_WRONG, judge_wrong_input, wrong_inputs
-from .client_rules import lint_tool
+from .client_rules import lint_tool, texts_of
 from .contracts import check_satisfiable
 from .result import CheckResult, State, Subject
-from .secrets import find_secrets, texts_of
 
 __all__ = ["SERVER_CHECKS", "CheckedServer", "check_server"]
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
+from signet.advice import advise
 from signet.authoring.drift import changes, orphans_of
 from signet.authoring.frozen import (
     MARK_FILE,
@@ -126,7 +127,7 @@ def _warn(toolsets: list[Toolset], target: str) -> None:
     for text in texts[:MAX_WARNINGS]:
         say(f"warning: {text}")
     if len(texts) > MAX_WARNINGS:
-        say(f"warning: and {len(texts) - MAX_WARNINGS} more; 'signet check {target}' shows them all")
+        say(f"warning: and {len(texts) - MAX_WARNINGS} more; '{advise('check', target=target)}' shows them all")
 
 
 def _freezable(toolset: Toolset) -> Toolset:

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 import msgspec
 
+from signet.advice import advise
 from signet.commands.terminal import say, table, write, write_json
 from signet.files import replacing
 from signet.relay.link import LinkError
@@ -95,5 +96,6 @@ def _advice(folder: str, server: str) -> str:
     """Return what to write into signet.toml so that what was learned is enforced."""
     path = os.path.relpath(folder)
     entry = f"[servers.{server}]\ncontracts = {msgspec.json.encode(path).decode()}"
-    how = f"to enforce what structuredContent shows: 'signet wrap --contracts {path}', or in signet.toml"
+    wrap = advise("wrap.contracts", folder=path)
+    how = f"to enforce what structuredContent shows: '{wrap} -- COMMAND', or in signet.toml"
     return f"{how}\n\n{entry}"

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import socket
 import threading
+from contextlib import suppress
 from typing import Final
+
+from signet.transports.http_server import path_of, remove_path
 
 from .generation import STOP, Ready
 from .supervisor import READY_S, Generation, Supervisor
@@ -71,3 +74,7 @@ class HttpSupervisor(Supervisor):
             end.start()
         for end in ends:
             end.join()
+        if self._listener is not None and (path := path_of(self._listener)):
+            self._listener.close()
+            with suppress(OSError):
+                remove_path(path)

@@ -12,9 +12,12 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from typing import Any, Final
 
 from signet import __version__
+from signet.advice import advise
 from signet.app import JOURNALS, open_toolbox, resolve
 from signet.catalogue import TOOLSETS, find_toolset
-from signet.commands.installation import (
+from signet.configuration.reading import read_configuration
+from signet.configuration.wrapping import with_servers_of_file
+from signet.installation import (
     DISTRIBUTION,
     EXTRAS,
     Origin,
@@ -22,7 +25,6 @@ from signet.commands.installation import (
     install_command,
     missing_modules,
 )
-from signet.configuration.reading import read_configuration
 from signet.kernel.checkup import CONFIGURED, INSTALLED, Check, Finding, note, ok, trouble
 from signet.kernel.settings import Given
 from signet.settings import PREFIX, EnabledToolset, Settings, UsageError, known_settings, variable_of
@@ -43,17 +45,19 @@ def checks_of(environ: Mapping[str, str], flags: Mapping[str, Any]) -> list[Chec
     """Return all checks; where the settings cannot be read, only those that need none, and the reason."""
     checks = [*_installed(find_origin()), Check(CONFIGURED, "variables and flags", partial(_given, environ, flags))]
     try:
-        read, given, warnings = read_configuration(environ, flags, default_log_dir=JOURNALS)
-        settings = resolve(read)
+        defaults = {"log_dir": JOURNALS}
+        read, given, warnings = read_configuration(environ, flags, defaults=defaults, with_documents=True)
+        settings = resolve(with_servers_of_file(read, is_private=False))
         enabled = settings.enabled()
         servers = list(server_checks(settings))
     except UsageError as error:
-        return [*checks, Check(CONFIGURED, "settings", partial(trouble, str(error), "see: signet serve --help"))]
+        return [*checks, Check(CONFIGURED, "settings", partial(trouble, str(error), advise("serve.help")))]
     if settings.config:
         checks.append(Check(CONFIGURED, "file", partial(_file, settings.config, given)))
     checks += [Check(CONFIGURED, event, partial(note, why)) for event, why in warnings.items()]
     checks.append(Check(CONFIGURED, "toolsets", partial(_toolsets, settings, enabled)))
-    checks.append(Check(CONFIGURED, "contracts", partial(_contracts, enabled)))
+    if enabled:
+        checks.append(Check(CONFIGURED, "contracts", partial(_contracts, enabled)))
     for toolset, own in enabled:
         checks += toolset.checks(own)
     reached = reach_checks(settings, is_port_named="port" in given)
@@ -105,8 +109,8 @@ def _packages() -> Finding:
         except PackageNotFoundError:
             missing.append(name)
     if missing:
-        packages = " ".join(f"'{name}'" for name in missing)
-        return trouble(f"not installed: {', '.join(missing)}", f"{sys.executable} -m pip install {packages}")
+        install = advise("packages.install", packages=missing)
+        return trouble(f"not installed: {', '.join(missing)}", install)
     return ok(", ".join(found))
 
 
@@ -170,9 +174,12 @@ def _toolsets(settings: Settings, enabled: list[EnabledToolset]) -> Finding:
     names = [toolset.name for toolset, _ in enabled]
     resting = [find_toolset(name) for name in TOOLSETS if name not in names]
     text = f"enabled: {', '.join(names) or 'none'}"
+    if settings.wrapping is not None:
+        text += f"; servers: {', '.join(one.name for one in settings.wrapping.servers)}"
     if settings.sandbox:
         text += ", on embedded sample data"
-    wanting = [toolset for toolset in resting if toolset.needs and not settings.toolsets]
+    chosen = settings.toolsets or settings.wrapping
+    wanting = [toolset for toolset in resting if toolset.needs and not chosen]
     if not wanting:
         return ok(text)
     # A toolset that extends another needs the same setting.

@@ -20,6 +20,7 @@ from signet.commands.terminal import table, write, write_json
 from signet.configuration.reading import read_configuration
 from signet.kernel.checkup import Check, Finding, State, note, trouble
 from signet.kernel.redaction import SecretRedactor, redact_user_info
+from signet.kernel.settings import Given
 from signet.settings import PREFIX, UsageError, known_settings, variable_of
 
 from .checkups import checks_of
@@ -79,12 +80,14 @@ def _run(args: argparse.Namespace) -> int:
 
 def _secrets(environ: Mapping[str, str], flags: Mapping[str, Any]) -> list[str]:
     """Return the values of all secret settings, as they were given: they may be unusable as settings."""
+    given: Mapping[str, Given] = {}
+    with contextlib.suppress(UsageError):
+        given = read_configuration(environ, flags, with_documents=True).given
+    # Behind the reading: it opens the targets and the documents that have settings of their own.
     names = [name for name, field in known_settings().items() if field.secret]
     variables = [variable for name in names for variable in (variable_of(name), PREFIX + name.upper())]
     values = [environ.get(variable) for variable in variables] + [flags.get(name) for name in names]
-    with contextlib.suppress(UsageError):
-        given = read_configuration(environ, flags).given
-        values += [given[name].value for name in names if name in given]
+    values += [given[name].value for name in names if name in given]
     return [str(value) for value in values if value and str(value).strip()]
 
 

@@ -8,10 +8,11 @@ import http.client
 import os
 from collections.abc import Iterator
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
+from signet.advice import advise
 from signet.app import open_toolbox
 from signet.kernel.checkup import CONFIGURED, REACHABLE, Check, Finding, note, ok, trouble
 from signet.kernel.errors import Fault
@@ -27,6 +28,9 @@ __all__ = ["reach_checks"]
 
 PROBE_S: Final = 5.0
 """The time for one request, from the lookup of the name to the last byte."""
+SAID_IN: Final = ("detail", "title", "message", "status")
+"""The members in which an answer says why it is none, the best first."""
+MAX_SAID_CHARS: Final = 200
 OK: Final = 200
 UNAUTHORIZED: Final = (401, 403)
 
@@ -75,7 +79,7 @@ def _open_door(settings: Settings) -> Finding:
         toolbox, _ = open_toolbox(settings.enabled())
         refuse_open_door(settings, toolbox, is_local=is_local(settings.host))
     except UsageError as error:
-        return trouble(str(error), "SIGNET_TOKEN=… signet serve")
+        return trouble(str(error), advise("serve.token"))
     try:
         check_access(settings)
     except UsageError as error:
@@ -98,7 +102,7 @@ def _address(settings: Settings, *, is_named: bool) -> Finding:
             return ok(f"a Signet is serving on {where} already")
         why = getattr(error, "strerror", None) or str(error)
         finding = trouble if is_named or host != "127.0.0.1" else note
-        return finding(f"cannot listen on {where} ({why})", "signet serve --port 0 picks a free port")
+        return finding(f"cannot listen on {where} ({why})", f"{advise('serve.port')} picks a free port")
     return ok(f"{where} is free")
 
 
@@ -122,7 +126,8 @@ def _folder(path: str, flag: str) -> Finding:
     if not os.path.isdir(existing):
         return trouble(f"{existing} is in the way: it is no folder", f"write another {flag}")
     if not os.access(existing, os.W_OK | os.X_OK):
-        return trouble(f"{existing} cannot be written to", f"write another {flag}, or: chmod u+wx {existing}")
+        grant = advise("folder.writable", folder=existing)
+        return trouble(f"{existing} cannot be written to", f"write another {flag}, or: {grant}")
     return ok(shown if existing == shown else f"{shown} (made when it is needed)")
 
 
@@ -168,8 +173,19 @@ def _judge(upstream: HttpUpstream, response: UpstreamResponse, spec: UpstreamSpe
     if spec.probe is None:
         return ok(f"{where} answers (HTTP {response.status}, {took})")
     if response.status != OK:
-        return trouble(f"{where} answers with HTTP {response.status}", "check that this is the service's origin")
+        text = f"{where} answers with HTTP {response.status}{_said(response)}"
+        return trouble(text, "check that this is the service's origin")
     if "json" not in response.content_type:
         kind = response.content_type.partition(";")[0] or "no type"
         return trouble(f"{where} answers with {kind}, not with JSON", "check that this is the service's origin")
     return ok(f"{where} answers ({took})")
+
+
+def _said(response: UpstreamResponse) -> str:
+    """Return what a refusal in JSON says for people, if anything."""
+    try:
+        value = msgspec.json.decode(response.body, type=dict[str, Any])
+    except (ValueError, RecursionError):
+        return ""
+    texts = [value[name] for name in SAID_IN if isinstance(value.get(name), str)]
+    return f": {' '.join(texts[0].split())[:MAX_SAID_CHARS]}" if texts else ""

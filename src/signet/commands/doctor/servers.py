@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
+from signet.advice import advise
 from signet.configuration.servers import servers_of
 from signet.kernel.checkup import REACHABLE, Check, Finding, ok, trouble
 from signet.lock.snapshot import Snapshot
@@ -33,7 +34,7 @@ async def _server(spec: ServerSpec) -> Finding:
     try:
         snapshot = await asyncio.to_thread(read_server, spec, LIST_S)
     except SnapshotError as error:
-        return trouble(str(error), f"mend [servers.{spec.name}]; 'signet tools' lists what is served")
+        return trouble(str(error), f"mend [servers.{spec.name}]; '{advise('tools.list')}' lists what is served")
     tools = len(snapshot.tools)
     return ok(f"it lists {tools} {'tool' if tools == 1 else 'tools'}, and speaks {snapshot.version}")
 

@@ -14,7 +14,18 @@ from signet.commands.terminal import on_terminal, say, write
 from signet.settings import UsageError
 
 from .config_file import ConfigFile, read_config, write_backup, write_config
-from .target import command_words, default_name, parse_env, parse_url
+from .target import (
+    CONFIG_VARIABLE,
+    PROGRAM,
+    WRAP,
+    command_words,
+    config_variable,
+    default_name,
+    parse_env,
+    parse_url,
+    words_of,
+    wrapping_words,
+)
 
 __all__ = ["Place", "add", "add_place", "cannot_edit", "failed", "find_place", "show_text"]
 
@@ -22,7 +33,9 @@ FAILED: Final = 1
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 EPILOG: Final = """\
 TARGET is a file, a folder, a module (package.module[:attribute]) or a toolset; without it, the entry serves what
-'signet stdio' serves here. The file of settings that is in effect here, such as signet.toml, is named by its full path.
+'signet stdio' serves here, or with '-- wrap …' what that 'signet wrap' serves. The file of settings that is in effect
+here, such as signet.toml, is named by its full path.
+With --project all paths are relative to the working folder, and 'signet' is found by the PATH of each client.
 Everything else in the file stays as it is, comments too, and a backup is written beside it.
 Variables of your environment, such as tokens, are not written; --env writes one.
 
@@ -31,6 +44,7 @@ examples:
   signet install claude-code --project -- --sandbox
   signet install cursor boj --print
   signet install vscode --url http://127.0.0.1:8080
+  signet install cursor -- wrap -- npx -y @modelcontextprotocol/server-memory
 """
 
 
@@ -86,7 +100,7 @@ def find_place(args: argparse.Namespace) -> Place:
     if len(args.targets) > 1:
         raise UsageError("one TARGET at a time; flags of the server stand behind --")
     args.target = args.targets[0] if args.targets else None
-    name = args.name or default_name(args.target)
+    name = args.name or default_name(args.target, getattr(args, "flags", ()))
     if not NAME.fullmatch(name):
         raise UsageError("--name takes up to 64 letters, digits, - and _, of which all clients make tool names")
     client = CLIENTS[args.client]
@@ -125,6 +139,8 @@ def _run(args: argparse.Namespace) -> int:
     except OSError as error:
         return failed(error)
     _tell(place, backup, is_new=there is None)
+    if args.project and args.url is None and PROGRAM in words_of(entry):
+        write(f"the entry has no path of this machine: {place.client.title} must find '{PROGRAM}' on its PATH")
     return 0
 
 
@@ -133,7 +149,12 @@ def _entry(args: argparse.Namespace, place: Place) -> dict[str, Any]:
     client = place.client
     if args.url is None:
         env = parse_env(args.env)
-        return client.local(Launch(place.name, command_words(args.target, args.flags, env), env))
+        if args.flags[:1] == [WRAP]:
+            if args.target is not None:
+                raise UsageError("a TARGET is of your own, and 'wrap' is for a server: write one of the two")
+            config = {} if CONFIG_VARIABLE in env else config_variable(project=args.project)
+            return client.local(Launch(place.name, wrapping_words(args.flags, project=args.project), {**config, **env}))
+        return client.local(Launch(place.name, command_words(args.target, args.flags, env, project=args.project), env))
     if args.target is not None or args.flags or args.env:
         raise UsageError("--url names a server that runs: a target, flags and --env are its own")
     if client.remote is None:

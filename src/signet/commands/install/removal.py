@@ -18,7 +18,7 @@ from signet.settings import UsageError
 
 from .command import Place, add_place, cannot_edit, failed, find_place, show_text
 from .config_file import ConfigFile, backups_of, remove_config, write_backup, write_config
-from .target import target_words
+from .target import target_words, words_of
 
 __all__ = ["add"]
 
@@ -100,24 +100,16 @@ def _find_origin(place: Place, entry: Any) -> ConfigFile | None:
 
 def _why_not(place: Place, entry: Any, target: str | None) -> str:
     """Return why an entry is not to be taken out without force, or nothing."""
-    words = _words_of(entry)
+    words = words_of(entry)
     programs = {word.replace("\\", "/").rpartition("/")[2].removesuffix(".exe") for word in words}
     if words and not programs & {"signet", "signet-mcp"}:
         return "does not start Signet"
     if not words and not _is_plain_address(place, entry):
         return "does not start Signet"
-    if target is not None and target_words(target, may_be_gone=True)[-1] not in words:
+    # The paths of a project's file are relative to the working folder.
+    if target is not None and target_words(target, may_be_gone=True)[-1] not in {*words, *map(os.path.abspath, words)}:
         return f"serves something else than {target}"
     return ""
-
-
-def _words_of(entry: Any) -> list[str]:
-    """Return the command of an entry, in the form of any client."""
-    words: list[str] = []
-    for key in ("command", "cmd", "args") if isinstance(entry, dict) else ():
-        value = entry.get(key, [])
-        words += [value] if isinstance(value, str) else map(str, value) if isinstance(value, list) else []
-    return words
 
 
 def _is_plain_address(place: Place, entry: Any) -> bool:

@@ -1,6 +1,7 @@
-"""The server that an entry starts: the absolute command, the words for a target, the name of the entry.
+"""The server that an entry starts: the command, the words for a target, the name of the entry.
 
-A client starts the command in a folder of its own: what the working folder decides is written out.
+A client starts the command of its user's file in a folder of its own: what the working folder decides is written out.
+The file of a project is shared, and its client starts in the project's folder: its paths are relative to that.
 """
 
 from __future__ import annotations
@@ -8,17 +9,32 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Mapping
-from typing import Final
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from signet.catalogue import TOOLSETS
 from signet.settings import PREFIX, UsageError
 
 from .module_file import find_module
 
-__all__ = ["command_words", "default_name", "parse_env", "parse_url", "target_words"]
+__all__ = [
+    "CONFIG_VARIABLE",
+    "PROGRAM",
+    "WRAP",
+    "command_words",
+    "config_variable",
+    "default_name",
+    "parse_env",
+    "parse_url",
+    "target_words",
+    "words_of",
+    "wrapping_words",
+]
 
 DEFAULT_NAME: Final = "signet"
+PROGRAM: Final = "signet"
+"""The command that starts Signet wherever it is installed."""
 MODULE: Final = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*(?::[^\W\d]\w*(?:\.[^\W\d]\w*)*)?")
 GROUP: Final = "signet.toolsets"
 """The entry points by which installed packages offer toolsets."""
@@ -28,30 +44,87 @@ PLAIN_STEM: Final = "tools"
 CONFIG_FLAG: Final = "--config"
 CONFIG_VARIABLE: Final = f"{PREFIX}CONFIG"
 CONFIG_FILE: Final = "signet.toml"
+WRAP: Final = "wrap"
+"""The first word behind `--` where the entry wraps a server."""
 
 
-def command_words(target: str | None, flags: list[str], env: Mapping[str, str]) -> list[str]:
+def command_words(target: str | None, flags: list[str], env: Mapping[str, str], *, project: bool = False) -> list[str]:
     """Return the command that serves a target on stdio, by absolute paths: clients start with a short PATH.
 
     Args:
         target: what to serve; None for what the file of settings names, or the defaults.
         flags: the server's own.
         env: the variables that the entry sets.
+        project: whether the entry is for all who have the working folder: it has no path of this machine then.
 
     Raises:
         UsageError: there is no such target or file of settings, or a word cannot be written into a file.
     """
+    served = [] if target is None else target_words(target)
+    if project and target is not None and os.path.isabs(served[-1]):
+        served = [*served[:-1], _in_project(served[-1])]
+    config, others = _split_config(flags)
+    if config is None and CONFIG_VARIABLE not in env:
+        config = _config_in_effect()
+    path = _existing(config) if config is not None else ""
+    named = [CONFIG_FLAG, _in_project(path) if project else path] if path else []
+    return [_writable(word) for word in (*_program(project=project), "stdio", *served, *others, *named)]
+
+
+def _program(*, project: bool) -> list[str]:
+    """Return the words that start Signet: those of this installation, for a project the command of any."""
     if not sys.executable:
         raise UsageError("this Python does not know its own path, which the entry needs")
     python = os.path.abspath(sys.executable)
     script = os.path.join(os.path.dirname(python), "signet.exe" if sys.platform == "win32" else "signet")
-    program = [script] if os.path.isfile(script) and os.access(script, os.X_OK) else [python, "-m", "signet"]
-    served = [] if target is None else target_words(target)
-    config, others = _split_config(flags)
-    if config is None and CONFIG_VARIABLE not in env:
-        config = _config_in_effect()
-    named = [] if config is None else [CONFIG_FLAG, _existing(config)]
-    return [_writable(word) for word in (*program, "stdio", *served, *others, *named)]
+    words = [script] if os.path.isfile(script) and os.access(script, os.X_OK) else [python, "-m", "signet"]
+    if not project:
+        return words
+    inside = _relative(words[0])
+    return [PROGRAM] if inside is None else [inside, *words[1:]]
+
+
+def _in_project(path: str) -> str:
+    """Return a path relative to the working folder; raise UsageError if it is outside of it."""
+    relative = _relative(path)
+    if relative is None:
+        advice = "copy it into the project, or leave out --project"
+        raise UsageError(f"{path} is outside of the project, whose file others share: {advice}")
+    return relative
+
+
+def _relative(path: str) -> str | None:
+    """Return a path below the working folder, as every system reads it, or None for another path."""
+    folder = os.path.join(os.getcwd(), "")
+    return f"./{path[len(folder) :].replace(os.sep, '/')}" if path.startswith(folder) else None
+
+
+def wrapping_words(words: list[str], *, project: bool) -> list[str]:
+    """Return the command of a `signet wrap` command line, by absolute paths; for a project as it is written.
+
+    Raises:
+        UsageError: a word cannot be written into a file, or the command line names no server.
+    """
+    from signet.commands.launching import wrap_words
+
+    args = _parsed(words)
+    if not (args.command or args.url or args.client_file or args.tape or args.openapi):
+        raise UsageError("which server? write it behind 'wrap', such as: -- wrap -- npx -y some-server")
+    served = words if project else wrap_words(args, for_display=False)
+    return [_writable(word) for word in (*_program(project=project), *served)]
+
+
+def _parsed(words: list[str]) -> Namespace:
+    from signet.commands.cli import parser
+
+    return parser(words).parse_args(words)
+
+
+def config_variable(*, project: bool) -> dict[str, str]:
+    """Return the variable that names the file of settings that is in effect here, if there is one."""
+    config = _config_in_effect()
+    path = _existing(config) if config is not None else ""
+    return {CONFIG_VARIABLE: _in_project(path) if project else path} if path else {}
 
 
 def target_words(target: str, *, may_be_gone: bool = False) -> list[str]:
@@ -121,13 +194,15 @@ def _existing(config: str) -> str:
     return os.path.abspath(config)
 
 
-def default_name(target: str | None) -> str:
+def default_name(target: str | None, flags: Sequence[str] = ()) -> str:
     """Return the name of an entry: `signet`, or the stem of its target in the characters that every client takes.
+
+    That of a wrapped server is the server's own.
 
     The tools of a package, in `tools.py` or `__init__.py`, have the name of the package.
     """
     if target is None:
-        return DEFAULT_NAME
+        return _name_of_server(list(flags)) if flags[:1] == [WRAP] else DEFAULT_NAME
     folder, base = os.path.split(os.path.abspath(target))
     stem, package = base.removesuffix(".py"), ""
     if not os.path.exists(target) and MODULE.fullmatch(target) and not target.endswith(".py"):
@@ -138,6 +213,22 @@ def default_name(target: str | None) -> str:
     stem = package if package and stem in {PLAIN_STEM, "__init__"} else stem
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", stem).strip("-_")
     return name[:MAX_NAME_CHARS] or DEFAULT_NAME
+
+
+def _name_of_server(words: list[str]) -> str:
+    from signet.commands.wrap.command import name_of_server
+
+    args = _parsed(words)
+    return DEFAULT_NAME if args.client_file else name_of_server(args)
+
+
+def words_of(entry: Any) -> list[str]:
+    """Return the command of an entry, in the form of any client."""
+    words: list[str] = []
+    for key in ("command", "cmd", "args") if isinstance(entry, dict) else ():
+        value = entry.get(key, [])
+        words += [value] if isinstance(value, str) else map(str, value) if isinstance(value, list) else []
+    return words
 
 
 def parse_url(text: str) -> str:

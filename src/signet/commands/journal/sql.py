@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
+from signet.advice import advise
 from signet.commands.terminal import on_terminal, table, write, write_json
 from signet.settings import UsageError
 
@@ -45,7 +46,7 @@ def ask(query: str, paths: list[str], *, as_json: bool) -> int:
     try:
         import duckdb
     except ImportError:
-        raise UsageError("--sql needs DuckDB: pip install 'signet-mcp[sql]'") from None
+        raise UsageError(f"--sql needs DuckDB; type: {advise('extra', install='sql')}") from None
     with duckdb.connect(":memory:") as database:
         try:
             database.execute(VIEW.format(files=_list(paths), columns=_struct(RAW)))

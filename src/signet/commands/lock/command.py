@@ -10,9 +10,10 @@ from typing import Final
 
 import msgspec
 
-from signet.commands.terminal import say, write, write_json
+from signet.commands.terminal import write, write_json
 from signet.lock.comparison import EntryChange, compare
 from signet.lock.file import Lock, LockedServer, LockError, read_lock, write_lock
+from signet.lock.policy import word_of
 from signet.lock.shown import visible
 from signet.lock.snapshot import INSTRUCTIONS, KINDS, Snapshot, entries_of, name_of
 from signet.relay.server_snapshot import SnapshotError, take_snapshot
@@ -20,7 +21,7 @@ from signet.relay.server_spec import ServerSpec
 from signet.settings import UsageError
 
 from .report import as_json, as_text, pinned_line
-from .sources import add_lock_file, add_sources, read_specs, unwind_on_signals
+from .sources import add_lock_file, add_sources, advice_for, read_specs, say_why, unwind_on_signals
 
 __all__ = ["BLOCKED", "CHANGED", "UNREADABLE", "add"]
 
@@ -84,7 +85,7 @@ def _run(args: argparse.Namespace) -> int:
                     lock = lock.with_server(subject.locked)
             write_lock(args.lock_file, lock)
     except (LockError, SnapshotError) as error:
-        say(str(error))
+        say_why(error, specs, args)
         return UNREADABLE
     _show(subjects, args, accepted)
     return max(map(_status, subjects))
@@ -158,18 +159,21 @@ def _with(old: Snapshot, now: Snapshot, accepted: Iterable[EntryChange]) -> Snap
 
 def _show(subjects: list[_Subject], args: argparse.Namespace, accepted: list[str]) -> None:
     waiting = {subject.spec.name: subject.changes for subject in subjects}
-    unknown = [subject.spec.name for subject in subjects if subject.locked is None]
+    unknown = [subject.spec for subject in subjects if subject.locked is None]
     if args.json:
-        write_json(as_json(waiting, lock=args.lock_file, accepted=accepted, unknown=unknown))
+        write_json(as_json(waiting, lock=args.lock_file, accepted=accepted, unknown=[one.name for one in unknown]))
         return
     for name, changes in waiting.items():
         if changes:
             write(as_text(name, changes) + "\n")
     for line in accepted:
         write(line)
-    for name in unknown:
-        write(f"{name}: nothing is pinned; accept it with 'signet lock --accept {name}'")
+    for spec in unknown:
+        write(f"{spec.name}: nothing is pinned; accept it: {advice_for('accept', [spec], args, name=spec.name)}")
     if not accepted and not unknown and not any(waiting.values()):
         write(f"all as pinned in {args.lock_file}")
     elif any(waiting.values()):
-        write("accept with 'signet lock --accept NAME', or all with --accept-all")
+        first = next(subject for subject in subjects if subject.changes)
+        one = advice_for("accept", [first.spec], args, name=word_of(first.changes[0]))
+        write(f"accept one: {one}")
+        write(f"accept all: {advice_for('accept_all', [subject.spec for subject in subjects], args)}")

@@ -6,7 +6,7 @@ import argparse
 from typing import Final
 
 from signet.commands.arguments import Parser
-from signet.commands.terminal import say, write, write_json
+from signet.commands.terminal import write, write_json
 from signet.lock.comparison import EntryChange, compare
 from signet.lock.file import Lock, LockError, read_lock
 from signet.lock.policy import LockPolicy, describe, is_blocked, parse_policy
@@ -18,7 +18,7 @@ from signet.settings import UsageError
 
 from .command import BLOCKED, CHANGED, UNREADABLE
 from .report import as_json
-from .sources import add_lock_file, add_sources, read_specs, unwind_on_signals
+from .sources import add_lock_file, add_sources, advice_for, read_specs, say_why, unwind_on_signals
 
 __all__ = ["add"]
 
@@ -58,9 +58,9 @@ def _run(args: argparse.Namespace) -> int:
     specs = read_specs(args)
     try:
         lock = read_lock(args.lock_file)
-        found = {spec.name: _changes(spec, lock, args.timeout_s) for spec in specs}
+        found = {spec.name: _changes(spec, lock, args) for spec in specs}
     except (LockError, SnapshotError) as error:
-        say(str(error))
+        say_why(error, specs, args)
         return UNREADABLE
     pinned = {spec.name: {name_of("tool", one) for one in lock.servers[spec.name].snapshot.tools} for spec in specs}
     results = [_result(tool, pinned, found, policy) for tool in args.tools]
@@ -73,11 +73,12 @@ def _run(args: argparse.Namespace) -> int:
     return max(status for status, _ in results)
 
 
-def _changes(spec: ServerSpec, lock: Lock, timeout_s: float) -> dict[str, EntryChange]:
+def _changes(spec: ServerSpec, lock: Lock, args: argparse.Namespace) -> dict[str, EntryChange]:
     """Return the tools of a server that changed, by their old and their new names."""
     if spec.name not in lock.servers:
-        raise LockError(f"the lock has no server '{spec.name}'; 'signet lock --accept {spec.name}' pins it")
-    changes = compare(lock.servers[spec.name].snapshot, take_snapshot(spec, timeout_s))
+        command = advice_for("accept", [spec], args, name=spec.name)
+        raise LockError(f"the lock has no server '{spec.name}'; pin it: {command}")
+    changes = compare(lock.servers[spec.name].snapshot, take_snapshot(spec, args.timeout_s))
     return {name: one for one in changes if one.kind == "tool" for name in (one.name, one.was or one.name)}
 
 

@@ -5,18 +5,24 @@ from __future__ import annotations
 import argparse
 import os
 import signal
+from collections.abc import Sequence
 from typing import Final, NoReturn
 
+from signet.advice import advise
 from signet.commands.arguments import Parser
+from signet.commands.terminal import say
+from signet.commands.wrapped import variables_of
 from signet.configuration.client_file import holds_client_servers, read_client_file
 from signet.configuration.file import find_file
 from signet.configuration.servers import CHOICES, NAME, read_header_file, read_servers
 from signet.configuration.variables import nearest
-from signet.lock.file import DEFAULT_PATH
-from signet.relay.server_spec import ServerSpec, default_name
+from signet.lock.file import DEFAULT_PATH, LockError
+from signet.relay.server_name import default_name
+from signet.relay.server_spec import ServerSpec
+from signet.relay.spec_secrets import lock_words
 from signet.settings import UsageError
 
-__all__ = ["add_lock_file", "add_sources", "read_specs", "unwind_on_signals"]
+__all__ = ["add_lock_file", "add_sources", "advice_for", "read_specs", "say_why", "unwind_on_signals"]
 
 TIMEOUT_S: Final = 60.0
 MAX_TIMEOUT_S: Final = 3_600.0
@@ -30,7 +36,7 @@ def add_sources(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--url", metavar="URL", help="ask the server at this address, instead of starting a command")
     text = "file with headers for --url, a line 'Name: value' each; secrets are kept out of the process list"
     parser.add_argument("--header-file", metavar="FILE", help=text)
-    text = "variable to pass to the command, beside PATH, HOME, LANG and a few others; repeatable"
+    text = "variable to pass to the command, beside PATH, HOME, LANG and a few others; KEY=VALUE sets it; repeatable"
     parser.add_argument("--env", metavar="KEY", action="append", default=[], help=text)
     text = "name of the server in the lock (default: by its package, file or host); or one of the configured servers"
     parser.add_argument("--name", metavar="NAME", help=text)
@@ -66,6 +72,19 @@ def _stop(number: int, _: object) -> NoReturn:
     raise SystemExit(128 + number)
 
 
+def advice_for(action: str, specs: Sequence[ServerSpec], args: argparse.Namespace, name: str = "") -> str:
+    """Return the command of `signet lock` for some of the servers that the arguments name."""
+    words = lock_words(specs, args.lock_file, os.environ) or []
+    situation = f"lock.{action}"
+    return advise(situation, server=words, name=name) if name else advise(situation, server=words)
+
+
+def say_why(error: Exception, specs: Sequence[ServerSpec], args: argparse.Namespace) -> None:
+    """Tell a person why servers could not be compared with the lock; if there is no lock, how to write it."""
+    missing = isinstance(error, LockError) and not os.path.lexists(args.lock_file)
+    say(f"{error}; write it: {advice_for('pin', specs, args)}" if missing else str(error))
+
+
 def read_specs(args: argparse.Namespace) -> tuple[ServerSpec, ...]:
     """Return the servers that the arguments name, at least one.
 
@@ -96,9 +115,6 @@ def _spec(args: argparse.Namespace, command: tuple[str, ...]) -> ServerSpec:
         raise UsageError("a command is started, and a URL is asked: write one of the two")
     if args.url and not args.url.startswith(("http://", "https://")):
         raise UsageError("write a URL that begins with http:// or https://")
-    missing = next((name for name in args.env if name not in os.environ), None)
-    if missing is not None:
-        raise UsageError(f"--env: the variable {missing} is not set")
     if args.name is not None and not NAME.fullmatch(args.name):
         raise UsageError("--name: name a server with a-z, 0-9, _ and -, up to 60 of them")
     return ServerSpec(
@@ -106,6 +122,7 @@ def _spec(args: argparse.Namespace, command: tuple[str, ...]) -> ServerSpec:
         command=command,
         url=args.url or "",
         headers=read_header_file(args.header_file) if args.header_file else (),
-        env=tuple((name, os.environ[name]) for name in args.env),
+        header_file=args.header_file or "",
+        env=variables_of(args.env),
         era=args.era,
     )

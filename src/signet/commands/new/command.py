@@ -6,6 +6,7 @@ import argparse
 import shlex
 from typing import Final
 
+from signet.advice import advise
 from signet.commands.terminal import write
 from signet.settings import UsageError
 
@@ -40,5 +41,7 @@ def _run(args: argparse.Namespace) -> int:
     folder = args.path or names.project
     count = make_project(folder, names)
     write(f"{folder}: {count} files, with the tool {TOOL} in src/{names.package}/tools.py. Next:")
-    write(f"  cd {shlex.quote(folder)}\n  pip install -e '.[dev]'\n  signet check && pytest")
+    # The environment of the project need not be this one: its commands have no path.
+    install, check = advise("project.install", here=False), advise("project.check", here=False)
+    write(f"  cd {shlex.quote(folder)}\n  {install}\n  {check}")
     return 0

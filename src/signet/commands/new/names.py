@@ -7,6 +7,7 @@ import re
 import sys
 from typing import Final, NamedTuple
 
+from signet.advice import advise
 from signet.catalogue import TOOLSETS
 from signet.settings import UsageError
 
@@ -36,7 +37,7 @@ def name_project(name: str) -> ProjectNames:
         UsageError: the name cannot be used; the text says which characters are wrong.
     """
     if name in {"", ".", ".."} or "/" in name or "\\" in name:
-        raise UsageError(f"'{name}' is a place and no name: write signet new NAME --path {name or 'DIR'}")
+        raise UsageError(f"'{name}' is a place and no name: write {advise('new', folder=name or 'DIR')}")
     wrong = dict.fromkeys(re.sub(r"[A-Za-z0-9._-]", "", name))
     if wrong:
         raise UsageError(f"'{name}' cannot name a project because of {' '.join(map(repr, wrong))}: {RULE}")

@@ -127,4 +127,17 @@ def _new(args: argparse.Namespace) -> int:
     from .new import make_folder
 
     problem = _find(args)
-    return FAILED if problem is None else make_folder(problem, args.out, args.lang)
+    return FAILED if problem is None else make_folder(problem, args.out, args.lang, _backend_flags(args))
+
+
+def _backend_flags(args: argparse.Namespace) -> list[str]:
+    """Return the flags that say where problems come from, for another folder; a token is a secret and not repeated."""
+    from signet.configuration.file import find_file
+
+    if args.sandbox:
+        return ["--sandbox"]
+    file = find_file(os.environ, vars(args))
+    flags = ["--config", os.path.abspath(file.path)] if file is not None and file.is_regular else []
+    flags += ["--oj-base-url", args.oj_base_url] if args.oj_base_url is not None else []
+    flags += ["--oj-cache", os.path.abspath(args.oj_cache)] if args.oj_cache is not None else []
+    return flags + ["--offline"] * args.offline

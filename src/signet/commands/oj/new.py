@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Final
 
+from signet.advice import advise
 from signet.commands.terminal import say, write
 from signet.settings import UsageError
 
@@ -15,41 +17,41 @@ __all__ = ["make_folder"]
 STUBS: Final = {
     "py": (
         "main.py",
-        "import sys\n\n\ndef main() -> None:\n    data = sys.stdin.read().split()\n    print(len(data))\n\n\nmain()\n",
-        "python3 main.py",
+        "import sys\n\n\ndef main() -> None:\n    data = sys.stdin.read().split()\n    # Solve it here.\n\n\nmain()\n",
+        ("python3", "main.py"),
     ),
     "cpp": (
         "main.cpp",
         (
-            "#include <iostream>\n#include <string>\n\nint main() {\n    std::ios::sync_with_stdio(false);\n"
-            "    std::cin.tie(nullptr);\n    std::string word;\n    long long count = 0;\n"
-            "    while (std::cin >> word) ++count;\n    std::cout << count << '\\n';\n}\n"
+            "#include <iostream>\n\nint main() {\n    std::ios::sync_with_stdio(false);\n"
+            "    std::cin.tie(nullptr);\n    // Solve it here.\n}\n"
         ),
-        "./main",
+        ("./main",),
     ),
     "rs": (
         "main.rs",
         (
             "use std::io::{self, Read};\n\nfn main() {\n    let mut data = String::new();\n"
-            "    io::stdin().read_to_string(&mut data).unwrap();\n"
-            '    println!("{}", data.split_whitespace().count());\n}\n'
+            "    io::stdin().read_to_string(&mut data).unwrap();\n    // Solve it here.\n}\n"
         ),
-        "./main",
+        ("./main",),
     ),
 }
-"""The stub of each language: its file, its text, and how it is run. A stub counts the words that it reads."""
+"""The stub of each language: its file, its text, and how it is run. A stub reads the input and prints nothing."""
 BUILDS: Final = {"cpp": "g++ -O2 -o main main.cpp && ", "rs": "rustc -O -o main main.rs && "}
 
 
-def make_folder(problem: FoundProblem, out: str | None, lang: str) -> int:
+def make_folder(problem: FoundProblem, out: str | None, lang: str, backend: Sequence[str]) -> int:
     """Write the files of a problem into a folder; files that are there already stay as they are.
+
+    `backend` are the flags that say where problems come from: the printed command needs them too.
 
     Raises:
         UsageError: a file cannot be written.
     """
     folder = out or problem.name
     name, stub, run = STUBS[lang]
-    files = {"statement.md": problem.page + "\n", name: stub}
+    files = {name: stub} | ({"statement.md": problem.page + "\n"} if problem.has_statement else {})
     for number, sample in enumerate(problem.samples.samples, 1):
         files[f"samples/{number}.in"] = sample.input + "\n"
         files[f"samples/{number}.out"] = sample.output + "\n"
@@ -61,11 +63,13 @@ def make_folder(problem: FoundProblem, out: str | None, lang: str) -> int:
         say(problem.samples.reason)
     if kept:
         say(f"left as they were: {', '.join(kept)}")
-    problem_id = f"{problem.samples.source}:{problem.samples.id}"
     count = len(problem.samples.samples)
-    write(f"{folder}: statement, {count} {'sample' if count == 1 else 'samples'} and {name}")
+    parts = ["statement"] * problem.has_statement + [f"{count} {'sample' if count == 1 else 'samples'}"] * (count > 0)
+    write(f"{folder}: {', '.join(parts)} and {name}" if parts else f"{folder}: {name}")
     if problem.reads_stdin and problem.samples.samples:
-        write(f"Test it there: {BUILDS.get(lang, '')}signet oj test {problem_id} -- {run}")
+        problem_id = f"{problem.samples.source}:{problem.samples.id}"
+        command = advise("oj.test", problem=problem_id, backend=list(backend), program=list(run))
+        write(f"Test it there: {BUILDS.get(lang, '')}{command}")
     return 0
 
 

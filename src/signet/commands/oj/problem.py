@@ -16,9 +16,11 @@ from signet.kernel.upstream import Upstream, UpstreamRequest
 from signet.runs import open_run
 from signet.settings import Settings
 from signet.toolsets.oj import api
-from signet.toolsets.oj.models import Resolved
-from signet.toolsets.oj.render import problem_page
-from signet.toolsets.oj_practice.tools import JUDGES, PracticeProblem, SamplesOut, explained, samples_out
+from signet.toolsets.oj.judges import JUDGES, explained, not_resolved
+from signet.toolsets.oj.models import FullProblem, FullResolved
+from signet.toolsets.oj.render import problem_page, with_chinese
+from signet.toolsets.oj.statement_cache import NoBackend, StatementCache
+from signet.toolsets.oj_practice.tools import SamplesOut, samples_out
 
 __all__ = ["FoundProblem", "find_problem"]
 
@@ -34,6 +36,7 @@ class FoundProblem(Struct, frozen=True):
 
     page: str
     samples: SamplesOut
+    has_statement: bool = True
 
     @property
     def name(self) -> str:
@@ -46,12 +49,6 @@ class FoundProblem(Struct, frozen=True):
         return self.samples.source != "leetcode"
 
 
-class _ResolvedPractice(Resolved, frozen=True):
-    """A resolved problem, with what tells why it may have no statement."""
-
-    problem: PracticeProblem | None = None
-
-
 def find_problem(query: str, settings: Settings, *, keep: bool, offline: bool) -> FoundProblem:
     """Return the problem that a URL, a slug, an id or `judge:id` names.
 
@@ -62,7 +59,10 @@ def find_problem(query: str, settings: Settings, *, keep: bool, offline: bool) -
     settings = resolve(settings)
     toolset = find_toolset("oj-practice")
     if keep and not settings.sandbox:
-        folder = settings.of(toolset).cache or user_cache("oj")
+        own = settings.of(toolset)
+        folder = own.cache or user_cache("oj")
+        if offline and own.base_url is None:
+            return asyncio.run(_ask(StatementCache(NoBackend(), folder, offline=True), query.strip()))
         settings = settings.with_toolset(toolset, cache=folder, offline=offline)
     (enabled,) = settings.enabled()
     upstream = open_run(settings, open_log(settings)).runtime(enabled).upstream
@@ -75,15 +75,17 @@ async def _ask(upstream: Upstream, query: str) -> FoundProblem:
     try:
         by_id = _ID.fullmatch(query)
         if by_id is not None:
-            problem = await _read(upstream, api.ask_problem(by_id[1].lower(), by_id[2]), PracticeProblem)
+            problem = await _read(upstream, api.ask_problem(by_id[1].lower(), by_id[2]), FullProblem)
         else:
-            resolved = await _read(upstream, api.ask_resolve(query), _ResolvedPractice)
+            resolved = await _read(upstream, api.ask_resolve(query), FullResolved)
             if resolved.problem is None:
-                raise explained(Fault(Code.NOT_FOUND, f"'{query[:200]}' names no problem of a known judge"), 0, FINDER)
+                message = not_resolved(query, resolved.source, resolved.id)
+                raise explained(Fault(Code.NOT_FOUND, message), 0, FINDER)
             problem = resolved.problem
     finally:
         await upstream.close()
-    return FoundProblem(problem_page(problem), samples_out(problem))
+    has_statement = bool((with_chinese(problem).content or "").strip())
+    return FoundProblem(problem_page(problem), samples_out(problem), has_statement)
 
 
 async def _read(upstream: Upstream, request: UpstreamRequest, shape: type[T]) -> T:

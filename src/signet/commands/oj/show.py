@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from signet.commands.arguments import SPACES, printable
 from signet.commands.terminal import on_terminal, write
 
 from .problem import FoundProblem
 
 __all__ = ["show"]
+
+LIMIT_LINE: Final = re.compile(r"^(\*\*[^*\n]+:?\*\*:?[^\n]*\S)\n(?=\*\*)", re.MULTILINE)
+"""A line that begins in bold type, before another one."""
 
 
 def show(problem: FoundProblem) -> int:
@@ -21,6 +27,8 @@ def show(problem: FoundProblem) -> int:
 
     console = Console()
     with console.capture() as captured:
-        console.print(Markdown(page, hyperlinks=False), width=min(console.width, 100))
+        # Judges write the limits on lines of their own, which Markdown would join.
+        lines = LIMIT_LINE.sub(r"\1  \n", page)
+        console.print(Markdown(lines, hyperlinks=False), width=min(console.width, 100))
     write(captured.get())
     return 0

@@ -7,6 +7,7 @@ import contextlib
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NoReturn
 
@@ -14,7 +15,7 @@ import msgspec
 
 from signet.catalogue import TOOLSETS, find_toolset
 from signet.commands.arguments import add_server_command, printable
-from signet.commands.terminal import Cell, columns, on_terminal, table, write, write_json
+from signet.commands.terminal import Cell, columns, on_terminal, say, table, write, write_json
 from signet.settings import UsageError, load_toolsets
 
 from .channels import CHANNELS
@@ -30,6 +31,8 @@ __all__ = ["add"]
 DIFFERS: Final = 1
 TERMINATED: Final = 128 + signal.SIGTERM
 PIPE_WIDTH: Final = 160
+PROGRESS_S: Final = 5.0
+"""How long nothing is said of the progress, where it is written as lines."""
 CHECK_MARK: Final = "✓"
 ASCII_CHECK_MARK: Final = "ok"
 
@@ -75,7 +78,7 @@ def _run(args: argparse.Namespace) -> int:
     calls = with_slugs(calls, [tool for name in toolsets for tool in find_toolset(name).tools()])
     # Unwind on SIGTERM, so that every process that was started is stopped.
     signal.signal(signal.SIGTERM, _leave)
-    with _progress(len(calls) * len(CHANNELS)) as on_progress:
+    with _progress(len(calls)) as on_progress:
         report = run_corpus(calls, toolsets, on_progress=on_progress)
     return _show(report, args)
 
@@ -94,7 +97,7 @@ def _run_servers(args: argparse.Namespace) -> int:
         calls += calls_of_tape(args.tape, listed, reads_only=not spec.tape) if args.tape else made_up_calls(listed)
     if not calls:
         raise UsageError("there is nothing to call: no tool says that it only reads; a --tape has calls of all tools")
-    with _progress(len(calls) * len(CHANNELS)) as on_progress:
+    with _progress(len(calls)) as on_progress:
         return _show(run_servers(calls, specs, on_progress), args)
 
 
@@ -131,10 +134,11 @@ def _leave(*_: object) -> NoReturn:
 
 
 @contextlib.contextmanager
-def _progress(total: int) -> Iterator[ProgressCallback]:
-    """Yield a callback that shows the progress to a person at a terminal."""
+def _progress(calls: int) -> Iterator[ProgressCallback]:
+    """Yield a callback that shows the progress on standard error: a bar on a terminal, else a line now and then."""
+    total = calls * len(CHANNELS)
     if sys.stderr is None or not sys.stderr.isatty():
-        yield lambda _, __: None
+        yield _progress_lines(calls, total)
         return
     from rich.console import Console
     from rich.markup import escape
@@ -145,6 +149,21 @@ def _progress(total: int) -> Iterator[ProgressCallback]:
         yield lambda call, channel: progress.update(
             task, advance=1, description=escape(f"{channel.name}: {printable(call.name)}")
         )
+
+
+def _progress_lines(calls: int, total: int) -> ProgressCallback:
+    """Say what begins, and return a callback that says how far it is, every few seconds."""
+    say(f"comparing {calls} calls through {len(CHANNELS)} doors")
+    started, last = 0, time.monotonic()
+
+    def on_progress(*_: object) -> None:
+        nonlocal started, last
+        started += 1
+        if time.monotonic() - last >= PROGRESS_S:
+            last = time.monotonic()
+            say(f"{started} of {total} calls")
+
+    return on_progress
 
 
 def _table(report: ParityReport) -> str:

@@ -6,6 +6,7 @@ The fields named `ways` and `way` hold channels; they are published by `signet p
 from __future__ import annotations
 
 import difflib
+from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
@@ -14,19 +15,31 @@ from signet.door_messages import Observation, as_text, differences, most_frequen
 
 from .corpus import CorpusCall
 
-__all__ = ["OK", "SAME", "Difference", "Observation", "ParityReport", "RecordFields", "ReportRow", "compare"]
+__all__ = [
+    "OK",
+    "SAME",
+    "Difference",
+    "Observation",
+    "ParityReport",
+    "RecordFields",
+    "ReportRow",
+    "compare",
+    "mark_varying",
+]
 
 OK: Final = "OK"
 SAME: Final = "same"
 NOBODY: Final = "NOBODY"
 """The reference that channels are compared with if none of them answered a call."""
+VALUES: Final = frozenset((SAME, "result", "record"))
+"""The cells of a row in which all channels have one outcome."""
 MAX_DIFF_LINES: Final = 120
 MAX_LINE_CHARS: Final = 400
 
 RecordFields = dict[str, Any]
 
 
-class ReportRow(msgspec.Struct, frozen=True):
+class ReportRow(msgspec.Struct, frozen=True, omit_defaults=True):
     """One call through all channels."""
 
     name: str
@@ -35,11 +48,18 @@ class ReportRow(msgspec.Struct, frozen=True):
     """The outcome in most channels: OK, or a canonical code."""
     ways: dict[str, str]
     """For each channel `same`, or its own code, or the part that differs (`result`, `record`)."""
+    varies: bool = False
+    """Whether its result differs from call to call, so that the channels have only their outcome in common."""
 
     @property
     def agrees(self) -> bool:
-        """Whether all channels agree on this call."""
-        return all(cell == SAME for cell in self.ways.values())
+        """Whether all channels agree on this call, as far as two calls can."""
+        return self.varies or all(cell == SAME for cell in self.ways.values())
+
+    @property
+    def differs_in_values(self) -> bool:
+        """Whether the channels agree on the outcome, and differ in the values of the result alone."""
+        return not self.agrees and set(self.ways.values()) <= VALUES
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -63,7 +83,7 @@ class ParityReport(msgspec.Struct, frozen=True):
     @property
     def agrees(self) -> bool:
         """Whether all channels agree on every call."""
-        return self.first is None
+        return all(row.agrees for row in self.rows)
 
 
 def compare(calls: list[CorpusCall], channels: list[str], observations: list[list[Observation]]) -> ParityReport:
@@ -78,6 +98,21 @@ def compare(calls: list[CorpusCall], channels: list[str], observations: list[lis
         if place is not None and first is None:
             first = _difference(call, (name, reference), (channels[place], observed[place]))
     return ParityReport(channels, rows, first)
+
+
+def mark_varying(report: ParityReport, call_again: Callable[[int], bytes | None]) -> ParityReport:
+    """Return a report that knows which results differ from call to call.
+
+    `call_again` makes the call of a row through no channel at all, and returns its result, or None if it fails. It is
+    asked twice for each row in which the channels differ in values alone.
+    """
+    rows = []
+    for number, row in enumerate(report.rows):
+        results = {call_again(number), call_again(number)} if row.differs_in_values else set()
+        rows.append(msgspec.structs.replace(row, varies=len(results - {None}) > 1))
+    kept = {row.name for row in rows if not row.agrees}
+    first = report.first if report.first is not None and report.first.call in kept else None
+    return msgspec.structs.replace(report, rows=rows, first=first)
 
 
 def _reference(channels: list[str], observed: list[Observation]) -> tuple[str, Observation]:

@@ -8,19 +8,22 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
+from signet.advice import advise
 from signet.commands.arguments import CALL_FLAGS, SERVE_FLAGS, Parser, add_settings
-from signet.relay.server_spec import ServerSpec, Wrapping, default_name, plain_name
+from signet.commands.wrapped import variables_of
+from signet.relay.server_name import default_name, plain_name
+from signet.relay.server_spec import ServerSpec, Wrapping
 from signet.settings import UsageError
 
 if TYPE_CHECKING:
     from signet.settings import Settings
 
-__all__ = ["add"]
+__all__ = ["FLAGS", "add", "name_of_server"]
 
 MODES: Final = ("enforce", "shadow", "relax", "off")
-LOG: Final = "warn,server=info"
-"""The log filter unless another is given: what servers write to standard error is shown."""
-CALL_S: Final = 600.0
+DEFAULTS: Final = {"log": "warn,server=info", "call_timeout_s": 600.0}
+"""The defaults of this command: what servers write to standard error is shown, and calls have time."""
+NO_NARROWING: Final = "the tools of an MCP server are always served together"
 EPILOG: Final = """\
 The words behind -- start the server, as a client's configuration would. Its tools are listed as it lists them; each
 call is checked against its contracts, written to the journal, and answered the same through every door.
@@ -112,7 +115,8 @@ def add(parser: Parser) -> None:
         parser.add_argument(flag, help=text, **facts)
     served = ("port", "host", "token", "allowed_hosts", "tls_cert", "tls_key", "connections_per_address", "quiet")
     add_settings(parser, *served, *SERVE_FLAGS, *CALL_FLAGS)
-    add_settings(parser, "log_dir", "journal", "call_timeout_s", "log", log_dir="folder of the journal (default: runs)")
+    text = "folder of the journal (default: runs)"
+    add_settings(parser, "log_dir", "journal", "call_timeout_s", "log", defaults=DEFAULTS, log_dir=text)
     parser.set_defaults(run=_run)
 
 
@@ -127,7 +131,7 @@ def _run(args: argparse.Namespace) -> int:
     from signet.commands.stdio_process import is_person, run_stdio, tell_a_person
 
     if is_person():
-        tell_a_person()
+        tell_a_person(["--", *args.command] if args.command else None)
     return run_stdio(lambda: _settings(args), build_server)
 
 
@@ -135,23 +139,36 @@ def _settings(args: argparse.Namespace) -> Settings:
     """Return the settings of the command; raise UsageError if they name no server, or more than one."""
     from signet.app import JOURNALS
     from signet.configuration.reading import read_settings
-    from signet.configuration.wrapping import with_servers
+    from signet.configuration.wrapping import open_documents, with_servers
     from signet.settings import known_settings
 
+    servers = _recorded(_servers(args), args.tape_record)
+    open_documents(servers, os.environ)
     known = known_settings()
     flags = {name: value for name, value in vars(args).items() if name in known}
-    flags = {**flags, "log": flags.get("log") or LOG, "call_timeout_s": flags.get("call_timeout_s") or CALL_S}
-    settings = read_settings(os.environ, flags, default_log_dir=JOURNALS)
-    servers = _servers(args)
+    named = [one.name for one in servers if not one.openapi]
+    settings = read_settings(os.environ, flags, defaults={"log_dir": JOURNALS, **DEFAULTS}, servers=named)
     wrapping = Wrapping(
         servers=servers,
         prefixed=bool(args.client_file) or len(servers) > 1,
         lock_file=args.lock_file,
         lock=args.lock,
-        record=args.tape_record or "",
         is_private=not args.serve,
     )
+    if args.serve and settings.console:
+        from signet.commands.launching import wrap_words
+
+        settings = replace(settings, launch=wrap_words(args, for_display=True))
     return with_servers(replace(settings, toolsets=""), wrapping)
+
+
+def _recorded(servers: tuple[ServerSpec, ...], folder: str | None) -> tuple[ServerSpec, ...]:
+    """Return servers that record into a folder, if one is given: several of them each into a folder below."""
+    if not folder:
+        return servers
+    if len(servers) == 1:
+        return (replace(servers[0], record=folder),)
+    return tuple(replace(one, record=os.path.join(folder, one.name)) for one in servers)
 
 
 def _check_source(args: argparse.Namespace) -> None:
@@ -166,11 +183,14 @@ def _check_source(args: argparse.Namespace) -> None:
     given = [name for name, is_given in sources.items() if is_given]
     if len(given) != 1:
         which = f"{' and '.join(given)} name several" if given else "no server is named"
-        raise UsageError(f"{which}: write one of {', '.join(sources)}; 'signet wrap --help' shows examples")
+        raise UsageError(f"{which}: write one of {', '.join(sources)}; '{advise('wrap.help')}' shows examples")
     if args.tape is not None and args.tape_record is not None:
         raise UsageError("--record and --replay exclude each other: a tape is recorded from a server")
     if args.header_file is not None and args.url is None:
         raise UsageError("--header-file is for a remote server: write --url beside it")
+    for flag, is_given in (("--include", args.include), ("--base-url", args.base_url)):
+        if is_given and args.openapi is None:
+            raise UsageError(f"{flag} is for an OpenAPI document: write --openapi beside it; {NO_NARROWING}")
 
 
 def _servers(args: argparse.Namespace) -> tuple[ServerSpec, ...]:
@@ -181,7 +201,7 @@ def _servers(args: argparse.Namespace) -> tuple[ServerSpec, ...]:
         era=args.era,
         pool=args.pool,
         validation=_modes(args.modes, is_document=args.openapi is not None),
-        env=_variables(args.env),
+        env=variables_of(args.env),
         contracts=args.contracts,
         cwd=args.cwd,
     )
@@ -191,10 +211,11 @@ def _servers(args: argparse.Namespace) -> tuple[ServerSpec, ...]:
 
     spec = replace(
         common,
-        name=common.name or _name_of(args),
+        name=name_of_server(args),
         command=tuple(args.command),
         url=args.url or "",
         headers=read_header_file(args.header_file) if args.header_file else (),
+        header_file=args.header_file or "",
         tape=args.tape or "",
         openapi=args.openapi or "",
         include=tuple(args.include),
@@ -203,8 +224,10 @@ def _servers(args: argparse.Namespace) -> tuple[ServerSpec, ...]:
     return (spec,)
 
 
-def _name_of(args: argparse.Namespace) -> str:
-    """Return the name of a server that is given none."""
+def name_of_server(args: argparse.Namespace) -> str:
+    """Return the name of the server of a command line, unless it names several."""
+    if args.name:
+        return plain_name(args.name)
     if args.tape:
         from signet.relay.link import LinkError
         from signet.relay.tape import read_label
@@ -213,8 +236,12 @@ def _name_of(args: argparse.Namespace) -> str:
             return plain_name(read_label(args.tape).server)
         except LinkError as error:
             raise UsageError(str(error)) from None
-    document = os.path.basename(args.openapi or "").partition(".")[0]
-    return plain_name(document) if document else default_name(args.command, args.url or "")
+    if args.openapi:
+        from signet.openapi.toolset import name_of
+
+        # Its settings have the same names, however it is served.
+        return name_of(args.openapi)
+    return default_name(args.command, args.url or "")
 
 
 def _of_client_file(path: str, common: ServerSpec) -> tuple[ServerSpec, ...]:
@@ -233,14 +260,3 @@ def _modes(given: list[str], *, is_document: bool) -> tuple[tuple[str, str], ...
             raise UsageError(f"--validation {text}: write one of {', '.join(MODES)}, or TOOL= and one of them")
         modes[tool] = mode
     return tuple(modes.items())
-
-
-def _variables(given: list[str]) -> tuple[tuple[str, str], ...]:
-    """Return the variables that the server gets, with their values; raise UsageError for one that is not set."""
-    variables = {}
-    for text in given:
-        name, has_value, value = text.partition("=")
-        if not has_value and name not in os.environ:
-            raise UsageError(f"--env {name}: the variable is not set; write {name}=VALUE, or set it")
-        variables[name] = value if has_value else os.environ[name]
-    return tuple(variables.items())

@@ -39,6 +39,7 @@ function page(client, url) {
         codeBlock(entry.command, `the command for ${client.title}, ${entry.way}`),
         h("p", {}, "or, by hand:"),
         codeBlock(entry.text, `the entry for ${client.title}, ${entry.way}`),
+        entry.text.includes("[redacted]") && h("p", { class: "help" }, "Where [redacted] stands, write the secret."),
       ] : h("p", {}, `${client.title} takes remote servers in its settings, not in a file: add ${url}/mcp there.`),
     ]),
     h("h3", {}, "Its files"),

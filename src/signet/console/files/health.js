@@ -14,7 +14,7 @@ const MIN_MINUTES = 10;
 
 export async function show(place) {
   const [health, configured] = await Promise.all([get("-/health"), get("-/settings")]);
-  const wide = [largeFigures(), charts(), calls(), upstreams()];
+  const wide = [largeFigures(), charts(), calls(), servers(), upstreams()];
   const narrow = [faults(), refusals(), limits(), processes()];
   const parts = [...wide, ...narrow];
   const update = (found) => parts.forEach((part) => part.update(found));
@@ -173,7 +173,15 @@ function upstreams() {
     { title: "Breaker", text: ({ breaker }) => breaker },
     { title: "Caches", wide: true, text: ({ caches }) => caches.map(cacheText).join("; ") || NONE },
   ], ({ name, origin }) => `${name}\n${origin}`, "The tools of this server ask no other service.");
-  return { element: section("Upstreams", table.element), update: (found) => table.update(found.upstreams) };
+  const element = section("Upstreams", table.element);
+  return {
+    element,
+    update: (found) => {
+      // The tools of wrapped servers ask those servers.
+      element.hidden = found.upstreams.length === 0 && found.servers.length > 0;
+      table.update(found.upstreams);
+    },
+  };
 }
 
 function cacheText({ name, hits, misses, entries }) {
@@ -197,6 +205,32 @@ function limits() {
     { title: "Value", text: ({ limit }) => limit },
   ], ({ name, scope }) => `${name}\n${scope}`, "There is no limit.");
   return { element: section("Limits", table.element), update: (found) => table.update(found.limits) };
+}
+
+function servers() {
+  const table = new LiveTable("Wrapped servers", [
+    { title: "Server", text: ({ name }) => name },
+    { title: "State", text: ({ state }) => state },
+    { title: "Restarts", number: true, text: (row) => countText(row.restarts) },
+    { title: "Lock", text: lockText },
+    { title: "Started by", wide: true, text: ({ source }) => source },
+    { title: "Reason", wide: true, text: ({ reason }) => reason || NONE },
+  ], ({ name }) => name, "");
+  const element = section("Wrapped servers", table.element);
+  return {
+    element,
+    update: (found) => {
+      element.hidden = found.servers.length === 0;
+      table.update(found.servers);
+    },
+  };
+}
+
+function lockText({ drift, blocked }) {
+  if (drift === null) return "not pinned";
+  if (drift === 0) return "as pinned";
+  const differences = drift === 1 ? "1 difference" : `${countText(drift)} differences`;
+  return blocked ? `${differences}, ${countText(blocked)} blocked` : differences;
 }
 
 function processes() {

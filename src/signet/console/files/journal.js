@@ -16,7 +16,7 @@ const FILTERS = [
   ["code", "Code", "codes", "All codes"],
   ["caller", "Caller", "callers", "All callers"],
 ];
-const LEFT_OUT = "Left out: records that came too fast to be shown. The journal's files have them all.";
+const LEFT_OUT = "Left out: successful calls that came too fast to be shown as they ended. Load the page again to see the last 10,000; the journal's files have all.";
 
 export async function show(place, rest, app) {
   const view = new JournalView(place, app);

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Sequence
 from signet.kernel.caller import Authenticator, Principal
 from signet.kernel.errors import Fault
 
-from .challenges import challenge_of, missing_token, unauthorized
+from .challenges import challenge_of, missing_token, unknown_token
 
 __all__ = ["Chain", "looks_signed", "open_chain"]
 
@@ -41,7 +41,7 @@ class Chain:
             told = found
         if self._signed is not None and (looks_signed(token) or told is None):
             return self._signed.identify(token)
-        return told or unauthorized("This token is not known")
+        return told or unknown_token()
 
     def challenge(self, fault: Fault) -> str:
         """Return the `WWW-Authenticate` header of a refusal: that of OAuth says where a token can be had."""

@@ -6,7 +6,7 @@ from typing import Final
 
 from signet.kernel.errors import INSUFFICIENT_SCOPE, Code, Fault
 
-__all__ = ["challenge_of", "missing_token", "unauthorized"]
+__all__ = ["challenge_of", "missing_token", "unauthorized", "unknown_token"]
 
 MISSING: Final = "Send a token as 'Authorization: Bearer …'"
 
@@ -19,6 +19,11 @@ def unauthorized(message: str) -> Fault:
 def missing_token() -> Fault:
     """Return the fault for a request without a token."""
     return unauthorized(MISSING)
+
+
+def unknown_token() -> Fault:
+    """Return the fault for a request whose token is none of the server's."""
+    return unauthorized("This token is not known: ask the server's operator for one")
 
 
 def challenge_of(fault: Fault) -> str:

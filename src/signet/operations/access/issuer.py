@@ -52,7 +52,12 @@ class Issuer:
         await asyncio.to_thread(import_module, "aiohttp")
         import aiohttp
 
-        options: dict[str, Any] = {"auto_decompress": False, "cookie_jar": aiohttp.DummyCookieJar()}
+        from signet.interim_responses import bound_interim_responses
+
+        connector = aiohttp.TCPConnector()
+        bound_interim_responses(connector)
+        cookies = aiohttp.DummyCookieJar()
+        options: dict[str, Any] = {"auto_decompress": False, "cookie_jar": cookies, "connector": connector}
         headers = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "signet"}
         try:
             async with (

@@ -15,7 +15,7 @@ from typing import Final
 from signet.kernel.caller import Principal
 from signet.kernel.errors import Fault
 
-from .challenges import challenge_of, missing_token, unauthorized
+from .challenges import challenge_of, missing_token, unauthorized, unknown_token
 from .tokens import digest_of
 from .tokens_file import read_tokens
 
@@ -60,7 +60,7 @@ class NamedTokens:
             self._look()
         found = self._tokens.get(digest_of(token))
         if found is None:
-            return unauthorized("This token is not known: ask the server's operator for one")
+            return unknown_token()
         state = found.state(datetime.now(UTC))
         if state != "valid":
             how = "has expired" if state == "expired" else "was revoked"

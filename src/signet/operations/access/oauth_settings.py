@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from signet.advice import advise
 from signet.operations.public_url import PublicUrl
 from signet.operations.settings import OperationSettings
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["open_oauth"]
 
-INSTALL: Final = "pip install 'signet-mcp[oauth]'"
 SCOPE: Final = re.compile(r"[!#-\[\]-~]{1,200}")
 FOR_CLIENTS: Final = "offline_access"
 """The scope that a client asks for by itself, and that no resource names (it is about refresh tokens)."""
@@ -44,7 +44,8 @@ def open_oauth(
         from .jwks import Jwks
         from .oauth import OAuth, Resource
     except ImportError:
-        raise ValueError(f"--oauth-issuer needs PyJWT and cryptography, which are not installed: {INSTALL}") from None
+        install = advise("extra", install="oauth")
+        raise ValueError(f"--oauth-issuer needs PyJWT and cryptography, which are missing; type: {install}") from None
 
     where = "" if public_url is None else metadata_url(str(public_url))
     keys = Jwks(Issuer(issuer, place).fetch_keys, lambda why: warn(f"the keys of {issuer} cannot be fetched: {why}"))

@@ -8,9 +8,9 @@ from typing import Final
 from signet.kernel.caller import Principal
 from signet.kernel.errors import Fault
 
-from .challenges import unauthorized
+from .challenges import challenge_of, missing_token, unknown_token
 
-__all__ = ["NAME", "SharedToken", "unauthorized"]
+__all__ = ["NAME", "SharedToken"]
 
 NAME: Final = "token"
 """The name of whoever has the shared token: nobody knows more of them."""
@@ -24,14 +24,16 @@ class SharedToken:
         self._principal = Principal(NAME)
 
     def identify(self, token: str) -> Principal | Fault:
-        """Return the principal of the token, or the fault for any other."""
+        """Return the principal of the token, or the fault for one that is missing or another."""
+        if not token:
+            return missing_token()
         if compare_digest(token.encode(), self._token):
             return self._principal
-        return unauthorized("Send the server's token as 'Authorization: Bearer …'")
+        return unknown_token()
 
-    def challenge(self, _: Fault) -> str:
+    def challenge(self, fault: Fault) -> str:
         """Return the `WWW-Authenticate` header of a refusal."""
-        return "Bearer"
+        return challenge_of(fault)
 
     def reload(self) -> None:
         """Do nothing: the token is a setting."""

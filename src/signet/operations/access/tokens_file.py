@@ -16,7 +16,9 @@ from typing import Final
 
 import msgspec
 
+from signet.advice import advise
 from signet.files import lock, open_private, open_regular, read_regular, replacing
+from signet.kernel.places import wrong_type
 
 from .tokens import Token, are_whole, broken_part
 
@@ -43,7 +45,7 @@ def read_tokens(path: str) -> dict[str, Token]:
     """
     found = os.stat(path)
     if os.name == "posix" and found.st_mode & OTHERS_WRITE:
-        raise ValueError(f"everybody may write to it: chmod o-w {path}")
+        raise ValueError(f"everybody may write to it: {advise('file.protected', file=path)}")
     if found.st_size > MAX_BYTES:
         raise ValueError(f"it has more than {MAX_BYTES} bytes")
     lines = read_regular(path, follow_link=True).rstrip(b"\n").split(b"\n")
@@ -77,7 +79,7 @@ def _first_fault(lines: list[bytes], first: int) -> str:
         try:
             part = broken_part(DECODER.decode(line)) if line.strip() else None
         except msgspec.ValidationError as error:
-            return f"line {number} is no token: {error}"
+            return f"line {number} is no token: {wrong_type(error)}"
         except (msgspec.DecodeError, UnicodeDecodeError):
             return f"line {number} is not JSON"
         if part is not None:

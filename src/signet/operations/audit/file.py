@@ -23,7 +23,7 @@ from signet.files import lock, open_private, unlock
 from .chain import Seal, Tail
 from .ending import end_of, first_end_of, whole_size
 
-__all__ = ["EDGE_LOCK_S", "HEAD_SUFFIX", "AuditFile", "read_head"]
+__all__ = ["BUSY_LOCK_S", "EDGE_LOCK_S", "HEAD_BYTES", "HEAD_SUFFIX", "LOCK_RETRY_S", "AuditFile", "read_head"]
 
 HEAD_SUFFIX: Final = ".head"
 HEAD_BYTES: Final = 320

@@ -1,7 +1,8 @@
 """The audit log of one process: each exchange is a line in the file before its answer is sent.
 
 An audit that was asked for is a promise: where a line cannot be written, the request is refused (503) in place of its
-answer, and the next one tries again.
+answer, and the next one tries again. The answer of `/healthz` is sent all the same: a supervisor that restarts the
+process does not empty its disk.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import time
 from collections.abc import Callable
 from hashlib import sha256
 from secrets import token_hex
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -34,6 +35,9 @@ from .line import (
     timestamp,
 )
 
+if TYPE_CHECKING:
+    from .stream import AuditStream
+
 __all__ = ["UNWRITABLE", "AuditLog", "ContractDigests", "contract_digest"]
 
 CHECKPOINT_LINES: Final = 1000
@@ -51,8 +55,11 @@ class AuditLog:
         key: str | None,
         digest: Callable[[str], str],
         warn: Callable[[str], None],
+        stream: Callable[[Seal], AuditStream] | None = None,
     ) -> None:
         """Open the file; `digest` tells that of a tool's contracts, `warn` is told when lines cannot be written.
+
+        With a `stream`, the lines are written to what it returns, and `path` is a name for messages alone.
 
         Raises:
             OSError: the file cannot be written, or it is not an audit log.
@@ -66,7 +73,9 @@ class AuditLog:
         """The inode of the file in which this process has said that it writes to it."""
         self._refused = 0
         """The number of requests that were refused since a line could be written."""
-        self._file = AuditFile(path, self._seal, self._checkpoint(ROTATED))
+        self._file: AuditFile | AuditStream = (
+            AuditFile(path, self._seal, self._checkpoint(ROTATED)) if stream is None else stream(self._seal)
+        )
 
     def start(self) -> None:
         """Write the checkpoint that says that this process writes to the file.
@@ -87,7 +96,7 @@ class AuditLog:
             self._append(lambda tail: self._lines(tail, line))
         except OSError as error:
             self._note_outage(error)
-            if not exchange.is_left:
+            if not exchange.is_left and not exchange.is_vital:
                 message = "The audit log cannot be written, so no request is answered: try again later"
                 raise Fault(Code.INTERNAL_ERROR, message, name=UNWRITABLE, status=503) from None
             return

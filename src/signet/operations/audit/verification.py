@@ -62,6 +62,8 @@ class Verifier(msgspec.Struct):
     """Whether the line that the head names was found."""
     requests_beyond: int = 0
     """The number of requests behind that line."""
+    has_end: bool = False
+    """Whether something beside the lines says which of them is the last: the head, or the file that follows."""
     running: set[str] = msgspec.field(default_factory=set)
     """The processes that have not said that they stopped."""
 
@@ -89,8 +91,8 @@ class Verifier(msgspec.Struct):
         if head is not None:
             self._check_head(head, line, found)
 
-    def check_end(self, head: Tail | None, *, is_running: bool, is_followed: bool) -> str:
-        """Return a note on the end of a file, after its last line.
+    def check_end(self, head: Tail | None, *, is_running: bool, is_followed: bool, is_stream: bool = False) -> str:
+        """Return a note on the end of a file, after its last line; a stream has no head, and may end open.
 
         Raises:
             BadLineError: lines are missing at the end, or it cannot be said that none are.
@@ -100,6 +102,7 @@ class Verifier(msgspec.Struct):
         if head is not None and self.seq is not None and head.seq > self.seq:
             count = head.seq - self.seq
             raise BadLineError(self.number + 1, f"{count} line{'s are' if count > 1 else ' is'} missing at the end")
+        self.has_end = is_followed or self.is_moved or head is not None
         if is_followed or self.is_moved:
             return "the next file follows"
         if is_running:
@@ -108,6 +111,8 @@ class Verifier(msgspec.Struct):
             return "the end is closed: every process has said that it stopped"
         if self.has_head:
             return "a process did not say that it stopped; the end is the one that the head of the log names"
+        if is_stream:
+            return "the end is open: a process did not say that it stopped, or still writes"
         why = "the end is open: no process writes to it, none has closed it, and there is no head of the log"
         raise BadLineError(self.number + 1, f"{why}; lines may be missing")
 

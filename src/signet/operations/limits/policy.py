@@ -200,7 +200,15 @@ def _switch(value: Any) -> bool:
     return value
 
 
-_quota: Final = _whole(1, MAX_QUOTA)
+def _quota(value: Any) -> int:
+    if value == 0 and type(value) is int:
+        raise ValueError(
+            f"write a whole number from 1 to {MAX_QUOTA}: a limit is no switch; "
+            "to keep callers from a tool, give them tokens whose scopes leave it out"
+        )
+    return _whole(1, MAX_QUOTA)(value)
+
+
 RATES: Final[dict[str, Callable[[Any], Any]]] = {
     "rate": parse_rate,
     "burst": _whole(1, MAX_COUNT),

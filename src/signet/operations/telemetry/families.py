@@ -12,8 +12,10 @@ __all__ = [
     "IN_FLIGHT",
     "JOURNAL_LAG",
     "JOURNAL_RECORDS",
+    "LOCK_DRIFT",
     "OPERATIONS",
     "REQUESTS",
+    "RESTARTS",
     "UPSTREAM_REQUESTS",
     "VIOLATIONS",
     "Family",
@@ -96,6 +98,16 @@ JOURNAL_RECORDS: Final = Family("counter", "signet.journal.records", "Records th
 JOURNAL_LAG: Final = Family(
     "gauge", "signet.journal.lag", "Age of the oldest record that could not be written yet.", unit="s", adds_up=False
 )
+RESTARTS: Final = Family(
+    "counter", "signet.child_restarts", "Starts of a wrapped server after an instance of it was lost.", ("server",)
+)
+LOCK_DRIFT: Final = Family(
+    "gauge",
+    "signet.lock_drift",
+    "Differences between a wrapped server and the lock that pins it; 0 where it is as pinned.",
+    ("server",),
+    adds_up=False,
+)
 BUILD: Final = Family("gauge", "signet.build_info", "The version that runs.", ("version", "python"), adds_up=False)
 
 _ALL: Final = (
@@ -121,6 +133,8 @@ _ALL: Final = (
     UPSTREAM_REQUESTS,
     JOURNAL_RECORDS,
     JOURNAL_LAG,
+    RESTARTS,
+    LOCK_DRIFT,
     BUILD,
 )
 BY_NAME: Final = {family.exposed: family for family in _ALL}

@@ -89,6 +89,7 @@ class WatchedRelay:
         self._relay = relay
         self._handle = handle
         self.entries = relay.entries
+        self.states = relay.states
         self.ready = relay.ready
         self.receive = relay.receive
 

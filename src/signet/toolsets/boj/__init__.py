@@ -10,7 +10,7 @@ from signet.kernel.tools import Tool
 from signet.kernel.toolset import CorpusRow, SandboxSpec, Toolset, UpstreamSpec
 from signet.kernel.upstream import UpstreamRequest
 
-__all__ = ["PUBLIC_ORIGIN", "TOOLSET", "BojSettings", "interval_s", "is_public"]
+__all__ = ["PUBLIC_ORIGIN", "TOOLSET", "BojSettings", "interval_s", "is_public", "max_result_bytes"]
 
 PUBLIC_ORIGIN: Final = "https://www.stat-search.boj.or.jp"
 PUBLIC_INTERVAL_MS: Final = 1000
@@ -20,6 +20,9 @@ MAX_U32: Final = 2**32 - 1
 MAX_U64: Final = 2**64 - 1
 """Spec 3 counts milliseconds in 64 bits, more than a timer can wait: what is above a year counts as a year."""
 A_YEAR_MS: Final = 365 * 24 * 3_600_000
+
+MAX_MB: Final = 1024
+BYTES_PER_MB: Final = 1_048_576
 
 PROBE: Final = UpstreamRequest(
     "/api/v1/getDataCode?format=json&lang=en&db=FM08&startDate=202401&endDate=202401&code=FXERD01"
@@ -51,6 +54,24 @@ class BojSettings(Struct, frozen=True, kw_only=True):
     cache_s: Annotated[
         int, Meta(ge=0, le=86_400), setting("seconds for which lists of series are kept", metavar="S")
     ] = 3600
+    max_body_mb: Annotated[
+        Annotated[int, Meta(ge=1, le=MAX_MB)] | None,
+        setting(
+            "largest answer of the Bank that is read, in MiB",
+            metavar="MB",
+            default_text="16; 128 for boj-mcp-server",
+            recorded=True,
+        ),
+    ] = None
+    max_result_mb: Annotated[
+        Annotated[int, Meta(ge=1, le=MAX_MB)] | None,
+        setting(
+            "largest result that is passed on, in MiB",
+            metavar="MB",
+            default_text="4; 128 for boj-mcp-server",
+            recorded=True,
+        ),
+    ] = None
     index_dir: Annotated[
         str,
         setting(
@@ -77,6 +98,22 @@ def interval_s(settings: BojSettings) -> float:
     return PUBLIC_INTERVAL_MS / 1000 if is_public(settings.base_url) else 0.0
 
 
+def max_body_bytes(settings: BojSettings | None) -> int:
+    """Return the limit of a response of the Bank."""
+    from .models import MAX_BODY_BYTES
+
+    limit = settings.max_body_mb if settings is not None else None
+    return MAX_BODY_BYTES if limit is None else limit * BYTES_PER_MB
+
+
+def max_result_bytes(settings: BojSettings | None) -> int:
+    """Return the limit of a result of the three tools."""
+    from .models import MAX_RESULT_BYTES
+
+    limit = settings.max_result_mb if settings is not None else None
+    return MAX_RESULT_BYTES if limit is None else limit * BYTES_PER_MB
+
+
 def _host(origin: str) -> str:
     return origin.strip().lower().partition("://")[2].partition("/")[0].partition(":")[0].removesuffix(".")
 
@@ -88,7 +125,6 @@ def _tools() -> tuple[Tool, ...]:
 
 
 def _upstream(settings: BojSettings) -> UpstreamSpec:
-    from .models import MAX_BODY_BYTES
     from .tools import may_cache
 
     return UpstreamSpec(
@@ -97,7 +133,7 @@ def _upstream(settings: BojSettings) -> UpstreamSpec:
         address_setting="BOJ_BASE_URL",
         allows_path=True,
         timeout_s=settings.timeout_ms / 1000,
-        max_body_bytes=MAX_BODY_BYTES,
+        max_body_bytes=max_body_bytes(settings),
         gzip=True,
         interval_s=interval_s(settings),
         cache_s=settings.cache_s,

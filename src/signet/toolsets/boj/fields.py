@@ -41,6 +41,9 @@ Fields = Mapping[str, str | None]
 P = TypeVar("P", CodeParameter, LayerParameter)
 
 LAYERS: Final = frozenset({"layer1", "layer2", "layer3", "layer4", "layer5"})
+NUMBERS: Final = frozenset({"STATUS", "NEXTPOSITION", "STARTPOSITION", *map(str.upper, LAYERS)})
+"""The fields that are numbers: one that cannot be read is not passed over."""
+OPENINGS: Final = frozenset({b"[", b"{"})
 SERIES_FIELDS: Final = tuple(name for name in Series.__struct_fields__ if name not in {"points", "extras"})
 ENTRY_FIELDS: Final = tuple(name for name in MetadataEntry.__struct_fields__ if name != "extras")
 
@@ -81,14 +84,14 @@ def number(name: str, text: str | None) -> int | None:
 
 
 def as_parameter(shape: type[P], fields: Fields) -> P:
-    """Return the query as the Bank understood it; a field that is unknown and not blank is kept among the extras."""
-    texts = {name.upper(): value for name, text in fields.items() if (value := clean(text)) is not None}
+    """Return the query as the Bank understood it; a field that is unknown is kept as it is among the extras."""
+    texts = {name.upper(): text for name, text in fields.items() if text is not None}
     known: dict[str, str | int | None] = {}
     for field in shape.__struct_fields__:
         if field == "extras":
             continue
         name = BANK_NAMES.get(field, field.upper())
-        text = texts.pop(name, None)
+        text = clean(texts.pop(name, None))
         is_number = field == "start_position" or (field in LAYERS and text != "*")
         known[field] = number(name, text) if is_number else text
     return shape(**known, extras=texts)  # type: ignore[arg-type]
@@ -110,7 +113,7 @@ def as_entry(fields: Fields) -> MetadataEntry:
 
 
 def _split_known(fields: Fields, names: tuple[str, ...]) -> tuple[dict[str, str | None], dict[str, str | None]]:
-    """Return the fields with these names, and the others under the Bank's spelling of their names."""
+    """Return the fields with these names, trimmed, and the others as they are, under the Bank's spelling."""
     known: dict[str, str | None] = dict.fromkeys(names)
     extras: dict[str, str | None] = {}
     for name, text in fields.items():
@@ -118,22 +121,31 @@ def _split_known(fields: Fields, names: tuple[str, ...]) -> tuple[dict[str, str 
         if field in known:
             known[field] = clean(text)
         else:
-            extras[name] = clean(text)
+            extras[name] = text
     return known, extras
 
 
-def text_of(raw: Raw | None) -> str | None:
+def text_of(raw: Raw | bytes | bytearray | None, name: str = "") -> str | None:
     """Return a JSON scalar as text: the characters of a string, the digits of a number, None for null and absence.
 
+    An array or an object counts as absent, unless `name` is that of a number.
+
     Raises:
-        Fault: the value is an array or an object, or too long.
+        Fault: the value is too long, or a number is an array or an object.
         ValueError: the string is not Unicode text.
     """
-    return None if raw is None else _scalar(bytes(raw))
+    if raw is None:
+        return None
+    token = bytes(raw)
+    if token[:1] not in OPENINGS:
+        return _scalar(token)
+    if name.upper() in NUMBERS:
+        raise undecodable(NESTED)
+    return None
 
 
 def _scalar(token: bytes) -> str | None:
-    if len(token) > MAX_TEXT_BYTES and token[:1] not in {b"[", b"{"}:
+    if len(token) > MAX_TEXT_BYTES and token[:1] not in OPENINGS:
         raise undecodable(TOO_LONG)
     if token == b'""':
         return ""
@@ -141,7 +153,7 @@ def _scalar(token: bytes) -> str | None:
         return None
     if token[:1] == b'"':
         return _decode_text(token)
-    if token[:1] in {b"[", b"{"}:
+    if token[:1] in OPENINGS:
         raise undecodable(NESTED)
     return token.decode()
 

@@ -18,17 +18,18 @@ __all__ = [
     "Head",
     "LayerParameter",
     "MetadataEntry",
-    "MetadataOut",
+    "MetadataHead",
     "Point",
     "Series",
     "decode_points",
 ]
 
 MAX_BODY_BYTES: Final = 16_777_216
-"""The limit of a response; one pass over so many bytes holds the interpreter for about 25 ms."""
+"""The limit of a response, unless a setting gives another."""
 
 MAX_RESULT_BYTES: Final = 4_194_304
-"""The limit of a result as JSON: 60,000 points, the Bank's limit for one response, are about three million bytes."""
+"""The limit of a result as JSON, unless a setting gives another: 60,000 points, the Bank's limit for one response, are
+about three million bytes."""
 
 
 class Head(Struct, frozen=True):
@@ -128,14 +129,12 @@ class MetadataEntry(SeriesAttributes, frozen=True, gc=False):
     extras: dict[str, str | None]
 
 
-class MetadataOut(Struct, frozen=True):
-    """All series and headings of one database."""
+class MetadataHead(Struct, frozen=True):
+    """A list of a database without its rows, which are written one by one: `entries`, a list of `MetadataEntry`."""
 
     meta: Head
     db: str
     entries_count: int
-    entries: list[MetadataEntry]
-    raw: str | UnsetType = UNSET
 
 
 _points: Final = msgspec.json.Decoder(list[Point])

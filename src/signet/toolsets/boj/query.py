@@ -34,8 +34,6 @@ class DataCodeIn(Struct, frozen=True):
     end_date: str | None = None
     start_position: Position | None = None
     include_raw: bool = False
-    frequency: str | None = None
-    """Ignored: a series has a frequency of its own."""
 
 
 class DataLayerIn(Struct, frozen=True):
@@ -59,8 +57,6 @@ class MetadataIn(Struct, frozen=True):
     format: str | None = None
     lang: str | None = None
     include_raw: bool = False
-    frequency: str | None = None
-    """Ignored."""
 
 
 Query = DataCodeIn | DataLayerIn | MetadataIn

@@ -15,6 +15,7 @@ are columns.
 from __future__ import annotations
 
 import re
+from codecs import getincrementaldecoder
 from collections.abc import Iterator
 from typing import Final, Protocol
 
@@ -26,44 +27,49 @@ from signet.kernel.json_limits import outside_strings
 from .faults import too_large, undecodable
 from .fields import NESTED, Fields, append_point, as_entry, as_series, close_points, points_from_arrays, text_of
 from .models import MetadataEntry, Series
+from .outline import STEP_BYTES, Buffer, Span, more_members, read_outline, slices
 from .validation import WHITE
 
-__all__ = ["BankResponse", "CsvResponse", "JsonResponse"]
+__all__ = ["MAX_DATA_VALUES", "MAX_LIST_VALUES", "SHIFT_JIS", "BankResponse", "CsvResponse", "JsonResponse"]
 
 MAX_ROWS: Final = 200_000
 """More than the series of the largest database."""
 MORE_ROWS: Final = f"it has more than the {MAX_ROWS:,} rows that are read"
-MAX_VALUES: Final = 700_000
-"""More than 60,000 points or a list of 33,000 series have; one value takes at most 65 ns of a single step."""
-MORE_VALUES: Final = f"it has more than the {MAX_VALUES:,} values that are read"
+MAX_DATA_VALUES: Final = 700_000
+"""More than 60,000 points have, each of which becomes ten times its text."""
+MAX_LIST_VALUES: Final = 20 * MAX_ROWS
+"""More than the list of the largest database has."""
 MAX_ARRAYS: Final = 2 * MAX_ROWS + 1
 """Two for each row, and the rows themselves."""
-MAX_MEMBERS: Final = 1_000
-"""The members of an object, or the parameters in a table: fifty times as many as the Bank sends."""
-FEW_MEMBERS: Final = 50_000
-"""So many members are made in 25 ms, if one object has them all."""
-MORE_MEMBERS: Final = f"an object of it has more than the {MAX_MEMBERS:,} members that are read"
-OPENINGS: Final = {b"{": 0, b"[": -MAX_VALUES}
-"""The width with which an object or an array begins: the items of an array do not count."""
-BRACKET: Final = re.compile(rb"([^][{}]*+)([][{}]|\Z)")
+MAX_MEMBERS: Final = 50_000
+"""The members of an object, which is made in one step: so many take 25 ms."""
+MAX_PARAMETERS: Final = 1_000
+"""The parameters in a table: fifty times as many as the Bank sends."""
+MAX_ROW_BYTES: Final = 16_777_216
+"""The longest row, which is looked at in one step: so many bytes take 25 ms."""
 
 MAX_LINE_BYTES: Final = 1_048_576
 """The longest line of a table; a line is made text in one step."""
-MAX_CELLS: Final = 2_000_000
-"""More than the longest table of observations has, of nine columns."""
+MAX_CELL_CHARS: Final = 4_194_304
+"""The longest cell, which may have several lines."""
+MAX_CELLS: Final = 10_000_000
+"""More than twice the cells of the largest table."""
 MORE_CELLS: Final = f"it has more than the {MAX_CELLS:,} cells that are read"
-MAX_COLUMNS: Final = 100
-"""Five times the columns of a list of series; every row is made as wide as the names of the columns."""
 MAX_COMMAS: Final = 10_000
 """The commas of one row, inside of quoted cells or not: they are counted before the row is split."""
+LINE: Final = re.compile(rb"[^\r\n]{0,%d}+(?:\r\n?|\n)?" % (MAX_LINE_BYTES + 1))
+SHIFT_JIS: Final = "cp932"
+"""Windows' variant of Shift_JIS: the Bank's tables hold characters that plain Shift_JIS lacks."""
+INVENTED: Final = re.compile("[\uf8f0-\uf8f3]")
+"""The characters that Python makes of bytes which stand for none in Shift_JIS."""
 
+ROWS: Final = "RESULTSET"
 HEADER: Final = "SERIES_CODE"
 DATE: Final = "SURVEY_DATES"
 VALUE: Final = "VALUES"
 
-NULL: Final = Raw(b"null")
+NULL: Final = b"null"
 _OBJECT: Final = msgspec.json.Decoder(dict[str, Raw])
-_ARRAY: Final = msgspec.json.Decoder(list[Raw])
 
 
 class BankResponse(Protocol):
@@ -78,76 +84,95 @@ class BankResponse(Protocol):
     def series(self) -> list[Series]:
         """Return the rows of a data response."""
 
-    def entries(self) -> list[MetadataEntry]:
-        """Return the rows of a metadata response."""
+    def entries(self) -> Iterator[MetadataEntry]:
+        """Yield the rows of a metadata response."""
 
-    def text(self) -> str:
-        """Return the whole response as text."""
+    def text(self) -> Iterator[str]:
+        """Yield the whole response as text, in pieces."""
 
 
 class JsonResponse:
     """A response in JSON."""
 
-    def __init__(self, body: bytes, remedy: str) -> None:
-        """Decode the outline; raise Fault, with the remedy as its hint, for too many rows or values."""
-        if body.count(b"{") > MAX_ROWS:
-            raise too_large(MORE_ROWS, remedy)
-        if body.count(b"[") > MAX_ARRAYS:
-            raise undecodable(NESTED)
-        # The exact counts are slow, and few responses have so many commas or members, inside of strings or not.
-        if body.count(b",") > MAX_VALUES or body.count(b":") > FEW_MEMBERS:
-            _check_values(body, remedy)
+    def __init__(self, body: Buffer, start: int, remedy: str, max_values: int) -> None:
+        """Find the outline; raise Fault, with the remedy as its hint, for too many rows or values."""
         self._body = body
-        self._outline = {name.upper(): value for name, value in _OBJECT.decode(body).items()}
+        self._start = start
+        if _count(body, b"{") > MAX_ROWS:
+            raise too_large(MORE_ROWS, remedy)
+        if _count(body, b"[") > MAX_ARRAYS:
+            raise undecodable(NESTED)
+        # The exact count is slow, and few responses have so many commas, inside of strings or not.
+        if _count(body, b",") > max_values and _count_outside(body, b",") > max_values:
+            raise too_large(f"it has more than the {max_values:,} values that are read", remedy)
+        self._outline = read_outline(body, start, ROWS, MAX_MEMBERS)
 
     def fact(self, name: str) -> str | None:
         """Return a fact of the head, such as STATUS."""
-        return text_of(self._outline.get(name))
+        span = self._outline.members.get(name)
+        return None if span is None else text_of(self._body[span.start : span.end], name)
 
     def parameter(self) -> Fields:
         """Return the query as the Bank understood it."""
-        raw = self._outline.get("PARAMETER")
-        return {} if raw is None or raw == NULL else _texts(_OBJECT.decode(raw))
+        span = self._outline.members.get("PARAMETER")
+        is_null = span is None or self._body[span.start : span.end] == NULL
+        return {} if span is None or is_null else _texts(_object(self._body, span))
 
     def series(self) -> list[Series]:
         """Return the rows of a data response."""
         return [_series(row) for row in self._rows()]
 
-    def entries(self) -> list[MetadataEntry]:
-        """Return the rows of a metadata response."""
-        return [as_entry(_texts(row)) for row in self._rows()]
+    def entries(self) -> Iterator[MetadataEntry]:
+        """Yield the rows of a metadata response."""
+        return (as_entry(_texts(row)) for row in self._rows())
 
-    def text(self) -> str:
-        """Return the whole response as text."""
-        return self._body.decode()
+    def text(self) -> Iterator[str]:
+        """Yield the whole response as text, in pieces."""
+        return _text(self._body, self._start, "utf-8")
 
     def _rows(self) -> Iterator[dict[str, Raw]]:
-        raw = self._outline.get("RESULTSET")
-        if raw is None:
-            return iter(())
-        return (_OBJECT.decode(row) for row in _ARRAY.decode(raw))
+        span = self._outline.members.get(ROWS)
+        if span is not None and self._body[span.start : span.start + 1] != b"[":
+            raise undecodable(f"{ROWS} must be an array")
+        ends = iter(self._outline.rows)
+        return (_object(self._body, Span(start, end)) for start, end in zip(ends, ends, strict=True))
 
 
-def _check_values(body: bytes, remedy: str) -> None:
-    """Raise Fault for too many values, or too many members of one object, which is made in one step."""
-    commas = 0
-    widths = [0]
-    for part in outside_strings(body):
-        commas += part.count(b",")
-        if commas > MAX_VALUES:
-            raise too_large(MORE_VALUES, remedy)
-        for between, bracket in BRACKET.findall(part):
-            widths[-1] += between.count(b",")
-            if widths[-1] >= MAX_MEMBERS:
-                raise undecodable(MORE_MEMBERS)
-            if bracket in OPENINGS:
-                widths.append(OPENINGS[bracket])
-            elif bracket and len(widths) > 1:
-                widths.pop()
+def _count(body: Buffer, mark: bytes) -> int:
+    return sum(body.count(mark, start, start + STEP_BYTES) for start in slices(body))
+
+
+def _count_outside(text: Buffer, mark: bytes) -> int:
+    """Return how often a mark stands outside of strings."""
+    return sum(part.count(mark) for part in outside_strings(text))
+
+
+def _text(body: Buffer, start: int, charset: str) -> Iterator[str]:
+    """Yield the text of a body from a place on; raise ValueError where it is none."""
+    decoder = getincrementaldecoder(charset)()
+    for at in range(start, len(body), STEP_BYTES):
+        yield _checked(decoder.decode(body[at : at + STEP_BYTES]), charset)
+    yield decoder.decode(b"", final=True)
+
+
+def _checked(text: str, charset: str) -> str:
+    if charset == SHIFT_JIS and INVENTED.search(text) is not None:
+        raise ValueError("it has bytes that stand for no character in Shift_JIS")
+    return text
+
+
+def _object(text: Buffer, span: Span) -> dict[str, Raw]:
+    """Decode an object, one level deep; raise Fault for one that would take a long step."""
+    start, end = span
+    if end - start > MAX_ROW_BYTES:
+        raise undecodable(f"a row has more than {MAX_ROW_BYTES:,} bytes")
+    if text.count(b":", start, end) > MAX_MEMBERS and _count_outside(text[start:end], b":") > MAX_MEMBERS:
+        raise undecodable(more_members(MAX_MEMBERS))
+    return _OBJECT.decode(memoryview(text)[start:end])
 
 
 def _texts(values: dict[str, Raw]) -> dict[str, str | None]:
-    return {name: text_of(value) for name, value in values.items()}
+    return {name: text_of(value, name) for name, value in values.items()}
 
 
 def _series(row: dict[str, Raw]) -> Series:
@@ -155,7 +180,8 @@ def _series(row: dict[str, Raw]) -> Series:
     key = next((name for name in row if name.upper() == VALUE), None)
     if key is None:
         raise undecodable("a series has no VALUES")
-    arrays = {name.upper(): value for name, value in _OBJECT.decode(row.pop(key)).items()}
+    values = bytes(row.pop(key))
+    arrays = {name.upper(): value for name, value in _object(values, Span(0, len(values))).items()}
     if DATE not in arrays or VALUE not in arrays:
         raise undecodable("VALUES of a series has not both SURVEY_DATES and VALUES")
     return as_series(_texts(row), points_from_arrays(arrays[DATE], arrays[VALUE]))
@@ -164,9 +190,12 @@ def _series(row: dict[str, Raw]) -> Series:
 class CsvResponse:
     """A response in CSV, read as far as the names of its columns."""
 
-    def __init__(self, body: bytes, charset: str, remedy: str) -> None:
+    def __init__(self, body: Buffer, start: int, charsets: tuple[str, ...], remedy: str) -> None:
+        """Read the head, in the first of some charsets in which the whole body is text."""
         self._body = body
-        self._charset = charset
+        self._start = start
+        *likely, last = charsets
+        self._charset = next((charset for charset in likely if _is_text(body, start, charset)), last)
         self._remedy = remedy
         self._row_commas = 0
         self._cells = self._read()
@@ -200,30 +229,33 @@ class CsvResponse:
             append_point(points, date, None if value.lower() in {"", "null"} else value)
         return [as_series(self._attributes(row), close_points(points)) for row, points in points_by_attributes.items()]
 
-    def entries(self) -> list[MetadataEntry]:
-        """Return the rows of a metadata response."""
-        return [as_entry(dict(zip(self._names, row, strict=True))) for row in self._rows()]
+    def entries(self) -> Iterator[MetadataEntry]:
+        """Yield the rows of a metadata response."""
+        names = self._names
+        return (as_entry({name: cell or None for name, cell in zip(names, row, strict=True)}) for row in self._rows())
 
-    def text(self) -> str:
-        """Return the whole response as text."""
-        return self._body.decode(self._charset)
+    def text(self) -> Iterator[str]:
+        """Yield the whole response as text, in pieces."""
+        return _text(self._body, self._start, self._charset)
 
     def _lines(self) -> Iterator[str]:
         """Yield the lines as text; a quoted cell may hold line ends, so that a row may have several lines."""
-        from io import BytesIO
-
-        for line in BytesIO(self._body):
+        place = self._start
+        while place < len(self._body) and (match := LINE.match(self._body, place)) is not None:
+            line, place = match[0], match.end()
             self._row_commas += line.count(b",")
             if self._row_commas > MAX_COMMAS:
                 raise undecodable(f"a row has more than {MAX_COMMAS:,} commas")
             if len(line) > MAX_LINE_BYTES:
                 raise undecodable(f"a line has more than {MAX_LINE_BYTES:,} bytes")
-            yield line.decode(self._charset)
+            yield _checked(line.decode(self._charset), self._charset)
 
     def _read(self) -> Iterator[list[str]]:
         """Yield the trimmed cells of each line that is not blank."""
         import csv
 
+        # For the whole process: nothing else in it reads CSV, and there is no other way to say it.
+        csv.field_size_limit(MAX_CELL_CHARS)
         try:
             # Only the CSV reader knows where a row ends.
             for count, row in enumerate(csv.reader(self._lines())):
@@ -240,14 +272,13 @@ class CsvResponse:
         """Read the head and return the names of the columns; every line before them is a fact, known or not."""
         for name, *rest in self._cells:
             if name.upper() == HEADER:
-                if len(rest) >= MAX_COLUMNS:
-                    raise undecodable(f"the table has more than {MAX_COLUMNS} columns")
                 return [name, *rest]
             value, second = (*rest, "", "")[:2]
             if name.upper() == "PARAMETER":
-                self._parameter[value] = second
-                if len(self._parameter) > MAX_MEMBERS:
-                    raise undecodable(f"it has more than {MAX_MEMBERS:,} parameters")
+                if value:
+                    self._parameter[value] = second or None
+                if len(self._parameter) > MAX_PARAMETERS:
+                    raise undecodable(f"it has more than {MAX_PARAMETERS:,} parameters")
             else:
                 self._facts[name.upper()] = value
         return []
@@ -262,4 +293,13 @@ class CsvResponse:
                 yield (cells + [""] * (width - len(cells)))[:width]
 
     def _attributes(self, row: tuple[str, ...]) -> Fields:
-        return {name: cell for name, cell in zip(self._names, row, strict=True) if name.upper() not in {DATE, VALUE}}
+        return {
+            name: cell or None for name, cell in zip(self._names, row, strict=True) if name.upper() not in {DATE, VALUE}
+        }
+
+
+def _is_text(body: Buffer, start: int, charset: str) -> bool:
+    try:
+        return all(piece is not None for piece in _text(body, start, charset))
+    except ValueError:
+        return False

@@ -10,13 +10,16 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final, TypeVar
 
+from msgspec import structs
+
+from signet.kernel.encoded import EncodedResult
 from signet.kernel.errors import Code, Fault
 from signet.kernel.tools import READ_ONLY, Context, Tool, tool
 from signet.kernel.upstream import NOT_GZIP, UpstreamRequest, UpstreamResponse
 
-from . import BojSettings
+from . import BojSettings, max_result_bytes
 from .faults import transport, validation
-from .models import MAX_RESULT_BYTES, DataOut, MetadataOut
+from .models import MAX_RESULT_BYTES, DataOut
 from .query import DataCodeIn, DataLayerIn, MetadataIn, Q, check, request_of
 
 __all__ = ["MAX_DELAY_MS", "TOOLS", "delay_ms", "may_cache"]
@@ -87,6 +90,7 @@ def _tool(name: str, title: str, example: dict[str, Any]) -> Callable[[Callable[
         adapt_fault=_adapt,
         explain=check,
         max_result_bytes=MAX_RESULT_BYTES,
+        raised_limit=max_result_bytes,
         validate_in_thread=True,
         summarize=_summary,
         remark=_next_page,
@@ -121,7 +125,7 @@ async def get_data_layer(args: DataLayerIn, ctx: Context) -> DataOut:
 
 
 @_tool("get_metadata", "List a Bank of Japan database", {"db": "FM08", "lang": "en"})
-async def get_metadata(args: MetadataIn, ctx: Context) -> MetadataOut:
+async def get_metadata(args: MetadataIn, ctx: Context) -> EncodedResult:
     """Lists the series of a Bank of Japan database: code, name, unit, frequency, layers, first and last period.
 
     Use it first, to find the codes or layers to read. With lang en the names and units are English only, which is half
@@ -132,12 +136,13 @@ async def get_metadata(args: MetadataIn, ctx: Context) -> MetadataOut:
     return await _fetch(ctx, args, read_metadata)
 
 
-async def _fetch(ctx: Context, args: Q, read: Callable[[UpstreamResponse, Q], T]) -> T:
+async def _fetch(ctx: Context, args: Q, read: Callable[..., T]) -> T:
     """Check a query, send it and read its response; retry as the policy says, until the call is cancelled."""
     import asyncio
 
     query = check(args)
     request = request_of(query)
+    read = partial(read, max_bytes=max_result_bytes(ctx.settings))
     attempt = 0
     while True:
         try:
@@ -156,6 +161,7 @@ async def _fetch(ctx: Context, args: Q, read: Callable[[UpstreamResponse, Q], T]
         ends_s = asyncio.get_running_loop().time() + pause_ms / 1000
         ctx.waiting(partial(_retry_words, what, ends_s, f"{attempt + 1} of {ctx.settings.retry_max + 1}"))
         await asyncio.sleep(pause_ms / 1000)
+        request = structs.replace(request, is_retry=True)
 
 
 def _retry_words(what: str, ends_s: float, which: str) -> str:

@@ -41,6 +41,13 @@ TOOLSET = Toolset(
         "To find a series call boj_search with words in English or Japanese, then make the call in a hit's `next`;"
         " cite with `citation.sentence`."
     ),
+    shared_instructions=(
+        "Bank of Japan statistics: call boj_search first, with words in English or Japanese, then make the call in a"
+        " hit's `next`; cite with `citation.sentence`. For the Bank's own pages boj_get_metadata lists a whole"
+        " database; boj_get_data_code and boj_get_data_layer read it: give lang=en unless Japanese is wanted, periods"
+        " are 2024 (year) or 202401 (half, quarter, month; months for days and weeks), and while next_position is not"
+        " null, call again with start_position set to it."
+    ),
     tools=_tools,
     service=_service,
     corpus=_corpus,

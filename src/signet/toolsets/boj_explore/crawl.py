@@ -16,6 +16,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from signet.kernel.errors import Fault
 from signet.kernel.upstream import Upstream, UpstreamRequest, UpstreamResponse
 from signet.toolsets.boj import BojSettings
@@ -224,6 +226,7 @@ class Crawl:
             else:
                 return
             await asyncio.sleep(pause_ms / 1000)
+            request = replace(request, is_retry=True)
             attempt += 1
 
     async def _send(self, request: UpstreamRequest) -> UpstreamResponse:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
@@ -40,7 +40,7 @@ async def find_series(args: SearchIn, ctx: Context) -> SearchOut:
         [_hit(series) for series in found.hits],
         found.total,
         index,
-        "some" if found.some else "all",
+        _matched(found),
         [_hit(series) for series in found.closest],
         _note(found, db, state.trouble),
     )
@@ -52,6 +52,12 @@ def _hit(series: IndexedSeries) -> Hit:
         NextCall("boj_get_series", {"db": series.db, "codes": [series.code]}),
         NAMES[series.db], series.path, series.current,
     )  # fmt: skip
+
+
+def _matched(found: FoundSeries) -> Literal["all", "some", "none"]:
+    if not found.total:
+        return "none"
+    return "some" if found.some else "all"
 
 
 def _note(found: FoundSeries, db: str | None, trouble: str) -> str:

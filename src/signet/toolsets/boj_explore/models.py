@@ -87,7 +87,7 @@ class SearchOut(Struct, frozen=True):
     hits: list[Hit]
     total: int
     index: IndexFacts
-    matched: Literal["all", "some"]
+    matched: Literal["all", "some", "none"]
     closest: list[Hit]
     note: str
 

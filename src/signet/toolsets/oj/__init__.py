@@ -36,6 +36,8 @@ class OjSettings(Struct, frozen=True, kw_only=True):
         str | None, setting("folder in which statements are kept, since they do not change", metavar="DIR", flag=True)
     ] = None
     offline: Annotated[bool, setting("answer from the folder of statements alone")] = False
+    as_specified: Annotated[bool, setting("", recorded=True)] = False
+    """Whether pages have the lines of spec 2 and no others, and messages name the flags of `oj-mcp-rs`."""
 
 
 def _tools() -> tuple[Tool, ...]:
@@ -50,12 +52,12 @@ def _upstream(settings: OjSettings) -> UpstreamSpec:
     return UpstreamSpec(
         base_url=settings.base_url,
         called="the online-judge backend",
-        address_setting="the backend's base URL (OJ_BASE_URL)",
+        address_setting=f"the backend's base URL ({'--base-url' if settings.as_specified else 'OJ_BASE_URL'})",
         token=settings.token,
         timeout_s=settings.timeout_s,
         max_body_bytes=MAX_BODY_BYTES,
-        # The status needs a token, and shows whether it is accepted; the health is open.
-        probe=UpstreamRequest("/status" if settings.token else "/health"),
+        # The status shows whether a token is demanded, and accepted. The health is open, and bad without embeddings.
+        probe=UpstreamRequest("/status"),
     )
 
 

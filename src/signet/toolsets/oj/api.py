@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date
 from decimal import Decimal
 from typing import Final, TypeVar
 
 import msgspec
+from msgspec import UNSET, Raw, UnsetType
 
 from signet.kernel.errors import Code, Fault
 from signet.kernel.json_limits import excess
@@ -24,6 +26,7 @@ __all__ = [
     "ask_similar_to",
     "ask_similar_with",
     "fetching",
+    "is_list_of_problems",
     "read",
     "refuse",
     "similar_options",
@@ -42,6 +45,12 @@ MAX_VALUES: Final = 4_000
 """The values of a response; the largest has some 500, and a number may take 12 µs."""
 
 MAX_FALLBACK_CHARS: Final = 500
+HALVES: Final = (rb"\ufffd", rb"\ufffc")
+"""Two characters to stand for half a surrogate pair: a value that is the same with both does not hold the half."""
+_HALF: Final = re.compile(
+    rb"(?<!\\)((?:\\\\)*)(?:(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
+)
+"""Backslashes in pairs; then a surrogate pair, or half a pair."""
 JSON_TYPES: Final = ("application/json", "application/problem+json")
 OK: Final = 200
 ACCEPTED: Final = 202
@@ -160,21 +169,51 @@ def read(response: UpstreamResponse, shape: type[T]) -> T:
         raise Fault(Code.INTERNAL_ERROR, message, name="UPSTREAM_FAILED", as_tool_result=False)
     if not _is_json(response):
         raise refuse(_fallback(response), Code.INTERNAL_ERROR)
+    if reason := excess(response.body, MAX_VALUES):
+        raise _broken(f"the backend's answer is too large to be read: it has {reason}")
     try:
-        _check_values(response.body)
-        # As text, so that bytes are checked in fields that are not shown, too.
-        return msgspec.json.decode(response.body.decode(), type=shape)
+        return _decoded(response.body, shape)
     except (ValueError, RecursionError) as error:
         cut = f" (only the first {MAX_BODY_BYTES} bytes were read)" if response.cut else ""
-        message = f"invalid JSON from the backend: {str(error)[:200]}{cut}"
-        raise Fault(Code.INTERNAL_ERROR, message, name="UPSTREAM_BROKEN", as_tool_result=False) from None
+        raise _broken(f"invalid JSON from the backend: {str(error)[:200]}{cut}") from None
 
 
-def _check_values(body: bytes) -> None:
-    """Raise ValueError if a body has so many values that decoding it takes long."""
-    reason = excess(body, MAX_VALUES)
-    if reason:
-        raise ValueError(reason)
+def _broken(message: str) -> Fault:
+    return Fault(Code.INTERNAL_ERROR, message, name="UPSTREAM_BROKEN", as_tool_result=False)
+
+
+def _decoded(body: bytes, shape: type[T]) -> T:
+    """Decode a body; half a surrogate pair counts only where it is read. Raise ValueError as a decoder does."""
+    # As text, so that bytes are checked in fields that are not shown, too.
+    text = body.decode()
+    try:
+        return msgspec.json.decode(text, type=shape)
+    except ValueError:
+        if not _HALF.search(body):
+            raise
+    value, other = (msgspec.json.decode(_with_halves_as(stand_in, body), type=shape) for stand_in in HALVES)
+    if value != other:
+        raise ValueError("a text holds half a surrogate pair")
+    return value
+
+
+def _with_halves_as(stand_in: bytes, body: bytes) -> bytes:
+    """Return JSON in which a character stands for each half of a surrogate pair."""
+    return _HALF.sub(lambda found: found[0] if found[2] else found[1] + stand_in, body)
+
+
+class _DailyForm(msgspec.Struct, frozen=True):
+    id: Raw | UnsetType = UNSET
+    problems: Raw | UnsetType = UNSET
+
+
+def is_list_of_problems(response: UpstreamResponse) -> bool:
+    """Return whether a daily challenge comes in the newer form: a list of problems, not the problem itself."""
+    try:
+        form = msgspec.json.decode(response.body, type=_DailyForm)
+    except (ValueError, RecursionError):
+        return False
+    return form.problems is not UNSET and form.id is UNSET
 
 
 def _is_json(response: UpstreamResponse) -> bool:

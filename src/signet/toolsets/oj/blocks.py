@@ -1,7 +1,6 @@
 """Block elements as Markdown: paragraphs, headings, lists, quotes, code and tables, each written when it ends.
 
-    page ──html.feed──▶ text, tag, text, tag …  ──_BlockWriter──▶ Markdown
-                                                └─ beyond the limits ──html.strip──▶ plain text
+    page ──html.feed──▶ text, tag, text, tag …  ──_BlockWriter──▶ Markdown, until there is enough of it
 
 Pure, and linear in the page's length. Tags may be missing or misplaced: elements are closed in order all the same.
 """
@@ -18,13 +17,13 @@ from . import html
 from .html import BLOCK_TAGS, CELLS, LISTS, attributes
 from .inline import RAISED, InlineWriter
 
-__all__ = ["MAX_DEPTH", "MAX_MARKDOWN_CHARS", "MAX_TABLE_CELLS", "from_html"]
+__all__ = ["MAX_DEPTH", "MAX_MARKDOWN_CHARS", "from_html"]
 
 MAX_MARKDOWN_CHARS: Final = 131_072
-"""A page that is longer loses its tags; it would be cut in any case."""
+"""A page is converted until its Markdown is longer: it is cut below that."""
 
-MAX_TABLE_CELLS: Final = 10_000
-"""Rows times columns: each row is filled up to the longest, so that few tags could ask for millions of cells."""
+CELL_CHARS: Final = 2
+"""The least that a cell takes."""
 
 MAX_DEPTH: Final = 32
 """Deeper elements become text of this level: each list or quote indents all its lines once more."""
@@ -37,11 +36,10 @@ _EMPTY_LINES: Final = re.compile(r"\A(?:[^\S\n]*\n)+")
 
 
 def from_html(page: str) -> str:
-    """Return a page as Markdown, or as plain text if it is beyond the limits."""
-    page = html.clean(page)
+    """Return a page as Markdown; of a long page its beginning, which is longer than any result."""
     writer = _BlockWriter()
-    is_fed = html.feed(page, writer.text, writer.start, writer.end, writer.inline.write)
-    return (is_fed and writer.finish()) or html.strip(page)
+    html.feed(html.clean(page), writer.text, writer.start, writer.end, writer.inline.write, is_full=writer.is_full)
+    return writer.finish()
 
 
 class _Block(Struct):
@@ -74,7 +72,7 @@ class _Table:
 
     def __init__(self) -> None:
         self.rows: list[list[str]] = []
-        self._width = 0
+        self._width = self._text_chars = self._filled_rows = 0
         self._taken: dict[int, int] = {}
         """The columns that cells take in the last row, and how many rows they take from there."""
 
@@ -82,27 +80,48 @@ class _Table:
         self.rows.append([])
         self._taken = {column: rows - 1 for column, rows in self._taken.items() if rows > 1}
 
-    def add(self, text: str, attrs: str) -> bool:
-        """Add a cell to the last row; return False if the table has too many."""
+    @property
+    def has_text(self) -> bool:
+        """Whether a cell is not blank."""
+        return self._text_chars > 0
+
+    @property
+    def chars(self) -> int:
+        """The least number of characters that the table takes; a table without text is not written."""
+        return self._filled_rows * self._width * CELL_CHARS + self._text_chars if self._text_chars else 0
+
+    def add(self, text: str, attrs: str) -> None:
+        """Add a cell to the last row."""
         values = attributes(attrs)
         columns = html.number(values.get("colspan", ""), MAX_SPAN)
         rows = html.number(values.get("rowspan", ""), MAX_SPAN)
         if not self.rows:
             self.start_row()
         row = self.rows[-1]
+        self._filled_rows += not row
         while len(row) in self._taken:
             row.append("  ")
         if rows > 1:
             self._taken |= dict.fromkeys(range(len(row), len(row) + columns), rows)
         row += [f" {text} ", *[" "] * (columns - 1)]
         self._width = max(self._width, len(row))
-        return len(self.rows) * self._width <= MAX_TABLE_CELLS
+        self._text_chars += len(text)
 
     def written(self) -> str:
-        """Return the table: its first row is the head, and each row is as long as the longest."""
-        rows = [[*row, *["  "] * (self._width - len(row))] for row in self.rows if row]
-        rows.insert(1, [" --- "] * self._width)
-        return "\n".join(f"|{'|'.join(row)}|" for row in rows)
+        """Return the table: its first row is the head, and each row is filled up to the longest.
+
+        Few tags may ask for millions of cells: behind more than any result has room for, rows are left out.
+        """
+        lines: list[str] = []
+        chars = 0
+        for row in filter(None, self.rows):
+            lines.append(f"|{'|'.join([*row, *['  '] * (self._width - len(row))])}|")
+            if len(lines) == 1:
+                lines.append(f"|{'|'.join([' --- '] * self._width)}|")
+            chars += len(lines[-1])
+            if chars > MAX_MARKDOWN_CHARS:
+                break
+        return "\n".join(lines)
 
 
 class _BlockWriter:
@@ -114,14 +133,18 @@ class _BlockWriter:
         self._table: _Table | None = None
         self._language = ""
         self._chars = 0
-        self._is_full = False
+
+    def is_full(self) -> bool:
+        """Return whether there is more Markdown than any page has room for."""
+        in_table = self._table.chars if self._table is not None else 0
+        return self._chars + self.inline.chars + in_table > MAX_MARKDOWN_CHARS
 
     def finish(self) -> str:
-        """Close all elements and return the page, or nothing if it is too long."""
+        """Close all elements and return the page."""
         self._release()
         self._close(1)
         self._flush()
-        return "" if self._is_full else "\n\n".join(self._blocks[0].out)
+        return "\n\n".join(self._blocks[0].out)
 
     def text(self, text: str) -> None:
         """Take decoded text; outside of all elements an empty line ends a paragraph, as in plain text."""
@@ -186,6 +209,8 @@ class _BlockWriter:
         """Open a block, and close the elements that its start tag closes."""
         if tag in html.TABLE_PARTS and self._table is None:
             tag = "div"
+        if self.inline.chars and tag in html.ENDS_HEADING:
+            self._close_open(html.HEADINGS.keys(), html.ENDS_HEADING)
         self._close_open(*html.CLOSED_BY_START[tag])
         top = self._blocks[-1]
         is_flat = self._is_line() and (top.is_flat or top.tag not in html.ROWS or tag not in html.TABLE_PARTS)
@@ -244,11 +269,11 @@ class _BlockWriter:
                 self.inline.space()
             elif block.tag in CELLS and self._table:
                 text = self.inline.finish().strip().replace("|", "\\|")
-                self._is_full |= not self._table.add(text, block.attrs)
+                self._table.add(text, block.attrs)
             else:
                 self._flush()
             self._blocks.pop()
-            if not (block.is_flat or self._is_full):
+            if not block.is_flat:
                 self._write_holder(block)
 
     def _write_holder(self, block: _Block) -> None:
@@ -259,7 +284,7 @@ class _BlockWriter:
             text = "\n\n".join(block.out)
             self._write("> " + html.indent(text, "> "), len(text))
         elif block.tag == "table" and self._table:
-            if any(not cell.isspace() for row in self._table.rows for cell in row):
+            if self._table.has_text:
                 self._write(self._table.written())
             self._table = None
 
@@ -292,6 +317,8 @@ class _BlockWriter:
 
     def _write(self, text: str, counted: int = 0) -> None:
         """Add a block, of which some characters are counted already."""
+        if len(text) > MAX_MARKDOWN_CHARS:
+            # What is in front of the rest fills the page already.
+            text = text[:MAX_MARKDOWN_CHARS]
         self._blocks[-1].out.append(text)
         self._chars += len(text) - counted
-        self._is_full |= self._chars > MAX_MARKDOWN_CHARS

@@ -6,7 +6,7 @@ Pure, and linear in the text's length.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from html import unescape
 from importlib.resources import files
@@ -15,13 +15,19 @@ from typing import Final
 from msgspec import json
 
 __all__ = [
-    "BLOCKS", "BLOCK_TAGS", "CELLS", "CLOSED_BY_END", "CLOSED_BY_START", "HEADINGS", "LINES", "LISTS", "MAX_TAGS",
+    "BLOCKS", "BLOCK_TAGS", "CELLS", "CLOSED_BY_END", "CLOSED_BY_START", "ENDS_HEADING", "HEADINGS", "LINES", "LISTS",
     "NAMES", "RAW", "ROWS", "TABLE_PARTS", "TAGS", "attributes", "clean", "decode", "escape_text", "feed",
-    "heading", "indent", "language", "longest_run", "number", "paragraph", "strip", "target",
+    "heading", "indent", "language", "longest_run", "number", "paragraph", "target",
 ]  # fmt: skip
 
-MAX_TAGS: Final = 8_000
-"""A page with more tags is not converted: a long statement has 800, and 8,000 take some 50 ms."""
+WINDOW_CHARS: Final = 65_536
+"""How much of a page is searched for tags in one step, in which no other thread can run."""
+
+TEXT_CHARS: Final = 32_768
+"""The longest text that is passed on in one piece."""
+
+MAX_REFERENCE_CHARS: Final = 40
+"""The longest character reference has 33."""
 
 MAX_TAG_CHARS: Final = 16_384
 """The attributes of a longer tag are ignored."""
@@ -36,6 +42,8 @@ ROWS: Final = frozenset({"table", "thead", "tbody", "tr"})
 TABLE_PARTS: Final = CELLS | ROWS - {"table"} | {"caption"}
 _HOLDERS: Final = CELLS | LISTS | {"table", "li", "blockquote", "div", "details"}
 BLOCK_TAGS: Final = _HOLDERS | TABLE_PARTS | HEADINGS.keys() | {"p", "pre", "summary", "hr"}
+ENDS_HEADING: Final = LISTS | {"table", "p", "pre", "blockquote", "details", "hr"}
+"""The blocks that are no part of a heading with text: it was not closed."""
 INLINE_TAGS: Final = ("strong", "em", "del", "code", "sup", "sub", "a", "br", "img")
 LINES: Final = TABLE_PARTS | HEADINGS.keys() | {"table", "summary"}
 """The elements that become one line: spaces separate the blocks in them."""
@@ -90,7 +98,6 @@ element that vanishes (name); or another declaration (text, end).
 
 A tag that is never finished ends at the next tag or at the end of the text: it is text, and was searched only once.
 """
-_GROUPS: Final = _TOKEN.groups + 1
 _END_NAME: Final = re.compile(r"</([a-zA-Z][^\s/>]*)")
 _ATTRIBUTE: Final = re.compile(
     r"""(?<![\w:-])([a-z][\w:-]*+)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s"'>]++))""", re.IGNORECASE
@@ -99,8 +106,6 @@ _LANGUAGE: Final = re.compile(r"(?:^|\s)lang(?:uage)?-([\w+#.-]{1,30})(?:\s|$)")
 _NUMBER: Final = re.compile(r"[0-9]{1,9}")
 _HUGE_REFERENCE: Final = re.compile(r"&#(?:[0-9]{16,}|x[0-9a-f]{16,});?", re.IGNORECASE)
 """`unescape` makes an int of any number of digits, which Python refuses from 4,300 digits on."""
-
-_LINE_BREAKS: Final = {"br": "\n", "li": "\n", "tr": "\n", "td": " ", "th": " "}
 
 # Possessive quantifiers stand behind single characters only: before Python 3.11.5, groups under them match wrongly.
 _MATH: Final = re.compile(r"(\$\$[^$]+\$\$|\$[^$]+\$|\\\((?:(?!\\[()]).)*\\\)|\\\[(?:(?!\\[\[\]]).)*\\\])", re.DOTALL)
@@ -160,52 +165,66 @@ def feed(
     on_start: Callable[[str, str], None],
     on_end: Callable[[str, str], None],
     on_literal: Callable[[str, str, str], None],
+    *,
+    is_full: Callable[[], bool] = bool,
 ) -> bool:
     """Pass on text, start tags with attributes, end tags and plain literals with the character behind them.
 
-    Return False, and pass on nothing, if the page has too many tags.
+    Return False if the page does not end there: `is_full` says that no more is wanted.
     """
-    parts = _TOKEN.split(html, MAX_TAGS + 1)
-    if len(parts) > MAX_TAGS * _GROUPS + 1:
-        return False
-    ended = cache(lambda: frozenset(_END_NAME.findall(html)))
-    for place in range(0, len(parts) - 1, _GROUPS):
-        text, literal, inside, slash, name, attrs, end, _, other, other_end = parts[place : place + _GROUPS]
-        if text:
-            on_text(decode(text))
+    ended = cache(lambda: frozenset({match[1] for match in _END_NAME.finditer(html)}))
+    behind = 0
+    for token in _tokens(html):
+        if not _feed_text(html[behind : token.start()], on_text, is_full):
+            return False
+        behind = token.end()
+        literal, inside, slash, name, attrs, end = token.group(1, 2, 3, 4, 5, 6)
         if name:
             tag = TAGS.get(name) or TAGS.get(name.lower())
             is_known = tag or slash or name.lower() in NAMES or re.search("[=/]", attrs) or ":" in name
             if not end or not (is_known or name in ended()):
                 # `List<Integer>` is not an element: its name is unknown, and it never ends.
-                on_text(decode(f"<{slash}{name}{attrs}{end}"))
+                _feed_text(f"<{slash}{name}{attrs}{end}", on_text, is_full)
             elif tag and slash:
-                on_end(tag, parts[place + _GROUPS][:1])
+                on_end(tag, html[behind : behind + 1])
             elif tag:
                 on_start(tag, attrs)
         elif literal:
-            on_literal(literal, decode(inside), parts[place + _GROUPS][:1])
-        elif other and not other_end:
-            on_text(decode(f"<{other}"))
-    on_text(decode(parts[-1]))
-    return True
+            on_literal(literal, decode(inside), html[behind : behind + 1])
+        elif token[8] and not token[9]:
+            _feed_text(f"<{token[8]}", on_text, is_full)
+    return _feed_text(html[behind:], on_text, is_full)
 
 
-def strip(html: str) -> str:
-    """Return the text of a page without any tags; `<` and `>` in it are written as references."""
-    lines = re.sub(r"[^\S\n]+", " ", decode(_TOKEN.sub(_stripped, html))).split("\n")
-    text = re.sub(r"\n{3,}", "\n\n", "\n".join(line.strip() for line in lines)).strip()
-    return text.replace("<", "&lt;").replace(">", "&gt;")
+def _tokens(html: str) -> Iterator[re.Match[str]]:
+    """Yield the tokens of a page, which is searched in windows; a token that reaches over an edge is read again."""
+    position = 0
+    while position < len(html):
+        edge = min(position + WINDOW_CHARS, len(html))
+        for token in _TOKEN.finditer(html, position, edge):
+            whole = _TOKEN.match(html, token.start()) if token.end() == edge < len(html) else None
+            yield whole or token
+            if whole is not None:
+                position = whole.end()
+                break
+        else:
+            # A token may begin with the last character.
+            position = edge - 1 if html[edge - 1] == "<" and edge < len(html) else edge
 
 
-def _stripped(token: re.Match[str]) -> str:
-    """Return a line break for the tag of a block, and the source of a token that is not a tag."""
-    if (token[4] or token[8]) and token[0][-1] != ">":
-        return token[0]
-    name = (token[1] or token[4] or "").lower()
-    if name in BLOCKS or name == "br":
-        return _LINE_BREAKS.get(name, "\n\n")
-    return ("^" if name == "sup" and not token[3] else "") + (token[2] or "")
+def _feed_text(text: str, on_text: Callable[[str], None], is_full: Callable[[], bool]) -> bool:
+    """Pass on the text between two tags, a long one in pieces; return False if no more is wanted."""
+    while len(text) > TEXT_CHARS:
+        # Between two words, and not within a character reference.
+        edge = max(text.rfind(sign, TEXT_CHARS // 2, TEXT_CHARS) for sign in " \n")
+        edge = edge if edge > 0 else max(text.rfind("&", TEXT_CHARS - MAX_REFERENCE_CHARS, TEXT_CHARS), 0) or TEXT_CHARS
+        on_text(decode(text[:edge]))
+        text = text[edge:]
+        if is_full():
+            return False
+    if text:
+        on_text(decode(text))
+    return not is_full()
 
 
 def escape_text(text: str, *, in_table: bool = False, in_label: bool = False) -> str:

@@ -60,7 +60,15 @@ class InlineWriter:
         """Of each other open element the tag, the place of its start tag in the line, and the closing mark, if any."""
         self._held: list[tuple[str, list[str], bool]] = []
         """Of each open literal element the tag, and `pieces` and `is_fresh` as they are outside of it."""
+        self._left: list[str] = []
+        """The powers and indices that were left for a link, but not ended yet."""
         self._has_marks = False
+        self._chars = self._held_chars = 0
+
+    @property
+    def chars(self) -> int:
+        """The number of characters that the line has so far, without its white space and marks."""
+        return self._chars + self._held_chars
 
     @property
     def depth(self) -> int:
@@ -72,6 +80,12 @@ class InlineWriter:
         if text:
             self.pieces.append(text)
             self.is_fresh = text[-1].isspace()
+            if text.isspace():
+                return
+            if self._held:
+                self._held_chars += len(text)
+            else:
+                self._chars += len(text)
 
     def space(self) -> None:
         """Append a space where there is none yet."""
@@ -109,12 +123,24 @@ class InlineWriter:
                 self._held.append((tag, self.pieces, self.is_fresh))
                 self.pieces = [source]
                 self.literal = self.literal or tag
-        elif not self._held:
+        elif not self._held or (tag == "a" and self._leave_raised()):
             if tag == "a":
                 self.end("a")
             if len(self._open) < MAX_OPEN:
                 self._open.append((tag, len(self.pieces), self._closing(tag, attrs)))
             self.pieces.append(source)
+
+    def _leave_raised(self) -> bool:
+        """Make the text of open powers and indices plain, since a link follows in them; return False in code."""
+        if any(tag not in RAISED for tag, _, _ in self._held):
+            return False
+        self._left += [tag for tag, _, _ in self._held]
+        while self._held:
+            _, outer, _ = self._held.pop()
+            outer += self.pieces[1:]
+            self.pieces = outer
+        self.literal = ""
+        return True
 
     def _closing(self, tag: str, attrs: str) -> str:
         """Return the closing mark of an element; nothing for a link without an address, and emphasis in its like."""
@@ -129,6 +155,9 @@ class InlineWriter:
         if self._held:
             if any(tag == name for name, _, _ in self._held):
                 self.release(tag, after)
+            return True
+        if tag in self._left:
+            self._left.remove(tag)
             return True
         for index in range(len(self._open) - 1, -1, -1):
             if self._open[index][0] == tag:
@@ -160,7 +189,8 @@ class InlineWriter:
         while self._held:
             pieces = self.pieces
             tag, self.pieces, self.is_fresh = self._held.pop()
-            self.literal = self.literal if self._held else ""
+            if not self._held:
+                self.literal, self._held_chars = "", 0
             text = "".join(pieces[1:])
             if tag == "pre":
                 return text
@@ -232,7 +262,7 @@ class InlineWriter:
         line = _join(self.pieces) if self._has_marks else "".join(self.pieces)
         self.pieces = [""] * len(still_open)
         self._open = still_open
-        self._has_marks, self.is_fresh = False, True
+        self._has_marks, self.is_fresh, self._chars = False, True, 0
         return line
 
 

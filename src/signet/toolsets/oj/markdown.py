@@ -4,7 +4,7 @@
          ──_islands───────▶ block elements from tag to tag; the gaps between them tell Markdown from HTML
          ──indented_code──▶ in Markdown, code that only its indentation shows: more protected spans, fewer islands
 
-Pure, and linear in the text's length.
+Long Markdown is translated in windows, until there is enough of it. Pure, and linear in the text's length.
 """
 
 from __future__ import annotations
@@ -16,15 +16,22 @@ from functools import cache
 from itertools import islice, zip_longest
 from typing import Final
 
-from .blocks import from_html
+from .blocks import MAX_MARKDOWN_CHARS, from_html
 from .html import BLOCKS, NAMES, RAW, TAGS, decode
 from .inline import InlineWriter
 from .protected_spans import MAX_PLACES, TAG, Span, Tag, block_tags, code_and_math, indented_code, is_within
 
-__all__ = ["translate"]
+__all__ = ["convert"]
 
 MAX_DEPTH: Final = 3
 """How deep Markdown is looked for in elements of Markdown; each level reads the text once more."""
+
+WINDOW_CHARS: Final = 131_072
+"""The Markdown that is translated at once: a hostile text takes 2 µs per character, part of it in steps that no other
+thread can interrupt."""
+
+MAX_WINDOW_ENDS: Final = 100
+"""The empty lines at which a window may end that are looked at."""
 
 MAX_ISLANDS: Final = 200
 """With more block elements than this between its lines, a text is HTML: each is converted by itself."""
@@ -40,8 +47,49 @@ _PROSE_MARKS: Final = re.compile(rf"{_INLINE_MARKS.pattern}|\$|\S[ \t\r]*\n[ \t\
 _PARAGRAPH_END: Final = re.compile(r"\n[ \t\r]*\n")
 _ESCAPED_CHARACTER: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
 _END_OPTIONAL: Final = frozenset({"p", "li", "dt", "dd", "tr", "td", "th", "thead", "tbody", "tfoot"})
+_DETAILS: Final = re.compile(r"<details(?=[\s/>])[^<>]*+>", re.IGNORECASE)
+_SUMMARY_END: Final = re.compile(r"</summary\s*>", re.IGNORECASE)
+_ENDED: Final = frozenset(name for name, tag in TAGS.items() if tag in {"strong", "em", "del", "code", "sup", "sub"})
+"""The elements that mean nothing without an end tag."""
 _TRANSPARENT: Final = frozenset({"article", "aside", "center", "details", "div", "figure", "main", "section"})
 """Elements in which Markdown goes on."""
+
+
+def convert(text: str) -> str:
+    """Return a text with tags as Markdown; of a long text its beginning, which is longer than any result."""
+    if len(text) <= WINDOW_CHARS:
+        return translate(text)
+    if _is_html(text[:WINDOW_CHARS]):
+        return from_html(text)
+    parts: list[str] = []
+    chars = 0
+    while text and chars <= MAX_MARKDOWN_CHARS:
+        window = _first_window(text)
+        text = text[len(window) :]
+        markdown = translate(window)
+        parts.append(markdown.rstrip("\n") + "\n\n" if text and window.endswith("\n\n") else markdown)
+        chars += len(markdown)
+    return "".join(parts)
+
+
+def _first_window(text: str) -> str:
+    """Return the first window of a text: it ends with an empty line, else behind an element, and never within a tag."""
+    window = text[:WINDOW_CHARS]
+    if len(window) == len(text):
+        return window
+    closed = code_and_math(window)
+    closed = sorted([*closed, *_islands(window, closed)])
+    place = len(window)
+    for _ in range(MAX_WINDOW_ENDS):
+        place = window.rfind("\n\n", WINDOW_CHARS // 2, place)
+        if place < 0:
+            break
+        if not is_within(closed, place):
+            return window[: place + 2]
+    tag = window.rfind("<")
+    window = window[:tag] if tag > max(window.rfind(">"), 0) else window
+    end_tag = window.rfind("</", WINDOW_CHARS // 2)
+    return window[: window.find(">", end_tag) + 1 if end_tag > 0 else 0] or window
 
 
 def translate(text: str, depth: int = 0) -> str:
@@ -50,7 +98,7 @@ def translate(text: str, depth: int = 0) -> str:
     if all(map(_is_escaped, _tags(text, protected))):
         return text
     islands = list(_islands(text, protected))
-    if depth >= MAX_DEPTH or len(islands) > MAX_ISLANDS or not _is_markdown(text, protected, _gaps(text, islands)):
+    if depth >= MAX_DEPTH or len(islands) > MAX_ISLANDS or not _is_markdown(text, protected, islands):
         return from_html(text)
     code = [] if depth else list(indented_code(text, protected, islands))
     if code:
@@ -65,6 +113,15 @@ def translate(text: str, depth: int = 0) -> str:
             (_translated_island(text[start:end], depth) for start, end in islands),
         )
     )
+
+
+def _is_html(text: str) -> bool:
+    """Return whether the beginning of a long text is converted as a whole."""
+    protected = code_and_math(text)
+    islands = list(islice(_islands(text, protected), MAX_ISLANDS + 1))
+    if all(map(_is_escaped, _tags(text, protected))):
+        return False
+    return len(islands) > MAX_ISLANDS or not _is_markdown(text, protected, islands)
 
 
 def _without_new_tags(text: str) -> str:
@@ -85,15 +142,32 @@ def _gaps(text: str, islands: Sequence[Span]) -> list[Span]:
     return list(zip([0, *(end for _, end in islands)], [*(start for start, _ in islands), len(text)], strict=True))
 
 
-def _is_markdown(text: str, protected: Sequence[Span], gaps: Sequence[Span]) -> bool:
-    """Return True if there is Markdown between the block elements; without any, paragraphs or math are enough."""
-    has_blocks = len(gaps) > 1 or any(not is_within(protected, tag.start()) for tag in block_tags(text))
+def _is_markdown(text: str, protected: Sequence[Span], islands: Sequence[Span]) -> bool:
+    """Return True if there is Markdown between the block elements or in a `details`, which people write around it.
+
+    Without block elements, paragraphs or math are enough, or that no tag ends: `print a<b>c` has no element.
+    """
+    has_blocks = bool(islands) or any(not is_within(protected, tag.start()) for tag in block_tags(text))
     marks = _INLINE_MARKS if has_blocks else _PROSE_MARKS
-    return any(
+    if any(
         _LINE_MARKER.search(text, start, end) or marks.search(text, start, end)
-        for start, end in gaps
+        for start, end in _gaps(text, islands)
         if text[start:end].strip()
-    )
+    ):
+        return True
+    if has_blocks:
+        return any(_LINE_MARKER.search(text, *_inside(text, *island)) for island in islands)
+    return all(not tag[1] and tag[2].lower() in _ENDED for tag in _tags(text, protected))
+
+
+def _inside(text: str, start: int, end: int) -> Span:
+    """Return the inside of a `details` that holds no other block than its summary; an empty span for any other."""
+    if not _DETAILS.match(text, start, end):
+        return start, start
+    summary = _SUMMARY_END.search(text, start, end)
+    first = summary.end() if summary else text.index(">", start) + 1
+    last = max(text.rfind("</", first, end), first)
+    return (first, last) if next(block_tags(text, first, last), None) is None else (start, start)
 
 
 def _tags(text: str, protected: Sequence[Span]) -> Iterator[Tag]:

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-__all__ = ["Fetching", "Platform", "Problem", "Refusal", "Resolved", "Similar", "SimilarProblem", "Status"]
+__all__ = [
+    "Daily",
+    "Fetching",
+    "FullDaily",
+    "FullProblem",
+    "FullResolved",
+    "Platform",
+    "Problem",
+    "Refusal",
+    "Resolved",
+    "Similar",
+    "SimilarProblem",
+    "Status",
+]
 
 Count = Annotated[int, Meta(ge=0)]
 
 
 class Problem(Struct, frozen=True):
-    """A problem; the daily challenge has no source, but a date and a domain.
-
-    The last four fields are extras: a value of another type is left out, and never makes a page unreadable.
-    """
+    """A problem as far as spec 2 shows it; the daily challenge has no source."""
 
     id: str | int
     title: str | None = None
@@ -25,10 +36,32 @@ class Problem(Struct, frozen=True):
     link: str | None = None
     ac_rate: float | None = None
     content: str | None = None
+
+
+class FullProblem(Problem, frozen=True):
+    """A problem with what spec 2 has no place for: a value of another type is left out, and spoils no page."""
+
+    slug: Any = None
+    title_cn: Any = None
+    content_cn: Any = None
     rating: Any = None
     paid_only: Any = None
     date: Any = None
     domain: Any = None
+
+
+class Daily(Struct, frozen=True):
+    """The daily challenge as backends since 0.3 send it; older ones send the problem itself."""
+
+    problems: Sequence[Problem]
+
+
+class FullDaily(Daily, frozen=True, kw_only=True):
+    """The same with full problems, and the date and the source that they have in common."""
+
+    problems: Sequence[FullProblem]
+    date: Any = None
+    source: Any = None
 
 
 class SimilarProblem(Struct, frozen=True):
@@ -50,11 +83,20 @@ class Similar(Struct, frozen=True):
 
 
 class Resolved(Struct, frozen=True):
-    """The problem that a URL, slug or id names; null if the backend does not know it."""
+    """The problem that a URL, slug or id names; null if the backend does not know it, but never absent.
 
-    problem: Problem | None = None
-    source: str | None = None
-    id: str | int | None = None
+    The source and the id are what the backend takes the query for: often a guess.
+    """
+
+    problem: Problem | None
+    source: Any = None
+    id: Any = None
+
+
+class FullResolved(Resolved, frozen=True, kw_only=True):
+    """The same with a full problem."""
+
+    problem: FullProblem | None
 
 
 class Platform(Struct, frozen=True):

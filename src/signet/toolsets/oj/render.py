@@ -1,7 +1,7 @@
 """Results as Markdown: the layouts of spec 2, and statements in whatever form the judge stores them.
 
     content ──▶ Markdown without tags: as it is
-            ──markdown.translate──▶ Markdown with its inline tags translated
+            ──markdown.convert────▶ Markdown with its inline tags translated
                       └─ HTML ──blocks.from_html──▶ Markdown
 
 Pure and bounded; nothing here raises. The conversion is loaded when it is first needed.
@@ -10,21 +10,22 @@ Pure and bounded; nothing here raises. The conversion is loaded when it is first
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Any, Final
 
-from .models import Fetching, Problem, Similar, Status
+from msgspec.structs import replace
 
-__all__ = ["problem_page", "similar_page", "status_page", "truncate", "wait_note"]
+from .models import Fetching, FullProblem, Problem, Similar, Status
+
+__all__ = ["problem_page", "similar_page", "status_page", "truncate", "wait_note", "with_chinese"]
 
 MAX_TEXT_BYTES: Final = 102_400
-MAX_CONVERTED_CHARS: Final = 131_072
-"""The part of a statement with tags that is converted; the longest have a quarter of it, and hostile ones take 5 µs
-per character, most of it in a few steps that no other thread can interrupt."""
 SUFFIX: Final = "\n\n... (truncated)"
 NOTHING: Final = "N/A"
 NO_DESCRIPTION: Final = "No description available."
 """The text of a problem without a statement."""
-NO_SIMILAR: Final = "No similar problems were found."
+RATING: Final = "Rating: "
+LUOGU: Final = "https://www.luogu.com.cn/"
+"""The judge that mirrors the problems of SPOJ, where backends read them."""
 MAX_RATING: Final = 100_000
 """No judge rates a problem above 4,000; a larger number is no rating."""
 
@@ -35,13 +36,10 @@ BLANK: Final = (
 """White space, and three other characters that show nothing."""
 
 
-def truncate(text: str, *, is_cut: bool = False) -> str:
-    """Cut a text at the last character that fits into the limit, and add a note; call this once per text.
-
-    The note is also added to a text that is cut already.
-    """
+def truncate(text: str) -> str:
+    """Cut a text at the last character that fits into the limit, and add a note; call this once per text."""
     data = text.encode()
-    if len(data) <= MAX_TEXT_BYTES and not is_cut:
+    if len(data) <= MAX_TEXT_BYTES:
         return text
     return data[:MAX_TEXT_BYTES].decode(errors="ignore") + SUFFIX
 
@@ -53,9 +51,9 @@ def to_markdown(content: str | None) -> str:
         return NO_DESCRIPTION
     if "<" not in text:
         return text
-    from .markdown import translate
+    from .markdown import convert
 
-    written = translate(text)
+    written = convert(text)
     return NO_DESCRIPTION if _is_blank(written) else written
 
 
@@ -73,28 +71,46 @@ def _replace_surrogates(text: str) -> str:
 
 
 def problem_page(problem: Problem, *, source: str = NOTHING) -> str:
-    """Return the page of a problem; `source` is shown if the problem names none."""
+    """Return the page of a problem: spec 2's, and of a full problem with what the template has no place for.
+
+    `source` is shown if the problem names none.
+    """
+    extras = list(_extras(problem)) if isinstance(problem, FullProblem) else []
+    problem = with_chinese(problem) if isinstance(problem, FullProblem) else problem
     tags = ", ".join(tag for tag in problem.tags or () if isinstance(tag, str))
+    is_rated = any(line.startswith(RATING) for line in extras)
     head = (
         f"# {_line(problem.title)}\n\n"
-        f"- Source: {_line(problem.source or source)} | ID: {_line(str(problem.id))} "
-        f"| Difficulty: {_line(problem.difficulty)}\n"
+        f"- Source: {_line(problem.source or source)} | ID: {_line(str(problem.id))}"
+        f"{'' if is_rated else f' | Difficulty: {_line(problem.difficulty)}'}\n"
         f"- Tags: {_line(tags or None)}\n"
         f"- Link: {_line(problem.link)}\n"
         f"- AC Rate: {NOTHING if problem.ac_rate is None else f'{problem.ac_rate:.1f}%'}\n"
     )
-    head += "".join(f"- {line}\n" for line in _extras(problem)) + "\n---\n\n"
-    content = problem.content or ""
-    is_cut = len(content) > MAX_CONVERTED_CHARS and "<" in content
-    return truncate(head + to_markdown(content[:MAX_CONVERTED_CHARS] if is_cut else content), is_cut=is_cut)
+    head += "".join(f"- {line}\n" for line in extras) + "\n---\n\n"
+    return truncate(head + to_markdown(problem.content))
 
 
-def _extras(problem: Problem) -> Iterator[str]:
+def with_chinese(problem: FullProblem) -> FullProblem:
+    """Return a problem with its Chinese title and statement where it has no others, and a SPOJ problem's own link."""
+    texts = (("title", problem.title_cn), ("content", problem.content_cn))
+    changes: dict[str, Any] = {
+        name: chinese
+        for name, chinese in texts
+        if _is_blank(getattr(problem, name) or "") and isinstance(chinese, str) and not _is_blank(chinese)
+    }
+    is_mirrored = problem.source == "spoj" and (problem.link or "").startswith(LUOGU)
+    if is_mirrored and isinstance(problem.slug, str) and problem.slug.isascii() and problem.slug.isalnum():
+        changes["link"] = f"https://www.spoj.com/problems/{problem.slug.upper()}/"
+    return replace(problem, **changes) if changes else problem
+
+
+def _extras(problem: FullProblem) -> Iterator[str]:
     """Yield the lines below the template of spec 2, for problems that have what the template has no place for."""
     rating = problem.rating
     # The judges without difficulties rate their problems; zero stands for no rating.
     if problem.difficulty is None and type(rating) in {int, float} and 0 < rating < MAX_RATING:
-        yield f"Rating: {rating:.1f}"
+        yield f"{RATING}{rating:.1f}".removesuffix(".0")
     if problem.paid_only == 1:
         yield "Paid only: yes, the judge shows it to subscribers"
     if isinstance(problem.date, str) and problem.date:
@@ -102,16 +118,16 @@ def _extras(problem: Problem) -> Iterator[str]:
         yield f"Daily challenge: {_line(problem.date)}{host}"
 
 
-def similar_page(similar: Similar) -> str:
-    """Return the page of a search: a table of the problems that match, or a sentence under its head."""
+def similar_page(similar: Similar, note: str = "") -> str:
+    """Return the page of a search: a table of the problems that match; under an empty one a note, if there is one."""
     heads = ("#", "Source", "ID", "Title", "Difficulty", "Similarity", "Link")
     rows = [
         (str(number), it.source, str(it.id), it.title, it.difficulty, f"{it.similarity * 100:.1f}%", it.link)
         for number, it in enumerate(similar.results, 1)
     ]
     query = NOTHING if similar.rewritten_query is None else similar.rewritten_query
-    note = "" if rows else f"\n{NO_SIMILAR}\n"
-    return truncate(f"# Similar Problems\n\nQuery: {query}\n\n{_table(heads, rows)}{note}")
+    below = f"\n{note}\n" if note and not rows else ""
+    return truncate(f"# Similar Problems\n\nQuery: {query}\n\n{_table(heads, rows)}{below}")
 
 
 def status_page(status: Status) -> str:

@@ -18,11 +18,15 @@ from signet.kernel.errors import Code, Fault
 from signet.kernel.upstream import CacheState, Upstream, UpstreamRequest, UpstreamResponse, UpstreamState, states_of
 from signet.kernel.waiting import Waiting
 
-from .models import Problem, Resolved
+from .models import FullProblem, FullResolved
+from .render import with_chinese
 
-__all__ = ["StatementCache"]
+__all__ = ["NoBackend", "StatementCache"]
 
-SHAPES: Final[dict[str, type[Problem | Resolved]]] = {"/api/v1/problems/": Problem, "/api/v1/resolve/": Resolved}
+SHAPES: Final[dict[str, type[FullProblem | FullResolved]]] = {
+    "/api/v1/problems/": FullProblem,
+    "/api/v1/resolve/": FullResolved,
+}
 """The requests whose answers are kept, by the beginning of their targets."""
 
 OK: Final = 200
@@ -36,6 +40,26 @@ class _Entry(msgspec.Struct, frozen=True):
     target: str
     content_type: str
     body: str
+
+
+class NoBackend:
+    """In the place of a backend that is not known: whichever backend a statement came from, it is in the folder."""
+
+    origin = ""
+    has_token = False
+
+    async def send(self, _: UpstreamRequest, __: Waiting | None = None) -> UpstreamResponse:
+        """Raise a Fault."""
+        raise Fault(Code.INTERNAL_ERROR, "no backend is set")
+
+    def warm(self) -> None:
+        """Do nothing."""
+
+    def forget(self, request: UpstreamRequest) -> None:
+        """Do nothing."""
+
+    async def close(self) -> None:
+        """Do nothing."""
 
 
 class StatementCache:
@@ -57,7 +81,7 @@ class StatementCache:
                 raise _not_kept(self._folder)
             return await self._inner.send(request, wait)
         path = self._path(request)
-        kept = await asyncio.to_thread(_read, path, request.target)
+        kept = await asyncio.to_thread(_read if self.origin else _search, path, request.target)
         if kept is not None:
             self._hits += 1
             return kept
@@ -91,7 +115,7 @@ class StatementCache:
         return os.path.join(self._folder, f"{name}.json")
 
 
-def has_statement(response: UpstreamResponse, shape: type[Problem | Resolved]) -> bool:
+def has_statement(response: UpstreamResponse, shape: type[FullProblem | FullResolved]) -> bool:
     """Return whether a response is whole and holds a statement, so that it will not change."""
     if response.status != OK or response.cut or response.broken:
         return False
@@ -99,8 +123,8 @@ def has_statement(response: UpstreamResponse, shape: type[Problem | Resolved]) -
         value = msgspec.json.decode(response.body.decode(), type=shape)
     except (ValueError, RecursionError):
         return False
-    problem = value.problem if isinstance(value, Resolved) else value
-    return problem is not None and bool((problem.content or "").strip())
+    problem = value.problem if isinstance(value, FullResolved) else value
+    return problem is not None and bool((with_chinese(problem).content or "").strip())
 
 
 def _read(path: str, target: str) -> UpstreamResponse | None:
@@ -110,6 +134,16 @@ def _read(path: str, target: str) -> UpstreamResponse | None:
     except (OSError, ValueError, RecursionError):
         return None
     return UpstreamResponse(OK, entry.content_type, entry.body.encode()) if entry.target == target else None
+
+
+def _search(path: str, target: str) -> UpstreamResponse | None:
+    """Return the newest answer to a request in the folder of a path, whichever backend sent it."""
+    try:
+        with os.scandir(os.path.dirname(path)) as entries:
+            files = sorted((-entry.stat().st_mtime, entry.path) for entry in entries if entry.name.endswith(".json"))
+    except OSError:
+        return None
+    return next(filter(None, (_read(path, target) for _, path in files)), None)
 
 
 def _write(path: str, target: str, response: UpstreamResponse) -> None:

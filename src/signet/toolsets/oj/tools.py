@@ -6,13 +6,15 @@ from collections.abc import Callable
 from typing import Any, Final, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from signet.kernel.errors import Code
+from signet.kernel.errors import Code, Fault
 from signet.kernel.tools import READ_ONLY, Context, Tool, tool
-from signet.kernel.upstream import UpstreamRequest
+from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
 
 from . import api
-from .models import Problem, Resolved, Similar, Status
+from .judges import explained, not_resolved, unknown_judges
+from .models import Daily, FullDaily, FullProblem, FullResolved, Problem, Resolved, Similar, Status
 from .render import problem_page, similar_page, status_page, wait_note
 
 __all__ = ["TOOLS"]
@@ -20,6 +22,8 @@ __all__ = ["TOOLS"]
 MIN_QUERY_CHARS: Final = 3
 MAX_QUERY_CHARS: Final = 2000
 MAX_LIMIT: Final = 50
+NUMBERS: Final = frozenset({"limit", "threshold"})
+NO_SIMILAR: Final = "No similar problems were found."
 
 
 class Markdown(Struct, frozen=True):
@@ -42,6 +46,25 @@ def _tool(
         example=example or {},
         **rules,
     )
+
+
+def _is_as_specified(ctx: Context) -> bool:
+    """Return whether pages have the lines of spec 2 and no others, as the drop-in server's do."""
+    return getattr(ctx.settings, "as_specified", False)
+
+
+def _trimmed(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the texts without white space at their ends: spec 2 reads them so. A text is never a number."""
+    return {
+        name: api.trim(value) if isinstance(value, str) and name not in NUMBERS else value
+        for name, value in arguments.items()
+    }
+
+
+def _trimmed_or_absent(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the same without the texts that are blank."""
+    texts = _trimmed(arguments)
+    return {name: value for name, value in texts.items() if value != "" or name in NUMBERS}
 
 
 class DailyIn(Struct, frozen=True):
@@ -67,7 +90,24 @@ async def get_daily_challenge(args: DailyIn, ctx: Context) -> Markdown:
     fetching = api.fetching(response)
     if fetching is not None:
         return Markdown(wait_note(fetching, day))
-    return Markdown(await ctx.offload(lambda: problem_page(api.read(response, Problem), source="leetcode")))
+    is_plain = _is_as_specified(ctx)
+
+    def page() -> str:
+        return problem_page(_daily(response, day, is_plain=is_plain), source="leetcode")
+
+    return Markdown(await ctx.offload(page))
+
+
+def _daily(response: UpstreamResponse, day: str, *, is_plain: bool) -> Problem:
+    """Return the problem of the day, whichever form the backend's answer has."""
+    if not api.is_list_of_problems(response):
+        return api.read(response, Problem if is_plain else FullProblem)
+    daily = api.read(response, Daily if is_plain else FullDaily)
+    if not daily.problems:
+        raise api.refuse(f"the backend has no daily challenge of {day}", Code.NOT_FOUND)
+    if not isinstance(daily, FullDaily):
+        return daily.problems[0]
+    return replace(daily.problems[0], date=daily.date, domain=str(daily.source).removeprefix("leetcode."))
 
 
 class ProblemIn(Struct, frozen=True):
@@ -81,14 +121,19 @@ def _problem_request(args: ProblemIn) -> UpstreamRequest:
     return api.ask_problem(args.source, args.id)
 
 
-@_tool("get_problem", "Read a problem", {"source": "leetcode", "id": "1"}, explain=_problem_request)
+@_tool("get_problem", "Read a problem", {"source": "leetcode", "id": "1"}, tidy=_trimmed, explain=_problem_request)
 async def get_problem(args: ProblemIn, ctx: Context) -> Markdown:
     """Reads one problem's statement by its judge and its exact id there.
 
     With a URL, a slug or an id whose judge is not certain, use resolve_problem instead.
     """
     response = await ctx.send(_problem_request(args))
-    return Markdown(await ctx.offload(lambda: problem_page(api.read(response, Problem))))
+    if _is_as_specified(ctx):
+        return Markdown(await ctx.offload(lambda: problem_page(api.read(response, Problem))))
+    try:
+        return Markdown(await ctx.offload(lambda: problem_page(api.read(response, FullProblem))))
+    except Fault as fault:
+        raise explained(fault, response.status) from None
 
 
 class SimilarIn(Struct, frozen=True):
@@ -100,12 +145,6 @@ class SimilarIn(Struct, frozen=True):
     limit: int = 10
     threshold: float = 0.0
     source_filter: str | None = None
-
-
-def _trimmed(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments without white space at their ends, and without blank ones: spec 2 reads them so."""
-    texts = {name: api.trim(value) for name, value in arguments.items() if isinstance(value, str)}
-    return {name: texts.get(name, value) for name, value in arguments.items() if texts.get(name, value) != ""}
 
 
 def _similar_request(args: SimilarIn) -> UpstreamRequest:
@@ -127,7 +166,7 @@ def _similar_request(args: SimilarIn) -> UpstreamRequest:
     "find_similar_problems",
     "Find similar problems",
     {"query": "shortest path in a grid", "limit": 5},
-    tidy=_trimmed,
+    tidy=_trimmed_or_absent,
     explain=_similar_request,
 )
 async def find_similar_problems(args: SimilarIn, ctx: Context) -> Markdown:
@@ -136,7 +175,8 @@ async def find_similar_problems(args: SimilarIn, ctx: Context) -> Markdown:
     When a query is given it decides, and source and id are not looked at.
     """
     response = await ctx.send(_similar_request(args))
-    return Markdown(await ctx.offload(lambda: similar_page(api.read(response, Similar))))
+    note = "" if _is_as_specified(ctx) else f"{NO_SIMILAR} {unknown_judges(args.source_filter or '')}".strip()
+    return Markdown(await ctx.offload(lambda: similar_page(api.read(response, Similar), note)))
 
 
 class ResolveIn(Struct, frozen=True):
@@ -153,6 +193,7 @@ def _resolve_request(args: ResolveIn) -> UpstreamRequest:
     "resolve_problem",
     "Look a problem up",
     {"query": "https://leetcode.com/problems/two-sum/"},
+    tidy=_trimmed,
     explain=_resolve_request,
 )
 async def resolve_problem(args: ResolveIn, ctx: Context) -> Markdown:
@@ -160,13 +201,11 @@ async def resolve_problem(args: ResolveIn, ctx: Context) -> Markdown:
 
     The best way in when it is not certain which judge a problem belongs to.
     """
-    resolved = await ctx.offload(api.read, await ctx.send(_resolve_request(args)), Resolved)
+    shape = Resolved if _is_as_specified(ctx) else FullResolved
+    resolved = await ctx.offload(api.read, await ctx.send(_resolve_request(args)), shape)
     if resolved.problem is None:
-        if resolved.source in {None, "unknown"}:
-            message = f"'{args.query[:200]}' names no problem of a known judge; give a URL, a slug or judge:id"
-        else:
-            message = f"Problem not found: {resolved.source}/{resolved.id}"
-        raise api.refuse(message, Code.NOT_FOUND)
+        message = not_resolved(args.query, resolved.source, resolved.id)
+        raise explained(api.refuse(message, Code.NOT_FOUND), 0, "give judge:id, a URL or a slug")
     return Markdown(await ctx.offload(problem_page, resolved.problem))
 
 
@@ -181,7 +220,8 @@ async def get_platform_status(args: StatusIn, ctx: Context) -> Markdown:
     The server must have been started with a token.
     """
     if ctx.upstream is None or not ctx.upstream.has_token:
-        raise api.refuse("authentication is required: start the server with --token or OJ_TOKEN", Code.UNAUTHORIZED)
+        flag = "--token" if _is_as_specified(ctx) else "--oj-token"
+        raise api.refuse(f"authentication is required: start the server with {flag} or OJ_TOKEN", Code.UNAUTHORIZED)
     response = await ctx.send(api.STATUS)
     return Markdown(await ctx.offload(lambda: status_page(api.read(response, Status))))
 

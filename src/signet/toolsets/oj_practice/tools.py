@@ -6,27 +6,18 @@ from typing import Final
 
 from msgspec import Struct
 
-from signet.kernel.errors import Code, Fault
+from signet.kernel.errors import Fault
 from signet.kernel.tools import READ_ONLY, Context, tool
 from signet.kernel.upstream import UpstreamResponse
 from signet.toolsets.oj import api
-from signet.toolsets.oj.models import Problem
+from signet.toolsets.oj.judges import explained
+from signet.toolsets.oj.models import FullProblem
+from signet.toolsets.oj.render import with_chinese
 
 from .limits import limits_of
 from .samples import Sample, samples_of
 
-__all__ = ["JUDGES", "TOOLS", "PracticeProblem", "SamplesOut", "explained", "read_samples", "samples_out"]
-
-JUDGES: Final = {
-    "leetcode": "1",
-    "codeforces": "1900A",
-    "atcoder": "abc300_a",
-    "luogu": "P1001",
-    "spoj": "SP1",
-}
-"""The judges, each with the shape of its ids."""
-
-FORBIDDEN: Final = 403
+__all__ = ["TOOLS", "SamplesOut", "read_samples", "samples_out"]
 
 
 class SamplesIn(Struct, frozen=True):
@@ -34,12 +25,6 @@ class SamplesIn(Struct, frozen=True):
 
     source: str
     id: str
-
-
-class PracticeProblem(Problem, frozen=True):
-    """A problem, with what tells why it may have no statement."""
-
-    paid_only: int | None = None
 
 
 class SamplesOut(Struct, frozen=True):
@@ -80,13 +65,14 @@ def read_samples(response: UpstreamResponse) -> SamplesOut:
         Fault: the backend refuses, or cannot be read; the text names the judges and the shapes of their ids.
     """
     try:
-        return samples_out(api.read(response, PracticeProblem))
+        return samples_out(api.read(response, FullProblem))
     except Fault as fault:
         raise explained(fault, response.status) from None
 
 
-def samples_out(problem: PracticeProblem) -> SamplesOut:
+def samples_out(problem: FullProblem) -> SamplesOut:
     """Return the samples and limits of a problem."""
+    problem = with_chinese(problem)
     content = problem.content or ""
     limits = limits_of(content)
     found = samples_of(content)
@@ -104,20 +90,6 @@ def samples_out(problem: PracticeProblem) -> SamplesOut:
         limits.memory_mb,
         reason,
     )
-
-
-def explained(fault: Fault, status: int, finder: str = "resolve_problem finds a problem by its URL") -> Fault:
-    """Return a refusal of the backend with what to write instead, and what finds a problem."""
-    shapes = ", ".join(f"{name} ({shape})" for name, shape in JUDGES.items())
-    if fault.code in {Code.INVALID_INPUT, Code.NOT_FOUND}:
-        advice = f"the judges and the shapes of their ids are: {shapes}; {finder}"
-    elif status == FORBIDDEN:
-        advice = (
-            "problems of a contest that is running may be refused, since judges forbid help then: ask when it ended"
-        )
-    else:
-        return fault
-    return Fault(fault.code, f"{fault.message.rstrip('. ')}. {advice[:1].upper()}{advice[1:]}.", as_tool_result=True)
 
 
 TOOLS: Final = (get_samples,)

@@ -8,7 +8,7 @@ from typing import Annotated, Final, Literal
 from msgspec import Meta, Struct
 
 from signet.kernel.errors import Code, Fault
-from signet.kernel.tools import Context, tool
+from signet.kernel.tools import NULL_CONTEXT, Context, tool
 
 from .encoding import encode_bytes
 
@@ -83,6 +83,11 @@ def _spec_4(fault: Fault) -> Fault:
     return own_fault() if own_fault else fault
 
 
+def _explain(args: EncodeIn) -> None:
+    """Raise the fault of the first rule that the code breaks; its size comes before its UTF-8."""
+    encode_plantuml.run(args, NULL_CONTEXT)
+
+
 @tool(
     name="encodePlantUML",
     slug="plantuml.encode",
@@ -90,6 +95,7 @@ def _spec_4(fault: Fault) -> Fault:
     example={"plantumlCode": "@startuml\nA --> B\n@enduml"},
     public=True,
     adapt_fault=_spec_4,
+    explain=_explain,
     rest_errors=(("EMPTY_CODE", 400), ("CODE_TOO_LARGE", 413), ("ENCODING_FAILED", 500), ("INTERNAL_ERROR", 500)),
 )
 def encode_plantuml(args: EncodeIn, ctx: Context) -> EncodeOut | Awaitable[EncodeOut]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from signet.kernel.checkup import INSTALLED, Check, Finding, note, ok
 from signet.kernel.tools import Tool
@@ -12,8 +11,6 @@ from signet.kernel.upstream import Upstream
 from signet.toolsets.plantuml import PlantumlSettings
 
 __all__ = ["TOOLSET"]
-
-INSTALL: Final = "pip install 'signet-mcp[diagrams]' && signet diagrams install"
 
 
 def _tools() -> tuple[Tool, ...]:
@@ -60,7 +57,9 @@ def _checks(settings: PlantumlSettings) -> Sequence[Check]:
         drawing = next((one for one in found if one.usable), None)
         if drawing is None:
             lacks = "; ".join(f"{one.name}: {one.why}" for one in found)
-            return note(f"no engine draws diagrams ({lacks})", INSTALL)
+            from signet.advice import advise
+
+            return note(f"no engine draws diagrams ({lacks})", advise("diagrams.install", install="diagrams"))
         return ok(f"{drawing.name} draws diagrams: {drawing.why}")
 
     return (Check(INSTALLED, "diagram engine", engine),)

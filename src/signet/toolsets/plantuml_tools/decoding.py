@@ -16,6 +16,11 @@ _HOST: Final = re.compile(r"^(?:[A-Za-z]+:)?//[^/?#]*")
 _TEXT_PARAMETER: Final = re.compile(r"[?&](?:text|uml)=([^&#]+)")
 _HEX: Final = re.compile(r"(?:[0-9A-Fa-f]{2})+")
 _WORDS: Final = re.compile(r"[0-9A-Za-z_-]+")
+_RAW: Final = -zlib.MAX_WBITS
+_ZLIB: Final = zlib.MAX_WBITS
+_GZIP: Final = zlib.MAX_WBITS + 16
+_WINDOWS: Final = {"": (_RAW, _ZLIB), "~0": (_RAW, _ZLIB), "~1": (_ZLIB, _RAW), "~g": (_GZIP,)}
+"""The mark before a text, and the forms of compression to try: those that PlantUML reads, and what libraries write."""
 
 
 def decode_any(given: str) -> str:
@@ -31,13 +36,16 @@ def decode_any(given: str) -> str:
         )
     if encoded.startswith("~h"):
         return _text(_from_hex(encoded[2:]))
-    if encoded.startswith(("~1", "~0")):
-        encoded = encoded[2:]
-    elif encoded.startswith("~"):
-        raise ValueError(f"{encoded[:2]} marks an encoding that is not known here; ~1 (deflate) and ~h (hex) are")
+    windows = _WINDOWS.get(encoded[:2] if encoded.startswith("~") else "")
+    if windows is None:
+        raise ValueError(
+            f"{encoded[:2]} marks an unknown encoding; write ~0 (deflate), ~1 (zlib), ~g (gzip), ~h (hex) or no mark"
+        )
+    # Some libraries pad to a multiple of four, as base64 does.
+    encoded = (encoded[2:] if encoded.startswith("~") else encoded).rstrip("=")
     if not _WORDS.fullmatch(encoded):
         raise ValueError("it has characters that PlantUML's encoding does not use: letters, digits, - and _ alone")
-    return _text(_inflate(encoded))
+    return _text(_inflate(encoded, windows))
 
 
 def _encoded_part(given: str) -> str:
@@ -57,10 +65,10 @@ def _from_hex(digits: str) -> bytes:
     return data
 
 
-def _inflate(encoded: str) -> bytes:
-    """Return the inflated bytes: deflate as PlantUML writes it, or with the header that some libraries add."""
+def _inflate(encoded: str, windows: tuple[int, ...]) -> bytes:
+    """Return the inflated bytes, by the first form of compression that fits."""
     compressed = unmap(encoded)
-    for window in (-zlib.MAX_WBITS, zlib.MAX_WBITS):
+    for window in windows:
         inflate = zlib.decompressobj(window)
         try:
             data = inflate.decompress(compressed, MAX_DECODED_BYTES)
@@ -69,7 +77,7 @@ def _inflate(encoded: str) -> bytes:
         if inflate.eof:
             return data
         raise ValueError(_too_long() if inflate.unconsumed_tail or len(data) == MAX_DECODED_BYTES else _cut_off())
-    if encoded.startswith("0"):
+    if encoded.startswith("0") and _RAW in windows:
         raise ValueError("it is Brotli, which PlantUML has given up: draw it with the server that made the link")
     raise ValueError("it is not an encoded diagram: PlantUML's links hold deflate, and this does not inflate")
 

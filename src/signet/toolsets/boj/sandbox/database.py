@@ -35,12 +35,10 @@ Pair = tuple[str, str]
 
 
 class EndPeriod(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The last period and update of series; the metadata list the same unless they have their own."""
+    """The last period and update of series, in data and in lists alike."""
 
     end: str
     update: int
-    metadata_end: str = ""
-    metadata_update: str = ""
 
 
 class SampleEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -154,7 +152,7 @@ def _series_fields(entry: SampleEntry, ends: dict[str, EndPeriod]) -> dict[str, 
         known |= dict(enumerate(values, frequency.index(label)))
     return {
         "frequency_name": frequency.name,
-        "listed": (entry.start, until.metadata_end or until.end, until.metadata_update or str(until.update)),
+        "listed": (entry.start, until.end, str(until.update)),
         "frequency": frequency,
         "start": frequency.index(entry.start),
         "end": frequency.index(until.end),

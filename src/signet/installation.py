@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-__all__ = ["DISTRIBUTION", "EXTRAS", "Origin", "find_origin", "install_command", "missing_modules"]
+__all__ = ["DISTRIBUTION", "EXTRAS", "Origin", "find_origin", "install_command", "missing_modules", "pip_command"]
 
 DISTRIBUTION: Final = "signet-mcp"
 
@@ -79,9 +79,14 @@ def _without_user(url: str) -> str:
 def install_command(*extras: str, origin: Origin | None = None) -> str:
     """Return the shell command that adds optional parts to this installation, wherever it came from."""
     origin = origin or find_origin()
+    return f"{pip_command(origin)} {' '.join(_requirements(origin, extras))}"
+
+
+def pip_command(origin: Origin | None = None) -> str:
+    """Return the shell words that install packages for this Python, by the installer that installed Signet."""
     python = shlex.quote(sys.executable)
-    pip = f"uv pip install --python {python}" if origin.installer == "uv" else f"{python} -m pip install"
-    return f"{pip} {' '.join(_requirements(origin, extras))}"
+    is_uv = (origin or find_origin()).installer == "uv"
+    return f"uv pip install --python {python}" if is_uv else f"{python} -m pip install"
 
 
 def _requirements(origin: Origin, extras: tuple[str, ...]) -> list[str]:
@@ -105,7 +110,7 @@ def _packages(extra: str) -> list[str]:
         stated = []
     marked = [text.partition(";") for text in stated]
     return [name.strip() for name, _, marker in marked if f"extra == '{extra}'" in marker.replace('"', "'")] or [
-        *EXTRAS[extra]
+        *EXTRAS.get(extra, ())
     ]
 
 

@@ -1,0 +1,242 @@
+"""Shapes of secrets: private keys, tokens of well-known services, passwords in addresses or after their names. Pure.
+
+This is the only table of shapes. `signet check` names the kinds that it finds; the lock, recordings, the journal and
+the log remove them. Each pattern reads a text once: none can begin inside a run of the characters that it repeats.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Final
+
+__all__ = [
+    "KEY_ENDS",
+    "NAMES",
+    "find_secrets",
+    "is_token",
+    "may_hold_secret",
+    "names_secret",
+    "opens_private_key",
+    "secret_spans",
+]
+
+NAMES: Final = r"(?:token|authorization|passw(?:or)?d|secret|api[ _.-]?key|cookie)(?:s|[_-]?values?)?"
+"""The names under which secrets are written."""
+FIELD: Final = rf"(?i)[\w. -]*{NAMES}"
+NAME_WORD: Final = r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])"
+PLACE: Final = "page|pagination|paging|continuation|cursor|sync|skip|scroll|resume|start|after|before|offset|delta"
+PAGE_TOKEN: Final = rf"(?:(?:next|prev|previous)?(?:{PLACE})|next|prev|previous|progress)tokens?"
+"""The last words of a name whose token stands for a place in a list, or for one request in MCP (`progressToken`)."""
+CREDENTIALS: Final = frozenset(
+    (
+        *("access", "api", "app", "auth", "authentication", "bearer", "client", "csrf", "device", "id", "identity"),
+        *("jwt", "login", "oauth", "personal", "push", "refresh", "secret", "security", "session", "user", "xsrf"),
+    )
+)
+"""The words before `tokens` in the name of credentials; other names, such as `max_tokens`, are those of numbers."""
+PRIVATE_KEY: Final = "a private key"
+TOKENS: Final[tuple[tuple[str, tuple[str, ...], str], ...]] = (
+    ("an API key of OpenAI or Anthropic", ("sk-",), r"(?=[A-Za-z0-9_-]*[0-9])[A-Za-z0-9_-]{20,}"),
+    ("a GitHub token", ("ghp_", "gho_", "ghs_", "ghu_", "ghr_"), r"[A-Za-z0-9]{36,}"),
+    ("a GitHub token", ("github_pat_",), r"[A-Za-z0-9_]{22,}"),
+    ("a GitLab token", ("glpat-",), r"[A-Za-z0-9_-]{20,}"),
+    ("an AWS access key", ("AKIA", "ASIA"), r"(?![0-9A-Z]{9}EXAMPLE)[0-9A-Z]{16}(?![0-9A-Za-z])"),
+    ("a Google API key", ("AIza",), r"[A-Za-z0-9_-]{35}"),
+    ("a Slack token", ("xox",), r"[a-z]-(?=[A-Za-z0-9-]*[0-9])[A-Za-z0-9-]{10,}"),
+    ("a Stripe key", ("sk_live_", "rk_live_"), r"[A-Za-z0-9]{16,}"),
+    ("an npm token", ("npm_",), r"[A-Za-z0-9]{36}"),
+    ("a PyPI token", ("pypi-",), r"AgE[A-Za-z0-9_-]{32,}"),
+    ("a Hugging Face token", ("hf_",), r"[A-Za-z0-9]{30,}"),
+    ("a JSON Web Token", ("eyJ",), r"[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"),
+)
+"""The tokens of well-known services: kind, how one begins, and the pattern of the rest."""
+WHOLE_WORD: Final = r"[\w.~+/=-]{8,}"
+"""The rest of a word of a command line that begins as a token does: such a word is not a sentence."""
+SHORTEST: Final = 12
+"""No secret with its name or its beginning is shorter."""
+WORD_PAIR: Final = 2
+MIN_VALUE_CHARS: Final = 8
+"""The shortest value after a name and a colon."""
+ADDRESS: Final = r"(?<![a-z])[a-z]{2,12}://[^\s/:@]{1,64}:([^\s/:@]{3,128})@"
+BEARER: Final = r"(?i)(?<![a-z])(?:bearer|basic)[ ]{1,4}([A-Za-z0-9._~+/=-]{16,})"
+QUOTE: Final = r"""\\{0,7}["']?"""
+"""A quotation mark, escaped as often as JSON is inside of JSON."""
+VALUE_CHAR: Final = r"""(?:[^\s"'`,;&()\[\]\\]|\\(?!["'\\]))"""
+LABELLED: Final = rf"(?i)({NAMES}){QUOTE}[ \t]{{0,4}}[:=][ \t]{{0,4}}{QUOTE}({VALUE_CHAR}{{6,}})"
+PLACEHOLDER: Final = r"[<>{}$*…]|\.\.\.|(?i:x{3}|your|example|secret|password|token|changeme|redacted|string)"
+KEY_BEGINS: Final = "-----BEGIN "
+KEY_ENDS: Final = "-----END "
+KEY_LABEL: Final = r"-----BEGIN (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
+DASHES: Final = "-----"
+WORDS: Final = ("token", "authorization", "passw", "secret", "cookie", "key", "bearer ", "basic ")
+"""A part of each name of a secret, in small letters."""
+MARKS: Final = (KEY_BEGINS, "://", *(start for _, starts, _ in TOKENS for start in starts))
+"""How a secret without a name begins."""
+BYTE_MARKS: Final = tuple(mark.encode() for mark in MARKS)
+BYTE_WORDS: Final = tuple(word.encode() for word in WORDS)
+WINDOW_CHARS: Final = 16_384
+"""The part of a text that is searched at once, since a search holds the interpreter."""
+OVERLAP_CHARS: Final = 1_024
+"""The end of one part that is searched again with the next one: longer than a token with its name."""
+
+MAX_LABEL_CHARS: Final = 40
+Accepts = Callable[[re.Match[str], str], bool]
+"""Whether the value in a match is a secret."""
+
+
+def may_hold_secret(text: str | bytes) -> bool:
+    """Return False if a text holds no secret for certain; the check is quick."""
+    if isinstance(text, bytes):
+        lowered_bytes = text.lower()
+        return any(mark in text for mark in BYTE_MARKS) or any(word in lowered_bytes for word in BYTE_WORDS)
+    lowered = text.lower()
+    return any(mark in text for mark in MARKS) or any(word in lowered for word in WORDS)
+
+
+def is_token(word: str) -> bool:
+    """Return True if a word of a command line or of a path begins as the token of a well-known service does."""
+    return _whole_word().fullmatch(word) is not None
+
+
+def names_secret(name: str) -> bool:
+    """Return whether a text under this name is a secret."""
+    if re.fullmatch(FIELD, name) is None:
+        return False
+    words = [word.lower() for word in re.findall(NAME_WORD, name)][-WORD_PAIR:]
+    if any(re.fullmatch(PAGE_TOKEN, spelling) for spelling in (words[-1], "".join(words))):
+        return False
+    if not words[-1].endswith("tokens"):
+        return True
+    before = words[-1].removesuffix("tokens") or "".join(words[:-1])
+    return not before or before in CREDENTIALS
+
+
+def find_secrets(text: str) -> list[str]:
+    """Return the kinds of secrets in a text, each once: 'a GitHub token', 'a password in an address'."""
+    found = list(dict.fromkeys(kind for kind, _, _ in _found(text)))
+    # The token after a name is a token, and is not named twice.
+    return [kind for kind in found if kind != NAMED] or found
+
+
+def secret_spans(text: str) -> list[tuple[int, int]]:
+    """Return the places of all secrets in a text, in order; places that overlap are one."""
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted((start, end) for _, start, end in _found(text)):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def _found(text: str) -> Iterator[tuple[str, int, int]]:
+    """Yield the kind and the place of each secret, some of them twice."""
+    if len(text) < SHORTEST or not may_hold_secret(text):
+        return
+    yield from ((PRIVATE_KEY, start, end) for start, end in _private_keys(text))
+    for start in range(0, len(text), WINDOW_CHARS):
+        begin, end = max(start - OVERLAP_CHARS, 0), min(start + WINDOW_CHARS, len(text))
+        for kind, pattern, accepts in _patterns():
+            for match in pattern.finditer(text, begin, end):
+                if accepts(match, match[match.lastindex or 0]):
+                    first, last = match.span(match.lastindex or 0)
+                    yield kind, first, _end_of_run(text, last) if last == end else last
+
+
+def _private_keys(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the places of private keys; one without an end reaches to the end of the text."""
+    at = text.find(KEY_BEGINS)
+    while at >= 0:
+        end = at + 1
+        if _key_label().match(text, at):
+            closing = text.find(KEY_ENDS, at)
+            closed = text.find(DASHES, closing + len(KEY_ENDS)) if closing >= 0 else -1
+            end = closed + len(DASHES) if closed >= 0 else len(text)
+            yield at, end
+        at = text.find(KEY_BEGINS, end)
+
+
+def opens_private_key(line: str) -> bool:
+    """Return True if a private key begins in a line and does not end there."""
+    at = line.rfind(KEY_BEGINS)
+    return at >= 0 and _key_label().match(line, at) is not None and KEY_ENDS not in line[at:]
+
+
+def _end_of_run(text: str, at: int) -> int:
+    """Return the end of a value that goes on beyond the part of the text in which it was found."""
+    match = _run().match(text, at)
+    return match.end() if match is not None else at
+
+
+def _any(_match: re.Match[str], _value: str) -> bool:
+    return True
+
+
+def _is_password(_match: re.Match[str], value: str) -> bool:
+    return not _placeholder().search(value)
+
+
+def _is_random(_match: re.Match[str], value: str) -> bool:
+    """Return True for a value with digits and letters that is not a placeholder."""
+    mixed = any(char.isdigit() for char in value) and any(char.isalpha() for char in value)
+    return mixed and not _placeholder().search(value)
+
+
+def _is_value(match: re.Match[str], value: str) -> bool:
+    """Return True for the value after the name of a secret, unless it is a placeholder or, after a colon, words."""
+    if not names_secret(_label(match)):
+        return False
+    if match[0][: -len(value)].rstrip(" \t\\\"'").endswith(":"):
+        return len(value) >= MIN_VALUE_CHARS and _is_random(match, value)
+    return _is_password(match, value) and value.lower() not in {"optional", "required", "boolean", "integer"}
+
+
+def _label(match: re.Match[str]) -> str:
+    """Return the whole name before a value: `next_page_token`, not `token`."""
+    text, start = match.string, match.start()
+    least = max(start - MAX_LABEL_CHARS, 0)
+    while start > least and (text[start - 1].isalnum() or text[start - 1] in "_.-"):
+        start -= 1
+    return text[start : match.end(1)]
+
+
+NAMED: Final = "a password or token"
+SHAPES: Final[tuple[tuple[str, str, Accepts], ...]] = (
+    *(
+        (kind, rf"(?<![A-Za-z0-9_-])(?:{'|'.join(map(re.escape, starts))}){rest}", _any)
+        for kind, starts, rest in TOKENS
+    ),
+    ("a password in an address", ADDRESS, _is_password),
+    ("an authorization header", BEARER, _is_random),
+    (NAMED, LABELLED, _is_value),
+)
+"""Kind, pattern, and which matches count; the last group of a pattern is the secret."""
+
+
+# Compiled on first use: most processes never look for a secret.
+@cache
+def _patterns() -> tuple[tuple[str, re.Pattern[str], Accepts], ...]:
+    return tuple((kind, re.compile(pattern), accepts) for kind, pattern, accepts in SHAPES)
+
+
+@cache
+def _whole_word() -> re.Pattern[str]:
+    starts = "|".join(re.escape(start) for _, starts, _ in TOKENS for start in starts)
+    return re.compile(f"(?:{starts}){WHOLE_WORD}")
+
+
+@cache
+def _placeholder() -> re.Pattern[str]:
+    return re.compile(PLACEHOLDER)
+
+
+@cache
+def _key_label() -> re.Pattern[str]:
+    return re.compile(KEY_LABEL)
+
+
+@cache
+def _run() -> re.Pattern[str]:
+    return re.compile(r"""[^\s"'`,;&()\[\]]*""")

@@ -1,0 +1,136 @@
+"""Secrets in recordings: texts are removed, every value keeps its kind, and page tokens and counters are left alone."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from signet.relay.tape_redaction import TapeRedactor
+from signet.upstream.cassette_folder import CassetteRedactor
+from signet.upstream.secret_fields import names_secret
+
+SECRET_NAMES = [
+    *("token", "tokens", "access_token", "accessToken", "ACCESS_TOKEN", "refresh_tokens", "id_tokens", "authtokens"),
+    *("password", "client_secret", "api_key", "Api-Key", "cookie", "set-cookies", "x.authorization", "token_value"),
+    *("homepage_token", "nextAccessToken", "context_token"),
+]
+KEPT_NAMES = [
+    *("next_page_token", "nextPageToken", "page_token", "pageToken", "NEXT_PAGE_TOKEN", "nextpagetoken", "pagetoken"),
+    *("continuation_token", "continuationToken", "NextContinuationToken", "next_token", "nextToken", "prev_token"),
+    *("pagination_token", "nextSyncToken", "cursor_token", "skip-token", "progressToken", "cursor", "key"),
+    *("total_tokens", "prompt_tokens", "maxTokens", "maxtokens", "usage.completion_tokens", "tokenizer"),
+]
+VALUE: dict[str, Any] = {
+    "access_token": "hidden-1",
+    "cookies": ["hidden-2", 3, None, [True, "hidden-3"]],
+    "password": {"text": "hidden-4", "length": 8, "expires": None, "parts": ["hidden-5"]},
+    "secret": None,
+    "api_key": 17,
+    "token": False,
+    "authorization": "",
+    "refresh_token": [],
+    "client_secret": {},
+    "next_page_token": "t1",
+    "total_tokens": "123",
+}
+KEPT: dict[str, Any] = {
+    **VALUE,
+    "access_token": "[redacted]",
+    "cookies": ["[redacted]", 3, None, [True, "[redacted]"]],
+    "password": {"text": "[redacted]", "length": 8, "expires": None, "parts": ["[redacted]"]},
+}
+
+
+@pytest.mark.parametrize("name", SECRET_NAMES)
+def test_the_name_of_a_credential_names_a_secret(name: str) -> None:
+    assert names_secret(name)
+
+
+@pytest.mark.parametrize("name", KEPT_NAMES)
+def test_the_name_of_a_page_token_or_of_a_counter_names_none(name: str) -> None:
+    assert not names_secret(name)
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_body_keeps_the_kind_of_every_value(indent: int | None) -> None:
+    body = json.dumps(VALUE, indent=indent).encode()
+
+    redacted = CassetteRedactor().body(body)
+
+    assert json.loads(redacted) == KEPT
+    assert CassetteRedactor().body(redacted) == redacted
+
+
+def test_lines_of_json_keep_the_kind_of_every_value() -> None:
+    """A body of several values is not one JSON value, and is searched as text."""
+    body = "".join(f"data: {json.dumps({'n': number, **VALUE})}\n\n" for number in range(2))
+
+    redacted = CassetteRedactor().body(body.encode()).decode()
+
+    values = [json.loads(line.removeprefix("data: ")) for line in redacted.splitlines() if line]
+    assert values == [{"n": number, **KEPT} for number in range(2)]
+
+
+@pytest.mark.parametrize("end", range(20, 300, 7))
+def test_a_body_that_is_cut_anywhere_has_no_secret(end: int) -> None:
+    body = json.dumps(VALUE).encode()[:end]
+
+    redacted = CassetteRedactor().body(body)
+
+    assert b"hidden" not in redacted
+    assert b"[redacted]" in redacted
+
+
+def test_bytes_that_are_not_utf_8_are_kept() -> None:
+    body = b'\xff\xa0 "password": "hidden \xa0 too", "page_token": "\xe9"'
+
+    assert CassetteRedactor().body(body) == b'\xff\xa0 "password": "[redacted]", "page_token": "\xe9"'
+
+
+def test_parameters_of_pages_are_kept_in_targets_and_in_links() -> None:
+    link = "/items?page_token=t1&max_tokens=5&access_token=hidden&nextPageToken=t2"
+    redactor = CassetteRedactor()
+
+    body = redactor.body(json.dumps({"next": link}).encode())
+
+    assert redactor.target(link) == link.replace("hidden", "%5Bredacted%5D")
+    assert json.loads(body) == {"next": link.replace("hidden", "[redacted]")}
+
+
+def test_a_message_of_a_tape_keeps_the_kind_of_every_value() -> None:
+    arguments = {**VALUE, "password": "hidden-4", "schema": {"token": {"type": "string"}}}
+    kept = {**arguments, "access_token": KEPT["access_token"], "cookies": KEPT["cookies"], "password": "[redacted]"}
+    value = {"params": {"arguments": arguments, "text": json.dumps(arguments), "_meta": {"progressToken": "p1"}}}
+
+    redacted = json.loads(TapeRedactor().message(json.dumps(value).encode()))
+
+    params = redacted["params"]
+    assert (params["arguments"], json.loads(params["text"])) == (kept, kept)
+    assert params["_meta"] == {"progressToken": "p1"}
+
+
+@pytest.mark.parametrize("redactor", [CassetteRedactor, TapeRedactor])
+def test_each_name_under_which_a_text_is_removed_is_reported_once(redactor: Any) -> None:
+    reported: list[str] = []
+    redact = redactor(("known-secret-1",), reported.append)
+    redact_body = redact.body if redactor is CassetteRedactor else redact.message
+
+    for _ in range(3):
+        redact_body(b'{"access_token": "a", "link": "/?api_key=b", "text": "known-secret-1", "total_tokens": "1"}')
+        redact_body(b'{"secret": null, "tokens": 3, "cookies": [], "password": "", "page_token": "t"}')
+        redact_body(b'{"client_secret": "cut')
+
+    assert sorted(reported) == ["a secret of the settings", "access_token", "api_key", "client_secret"]
+
+
+def test_the_number_of_reported_names_is_bounded() -> None:
+    reported: list[str] = []
+    redactor = CassetteRedactor((), reported.append)
+
+    redactor.body(json.dumps({f"{'x' * 200}_{number}_token": "a" for number in range(500)}).encode())
+    redactor.body(json.dumps({f"n{number}_token": "a" for number in range(500)}).encode())
+
+    assert len(reported) == 100
+    assert max(map(len, reported)) == 60
