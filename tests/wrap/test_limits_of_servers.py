@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -77,14 +80,22 @@ def test_a_token_for_one_tool_calls_that_tool_alone(server: Server, tokens: dict
     assert seen.read_text(encoding="utf-8").split() == ["weather"]
 
 
-def in_session(server: Server, method: str, params: dict[str, Any], headers: dict[str, str]) -> Reply:
+def in_session(
+    server: Server, method: str, params: dict[str, Any], headers: dict[str, str], escape: bytes = b"/"
+) -> Reply:
     """Open a session, send one request in it that takes a stream, and return the response."""
-    headers = {**headers, "accept": "application/json, text/event-stream"}
+    headers = {**headers, "accept": "application/json, text/event-stream", "content-type": "application/json"}
     version = "2025-11-25"
     hello = {**INITIALIZE, "params": {**INITIALIZE["params"], "protocolVersion": version}}
     opened = server.post("/mcp", hello, headers)
     held = {"mcp-session-id": opened.headers["mcp-session-id"], "mcp-protocol-version": version}
-    return server.post("/mcp", rpc(method, params, request_id=2), {**headers, **held})
+    body = json.dumps(rpc(method, params, request_id=2)).encode().replace(b"/", escape)
+    return server.ask("POST", "/mcp", body, {**headers, **held})
+
+
+def escaped_in_session(server: Server, method: str, params: dict[str, Any], headers: dict[str, str]) -> Reply:
+    """Do the same with a method whose slash is escaped, as some encoders of JSON write it."""
+    return in_session(server, method, params, headers, escape=b"\\/")
 
 
 def alone(server: Server, method: str, params: dict[str, Any], headers: dict[str, str]) -> Reply:
@@ -115,7 +126,7 @@ def test_a_request_that_the_scopes_do_not_allow_is_refused_alike_in_the_answer_a
     assert (last["code"], last["refusal"]) == ("UNAUTHORIZED", "INSUFFICIENT_SCOPE")
 
 
-@pytest.mark.parametrize("send", [in_session, alone])
+@pytest.mark.parametrize("send", [in_session, escaped_in_session, alone])
 def test_the_first_call_of_a_server_that_has_not_started_is_refused_before_a_stream_begins(
     tokens: dict[str, str], tmp_path: Path, send: Callable[..., Reply]
 ) -> None:
@@ -125,13 +136,37 @@ def test_the_first_call_of_a_server_that_has_not_started_is_refused_before_a_str
     with serving_command(*WRAP, *flags, "--", *WEATHER) as server:
         reply = send(server, "tools/call", {"name": "note", "arguments": OSLO}, bearer(tokens, "one"))
         allowed = send(server, "tools/call", {"name": "weather", "arguments": OSLO}, bearer(tokens, "one"))
-        lines = [line for line in wait_for_requests(log, 4 if send is in_session else 2) if line["tool"]]
+        lines = [line for line in wait_for_requests(log, 2 if send is alone else 4) if line["tool"]]
 
     assert (reply.status, reply.headers["www-authenticate"]) == (403, CHALLENGE.format("tools:call:weather.note"))
     assert allowed.status == 200
     told = [(line["tool"], line["code"], line["refusal"], line["status"]) for line in lines]
     refused = ("weather.note", "UNAUTHORIZED", "INSUFFICIENT_SCOPE", 403)
     assert told == [refused, ("weather.weather", "OK", None, 200)]
+
+
+def test_a_call_of_a_server_that_is_late_is_refused_before_a_stream_begins(
+    tokens: dict[str, str], tmp_path: Path
+) -> None:
+    """The others are served meanwhile, so that some tools are known."""
+    start, config = tmp_path / "start", tmp_path / "mcp.json"
+    os.mkfifo(start)
+    late = ["-c", f"read word < {shlex.quote(str(start))}; exec {shlex.join(WEATHER)}"]
+    config.write_text(json.dumps({"mcpServers": {
+        "good": {"command": WEATHER[0], "args": WEATHER[1:]}, "late": {"command": "/bin/sh", "args": late},
+    }}))  # fmt: skip
+    allowed = bearer(tokens, "one")
+    flags = ("--tokens-file", tokens["file"], "--config", str(config))
+    with serving_command(*WRAP[:-2], *flags) as server, ThreadPoolExecutor() as callers:
+        listed = alone(server, "tools/list", {}, allowed).json()["result"]["tools"]
+        call = callers.submit(in_session, server, "tools/call", {"name": "late_note", "arguments": OSLO}, allowed)
+        # A request that is answered now came after the call.
+        assert in_session(server, "ping", {}, allowed).status == 200
+        start.write_text("begin\n")
+        reply = call.result()
+
+    assert [one["name"] for one in listed] == ["good_weather", "good_say", "good_note", "good_liar"]
+    assert (reply.status, reply.headers["www-authenticate"]) == (403, CHALLENGE.format("tools:call:late.note"))
 
 
 def test_a_subscription_of_the_modern_era_asks_for_the_scope_where_it_names_resources(tokens: dict[str, str]) -> None:

@@ -122,7 +122,15 @@ class SessionDoor:
         request.call = reply.call
         stream.start(self._shares.hold(request.network or request.address, reply.reply), reply.id)
         session.keep(stream)
-        return await _await_first(request, session, stream)
+        return await _await_first(request, session, stream, may_be_refused=self._may_be_refused(request))
+
+    def _may_be_refused(self, request: Request) -> bool:
+        """Return whether the status of a response may have to say that the token does not allow the tool.
+
+        The slug of a tool, which scopes name, is known once its server has listed it.
+        """
+        principal, relay = request.caller.principal, self._server.relay
+        return relay is not None and not relay.is_ready and principal is not None and not principal.may_call_all
 
     def _get(self, request: Request, session: HttpSession) -> Response:
         if EVENT_STREAM not in request.headers.get("accept", ""):
@@ -160,10 +168,14 @@ def _read_head(body: bytes) -> _Head:
         return _Head()
 
 
-async def _await_first(request: Request, session: HttpSession, stream: CallStream) -> Response:
-    """Return a stream for a call, or its reply to a client that takes no stream or that knows no empty first event."""
+async def _await_first(request: Request, session: HttpSession, stream: CallStream, *, may_be_refused: bool) -> Response:
+    """Return a stream for a call, at once unless it may be refused, or its reply.
+
+    The reply is for a client that takes no stream, or that knows no empty first event.
+    """
     takes_events = EVENT_STREAM in request.headers.get("accept", "")
-    if takes_events and request.headers.get(VERSION, session.agreement.version) >= RESUMABLE_SINCE:
+    knows_empty = request.headers.get(VERSION, session.agreement.version) >= RESUMABLE_SINCE
+    if takes_events and knows_empty and not may_be_refused:
         stream.log.prime()
         return Response(200, headers=STREAM, events=_events(request, stream))
     try:

@@ -40,9 +40,7 @@ ADVISED: Final = frozenset({403, 429})
 """The statuses of calls that were refused, which a header explains."""
 NO_PAGES: Final[Mapping[str, bytes]] = MappingProxyType({})
 TOOL_PATHS: Final = ("/api/", "/mcp/tool", "/openapi", "/-/")
-"""How the paths begin that need to know the tools; `/mcp` waits by itself, but for one kind of calls."""
-MCP: Final = "/mcp"
-CALL: Final = b"tools/call"
+"""How the paths begin that need to know the tools; `/mcp` waits by itself."""
 TOOLLESS_PATHS: Final = ("/-/about", "/-/clients", "/-/engine/", "/-/files/", "/-/health", "/-/settings")
 """The paths among those that need no tools: people look there for the reason why a wrapped server does not start."""
 LARGE_BYTES: Final = 65_536
@@ -56,15 +54,8 @@ def _ignore(*_: object) -> None:
 
 
 def _needs_tools(request: Request) -> bool:
-    """Return whether a request cannot be answered before the tools are known.
-
-    A call of MCP can: its stream may begin before. Unless its caller may call some tools alone: such a call may have to
-    be refused by its status.
-    """
-    if request.path != MCP:
-        return request.path.startswith(TOOL_PATHS) and not request.path.startswith(TOOLLESS_PATHS)
-    principal = request.caller.principal
-    return principal is not None and not principal.may_call_all and CALL in request.body
+    """Return whether a request cannot be answered before the tools are known."""
+    return request.path.startswith(TOOL_PATHS) and not request.path.startswith(TOOLLESS_PATHS)
 
 
 def _open_sessions(server: Server) -> SessionTable | None:
@@ -252,9 +243,7 @@ class App:
         try:
             await relay.ready(request.path.rpartition("/")[2] if request.method == "POST" else "")
         except Fault as fault:
-            if request.path != MCP:
-                return self.refuse(request, fault)
-            # The door asks again, and answers with the id of the message.
+            return self.refuse(request, fault)
         request.route = self._routes.get(request.path) or self._router.find_for(request)
         answer: Answer = request.route.answer(request)
         return answer
