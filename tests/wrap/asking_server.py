@@ -1,7 +1,8 @@
 """A server of the handshake era on stdio that answers calls side by side: `asking_server.py [PARTIES]`.
 
 Its tool `ask` asks the caller, `other` ends as soon as something was asked. The first PARTIES calls of `ask` ask when
-all of them have come, and end when all have an answer.
+all of them have come, and end when all have an answer. `late` asks when a call of `beside` has come, and `beside` ends
+when `late` has an answer; neither waits for the other for longer than a second.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import sys
 import threading
 from typing import Any
 
-TOOLS = [{"name": name, "inputSchema": {"type": "object"}} for name in ("ask", "other")]
+TOOLS = [{"name": name, "inputSchema": {"type": "object"}} for name in ("ask", "other", "late", "beside")]
 HELLO = {
     "protocolVersion": "2025-11-25",
     "capabilities": {"tools": {}},
@@ -21,6 +22,8 @@ WRITING = threading.Lock()
 ASKED = threading.Event()
 TOGETHER = threading.Semaphore(int(sys.argv[1]) if len(sys.argv) > 1 else 0)
 FIRST = threading.Barrier(int(sys.argv[1]) if len(sys.argv) > 1 else 1)
+COME, ANSWERED = threading.Semaphore(0), threading.Semaphore(0)
+WAIT_S = 1.0
 ANSWERS: dict[str, Any] = {}
 ARRIVED = threading.Condition()
 
@@ -52,7 +55,16 @@ def call(number: int, name: str) -> None:
     """Answer a call."""
     if name == "other":
         ASKED.wait()
-    text = ask(number) if name == "ask" else "done"
+    elif name == "late":
+        COME.acquire(timeout=WAIT_S)
+    elif name == "beside":
+        while ANSWERED.acquire(blocking=False):
+            pass
+        COME.release()
+        ANSWERED.acquire(timeout=WAIT_S)
+    text = ask(number) if name in {"ask", "late"} else "done"
+    if name == "late":
+        ANSWERED.release()
     say(id=number, result={"content": [{"type": "text", "text": text}]})
 
 

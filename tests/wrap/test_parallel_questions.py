@@ -15,6 +15,7 @@ from .wrappers import WRAP, on_http, on_stdio, serving_wrapped
 COMMAND = (sys.executable, "-I", "-S", str(Path(__file__).with_name("asking_server.py")))
 ACCEPTED = {"action": "accept", "content": {}}
 CLIENTS = 3
+REFUSED = "it cannot be told which caller the question is for"
 
 
 def text_of(result: dict[str, Any]) -> str:
@@ -69,4 +70,21 @@ def test_clients_who_call_an_asking_tool_at_once_are_refused_in_the_first_round_
             under_way = [caller.start("tools/call", params("ask")) for caller in callers]
             texts.append([text_of(one.wait().result) for one in under_way])
 
-    assert texts == [["it cannot be told which caller the question is for"] * CLIENTS, *[["accept"] * CLIENTS] * 2]
+    assert texts == [[REFUSED] * CLIENTS, *[["accept"] * CLIENTS] * 2]
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+def test_a_tool_that_runs_beside_an_asking_one_of_another_client_is_told_apart(is_known: bool) -> None:
+    with serving_wrapped(WRAP, COMMAND) as server, contextlib.ExitStack() as stack:
+        asked, beside = (stack.enter_context(on_http(server, "handshake")) for _ in range(2))
+        for caller in (asked, beside):
+            caller.open().answers["elicitation/create"] = lambda _: ACCEPTED
+        if is_known:
+            assert text_of(asked.request("tools/call", params("late")).result) == "accept"
+        texts = []
+        for _ in range(3):
+            other = beside.start("tools/call", params("beside"))
+            texts.append(text_of(asked.request("tools/call", params("late")).result))
+            assert text_of(other.wait().result) == "done"
+
+    assert texts == [REFUSED, "accept", "accept"]

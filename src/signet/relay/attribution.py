@@ -18,6 +18,7 @@ __all__ = [
     "ASKING",
     "answered_quietly",
     "asking_exchanges",
+    "may_have_asked",
     "name_in",
     "note_asker",
     "owner_of",
@@ -26,6 +27,7 @@ __all__ = [
 ]
 
 MAX_QUIET: Final = 10_000
+MAX_SUSPECTS: Final = 1_000
 ASKING: Final = frozenset({"tools/call", "prompts/get", "resources/read", "completion/complete"})
 """The requests during which a server may ask."""
 
@@ -56,20 +58,17 @@ def asking_exchanges(dialogue: Dialogue) -> list[Exchange]:
     """Return the exchanges in one of which a question came, the likeliest first; none if they are of several clients.
 
     Where calls of several clients are under way, those of tools that have answered without a question are left out;
-    of those that have asked there is one at a time. A call that is held has asked already: others that may ask come
-    before it.
+    of those that have asked, or may have, there is one at a time. A call that is held has asked already: others that
+    may ask come before it.
     """
     every = [one for one in dialogue.exchanges.values() if one.method in ASKING]
     if len({_owner(one) for one in every}) > 1:
         running = [one for one in every if not one.is_held]
-        has_asker = any(_what(one) in dialogue.askers for one in running)
+        has_asker = any(may_have_asked(dialogue, *_what(one)) for one in running)
         may_ask = [one for one in (running if has_asker else every) if _what(one) not in dialogue.quiet]
         asking = {_owner(one) for one in may_ask}
         if len(asking) != 1:
-            for one in every:
-                one.is_suspect = True
-                dialogue.quiet.discard(_what(one))
-            note_asker(dialogue, may_ask or every)
+            _refused(dialogue, every, may_ask or every)
             return []
         every = [one for one in every if _owner(one) in asking]
     running = [one for one in every if not one.is_held] or every
@@ -78,6 +77,21 @@ def asking_exchanges(dialogue: Dialogue) -> list[Exchange]:
     note_asker(dialogue, likely)
     ids = {one.id for one in likely}
     return sorted(every, key=lambda one: (one.id not in ids, one.is_held, -one.id))
+
+
+def _refused(dialogue: Dialogue, every: Sequence[Exchange], candidates: Sequence[Exchange]) -> None:
+    """Note a question that cannot be attributed: the tools in question are called one at a time until it is known."""
+    for one in every:
+        one.is_suspect = True
+        dialogue.quiet.discard(_what(one))
+    note_asker(dialogue, candidates)
+    if len(dialogue.suspects) < MAX_SUSPECTS:
+        dialogue.suspects |= {_what(one) for one in candidates} - dialogue.askers
+
+
+def may_have_asked(dialogue: Dialogue, method: str, name: str) -> bool:
+    """Return whether a tool or prompt has asked its caller something, or a refused question may have been its own."""
+    return (method, name) in dialogue.askers or (method, name) in dialogue.suspects
 
 
 def note_asker(dialogue: Dialogue, exchanges: Sequence[Exchange]) -> None:
@@ -91,6 +105,7 @@ def note_asker(dialogue: Dialogue, exchanges: Sequence[Exchange]) -> None:
     if len(asking) == 1:
         dialogue.askers |= asking
         dialogue.quiet -= asking
+        dialogue.suspects -= asking
     else:
         for one in exchanges:
             one.is_suspect = True
@@ -106,6 +121,7 @@ def answered_quietly(exchange: Exchange) -> None:
     what, dialogue = _what(exchange), exchange.dialogue
     if not exchange.is_suspect and what not in dialogue.askers and len(dialogue.quiet) < MAX_QUIET:
         dialogue.quiet.add(what)
+        dialogue.suspects.discard(what)
 
 
 def name_in(raw: Raw, caller: RpcRequest | None, more: Mapping[str, Any] | None) -> str:

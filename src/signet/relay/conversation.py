@@ -19,7 +19,15 @@ from signet.kernel.relay import RpcRequest
 from signet.kernel.wire import encode
 
 from .asking import NEEDS, Asker, Rounds, declares, missing_capability, place
-from .attribution import ASKING, answered_quietly, asking_exchanges, name_in, owner_of, owner_of_session
+from .attribution import (
+    ASKING,
+    answered_quietly,
+    asking_exchanges,
+    may_have_asked,
+    name_in,
+    owner_of,
+    owner_of_session,
+)
 from .dialogue import Answer, Dialogue, Exchange, LostError, Question
 from .messages import error_object, members
 
@@ -112,18 +120,21 @@ class Conversations:
     async def _start_in_handshake(
         self, dialogue: Dialogue, method: str, raw: Raw, caller: RpcRequest | None, more: Mapping[str, Any] | None
     ) -> Exchange:
-        """Send a request; those for a tool that has asked before one at a time: only so it is known whom it asks."""
+        """Send a request; those for a tool that may have asked one at a time: only so it is known whom it asks."""
         self._set_level(dialogue, caller)
         name = name_in(raw, caller, more) if method in ASKING else ""
-        has_asked = self._is_shared and dialogue.askers and (method, name) in dialogue.askers
-        if has_asked:
+        is_serial = self._is_shared and may_have_asked(dialogue, method, name)
+        if is_serial:
             await dialogue.turn.acquire()
+            if not may_have_asked(dialogue, method, name):  # it has answered without a question meanwhile
+                is_serial = False
+                dialogue.turn.release()
         exchange = dialogue.start(method, raw, caller, more=more)
         exchange.name = name
-        if has_asked:
+        if is_serial:
             exchange.is_serial = exchange.has_turn = True
             exchange.reply.add_done_callback(lambda _: exchange.end_turn())
-        elif self._is_shared and (method, name) not in dialogue.quiet:
+        if self._is_shared and (method, name) not in dialogue.quiet:
             exchange.reply.add_done_callback(partial(_quiet, exchange))
         return exchange
 
