@@ -198,14 +198,19 @@ def test_every_view_shows_a_wrapped_server(server: Server, looker: Visitor) -> N
     looker.assert_quiet()
 
 
-def test_the_journal_of_a_server_that_records_a_tape_says_where_the_calls_are(tmp_path: Path) -> None:
-    words = ("--port", "0", "--log-dir", str(tmp_path / "log"), "--record", str(tmp_path / "tape"))
+@pytest.mark.parametrize("is_recorded", [True, False])
+def test_the_journal_of_a_wrapped_server_says_where_the_arguments_are(tmp_path: Path, is_recorded: bool) -> None:
+    tape = ("--record", str(tmp_path / "tape")) if is_recorded else ()
+    words = ("--port", "0", "--log-dir", str(tmp_path / "log"), *tape)
     with serving_command(SIGNET, "wrap", "--serve", *words, "--", *WEATHER) as running:
         running.post("/api/tools/weather", {"city": "Oslo"})
         (record,) = records(running, 1)
         page = running.ask("GET", f"/-/journal/{record['requestId']}").json()
         about = running.ask("GET", "/-/about").json()
 
-    assert about["isRecording"] is True
-    assert "does not record" not in page["why"]
-    assert "on the tape that the server records" in page["why"]
+    assert about["isRecording"] is is_recorded
+    assert "the server does not record" not in page["why"]
+    wanted = (
+        "on the tape that the server records" if is_recorded else "With --record DIR it writes all messages to a tape"
+    )
+    assert wanted in page["why"]

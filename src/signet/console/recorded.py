@@ -36,6 +36,7 @@ AGAIN: Final = "/-/journal/{requestId}/replay"
 STAGES: Final = ("envelope", "access", "input contract", "tool", "output contract")
 FAILING: Final = {"envelope": "envelope", "access": "access", "input": "input contract", "output": "output contract"}
 NOT_RECORDED: Final = "Arguments are not kept: the server does not record. Start it with --record DIR."
+NO_TAPE: Final = "Arguments of a wrapped server are not kept. With --record DIR, all messages are written to a tape."
 ON_TAPE: Final = "Arguments and answer are on the tape that the server records, and are not looked up there."
 NO_JOURNAL: Final = "Arguments are not kept: a recording needs the journal. Start the server without --no-journal."
 NOT_FOUND: Final = "Arguments are not known: the recording has no line of this call."
@@ -209,7 +210,9 @@ def _why_not(settings: Settings, call: LoggedCall | None) -> str:
         if settings.wrapping is not None and settings.wrapping.is_recorded and not settings.record:
             tape = next(spec.record for spec in settings.wrapping.servers if spec.record)
             return f"{ON_TAPE} {advise('tape.play', here=False, folder=tape)} answers the same calls from it."
-        return NOT_FOUND if settings.record or settings.replay else NOT_RECORDED
+        if settings.record or settings.replay:
+            return NOT_FOUND
+        return NO_TAPE if settings.launch[:1] == ("wrap",) else NOT_RECORDED
     if not isinstance(call.arguments, Raw):
         return AT_THE_DOOR
     return SECRET if REDACTED.encode() in bytes(call.arguments) else ""
