@@ -210,7 +210,5 @@ def test_the_journal_of_a_wrapped_server_says_where_the_arguments_are(tmp_path: 
 
     assert about["isRecording"] is is_recorded
     assert "the server does not record" not in page["why"]
-    wanted = (
-        "on the tape that the server records" if is_recorded else "With --record DIR it writes all messages to a tape"
-    )
+    wanted = "on the tape that the server records" if is_recorded else "With --record DIR, all messages are"
     assert wanted in page["why"]
