@@ -35,6 +35,7 @@ __all__ = [
     "quoted",
     "read",
     "success",
+    "without_halves",
 ]
 
 Id = str | int
@@ -251,7 +252,7 @@ def decode_members(text: bytes, names: Collection[str]) -> Any:
         if not text.lstrip(b" \t\r\n").startswith(b"{"):
             _skip(_SURROGATE.sub(rb"\\u0000", text))
             return []
-        marked, other = (_dict(_without_halves(text, mark)) for mark in (rb"\ufffd", rb"\ufffe"))
+        marked, other = (_dict(without_halves(text, mark)) for mark in (rb"\ufffd", rb"\ufffe"))
     except (ValueError, RecursionError) as error:
         raise _not_json(error, text) from None
     known = {name: bytes(raw) for name, raw in marked.items() if name in names}
@@ -261,7 +262,7 @@ def decode_members(text: bytes, names: Collection[str]) -> Any:
     raise NotUnicodeError(PARSE_ERROR, "Parse error: a string is not Unicode", value=value)
 
 
-def _without_halves(text: bytes, mark: bytes) -> bytes:
+def without_halves(text: bytes, mark: bytes) -> bytes:
     """Return JSON text with an escape in place of each half of a surrogate pair that has no other half."""
     return _ESCAPE.sub(lambda found: mark if found[1] else found[0], text)
 

@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Sized
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ from markdown_it import MarkdownIt
 
 from signet.toolsets.oj.blocks import MAX_DEPTH
 from signet.toolsets.oj.html import TEXT_CHARS, feed
+from signet.toolsets.oj.inline import MAX_OPEN, InlineWriter
 from signet.toolsets.oj.render import MAX_TEXT_BYTES, to_markdown
 
 NO_DESCRIPTION = "No description available."
@@ -930,6 +932,7 @@ UNITS = [
     "<div>", "<p>x", "</p>", "<b><i>", "<b>x</b>", "<b>x<i>y</b></i>", "<ul><li>x", "<li><p>x", "<blockquote>x",
     "<table><tr><td>x", "<td rowspan=16 colspan=16>x", "<tr><td>x", "<sup>x", "<sub>1</sub>", "<i>y</i><sub>1</sub>",
     "<pre>x", "<pre>`</pre>", "<code>x", "<code>`</code>", "<a href=u>x", "<a href=u>[x", "<img src=x> ", "<br>",
+    "<sub><a href=u>",
     "<hr>", "<h2>x", "<details><summary>x", "<x>", "<p a=", '<p a="', "<p a='b' ", "<!--", "<!-- -->", "<?", "</",
     "<script>", "<", "&", "&lt;", "&#x110000;", "a_*`[](", "1. <br>", "[x]: <br>", "\\(", "$x", "```\n", "`<p>",
     "\n\n    <b>x</b>",
@@ -961,6 +964,19 @@ def test_work_grows_no_faster_than_the_page(before: str, unit: str) -> None:
     short, long = calls(before + unit * 200), calls(before + unit * 800)
 
     assert long <= 4 * short + 200
+
+
+def test_the_memory_of_elements_that_never_end_is_bounded() -> None:
+    writer = InlineWriter()
+
+    for _ in range(1_000):
+        writer.start("sub")
+        writer.text("x")
+        writer.start("a", "href=u")
+
+    kept = [value for name, value in vars(writer).items() if isinstance(value, Sized) and name != "pieces"]
+    assert max(map(len, kept)) <= MAX_OPEN
+    assert writer.chars == 1_000
 
 
 @pytest.mark.parametrize(
@@ -1002,6 +1018,7 @@ HOSTILE = {
         "'<a href=1><p><a href=2><div>x' * 35_000",
         "'- x\\n' + '<div>\\n- x\\n' * 45_000 + '</div>' * 45_000",
         "'<details><summary>x' * 50_000",
+        "'<p>x' + '<sub><a href=u>' * 70_000",
     ],
     "tables": [
         "'<table><tr>' + '<td>x' * 80_000 + '<tr><td>y' * 80_000",

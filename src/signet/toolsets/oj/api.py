@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import date
 from decimal import Decimal
 from typing import Final, TypeVar
@@ -13,6 +12,7 @@ from msgspec import UNSET, Raw, UnsetType
 from signet.kernel.errors import Code, Fault
 from signet.kernel.json_limits import excess
 from signet.kernel.upstream import UpstreamRequest, UpstreamResponse
+from signet.kernel.wire import without_halves
 
 from .models import Fetching, Refusal
 from .render import truncate
@@ -45,12 +45,8 @@ MAX_VALUES: Final = 4_000
 """The values of a response; the largest has some 500, and a number may take 12 µs."""
 
 MAX_FALLBACK_CHARS: Final = 500
-HALVES: Final = (rb"\ufffd", rb"\ufffc")
+STAND_INS: Final = (rb"\ufffd", rb"\ufffc")
 """Two characters to stand for half a surrogate pair: a value that is the same with both does not hold the half."""
-_HALF: Final = re.compile(
-    rb"(?<!\\)((?:\\\\)*)(?:(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
-)
-"""Backslashes in pairs; then a surrogate pair, or half a pair."""
 JSON_TYPES: Final = ("application/json", "application/problem+json")
 OK: Final = 200
 ACCEPTED: Final = 202
@@ -189,17 +185,13 @@ def _decoded(body: bytes, shape: type[T]) -> T:
     try:
         return msgspec.json.decode(text, type=shape)
     except ValueError:
-        if not _HALF.search(body):
+        first, second = (without_halves(body, stand_in) for stand_in in STAND_INS)
+        if first == second:
             raise
-    value, other = (msgspec.json.decode(_with_halves_as(stand_in, body), type=shape) for stand_in in HALVES)
-    if value != other:
+    value = msgspec.json.decode(first, type=shape)
+    if value != msgspec.json.decode(second, type=shape):
         raise ValueError("a text holds half a surrogate pair")
     return value
-
-
-def _with_halves_as(stand_in: bytes, body: bytes) -> bytes:
-    """Return JSON in which a character stands for each half of a surrogate pair."""
-    return _HALF.sub(lambda found: found[0] if found[2] else found[1] + stand_in, body)
 
 
 class _DailyForm(msgspec.Struct, frozen=True):

@@ -32,7 +32,6 @@ MAX_SPAN: Final = 16
 """The largest `colspan` and `rowspan`."""
 
 _IMPLIED: Final = {"summary": "strong", "caption": "em"}
-_EMPTY_LINES: Final = re.compile(r"\A(?:[^\S\n]*\n)+")
 
 
 def from_html(page: str) -> str:
@@ -200,7 +199,7 @@ class _BlockWriter:
             self.inline.write("code", f" {text} ")
         elif literal == "pre":
             self._flush()
-            lines = _EMPTY_LINES.sub("", text.replace("\r\n", "\n")).rstrip()
+            lines = _without_empty_lines(text.replace("\r\n", "\n"))
             fence = "`" * max(3, html.longest_run(lines) + 1)
             if lines:
                 self._write(f"{fence}{self._language}\n{lines}\n{fence}")
@@ -322,3 +321,9 @@ class _BlockWriter:
             text = text[:MAX_MARKDOWN_CHARS]
         self._blocks[-1].out.append(text)
         self._chars += len(text) - counted
+
+
+def _without_empty_lines(text: str) -> str:
+    """Return a text without the empty lines at its ends; its first line keeps its indentation."""
+    first = text.rfind("\n", 0, len(text) - len(text.lstrip())) + 1
+    return text[first:].rstrip()

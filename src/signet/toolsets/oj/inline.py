@@ -14,7 +14,7 @@ from typing import Final
 
 from .html import attributes, escape_text, longest_run, target
 
-__all__ = ["RAISED", "InlineWriter"]
+__all__ = ["MAX_OPEN", "RAISED", "InlineWriter"]
 
 MAX_OPEN: Final = 32
 """How many elements may be open at once; the tags of any more are ignored."""
@@ -60,8 +60,8 @@ class InlineWriter:
         """Of each other open element the tag, the place of its start tag in the line, and the closing mark, if any."""
         self._held: list[tuple[str, list[str], bool]] = []
         """Of each open literal element the tag, and `pieces` and `is_fresh` as they are outside of it."""
-        self._left: list[str] = []
-        """The powers and indices that were left for a link, but not ended yet."""
+        self._left = dict.fromkeys(RAISED, 0)
+        """How many powers and indices were left for a link, but have not ended yet."""
         self._has_marks = False
         self._chars = self._held_chars = 0
 
@@ -134,12 +134,12 @@ class InlineWriter:
         """Make the text of open powers and indices plain, since a link follows in them; return False in code."""
         if any(tag not in RAISED for tag, _, _ in self._held):
             return False
-        self._left += [tag for tag, _, _ in self._held]
         while self._held:
-            _, outer, _ = self._held.pop()
+            tag, outer, _ = self._held.pop()
+            self._left[tag] += 1
             outer += self.pieces[1:]
             self.pieces = outer
-        self.literal = ""
+        self._chars, self._held_chars, self.literal = self._chars + self._held_chars, 0, ""
         return True
 
     def _closing(self, tag: str, attrs: str) -> str:
@@ -156,8 +156,8 @@ class InlineWriter:
             if any(tag == name for name, _, _ in self._held):
                 self.release(tag, after)
             return True
-        if tag in self._left:
-            self._left.remove(tag)
+        if self._left.get(tag):
+            self._left[tag] -= 1
             return True
         for index in range(len(self._open) - 1, -1, -1):
             if self._open[index][0] == tag:
