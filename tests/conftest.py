@@ -28,6 +28,9 @@ os.environ["PYTHONUTF8"] = "1"
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
+# Messages name a command by its path where the shell does not find it; the tests run as in an active environment.
+os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+
 # What is printed is compared line by line: the size of the terminal that a run is started from must not count.
 for _name in ("COLUMNS", "LINES"):
     os.environ.pop(_name, None)

@@ -157,7 +157,7 @@ def _(folder: Path) -> Pasted:
 
 @situation("serve.help")
 def _(folder: Path) -> Pasted:
-    assert advise("serve.help") in doctor_of(folder, "--rate-limit", "often")
+    assert advise("serve.help") in doctor_of(folder, "--port", "often")
     return Pasted(advise("serve.help"), says="usage:")
 
 

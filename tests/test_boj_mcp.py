@@ -384,9 +384,9 @@ def test_help_names_every_flag_with_its_variable_and_its_default_and_credits_the
 
 COMMON = ["format", "lang", "start_date", "end_date", "start_position", "include_raw"]
 ARGUMENTS = {
-    CODE: ({"db", "codes", *COMMON, "frequency"}, {"db", "codes"}),
+    CODE: ({"db", "codes", *COMMON}, {"db", "codes"}),
     LAYER: ({"db", "frequency", "layers", *COMMON}, {"db", "frequency", "layers"}),
-    METADATA: ({"db", "format", "lang", "include_raw", "frequency"}, {"db"}),
+    METADATA: ({"db", "format", "lang", "include_raw"}, {"db"}),
 }
 """What each tool takes, and what it cannot do without."""
 RESULTS = {

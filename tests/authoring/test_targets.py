@@ -427,7 +427,7 @@ def test_a_copy_that_is_imported_already_is_told_with_how_to_install_the_project
     assert ask("my project/src/shop/tools.py").returncode == 0
     refused = ask("first.py", "my project/src/shop/tools.py")
     assert refused.returncode == 2
-    assert refused.stderr.endswith(f"install the project itself: pip install --editable '{tmp_path}/my project'\n")
+    assert refused.stderr.endswith(f" -m pip install --editable '{tmp_path}/my project'\n")
 
 
 @pytest.mark.parametrize("target", ["v1.2.py", "p.q/", "p.q/tools.py", "r.s/"])

@@ -77,6 +77,8 @@ def test_the_lines_are_one_chain_and_nothing_else_is_printed(tmp_path: Path, wor
     out = tmp_path / "out"
     flags = ("--audit-log", "-", "--workers", workers, "--toolsets", "talkative.py")
     with serving_to(out, *flags, env={"TMPDIR": str(tmp_path)}) as server:
+        while events_in(out).count("started") < int(workers):
+            assert server.process.poll() is None, server.stderr()
         statuses = {server.post("/api/tools/shout", {"word": "a"}).status for _ in range(12)}
 
     assert statuses == {200}

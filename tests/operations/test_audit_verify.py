@@ -158,7 +158,7 @@ def test_a_hash_that_was_kept_elsewhere_shows_whether_the_log_still_holds_it(log
     assert (done.returncode, b"no line has the hash" in done.stdout) == (1, True)
 
 
-@pytest.mark.parametrize("words", [[], ["verify"], ["verify", "none.log"], ["verify", "."], ["other"]])
+@pytest.mark.parametrize("words", [["verify"], ["verify", "none.log"], ["verify", "."], ["other"]])
 def test_what_cannot_be_verified_is_a_usage_error(tmp_path: Path, words: list[str]) -> None:
     done = subprocess.run([SIGNET, "audit", *words], cwd=tmp_path, capture_output=True, check=False)
 

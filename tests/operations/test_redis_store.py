@@ -518,7 +518,7 @@ def test_sentinels_and_clusters_share_one_context_too(url: str) -> None:
 def test_a_file_of_tls_that_is_not_there_stops_the_start(tmp_path: Path) -> None:
     settings = Settings(store=f"rediss://localhost:1/0?ca={tmp_path / 'none.pem'}")
 
-    with pytest.raises(UsageError, match=r"--store: .*No such file"):
+    with pytest.raises(UsageError, match=r"--store \(SIGNET_STORE\): .*No such file"):
         open_store(settings, open_log(settings))
 
 
@@ -693,7 +693,7 @@ def test_a_bad_address_is_a_usage_error() -> None:
     done = run("serve", "--port", "0", "--store", f"rediz://:{CANARY}@host")
 
     assert done.returncode == 2
-    assert b"--store: the address of the store cannot be used" in done.stderr
+    assert b"--store (SIGNET_STORE): the address of the store cannot be used" in done.stderr
     assert CANARY.encode() not in done.stderr + done.stdout
 
 
@@ -704,7 +704,7 @@ def test_without_the_client_the_start_says_what_to_install(monkeypatch: pytest.M
     monkeypatch.setitem(sys.modules, "redis.asyncio", None)
     settings = Settings(store="redis://host")
 
-    with pytest.raises(UsageError, match=r"pip install '\[redis\]'"):
+    with pytest.raises(UsageError, match=r"-m pip install .*\[redis\]'?$"):
         open_store(settings, open_log(settings))
 
 

@@ -105,7 +105,7 @@ def flags_of(command: str) -> list[argparse.Action]:
         ("serve", ["--port", "--host", "--toolsets", "--sandbox"]),
         ("stdio", ["--toolsets", "--sandbox"]),
         ("tools", ["--json", "--url", "--installed", "--toolsets", "--sandbox"]),
-        ("call", ["--json", "--url", "--toolsets", "--sandbox"]),
+        ("call", ["--json", "--out", "--url", "--toolsets", "--sandbox"]),
     ],
 )
 def test_the_flags_that_are_used_most_come_first_and_those_of_all_commands_last(command: str, first: list[str]) -> None:

@@ -179,7 +179,7 @@ def test_a_bad_envelope_is_invalid_input_at_both_doors(server: Server, pipe: Pip
 def test_an_envelope_without_a_method_is_invalid_input_at_both_doors(
     server: Server, pipe: Pipe, envelope: dict[str, Any]
 ) -> None:
-    """Over HTTP the path says that it is an envelope; on stdio its params do, which have a tool and an input."""
+    """Over HTTP the path says that it is an envelope; on stdio its params do, which have a tool or an input."""
     over_http, over_stdio = server.post(PATH, envelope), pipe.ask(envelope)
 
     assert seen(over_http) == (400, "application/json", failure("INVALID_INPUT"))
@@ -187,8 +187,8 @@ def test_an_envelope_without_a_method_is_invalid_input_at_both_doors(
 
 
 @pytest.mark.spec("5.envelope.required-method")
-@pytest.mark.parametrize("params", [{}, {"tool": "mcp.tool:plantuml.encode"}, {"input": {}}, [PARAMS], None])
-def test_on_stdio_what_has_neither_a_method_nor_a_tool_and_an_input_is_no_envelope(pipe: Pipe, params: object) -> None:
+@pytest.mark.parametrize("params", [{}, {"name": "encodePlantUML"}, [PARAMS], None])
+def test_on_stdio_what_has_neither_a_method_nor_a_tool_nor_an_input_is_no_envelope(pipe: Pipe, params: object) -> None:
     answer = pipe.ask({"jsonrpc": "2.0", "id": 9, "params": params})
 
     assert (answer["id"], answer["error"]["code"]) == (9, -32600)

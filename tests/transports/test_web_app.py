@@ -502,7 +502,8 @@ class Later:
     def __init__(self, fault: Fault | None = None) -> None:
         self._fault = fault
 
-    async def ready(self) -> None:
+    async def ready(self, tool: str) -> None:
+        assert tool == "fine"
         if self._fault is not None:
             raise self._fault
         self.is_ready = True
