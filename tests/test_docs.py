@@ -181,7 +181,7 @@ REFUSALS = {
     "SIGNET_CONFIG": ("none.toml", "SIGNET_CONFIG: there is no file none.toml"),
     "SIGNET_STORE": (
         "nonsense",
-        "--store: the address of the store cannot be used: its scheme is not known; write memory:",
+        "--store (SIGNET_STORE): the address of the store cannot be used: its scheme is not known; write memory:",
     ),
 }
 """Variables that take a text: a value that cannot be used, and how each is refused."""

@@ -13,6 +13,7 @@ import pytest
 from channels import INITIALIZE, rpc, run_on_one_message
 from drop_in_servers import BOJ_SERVER, OJ_SERVER, ORIGIN, SERVERS, VERSION, DropInServer
 from processes import SIGNET
+from signet.settings import known_settings, variable_of
 from upstream_harness import UpstreamHarness
 
 NO_URL = {
@@ -157,7 +158,7 @@ def test_no_variable_of_another_program_stops_the_start(server: DropInServer) ->
 
 @pytest.mark.spec("1.S1.1.starts", "3.config.precedence")
 def test_a_variable_that_is_set_to_nothing_is_not_set(server: DropInServer) -> None:
-    variables = re.findall(r"\b(?:SIGNET|OJ|BOJ)_[A-Z_]+", run(server, "--help")[1])
+    variables = variables_of(server)
     plain = run(server, *server.start_flags, env={"RUST_LOG": "off"})
 
     for nothing in ("", " "):
@@ -166,17 +167,37 @@ def test_a_variable_that_is_set_to_nothing_is_not_set(server: DropInServer) -> N
     assert len(variables) >= 15
 
 
+def variables_of(server: DropInServer) -> set[str]:
+    """Return the variables that the help of a server names."""
+    return set(re.findall(r"\b(?:SIGNET|OJ|BOJ)_[A-Z_]+", run(server, "--help")[1]))
+
+
 def test_every_variable_that_the_help_names_is_read(server: DropInServer) -> None:
     """A value that cannot be used stops the start; files, folders and secrets may have any value."""
-    variables = set(re.findall(r"\b(?:SIGNET|OJ|BOJ)_[A-Z_]+", run(server, "--help")[1]))
-    texts = {"OJ_TOKEN", "OJ_CACHE", "SIGNET_AUDIT_KEY", "SIGNET_AUDIT_LOG"}
+    texts = {"OJ_TOKEN", "OJ_CACHE", "SIGNET_AUDIT_KEY", "SIGNET_AUDIT_LOG", "SIGNET_LOG_DIR", "SIGNET_RECORD"}
+    variables = variables_of(server) - texts
 
     statuses = {
-        variable: run(server, *server.start_flags, env={"RUST_LOG": "off", variable: "?"})[0]
-        for variable in variables - texts
+        variable: run(server, *server.start_flags, env={"RUST_LOG": "off", variable: "?"})[0] for variable in variables
     }
 
-    assert statuses == dict.fromkeys(variables - texts, server.url_status)
+    assert statuses == dict.fromkeys(variables, server.url_status)
+
+
+@pytest.mark.spec("1.S1.1.starts", "3.config.precedence")
+def test_no_variable_that_the_help_does_not_name_is_read(server: DropInServer) -> None:
+    """Neither those of signet and of the other toolsets, nor those that would name the file of a secret."""
+    settings = {variable_of(name) for name in known_settings()}
+    prefixed = {name if name.startswith("SIGNET_") else f"SIGNET_{name}" for name in settings}
+    named = variables_of(server)
+    own = named | {name if name.startswith("SIGNET_") else f"SIGNET_{name}" for name in named}
+    foreign = (settings | prefixed | {f"{name}_FILE" for name in settings | prefixed}) - own
+    plain = run(server, *server.start_flags, stdin=rpc("tools/list", {}))
+
+    changed = run(server, *server.start_flags, stdin=rpc("tools/list", {}), env=dict.fromkeys(foreign, "?"))
+
+    assert len(foreign) > 100
+    assert changed[:2] == plain[:2]
 
 
 # --- who it is

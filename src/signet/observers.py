@@ -85,7 +85,7 @@ def retention_of(settings: Settings) -> Retention:
     try:
         max_age_s = parse_age(settings.journal_max_age) if settings.journal_max_age is not None else None
     except ValueError as error:
-        raise UsageError(f"--journal-max-age: {error}") from None
+        raise UsageError(f"--journal-max-age (SIGNET_JOURNAL_MAX_AGE): {error}") from None
     return Retention(settings.journal_keep, max_bytes, max_age_s)
 
 

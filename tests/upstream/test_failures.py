@@ -194,7 +194,7 @@ def test_a_proxy_that_is_not_there_is_told_without_its_password(monkeypatch: pyt
 
     assert sentence("http://judge.invalid", proxied=True) == (
         "the proxy on the way to http://judge.invalid cannot be reached (connection refused): check HTTP_PROXY, "
-        "HTTPS_PROXY and NO_PROXY"
+        "HTTPS_PROXY, ALL_PROXY and NO_PROXY"
     )
 
 
@@ -230,6 +230,17 @@ def test_a_proxy_whose_host_is_not_known_is_named_by_its_variable(
     assert told == f"the host name of the proxy in {variable} is not known: check how it is spelled"
 
 
+@pytest.mark.parametrize("value", ["", " "])
+def test_a_proxy_variable_that_is_set_to_nothing_is_not_set(
+    monkeypatch: pytest.MonkeyPatch, closed: str, value: str
+) -> None:
+    without_proxies(monkeypatch)
+    monkeypatch.setenv("http_proxy", value)
+    monkeypatch.setenv("ALL_PROXY", value)
+
+    assert sentence(closed, proxied=True).startswith(f"nothing answers at {closed} ")
+
+
 def without_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
     """Remove all variables that name a proxy, or the hosts that need none."""
     for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
@@ -253,7 +264,7 @@ def test_a_proxy_that_refuses_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert told == (
         "the proxy on the way to https://judge.invalid refuses to lead there (status 403): check HTTP_PROXY, "
-        "HTTPS_PROXY and NO_PROXY"
+        "HTTPS_PROXY, ALL_PROXY and NO_PROXY"
     )
 
 

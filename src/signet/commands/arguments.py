@@ -183,12 +183,10 @@ class Parser(argparse.ArgumentParser):
         if self._is_loaded:
             return
         self._is_loaded = True
-        self.add_argument(
-            "--deterministic-ids",
-            action="store_true",
-            default=argparse.SUPPRESS,
-            help="derive ids from the call (UUIDv5) instead of random ones",
-        )
+        text = "derive ids from the call (UUIDv5) instead of random ones"
+        # A drop-in server names each variable that it reads.
+        text += " (SIGNET_DETERMINISTIC_IDS)" if self.variables else ""
+        self.add_argument("--deterministic-ids", action="store_true", default=argparse.SUPPRESS, help=text)
         self.add_argument("-h", "--help", action=self.help_action, help="show this help and exit")
 
     def format_help(self) -> str:

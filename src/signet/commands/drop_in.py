@@ -45,8 +45,8 @@ def add_drop_in(server: Parser, prefix: str, flags: Sequence[str], more: Sequenc
         more: the settings that have a variable alone, beside those of every server on standard input and output.
     """
     own = ("log_dir", "record", "replay")
-    add_settings(server, *flags, prefix=prefix)
-    add_settings(server, *own, log_dir="write a journal of calls below DIR (default: none)")
+    log_dir = "write a journal of calls below DIR (SIGNET_LOG_DIR, default: none)"
+    add_settings(server, *flags, *own, prefix=prefix, log_dir=log_dir)
     server.add_argument("-V", "--version", action="version", version=f"{server.prog} {__version__}")
     server.ends_with_dashes = True
     server.without_flag = tuple(sorted((*more, *CALL_FLAGS, *VARIABLES)))

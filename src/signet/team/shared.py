@@ -38,7 +38,7 @@ def open_store(settings: Settings, log: Log) -> RedisStore | None:
     except ImportError:
         raise UsageError(f"--store needs the client of Redis; type: {advise('extra', install='redis')}") from None
     except (ValueError, OSError) as error:
-        raise UsageError(f"--store: {error}") from None
+        raise UsageError(f"--store (SIGNET_STORE): {error}") from None
 
 
 def try_store(settings: Settings, log: Log) -> None:

@@ -218,7 +218,8 @@ def proxy_for(url: URL) -> str | None:
     proxies = getproxies()
     if not proxies or proxy_bypass(url.host or ""):
         return None
-    proxy = proxies.get(url.scheme) or proxies.get("all")
+    # A variable that is set to nothing is not set.
+    proxy = proxies.get(url.scheme, "").strip() or proxies.get("all", "").strip()
     if not proxy:
         return None
     proxy = proxy if "://" in proxy else f"http://{proxy}"
@@ -237,6 +238,6 @@ def _proxy_variable(url: URL) -> str:
     """Return the name of the variable that names the proxy for a URL."""
     for name in (f"{url.scheme}_proxy", "all_proxy"):
         for spelling in (name, name.upper()):
-            if os.environ.get(spelling):
+            if os.environ.get(spelling, "").strip():
                 return spelling
     return "the proxy of the system"

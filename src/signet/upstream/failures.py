@@ -18,7 +18,7 @@ from .egress import ProxyError
 
 __all__ = ["describe"]
 
-PROXY_VARIABLES: Final = "HTTP_PROXY, HTTPS_PROXY and NO_PROXY"
+PROXY_VARIABLES: Final = "HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY"
 
 NOT_TLS: Final = "{address} does not speak TLS: check whether {setting} should begin with http://"
 NOT_TLS_REASONS: Final = frozenset({"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST"})

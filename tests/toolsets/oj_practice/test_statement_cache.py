@@ -122,7 +122,7 @@ def test_offline_reads_what_is_there_and_says_what_is_not(tmp_path: Path) -> Non
             ask(backend, tmp_path, request, offline=True)
         faults.append((caught.value.code, caught.value.message, caught.value.as_tool_result))
 
-    sentence = f"it is not among the statements in {tmp_path}: ask for it once without --offline"
+    sentence = f"it is not among the statements in {tmp_path}: ask for it once without --offline (OJ_OFFLINE)"
     assert json.loads(response.body) == PROBLEM
     assert backend.asked == []
     assert faults == [(Code.NOT_FOUND, sentence, True)] * 2

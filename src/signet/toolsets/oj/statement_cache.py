@@ -168,5 +168,5 @@ def _make_room(folder: str) -> None:
 
 
 def _not_kept(folder: str) -> Fault:
-    message = f"it is not among the statements in {folder}: ask for it once without --offline"
+    message = f"it is not among the statements in {folder}: ask for it once without --offline (OJ_OFFLINE)"
     return Fault(Code.NOT_FOUND, message, as_tool_result=True)
