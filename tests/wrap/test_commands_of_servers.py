@@ -174,6 +174,16 @@ def test_all_doors_and_their_journals_agree_on_a_server(tmp_path: Path) -> None:
     assert seen(tmp_path) == {"weather", "say", "liar"}
 
 
+def test_parity_says_what_it_waits_for_before_a_server_has_started(tmp_path: Path) -> None:
+    command = [SIGNET, "parity", "--", "/bin/sleep", "600"]
+    with subprocess.Popen(command, cwd=tmp_path, env=clean_env(), stderr=subprocess.PIPE) as process:
+        assert process.stderr is not None
+        said = process.stderr.readline()
+        process.terminate()
+
+    assert said == b"signet: reading the tools of sleep\n"
+
+
 def test_the_calls_of_a_tape_are_answered_by_the_tape_through_every_door(tmp_path: Path) -> None:
     """A recorded call of a tool that changes something is safe: the server is not there."""
     with piping(SIGNET, "wrap", "--no-journal", "--record", str(tmp_path / "tape"), "--", *weather(tmp_path)) as pipe:

@@ -15,7 +15,7 @@ import msgspec
 
 from signet.catalogue import TOOLSETS, find_toolset
 from signet.commands.arguments import add_server_command, printable
-from signet.commands.terminal import Cell, columns, on_terminal, say, table, write, write_json
+from signet.commands.terminal import Cell, columns, counted, on_terminal, say, table, write, write_json
 from signet.settings import UsageError, load_toolsets
 
 from .channels import CHANNELS
@@ -93,6 +93,7 @@ def _run_servers(args: argparse.Namespace) -> int:
     specs = _specs(args)
     calls: list[CorpusCall] = []
     for spec in specs:
+        say(f"reading the tools of {spec.name}")
         listed = tools_of(spec)
         calls += calls_of_tape(args.tape, listed, reads_only=not spec.tape) if args.tape else made_up_calls(listed)
     if not calls:
@@ -153,7 +154,7 @@ def _progress(calls: int) -> Iterator[ProgressCallback]:
 
 def _progress_lines(calls: int, total: int) -> ProgressCallback:
     """Say what begins, and return a callback that says how far it is, every few seconds."""
-    say(f"comparing {calls} calls through {len(CHANNELS)} doors")
+    say(f"comparing {counted(calls, 'call')} through {len(CHANNELS)} doors")
     started, last = 0, time.monotonic()
 
     def on_progress(*_: object) -> None:
