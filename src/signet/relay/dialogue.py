@@ -78,7 +78,7 @@ class Dialogue:
         self.askers: set[tuple[str, str]] = set()
         """The requests in which the server has asked its caller something: the method, and the tool or prompt."""
         self.suspects: set[tuple[str, str]] = set()
-        """The requests one of which has asked something: which of them could not be told. They are made one at a time."""
+        """The requests of which one has asked, it is not known which; they are made one at a time."""
         self.quiet: set[tuple[str, str]] = set()
         """The requests that were answered without a question, likewise."""
         self.level = ""
