@@ -177,6 +177,8 @@ def test_a_long_statement_is_within_all_bounds() -> None:
     [
         ("- Link: https://judge.example/problems/two-sum/", ["https://judge.example/problems/two-sum/"]),
         ("see (http://a.example/x?y=1&z=2).", ["http://a.example/x?y=1&amp;z=2"]),
+        ("(https://a.example/Tree_(graph_theory).)", ["https://a.example/Tree_(graph_theory)"]),
+        ("https://a.example/x).)!", ["https://a.example/x"]),
         ("| Link |\n|---|\n| https://a.example/b_c_d |", ["https://a.example/b_c_d"]),
         ("[https://a.example/](https://b.example/)", ["https://b.example/"]),
         ("`https://a.example/` and\n\n    https://b.example/", []),

@@ -39,8 +39,8 @@ TOKENS_PER_STEP: Final = 3
 NOTE: Final = "This text is too intricate to be shown as a page. This is the text as it is."
 ADDRESS: Final = re.compile(r"\bhttps?://[^\s<>\"'`|\\^{}\[\]]{1,2000}", re.IGNORECASE)
 """An address that stands in a text by itself."""
-ENDING: Final = ".,;:!?)*_~"
-"""The characters that end a sentence, and not the address before them."""
+ENDING: Final = ".,;:!?*_~"
+"""The characters that end a sentence, and not the address before them; so does a parenthesis that was opened earlier."""
 LINK: Final = {"rel": "noopener noreferrer nofollow", "target": "_blank", "referrerpolicy": "no-referrer"}
 
 
@@ -124,7 +124,7 @@ def _split_at_addresses(token: Token, state: StateCore) -> Iterator[Token]:
     """Yield a text in parts: a link for each address, and what is between them."""
     text, at = token.content, 0
     for found in ADDRESS.finditer(text):
-        address = found[0].rstrip(ENDING)
+        address = _without_ending(found[0])
         target = state.md.normalizeLink(address)
         if not state.md.validateLink(target):
             continue
@@ -134,6 +134,16 @@ def _split_at_addresses(token: Token, state: StateCore) -> Iterator[Token]:
         yield from (opening, _text_token(token, address), type(token)("link_close", "a", -1, level=token.level))
         at = found.start() + len(address)
     yield _text_token(token, text[at:])
+
+
+def _without_ending(address: str) -> str:
+    """Return an address without the characters that end the sentence around it."""
+    unopened = address.count(")") - address.count("(")
+    address = address.rstrip(ENDING)
+    while unopened > 0 and address.endswith(")"):
+        address = address[:-1].rstrip(ENDING)
+        unopened -= 1
+    return address
 
 
 def _text_token(like: Token, content: str) -> Token:
