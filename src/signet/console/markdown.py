@@ -40,7 +40,7 @@ NOTE: Final = "This text is too intricate to be shown as a page. This is the tex
 ADDRESS: Final = re.compile(r"\bhttps?://[^\s<>\"'`|\\^{}\[\]]{1,2000}", re.IGNORECASE)
 """An address that stands in a text by itself."""
 ENDING: Final = ".,;:!?*_~"
-"""The characters that end a sentence, and not the address before them; so does a parenthesis that was opened earlier."""
+"""The characters that end a sentence, and not the address before them; so may a parenthesis."""
 LINK: Final = {"rel": "noopener noreferrer nofollow", "target": "_blank", "referrerpolicy": "no-referrer"}
 
 
