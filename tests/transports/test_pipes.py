@@ -166,6 +166,31 @@ def test_a_large_reply_is_made_piece_by_piece_and_what_follows_waits_for_it(pipe
     assert same
 
 
+def test_what_waits_behind_a_large_reply_counts_as_backlog(pipe: tuple[int, int]) -> None:
+    """A conversation drops notifications by this size, so that a client that does not read cannot fill the memory."""
+    source, wire = pipe
+    large = [b"a" * 65_536] * 40
+    sent = b"".join(large) + b"note" * 1_000
+
+    async def scenario() -> tuple[bytes, list[int]]:
+        loop = asyncio.get_running_loop()
+        with unblocked(wire):
+            writer = NonBlockingWriter(wire, loop, lambda _: None)
+            writer.write_pieces(iter(large))
+            for _ in range(1_000):
+                writer.write(b"note")
+            sizes = [writer.backlog_bytes]
+            received = await loop.run_in_executor(None, _read, source, len(sent))
+            await writer.drained.wait()
+            return received, [*sizes, writer.backlog_bytes]
+
+    received, sizes = asyncio.run(scenario())
+
+    same = received == sent
+    assert same
+    assert sizes == [4_000, 0]
+
+
 def test_a_large_reply_to_a_file_leaves_other_tasks_their_turn(tmp_path: Path) -> None:
     turns = 0
 

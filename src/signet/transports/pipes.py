@@ -112,6 +112,8 @@ class NonBlockingWriter:
         self._backlog = bytearray()
         self._pieces: deque[Iterator[bytes | memoryview]] = deque()
         """What comes behind the backlog: large replies, and all that was written after them."""
+        self._behind_bytes = 0
+        """The size of all that was written after a large reply; the reply itself is not made yet."""
         self._waits = False
         """Whether the event loop watches the descriptor."""
         self.halted = False
@@ -122,14 +124,15 @@ class NonBlockingWriter:
     @property
     def backlog_bytes(self) -> int:
         """The size of what the pipe did not take yet."""
-        return len(self._backlog)
+        return len(self._backlog) + self._behind_bytes
 
     def write(self, data: bytes) -> None:
         """Write as much as the pipe takes now, and the rest when it is writable again."""
         if self.broken:
             return
         if self._pieces:
-            self._pieces.append(iter((data,)))
+            self._behind_bytes += len(data)
+            self._pieces.append(self._later(data))
             return
         if self._backlog:
             self._backlog += data
@@ -149,6 +152,10 @@ class NonBlockingWriter:
         if not self._backlog and len(self._pieces) == 1:
             self.drained.clear()
             self._loop.call_soon(self._resume)
+
+    def _later(self, data: bytes) -> Iterator[bytes]:
+        self._behind_bytes -= len(data)
+        yield data
 
     def _wait(self) -> None:
         self.drained.clear()
