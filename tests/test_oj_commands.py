@@ -179,7 +179,10 @@ def test_a_number_that_cannot_be_used_is_refused(
             "[404] Not Found: problem not found. The judges and the shapes of their ids are: leetcode (1)",
         ),
         ("no-such-problem", "'no-such-problem' was not found; it names no judge, and the guess that LeetCode is meant"),
-        ("abc999_z", "Problem not found: atcoder/abc999_z. The judges and the shapes"),
+        (
+            "abc999_z",
+            "'abc999_z' was not found: the backend has no problem 'abc999_z' of atcoder. The judges",
+        ),
     ],
 )
 def test_where_there_is_nothing_to_test_it_says_why(judge: OjHarness, home: Path, problem: str, sentence: str) -> None:

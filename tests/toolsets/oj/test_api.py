@@ -457,6 +457,14 @@ def test_a_response_with_more_values_than_any_problem_has_is_not_decoded(item: s
     assert caught.value.message == "the backend's answer is too large to be read: it has more than 4,000 values"
 
 
+@pytest.mark.spec("1.S4.1.not-json")
+def test_valid_json_that_is_nested_too_deep_is_not_called_invalid() -> None:
+    with pytest.raises(Fault) as caught:
+        api.read(sent(f'{{"id":"1","x":{"[" * 2_000}{"]" * 2_000}}}'), Problem)
+
+    assert caught.value.message == "the backend's answer is too large to be read: its values are nested too deep"
+
+
 def test_the_commas_and_brackets_of_a_statement_are_no_values() -> None:
     body = json.dumps({"id": "1", "content": ",[{" * 100_000})
 

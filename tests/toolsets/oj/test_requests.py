@@ -137,6 +137,8 @@ KNOWN_JUDGES = (
     "The judges and the shapes of their ids are: leetcode (1), codeforces (1900A), atcoder (abc300_a), luogu (P1001), "
     "spoj (SP1); give judge:id, a URL or a slug."
 )
+LINK = "https://leetcode.cn/problems/x/"
+NO_LEETCODE = "was not found: the backend has no problem '{}' of leetcode"
 GUESS = "was not found; it names no judge, and the guess that LeetCode is meant found nothing"
 
 
@@ -146,12 +148,17 @@ GUESS = "was not found; it names no judge, and the guess that LeetCode is meant 
         ("two", {}, "'two' names no problem of a known judge"),
         ("two", {"source": "unknown", "id": "5"}, "'two' names no problem of a known judge"),
         ("two", {"source": ["leetcode"], "id": 5}, "'two' names no problem of a known judge"),
-        ("P1", {"source": "luogu", "id": "P1"}, "Problem not found: luogu/P1"),
+        ("P1", {"source": "luogu", "id": "P1"}, "'P1' was not found: the backend has no problem 'P1' of luogu"),
         ("typical90_a", {"source": "leetcode", "id": "typical90_a"}, f"'typical90_a' {GUESS}"),
         ("leetcode/pairs", {"source": "leetcode", "id": "leetcode/pairs"}, f"'leetcode/pairs' {GUESS}"),
         ("cf:9001A", {"source": "leetcode", "id": "cf:9001a"}, f"'cf:9001A' {GUESS}"),
-        ("LeetCode:pairs", {"source": "leetcode", "id": "pairs"}, "Problem not found: leetcode/pairs"),
-        ("https://leetcode.cn/problems/x/", {"source": "leetcode", "id": "x"}, "Problem not found: leetcode/x"),
+        (
+            "LeetCode:pairs",
+            {"source": "leetcode", "id": "pairs"},
+            f"'LeetCode:pairs' {NO_LEETCODE.format('pairs')}",
+        ),
+        ("leetcode: 1", {"source": "leetcode", "id": " 1"}, f"'leetcode: 1' {NO_LEETCODE.format(' 1')}"),
+        (LINK, {"source": "leetcode", "id": "x"}, f"'{LINK}' {NO_LEETCODE.format('x')}"),
         ("x" * 300, {}, f"'{'x' * 200}' names no problem of a known judge"),
     ],
 )

@@ -878,7 +878,7 @@ def test_a_problem_that_nobody_knows_is_told_by_name(judge: OjHarness, pipe: Pip
 
     text = error_text(call(pipe, "resolve_problem", query="leetcode:no-such-slug"))
 
-    assert text.startswith("Problem not found: leetcode/no-such-slug. ")
+    assert "was not found: the backend has no problem 'no-such-slug' of leetcode. " in text
 
 
 @pytest.mark.spec("2.T4.unknown", "1.S4.1.not-json")

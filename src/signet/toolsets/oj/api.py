@@ -169,7 +169,9 @@ def read(response: UpstreamResponse, shape: type[T]) -> T:
         raise _broken(f"the backend's answer is too large to be read: it has {reason}")
     try:
         return _decoded(response.body, shape)
-    except (ValueError, RecursionError) as error:
+    except RecursionError:
+        raise _broken("the backend's answer is too large to be read: its values are nested too deep") from None
+    except ValueError as error:
         cut = f" (only the first {MAX_BODY_BYTES} bytes were read)" if response.cut else ""
         raise _broken(f"invalid JSON from the backend: {str(error)[:200]}{cut}") from None
 
@@ -202,7 +204,7 @@ class _DailyForm(msgspec.Struct, frozen=True):
 def is_list_of_problems(response: UpstreamResponse) -> bool:
     """Return whether a daily challenge comes in the newer form: a list of problems, not the problem itself."""
     try:
-        form = msgspec.json.decode(response.body, type=_DailyForm)
+        form = msgspec.json.decode(without_halves(response.body, STAND_INS[0]), type=_DailyForm)
     except (ValueError, RecursionError):
         return False
     return form.problems is not UNSET and form.id is UNSET

@@ -44,7 +44,7 @@ def not_resolved(query: str, source: object, problem_id: object) -> str:
         return f"{shown} names no problem of a known judge"
     if source == GUESSED and not any(f"{GUESSED}{sign}" in lower for sign in (":", ".com/", ".cn/")):
         return f"{shown} was not found; it names no judge, and the guess that LeetCode is meant found nothing"
-    return f"Problem not found: {source}/{str(problem_id)[:MAX_SHOWN_CHARS]}"
+    return f"{shown} was not found: the backend has no problem '{str(problem_id)[:MAX_SHOWN_CHARS]}' of {source}"
 
 
 def unknown_judges(source_filter: str) -> str:
