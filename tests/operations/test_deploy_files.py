@@ -81,6 +81,28 @@ def test_systemd_takes_its_units_and_they_are_hardened(tmp_path: Path) -> None:
     assert float(level[1]) < 2.0
 
 
+def test_the_page_installs_the_program_that_the_unit_starts_before_it_checks_the_unit() -> None:
+    page = (ROOT / "docs/deployment.md").read_text(encoding="utf-8")
+    before, _, _ = page.partition("$ systemd-analyze verify deploy/systemd/")
+
+    install = re.findall(r"^```sh\n(.*?)^```", before, re.MULTILINE | re.DOTALL)[-1]
+
+    venv, requirements, package, link = [shlex.split(line) for line in install.splitlines()]
+    folder = venv[-1]
+    assert venv[1:3] == ["-m", "venv"]
+    assert [requirements[0], package[0]] == [f"{folder}/bin/pip"] * 2
+    assert link == ["ln", "-s", f"{folder}/bin/signet", shlex.split(unit())[0]]
+    assert [word for word in requirements if word.endswith(".txt") and not (ROOT / word).exists()] == []
+
+
+def test_the_file_of_tokens_is_no_credential_of_systemd() -> None:
+    """Systemd copies a credential at the start: a revoked token would be valid until the next one."""
+    texts = [(DEPLOY / "systemd/signet.service").read_text(encoding="utf-8")]
+    texts.append((ROOT / "docs/deployment.md").read_text(encoding="utf-8"))
+
+    assert [re.findall(r"LoadCredential=(\w[\w-]*):", text) for text in texts] == [["audit-key"]] * 2
+
+
 @pytest.mark.parametrize(
     "command",
     [
