@@ -196,6 +196,26 @@ def test_a_port_in_use_is_trouble_where_it_was_named_and_fine_where_a_signet_ser
     )  # fmt: skip
 
 
+def test_a_port_that_answers_with_informational_responses_without_end_is_in_use() -> None:
+    """The command ends: the program at the port never comes to an answer."""
+
+    def serve(listener: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            connection, _ = listener.accept()
+            with connection:
+                while True:
+                    connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n" * 1_000)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=serve, args=(listener,), daemon=True).start()
+        port = str(listener.getsockname()[1])
+
+        status, found = doctor(*ONLY_PLANTUML, "--port", port)
+
+    told = ("trouble", f"cannot listen on 127.0.0.1:{port} (Address already in use)")
+    assert (status, state(found, "address to serve on")) == (1, told)
+
+
 def test_a_folder_that_is_a_file_and_a_door_that_is_open_are_trouble(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 

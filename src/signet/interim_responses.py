@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, Final
 import aiohttp
 from aiohttp.client_proto import ResponseHandler
 
+from signet.kernel.upstream import MAX_INTERIM
+
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
     from collections.abc import Callable
 
-__all__ = ["MAX_INTERIM", "InterimError", "bound_interim_responses"]
+__all__ = ["InterimError", "bound_interim_responses"]
 
-MAX_INTERIM: Final = 100
-"""The number of informational responses before the response to a request."""
 SLICE_BYTES: Final = 4_096
 """The size of the pieces in which data is parsed until the response begins: one has room for fewer than 200 heads."""
 INFORMATIONAL: Final = range(100, 200)

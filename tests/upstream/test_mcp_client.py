@@ -9,6 +9,7 @@ import socket
 import sys
 import threading
 from collections.abc import Iterator
+from http.client import HTTPException
 
 import pytest
 
@@ -242,3 +243,20 @@ def test_a_host_that_sends_too_much_is_a_clear_error() -> None:
     big = b"Content-Length: 99999999\r\n\r\n" + b" " * (SMALL + 1)
     with host(HEAD, big) as url, pytest.raises(ValueError, match=f"longer than {SMALL} bytes"):
         McpClient(HttpTransport(url, timeout_s=PATIENCE_S, max_bytes=SMALL), ME).list_tools()
+
+
+def test_a_host_that_sends_informational_responses_without_end_is_left_at_once() -> None:
+    interim = b"HTTP/1.1 100 Continue\r\n\r\n"
+    words = r"it sends more than 100 informational answers \(1xx\) and no result"
+    with host(interim * 101) as url, pytest.raises(HTTPException, match=words):
+        McpClient(HttpTransport(url, timeout_s=PATIENCE_S), ME).list_tools()
+
+
+def test_a_hundred_informational_responses_are_skipped() -> None:
+    interim = b"HTTP/1.1 100 Continue\r\n\r\n" * 100
+    with host(interim + HEAD + b"Content-Length: 2\r\n\r\n{}") as url:
+        message = MessageBuilder(MODERN_VERSIONS[-1], ME).request(0, "tools/list", {})
+
+        texts = HttpTransport(url, timeout_s=PATIENCE_S).exchange(message, list)
+
+    assert texts == [b"{}"]

@@ -11,6 +11,7 @@ from .waiting import Waiting
 
 __all__ = [
     "CUT_GZIP",
+    "MAX_INTERIM",
     "NOT_GZIP",
     "CacheState",
     "ResponseCache",
@@ -23,6 +24,8 @@ __all__ = [
     "states_of",
 ]
 
+MAX_INTERIM: Final = 100
+"""The number of informational (1xx) responses that may come before the response to a request."""
 NOT_GZIP: Final = "the body is not the gzip that it claims to be"
 """The value of `UpstreamResponse.broken` for a body that is no gzip at all: another attempt would get the same."""
 CUT_GZIP: Final = "the gzip body is cut off or damaged: try again, and check the service if it stays so"

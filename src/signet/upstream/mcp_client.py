@@ -20,6 +20,7 @@ import msgspec
 
 from signet.kernel.protocol import HANDSHAKE_VERSIONS, Identity
 
+from .blocking_http import BoundedHandler, BoundedTlsHandler
 from .mcp_messages import Message, MessageBuilder, answer_of, check_names, read_raw
 from .server_process import ServerProcess, within
 
@@ -111,7 +112,8 @@ class HttpTransport:
         self._headers = {name.lower(): value for name, value in headers}
         self._headers |= {} if token is None else {"authorization": f"Bearer {token}"}
         self._is_local = is_local
-        self._opener = build_opener(_NoRedirect, *([ProxyHandler({})] if is_local else []))
+        proxies = [ProxyHandler({})] if is_local else []
+        self._opener = build_opener(_NoRedirect, BoundedHandler, BoundedTlsHandler, *proxies)
 
     def exchange(self, message: Message, read: Callable[[Iterator[bytes]], T]) -> T:
         """Post a body and read the response."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import http.client
 import os
 from collections.abc import Iterator
 from functools import partial
+from http.client import HTTPException
 from typing import Any, Final
 
 import msgspec
@@ -22,6 +22,7 @@ from signet.runs import open_turns, read_manifest_of
 from signet.settings import EnabledToolset, Settings, UsageError
 from signet.team.access import check_access, is_protected, refuse_open_door
 from signet.transports.http_server import UNIX_PREFIX, bind, is_local
+from signet.upstream.blocking_http import BoundedConnection
 from signet.upstream.http import HttpUpstream
 
 __all__ = ["reach_checks"]
@@ -107,11 +108,11 @@ def _address(settings: Settings, *, is_named: bool) -> Finding:
 
 
 def _is_signet(host: str, port: int) -> bool:
-    connection = http.client.HTTPConnection(host, port, timeout=1)
+    connection = BoundedConnection(host, port, timeout=1)
     try:
         connection.request("GET", "/")
         return b'"name":"signet"' in connection.getresponse().read(4096)
-    except (OSError, http.client.HTTPException):
+    except (OSError, HTTPException):
         return False
     finally:
         connection.close()
