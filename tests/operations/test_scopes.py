@@ -12,7 +12,7 @@ import pytest
 
 from channels import invocation, modern_headers, rpc
 from here import run_here
-from processes import Reply, Server, run, serving
+from processes import ROOT, Reply, Server, run, serving
 from signet.app import build_app, build_server
 from signet.kernel.caller import Principal
 from signet.kernel.errors import Code, Fault
@@ -162,6 +162,21 @@ def test_the_list_over_mcp_is_the_same_for_all(server: Server, tokens: dict[str,
 @pytest.mark.parametrize("door", DOORS)
 def test_the_shared_token_works_beside_named_ones_and_allows_all(server: Server, door: str) -> None:
     assert post(server, SHARED, door).status == 200
+
+
+def test_what_is_open_without_a_token_is_what_the_security_page_names(server: Server) -> None:
+    """Beside these pages, the console's page and its files are open: they are the same for every server."""
+    promised = " ".join((ROOT / "SECURITY.md").read_text(encoding="utf-8").split())
+    documented = server.ask("GET", "/openapi.json", headers={"authorization": f"Bearer {SHARED}"}).json()["paths"]
+    page = {"/-/files/app.js": "text/javascript", "/": "text/html"}
+
+    statuses = {path: server.ask("GET", path).status for path in (*documented, PAGE, "/metrics", "/-/about", "/mcp")}
+    files = {path: server.ask("GET", path, headers={"accept": kind}).status for path, kind in page.items()}
+
+    assert {path for path, status in statuses.items() if status != 401} == {"/healthz", "/readyz"}
+    assert set(files.values()) == {200}
+    exceptions = "a preflight, `/healthz`, `/readyz`, the OAuth metadata, and the files of the console's page"
+    assert f"every request needs a valid token, with these exceptions: {exceptions}" in promised
 
 
 @pytest.mark.parametrize("door", DOORS)
