@@ -57,6 +57,9 @@ NAMES = {
     "/usr/bin/python3.11 -m weather.server": "weather-server",
     "python -X utf8 -u weather.py": "weather",
     "python3 src/weather/__main__.py": "weather",
+    "poetry run -C /srv/a python weather.py": "weather",
+    "conda run -n env --no-capture-output python weather.py": "weather",
+    "pdm run --project /srv/weather start": "weather",
     "python": "python",
     # Containers
     "docker run -i --rm -e TOKEN image": "image",
@@ -77,6 +80,9 @@ NAMES = {
     # Others
     "java -cp a.jar -jar weather-1.jar": "weather-1",
     "go run ./cmd/weather": "weather",
+    "cargo run --release --bin weather -- --stdio": "weather",
+    "cargo run": "cargo",
+    "nice -n 5 xvfb-run -a stdbuf -oL node /srv/weather/index.js": "weather",
     "'/opt/bin/My Server'": "my-server",
     "/srv/weather/bin/weather-mcp": "weather-mcp",
 }

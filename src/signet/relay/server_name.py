@@ -93,6 +93,10 @@ _UV: Final = _Launcher(
     names=_words("-m --module"),
     folders=_words("--directory --project"),
 )
+_PROJECT: Final = _Launcher(
+    actions=_words("run"), valued=_words("-e --env --venv"), folders=_words("-C --directory -p --project")
+)
+_CONDA: Final = _Launcher(actions=_words("run"), valued=_words("-n --name -p --prefix"), folders=_words("--cwd"))
 _NODE: Final = _Launcher(valued=_words("-r --require --import --loader --experimental-loader -C --conditions"))
 _SHELL: Final = _Launcher(scripts=_words("-c -lc -ec -ic -lic"), valued=_words("-o"))
 _DOCKER: Final = _Launcher(
@@ -113,6 +117,8 @@ LAUNCHERS: Final[dict[str, _Launcher]] = {
     **dict.fromkeys(("sh", "bash", "zsh", "dash"), _SHELL),
     **dict.fromkeys(("mcp", "fastmcp"), _Launcher(actions=_words("run dev"), valued=_words("--with --with-editable"))),
     "pipx": _Launcher(actions=_words("run"), valued=_words("--spec --python --pip-args -i --index-url --with")),
+    **dict.fromkeys(("poetry", "pdm", "hatch", "rye", "pipenv"), _PROJECT),
+    **dict.fromkeys(("conda", "mamba", "micromamba"), _CONDA),
     "python": _Launcher(valued=_words("-X -W --check-hash-based-pycs"), names=_words("-m")),
     "ruby": _Launcher(valued=_words("-I -r -C")),
     "perl": _Launcher(valued=_words("-I")),
@@ -123,6 +129,12 @@ LAUNCHERS: Final[dict[str, _Launcher]] = {
     "dotnet": _Launcher(actions=_words("run exec"), valued=_words("-c --configuration -f"), names=_words("--project")),
     "env": _Launcher(valued=_words("-u --unset"), folders=_words("-C --chdir"), scripts=_words("-S --split-string")),
     "sudo": _Launcher(valued=_words("-u --user -g --group -D")),
+    "nice": _Launcher(valued=_words("-n --adjustment")),
+    "stdbuf": _Launcher(valued=_words("-i -o -e --input --output --error")),
+    "xvfb-run": _Launcher(valued=_words("-n --server-num -s --server-args -e --error-file -f --auth-file")),
+    "cargo": _Launcher(
+        actions=_words("run"), valued=_words("-F --features --profile --target"), names=_words("-p --package --bin")
+    ),
     "cmd": _Launcher(actions=_words("/c /C /k /K /d /D /s /S")),
     **dict.fromkeys(("exec", "nohup"), _Launcher()),
     "mcp-remote": _Launcher(is_bridge=True),
