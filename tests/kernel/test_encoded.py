@@ -65,6 +65,21 @@ def test_what_is_written_is_read_again_in_any_way(some: list[Any], times: int, r
     assert all(part.keys() == whole.keys() and part["n"] == len(rows) for part in parts)
 
 
+@pytest.mark.parametrize("size", [1_000, 10_000, 600_000, 3_000_000])
+def test_rows_that_are_long_come_in_smaller_batches(size: int) -> None:
+    """As Python values, many small members take ten times their text."""
+    rows = [{"a": f"{number}" + "x" * size} for number in range(12_000_000 // size)]
+
+    result = written(rows)
+
+    batches = [part["rows"] for part in result.parts()]
+    same = [row for batch in batches for row in batch] == rows
+    assert same
+    assert [row["a"][:2] for row in reversed(result.rows)] == [row["a"][:2] for row in reversed(rows)]
+    assert max(len(batch) for batch in batches) <= BATCH
+    assert max(sum(len(row["a"]) for row in batch[:-1]) for batch in batches) < 1_048_576
+
+
 def test_a_row_that_is_not_there_is_an_index_error() -> None:
     result = written([{"a": "x"}] * 300)
 

@@ -454,3 +454,17 @@ def test_a_list_that_made_way_for_others_is_asked_for_anew(bank: BojHarness, pip
         call(pipe, METADATA, db=db)
 
     assert bank.targets() == [f"/api/v1/getMetadata?db={db}" for db in [*lists, "CO"]]
+
+
+@pytest.mark.spec("3.polite.bounded")
+def test_a_list_that_is_larger_than_the_room_is_not_kept_and_takes_the_place_of_no_other(bank: BojHarness) -> None:
+    with serving_boj(bank.url, "--timeout-ms", "60000") as pipe:
+        call(pipe, METADATA, **CALL_RATE)
+        bank.order("huge", size=65 * MIB, match="db=CO")
+
+        for db in ["CO", "CO"]:
+            call(pipe, METADATA, db=db)
+        call(pipe, METADATA, **CALL_RATE)
+
+    large = "/api/v1/getMetadata?db=CO"
+    assert bank.targets() == [CALL_RATE_TARGET, large, large]

@@ -10,6 +10,7 @@ one batch at a time: to be checked, and to be shown.
 from __future__ import annotations
 
 from array import array
+from bisect import bisect
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, overload
 
@@ -20,6 +21,8 @@ from .wire import LARGE_RESULT_BYTES, decode_in_chunks, encode
 __all__ = ["EncodedResult", "EncodedRows", "ResultWriter"]
 
 BATCH_ROWS: Final = 256
+BATCH_BYTES: Final = 1_048_576
+"""The size at which a batch ends, even if it has fewer rows."""
 MAX_SHOWN_CHARS: Final = 1_000
 """The part of a long text that stands beside the second and later batches of a check."""
 
@@ -59,14 +62,16 @@ class EncodedResult(msgspec.Struct, frozen=True):
 class EncodedRows(Sequence[Any]):
     """The rows of a result; a batch of them becomes values when one of them is read."""
 
-    def __init__(self, body: bytearray, name: str, start: int, ends: array[int], count: int) -> None:
+    def __init__(self, body: bytearray, name: str, start: int, ends: array[int], firsts: array[int]) -> None:
         self.name = name
         """The member of the result that has the rows."""
         self.start = start
         self.ends = ends
         """The place behind each batch; without rows, the start alone."""
         self._body = body
-        self._count = count
+        self._firsts = firsts
+        """The number of the first row of each batch, and of all rows."""
+        self._count = firsts[-1]
         self._read: tuple[int, list[Any]] = -1, []
 
     def __len__(self) -> int:
@@ -79,10 +84,11 @@ class EncodedRows(Sequence[Any]):
     def __getitem__(self, place: int | slice) -> Any:
         if isinstance(place, slice):
             return [self[at] for at in range(*place.indices(self._count))]
-        number, at = divmod(range(self._count)[place], BATCH_ROWS)
+        at = range(self._count)[place]
+        number = bisect(self._firsts, at) - 1
         if self._read[0] != number:
             self._read = number, self._batch(number)
-        return self._read[1][at]
+        return self._read[1][at - self._firsts[number]]
 
     def __iter__(self) -> Iterator[Any]:
         return (row for batch in self.batches() for row in batch)
@@ -107,12 +113,17 @@ class ResultWriter:
         self._name = name
         self._room = room
         self._ends = array("Q")
+        self._firsts = array("Q", [0])
+        self._batch_start = room
         self.count = 0
 
     def append(self, row: object) -> None:
         """Write a row."""
-        if self.count and self.count % BATCH_ROWS == 0:
-            self._ends.append(len(self.body))
+        is_full = self.count - self._firsts[-1] == BATCH_ROWS or len(self.body) - self._batch_start >= BATCH_BYTES
+        if is_full:
+            self._batch_start = len(self.body)
+            self._ends.append(self._batch_start)
+            self._firsts.append(self.count)
         if self.count:
             self.body += b","
         self.body += encode(row)
@@ -123,9 +134,10 @@ class ResultWriter:
         # The room is cut off at the front, which moves nothing.
         unused = self._room - len(head)
         self._ends.append(len(self.body))
+        self._firsts.append(self.count)
         for piece in tail:
             self.body += piece
         self.body[unused : self._room] = head
         del self.body[:unused]
         ends = array("Q", (end - unused for end in self._ends))
-        return EncodedResult(self.body, EncodedRows(self.body, self._name, len(head), ends, self.count))
+        return EncodedResult(self.body, EncodedRows(self.body, self._name, len(head), ends, self._firsts))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["CachingUpstream"]
 
 MAX_CACHED_BYTES: Final = 67_108_864
-"""The most that cached bodies may take together; the oldest are dropped first."""
+"""The most that cached bodies may take together; the oldest are dropped first, and a larger body is not cached."""
 
 NOTHING: Final = b""
 FORGOTTEN_S: Final = 1.0
@@ -126,7 +126,8 @@ class CachingUpstream:
         if kept is not None:
             return kept
         response = await self._inner.send(request, wait)
-        if self._spec.cache_s > 0 and self._spec.may_cache(request, response):
+        fits = len(response.body) <= MAX_CACHED_BYTES
+        if self._spec.cache_s > 0 and fits and self._spec.may_cache(request, response):
             if self._shared is not None:
                 await self._shared.write(self._shared_key(request), _encode(response), self._spec.cache_s)
             self._cache.pop(_key(request), None)

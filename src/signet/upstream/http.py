@@ -40,6 +40,7 @@ KEEP_ALIVE_S: Final = 4.0
 UNWATCHED: Final = nullcontext()
 CHUNK_BYTES: Final = 65_536
 MAX_COPIED_BYTES: Final = 16_777_216
+"""The largest body of which a copy is made, which takes some 5 ms."""
 MAX_HEADER_BYTES: Final = 65_536
 """The longest header of a response; aiohttp's own limit is shorter than some servers' policies."""
 

@@ -752,6 +752,27 @@ def test_a_refusal_of_the_bank_is_told_whatever_its_message_is() -> None:
 
 
 @pytest.mark.spec("3.output.next-position")
+@pytest.mark.parametrize("half", ["\\ud83d", "x\\udc00y", "\\ud83d\\ud83d\\ude00"])
+def test_half_a_surrogate_pair_is_told_as_what_it_is(half: str) -> None:
+    told = undecodable("a text holds half a surrogate pair")
+
+    assert refusal(f'{{"STATUS":200,"MESSAGE":"{half}"}}') == told
+    assert refusal(f'{{"STATUS":200,"{half}":1}}') == told
+    assert refusal(f'{{"STATUS":200,"RESULTSET":[{{"{half}":1}}]}}', METADATA) == told
+    assert refusal(f'{{"STATUS":200,"RESULTSET":[{{"SERIES_CODE":"{half}"}}]}}', METADATA) == told
+    points = f'{{"SURVEY_DATES":[1],"VALUES":["{half}"]}}'
+    assert refusal(f'{{"STATUS":200,"RESULTSET":[{{"SERIES_CODE":"A","VALUES":{points}}}]}}') == told
+
+
+def test_what_is_nested_too_deeply_is_told_as_what_it_is() -> None:
+    deep = "[" * 2_000 + "]" * 2_000
+
+    assert refusal(f'{{"STATUS":200,"NEW":{deep}}}') == undecodable("it is nested too deeply")
+    assert refusal(f'{{"STATUS":200,"RESULTSET":[{{"NEW":{deep}}}]}}', METADATA) == undecodable(
+        "it is nested too deeply"
+    )
+
+
 @pytest.mark.parametrize("nested", ["[]", "[255]", '{"a":255}'])
 def test_a_number_that_is_nested_is_not_passed_over(nested: str) -> None:
     """Without it, pages or places would be lost in silence."""
@@ -1362,6 +1383,22 @@ def test_short_rows_below_many_columns_are_counted_by_their_width(query: Any) ->
     hint = LESS_METADATA if query is METADATA else LESS_DATA
     cells = "it has more than the 10,000,000 cells that are read"
     assert caught.value.data == {"error_type": "DECODE_ERROR", "message": cells, "hint": hint}
+
+
+@pytest.mark.spec("3.limits.read")
+def test_the_attributes_of_the_series_of_a_table_are_counted() -> None:
+    """The Bank sends up to 250 series; each series that differs in an attribute is kept with all of its columns."""
+    names = "".join(f",X{number}" for number in range(2_799))
+    rows = [f"A{number},1,2\n" for number in range(251)]
+    table = HEAD + "SERIES_CODE,SURVEY_DATES,VALUES" + names + "\n"
+
+    read = read_data(UpstreamResponse(200, CSV, (table + "".join(rows[:249])).encode()), CODE, max_bytes=2**30)
+    with pytest.raises(Fault) as caught:
+        read_data(UpstreamResponse(200, CSV, (table + "".join(rows)).encode()), CODE, max_bytes=2**30)
+
+    assert read.series_count == 249
+    told = "it has more than the 700,000 values that are read"
+    assert caught.value.data == {"error_type": "DECODE_ERROR", "message": told, "hint": LESS_DATA}
 
 
 @pytest.mark.spec("3.limits.read")

@@ -71,6 +71,15 @@ def test_of_equal_names_the_last_counts() -> None:
     assert len(outline.rows) == 2
 
 
+@pytest.mark.parametrize("member", ['"a{}":1', '"a":{}', '"R":[{}]'], ids=["names", "values", "rows"])
+def test_members_are_counted_whether_or_not_their_names_are_equal(member: str) -> None:
+    text = "{" + ",".join(member.replace("{}", str(number)) for number in range(10)) + "}"
+
+    assert read_outline(text.encode(), 0, "R", 10).members
+    with pytest.raises(ValueError, match="more than the 9 members that are read"):
+        read_outline(text.encode(), 0, "R", 9)
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -137,7 +137,9 @@ def _faults_of(response: UpstreamResponse) -> Iterator[None]:
         if fault.data["error_type"] != "DECODE_ERROR" or "hint" in fault.data:
             raise
         why = fault.data["message"]
-    except (ValueError, RecursionError) as error:
+    except RecursionError:
+        why = "it is nested too deeply"
+    except ValueError as error:
         why = str(error)
     else:
         return

@@ -19,6 +19,7 @@ from msgspec import Raw
 
 from .faults import undecodable
 from .models import MAX_RESULT_BYTES, CodeParameter, LayerParameter, MetadataEntry, Series
+from .outline import checked
 from .validation import BANK_NAMES, WHITE, unsigned
 
 __all__ = [
@@ -152,7 +153,7 @@ def _scalar(token: bytes) -> str | None:
     if token == b"null":
         return None
     if token[:1] == b'"':
-        return _decode_text(token)
+        return checked(_decode_text, token)
     if token[:1] in OPENINGS:
         raise undecodable(NESTED)
     return token.decode()

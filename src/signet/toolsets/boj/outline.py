@@ -11,13 +11,17 @@ from __future__ import annotations
 
 import re
 from array import array
-from typing import Final, NamedTuple
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
-__all__ = ["Buffer", "Outline", "Span", "more_members", "read_outline", "slices"]
+from signet.kernel.wire import without_halves
+
+__all__ = ["Buffer", "Outline", "Span", "checked", "more_members", "read_outline", "slices"]
 
 Buffer = bytes | bytearray
+T = TypeVar("T")
 
 STEP_BYTES: Final = 1_048_576
 """The bytes that one step looks at."""
@@ -68,7 +72,7 @@ def read_outline(text: Buffer, start: int, rows_of: str, max_members: int) -> Ou
     Raises:
         ValueError: the text is not a JSON object, or has too many members.
     """
-    outline = Outline({}, array("Q"))
+    outline, count = Outline({}, array("Q")), 0
     place = _expect(text, start, b"{")
     if _peek(text, place) == b"}":
         return _ended(text, _expect(text, place, b"}"), outline)
@@ -81,14 +85,25 @@ def read_outline(text: Buffer, start: int, rows_of: str, max_members: int) -> Ou
         else:
             end = _skip_value(text, first)
             if end - first <= MAX_CHECKED_BYTES:
-                _check(text[first:end])
+                checked(_check, text[first:end])
         outline.members[key] = Span(first, end)
-        if len(outline.members) > max_members:
+        count += 1
+        if count > max_members:
             raise ValueError(more_members(max_members))
         mark = _peek(text, end)
         place = _expect(text, end, b"," if mark == b"," else b"}")
         if mark != b",":
             return _ended(text, place, outline)
+
+
+def checked(decode: Callable[[Any], T], text: Buffer | memoryview) -> T:
+    """Decode JSON; raise ValueError with the reason where msgspec's own is wrong."""
+    try:
+        return decode(text)
+    except msgspec.DecodeError:
+        if without_halves(bytes(text), rb"\ufffd") != text:
+            raise ValueError("a text holds half a surrogate pair") from None
+        raise
 
 
 def _ended(text: Buffer, place: int, outline: Outline) -> Outline:
@@ -103,7 +118,7 @@ def _key(text: Buffer, place: int) -> tuple[int, str]:
     if text[start : start + 1] != b'"':
         raise ValueError(TRUNCATED if start >= len(text) else "a member has no name")
     end = _skip_string(text, start)
-    return _expect(text, end, b":"), _name(text[start:end]).upper()
+    return _expect(text, end, b":"), checked(_name, text[start:end]).upper()
 
 
 def _read_rows(text: Buffer, start: int, rows: array[int]) -> int:

@@ -27,7 +27,7 @@ from signet.kernel.json_limits import outside_strings
 from .faults import too_large, undecodable
 from .fields import NESTED, Fields, append_point, as_entry, as_series, close_points, points_from_arrays, text_of
 from .models import MetadataEntry, Series
-from .outline import STEP_BYTES, Buffer, Span, more_members, read_outline, slices
+from .outline import STEP_BYTES, Buffer, Span, checked, more_members, read_outline, slices
 from .validation import WHITE
 
 __all__ = ["MAX_DATA_VALUES", "MAX_LIST_VALUES", "SHIFT_JIS", "BankResponse", "CsvResponse", "JsonResponse"]
@@ -104,7 +104,7 @@ class JsonResponse:
             raise undecodable(NESTED)
         # The exact count is slow, and few responses have so many commas, inside of strings or not.
         if _count(body, b",") > max_values and _count_outside(body, b",") > max_values:
-            raise too_large(f"it has more than the {max_values:,} values that are read", remedy)
+            raise too_large(_more_values(max_values), remedy)
         self._outline = read_outline(body, start, ROWS, MAX_MEMBERS)
 
     def fact(self, name: str) -> str | None:
@@ -138,6 +138,10 @@ class JsonResponse:
         return (_object(self._body, Span(start, end)) for start, end in zip(ends, ends, strict=True))
 
 
+def _more_values(limit: int) -> str:
+    return f"it has more than the {limit:,} values that are read"
+
+
 def _count(body: Buffer, mark: bytes) -> int:
     return sum(body.count(mark, start, start + STEP_BYTES) for start in slices(body))
 
@@ -168,7 +172,7 @@ def _object(text: Buffer, span: Span) -> dict[str, Raw]:
         raise undecodable(f"a row has more than {MAX_ROW_BYTES:,} bytes")
     if text.count(b":", start, end) > MAX_MEMBERS and _count_outside(text[start:end], b":") > MAX_MEMBERS:
         raise undecodable(more_members(MAX_MEMBERS))
-    return _OBJECT.decode(memoryview(text)[start:end])
+    return checked(_OBJECT.decode, memoryview(text)[start:end])
 
 
 def _texts(values: dict[str, Raw]) -> dict[str, str | None]:
@@ -226,6 +230,8 @@ class CsvResponse:
                 raise undecodable(f"a row has no {DATE}")
             row[date_at] = row[value_at] = ""
             points = points_by_attributes.setdefault(tuple(row), bytearray())
+            if len(points_by_attributes) * len(row) > MAX_DATA_VALUES:
+                raise too_large(_more_values(MAX_DATA_VALUES), self._remedy)
             append_point(points, date, None if value.lower() in {"", "null"} else value)
         return [as_series(self._attributes(row), close_points(points)) for row, points in points_by_attributes.items()]
 
