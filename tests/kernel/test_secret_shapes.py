@@ -43,6 +43,15 @@ def test_a_secret_is_removed_wherever_it_is_written(secret: str) -> None:
     assert any(leaks(one) for one in secrets_inside([words])), "the process knows it as a secret"
 
 
+ENDS = ["\\n", "\\t", "\\\\n", "\\u000a", "\\x0a", "%20", "%3D", "\x1b[m", "\x1b[0m", "\x1b[1;31m", "\\u001b[31m"]
+"""What ends in a letter or a digit and is no part of the word behind it: escapes and colours of terminals."""
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_a_secret_is_removed_behind_an_escape_or_a_colour(end: str) -> None:
+    assert [secret for secret in SECRETS if leaks(redact_shapes(f"said: 'a{end}{secret}'"))] == []
+
+
 def test_a_token_in_the_path_of_a_url_is_not_shown() -> None:
     tokens = [secret for secret in SECRETS if is_token(secret)]
 
@@ -72,7 +81,19 @@ def test_what_the_quick_check_passes_over_holds_no_secret(before: str, secret: s
     assert secret_spans(text) == sorted(secret_spans(text))
 
 
-RUNS = ["sk-", "eyJaaaaaaaa.", "a://b:", "token=", "Bearer a1", "-----BEGIN PRIVATE KEY-----", "ghp_", "-----END "]
+RUNS = [
+    "sk-",
+    "\\nsk-",
+    "[1msk-",
+    "%3Dsk-",
+    "eyJaaaaaaaa.",
+    "a://b:",
+    "token=",
+    "Bearer a1",
+    "-----BEGIN PRIVATE KEY-----",
+    "ghp_",
+    "-----END ",
+]
 
 
 @pytest.mark.parametrize("run", RUNS)

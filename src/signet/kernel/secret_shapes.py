@@ -59,8 +59,12 @@ SHORTEST: Final = 12
 WORD_PAIR: Final = 2
 MIN_VALUE_CHARS: Final = 8
 """The shortest value after a name and a colon."""
+ESCAPED: Final = (r"\\[abefnrtv0]", r"\\u[0-9A-Fa-f]{4}", r"\\x[0-9A-Fa-f]{2}", "%[0-9A-Fa-f]{2}")
+COLOURED: Final = (r"\[m", r"[\[;][0-9]m", r"[\[;][0-9]{2}m")
+BEFORE: Final = "|".join(f"(?<={end})" for end in (*ESCAPED, *COLOURED))
+"""What ends in a letter or a digit before a token and does not belong to it: an escape, or a colour of a terminal."""
 ADDRESS: Final = r"(?<![a-z])[a-z]{2,12}://[^\s/:@]{1,64}:([^\s/:@]{3,128})@"
-BEARER: Final = r"(?i)(?<![a-z])(?:bearer|basic)[ ]{1,4}([A-Za-z0-9._~+/=-]{16,})"
+BEARER: Final = rf"(?i)(?=b)(?:(?<![a-z])|{BEFORE})(?:bearer|basic)[ ]{{1,4}}([A-Za-z0-9._~+/=-]{{16,}})"
 QUOTE: Final = r"""\\{0,7}["']?"""
 """A quotation mark, escaped as often as JSON is inside of JSON."""
 VALUE_CHAR: Final = r"""(?:[^\s"'`,;&()\[\]\\]|\\(?!["'\\]))"""
@@ -202,12 +206,15 @@ def _label(match: re.Match[str]) -> str:
     return text[start : match.end(1)]
 
 
+def _pattern_of(starts: tuple[str, ...], rest: str) -> str:
+    """Return the pattern of a token; it looks for the start first, which few places of a text have."""
+    start = "|".join(map(re.escape, starts))
+    return rf"(?={start})(?:(?<![A-Za-z0-9_-])|{BEFORE})(?:{start}){rest}"
+
+
 NAMED: Final = "a password or token"
 SHAPES: Final[tuple[tuple[str, str, Accepts], ...]] = (
-    *(
-        (kind, rf"(?<![A-Za-z0-9_-])(?:{'|'.join(map(re.escape, starts))}){rest}", _any)
-        for kind, starts, rest in TOKENS
-    ),
+    *((kind, _pattern_of(starts, rest), _any) for kind, starts, rest in TOKENS),
     ("a password in an address", ADDRESS, _is_password),
     ("an authorization header", BEARER, _is_random),
     (NAMED, LABELLED, _is_value),
