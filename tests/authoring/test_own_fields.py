@@ -7,12 +7,13 @@ import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple, NewType
 
 import msgspec
 import pydantic
 import pytest
 from msgspec import Meta
+from typing_extensions import TypedDict
 
 import signet
 from here import signet_here
@@ -152,6 +153,45 @@ class Address(msgspec.Struct):
     home: pydantic.HttpUrl
 
 
+@dataclasses.dataclass
+class Bounded:
+    count: Annotated[int, pydantic.Field(ge=1)] = 3
+
+
+@dataclasses.dataclass
+class BoundedByDefault:
+    count: int = pydantic.Field(default=3, ge=1)
+
+
+class BoundedPair(NamedTuple):
+    count: Annotated[int, pydantic.Field(ge=1)] = 3
+
+
+class BoundedDict(TypedDict):
+    count: Annotated[int, pydantic.Field(ge=1)]
+
+
+Count = NewType("Count", Annotated[int, pydantic.Field(ge=1)])  # type: ignore[valid-newtype]
+
+
+class BoundedStruct(msgspec.Struct):
+    count: Annotated[int, pydantic.Field(ge=1)] = 3
+
+
+class StructWithField(msgspec.Struct):
+    count: int = pydantic.Field(default=3, ge=1)
+
+
+class StructWithType(msgspec.Struct):
+    counts: list[pydantic.PositiveInt]
+
+
+@dataclasses.dataclass
+class Both:
+    home: pydantic.HttpUrl
+    count: Annotated[int, Meta(ge=1)] = 3
+
+
 class Cat(pydantic.BaseModel):
     kind: Literal["cat"]
     lives: int = 9
@@ -281,6 +321,11 @@ def test_an_address_is_written_as_text() -> None:
         (list[Path] | None, (), "write str instead of Path, and Path(value) in the function"),
         (Address, (), "only pydantic reads HttpUrl: write a pydantic model instead of the class that holds it"),
         (pydantic.EmailStr, (), "email-validator is not installed"),
+        (BoundedStruct, (), "a struct of msgspec applies no limits of pydantic: write Meta(…) in it"),
+        (list[StructWithField] | None, (), "a struct of msgspec applies no limits of pydantic"),
+        (StructWithType, (), "a struct of msgspec applies no limits of pydantic"),
+        (Both, (), "applies no Meta of msgspec: write Field(…) instead of Meta(…)"),
+        (Annotated[int, Meta(ge=1)], (pydantic.Field(default=3),), "value: int cannot be a contract; pydantic reads"),
         (int, (pydantic.Field(alias="from"),), "alias= is for the fields of a model: name the parameter itself so"),
         (int, (pydantic.Field(default_factory=len),), "default_factory of pydantic that takes other values"),
     ],
@@ -292,6 +337,40 @@ def test_what_pydantic_cannot_do_for_a_parameter_is_named_with_what_to_write(
         contract(take(hint, *default))
 
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("hint", [Bounded, BoundedByDefault, list[Bounded], BoundedPair, BoundedDict, Count])
+def test_the_limits_of_a_field_hold_within_a_type(hint: Any) -> None:
+    zero: Any = 0 if hint is Count else [0] if hint is BoundedPair else {"count": 0}
+
+    with declared(take(hint)) as toolset:
+        outcome = call(toolset, ("show", {"value": [zero] if hint == list[Bounded] else zero}))
+
+    assert outcome.fault.code is signet.Code.INVALID_INPUT
+    assert "0 is less than the minimum of 1" in outcome.fault.message
+
+
+def test_a_member_that_is_left_out_has_the_default_of_its_field() -> None:
+    with declared(take(BoundedByDefault)) as toolset:
+        outcome = call(toolset, ("show", {"value": {}}))
+
+    assert outcome.result == {"result": "BoundedByDefault(count=3)"}
+
+
+def test_a_whole_input_applies_the_limits_of_its_struct_or_is_refused() -> None:
+    def place(args: BoundedStruct) -> int:
+        """Place."""
+        return args.count
+
+    with pytest.raises(ContractTypeError, match="args: BoundedStruct cannot be a contract; a struct of msgspec"):
+        contract(place)
+
+
+def test_a_default_that_a_factory_makes_is_held_to_the_type() -> None:
+    with declared(take(int, pydantic.Field(default_factory=lambda: "x"))) as toolset:
+        outcome = call(toolset, ("show", {}))
+
+    assert outcome.fault.code is signet.Code.INTERNAL_ERROR
 
 
 def test_a_whole_input_takes_no_field() -> None:

@@ -186,7 +186,9 @@ def _check_default(name: str, hint: Any, other: AdaptedType | None, default: Any
             is_right = True
     if not is_right:
         advice = "write | None behind the type" if default is None else "mend the default or the type"
-        raise ContractTypeError(f"{name}: the default {_cut(repr(default))} is not of type {_shown(hint)}: {advice}")
+        has_field = any(map(_is_field, getattr(hint, "__metadata__", ())))
+        shown = f"{_shown(hint)} within the limits of its Field" if has_field else _shown(hint)
+        raise ContractTypeError(f"{name}: the default {_cut(repr(default))} is not of type {shown}: {advice}")
 
 
 def _input(inputs: list[_Input], texts: dict[str, str]) -> tuple[type[Any], dict[str, Any]]:
@@ -350,7 +352,9 @@ def _instead_of(kind: type[Any]) -> str:
 
 
 def _shown(hint: Any) -> str:
-    """Return a type as it is written."""
+    """Return a type as it is written, without the limits of a `Field`."""
+    if any(map(_is_field, getattr(hint, "__metadata__", ()))):
+        return _shown(hint.__origin__)
     shown = getattr(hint, "__name__", None) if isinstance(hint, type) else None
     return shown or str(hint).replace("typing.", "")
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 from collections.abc import Callable
-from functools import partial
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 import msgspec
 
 from signet.kernel.schemas import ContractError
 
 from .finite import is_finite
+from .type_parts import misplaced_limits, needs_pydantic
 
 __all__ = ["UNREADABLE", "AdaptedType", "UnsupportedTypeError", "adapt", "hoisted", "inlined", "schema_of_type"]
 
@@ -21,8 +20,6 @@ MAX_NODES: Final = 5000
 MAX_DEPTH: Final = 64
 MAX_PLACES: Final = 10
 REF: Final = "#/$defs/"
-DESCRIBED: Final = ("__pydantic_core_schema__", "__pydantic_fields__", "__get_pydantic_core_schema__")
-"""The attributes of models, and of types such as `HttpUrl`."""
 ANYTHING: Final = ("$comment", "anything")
 """The mark of `object` in a schema of msgspec, which takes no empty one for it."""
 UNREADABLE: Final = (TypeError, ValueError, NameError, AttributeError, SyntaxError, RuntimeError, ImportError)
@@ -58,7 +55,14 @@ class AdaptedType(msgspec.Struct, frozen=True):
 
 def schema_of_type(hint: Any) -> dict[str, Any]:
     """Return the schema of a type; raise one of `UNREADABLE` if JSON has no such value, or a name is not defined."""
+    _check_limits(hint, by_pydantic=False)
     return inlined(msgspec.json.schema(hint, schema_hook=_custom))
+
+
+def _check_limits(hint: Any, *, by_pydantic: bool) -> None:
+    """Raise TypeError if a type has limits that would not hold."""
+    if why := misplaced_limits(hint, by_pydantic=by_pydantic):
+        raise TypeError(why)
 
 
 def _custom(kind: type[Any]) -> dict[str, Any]:
@@ -73,8 +77,9 @@ def adapt(hint: Any, *, is_result: bool = False) -> AdaptedType | None:
 
     A result is described as it is written: by its aliases, with the fields that are computed.
     """
-    if "pydantic" not in sys.modules or not _mentions_pydantic(hint):
+    if not needs_pydantic(hint):
         return None
+    _check_limits(hint, by_pydantic=True)
     from pydantic import TypeAdapter, ValidationError
 
     field = _default_of(hint)
@@ -101,13 +106,23 @@ def adapt(hint: Any, *, is_result: bool = False) -> AdaptedType | None:
             return True
         return False
 
-    def default() -> Any:
-        stated = adapter.get_default_value()
-        return stated.value if stated is not None else None
-
     if field is None:
         return AdaptedType(schema, load, dump, accepts)
-    return AdaptedType(schema, load, dump, accepts, default, field.default_factory is not None)
+    has_factory = field.default_factory is not None
+    return AdaptedType(schema, load, dump, accepts, _maker(adapter, accepts if has_factory else None), has_factory)
+
+
+def _maker(adapter: Any, accepts: Callable[[Any], bool] | None) -> Callable[[], Any]:
+    """Return a function that makes the default of a type; it raises TypeError if `accepts` refuses the default."""
+
+    def make() -> Any:
+        stated = adapter.get_default_value()
+        value = stated.value if stated is not None else None
+        if accepts is not None and not accepts(value):
+            raise TypeError("the default that a default_factory made is not of the parameter's type")
+        return value
+
+    return make
 
 
 def _default_of(hint: Any) -> Any:
@@ -124,15 +139,6 @@ def _default_of(hint: Any) -> Any:
         if getattr(field, "default_factory_takes_validated_data", False):
             raise TypeError("a default_factory of pydantic that takes other values is for the fields of a model alone")
     return next((one for one in reversed(fields) if not one.is_required()), None)
-
-
-def _mentions_pydantic(hint: Any) -> bool:
-    if any(map(partial(hasattr, hint), DESCRIBED)):
-        return True
-    if type(hint).__module__.partition(".")[0] in {"pydantic", "annotated_types"}:
-        return True
-    parts = [*get_args(hint), *getattr(hint, "__metadata__", ())]
-    return any(part is not hint and _mentions_pydantic(part) for part in parts)
 
 
 def inlined(schema: dict[str, Any]) -> dict[str, Any]:
