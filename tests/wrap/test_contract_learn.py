@@ -96,4 +96,4 @@ def test_a_tape_without_results_teaches_nothing(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_no_tape_is_a_sentence(tmp_path: Path) -> None:
-    assert "is no tape" in learn(tmp_path, status=2)
+    assert "is not a tape" in learn(tmp_path, status=2)

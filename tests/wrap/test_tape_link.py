@@ -355,7 +355,7 @@ def test_what_a_server_says_between_calls_follows_what_was_sent_before(tmp_path:
 
 
 BROKEN = {
-    "no label": ("", "", "is no tape"),
+    "no label": ("", "", "is not a tape"),
     "newer": ('{"format":2,"shape":"other"}', "", "newer format"),
     "no JSON": ("{", "", "is no label"),
     "no messages": ('{"format":1,"server":"s","source":"c","started":"x"}', None, "messages.jsonl cannot be read"),

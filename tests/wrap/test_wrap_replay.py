@@ -205,7 +205,7 @@ def test_a_tape_that_cannot_be_read_stops_the_start_with_a_sentence(tmp_path: Pa
     done = run_here("wrap", "--no-journal", "--replay", str(tmp_path))
 
     assert done.returncode == 2
-    assert (b"is no tape" if broken == "missing" else b"newer format") in done.stderr
+    assert (b"is not a tape" if broken == "missing" else b"newer format") in done.stderr
 
 
 def record_echo(tape: Path) -> None:

@@ -83,7 +83,7 @@ def read_label(folder: str) -> TapeLabel:
         newer = msgspec.json.decode(version, type=int) > FORMAT
         label = None if newer else msgspec.json.decode(data, type=TapeLabel)
     except OSError as error:
-        raise LinkError(f"{folder} is no tape: {path} cannot be read ({error.strerror})") from None
+        raise LinkError(f"{folder} is not a tape: {path} cannot be read ({error.strerror})") from None
     except (ValueError, RecursionError) as error:
         raise LinkError(f"{path} is no label of a tape ({str(error)[:200]})") from None
     if label is None:

@@ -43,7 +43,7 @@ class TapeReader:
         """Read the label and index the messages, once; may take seconds where the tape is large.
 
         Raises:
-            LinkError: the folder is no tape that can be read.
+            LinkError: the folder is not a tape that can be read.
         """
         with self._loading:
             if self._file is not None:
