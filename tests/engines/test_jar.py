@@ -118,13 +118,14 @@ def test_a_mind_map_is_drawn_by_the_jar_too(jar: Diagrams) -> None:
     assert "leaf" in drawn["data"]
 
 
-@pytest.mark.parametrize("kind", ["math", "latex"])
-def test_what_the_jar_may_not_do_is_not_called_a_lack_of_memory(jar: Diagrams, kind: str) -> None:
-    outcome = jar.call("renderPlantUML", plantumlCode=f"@start{kind}\nx^2\n@end{kind}")
+@pytest.mark.parametrize("tool", ["checkPlantUML", "renderPlantUML"])
+@pytest.mark.parametrize("kind", ["math", "latex", "jcckit"])
+def test_a_formula_that_the_jar_cannot_draw_is_no_error_of_its_text(jar: Diagrams, kind: str, tool: str) -> None:
+    outcome = jar.call(tool, plantumlCode=f"@start{kind}\nx^2\n@end{kind}")
 
     assert outcome.fault is not None
-    assert outcome.fault.name == "DIAGRAM_ERROR"
-    assert "not allowed or not supported" in outcome.fault.message
+    assert outcome.fault.name == "NO_ENGINE"
+    assert outcome.fault.message.startswith("the PlantUML jar cannot draw this kind of diagram here; set ")
 
 
 def test_pictures_and_diagrams_stay_in_pairs(jar: Diagrams) -> None:

@@ -40,6 +40,8 @@ MARKS: Final = re.compile(r"(?:\W|<[^<>]*>)*[@\\](?:start|end|pause|unpause|appe
 """A line with which PlantUML begins or ends a diagram: with one of them inside, there would be several pictures."""
 GETENV: Final = re.compile(r"%getenv\b", re.IGNORECASE)
 RELEASE: Final = re.compile(r'JAVA_VERSION="(?:1\.)?(\d+)')
+FORMULA: Final = re.compile(r"\s*@start(?:math|latex|jcckit)\b", re.IGNORECASE)
+"""The beginning of kinds of diagrams that need a library which a jar may lack, or files that no diagram may read."""
 PNG: Final = b"\x89PNG"
 COMMENT: Final = re.compile(r"<!--.*?-->", re.DOTALL)
 DENIED: Final = re.compile(r'access denied \("java\.\w+\.\w+" "([^"]*)"')
@@ -160,6 +162,8 @@ class Jar:
             raise failed(f"{self._jar} does not start; try it with {self._java} -jar")
         if not self._works:
             self._use(GREETING, "svg", hold)
+        if FORMULA.match(source):
+            return DiagramError("the PlantUML jar cannot draw this kind of diagram here", unsupported=True)
         return DiagramError("the diagram asks the PlantUML jar for something that is not allowed or not supported here")
 
     def _exchange(self, source: str, child: Child) -> tuple[bytes, int]:
