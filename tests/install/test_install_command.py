@@ -185,6 +185,30 @@ def test_what_lies_outside_of_a_project_cannot_be_in_its_file(desk: Desk) -> Non
     assert list(desk.files()) == ["tools.py"]
 
 
+def test_a_path_behind_the_dashes_or_in_a_variable_is_one_of_the_project_too(desk: Desk) -> None:
+    def entry(*words: str) -> tuple[int, str, list[str]]:
+        done = desk.run("install", "claude-code", "--project", "--force", "--name", "x", *words)
+        return done.returncode, done.stderr, words_in(desk, "claude-code", "x") if done.returncode == 0 else []
+
+    work = str(desk.work)
+    own = entry("--env", f"DATA={work}/data", "--", "--record", f"{work}/tape", f"--log-dir={work}", "--sandbox")
+    document = entry("--", "--toolsets", f"openapi:{work}/api.json#tag:a")
+    wrapped = entry("--", "wrap", "--cwd", f"{work}/./src", "--", "node", f"{work}/index.js", "https://a.example/b")
+    text = (desk.work / PROJECT_FILES["claude-code"]).read_text()
+    refused = [entry(*words) for words in (
+        ("--", "--record", "/tape"), ("--", f"--log-dir={work}/../runs"), ("--env", "KEY=/etc/key"),
+        ("--", "wrap", "--", "node", "/opt/index.js"), ("--", "wrap", "--env", "KEY=/etc/key", "--", "node"),
+    )]  # fmt: skip
+
+    assert own == (0, "", ["signet", "stdio", "--record", "./tape", "--log-dir=./", "--sandbox"])
+    assert document == (0, "", ["signet", "stdio", "--toolsets", "openapi:./api.json#tag:a"])
+    words = ["signet", "wrap", "--cwd", "./src", "--", "node", "./index.js", "https://a.example/b"]
+    assert wrapped == (0, "", words)
+    assert work not in text
+    assert [status for status, _, _ in refused] == [2] * 5
+    assert all("is outside of the project, whose file others share" in said for _, said, _ in refused)
+
+
 def test_an_environment_within_a_project_is_named_from_there(desk: Desk) -> None:
     (desk.work / ".venv/bin").mkdir(parents=True)
     os.symlink(sys.executable, desk.work / ".venv/bin/python")

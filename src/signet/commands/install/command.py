@@ -21,6 +21,7 @@ from .target import (
     command_words,
     config_variable,
     default_name,
+    in_project,
     parse_env,
     parse_url,
     words_of,
@@ -148,18 +149,27 @@ def _entry(args: argparse.Namespace, place: Place) -> dict[str, Any]:
     """Return the entry in the form of the client."""
     client = place.client
     if args.url is None:
-        env = parse_env(args.env)
-        if args.flags[:1] == [WRAP]:
-            if args.target is not None:
-                raise UsageError("a TARGET is of your own, and 'wrap' is for a server: write one of the two")
-            config = {} if CONFIG_VARIABLE in env else config_variable(project=args.project)
-            return client.local(Launch(place.name, wrapping_words(args.flags, project=args.project), {**config, **env}))
-        return client.local(Launch(place.name, command_words(args.target, args.flags, env, project=args.project), env))
+        launch = _launch(args, place.name)
+        if args.project:
+            env = {name: in_project(value) for name, value in launch.env.items()}
+            launch = Launch(place.name, [launch.command[0], *map(in_project, launch.command[1:])], env)
+        return client.local(launch)
     if args.target is not None or args.flags or args.env:
         raise UsageError("--url names a server that runs: a target, flags and --env are its own")
     if client.remote is None:
         raise UsageError(f"{client.title} takes remote servers in its settings, not in a file: leave out --url")
     return client.remote(Launch(place.name, url=parse_url(args.url)))
+
+
+def _launch(args: argparse.Namespace, name: str) -> Launch:
+    """Return the command of an entry, and its variables."""
+    env = parse_env(args.env)
+    if args.flags[:1] != [WRAP]:
+        return Launch(name, command_words(args.target, args.flags, env, project=args.project), env)
+    if args.target is not None:
+        raise UsageError("a TARGET is of your own, and 'wrap' is for a server: write one of the two")
+    config = {} if CONFIG_VARIABLE in env else config_variable(project=args.project)
+    return Launch(name, wrapping_words(args.flags, project=args.project), {**config, **env})
 
 
 def _warn_of_older_form(place: Place) -> None:

@@ -25,6 +25,7 @@ __all__ = [
     "command_words",
     "config_variable",
     "default_name",
+    "in_project",
     "parse_env",
     "parse_url",
     "target_words",
@@ -36,6 +37,8 @@ DEFAULT_NAME: Final = "signet"
 PROGRAM: Final = "signet"
 """The command that starts Signet wherever it is installed."""
 MODULE: Final = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*(?::[^\W\d]\w*(?:\.[^\W\d]\w*)*)?")
+PATH_IN_WORD: Final = re.compile(r"(-{0,2}\w[\w.-]*=|openapi:)?(.*)", re.DOTALL)
+"""A word with a path: by itself, or behind a flag, a variable or the mark of a document."""
 GROUP: Final = "signet.toolsets"
 """The entry points by which installed packages offer toolsets."""
 MAX_NAME_CHARS: Final = 64
@@ -94,9 +97,23 @@ def _in_project(path: str) -> str:
 
 
 def _relative(path: str) -> str | None:
-    """Return a path below the working folder, as every system reads it, or None for another path."""
+    """Return a path in the working folder, as every system reads it, or None for another path."""
     folder = os.path.join(os.getcwd(), "")
-    return f"./{path[len(folder) :].replace(os.sep, '/')}" if path.startswith(folder) else None
+    for whole in (os.path.abspath(path), os.path.realpath(path)):
+        if os.path.join(whole, "").startswith(folder):
+            return f"./{whole[len(folder) :].replace(os.sep, '/')}"
+    return None
+
+
+def in_project(word: str) -> str:
+    """Return a word of a command for the file of a project: a path of this machine is made relative to the folder.
+
+    Raises:
+        UsageError: it is outside of the working folder.
+    """
+    found = PATH_IN_WORD.fullmatch(word)
+    before, path = found.groups("") if found is not None else ("", word)
+    return f"{before}{_in_project(path)}" if os.path.isabs(path) else word
 
 
 def wrapping_words(words: list[str], *, project: bool) -> list[str]:
