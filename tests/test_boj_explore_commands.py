@@ -41,6 +41,14 @@ def folder(process: Server, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_an_index_without_a_folder_is_not_kept() -> None:
+    done = run("boj", "index", "--sandbox")
+
+    (*_, last) = done.stderr.decode().splitlines()
+    extent = "signet: 50 of 50 databases with 4,234 series are indexed"
+    assert last == f"{extent}; the index is not kept: write --boj-index-dir DIR to keep it"
+
+
 def listed(bank: Server) -> list[str]:
     """The databases whose lists were asked for."""
     seen = bank.ask("GET", "/_sandbox/requests").json()["requests"]

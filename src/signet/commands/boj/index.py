@@ -62,12 +62,9 @@ def _report(service: IndexUpstream, facts: dict[str, ListFacts]) -> int:
     """Say what there is now."""
     shelf = service.index.crawl.shelf
     missing = [db for db in ORDER if db not in facts]
-    where = (
-        shelf.folder
-        if shelf.folder and not shelf.trouble
-        else "memory, and is not kept: write --boj-index-dir DIR to keep it"
-    )
-    say(f"{_extent(facts)}, in {where}")
+    is_kept = shelf.folder and not shelf.trouble
+    where = f", in {shelf.folder}" if is_kept else "; the index is not kept: write --boj-index-dir DIR to keep it"
+    say(f"{_extent(facts)}{where}")
     if shelf.trouble:
         say(f"{shelf.folder}: {shelf.trouble}")
     if missing:
