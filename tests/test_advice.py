@@ -17,6 +17,7 @@ import pytest
 
 from processes import BIN, PATIENCE_S, ROOT, clean_env, free_port, serving, serving_command
 from signet.advice import COMMANDS, advise
+from terminals import run_on_terminal
 
 OWN = '''
 import signet
@@ -172,15 +173,22 @@ def _(folder: Path) -> Pasted:
     return Pasted(quoted_in(text, "signet oj test"), says="usage: signet oj test")
 
 
-@situation("call.server")
+@situation("call.same")
 def _(folder: Path) -> Pasted:
-    command = advise("call.server", server=["--", *SERVER])
-    return Pasted(command.replace("NAME", "encodePlantUML plantumlCode='A -> B'"), says="plantuml.com")
+    (folder / "my own.py").write_text(OWN)
+    _, shown = run_on_terminal("stdio", str(folder / "my own.py"), "--no-journal", typed=b"\x04", columns=500)
+    command = re.search(r"^To try the tools by hand: signet tools .*, (signet call NAME .*)$", shown, re.MULTILINE)
+    assert command is not None, shown
+    return Pasted(command[1].replace("NAME", "shout text=quiet"), says="QUIET")
 
 
-@situation("tools.server")
-def _(_: Path) -> Pasted:
-    return Pasted(advise("tools.server", server=["--", *SERVER]), says="encodePlantUML")
+@situation("tools.show")
+def _(folder: Path) -> Pasted:
+    (folder / "my own.py").write_text(OWN)
+    _, shown = run_on_terminal("tools", str(folder / "my own.py"))
+    command = re.search(r"^  (signet tools NAME .*)$", shown, re.MULTILINE)
+    assert command is not None, shown
+    return Pasted(command[1].replace("NAME", "shout"), says="Shout.")
 
 
 @situation("file.private")
@@ -325,8 +333,11 @@ def _(folder: Path) -> Pasted:
 
 @situation("tools.list")
 def _(folder: Path) -> Pasted:
-    text = said(folder, "signet", "call", "no_such_tool", status=1)
-    return Pasted(quoted_in(text, "signet tools"), says="encodePlantUML")
+    (folder / "my own.py").write_text(OWN)
+    text = said(folder, "signet", "call", "no_such_tool", "--toolsets", "./my own.py", status=1)
+    command = re.search(r"'(signet tools .*)' lists what there is\n", text)
+    assert command is not None, text
+    return Pasted(command[1], says="shout")
 
 
 @situation("wrap.contracts")
@@ -386,10 +397,10 @@ def test_the_command_is_written_by_its_path_where_the_shell_does_not_find_it() -
     assert printed == ["signet doctor", f"{shlex.quote(str(BIN / 'signet'))} doctor"]
 
 
-COMMAND = re.compile(r"(?<![\w./-])(?:signet [a-z]{3,}|pip install)")
+COMMAND = re.compile(r"(?<![\w./-])(?:signet [a-z]{2,}|pip install|npm install|chmod )")
 MENTIONS = (
     "signet parity", "signet check", "signet audit", "signet contract diff",  # names and headings
-    "[options]", "is for signet serve", "what `signet stdio` serves",  # what a flag is for
+    "[options]", "is for signet serve", "settings of signet", "what `signet stdio` serves",  # what a flag is for
     "signet call ", "`signet boj fetch` does with --restart",  # a call of a page, the flag of another command
     "signet boj fetch --out FILE.parquet", "signet boj plot",  # what a part is for
     "made with 'signet wrap --record'", "as 'signet contract learn --out' writes them",  # where a file comes from

@@ -16,7 +16,7 @@ __all__ = ["COMMANDS", "advise", "program"]
 COMMANDS: Final = {
     "boj.list": "signet call boj_get_metadata {arguments}",
     "cassette.record": "pytest --signet-record=once",
-    "call.server": "signet call NAME {server}",
+    "call.same": "signet call NAME {flags} {server}",
     "call.stdin": "signet call {tool} {pair} {flags} {server}",
     "check": "signet check {target}",
     "client.install": "signet install {client} {words}",
@@ -50,9 +50,9 @@ COMMANDS: Final = {
     "token.list": "signet token list --tokens-file {file}",
     "token.new": "signet token new NAME --tokens-file {file}",
     "token.revoke": "signet token revoke {name} --old --tokens-file {file}",
-    "tools.list": "signet tools",
+    "tools.list": "signet tools {flags} {server}",
     "tools.remote": "signet tools --url {url}",
-    "tools.server": "signet tools {server}",
+    "tools.show": "signet tools NAME {flags} {server}",
     "wrap.help": "signet wrap --help",
     "wrap.contracts": "signet wrap --contracts {folder}",
 }

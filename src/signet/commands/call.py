@@ -19,6 +19,7 @@ from signet.settings import Settings, UsageError
 
 from .arguments import Parser
 from .call_arguments import is_piped, is_text, read_arguments
+from .same_tools import list_again, same_tools
 from .terminal import say, show, show_error, show_result, text_of, write
 from .tool_arguments import Argument, arguments_in
 from .wrapped import known_tools, learn
@@ -54,7 +55,7 @@ def run_call(args: argparse.Namespace, settings: Settings) -> int:
     if outcome.tool is None:
         from .tool_lookup import advice
 
-        message = advice(args.name, settings, server.pipeline.toolbox)
+        message = advice(args.name, settings, server.pipeline.toolbox, list_again(args))
     show(outcome, message)
     if outcome.fault is None:
         return 0
@@ -74,7 +75,7 @@ def show_help(args: argparse.Namespace, settings: Settings, parser: Parser) -> i
         from .tools import find_page, local_address
 
         toolbox, registry, _ = known_tools(settings)
-        page = find_page(args.name, settings, toolbox, registry)
+        page = find_page(args.name, settings, toolbox, registry, list_again(args))
         flags = local_address(settings, page).flags
     parser.usage = f"signet call {page.name.replace('%', '%%')} [key=value ...] [options]"
     example = f"example:\n  {page.command_line(flags)}" if page.can_be_shown else ""
@@ -126,15 +127,9 @@ def _advise_stdin(args: argparse.Namespace, arguments: dict[str, Argument], url:
         return
     if not is_piped():
         return
-    from signet.lock.address import shown_command
-
-    given = {"toolsets": args.toolsets, "config": args.config, "url": url}
-    flags = [word for name, value in given.items() if value for word in (f"--{name}", value)]
-    flags += ["--sandbox"] if args.sandbox else []
-    command = tuple(getattr(args, "server_command", ()))
-    pair = f"{required[0].name}=-"
-    advice = advise("call.stdin", tool=args.name, pair=pair, flags=flags, server=["--", *command] if command else [])
-    has_secrets = tuple(shown_command(command)) != command
+    (flags, server), pair = same_tools(args), f"{required[0].name}=-"
+    advice = advise("call.stdin", tool=args.name, pair=pair, flags=["--url", url] if url else flags, server=server)
+    has_secrets = server[1:] != list(getattr(args, "server_command", ()))
     say(f"standard input is read where an argument asks for it: {f'write {pair}' if has_secrets else advice}")
 
 

@@ -253,6 +253,7 @@ def _stdio(args: argparse.Namespace) -> int:
         return status
     from signet.app import build_server
 
+    from .same_tools import same_tools
     from .stdio_process import is_person, run_stdio, tell_a_person
 
     by_hand = is_person()
@@ -260,7 +261,7 @@ def _stdio(args: argparse.Namespace) -> int:
     def read() -> Settings:
         settings = settings_of_command(args)
         if by_hand and not settings.quiet:
-            tell_a_person()
+            tell_a_person(same_tools(args))
         return settings
 
     return run_stdio(read, build_server)

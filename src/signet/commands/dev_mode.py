@@ -14,8 +14,9 @@ def supervise(command: str, args: Namespace) -> int | None:
         return None
     if command == "stdio":
         from .development.relay import Relay
+        from .same_tools import same_tools
 
-        return Relay(args.given).run()
+        return Relay(args.given, lambda: same_tools(args)).run()
     from .development.http import HttpSupervisor
 
     return HttpSupervisor(args.given).run()

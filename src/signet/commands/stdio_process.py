@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from signet.advice import advise
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from signet.kernel.server import Server
     from signet.team.exchanges import ExchangeLog
     from signet.transports.message_exchanges import MessageNotes
+
+    from .same_tools import SameTools
 
 __all__ = ["is_person", "run_stdio", "tell_a_person"]
 
@@ -30,13 +32,13 @@ def is_person() -> bool:
     return sys.stdin is not None and sys.stdin.isatty()
 
 
-def tell_a_person(server: Sequence[str] | None = ()) -> None:
-    """Print what the server waits for, and the commands that try its tools.
-
-    `server` is the end of these commands, `-- COMMAND …` for a wrapped server; None if no words name it.
-    """
-    commands = [] if server is None else [advise("tools.server", server=server), advise("call.server", server=server)]
-    print_err(WAITING + (f"To try the tools by hand: {', '.join(commands)}\n" if commands else ""))
+def tell_a_person(same: SameTools | None) -> None:
+    """Print what the server waits for, and the commands that try its tools, if a command line finds them."""
+    text = WAITING
+    if same is not None:
+        commands = [advise(way, flags=same.flags, server=same.server) for way in ("tools.list", "call.same")]
+        text += f"To try the tools by hand: {', '.join(commands)}\n"
+    print_err(text)
 
 
 def run_stdio(read_settings: Callable[[], Settings], build: Callable[[Settings], Server]) -> int:

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from shlex import quote
 from typing import Final
 
-from signet.advice import advise
 from signet.catalogue import TOOLSETS, find_toolset
 from signet.kernel.schemas import PREFIX
 from signet.kernel.tools import Tool
@@ -24,13 +23,16 @@ AS_NEAR: Final = 0.05
 MAX_NAME_CHARS: Final = 100
 
 
-def advice(name: str, settings: Settings, toolbox: Iterable[Tool]) -> str:
-    """Return what is wrong with a name that no tool of the toolbox has, which is served, and what to do."""
+def advice(name: str, settings: Settings, toolbox: Iterable[Tool], more: str) -> str:
+    """Return what is wrong with a name that no tool of the toolbox has, which is served, and what to do.
+
+    `more` names the command that lists the tools.
+    """
     found = find_unserved(name, settings)
     if found is not None:
         toolset, _ = found
         return what_to_set(toolset, settings, subject=f"{name} belongs to")
-    return unknown(name, [tool.name for tool in toolbox])
+    return unknown(name, [tool.name for tool in toolbox], more)
 
 
 def find_unserved(name: str, settings: Settings) -> tuple[Toolset, Tool] | None:
@@ -75,14 +77,13 @@ def _flag_and_variable(toolset: Toolset) -> str:
     return f"--{name.replace('_', '-')} URL (or {variable})"
 
 
-def unknown(name: str, names: Iterable[str], more: str = "") -> str:
+def unknown(name: str, names: Iterable[str], more: str) -> str:
     """Return the sentence for a name that no tool has, with the known names that are near."""
     by_lower = {known.lower(): known for known in names}
     asked = name.removeprefix(PREFIX)[:MAX_NAME_CHARS]
     near = _nearest(asked.lower(), by_lower)
     near += [known for known in by_lower if asked and asked.lower() in known and known not in near]
     found = " or ".join(by_lower[known] for known in near[:MAX_NEAR])
-    more = more or f"'{advise('tools.list')}' lists what there is"
     return f"there is no tool '{asked}'; {f'did you mean {found}? ' if found else ''}{more}"
 
 

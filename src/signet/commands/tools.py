@@ -19,6 +19,7 @@ from signet.kernel.tools import Toolbox
 from signet.settings import Settings, UsageError
 from signet.team.access import is_protected
 
+from .same_tools import list_again, same_tools
 from .terminal import columns, on_terminal, table, write, write_json
 from .tool_arguments import arguments_in
 from .tool_lookup import advice, find_unserved, unknown, what_to_set
@@ -70,11 +71,11 @@ def run_tools(args: argparse.Namespace, settings: Settings) -> int:
         return _run_remote(args, RemoteServer(args.url, settings.token, settings.call_timeout_s))
     toolbox, registry, _ = known = known_tools(settings)
     if args.names:
-        pages = [find_page(name, settings, toolbox, registry) for name in args.names]
+        pages = [find_page(name, settings, toolbox, registry, list_again(args)) for name in args.names]
         if args.json:
             unserved = next((name for name in args.names if toolbox.find(name) is None), None)
             if unserved is not None:
-                raise UsageError(advice(unserved, settings, toolbox))
+                raise UsageError(advice(unserved, settings, toolbox, list_again(args)))
             write_json(_listing(known, {page.name for page in pages}))
         else:
             write("\n\n\n".join(_page_text(settings, page, toolbox) for page in pages))
@@ -83,7 +84,7 @@ def run_tools(args: argparse.Namespace, settings: Settings) -> int:
     else:
         write(_table([page_of(tool, registry) for tool in toolbox]))
         if on_terminal():
-            write("\n" + _below(settings))
+            write("\n" + _below(args, settings))
     return 0
 
 
@@ -117,8 +118,8 @@ def _run_remote(args: argparse.Namespace, server: RemoteServer) -> int:
     return 0
 
 
-def find_page(name: str, settings: Settings, toolbox: Toolbox, registry: SchemaRegistry) -> Page:
-    """Return the page of a tool, also of one that is not enabled.
+def find_page(name: str, settings: Settings, toolbox: Toolbox, registry: SchemaRegistry, more: str) -> Page:
+    """Return the page of a tool, also of one that is not enabled; `more` names the command that lists the tools.
 
     Raises:
         UsageError: nothing has this name.
@@ -128,7 +129,7 @@ def find_page(name: str, settings: Settings, toolbox: Toolbox, registry: SchemaR
         return page_of(tool, registry)
     found = find_unserved(name, settings)
     if found is None:
-        raise UsageError(advice(name, settings, toolbox))
+        raise UsageError(advice(name, settings, toolbox, more))
     toolset, tool = found
     root = toolset.schema_root
     others = SchemaRegistry(schema_root=SCHEMA_ROOT, tool_roots=() if root is None else (root,))
@@ -198,11 +199,12 @@ def _cut(text: str, width: int) -> str:
     return text if cell_len(text) <= width else set_cell_size(text, width - 1).rstrip() + "…"
 
 
-def _below(settings: Settings) -> str:
+def _below(args: argparse.Namespace, settings: Settings) -> str:
     """Return what a person may do next."""
     enabled = {toolset.name for toolset, _ in settings.enabled()}
     others = [find_toolset(name) for name in TOOLSETS if name not in enabled]
     lines = [f"Not enabled: {what_to_set(toolset, settings)}." for toolset in others]
-    return "\n".join(
-        map(wrapped, [*lines, f"'{advise('tools.list')} NAME' shows a tool's arguments and how to call it."])
-    )
+    flags, server = same_tools(args)
+    show = advise("tools.show", flags=flags, server=server)
+    # A command that is to be pasted has a line of its own.
+    return "\n".join([*map(wrapped, lines), "The arguments of a tool, and how to call it:", f"  {show}"])

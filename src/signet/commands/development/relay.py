@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from typing import Final
 
+from signet.commands.same_tools import SameTools
 from signet.commands.stdio_process import is_person, tell_a_person
 from signet.kernel.errors import INTERNAL, INVALID_REQUEST
 from signet.kernel.lines import LineSplitter
@@ -37,8 +39,10 @@ ENDED: Final = "the process of the tools ended before the answer; standard error
 class Relay(Supervisor):
     """Carries lines between one client and the processes of the tools."""
 
-    def __init__(self, words: list[str]) -> None:
+    def __init__(self, words: list[str], same: Callable[[], SameTools]) -> None:
+        """Relay for the server of a command line; `same` returns what `tell_a_person` takes."""
         super().__init__(words)
+        self._same = same
         self._links: list[Link] = []
         self._newest: Link | None = None
         self._lock = threading.Lock()
@@ -60,7 +64,7 @@ class Relay(Supervisor):
         except OSError:
             raise UsageError("standard output is closed; start this with a pipe on it") from None
         if is_person():
-            tell_a_person()
+            tell_a_person(self._same())
         return super().run()
 
     def start(self) -> Generation:

@@ -25,16 +25,18 @@ LIST_S: Final = 30.0
 
 def server_checks(settings: Settings) -> Iterator[Check]:
     """Yield a check of each server of `signet.toml`; raise UsageError if one is not written as it must be."""
+    flags = ["--config", settings.config or ""] if settings.origins.get("config") == "--config" else []
     for spec in servers_of(settings) if settings.config else ():
         if not spec.openapi:
-            yield Check(REACHABLE, f"server {spec.name}", partial(_server, spec))
+            yield Check(REACHABLE, f"server {spec.name}", partial(_server, spec, flags))
 
 
-async def _server(spec: ServerSpec) -> Finding:
+async def _server(spec: ServerSpec, flags: list[str]) -> Finding:
     try:
         snapshot = await asyncio.to_thread(read_server, spec, LIST_S)
     except SnapshotError as error:
-        return trouble(str(error), f"mend [servers.{spec.name}]; '{advise('tools.list')}' lists what is served")
+        listing = advise("tools.list", flags=flags, server=[])
+        return trouble(str(error), f"mend [servers.{spec.name}]; '{listing}' lists what is served")
     tools = len(snapshot.tools)
     return ok(f"it lists {tools} {'tool' if tools == 1 else 'tools'}, and speaks {snapshot.version}")
 

@@ -128,10 +128,11 @@ def _run(args: argparse.Namespace) -> int:
         from signet.commands.serve import serve_http
 
         return serve_http(lambda: _settings(args))
+    from signet.commands.same_tools import SameTools
     from signet.commands.stdio_process import is_person, run_stdio, tell_a_person
 
     if is_person():
-        tell_a_person(["--", *args.command] if args.command else None)
+        tell_a_person(SameTools([], ["--", *args.command]) if args.command else None)
     return run_stdio(lambda: _settings(args), build_server)
 
 
