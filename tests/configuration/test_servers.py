@@ -121,6 +121,12 @@ def test_the_settings_of_a_process_lead_to_the_servers_of_their_file(tmp_path: P
         ),
         ('[servers.one]\nurl = "http://a"\ninclude = ["b"]', "the tools of an MCP server are always served together"),
         ('[servers.one]\ncommand = "a"\nbase_url = "http://b"', "this key works for a server with 'openapi' only"),
+        ('[servers.one]\nurl = "http://a"\ncwd = "b"', "this key works for a server with 'command' only"),
+        ('[servers.one]\ntape = "a"\nenv = ["B"]', "env (line 3): this key works for a server with 'command' only"),
+        (
+            '[servers.one]\nopenapi = "a"\nargs = ["b"]',
+            "args (line 3): this key works for a server with 'command' only",
+        ),
         ('[servers.one]\ncommand = "a"\nheaders_file = "b"', "this key works for a server with 'url' only"),
         (
             '[servers.one]\ncommand = "a"\nexclude = ["b"]',
@@ -172,6 +178,16 @@ def test_the_file_of_each_client_is_read(tmp_path: Path, content: Any, expected:
     assert read_client_file(str(path), {"VALUE": "v"}) == (replace(expected, config=str(path)),)
 
 
+def test_a_key_that_chooses_all_tools_narrows_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "mcp.json"
+    entry = {"command": "npx", "args": ["-y", "a"], "env": {"K": "v"}}
+    path.write_text(
+        json.dumps({"mcpServers": {"one": {**entry, "tools": ["*"], "excludeTools": [], "autoApprove": ["b"]}}})
+    )
+
+    assert read_client_file(str(path), {}) == (replace(EXPECTED, config=str(path)),)
+
+
 def test_the_file_of_codex_is_toml(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     path.write_text('model = "x"\n[mcp_servers.one]\ncommand = "npx"\nargs = ["-y", "a"]\nenv = {K = "v"}\n')
@@ -191,6 +207,14 @@ def test_the_file_of_codex_is_toml(tmp_path: Path) -> None:
         ('{"mcpServers":{"a":{"url":[7]}}}', "is no text"),
         ('{"mcpServers":{"a b":{"command":"x"},"A-b":{"command":"y"}}}', "two servers are named 'a-b'"),
         ('{"servers":{"a":{"url":"http://h","headers":{"A":"${input:key}"}}}}', "is asked by the client"),
+        ('{"mcpServers":{"a":{"command":"b","excludeTools":["c"]}}}', "'excludeTools' of the server 'a' does not work"),
+        (
+            '{"mcpServers":{"a":{"command":"b","includeTools":["c"]}}}',
+            "tools of an MCP server are always served together",
+        ),
+        ('{"mcp_servers":{"a":{"command":"b","enabled_tools":["c"]}}}', "'enabled_tools' of the server 'a'"),
+        ('{"mcp_servers":{"a":{"command":"b","disabled-tools":{"c":true}}}}', "'disabled-tools' of the server 'a'"),
+        ('{"mcpServers":{"a":{"command":"b","tools":["c"]}}}', "'tools' of the server 'a'"),
     ],
 )
 def test_a_file_of_a_client_that_cannot_be_used_is_told(tmp_path: Path, content: str, why: str) -> None:

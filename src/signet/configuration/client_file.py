@@ -21,6 +21,11 @@ PLACES: Final = (("mcpServers",), ("servers",), ("context_servers",), ("mcp_serv
 """Where the clients keep their servers, from the outside to the inside."""
 URLS: Final = ("url", "httpUrl", "serverUrl", "uri")
 ENVIRONMENTS: Final = ("env", "environment", "envs")
+NARROWING: Final = re.compile(
+    r"tools|include|exclude|(?:includ|exclud|enabl|disabl|allow|block|den|avail)[a-z]{0,4}tools?"
+)
+"""The keys, in small letters alone, by which a client serves some tools of a server."""
+EVERY_TOOL: Final = ["*"]
 VARIABLE: Final = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 INPUT: Final = re.compile(r"\$\{input:[^}]*\}")
 
@@ -90,6 +95,10 @@ def _spec(path: str, name: str, entry: dict[str, Any], environ: Mapping[str, str
             raise UsageError(f"{path}: {what} of the server {name[:60]!r} is no object")
         return tuple((key, filled(one, what)) for key, one in value.items())
 
+    for key, chosen in entry.items():
+        if chosen and chosen != EVERY_TOOL and NARROWING.fullmatch(re.sub(r"[^a-z]", "", key.lower())):
+            why = "the tools of an MCP server are always served together; leave it out"
+            raise UsageError(f"{path}: {key[:60]!r} of the server {name[:60]!r} does not work here: {why}")
     command, env = _command(entry)
     url = next((entry[key] for key in URLS if entry.get(key)), "")
     if bool(command) == bool(url):

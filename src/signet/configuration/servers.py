@@ -27,12 +27,22 @@ CHOICES: Final = {
     "pool": ("shared", "session", "call"),
     "validation": ("enforce", "shadow", "relax", "off"),
 }
-ONLY_FOR: Final = {"include": "openapi", "base_url": "openapi", "headers_file": "url"}
+ONLY_FOR: Final = {
+    "include": "openapi",
+    "base_url": "openapi",
+    "headers_file": "url",
+    "args": "command",
+    "env": "command",
+    "cwd": "command",
+}
 """The keys that work for one kind of server alone."""
 WHY: Final = {
     "include": "the tools of an MCP server are always served together; leave it out",
     "base_url": "it is the address of the service that a document describes; leave it out",
     "headers_file": "a command gets its secrets by 'env'; leave it out",
+    "args": "no other kind of server has arguments; leave it out",
+    "env": "no other kind of server has an environment; leave it out",
+    "cwd": "no other kind of server has a working folder; leave it out",
 }
 PATHS: Final = ("cwd", "tape", "contracts")
 MAX_HEADER_BYTES: Final = 65_536
