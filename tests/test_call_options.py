@@ -125,6 +125,15 @@ def test_a_result_that_cannot_be_written_is_printed(own: Path) -> None:
     assert b"cannot write missing/out (No such file or directory)" in done.stderr
 
 
+def test_a_standard_output_that_is_closed_is_no_file(own: Path) -> None:
+    words = shlex.join([SIGNET, "call", "shout", "text=a", "--toolsets", "own.py", "--out", "-"])
+    done = subprocess.run(["sh", "-c", f"{words} >&-"], cwd=own, env=clean_env(), capture_output=True, check=False)
+
+    assert done.returncode == 1
+    assert done.stderr == b"signet: cannot write to standard output (it is closed)\n"
+    assert not (own / "-").exists()
+
+
 @pytest.mark.parametrize(
     ("blocks", "part"),
     [
@@ -163,6 +172,15 @@ def test_a_pipe_that_no_argument_reads_is_told_with_the_command_that_reads_it(ow
     assert json.loads(again.stdout) == {"result": "FROM THE PIPE"}
 
 
+def test_a_pipe_to_a_tool_of_several_arguments_can_be_read_as_their_object(own: Path) -> None:
+    done = called(own, "two", "--toolsets", "own.py", stdin=b"{}")
+
+    advice = advised(done, "standard input is read where an argument asks for it: ")
+    again = pasted(advice, own, b'{"first": "a", "second": "b"}')
+    assert advice[1:] == ["call", "two", "--json", "-", "--toolsets", "own.py"]
+    assert json.loads(again.stdout) == {"first": "a", "second": "b"}
+
+
 def test_a_pipe_to_a_running_server_is_told_too(tmp_path: Path) -> None:
     with serving() as server:
         done = called(tmp_path, "encodePlantUML", "--url", server.url, stdin=b"A -> B")
@@ -192,7 +210,6 @@ def pasted(words: list[str], folder: Path, stdin: bytes = b"") -> subprocess.Com
         (("shout",), None),
         (("shout", "txt=a"), b"x"),
         (("shout", "--json", "{}"), b"x"),
-        (("two",), b"x"),
         (("shout", "text=a"), b"x"),
     ],
 )

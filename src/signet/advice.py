@@ -17,7 +17,7 @@ COMMANDS: Final = {
     "boj.list": "signet call boj_get_metadata {arguments}",
     "cassette.record": "pytest --signet-record=once",
     "call.same": "signet call NAME {flags} {server}",
-    "call.stdin": "signet call {tool} {pair} {flags} {server}",
+    "call.stdin": "signet call {tool} {given} {flags} {server}",
     "check": "signet check {target}",
     "client.install": "signet install {client} {words}",
     "client.url": "signet install {client} --url {url}",

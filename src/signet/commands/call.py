@@ -29,6 +29,8 @@ __all__ = ["COMMAND_LINE", "run_call", "show_help", "walk"]
 COMMAND_LINE: Final = Door("cli", "call", "cli")
 FAILED: Final = 1
 UNNAMED: Final = "TOOL_ERROR"
+SCALARS: Final = frozenset(("string", "number", "integer", "boolean"))
+"""The types of an argument that is written in one word."""
 """The code of an error for which a server gives none."""
 
 
@@ -123,14 +125,15 @@ def _call_remote(args: argparse.Namespace, settings: Settings) -> int:
 def _advise_stdin(args: argparse.Namespace, arguments: dict[str, Argument], url: str = "") -> None:
     """Say how standard input is read, after a failed call with a pipe on it and without arguments."""
     required = [one for one in arguments.values() if one.required]
-    if args.pairs or args.json is not None or len(required) != 1 or "string" not in required[0].types:
+    if args.pairs or args.json is not None or not required or not is_piped():
         return
-    if not is_piped():
-        return
-    (flags, server), pair = same_tools(args), f"{required[0].name}=-"
-    advice = advise("call.stdin", tool=args.name, pair=pair, flags=["--url", url] if url else flags, server=server)
+    flags, server = same_tools(args)
+    is_one_value = len(required) == 1 and not SCALARS.isdisjoint(required[0].types)
+    given = [f"{required[0].name}=-"] if is_one_value else ["--json", "-"]
+    advice = advise("call.stdin", tool=args.name, given=given, flags=["--url", url] if url else flags, server=server)
     has_secrets = server[1:] != list(getattr(args, "server_command", ()))
-    say(f"standard input is read where an argument asks for it: {f'write {pair}' if has_secrets else advice}")
+    shown = f"write {' '.join(given)}" if has_secrets else advice
+    say(f"standard input is read where an argument asks for it: {shown}")
 
 
 def _show_remote(result: dict[str, Any], out: str | None = None) -> int:

@@ -61,7 +61,9 @@ def part_of_blocks(blocks: list[Any], body: bytes, *, is_structured: bool = Fals
 
 def write_part(part: ResultPart, out: str) -> bool:
     """Write a part of a result, replacing the file if there is one; say what was written, or why nothing was."""
-    if out == STDOUT and sys.stdout is not None:
+    if out == STDOUT:
+        if sys.stdout is None:
+            return False
         sys.stdout.buffer.write(part.data)
         return True
     try:
