@@ -19,7 +19,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from boj_harness import BOJ, CALLS, CODE, METADATA, TOOLS, error_of, request, result_of, serving_boj
+from boj_harness import BOJ, CALLS, CODE, LAYER, METADATA, TOOLS, error_of, request, result_of, serving_boj
 from channels import run_on_one_message
 from processes import Pipe
 
@@ -71,7 +71,7 @@ def standing_in() -> Iterator[StandIn]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     bank = StandIn(server.server_address[1])
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     try:
         yield bank
@@ -238,6 +238,53 @@ def test_a_table_is_read_whatever_its_type_charset_and_lines_are(
     ] == (expected)
 
 
+@pytest.mark.spec("3.output.tolerant", "3.output.formats")
+@many
+@given(
+    st.sampled_from([CODE, LAYER]),
+    st.dictionaries(
+        st.sampled_from(["NEW", "Other", "X1"]), st.text(alphabet=TEXT + " ", min_size=1, max_size=6), max_size=2
+    ),
+    st.lists(st.text(alphabet=TEXT, min_size=1, max_size=6).filter(lambda text: "," not in text), max_size=2),
+    st.booleans(),
+)
+def test_parameters_of_any_name_are_passed_on_and_those_without_a_name_are_dropped(
+    bank: StandIn, pipe: Pipe, name: str, echoed: dict[str, str], nameless: list[str], is_csv: bool
+) -> None:
+    if is_csv:
+        lines = [f"{key},{value}" for key, value in HEAD.items()]
+        lines += [f'PARAMETER,{key},"{value.replace(chr(34), chr(34) * 2)}"' for key, value in echoed.items()]
+        lines += [f'PARAMETER,,"{value.replace(chr(34), chr(34) * 2)}"' for value in nameless]
+        bank.answers("\n".join([*lines, "SERIES_CODE,SURVEY_DATES,VALUES", ""]).encode(), "text/csv")
+    else:
+        bank.answers(json.dumps({**HEAD, "PARAMETER": echoed, "RESULTSET": []}).encode(), "application/json")
+
+    extras = outcome(pipe, name, lang="en")["parameter"]["extras"]
+
+    # The cells of a table are trimmed, the texts of JSON are passed on as they are.
+    expected = {key.upper(): value.strip("\u3000 ") if is_csv else value for key, value in echoed.items()}
+    assert extras == {key: value for key, value in expected.items() if value}
+
+
+@pytest.mark.spec("3.output.tolerant", "3.output.raw")
+@few
+@given(st.sampled_from(TOOLS), st.integers(1, 3_000), st.integers(1, 400_000), st.sampled_from(["\n", "\r\n", "\r"]))
+@example(METADATA, 101, 131_073, "\r")
+@example(CODE, 101, 131_073, "\r")
+def test_a_table_may_have_many_columns_and_long_cells(
+    bank: StandIn, pipe: Pipe, name: str, columns: int, length: int, end: str
+) -> None:
+    names = [f"X{number}" for number in range(columns)]
+    cells = ["y" * length, *(str(number) for number in range(1, columns))]
+    row = Row("A", {}, dict(zip(names, cells, strict=True)), [(202401, "1.5")])
+    bank.answers(as_csv(name, [row], HEAD, end).encode(), "text/csv")
+
+    [one] = listed(outcome(pipe, name, format="csv", lang="en"))
+
+    same = one["extras"] == row.extras
+    assert same
+
+
 @pytest.mark.spec("3.limits.whole", "3.output.metadata")
 @few
 @given(st.sampled_from([0, 1, 255, 256, 257, 2_000]), st.booleans(), st.text(alphabet=TEXT, max_size=300))
@@ -328,6 +375,47 @@ def test_gzip_that_was_damaged_on_its_way_is_asked_for_again(
     assert (seen, bank.requests) == (TRANSPORT, ATTEMPTS)
 
 
+@pytest.mark.spec("3.retry.backoff", "3.polite.spaced")
+@few
+@given(
+    st.sampled_from(TOOLS),
+    st.sampled_from([(b"<", 500, TRANSPORT), (b'{"STATUS":500}', 200, FAILED), (b'{"STATUS":503}', 503, FAILED)]),
+    st.integers(1, 5),
+)
+def test_retries_do_not_wait_for_the_pace_of_calls(
+    name: str, trouble: tuple[bytes, int, tuple[int, str]], retries: int
+) -> None:
+    """At this pace the second attempt would come after a minute, when the test has failed."""
+    body, status, kind = trouble
+    flags = ["--min-interval-ms", "60000", "--retry-backoff-ms", "1", "--retry-max", str(retries)]
+
+    # All processes of a user keep one pace for a host and port, so that each call asks another.
+    with standing_in() as other, serving_boj(other.url, *flags) as paced:
+        other.answers(body, None, status)
+        seen = outcome(paced, name)
+
+    assert (seen, other.requests) == (kind, 1 + retries)
+
+
+@pytest.mark.spec("3.polite.kept", "3.polite.not-kept")
+@few
+@given(st.lists(st.sampled_from([*TOOLS, METADATA]), min_size=2, max_size=6), tables, st.booleans())
+def test_lists_are_kept_and_data_are_asked_for_each_time(
+    bank: StandIn, names: list[str], table: list[Row], is_kept: bool
+) -> None:
+    flags = [] if is_kept else ["--cache-s", "0"]
+    expected, kept = 0, False
+    bank.requests = 0
+    with serving_boj(bank.url, *flags) as polite:
+        for name in names:
+            bank.body, bank.status, bank.headers = as_json(name, table, HEAD), 200, {}
+            seen = [row["series_code"] for row in listed(outcome(polite, name))]
+
+            expected += not (kept and name == METADATA)
+            kept |= is_kept and name == METADATA
+            assert (seen, bank.requests) == ([row.code for row in table], expected)
+
+
 @pytest.mark.spec("3.errors.decode", "3.output.formats")
 @many
 @given(
@@ -414,23 +502,40 @@ NUMBERS = ["timeout-ms", "retry-max", "retry-backoff-ms", "min-interval-ms", "ca
 
 
 @pytest.mark.spec("3.config.precedence")
-@few
+@many
 @given(
     st.sampled_from(NUMBERS),
-    st.sampled_from(["", "+", "-", "++", " "]),
+    st.sampled_from(["", "", "+", "-", "++", " "]),
     st.integers(0, 3),
-    st.sampled_from(["1", "7", "99", "1000000000000000000000", "x", "1.0", "1e1", ""]),
+    st.sampled_from(["1", "7", "99", "1000000000000000000000", "x", "1.0", "1e1"]),
     st.booleans(),
 )
 def test_one_rule_holds_for_all_numbers(name: str, sign: str, zeros: int, digits: str, by_flag: bool) -> None:
     """A plus and leading zeros are allowed everywhere, and nothing else beside digits is."""
     text = sign + "0" * zeros + digits
     is_number = sign in {"", "+"} and digits in {"1", "7", "99"}
-    if not text or (digits == "" and zeros):
-        # Nothing at all is not a number but no value, and zero is one for some of them.
-        return
     flags, env = ([f"--{name}={text}"], {}) if by_flag else ([], {"BOJ_" + name.upper().replace("-", "_"): text})
 
     status, _, err = run_on_one_message(BOJ, *flags, env=env)
 
     assert (status, err == "") == ((0, True) if is_number else (2, False)), text
+
+
+LOGIN = st.text(alphabet="abcXYZ019-._~%", max_size=6)
+
+
+@pytest.mark.spec("3.config.credentials")
+@many
+@given(st.sampled_from(["http", "https"]), LOGIN, st.none() | LOGIN, st.booleans())
+def test_an_address_with_a_login_is_refused_at_the_start(
+    bank: StandIn, scheme: str, user: str, password: str | None, by_flag: bool
+) -> None:
+    login = user if password is None else f"{user}:{password}"
+    address = f"{scheme}://{login}@127.0.0.1:{bank.port}"
+    flags, env = (["--base-url", address], {}) if by_flag else ([], {"BOJ_BASE_URL": address})
+
+    status, out, err = run_on_one_message(BOJ, *flags, env=env)
+
+    assert (status, out) == (2, "")
+    assert err
+    assert not login or f"{login}@" not in err, "it may be a password"
