@@ -103,3 +103,4 @@ def test_a_remote_server_that_lists_a_tool_twice_is_refused() -> None:
         server.shutdown()
 
     assert [(one.returncode, SENTENCES["tools"] in one.stderr.decode()) for one in done] == [(2, True)] * 2
+    assert [b"an answer of http" in one.stderr for one in done] == [True] * 2

@@ -53,7 +53,7 @@ class RemoteServer:
         """Return the tools that the server lists.
 
         Raises:
-            UsageError: it cannot be reached, or does not answer as an MCP server does.
+            UsageError: it cannot be reached, is not an MCP server, or its answer cannot be used.
         """
         return self._ask(self._client.list_tools)
 
@@ -62,7 +62,7 @@ class RemoteServer:
 
         Raises:
             ProtocolError: the server answers with an error.
-            UsageError: it cannot be reached, or does not answer as an MCP server does.
+            UsageError: it cannot be reached, is not an MCP server, or its answer cannot be used.
         """
 
         def call() -> dict[str, Any]:
@@ -111,6 +111,8 @@ class RemoteServer:
 
     def _not_mcp(self, why: str) -> UsageError:
         why = printable(why)[:MAX_REASON_CHARS]
+        if self._client.is_open:
+            return UsageError(f"an answer of {self.shown} cannot be used: {why}")
         return UsageError(
             f"{self.shown} does not answer as an MCP server ({why}); {FORM}, and the path unless it is /mcp"
         )

@@ -202,7 +202,8 @@ class McpClient:
         self._transport = transport
         self._messages = MessageBuilder(version, client)
         self._numbers = count()
-        self._is_open = self._messages.is_modern
+        self.is_open = self._messages.is_modern
+        """Whether the server has begun as an MCP server does, if its revision has a beginning."""
 
     @property
     def version(self) -> str:
@@ -215,7 +216,7 @@ class McpClient:
 
     def request_raw(self, method: str, params: dict[str, Any]) -> msgspec.Raw:
         """Send a request as `request` does, and return its result as the server wrote it."""
-        if not self._is_open:
+        if not self.is_open:
             self.handshake()
         number = next(self._numbers)
         message = self._messages.request(number, method, params)
@@ -244,5 +245,5 @@ class McpClient:
             case _:
                 raise ValueError("it does not say which protocol it speaks")
         self._transport.notify(self._messages.initialized())
-        self._is_open = True
+        self.is_open = True
         return hello
