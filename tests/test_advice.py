@@ -152,8 +152,10 @@ def _(folder: Path) -> Pasted:
 
 @situation("serve.token")
 def _(folder: Path) -> Pasted:
-    assert advise("serve.token") in doctor_of(folder, "--host", "0.0.0.0", "--allowed-hosts", "tools.example")
-    return Pasted(f"{advise('serve.token')} --port 0", says="listening on", serves=True)
+    flags = ["--host", "0.0.0.0", "--allowed-hosts", "*"]
+    command = advise("serve.token", flags=flags)
+    assert f'"{command}"' in doctor_of(folder, *flags)
+    return Pasted(f"{command} --port 0", says="listening on http://0.0.0.0:", serves=True)
 
 
 @situation("serve.help")

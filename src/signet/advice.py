@@ -45,7 +45,7 @@ COMMANDS: Final = {
     "serve.help": "signet serve --help",
     "serve.port": "signet serve --port 0",
     "serve.sandbox": "signet serve --sandbox",
-    "serve.token": "SIGNET_TOKEN=SECRET signet serve",
+    "serve.token": "SIGNET_TOKEN=SECRET signet serve {flags}",
     "tape.play": "signet wrap --replay {folder}",
     "token.list": "signet token list --tokens-file {file}",
     "token.new": "signet token new NAME --tokens-file {file}",

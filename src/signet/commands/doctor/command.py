@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from signet import __version__
-from signet.commands.arguments import TOOLSET_FLAGS, Parser, add_settings
+from signet.commands.arguments import TOOLSET_FLAGS, Parser, add_settings, printable
 from signet.commands.ending import leave
 from signet.commands.terminal import table, write, write_json
 from signet.configuration.reading import read_configuration
@@ -130,10 +130,13 @@ def _report(found: list[tuple[Check, Finding]], *, as_json: bool) -> None:
     for number, (check, finding) in enumerate(found):
         mark, style = MARKS[finding.state]
         is_first = number == 0 or found[number - 1][0].area != check.area
-        advice = f"\n→ {finding.mend}" if finding.mend else ""
         area = (check.area, "bold") if is_first else ""
-        cells.append((area, (f"{mark} {finding.state}", style), check.name, finding.text + advice))
+        cells.append((area, (f"{mark} {finding.state}", style), check.name, finding.text))
     write(table(("", "", "", ""), cells, pipe_width=WIDTH, strip=True).lstrip("\n"))
+    # On lines of their own, however long they are: a table would fold a command, which could not be pasted then.
+    mends = [f"  {check.name}\n    {finding.mend}\n" for check, finding in found if finding.mend]
+    if mends:
+        write(printable(f"\nWhat to do:\n{''.join(mends)}", keep="\n"))
     words = {0: "No trouble was found.", 1: "One thing is configured and does not work."}
     write(words.get(troubles, f"{troubles} things are configured and do not work."))
 

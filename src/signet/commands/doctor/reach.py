@@ -80,7 +80,10 @@ def _open_door(settings: Settings) -> Finding:
         toolbox, _ = open_toolbox(settings.enabled())
         refuse_open_door(settings, toolbox, is_local=is_local(settings.host))
     except UsageError as error:
-        return trouble(str(error), advise("serve.token"))
+        open_to = {"host": settings.host, "allowed_hosts": settings.allowed_hosts}
+        given = {name: value for name, value in open_to.items() if settings.origins.get(name, "").startswith("--")}
+        flags = [word for name, value in given.items() for word in (f"--{name.replace('_', '-')}", str(value))]
+        return trouble(str(error), advise("serve.token", flags=flags))
     try:
         check_access(settings)
     except UsageError as error:
