@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -383,18 +384,19 @@ def test_gzip_that_was_damaged_on_its_way_is_asked_for_again(
     st.integers(1, 5),
 )
 def test_retries_do_not_wait_for_the_pace_of_calls(
-    name: str, trouble: tuple[bytes, int, tuple[int, str]], retries: int
+    bank: StandIn, name: str, trouble: tuple[bytes, int, tuple[int, str]], retries: int
 ) -> None:
     """At this pace the second attempt would come after a minute, when the test has failed."""
     body, status, kind = trouble
     flags = ["--min-interval-ms", "60000", "--retry-backoff-ms", "1", "--retry-max", str(retries)]
 
-    # All processes of a user keep one pace for a host and port, so that each call asks another.
-    with standing_in() as other, serving_boj(other.url, *flags) as paced:
-        other.answers(body, None, status)
+    bank.answers(body, None, status)
+
+    # All processes of a user keep one pace, by a file in this folder.
+    with TemporaryDirectory() as folder, serving_boj(bank.url, *flags, env={"XDG_CACHE_HOME": folder}) as paced:
         seen = outcome(paced, name)
 
-    assert (seen, other.requests) == (kind, 1 + retries)
+    assert (seen, bank.requests) == (kind, 1 + retries)
 
 
 @pytest.mark.spec("3.polite.kept", "3.polite.not-kept")

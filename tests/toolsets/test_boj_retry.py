@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -122,11 +123,13 @@ def test_what_may_pass_is_asked_three_times_and_then_told(bank: BojHarness, pipe
 
 
 @pytest.mark.spec("3.retry.backoff", "3.polite.spaced")
-def test_the_pace_of_calls_does_not_hold_up_their_retries() -> None:
+def test_the_pace_of_calls_does_not_hold_up_their_retries(tmp_path: Path) -> None:
     """At this pace the second attempt would come after a minute, when the test has failed."""
+    # All processes of a user keep one pace, by a file in this folder.
+    environ = {"XDG_CACHE_HOME": str(tmp_path)}
     with boj_sandbox() as other:
         other.order("close")
-        with serving_boj(other.url, "--min-interval-ms", "60000", "--retry-backoff-ms", "1") as pipe:
+        with serving_boj(other.url, "--min-interval-ms", "60000", "--retry-backoff-ms", "1", env=environ) as pipe:
             error = failure(pipe, CODE, **SPOT)
 
         assert kind_of(error) == TRANSPORT
