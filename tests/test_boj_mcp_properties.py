@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from boj_harness import BOJ, CALLS, CODE, LAYER, METADATA, TOOLS, error_of, request, result_of, serving_boj
@@ -31,6 +31,8 @@ ATTEMPTS = 3
 
 many = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 few = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+unshrunk = settings(few, phases=[Phase.explicit, Phase.generate])
+"""For a test that fails after a minute."""
 
 
 @dataclass
@@ -377,7 +379,7 @@ def test_gzip_that_was_damaged_on_its_way_is_asked_for_again(
 
 
 @pytest.mark.spec("3.retry.backoff", "3.polite.spaced")
-@few
+@unshrunk
 @given(
     st.sampled_from(TOOLS),
     st.sampled_from([(b"<", 500, TRANSPORT), (b'{"STATUS":500}', 200, FAILED), (b'{"STATUS":503}', 503, FAILED)]),
